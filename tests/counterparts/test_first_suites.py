@@ -87,7 +87,9 @@ def opened(shop: Shop, folder: Path) -> Iterator[Project]:
         (folder / ".env").write_text(f"PORT={port}\n")
         env = {**os.environ, **given}
         karat = KARAT if shop.service else python.parent / "karat"
-        process = subprocess.Popen([python, "agent.py"], cwd=folder, env=env) if shop.service else None
+        process = None
+        if shop.service:
+            process = subprocess.Popen([python, "agent.py"], cwd=folder, env=env, stderr=subprocess.DEVNULL)
         try:
             _wait_for(port) if process else None
             yield Project(folder, model, karat, env)

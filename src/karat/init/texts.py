@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import metadata
@@ -11,7 +12,6 @@ from pathlib import PurePosixPath
 from karat import __version__
 from karat.init.findings import FoundAgent, FoundServer
 from karat.inspections.toml import inline, target_table
-from karat.traces.redact import Redactor
 
 IGNORED = "karat-results/"
 SCHEMA = "karat-1.schema.json"
@@ -61,7 +61,7 @@ def _unfinished(agent: FoundAgent, problem: str) -> list[str]:
 def _about_server(server: FoundServer) -> list[str]:
     """How to see what the agent calls on an MCP server. Its command may hold keys, and is not shown."""
     if server.url:
-        url = Redactor().text(server.url.partition("?")[0])
+        url = _without_user(server.url.partition("?")[0])
         return [
             f"# The MCP server {server.name!r} of {server.where}. In the table of the target, this line records what",
             "# the agent calls on it, if the agent takes the address from KARAT_MCP_URL (docs/spans.md):",
@@ -71,6 +71,11 @@ def _about_server(server: FoundServer) -> list[str]:
         f"# The MCP server {server.name!r} of {server.where} is started by a command. To put it on a tape, start it as",
         f"#   karat tape stdio {server.name} -- COMMAND    (docs/tape.md)",
     ]
+
+
+def _without_user(url: str) -> str:
+    """An address without the user and the password in it."""
+    return re.sub(r"(?<=//)[^/@]*@", "", url)
 
 
 def first_suite(name: str, prompts: Sequence[str]) -> str:
@@ -100,7 +105,7 @@ def _case(number: int, prompt: str) -> str:
 
 def with_schema(suite: str, path: str) -> str:
     """A suite with the line that lets editors complete and check it."""
-    up = "../" * (len(PurePosixPath(path).parts) - 1) or "./"
+    up = "../" * (len(PurePosixPath(path).parts) - 1)
     return f"# yaml-language-server: $schema={up}{SCHEMA}\n{suite}"
 
 
@@ -152,7 +157,7 @@ def _install_karat(extra: str) -> list[str]:
         return [f'      - run: pip install "{name}=={__version__}"']
     control = origin.get("vcs_info")
     if control:
-        address = f"{control['vcs']}+{Redactor().text(origin['url'])}@{control['commit_id']}"
+        address = f"{control['vcs']}+{_without_user(origin['url'])}@{control['commit_id']}"
         return [f'      - run: pip install "{name} @ {address}"']
     return [
         "      # Karat was installed from a folder here. Set the repository variable KARAT_PACKAGE to what pip",
