@@ -34,7 +34,9 @@ from karat.running.rescoring import project_for as project_for
 from karat.running.rescoring import trusting as trusting
 from karat.running.suite_files import convert as convert
 from karat.running.suite_files import list_cases as list_cases
+from karat.running.suite_files import refuse_place as refuse_place
 from karat.running.suite_files import schema as schema
+from karat.running.suite_files import write_suite as write_suite
 from karat.scoring import verdicts
 from karat.suites.documents.source import SuiteSource, source
 from karat.suites.selection import Selection as Selection
@@ -45,6 +47,9 @@ from karat.text.wording import counted, names_of
 if TYPE_CHECKING:
     from karat.audits.run_audit import Auditor
     from karat.compare.baseline import BaselineFile
+    from karat.drafts.draft import SuiteDraft
+    from karat.init.findings import FoundAgent, Survey
+    from karat.init.plan import InitPlan
     from karat.inspections.inspection import Inspection
     from karat.linting.linter import LintReport
     from karat.model.audit import AuditReport
@@ -58,6 +63,8 @@ if TYPE_CHECKING:
     from karat.viewer.serving import ViewerServer
     from karat.world.tape import Tape
 
+REPEATS = 5
+"""How often a draft asks each prompt if the user does not say."""
 StatusName: TypeAlias = Literal["pass", "fail", "partial", "error", "skip", "xfail"]
 
 
@@ -333,6 +340,46 @@ def audit(journal: AnyJournal, suite: AnySuite | None = None, *, seed: int = 0) 
 aaudit = asynchronous(audit)
 
 
+def read_prompts(path: str | Path) -> list[str]:
+    """The prompts of a file for a draft: one a line, or the column `prompt` of a .csv file."""
+    from karat.running.drafting import read_prompts
+
+    return read_prompts(Path(path))
+
+
+async def adraft(
+    sources: str | Path | Sequence[str | Path] = (),
+    target: AnyTarget | None = None,
+    *,
+    prompts: Sequence[str] = (),
+    name: str = "",
+    max_cases: int = 30,
+    keep_personal_data: bool = False,
+    allow_effects: bool = False,
+    **how: Unpack[ResumeKeywords],
+) -> SuiteDraft:
+    """Draft a suite from recorded traces, or from what a target does when it is asked `prompts`.
+
+    Each prompt is asked `repeat` times, five if not given.
+    Nothing is written: `yaml` of the draft is the text of the suite. A target whose tools may change something is only
+    asked with `allow_effects`. The other arguments are those of `run`.
+    """
+    from karat.drafts.draft import DraftOptions
+    from karat.running.drafting import adraft_target, draft_sources
+
+    options = DraftOptions(name=name, max_cases=max_cases, keep_personal_data=keep_personal_data)
+    project = trusting(find_project(), how.get("trust_code"))
+    if prompts:
+        return await adraft_target(
+            target, prompts, how.get("repeat", REPEATS), options, project, allow_effects=allow_effects, how=how
+        )
+    given = [sources] if isinstance(sources, str | Path) else sources
+    return await asynchronous(draft_sources)(given, options, project)
+
+
+draft = synchronous(adraft)
+
+
 def linter(
     target: str | TargetConfig | None = None, *, ignore: Collection[str] = ()
 ) -> Callable[[SuiteSource], LintReport]:
@@ -433,3 +480,57 @@ def add_target(inspection: Inspection) -> Path:
 
 
 aadd_target = asynchronous(add_target)
+
+
+def survey_project(folder: str | Path = ".") -> Survey:
+    """See what a project holds that a first suite can build on. Its files are read; nothing of it is run or asked."""
+    from karat.init.survey import survey_folder
+
+    return survey_folder(Path(folder), os.environ)
+
+
+def choose_agent(survey: Survey, spec: str | None = None, *, may_ask: bool = False) -> FoundAgent | None:
+    """The agent that a spec names, else the likeliest found; with `may_ask`, the first that can be reached now."""
+    from karat.init.findings import named_agent
+    from karat.init.probe import is_listening
+
+    if spec is not None:
+        return named_agent(spec)
+    reached = (agent for agent in survey.agents if may_ask and agent.is_local and is_listening(agent))
+    return next(reached, next(iter(survey.agents), None))
+
+
+async def aplan_init(
+    survey: Survey,
+    agent: FoundAgent | None = None,
+    *,
+    prompts: Sequence[str] = (),
+    may_ask: bool = False,
+    allow_effects: bool = False,
+) -> InitPlan:
+    """Plan the first files of a project for one of its agents; nothing is written.
+
+    With `may_ask`, the agent is loaded, or asked at its loopback address, and the suite drafted from what it does: with
+    a greeting, and with `prompts` only if `allow_effects`, because its tools may change something.
+    """
+    from karat.init.plan import Consent, plan_files
+
+    consent = Consent(may_ask, allow_effects)
+    return await plan_files(survey, agent, tuple(prompts), find_project(survey.folder), consent)
+
+
+plan_init = synchronous(aplan_init)
+
+
+def plan_example(folder: str | Path = ".") -> InitPlan:
+    """Plan the example: a tiny agent with a bug to find, and the suite that finds it."""
+    from karat.init.example import plan_example
+
+    return plan_example(Path(folder), find_project(folder))
+
+
+def write_plan(plan: InitPlan) -> None:
+    """Write the files of a plan, all of them or none; a file that is there is never overwritten."""
+    from karat.init.writing import write_together
+
+    write_together(plan.folder, plan.files)

@@ -83,7 +83,8 @@ def test_examples_can_be_run(karat: Karat, command: str, line: str) -> None:
         return
     words = [found for word in shlex.split(line)[1:] for found in (sorted(glob(word)) or [word])]
     done = karat(*words)
-    assert done.code == (1 if command == "audit" else 0), done.err  # the suite of these examples proves little
+    # The suite of these examples proves little, and `karat init` writes nothing where it cannot ask.
+    assert done.code == (4 if "init" in words else command == "audit"), done.err
 
 
 def test_every_command_but_the_plainest_shows_an_example() -> None:

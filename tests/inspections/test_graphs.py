@@ -221,10 +221,10 @@ def test_what_was_written_runs_without_editing(karat: Karat) -> None:
             id="no-such-graph",
         ),
         pytest.param(
-            ["python:graphs.py:reply"],
+            ["replay:graphs.py"],
             4,
-            "karat: targets of kind 'python' cannot be inspected. Inspect a target of kind browser, langgraph or http. "
-            "[not-inspectable]",
+            "karat: targets of kind 'replay' cannot be inspected. Inspect a target of kind browser, langgraph, http, "
+            "python, command, openai, ag-ui, ai-sdk, langgraph-server or a2a. [not-inspectable]",
             id="kind",
         ),
         pytest.param(
@@ -244,3 +244,17 @@ def test_what_cannot_be_inspected_is_one_line_and_no_target(
     assert (ran.code, ran.out) == (code, "")
     assert ran.err.splitlines()[-1] == says
     assert not Path("karat.toml").exists()
+
+
+def test_a_function_is_inspected_by_a_turn(karat: Karat) -> None:
+    write("desk.py", "def answer(prompt):\n    return {'final_message': 'Hello!', 'tool_calls': [{'name': 'wave'}]}\n")
+    ran = karat("inspect", "python:desk.py:answer", "--prompt", "Hi")
+    assert (ran.code, ran.out) == (0, '[targets.answer]\nuse = "python:desk.py:answer"\n')
+    assert "called wave null: outcome unknown" in ran.err
+
+
+def test_a_function_that_breaks_is_no_target(karat: Karat) -> None:
+    write("desk.py", "def answer(prompt):\n    raise ValueError('no key')\n")
+    ran = karat("inspect", "python:desk.py:answer")
+    assert (ran.code, ran.out) == (1, "")
+    assert "no target was written: ValueError: no key" in ran.err

@@ -12,8 +12,10 @@ from karat import __version__
 from karat.errors import ExitCode, KaratError, SuiteError
 
 COMMANDS = {
+    "init": "karat.cli.init",
     "run": "karat.cli.run",
     "inspect": "karat.cli.inspect",
+    "draft": "karat.cli.draft",
     "resume": "karat.cli.resume",
     "rerun": "karat.cli.rerun",
     "rescore": "karat.cli.rescore",
@@ -92,6 +94,7 @@ def karat(context: click.Context) -> int:
 
     \b
     Start here:
+      karat init                                       find the agent here, write a first suite, run it
       karat validate suite.json                        is the suite sound?
       karat run suite.json --target python:agent:ask   run it and judge the answers
       karat rescore karat-results/JOURNAL.jsonl        judge a recorded run again, no agent

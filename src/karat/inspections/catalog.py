@@ -43,6 +43,10 @@ INSPECTORS = (
     Inspector("browser", "karat.inspections.page.inspect", "inspect_page"),
     Inspector("langgraph", "karat.inspections.graphs", "inspect_graph"),
     Inspector("http", "karat.inspections.services", "inspect_service", prompts=10),
+    *(
+        Inspector(kind, "karat.inspections.plain", "inspect_plain", prompts=10)
+        for kind in ("python", "command", "openai", "ag-ui", "ai-sdk", "langgraph-server", "a2a")
+    ),
 )
 
 

@@ -165,13 +165,18 @@ async def _requests(config: TargetConfig) -> tuple[tuple[Observation, ...], list
     return (Observation(OPENAPI, takes),), [*said, *(one for one in usual if one not in said)]
 
 
-async def _openapi(config: TargetConfig, url: str) -> Json:
-    """The description of a service, where it has one."""
+async def get_json(config: TargetConfig, url: str) -> Json:
+    """What a service answers to a GET, if that is JSON."""
     try:
         _, data = await _sent(config, WireRequest(url, method="GET"))
     except TargetError:
         return None
-    value = _value(data)
+    return _value(data)
+
+
+async def _openapi(config: TargetConfig, url: str) -> Json:
+    """The description of a service, where it has one."""
+    value = await get_json(config, url)
     return value if isinstance(value, dict) and "paths" in value else None
 
 

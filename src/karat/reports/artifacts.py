@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Final, NamedTuple, Protocol, Self
 
 from karat.errors import ArtifactError
-from karat.system.unfinished_files import create_unfinished
+from karat.system.unfinished_files import create_unfinished, give_name
 
 REPORT_STEM: Final = "minimum-eval-results"
 BUFFER: Final = 1 << 18
@@ -29,8 +29,6 @@ _FIXES: Final = {
     errno.EEXIST: "A file is in the place of a folder: remove it, or",
     errno.EISDIR: "A folder is in the place of the file: remove it, or",
 }
-# What file systems without hard links answer to a hard link.
-_NO_LINKS: Final = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 
 
 class BinaryWriter(Protocol):
@@ -201,18 +199,8 @@ def _place(temporary: Path, path: Path) -> Path:
     for stem in _numbered(path.stem):
         place = path.with_name(stem + path.suffix)
         try:
-            _link(temporary, place)
+            give_name(temporary, place)
         except FileExistsError:
             continue
         return place
     raise AssertionError("numbers do not run out")
-
-
-def _link(temporary: Path, place: Path) -> None:
-    try:
-        os.link(temporary, place)
-    except OSError as error:
-        if error.errno not in _NO_LINKS:
-            raise
-        os.close(os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        os.replace(temporary, place)

@@ -5,6 +5,7 @@ The lock goes with the process. What a killed one left is removed by the next th
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import re
@@ -12,9 +13,12 @@ import stat
 import time
 from contextlib import suppress
 from itertools import count
+from pathlib import Path
 
 OLD_ENOUGH = 60
 """Seconds: a file is there a moment before it is locked, and some file systems have no locks."""
+# What file systems without hard links answer to a hard link.
+_NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 _NAME = re.compile(r"\..+\.\d+\.part")
 
 
@@ -31,6 +35,17 @@ def create_unfinished(place: str) -> tuple[int, str]:
         _lock(descriptor)
         return descriptor, path
     raise AssertionError("numbers do not run out")
+
+
+def give_name(temporary: str | Path, place: str | Path) -> None:
+    """Give a finished file its name; FileExistsError if another file has it."""
+    try:
+        os.link(temporary, place)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        os.close(os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        os.replace(temporary, place)
 
 
 def _remove_abandoned(folder: str) -> None:

@@ -1,0 +1,116 @@
+"""`karat init`"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from karat.errors import ExitCode
+
+if TYPE_CHECKING:
+    from karat.init.findings import FoundAgent, Survey
+    from karat.init.plan import InitPlan
+
+LATER = "fill it in later"
+HERE = "Karat loads {agent.use} into this process and greets it, a few times. May it?"
+THERE = "Karat greets the agent at {agent.address}, a few times. May it?"
+PROMPTS = "What do people ask it? It is sent, and tools act on it. (several: separate them with |; none: Enter)"
+
+
+@click.command(short_help="Find the agent of a project, write a first suite, and run it.")
+@click.option("--yes", is_flag=True, help="Ask nothing: take the likeliest agent, ask it, and write.")
+@click.option("--example", is_flag=True, help="Write a tiny agent with a bug to find, and the suite that finds it.")
+@click.option(
+    "-t", "--target", metavar="SPEC", help="The agent, if Karat does not find it: such as python:agent.py:answer."
+)
+@click.option("--prompt", "prompts", multiple=True, metavar="TEXT", help="What people ask the agent. Repeatable.")
+@click.option("--allow-effects", is_flag=True, help="Send the prompts of --prompt: tools of the agent act on them.")
+@click.option("--no-ask", is_flag=True, help="Neither load nor ask the agent; the first suite is one to fill in.")
+def command(
+    yes: bool, example: bool, target: str | None, prompts: tuple[str, ...], allow_effects: bool, no_ask: bool
+) -> int:
+    """Find what is in this folder, and write what a first run needs: karat.toml, a suite, and what goes with them.
+
+    Files are only read, until you agree that the agent is asked; an address is asked only if it is on this machine.
+    What would be written is shown first. Nothing is overwritten, and a second run changes nothing. Without a terminal,
+    nothing is written without --yes.
+
+    \b
+    Examples:
+      karat init
+      karat init --yes --target python:agent.py:answer --prompt "Where is my order?" --allow-effects
+      karat init --example
+    """
+    from karat import api
+    from karat.console import init as console
+
+    talks = not yes and sys.stdin.isatty() and sys.stdout.isatty()
+    if example:
+        plan = api.plan_example()
+    else:
+        survey = api.survey_project()
+        console.show_survey(survey)
+        agent = _choose(survey, target, may_ask=yes and not no_ask, talks=talks)
+        may_ask = not no_ask and (yes or (talks and _may_ask(survey, agent)))
+        if may_ask and talks and not prompts:
+            prompts = _prompts()
+            allow_effects = True
+        plan = api.plan_init(survey, agent, prompts=prompts, may_ask=may_ask, allow_effects=allow_effects)
+    return _carry_out(plan, yes=yes, talks=talks)
+
+
+def _carry_out(plan: InitPlan, *, yes: bool, talks: bool) -> int:
+    """Show the plan, write it if that is wanted, and run the suite, or check it where no agent answered."""
+    from karat import api
+    from karat.cli.main import print_error, run
+    from karat.console import init as console
+
+    console.show_plan(plan)
+    if not plan.files:
+        return ExitCode.OK
+    if not yes and not talks:
+        print_error("karat: nothing was written: this is not a terminal. Add --yes to write these files. [usage]")
+        return ExitCode.USAGE
+    if not yes and not click.confirm("Write these files?", default=True):
+        click.echo("Nothing was written.")
+        return ExitCode.OK
+    api.write_plan(plan)
+    arguments = ["run" if plan.works else "validate", plan.suite]
+    click.echo(f"Written. karat {' '.join(arguments)}\n")
+    return run(arguments)
+
+
+def _choose(survey: Survey, target: str | None, *, may_ask: bool, talks: bool) -> FoundAgent | None:
+    """The agent to write a target for: the likeliest, or the one that is named or chosen."""
+    from karat import api
+
+    if survey.targets:
+        return None
+    if target is not None or not talks:
+        return api.choose_agent(survey, target, may_ask=may_ask)
+    if len(survey.agents) == 1:
+        return survey.agents[0]
+    if survey.agents:
+        for number, agent in enumerate(survey.agents, 1):
+            click.echo(f"  {number}  {agent.use}")
+        choice = click.prompt(
+            "Which one is the agent? (0: none)", type=click.IntRange(0, len(survey.agents)), default=1
+        )
+        return survey.agents[choice - 1] if choice else None
+    spec = click.prompt(
+        "How is your agent reached? (such as python:agent.py:answer, or an http:// address)", default=LATER
+    )
+    return None if spec == LATER else api.choose_agent(survey, spec)
+
+
+def _may_ask(survey: Survey, agent: FoundAgent | None) -> bool:
+    if agent is None:
+        return bool(survey.targets) and click.confirm("Karat greets the target of karat.toml, a few times. May it?")
+    return agent.is_local and click.confirm((THERE if agent.address else HERE).format(agent=agent))
+
+
+def _prompts() -> tuple[str, ...]:
+    given = click.prompt(PROMPTS, default="", show_default=False)
+    return tuple(part.strip() for part in given.split("|") if part.strip())

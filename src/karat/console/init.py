@@ -1,0 +1,59 @@
+"""What `karat init` found and would write, for a person to read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from karat.text.wording import shorten, visible
+from karat.traces.redact import Redactor
+
+if TYPE_CHECKING:
+    from karat.init.findings import Survey
+    from karat.init.plan import InitPlan
+    from karat.init.writing import PlannedFile
+
+FOR_PYTEST = "collects *.karat.yaml files as tests"
+
+
+def show_survey(survey: Survey) -> None:
+    """What was found, and where."""
+    rows = [(agent.what, f"{agent.where}: {agent.use}") for agent in survey.agents]
+    rows += [(f"suite ({suite.format})", suite.path) for suite in survey.suites]
+    rows += [(f"MCP server {server.name!r}", server.where) for server in survey.servers]
+    rows += (
+        [("pytest", FOR_PYTEST + (f" in {survey.tests}/" if survey.tests else ""))] if survey.tests is not None else []
+    )
+    rows += [("configuration of Karat", survey.config)] if survey.config else []
+    _echo("Found here:" if rows else "Found here: no agent, no suite, nothing else that Karat knows.")
+    width = max((len(what) for what, _ in rows), default=0)
+    for what, where in rows:
+        _echo(f"  {what:<{width}}  {where}")
+
+
+def show_plan(plan: InitPlan) -> None:
+    """What would be written, as a diff shows it."""
+    for note in plan.notes:
+        _echo(f"note: {note}")
+    if not plan.files:
+        _echo(f"Nothing to write: all that `karat init` writes is there. Run the suite with: karat run {plan.suite}")
+        return
+    _echo("\nTo be written:")
+    for file in plan.files:
+        _show_file(file)
+    _echo("")
+
+
+def _show_file(file: PlannedFile) -> None:
+    if file.note:
+        _echo(f"+++ {file.path} ({file.note})")
+        return
+    _echo(f"+++ {file.path}{'' if file.before is None else ' (lines are added)'}")
+    for line in file.text[len(file.before or "") :].splitlines():
+        _echo(f"+ {line}".rstrip())
+
+
+def _echo(text: str) -> None:
+    """Print text that may quote files of the project: it cannot steer the terminal, and shows no password."""
+    click.echo("\n".join(shorten(visible(line), 400) for line in Redactor().text(text).split("\n")))

@@ -1,0 +1,128 @@
+"""What is to be written into a project: only what is not there yet, so that a second look plans nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from karat.checks.catalog import catalog_for
+from karat.drafts.draft import DraftOptions
+from karat.errors import KaratError
+from karat.init import texts
+from karat.init.findings import FoundAgent, Survey
+from karat.init.probe import Probe, ask_agent, ask_target
+from karat.init.writing import PlannedFile
+from karat.inspections.catalog import GREETING
+from karat.plugins.project import Project
+from karat.running.drafting import adraft_target
+from karat.running.request import ResumeKeywords
+from karat.suites.formats.catalog import find_format
+from karat.targets.config import TargetConfig
+
+REPEATS = 5
+NOT_ASKED = "it was not asked."
+NOT_SENT = "the prompts were not sent: tools of the agent may change something. Add --allow-effects to draft from them."
+
+
+@dataclass(frozen=True)
+class InitPlan:
+    """The files to write in a folder, and how the plan came about."""
+
+    folder: Path
+    files: tuple[PlannedFile, ...]
+    suite: str
+    """The suite to begin with: planned, or there already."""
+    works: bool = False
+    """Whether the agent answered, and may be sent what is in the suite: then it can be run."""
+    notes: tuple[str, ...] = ()
+
+
+class Consent(NamedTuple):
+    """What the user agreed to: that the agent is loaded or asked, and that its tools act on more than a greeting."""
+
+    may_ask: bool = False
+    allow_effects: bool = False
+
+
+async def plan_files(
+    survey: Survey, agent: FoundAgent | None, prompts: tuple[str, ...], project: Project, consent: Consent
+) -> InitPlan:
+    """Plan what a project lacks. An agent that may be asked is asked, and its first suite drafted from what it does."""
+    sent = prompts if prompts and consent.allow_effects else (GREETING,)
+    asked = Probe(problem=NOT_ASKED)
+    if consent.may_ask and survey.targets and not survey.suites:
+        asked = await ask_target(sent, project)
+    elif consent.may_ask and agent is not None and not survey.targets:
+        asked = await ask_agent(agent, sent, project)
+    notes = [f"{agent.use}: {asked.problem}"] if agent is not None and asked.problem and consent.may_ask else []
+    works = asked.target is not None and prompts in ((), sent)
+    table = dict(asked.table)
+    if agent is not None and not table and agent.is_complete:
+        table = {"use": agent.use, **agent.options}
+    files: list[PlannedFile] = []
+    if not survey.config:
+        problem = "" if asked.target is not None else asked.problem
+        text = texts.configuration(agent, table, problem, survey.servers, survey.keys)
+        files.append(PlannedFile(texts.CONFIG, text))
+    elif not survey.targets:
+        notes.append(
+            f"{survey.config} is there and names no target: add one, for instance with `karat inspect --write`."
+        )
+    suite = next((one.path for one in survey.suites if one.format == "karat-1"), None)
+    suite = suite or next((one.path for one in survey.suites), None)
+    if suite is None:
+        suite = f"{survey.tests}/" * bool(survey.tests) + f"{agent.name if agent else 'first'}.karat.yaml"
+        named = agent.name if agent is not None else survey.folder.resolve().name
+        if works:
+            assert asked.target is not None
+            text, said = await _drafted(asked.target, sent, named, project)
+            notes += said
+        else:
+            text = texts.first_suite(named, prompts or sent)
+            notes += [NOT_SENT] if asked.target is not None else []
+        files.append(PlannedFile(suite, texts.with_schema(text, suite)))
+        files += plan_schema(survey.folder, project)
+    files += _workflow(survey, suite, agent)
+    files += plan_ignored(survey.folder)
+    return InitPlan(survey.folder, tuple(files), suite, works, tuple(notes))
+
+
+async def _drafted(target: TargetConfig, prompts: Sequence[str], name: str, project: Project) -> tuple[str, list[str]]:
+    """A suite from what the agent does, and what looked wrong; one to fill in if nothing can be drafted."""
+    # In this process, which has loaded the agent already and seen it answer.
+    how: ResumeKeywords = {"workers": 0}
+    options = DraftOptions(name=name)
+    try:
+        # The prompts are those that the user agreed to send.
+        draft = await adraft_target(target, prompts, REPEATS, options, project, allow_effects=True, how=how)
+    except KaratError as error:
+        return texts.first_suite(name, prompts), [f"no suite was drafted: {error.message}"]
+    return draft.yaml, [f"{finding.kind}: {finding.text}" for finding in draft.findings]
+
+
+def plan_schema(folder: Path, project: Project) -> list[PlannedFile]:
+    if (folder / texts.SCHEMA).exists():
+        return []
+    catalog = catalog_for(project)
+    text = json.dumps(find_format("karat-1", catalog.formats).schema(catalog), indent=2, ensure_ascii=False) + "\n"
+    note = f"the JSON Schema by which editors complete suites, {text.count(chr(10)):,} lines"
+    return [PlannedFile(texts.SCHEMA, text, note=note)]
+
+
+def _workflow(survey: Survey, suite: str, agent: FoundAgent | None) -> list[PlannedFile]:
+    """A workflow where there are others, unless one of them runs Karat."""
+    folder = survey.folder / ".github" / "workflows"
+    known = [file.read_text("utf-8", "replace") for file in folder.glob("*.y*ml")] if survey.has_github else []
+    if not survey.has_github or (survey.folder / texts.WORKFLOW).exists() or any("karat" in text for text in known):
+        return []
+    return [PlannedFile(texts.WORKFLOW, texts.workflow(suite, agent, survey.requirements, survey.keys))]
+
+
+def plan_ignored(folder: Path) -> list[PlannedFile]:
+    place = folder / ".gitignore"
+    before = place.read_bytes().decode("utf-8", "surrogateescape") if place.is_file() else None
+    text = texts.ignored(before or "")
+    return [] if text is None or place.is_symlink() else [PlannedFile(".gitignore", text, before)]

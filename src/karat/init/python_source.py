@@ -1,0 +1,242 @@
+"""What a Python file defines, read from its syntax: graphs, web apps with their routes, functions that answer."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+GRAPH_PACKAGES = ("langgraph", "langchain.agents", "deepagents")
+APPS = frozenset({"FastAPI", "Starlette", "Litestar", "Quart", "Sanic", "Flask"})
+AG_UI = ("to_ag_ui", "AGUIApp", "AGUIAdapter")
+ADAPTERS = {"ag_ui": "ag-ui", "vercel_ai": "ai-sdk"}
+"""Parts of the modules whose import says which protocol the routes of a file speak."""
+A2A = ("to_a2a", "A2AStarletteApplication", "A2AFastAPIApplication")
+PROMPT_NAMES = frozenset(
+    {"prompt", "message", "question", "query", "text", "user_input", "user_message", "input", "utterance", "request"}
+)
+ANSWERING = frozenset(
+    {"answer", "ask", "reply", "respond", "chat", "agent", "assistant", "bot", "invoke", "run", "handle", "main"}
+)
+GIVEN = frozenset({"conversation", "case", "context"})
+"""What Karat gives to a function that asks for it by name."""
+_MAKES_GRAPH = re.compile(r"\.compile(\(\))?$|\.compile\(\)\.|\.create_\w*(agent|supervisor|swarm)\w*(\(\))?$")
+
+
+class Route(NamedTuple):
+    """A path of a web app that takes a POST; `router` is the variable that it was added to."""
+
+    path: str
+    router: str
+
+
+@dataclass
+class PythonSource:
+    """What one file defines at its top, by name; a place is a line."""
+
+    path: str
+    graphs: dict[str, int] = field(default_factory=dict)
+    apps: dict[str, int] = field(default_factory=dict)
+    """Web apps. Those that speak a protocol of agents are in `protocols` too."""
+    protocols: dict[str, str] = field(default_factory=dict)
+    routes: list[Route] = field(default_factory=list)
+    prefixes: dict[str, str] = field(default_factory=dict)
+    """What is put before the routes of a router, by where that was imported from, or by its name."""
+    route_protocol: str = ""
+    answers: dict[str, int] = field(default_factory=dict)
+    port: int | None = None
+
+    @property
+    def module(self) -> str:
+        """The file as `python -m` names it."""
+        parts = PurePosixPath(self.path).with_suffix("").parts
+        return ".".join(parts[1:] if parts[0] == "src" and len(parts) > 1 else parts)
+
+
+def read_python(path: str, text: str) -> PythonSource | None:
+    """Read a file without running it; None if it is not Python that this version understands."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    reader = _Reader(path)
+    try:
+        reader.read(tree)
+    except RecursionError:
+        return None
+    return reader.found
+
+
+class _Reader:
+    def __init__(self, path: str) -> None:
+        self.found = PythonSource(path)
+        self._origins: dict[str, str] = {}
+        self._own_prefixes: dict[str, str] = {}
+
+    def read(self, tree: ast.Module) -> None:
+        for node in ast.walk(tree):
+            self._read_import(node)
+        spoken = {ADAPTERS[part] for one in self._origins.values() for part in one.split(".") if part in ADAPTERS}
+        self.found.route_protocol = next(iter(spoken)) if len(spoken) == 1 else ""
+        functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+        for function in functions:
+            self._read_result(function)
+        for node in _top(tree.body):
+            for name, value in _assigned(node):
+                self._origins[name] = self._origin(value)
+                self._classify(name, node.lineno)
+                if isinstance(value, ast.Call) and (prefix := _text(value, "prefix") or _text(value, "url_prefix")):
+                    self._own_prefixes[name] = prefix
+        for function in (node for node in _top(tree.body) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)):
+            self._read_function(function)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call):
+                self._read_call(node)
+        for function in functions:
+            for decorator in function.decorator_list:
+                self._read_route(decorator)
+
+    def _read_import(self, node: ast.AST) -> None:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                self._origins[alias.asname or alias.name.partition(".")[0]] = (
+                    alias.name if alias.asname else alias.name.partition(".")[0]
+                )
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                self._origins[alias.asname or alias.name] = f"{node.module or ''}.{alias.name}".lstrip(".")
+
+    def _read_result(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        """What a function returns, so far as its own lines say."""
+        known = dict(self._origins)
+        result = ""
+        for node in ast.walk(function):
+            for name, value in _assigned(node):
+                self._origins[name] = self._origin(value)
+            if isinstance(node, ast.Return) and node.value is not None:
+                result = self._origin(node.value)
+        self._origins = known | ({f"{function.name}()": result} if self._is_known(result) else {})
+
+    def _is_known(self, origin: str) -> bool:
+        return _is_graph(origin) or origin.rpartition(".")[2].removesuffix("()") in APPS
+
+    def _origin(self, node: ast.expr) -> str:
+        """Where a value comes from: `langgraph.graph.StateGraph().compile()`."""
+        match node:
+            case ast.Name(id=name):
+                return self._origins.get(name, name)
+            case ast.Attribute(value=value, attr=attr):
+                return f"{self._origin(value)}.{attr}"
+            case ast.Call(func=func):
+                called = f"{self._origin(func)}()"
+                return self._origins.get(called, called)
+            case ast.Await(value=value):
+                return self._origin(value)
+        return ""
+
+    def _classify(self, name: str, line: int) -> None:
+        origin = self._origins[name]
+        last = origin.rpartition(".")[2].removesuffix("()")
+        if _is_graph(origin):
+            self.found.graphs[name] = line
+        elif origin.endswith("()") and (last in APPS or last in AG_UI or last in A2A):
+            self.found.apps[name] = line
+            if last not in APPS:
+                self.found.protocols[name] = "ag-ui" if last in AG_UI else "a2a"
+
+    def _read_function(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        arguments = function.args
+        parameters = [*arguments.posonlyargs, *arguments.args]
+        needed = parameters[: len(parameters) - len(arguments.defaults)]
+        made = self._origins.get(f"{function.name}()", "")
+        if made and {one.arg for one in needed} <= {"context", "config"}:
+            found = self.found.graphs if _is_graph(made) else self.found.apps
+            if not found:
+                found[function.name] = function.lineno
+            return
+        if any("langgraph" in self._origin(one) and "entrypoint" in self._origin(one) for one in _called(function)):
+            self.found.graphs[function.name] = function.lineno
+            return
+        words = set(function.name.lower().split("_"))
+        if function.name.startswith("_") or function.decorator_list or not words & ANSWERING or not needed:
+            return
+        kwonly = [one for one, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if not default]
+        others = {one.arg for one in (*needed[1:], *kwonly)}
+        hint = needed[0].annotation
+        is_text = hint is None or (isinstance(hint, ast.Name) and hint.id == "str")
+        if needed[0].arg in PROMPT_NAMES and is_text and others <= GIVEN and not _gives_nothing(function):
+            self.found.answers[function.name] = function.lineno
+
+    def _read_call(self, call: ast.Call) -> None:
+        last = self._origin(call.func).rpartition(".")[2]
+        if last == "run" and (port := _number(call, "port")) is not None:
+            self.found.port = port
+        if last == "include_router" and call.args:
+            self.found.prefixes[self._origin(call.args[0])] = _text(call, "prefix")
+        if last in ("Route", "add_api_route", "add_route"):
+            router = self._origin(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+            self._add_route(call, router, needs_method=True)
+
+    def _read_route(self, decorator: ast.expr) -> None:
+        if not isinstance(decorator, ast.Call) or not isinstance(decorator.func, ast.Attribute):
+            return
+        method, router = decorator.func.attr, decorator.func.value
+        if method in ("post", "route", "api_route") and isinstance(router, ast.Name):
+            self._add_route(decorator, router.id, needs_method=method != "post")
+
+    def _add_route(self, call: ast.Call, router: str, *, needs_method: bool) -> None:
+        path = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else _text(call, "path")
+        methods = next((one.value for one in call.keywords if one.arg == "methods"), None)
+        posts = isinstance(methods, ast.List | ast.Tuple | ast.Set) and any(
+            isinstance(one, ast.Constant) and str(one.value).upper() == "POST" for one in methods.elts
+        )
+        if isinstance(path, str) and path.startswith("/") and "{" not in path and (posts or not needs_method):
+            self.found.routes.append(Route(self._own_prefixes.get(router, "") + path, router))
+
+
+def _is_graph(origin: str) -> bool:
+    return origin.startswith(GRAPH_PACKAGES) and _MAKES_GRAPH.search(origin) is not None
+
+
+def _top(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a module, those under an `if` or a `try` too."""
+    for node in body:
+        yield node
+        for inner in ("body", "orelse", "finalbody"):
+            if isinstance(node, ast.If | ast.Try | ast.With):
+                yield from _top(getattr(node, inner, []))
+
+
+def _assigned(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    match node:
+        case ast.Assign(targets=targets, value=value):
+            yield from ((one.id, value) for one in targets if isinstance(one, ast.Name))
+        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+            yield name, value
+
+
+def _called(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.expr]:
+    return [one.func if isinstance(one, ast.Call) else one for one in function.decorator_list]
+
+
+def _gives_nothing(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether a function is known not to return an answer."""
+    hint = function.returns
+    if isinstance(hint, ast.Constant | ast.Name):
+        return (hint.value if isinstance(hint, ast.Constant) else hint.id) in (None, "None", "bool", "int", "float")
+    return not any(isinstance(node, ast.Return) and node.value is not None for node in ast.walk(function))
+
+
+def _text(call: ast.Call, name: str) -> str:
+    value = next((one.value for one in call.keywords if one.arg == name), None)
+    return value.value.rstrip("/") if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
+
+
+def _number(call: ast.Call, name: str) -> int | None:
+    value = next((one.value for one in call.keywords if one.arg == name), None)
+    return value.value if isinstance(value, ast.Constant) and type(value.value) is int else None
