@@ -95,6 +95,12 @@ def test_the_page_of_word_lists_is_current() -> None:
     assert (ROOT / "docs" / "words.md").read_text() == page(), "run `python docs/reference.py`"
 
 
+def test_the_pages_of_commands_and_errors_are_current() -> None:
+    pages = runpy.run_path(str(ROOT / "docs" / "commands_and_errors.py"))["PAGES"]
+    for page, write in pages.items():
+        assert (ROOT / "docs" / page).read_text() == write(), "run `python docs/commands_and_errors.py`"
+
+
 @pytest.mark.parametrize("kind", ["eval-set", "golden"])
 def test_the_reference_has_every_key_of_expected(kind: str) -> None:
     page = (ROOT / "docs" / "checks.md").read_text()

@@ -1,0 +1,148 @@
+"""Writes docs/commands.md and docs/errors.md from the code: run it as `python docs/commands_and_errors.py`."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from karat.cli.main import karat
+from karat.errors import ExitCode
+
+ROOT = Path(__file__).parents[1]
+SOURCES = (ROOT / "src" / "karat", ROOT / "src" / "karat_pytest")
+MARK = "…"
+MOST = 3
+"""Messages that are shown of one error; they differ in the place that they are about."""
+ARGUMENTS = {
+    "PathDiagnostic": (1, 2),
+    "problem": (1, 2),
+    "warn": (1, 2),
+    "add": (1, 2),
+    "refuse": (0, 1),
+    "CheckProblem": (1, 0),
+    "TargetError": (1, 0),
+}
+"""Where a call has its message and its name of the error, if not as keywords."""
+NAME = re.compile(r"[a-z]+(-[a-z0-9]+)*")
+COMMANDS = """\
+# Commands
+
+Every command with its options, as `karat COMMAND --help` prints them. This page is written by `python docs/commands_and_errors.py` from the
+code.
+
+## Exit codes
+
+| code | meaning |
+|---|---|
+"""
+CODES = {
+    ExitCode.OK: "every case passed, and every gate",
+    ExitCode.FAILED: "a case failed, had an error or is PARTIAL; a gate was not met; `audit`, `lint` or `stress` found something",
+    ExitCode.INTERRUPTED: "interrupted; what was finished is kept, and `karat resume` goes on",
+    ExitCode.INTERNAL: "Karat itself failed, or could not write a file",
+    ExitCode.USAGE: "a wrong option, configuration or suite; nothing was run",
+    ExitCode.NOTHING_SELECTED: "no case was selected",
+}
+ERRORS = """\
+# Errors
+
+Karat ends a message with the name of the error in brackets: `suite.yaml:4:7 cases[0].prompt: expected a text. [wrong-type]`. Here is what
+each of them says, and how to fix it. `…` is a part that depends on your files. This page is written by
+`python docs/commands_and_errors.py` from the code.
+"""
+TABLE = "\n| says | fix |\n|---|---|\n"
+
+
+def commands_page() -> str:
+    """The page of commands."""
+    lines = [COMMANDS, *(f"| {code.value} | {meaning} |\n" for code, meaning in CODES.items())]
+    context = click.Context(karat, info_name="karat")
+    for name in karat.list_commands(context):
+        command = karat.get_command(context, name)
+        if command is None or command.hidden:
+            continue
+        own = click.Context(command, info_name=f"karat {name}", terminal_width=100, max_content_width=100)
+        lines.append(f"\n## {name}\n\n```text\n{command.get_help(own).rstrip()}\n```\n")
+    return "".join(lines)
+
+
+def errors_page() -> str:
+    """The page of errors."""
+    found: dict[str, dict[str, str]] = {}
+    for slug, message, fix in sorted(set(messages())):
+        found.setdefault(slug, {}).setdefault(message, fix)
+    parts = [ERRORS]
+    for slug, says in sorted(found.items()):
+        rows = [f"| {_cell(message)} | {_cell(fix)} |\n" for message, fix in sorted(says.items())[:MOST]]
+        parts.append(f"\n## {slug}\n{TABLE}{''.join(rows)}")
+    return "".join(parts)
+
+
+def messages() -> Iterator[tuple[str, str, str]]:
+    """The name, the message and the fix of every error in the source."""
+    for folder in SOURCES:
+        for file in sorted(folder.rglob("*.py")):
+            tree = ast.parse(file.read_text())
+            scopes = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+            outer = _texts(tree.body)
+            for scope in scopes:
+                texts = outer | _texts(ast.walk(scope))
+                for call in (node for node in ast.walk(scope) if isinstance(node, ast.Call)):
+                    yield from _error(call, texts)
+
+
+def _error(call: ast.Call, texts: dict[str, str]) -> Iterator[tuple[str, str, str]]:
+    keywords = {one.arg: one.value for one in call.keywords if one.arg}
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    said, called = ARGUMENTS.get(name, (0, len(call.args)))
+    slug = keywords.get("slug") or (call.args[called] if called < len(call.args) else None)
+    message = call.args[said] if said < len(call.args) else None
+    if not isinstance(slug, ast.Constant) or not isinstance(slug.value, str) or not NAME.fullmatch(slug.value):
+        return
+    text = _text(message, texts)
+    if not text or " " not in text:
+        return
+    fix = _text(keywords.get("fix"), texts)
+    if not fix:  # a message of a suite holds its fix as its last sentence
+        text, _, fix = text.partition(". ")
+    yield slug.value, text.rstrip("."), fix
+
+
+def _texts(nodes: Iterator[ast.AST] | list[ast.stmt]) -> dict[str, str]:
+    """The texts that names have, where each is given one."""
+    found: dict[str, str] = {}
+    for node in nodes:
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            if text := _text(node.value, found):
+                found[node.targets[0].id] = text
+    return found
+
+
+def _text(node: ast.AST | None, texts: dict[str, str]) -> str:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        parts = [part.value if isinstance(part, ast.Constant) else MARK for part in node.values]
+        return re.sub(r"…+", MARK, "".join(str(part) for part in parts))
+    if isinstance(node, ast.Name):
+        return texts.get(node.id, "")
+    if isinstance(node, ast.BoolOp):
+        return next((text for part in reversed(node.values) if (text := _text(part, texts))), "")
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("rstrip", "strip"):
+        return _text(node.func.value, texts)
+    return ""
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").split()).replace("<", "&lt;")
+
+
+PAGES = {"commands.md": commands_page, "errors.md": errors_page}
+
+if __name__ == "__main__":
+    for name, page in PAGES.items():
+        Path(__file__).with_name(name).write_text(page())
