@@ -31,8 +31,8 @@ NAME = re.compile(r"[a-z]+(-[a-z0-9]+)*")
 COMMANDS = """\
 # Commands
 
-Every command with its options, as `karat COMMAND --help` prints them. This page is written by `python docs/commands_and_errors.py` from the
-code.
+Every command with its options, as `karat COMMAND --help` prints them. This page is written by
+`python docs/commands_and_errors.py` from the code.
 
 ## Exit codes
 
@@ -41,7 +41,7 @@ code.
 """
 CODES = {
     ExitCode.OK: "every case passed, and every gate",
-    ExitCode.FAILED: "a case failed, had an error or is PARTIAL; a gate was not met; `audit`, `lint` or `stress` found something",
+    ExitCode.FAILED: "a case failed, had an error or is PARTIAL; a gate was not met; `audit` or `lint` found something",
     ExitCode.INTERRUPTED: "interrupted; what was finished is kept, and `karat resume` goes on",
     ExitCode.INTERNAL: "Karat itself failed, or could not write a file",
     ExitCode.USAGE: "a wrong option, configuration or suite; nothing was run",
@@ -50,9 +50,9 @@ CODES = {
 ERRORS = """\
 # Errors
 
-Karat ends a message with the name of the error in brackets: `suite.yaml:4:7 cases[0].prompt: expected a text. [wrong-type]`. Here is what
-each of them says, and how to fix it. `…` is a part that depends on your files. This page is written by
-`python docs/commands_and_errors.py` from the code.
+A message ends with the name of the error in brackets:
+`suite.yaml:4:7 cases[0].prompt: expected a text. [wrong-type]`. Here is what each of them says, and how to fix it.
+`…` is a part that depends on your files. This page is written by `python docs/commands_and_errors.py` from the code.
 """
 TABLE = "\n| says | fix |\n|---|---|\n"
 
@@ -116,9 +116,9 @@ def _texts(nodes: Iterator[ast.AST] | list[ast.stmt]) -> dict[str, str]:
     """The texts that names have, where each is given one."""
     found: dict[str, str] = {}
     for node in nodes:
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            if text := _text(node.value, found):
-                found[node.targets[0].id] = text
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if text := _text(value, found):
+                found[name] = text
     return found
 
 
