@@ -14,11 +14,10 @@ from karat.errors import UsageError
 from karat.journal.index import Index, usual_place
 from karat.journal.reader import LONGEST_HEADER, read_header
 from karat.plugins.project import Project
+from karat.reports.artifacts import usual_results_dirs
 from karat.system.door import LOOPBACK, new_token
 
 EXTRA: Final = "Install the extra: pip install 'karat[viewer]'."
-KEPT: Final = (Path("karat-results"), Path(".claude/evals/results"))
-"""Where runs are kept unless somebody says otherwise."""
 Notify = Callable[[str], None]
 
 
@@ -115,7 +114,7 @@ class ViewerServer:
 
 def viewer_of(named: Path | None, usual: Path, port: int, environ: Mapping[str, str], project: Project) -> ViewerServer:
     """A viewer over a folder or a journal, or where runs are usually kept."""
-    folders, start = folders_of(named, list(dict.fromkeys((usual, *KEPT))))
+    folders, start = folders_of(named, list(dict.fromkeys((usual, *usual_results_dirs()))))
     listening = bound(port)
     try:
         return served(index_of(folders, environ), listening, project, start)
