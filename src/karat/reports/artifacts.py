@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import count
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import TracebackType
 from typing import Final, NamedTuple, Protocol, Self
 
@@ -94,7 +94,7 @@ def usual_results_dirs() -> list[Path]:
 
 def reserve(results_dir: Path, suite: str, suite_format: str, now: datetime, base: str = "") -> Names:
     """Names for the files of a run of a suite, its journal already created: two runs in one second get two stamps."""
-    stem, folder = _file_stem(Path(suite).stem), Path(base, results_dir)
+    stem, folder = _file_stem(PurePath(suite).stem), Path(base, results_dir)
     report_stem = "minimum-eval-results" if suite_format in SEED_FORMATS else f"{stem}-results"
     with explained(results_dir):
         folder.mkdir(parents=True, exist_ok=True)

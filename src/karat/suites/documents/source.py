@@ -13,12 +13,13 @@ from typing import TypeAlias
 
 from karat.errors import UsageError
 from karat.suites.diagnostics import Place, refuse
-from karat.text.wording import nearest, quoted
+from karat.text.wording import likeness, quoted
 
 SuiteSource: TypeAlias = Path | str | Mapping[str, object] | Sequence[Mapping[str, object]]
 
 LARGEST = 256 << 20
 PIECE = 1 << 20
+ALIKE_FILES = 0.8
 MOST_FILES = 1000
 """As many files of a folder are looked at for a name like one that is missing."""
 
@@ -61,9 +62,11 @@ def _nearest_file(path: str) -> str:
             there = [entry.name for entry in islice(entries, MOST_FILES)]
     except (OSError, ValueError):
         return "Check the path."
-    same_stem = [one for one in there if os.path.splitext(one)[0] == os.path.splitext(name)[0]]
-    near = nearest(name, same_stem or there)
-    return f"Did you mean {quoted(os.path.join(folder, near))}?" if near else "Check the path."
+    stem = os.path.splitext(name)[0]
+    best = max(there, key=lambda one: (likeness(stem, os.path.splitext(one)[0]), likeness(name, one)), default="")
+    if likeness(stem, os.path.splitext(best)[0]) < ALIKE_FILES:
+        return "Check the path."
+    return f"Did you mean {quoted(os.path.join(folder, best))}?"
 
 
 def _refuse_odd(path: str, mode: int) -> None:
