@@ -125,7 +125,7 @@ def rescore(
 
         summary = again.write(ending=as_before, now=now, workers=workers)
         return write_reports(names, summary, project, further, workers=workers, each=each)
-    redactor = _configured(project)
+    redactor = configured_redactor(project)
     options = recorded.header.options
     suite = worded(_as_selected(suite, options), options.get("target", {}).get("ui_vocabulary", {}))
     shown = redactor.text(text(suite.file))
@@ -161,7 +161,8 @@ def _derived(recorded: Journal, changes: Mapping[str, object], now: Callable[[],
     return structs.replace(recorded.header, **changes, started_at=began, derived_from=text(recorded.path))
 
 
-def _configured(project: Project) -> Redactor:
+def configured_redactor(project: Project) -> Redactor:
+    """What takes out the secrets that the configuration names."""
     from karat.targets.config import read_config  # loads what targets need, and few have to judge by a suite
 
     return Redactor.from_names(read_config(project).secrets, os.environ)
