@@ -16,7 +16,12 @@ from counterparts.environments import FOLDER, ROOT, UV, python_with
 
 pytestmark = [pytest.mark.counterpart, pytest.mark.limit(900)]
 
-SUITE = "karat: 1\ncases:\n  - {id: A, prompt: a, expected: {must_say_any: [hello]}}\n  - {id: B, prompt: b, expected: {must_say_any: [hello]}}\n"
+SUITE = """\
+karat: 1
+cases:
+  - {id: A, prompt: a, expected: {must_say_any: [hello]}}
+  - {id: B, prompt: b, expected: {must_say_any: [hello]}}
+"""
 AGENT = "import os\ndef ask(prompt): return 'Hello' if prompt == 'a' else os.environ['WORD']\n"
 CONFIGURATION = 'target = "desk"\n[targets.desk]\nuse = "python:desk.py:ask"\n'
 
