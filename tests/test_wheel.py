@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from email.message import Message
 from email.parser import Parser
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+import yaml
 from hatchling.build import build_wheel
 
 ROOT = Path(__file__).parents[1]
-ADDRESS = "https://karat.example/blob/main/"
+HOME = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]["Homepage"]
+ADDRESS = f"{HOME}/blob/main/"
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +33,7 @@ def metadata(wheel: ZipFile) -> Message:
 
 
 def test_extras_are_for_users_of_karat(metadata: Message) -> None:
-    assert metadata.get_all("Provides-Extra") == ["browser", "http", "langgraph", "otlp", "ray", "rouge", "viewer"]
+    assert metadata.get_all("Provides-Extra") == ["browser", "http", "langgraph", "mcp", "otlp", "ray", "rouge"]
 
 
 def test_its_addresses(metadata: Message) -> None:
@@ -38,7 +41,7 @@ def test_its_addresses(metadata: Message) -> None:
     assert urls.keys() == {"Homepage", "Documentation", "Changelog", "Issues"}
     for url in urls.values():
         place = url.removeprefix(ADDRESS)
-        assert place.startswith("https://karat.example") or (ROOT / place).exists(), url
+        assert place.startswith(HOME) or (ROOT / place).exists(), url
 
 
 def test_the_links_of_its_readme_lead_out_of_it(metadata: Message) -> None:
@@ -54,3 +57,12 @@ def test_it_holds_the_package_and_its_pytest_plugin(wheel: ZipFile) -> None:
     (points,) = [name for name in wheel.namelist() if name.endswith(".dist-info/entry_points.txt")]
     assert "[pytest11]\nkarat = karat_pytest\n" in wheel.read(points).decode()
     assert "karat/py.typed" in wheel.namelist()
+
+
+def test_it_claims_the_pythons_that_ci_runs(metadata: Message) -> None:
+    """tests/counterparts/test_release.py installs it on each of them."""
+    claimed = [name.rpartition(" ")[2] for name in metadata.get_all("Classifier", []) if ":: 3." in name]
+    assert claimed == ["3.11", "3.12", "3.13"]
+    assert metadata["Requires-Python"] == f">={claimed[0]}"
+    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())
+    assert workflow["jobs"]["test"]["strategy"]["matrix"]["python"] == claimed

@@ -17,6 +17,15 @@ class ExitCode(IntEnum):
     NOTHING_SELECTED = 5
 
 
+def single_stops(text: str) -> str:
+    """The text without the second full stop that arises where a message quotes a sentence of another program."""
+    if not any(end in text for end in ("..", "?.", "!.", "….")):
+        return text
+    import re  # few messages get here
+
+    return re.sub(r"(?<=[^.\s/])([.?!…])\.(?=\s|\Z)", r"\1", text)
+
+
 class KaratError(Exception):
     """An error the user can fix; printed as one line without a traceback."""
 
@@ -24,6 +33,7 @@ class KaratError(Exception):
     slug = "error"
 
     def __init__(self, message: str, *, where: str = "", fix: str = "", slug: str = "") -> None:
+        message = single_stops(message)
         super().__init__(message)
         self.message = message
         self.where = where
@@ -32,7 +42,8 @@ class KaratError(Exception):
 
     def __str__(self) -> str:
         where = f"{self.where}: " if self.where else ""
-        fix = f" {self.fix}" if self.fix else ""
+        stop = "" if self.message.endswith((".", "?", "!", "…", ":")) else "."
+        fix = f"{stop} {self.fix}" if self.fix else ""
         return f"{where}{self.message}{fix} [{self.slug}]"
 
 
@@ -79,6 +90,9 @@ class Diagnostic:
     message: str
     slug: str
     warning: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", single_stops(self.message))
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}:{self.column}" if self.file else ""

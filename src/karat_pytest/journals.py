@@ -44,7 +44,7 @@ class Book:
     def __init__(self, run: SuiteRun, header: Header) -> None:
         self.run = run
         self.header = header
-        self.names = reserve(run.results_dir, Path(run.suite.file).stem, utc_now())
+        self.names = reserve(run.results_dir, run.suite.file, run.suite.format, utc_now())
         begin(str(self.names.journal), header)
         self._writer = JournalWriter(str(self.names.journal))
         self._results: list[tuple[Case, CaseResult]] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,9 @@ import pytest
 
 from cli.support import AGENT, Ran
 from karat.cli.main import run
+
+DOUBLED_STOP = re.compile(r"[^.\s/][.?!…]\.(?:\s|$)(?<!\.\.\.\s)")
+"""What no message may hold, whatever it quotes. Three full stops are an ellipsis."""
 
 
 @pytest.fixture(autouse=True)
@@ -31,6 +35,7 @@ def karat(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
         code = run([*arguments, *(() if "--workers" in arguments else here)])
         out, err = capsys.readouterr()
         assert "Traceback" not in out + err, out + err
+        assert not DOUBLED_STOP.search(err), err
         return Ran(code, out, err)
 
     return command

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
+import yaml
 
-from cli.support import Karat, case, eval_set
+from cli.support import Karat, case, eval_set, write
 from karat.checks.base import Check
 from karat.checks.catalog import CHECKS
 from karat.model.trace import Trace
@@ -39,7 +41,9 @@ def test_schema(karat: Karat, kind: str, good: Any, bad: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        pytest.param([], "FORMAT", id="none"),
+        pytest.param(["--suite", "s.yaml"], "--suite refers to a file. Add --write.", id="suite-without-write"),
+        pytest.param(["--write", "--suite", "s.json"], "only YAML suites can begin with a comment.", id="json-suite"),
+        pytest.param(["--write", "--suite", "gone.yaml"], "no such file.", id="missing-suite"),
         pytest.param(["evalset"], "Did you mean 'eval-set'?", id="near"),
         pytest.param(["x"], "Known are karat-1, bfcl, tau-bench, ", id="far"),
     ],
@@ -48,6 +52,21 @@ def test_schema_of_what(karat: Karat, arguments: list[str], said: str) -> None:
     ran = karat("schema", *arguments)
     assert (ran.code, ran.out, len(ran.err.splitlines())) == (4, "", 1)
     assert said in ran.err
+
+
+@pytest.mark.parametrize("before", ["", "# yaml-language-server: $schema=old.json\n"], ids=["new", "replaced"])
+def test_schema_is_written_for_editors(karat: Karat, before: str) -> None:
+    text = "karat: 1\ncases: [{id: A, prompt: hi, expected: {must_say_any: [hello]}}]\n"
+    suite = Path(write("evals/desk.yaml", before + text))
+    ran = karat("schema", "--write", "--suite", str(suite))
+    assert (ran.code, ran.out) == (0, "karat-1.schema.json\nevals/desk.yaml\n")
+    line, rest = suite.read_text().split("\n", 1)
+    assert line == "# yaml-language-server: $schema=../karat-1.schema.json"
+    assert rest == text
+    checker = jsonschema.Draft202012Validator(json.loads(Path("evals", line.partition("=")[2]).read_text()))
+    assert checker.is_valid(yaml.safe_load(text))
+    assert not checker.is_valid(yaml.safe_load(text.replace("expected", "expectd")))
+    assert karat("validate", str(suite)).code == 0
 
 
 def test_self_test_passes(karat: Karat) -> None:

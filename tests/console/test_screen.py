@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from karat.console import ending
 from karat.console.ending import MOST, next_steps, show_details, show_summary
 from karat.console.screen import CaseLines, Screen, Verbosity, show, wants_colour, width, wrap
 from karat.model.run import CaseRecord, Summary
@@ -240,14 +239,6 @@ NARROW = [
 @pytest.mark.parametrize(("line", "columns", "shown"), NARROW)
 def test_narrow_terminals_break_at_words(line: str, columns: int, shown: str) -> None:
     assert wrap(line, columns) == shown
-
-
-@pytest.mark.parametrize(
-    ("installed", "says"), [(True, "  karat view "), (False, "pip install 'karat[viewer]' && karat view ")]
-)
-def test_a_hint_works_where_it_is_given(installed: bool, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ending, "find_spec", lambda name: installed or None)
-    assert says in summed_up(every_status())
 
 
 def test_quiet_lines_keep_what_was_found() -> None:

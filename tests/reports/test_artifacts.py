@@ -49,7 +49,7 @@ def test_results_dir_from_within_the_folder(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_names_of_a_run_share_a_stamp(tmp_path: Path) -> None:
-    names = reserve(tmp_path / "new" / "folder", "minimum-eval-set.v0.1", NOW)
+    names = reserve(tmp_path / "new" / "folder", "minimum-eval-set.v0.1.json", "eval-set", NOW)
     assert names.journal.name == "minimum-eval-set.v0.1-20261115T183011Z.jsonl"
     assert names.json.name == "minimum-eval-results-20261115T183011Z.json"
     assert names.markdown.name == "minimum-eval-results-20261115T183011Z.md"
@@ -64,7 +64,7 @@ def test_names_of_a_run_share_a_stamp(tmp_path: Path) -> None:
 def test_all_names_move_on_if_one_is_taken(tmp_path: Path, taken: str) -> None:
     for mark in ("20261115T183011Z", "20261115T183011Z-2"):
         (tmp_path / taken.format(mark)).touch()
-    names = reserve(tmp_path, "a", NOW)
+    names = reserve(tmp_path, "a", "eval-set", NOW)
     assert names.stamp == "20261115T183011Z-3"
     assert {path.stem[-18:] for path in (names.journal, names.json, names.markdown)} == {names.stamp}
 
@@ -72,7 +72,7 @@ def test_all_names_move_on_if_one_is_taken(tmp_path: Path, taken: str) -> None:
 @pytest.mark.parametrize(
     ("stem", "start"),
     [
-        pytest.param("../../etc/x", "etc-x-2026", id="separators"),
+        pytest.param("../../etc/x\\y", "x-y-2026", id="separators"),
         pytest.param("a\x00\x1b\nb", "a-b-2026", id="control"),
         pytest.param("", "suite-2026", id="empty"),
         pytest.param("..", "suite-2026", id="dots"),
@@ -81,7 +81,7 @@ def test_all_names_move_on_if_one_is_taken(tmp_path: Path, taken: str) -> None:
     ],
 )
 def test_any_suite_name_makes_a_file_name(tmp_path: Path, stem: str, start: str) -> None:
-    journal = reserve(tmp_path, stem, NOW).journal
+    journal = reserve(tmp_path, stem, "eval-set", NOW).journal
     assert journal.parent == tmp_path
     assert journal.name.startswith(start)
 
@@ -90,7 +90,7 @@ def claim(folder: Path, worker: int) -> list[str]:
     """Reserve, then write a report, as a run does; every second worker runs the same suite."""
     found = []
     for _ in range(5):
-        names = reserve(folder, f"suite{worker % 2}", NOW)
+        names = reserve(folder, f"suite{worker % 2}", "eval-set", NOW)
         with whole_file(names.json) as out:
             out.write(str(names.journal).encode())
         assert out.path == names.json
@@ -124,7 +124,7 @@ def test_no_other_run_chooses_a_name_between_the_look_and_the_claim(
         return listdir(folder)
 
     monkeypatch.setattr(os, "listdir", look)
-    reserve(tmp_path, "a", NOW)
+    reserve(tmp_path, "a", "eval-set", NOW)
     assert looks == [tmp_path]
 
 
@@ -135,7 +135,7 @@ def test_a_folder_that_cannot_be_locked_still_gives_distinct_journals(
         raise OSError(errno.ENOLCK, "no locks here")
 
     monkeypatch.setattr(fcntl, "flock", refuse)
-    assert len({reserve(tmp_path, "a", NOW).journal for _ in range(3)}) == 3
+    assert len({reserve(tmp_path, "a", "eval-set", NOW).journal for _ in range(3)}) == 3
 
 
 def test_a_file_appears_when_it_is_whole(tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_a_left_over_temporary_file_is_in_nobodys_way(tmp_path: Path) -> None:
 def test_a_path_through_a_file_is_an_artifact_error(tmp_path: Path, below: str) -> None:
     (tmp_path / "file").write_text("mine")
     with pytest.raises(ArtifactError) as reserved:
-        reserve(tmp_path / below, "a", NOW)
+        reserve(tmp_path / below, "a", "eval-set", NOW)
     with pytest.raises(ArtifactError) as written, whole_file(tmp_path / below / "a.json"):
         pass
     for caught in (reserved, written):
@@ -224,7 +224,7 @@ from karat.reports.artifacts import reserve, whole_file
 
 folder = Path(sys.argv[1])
 try:
-    names = reserve(folder, "a", datetime.now(UTC))
+    names = reserve(folder, "a", "eval-set", datetime.now(UTC))
     with whole_file(names.json) as out:
         for _ in range(64):
             out.write(b"x" * 65536)
@@ -275,5 +275,5 @@ def test_a_file_that_may_not_grow(tmp_path: Path) -> None:
 
 
 def test_names_place_other_reports_beside(tmp_path: Path) -> None:
-    names = Names(tmp_path, "S", tmp_path / "a-S.jsonl")
-    assert names.report("xml") == tmp_path / "minimum-eval-results-S.xml"
+    names = Names(tmp_path, "S", tmp_path / "a-S.jsonl", report_stem="a-results")
+    assert names.report("xml") == tmp_path / "a-results-S.xml"

@@ -25,7 +25,7 @@ NOW = datetime(2026, 11, 15, 18, 30, 11, tzinfo=UTC)
 
 @pytest.fixture
 def names(tmp_path: Path) -> Names:
-    return reserve(tmp_path, "a", NOW)
+    return reserve(tmp_path, "a", "eval-set", NOW)
 
 
 class Ids:
@@ -243,7 +243,7 @@ def peak(count: int, folder: Path) -> int:
     run = LongRun((), passing().summary, count=count)
     tracemalloc.start()
     try:
-        write_all(run, reserve(folder, "a", NOW))
+        write_all(run, reserve(folder, "a", "eval-set", NOW))
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -241,7 +241,7 @@ def test_what_is_wrong_with_the_defaults_is_told_there_and_once() -> None:
     ]
 
 
-@pytest.mark.parametrize("version", [2, "1", True, None, 1.0])
+@pytest.mark.parametrize("version", ["1", True, None, 1.0])
 def test_other_versions_are_refused(version: Any) -> None:
     (line,) = lines(json.dumps({"karat": version, "cases": [{"id": "A", "prompt": "p", "expected": EXPECTED}]}))
     assert "karat: expected 1, found" in line

@@ -157,7 +157,8 @@ def test_scoring_may_stand_in_the_case() -> None:
         pytest.param(
             None,
             [
-                's.json:1:1 version: warning: no version given, read as 0.3. Write "version": "0.3". [missing-version]',
+                "s.json:1:1 version: warning: no version given, read as an eval set 0.3. Write 'karat: 1' at the top"
+                """ for a suite in Karat's own format, or "version": "0.3" for an eval set. [missing-version]""",
             ],
             id="none",
         ),

@@ -109,7 +109,7 @@ async def test_called_as_it_asks(agents: Path, function: str, said: str) -> None
     ("spec", "message"),
     [
         pytest.param("{}:anser", "has no 'anser'. Did you mean 'answer'?", id="no-such-function"),
-        pytest.param("{}:NUMBER", "is a int, not a function", id="not-callable"),
+        pytest.param("{}:NUMBER", "is an int, not a function", id="not-callable"),
         pytest.param("no_such_module_here:f", "there is no module 'no_such_module_here'", id="no-module"),
         pytest.param("json.no_such:f", "there is no module 'json.no_such'", id="no-submodule"),
         pytest.param("{}", "names no function", id="no-function"),

@@ -12,6 +12,7 @@ from karat.model.suite import CheckSpec
 from karat.model.trace import OF_CASE, REMOVED, Channel, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Status
 from karat.plugins.project import Project
+from karat.text.phrases import longer_number
 
 EXCERPT = 160
 EDGE = 64
@@ -158,6 +159,16 @@ def lost_secret(spec: CheckSpec, trace: Trace) -> bool:
 def quote_answer(trace: Trace) -> str:
     """The final message, short enough for one line of a report."""
     return excerpt(trace.final_message) if trace.final_message.strip() else "an empty final message"
+
+
+def quote_without(trace: Trace, phrases: Iterable[str]) -> str:
+    """The final message that lacks these phrases; why, where one is only a part of another number in it."""
+    near = longer_number(trace.final_message, phrases)
+    if near is None:
+        return quote_answer(trace)
+    phrase, number = near
+    why = f"{phrase!r} only inside {number!r}, which is another number; write it as the answer does"
+    return f"{why}: {quote_answer(trace)}"
 
 
 def excerpt(text: str, limit: int = EXCERPT) -> str:

@@ -19,6 +19,7 @@ from karat.checks.base import (
     blank,
     each,
     quote_answer,
+    quote_without,
     unreadable,
 )
 from karat.checks.indicators import indicators
@@ -267,7 +268,8 @@ class _Contains(Check):
         return unfailable(self.phrase)
 
     def judge(self, trace: Trace) -> CheckResult:
-        return self.present(trace, phrases.find(trace.final_message, self.phrase))
+        found = phrases.find(trace.final_message, self.phrase)
+        return self.present(trace, found, quote_without(trace, (self.phrase,)) if found is None else "")
 
 
 class ReasonContains(_Contains, Struct, frozen=True):

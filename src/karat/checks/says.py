@@ -8,7 +8,7 @@ from typing import ClassVar
 from msgspec import Struct
 
 from karat.checks.answer_nodes import found_in_markdown
-from karat.checks.base import ALL_WORDS, ANSWER, Check, CheckRequest, Phrases, blank, each, quoted
+from karat.checks.base import ALL_WORDS, ANSWER, Check, CheckRequest, Phrases, blank, each, quote_without, quoted
 from karat.checks.sample_traces import says
 from karat.model.check import CheckProblem, Example, Field
 from karat.model.trace import TextLoss, Trace
@@ -48,7 +48,7 @@ class MustSayAny(Check, Struct, frozen=True):
 
     def judge(self, trace: Trace) -> CheckResult:
         found = phrases.find_any(trace.final_message, self.phrases)
-        return self.present(trace, found[1] if found else None)
+        return self.present(trace, found[1] if found else None, quote_without(trace, self.phrases) if not found else "")
 
 
 class MustNotSay(Check, Struct, frozen=True):

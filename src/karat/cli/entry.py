@@ -7,9 +7,15 @@ import signal
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 INTERRUPTED = 2
+USAGE = 4
+SYSTEMS = ("posix",)
+"""Values of `os.name` where Karat runs: file locks, process groups and signals are those of POSIX."""
 
 
 def main() -> None:
+    if os.name not in SYSTEMS:
+        os.write(2, b"karat: Karat runs on Linux and macOS. On Windows, run it in WSL. [platform]\n")
+        os._exit(USAGE)
     _answer_with(_end)
     from karat.cli.main import main as command
 

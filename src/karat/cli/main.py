@@ -31,6 +31,7 @@ COMMANDS = {
     "lint": "karat.cli.lint",
     "convert": "karat.cli.convert",
     "schema": "karat.cli.schema",
+    "mcp": "karat.cli.mcp",
     "self-test": "karat.cli.self_test",
 }
 

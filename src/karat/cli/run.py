@@ -42,12 +42,18 @@ def command(
 
     \b
     Targets:
-      python:module:function   a function, sync or async, that takes a prompt
-      langgraph:module:graph   a LangGraph graph, or a function that makes one
-      browser:http://host/     a web app with a chat, in a real browser
-      command:./agent --flag   a program: JSON on stdin, JSON lines on stdout
-      replay:traces.jsonl      recorded traces, or a journal
-      NAME                     [targets.NAME] of karat.toml
+      python:module:function    a function, sync or async, that takes a prompt
+      langgraph:module:graph    a LangGraph graph, or a function that makes one
+      http://host/chat          a service that answers JSON or a stream; https:// too
+      openai:http://host/v1     a service that speaks OpenAI's protocol
+      ag-ui:http://host/agent   an AG-UI agent
+      ai-sdk:http://host/chat   a Vercel AI SDK route
+      a2a:http://host           an A2A agent
+      langgraph-server:http://host   a LangGraph Server
+      browser:http://host/      a web app with a chat, in a real browser
+      command:./agent --flag    a program: JSON on stdin, JSON lines on stdout
+      replay:traces.jsonl       recorded traces, or a journal
+      NAME                      [targets.NAME] of karat.toml
 
     \b
     Examples:

@@ -2,25 +2,46 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 
-@click.command(short_help="Print the JSON Schema of a suite format.")
-@click.argument("name", metavar="FORMAT")
-def command(name: str) -> None:
+@click.command(short_help="Print or write the JSON Schema of a suite format, for editors.")
+@click.argument("name", metavar="FORMAT", default="karat-1")
+@click.option("--write", is_flag=True, help="Write it to FORMAT.schema.json in this folder.")
+@click.option(
+    "--suite",
+    "suites",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="SUITE",
+    help="With --write: let editors check this YAML suite by it. Repeatable.",
+)
+def command(name: str, write: bool, suites: tuple[Path, ...]) -> None:
     """Print the JSON Schema of a suite format, so that editors complete and check suites.
 
-    FORMAT is karat-1, eval-set, golden, or a format of an installed package or of the project.
+    FORMAT is karat-1 (the default), eval-set, golden, or a format of an installed package or of the project. The schema
+    holds the checks of the project: write it anew after an update of Karat.
 
     \b
     Examples:
-      karat schema karat-1 > karat-1.schema.json
-      karat schema eval-set > eval-set.schema.json
-      karat schema golden > golden.schema.json
-    Then begin an eval set with "$schema": "./eval-set.schema.json".
+      karat schema --write
+      karat schema --write --suite evals/checkout.yaml
+      karat schema eval-set --write
+      karat schema golden
+    A YAML suite begins with "# yaml-language-server: $schema=karat-1.schema.json"; --suite adds that line. An eval set
+    in JSON has "$schema": "./eval-set.schema.json".
     """
     import json
 
     from karat import api
+    from karat.errors import UsageError
 
-    click.echo(json.dumps(api.schema(name), indent=2, ensure_ascii=False))
+    if suites and not write:
+        raise UsageError("--suite refers to a file.", fix="Add --write.", slug="bad-option")
+    if not write:
+        click.echo(json.dumps(api.schema(name), indent=2, ensure_ascii=False))
+        return
+    for line in api.write_schema(name, suites):
+        click.echo(line)

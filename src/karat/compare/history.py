@@ -99,7 +99,9 @@ def history(
     if not runs:
         where = ", ".join(map(str, folders))
         period = f" since {since}" if since else ""
-        raise UsageError(f"no run found{period}.", where=where, fix="Run a suite first: karat run", slug="no-run")
+        raise UsageError(
+            f"no run found{period}.", where=where, fix="Run a suite first: karat run SUITE.", slug="no-run"
+        )
     of_suite = [run for run in runs if is_same_suite(run.header.suite, suite or runs[0].header.suite)]
     of_target = [run for run in of_suite if not target or run.header.target == target]
     if not of_target:

@@ -6,7 +6,6 @@ import io
 import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -27,7 +26,6 @@ from karat.scoring.figures import run_words
 from karat.text.wording import counted, visible
 
 MOST: Final = 30
-VIEWER: Final = ("starlette", "uvicorn")
 
 
 def show_ending(result: RunResult, screen: Screen) -> None:
@@ -141,15 +139,8 @@ def next_steps(run: RunView) -> list[tuple[str, str]]:
     elif named := _to_rerun(run.summary):
         steps.append(("run these again", f"karat rerun {journal}{named}".rstrip()))
     if steps:
-        steps.append(
-            ("look at them", f"{_install_viewer()}karat view {terminal(shlex.quote(os.path.dirname(run.path) or '.'))}")
-        )
+        steps.append(("look at them", f"karat view {terminal(shlex.quote(os.path.dirname(run.path) or '.'))}"))
     return steps
-
-
-def _install_viewer() -> str:
-    """What `karat view` needs and this installation does not have."""
-    return "" if all(map(find_spec, VIEWER)) else "pip install 'karat[viewer]' && "
 
 
 def _to_rerun(summary: Summary) -> str:

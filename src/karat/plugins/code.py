@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any, cast
 
 from karat.errors import ConfigError
-from karat.text.wording import did_you_mean, said
+from karat.text.wording import did_you_mean, said, with_article
 
 _IMPORTING = threading.RLock()
 _SET_ASIDE: dict[tuple[str, ...], dict[str, ModuleType]] = {}
@@ -26,7 +26,7 @@ def load(spec: str, root: Path, path: Sequence[Path]) -> Callable[..., object]:
     """Load the function that a spec names; files are relative to `root`, modules are looked for along `path` first."""
     found = load_attribute(spec, root, path)
     if not callable(found):
-        raise ConfigError(f"{spec!r} is a {type(found).__name__}, not a function.")
+        raise ConfigError(f"{spec!r} is {with_article(type(found).__name__)}, not a function.")
     return cast(Callable[..., Any], found)
 
 

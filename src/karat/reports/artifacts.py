@@ -10,14 +10,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import count
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import TracebackType
 from typing import Final, NamedTuple, Protocol, Self
 
 from karat.errors import ArtifactError
 from karat.system.unfinished_files import create_unfinished, give_name
 
-REPORT_STEM: Final = "minimum-eval-results"
+USUAL_DIR: Final = Path("karat-results")
+EVAL_SETS: Final = Path(".claude/evals")
+SEED_FORMATS: Final = ("eval-set", "golden")
+"""Formats whose reports are all called `minimum-eval-results`."""
 BUFFER: Final = 1 << 18
 STEM_BYTES: Final = 120
 
@@ -44,6 +47,7 @@ class Names(NamedTuple):
     stamp: str
     journal: Path
     base: str = ""
+    report_stem: str = "results"
 
     @property
     def file(self) -> Path:
@@ -59,7 +63,7 @@ class Names(NamedTuple):
         return self.report("md")
 
     def report(self, extension: str) -> Path:
-        return self.folder / f"{REPORT_STEM}-{self.stamp}.{extension}"
+        return self.folder / f"{self.report_stem}-{self.stamp}.{extension}"
 
 
 def utc_now() -> datetime:
@@ -76,14 +80,20 @@ def results_dir_for(suite: Path, override: Path | None = None) -> Path:
     if override is not None:
         return override
     for folder in (*suite.parents, *suite.absolute().parents):
-        if folder.absolute().parts[-2:] == (".claude", "evals"):
+        if folder.absolute().parts[-2:] == EVAL_SETS.parts:
             return folder / "results"
-    return Path("karat-results")
+    return USUAL_DIR
 
 
-def reserve(results_dir: Path, suite_stem: str, now: datetime, base: str = "") -> Names:
-    """Names for a run's files, its journal already created: two runs in one second get two stamps."""
-    stem, folder = _file_stem(suite_stem), Path(base, results_dir)
+def usual_results_dirs() -> list[Path]:
+    """Where runs are kept unless something else is configured; that of eval sets only where there are any."""
+    return [USUAL_DIR, *([EVAL_SETS / "results"] if EVAL_SETS.is_dir() else [])]
+
+
+def reserve(results_dir: Path, suite: str, suite_format: str, now: datetime, base: str = "") -> Names:
+    """Names for the files of a run of a suite, its journal already created: two runs in one second get two stamps."""
+    stem, folder = _file_stem(PurePath(suite).stem), Path(base, results_dir)
+    report_stem = "minimum-eval-results" if suite_format in SEED_FORMATS else f"{stem}-results"
     with explained(results_dir):
         folder.mkdir(parents=True, exist_ok=True)
         with _alone_in(folder):
@@ -96,7 +106,7 @@ def reserve(results_dir: Path, suite_stem: str, now: datetime, base: str = "") -
                     os.close(os.open(folder / name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
                 except FileExistsError:
                     continue
-                return Names(results_dir, mark, results_dir / name, base)
+                return Names(results_dir, mark, results_dir / name, base, report_stem)
     raise AssertionError("numbers do not run out")
 
 

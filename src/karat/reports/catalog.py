@@ -30,7 +30,7 @@ NO_REPORT: Final = "is not a report: it must be a class with `extension` and the
 class Report(Protocol):
     """A report in the making: made with the run and the place for its bytes, `case` for each record, then `end`.
 
-    Its file is `minimum-eval-results-<timestamp>.<extension>`, unless another is asked for.
+    Its file is `<stem of the suite>-results-<timestamp>.<extension>`, unless another is asked for.
     """
 
     extension: ClassVar[str]

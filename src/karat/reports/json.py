@@ -1,4 +1,4 @@
-"""`minimum-eval-results-<timestamp>.json`: every case with its checks and metrics, one case per line."""
+"""The JSON report: every case with its checks and metrics, one case per line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`minimum-eval-results-<timestamp>.md`: the summary, a table of the cases, and details of those that did not pass."""
+"""The Markdown report: the summary, a table of the cases, and details of those that did not pass."""
 
 from __future__ import annotations
 

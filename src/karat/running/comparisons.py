@@ -20,7 +20,7 @@ from karat.model.history import History
 from karat.model.run import Header
 from karat.model.suite import Case
 from karat.plugins.project import Project
-from karat.reports.artifacts import whole_file
+from karat.reports.artifacts import usual_results_dirs, whole_file
 from karat.scoring.intervals import Runs
 from karat.targets.config import read_config
 
@@ -109,5 +109,5 @@ def _results_folders(given: str | Path | None, project: Project) -> list[Path]:
     if given is not None:
         return [Path(given)]
     configured = read_config(project).results_dir
-    usual = [Path("karat-results"), Path(".claude/evals/results")]
+    usual = usual_results_dirs()
     return usual if configured is None else [configured, *usual]

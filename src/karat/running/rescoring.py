@@ -20,7 +20,7 @@ from karat.journal.rescore import OwnCases, Rewriting, SuiteCases
 from karat.model.run import Header
 from karat.model.suite import Suite
 from karat.plugins.project import Project, find_project
-from karat.reports.artifacts import Names, reserve, results_dir_for, utc_now
+from karat.reports.artifacts import Names, reserve, results_dir_for, usual_results_dirs, utc_now
 from karat.reports.catalog import select_reports
 from karat.reports.run_result import Allowed, RunResult, write_reports
 from karat.reports.writing import Each
@@ -72,11 +72,10 @@ def last_journal(project: Project) -> Path:
     from karat.targets.config import read_config
 
     folder = read_config(project).results_dir
-    suites = (Path("suite"), Path(".claude/evals/suite"))
-    folders = [folder] if folder else [results_dir_for(suite) for suite in suites]
+    folders = [folder] if folder else usual_results_dirs()
     found = [file for place in folders for file in place.glob("*.jsonl")]
     if not found:
-        fix = "Run a suite first: karat run"
+        fix = "Run a suite first: karat run SUITE."
         raise UsageError("no run is kept here.", where=" or ".join(map(str, folders)), fix=fix, slug="no-run")
     return max(found, key=lambda file: (file.stat().st_mtime_ns, file.name))
 
@@ -118,7 +117,7 @@ def rescore(
     further = select_reports(reports, project, [recorded.path, recorded.header.suite])
     if suite is None:
         header = _derived(recorded, {}, now)
-        names = _reserved(header.suite, results_dir, now)
+        names = _reserved(header.suite, header.suite_format, results_dir, now)
         again = Rewriting(recorded, OwnCases(recorded, catalog_for(project), allow_unjudged), header, names.journal)
 
         def as_before() -> Ending:
@@ -126,11 +125,11 @@ def rescore(
 
         summary = again.write(ending=as_before, now=now, workers=workers)
         return write_reports(names, summary, project, further, workers=workers, each=each)
-    redactor = _configured(project)
+    redactor = configured_redactor(project)
     options = recorded.header.options
     suite = worded(_as_selected(suite, options), options.get("target", {}).get("ui_vocabulary", {}))
     shown = redactor.text(text(suite.file))
-    names = _reserved(shown, results_dir, now)
+    names = _reserved(shown, suite.format, results_dir, now)
     changes = {
         "suite": shown,
         "suite_format": suite.format,
@@ -154,8 +153,8 @@ def rescore(
     return write_reports(names, summary, project, further, tuple(anew.dropped), workers, each)
 
 
-def _reserved(suite: str, results_dir: Path | None, now: Callable[[], datetime]) -> Names:
-    return reserve(results_dir_for(Path(suite), results_dir), Path(suite).stem, now())
+def _reserved(suite: str, suite_format: str, results_dir: Path | None, now: Callable[[], datetime]) -> Names:
+    return reserve(results_dir_for(Path(suite), results_dir), suite, suite_format, now())
 
 
 def _derived(recorded: Journal, changes: Mapping[str, object], now: Callable[[], datetime]) -> Header:
@@ -163,7 +162,8 @@ def _derived(recorded: Journal, changes: Mapping[str, object], now: Callable[[],
     return structs.replace(recorded.header, **changes, started_at=began, derived_from=text(recorded.path))
 
 
-def _configured(project: Project) -> Redactor:
+def configured_redactor(project: Project) -> Redactor:
+    """What takes out the secrets that the configuration names."""
     from karat.targets.config import read_config  # loads what targets need, and few have to judge by a suite
 
     return Redactor.from_names(read_config(project).secrets, os.environ)
@@ -190,7 +190,7 @@ def require_auditable(journal: Journal, suite: Suite | None) -> Journal:
         raise JournalError(f"the run is not complete: {why}.", where=path, fix=finish)
     first = next(journal.lines(), None)
     if first is None:
-        raise JournalError("the journal holds no case.", where=path, fix="Run the suite first: karat run")
+        raise JournalError("the journal holds no case.", where=path, fix="Run the suite first: karat run SUITE.")
     if not _has_trace(first):
         fix = "Only what was seen of an agent can be audited: run the suite again."
         raise JournalError("the journal holds no traces.", where=path, fix=fix)

@@ -102,7 +102,7 @@ class Session:
             each = " in each worker" if self._agent.limits.max_per_worker else ""
             self._request.notice(f"one case at a time{each}: {why}")
         async with runner.opened(self._stop, self._options.run_timeout):
-            names = reserve(self._results_dir, Path(self._suite.file).stem, self._now(), self._request.folder)
+            names = reserve(self._results_dir, self._suite.file, self._suite.format, self._now(), self._request.folder)
             try:
                 summary = await self._into(names, plan, runner, previous, began)
             except BaseException:

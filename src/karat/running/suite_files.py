@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from karat.checks.catalog import catalog_for
@@ -16,6 +18,7 @@ from karat.suites.reading import list_rows
 from karat.text.wording import quoted
 
 _SUFFIXES = (".yaml", ".yml")
+SCHEMA_LINE = "# yaml-language-server: $schema="
 
 
 def convert(suite: SuiteSource, path: str | Path | None = None, *, force: bool = False) -> str:
@@ -56,6 +59,32 @@ def schema(name: str) -> dict[str, object]:
     found = find_format(name, catalog.formats)
     with blame(found):
         return found.schema(catalog)
+
+
+def write_schema(name: str, suites: Sequence[str | Path] = (), folder: str | Path = ".") -> list[str]:
+    """Write the JSON Schema of a format to a folder, and name it in the first line of YAML suites; what was written.
+
+    The line is the one that yaml-language-server reads, which most editors use.
+    """
+    file = Path(folder, f"{name}.schema.json")
+    text = json.dumps(schema(name), indent=2, ensure_ascii=False)
+    changed = [(Path(suite), _with_schema_line(Path(suite), file)) for suite in suites]
+    for path, content in [(file, f"{text}\n".encode()), *changed]:
+        with whole_file(path, replace=True, elsewhere="run it in another folder") as out:
+            out.write(content)
+        path.chmod(0o644)
+    return [str(path) for path in (file, *(path for path, _ in changed))]
+
+
+def _with_schema_line(suite: Path, schema_file: Path) -> bytes:
+    if suite.suffix.lower() not in _SUFFIXES:
+        fix = f'Write "$schema": "{schema_file.name}" into a JSON suite.'
+        raise UsageError("only YAML suites can begin with a comment.", where=str(suite), fix=fix, slug="bad-option")
+    data = read_bytes(suite)
+    address = Path(os.path.relpath(schema_file, suite.parent)).as_posix()
+    first, end, rest = data.partition(b"\n")
+    has_line = first.removeprefix(b"\xef\xbb\xbf").startswith(SCHEMA_LINE.encode())
+    return f"{SCHEMA_LINE}{address}\n".encode() + (rest if has_line else first + end + rest)
 
 
 def refuse_place(path: Path, force: bool) -> None:

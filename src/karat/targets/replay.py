@@ -30,6 +30,7 @@ from karat.targets.recordings.base import RecordedCase
 from karat.targets.recordings.bfcl import restore_names
 from karat.targets.recordings.catalog import read_results
 from karat.targets.short_form import Short, read, to_trace
+from karat.text.key_names import suggest_keys
 from karat.text.wording import counted, did_you_mean
 from karat.traces.clean import loads
 from karat.traces.turns import conversation
@@ -266,7 +267,7 @@ def _known(value: object) -> None:
 def _only(value: object, known: Sequence[str], where: str) -> None:
     if isinstance(value, dict):
         for key in value.keys() - set(known):
-            raise ValueError(f"unknown key {key!r}{where}. {did_you_mean(key, known)}".rstrip())
+            raise ValueError(f"unknown key {key!r}{where}. {suggest_keys(key, known)}".rstrip())
 
 
 def _key(case_id: str, repeat: int) -> str | tuple[str, int]:

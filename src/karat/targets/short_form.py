@@ -29,7 +29,7 @@ from karat.targets.base import TargetError
 from karat.targets.limits import FOREVER
 from karat.telemetry.events import moment
 from karat.telemetry.tool_results import call_success, missing_fields, structured
-from karat.text.wording import did_you_mean
+from karat.text.key_names import suggest_keys
 from karat.traces.clean import jsonable, table, text
 from karat.traces.recorder import Recorder, completed, joined
 
@@ -289,4 +289,4 @@ def _explained(message: str, to: type[Struct]) -> str:
         return message
     name, place = unknown.groups()
     known = _TABLES.get(place or "", to).__struct_encode_fields__
-    return f"unknown key {name!r}{f' in `{place}`' if place else ''}. {did_you_mean(name, known)}".rstrip()
+    return f"unknown key {name!r}{f' in `{place}`' if place else ''}. {suggest_keys(name, known)}".rstrip()

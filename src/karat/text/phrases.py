@@ -16,6 +16,8 @@ from karat.text.regexes import lazy
 
 _NUMBER_BEFORE = lazy.pattern(r"\d[.,'\u066b\u066c]\Z")
 _NUMBER_AFTER = lazy.pattern(r"[.,'\u066b\u066c]\d|[eE][+-]?\d")
+_NUMBER_START = lazy.pattern(r"[\d.,'\u066b\u066c]{1,40}\Z")
+_NUMBER_END = lazy.pattern(r"[\w.,'\u066b\u066c]{0,40}\w")
 _MAGNITUDE_AFTER = lazy.pattern(r"(?:k|m|bn|b|mn|tn)(?!\w)|[ -](?:thousand|million|billion|trillion)s?(?!\w)")
 
 
@@ -64,6 +66,19 @@ def find_any(text: str, phrases: Iterable[str]) -> tuple[str, Span] | None:
     for phrase in phrases:
         if span := find(text, phrase):
             return phrase, span
+    return None
+
+
+def longer_number(text: str, phrases: Iterable[str]) -> tuple[str, str] | None:
+    """A phrase that is in the text only as a part of a longer number, and that number."""
+    haystack = fold(text)
+    for phrase in phrases:
+        needle = fold_phrase(phrase)
+        start = haystack.find(needle) if needle else -1
+        if start >= 0 and _within_number(haystack, start, end := start + len(needle), required=True):
+            before = _NUMBER_START.search(haystack, max(0, start - 40), start)
+            after = _MAGNITUDE_AFTER.match(haystack, end) or _NUMBER_END.match(haystack, end)
+            return phrase, haystack[before.start() if before else start : after.end() if after else end]
     return None
 
 

@@ -50,6 +50,11 @@ def listed(words: Iterable[str], joint: str = "or") -> str:
     return f"{', '.join(first)} {joint} {last}" if first else last
 
 
+def with_article(noun: str) -> str:
+    """`a dict`, `an int`."""
+    return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
+
+
 def kind(value: object) -> str:
     """What a JSON value is, in plain words."""
     if isinstance(value, bool):

@@ -8,17 +8,15 @@ import threading
 import webbrowser
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Protocol
 
 from karat.errors import UsageError
 from karat.journal.index import Index, usual_place
 from karat.journal.reader import LONGEST_HEADER, read_header
 from karat.plugins.project import Project
+from karat.reports.artifacts import usual_results_dirs
 from karat.system.door import LOOPBACK, new_token
 
-EXTRA: Final = "Install the extra: pip install 'karat[viewer]'."
-KEPT: Final = (Path("karat-results"), Path(".claude/evals/results"))
-"""Where runs are kept unless somebody says otherwise."""
 Notify = Callable[[str], None]
 
 
@@ -115,7 +113,7 @@ class ViewerServer:
 
 def viewer_of(named: Path | None, usual: Path, port: int, environ: Mapping[str, str], project: Project) -> ViewerServer:
     """A viewer over a folder or a journal, or where runs are usually kept."""
-    folders, start = folders_of(named, list(dict.fromkeys((usual, *KEPT))))
+    folders, start = folders_of(named, list(dict.fromkeys((usual, *usual_results_dirs()))))
     listening = bound(port)
     try:
         return served(index_of(folders, environ), listening, project, start)
@@ -126,12 +124,10 @@ def viewer_of(named: Path | None, usual: Path, port: int, environ: Mapping[str, 
 
 def served(index: Index, listening: socket.socket, project: Project, start: str = "/") -> ViewerServer:
     """A viewer over an index, guarded by a token of its own."""
-    try:
-        import uvicorn
+    import uvicorn  # a server takes time to load, which a folder without runs does not need
 
-        from karat.viewer.app import application
-    except ImportError as error:
-        raise UsageError(f"the viewer needs {error.name}.", fix=EXTRA, slug="missing-extra") from error
+    from karat.viewer.app import application
+
     token = new_token()
     port = int(listening.getsockname()[1])
     app = application(index, token, port, project)

@@ -87,7 +87,7 @@ async def test_a_graph_that_loops_ends(name: str, options: dict[str, Any], steps
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        pytest.param("number", f"is a int, neither a graph nor a factory of one. {NAME_ONE} [config]", id="no-graph"),
+        pytest.param("number", f"is an int, neither a graph nor a factory of one. {NAME_ONE} [config]", id="no-graph"),
         pytest.param("factory_that_breaks", "raised RuntimeError: no model here [config]", id="factory-breaks"),
         pytest.param(
             "factory_of_something_else",
@@ -169,7 +169,7 @@ async def test_other_shapes_of_messages(name: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        pytest.param("functional_number", f"the graph gave a int without `messages`. {SAY_WHERE}", id="no-state"),
+        pytest.param("functional_number", f"the graph gave an int without `messages`. {SAY_WHERE}", id="no-state"),
         pytest.param(
             "functional_dict", f"the graph gave a dict without `messages` (it has: answer). {SAY_WHERE}", id="no-path"
         ),

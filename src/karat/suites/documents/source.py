@@ -7,16 +7,21 @@ import json
 import os
 import stat
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TypeAlias
 
 from karat.errors import UsageError
 from karat.suites.diagnostics import Place, refuse
+from karat.text.wording import likeness, quoted
 
 SuiteSource: TypeAlias = Path | str | Mapping[str, object] | Sequence[Mapping[str, object]]
 
 LARGEST = 256 << 20
 PIECE = 1 << 20
+ALIKE_FILES = 0.8
+MOST_FILES = 1000
+"""As many files of a folder are looked at for a name like one that is missing."""
 
 _HANDED_OVER = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 """Where the shell passes what it has opened: a pipe there has somebody at its other end."""
@@ -39,7 +44,7 @@ def read_bytes(path: str | Path) -> bytes:
         with open(path, "rb") as file:
             data = file.read(min(about.st_size or LARGEST, LARGEST) + 1)
     except FileNotFoundError:
-        raise UsageError("no such file.", where=shown, fix="Check the path.", slug="missing-file") from None
+        raise UsageError("no such file.", where=shown, fix=_nearest_file(shown), slug="missing-file") from None
     except (OSError, ValueError) as error:
         why = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
         raise UsageError(f"cannot be read: {why}.", where=shown, slug="unreadable-file") from None
@@ -47,6 +52,21 @@ def read_bytes(path: str | Path) -> bytes:
         message = f"is larger than {LARGEST >> 20} MiB, the most that a suite may hold."
         raise UsageError(message, where=shown, fix="Split it into several suites.", slug="too-large")
     return data
+
+
+def _nearest_file(path: str) -> str:
+    """How to correct the name of a file that is missing: by one that is next to its place."""
+    folder, name = os.path.split(path)
+    try:
+        with os.scandir(folder or ".") as entries:
+            there = [entry.name for entry in islice(entries, MOST_FILES)]
+    except (OSError, ValueError):
+        return "Check the path."
+    stem = os.path.splitext(name)[0]
+    best = max(there, key=lambda one: (likeness(stem, os.path.splitext(one)[0]), likeness(name, one)), default="")
+    if likeness(stem, os.path.splitext(best)[0]) < ALIKE_FILES:
+        return "Check the path."
+    return f"Did you mean {quoted(os.path.join(folder, best))}?"
 
 
 def _refuse_odd(path: str, mode: int) -> None:

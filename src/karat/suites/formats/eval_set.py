@@ -58,6 +58,8 @@ from karat.text.wording import listed, quoted
 VERSIONS = ("0.1", "0.2", "0.3")
 
 _PATCHED = re.compile(r"\A([0-9]+\.[0-9]+)\.[0-9]+\Z")
+_KARAT_1 = ("1", "1.0", "1.0.0")
+"""What people write for the version of a Karat 1 suite."""
 _NO_CHECKS = ("scoring", "min_pass_rate")
 _SCORING_SINCE = "0.2"
 _TOP = ("$schema", "version", "captured_at", "integration_baseline", "metadata", "cases")
@@ -70,6 +72,9 @@ class VersionShape(ChoiceShape, frozen=True):
     """A version, which may have a patch number: that changes nothing."""
 
     def validate(self, value: object) -> Found:
+        if str(value) in _KARAT_1:
+            message = f"an eval set has no version {value}. A suite in Karat's own format has 'karat: 1' instead."
+            return [PathDiagnostic((), message, "unknown-value")]
         return super().validate(without_patch(value))
 
     def schema(self, known: dict[str, Schema]) -> Schema:
@@ -140,7 +145,7 @@ class EvalSet(Format):
         reader = CaseReader(dialect, catalog, file)
         reader.read(tree["cases"], ("cases",))
         if found := [*wrong, *reader.diagnostics]:
-            return ParsedSuite("", (), found)
+            return ParsedSuite("", (), _without_karat_1(tree, found, catalog))
         return ParsedSuite(
             dialect.version,
             tuple(reader.cases),
@@ -232,8 +237,31 @@ class EvalCases:
 
 def _versionless(tree: JsonObject) -> Iterator[PathDiagnostic]:
     if "version" not in tree:
-        message = f'no version given, read as {VERSIONS[-1]}. Write "version": "{VERSIONS[-1]}".'
+        message = (
+            f"no version given, read as an eval set {VERSIONS[-1]}. Write 'karat: 1' at the top for a suite in Karat's"
+            f""" own format, or "version": "{VERSIONS[-1]}" for an eval set."""
+        )
         yield PathDiagnostic(("version",), message, "missing-version")
+
+
+def _without_karat_1(
+    tree: JsonObject, found: Sequence[PathDiagnostic], catalog: SuiteCatalog
+) -> Sequence[PathDiagnostic]:
+    """What is wrong with a file; one problem and not many where it is a Karat 1 suite but for its first line."""
+    from karat.suites.formats import karat1  # few eval sets are wrong in this way
+
+    meant = karat1.shape(tuple(catalog.fields), tuple(catalog.groups))
+    known = {1: meant.suite.keys, 3: meant.case.keys}
+    foreign = [one for one in found if one.slug == "unknown-field" and one.path[-1] in known.get(len(one.path), ())]
+    if not foreign:
+        return found
+    instead = " in place of 'version'" if "version" in tree else " at the top"
+    message = (
+        f"this file has no 'karat: 1' and is read as an eval set, which has no {quoted(str(foreign[0].path[-1]))}."
+        f" Write 'karat: 1'{instead}."
+    )
+    gone = {one.path for one in foreign} | {one.path for one in found if one.slug in ("missing-field", "unknown-value")}
+    return [PathDiagnostic(("karat",), message, "missing-karat"), *(one for one in found if one.path not in gone)]
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -46,6 +46,7 @@ from karat.suites.formats.spelling import Commented
 from karat.suites.shapes.containers import Key, ListShape, MapShape, RecordShape
 from karat.suites.shapes.known_keys import KnownKeys
 from karat.suites.shapes.scalars import AnyShape, ChoiceShape, NumberShape, TextShape
+from karat.suites.shapes.shape import Found
 from karat.suites.tables import Row, TableError, columns_of, read_table
 from karat.suites.variables import NAME, Variables, resolved
 from karat.text.wording import quoted
@@ -61,6 +62,18 @@ _ALONE = Row({}, "")
 """The row of a case that has no table."""
 
 VARIABLES = MapShape(TextShape(pattern=f"^{NAME}$"), AnyShape())
+
+
+class FormatVersion(ChoiceShape, frozen=True):
+    """The number of this format. Another number is that of a newer Karat, or a guess."""
+
+    def validate(self, value: object) -> Found:
+        if type(value) is not int or value in self.values:
+            return super().validate(value)
+        message = (
+            f"this version of Karat reads format {VERSION}, not {value}. Write 'karat: {VERSION}', or update Karat."
+        )
+        return [PathDiagnostic((), message, "unknown-value")]
 
 
 class Karat1Shape(NamedTuple):
@@ -107,7 +120,7 @@ def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> Karat1Shape:
     }
     case = RecordShape("Case", "One conversation and what is expected of it.", keys, known)
     around = {
-        "karat": Key(ChoiceShape((1,)), "The version of the format.", required=True),
+        "karat": Key(FormatVersion((int(VERSION),)), "The version of the format.", required=True),
         "$schema": Key(TEXT, "The JSON Schema that editors check this file with."),
         "draft": Key(ChoiceShape((True,)), "It was drafted by `karat draft`, and no person has approved it yet."),
         "name": Key(TEXT, "The name of the suite."),

@@ -13,6 +13,7 @@ from karat.suites.diagnostics import PathDiagnostic
 from karat.suites.shapes.known_keys import KnownKeys
 from karat.suites.shapes.scalars import ChoiceShape
 from karat.suites.shapes.shape import Found, Schema, Shape, given, sized, wrong_type
+from karat.text.key_names import synonyms_of
 from karat.text.wording import listed
 
 NOTE = "note"
@@ -114,9 +115,14 @@ class RecordShape:
                 empty = not self.keys[name].required and is_filler(shape, entry)
                 found += [_filler(name, entry)] if empty else [diagnostic.under(name) for diagnostic in wrong]
         for name in self._required:
-            if name not in value:
+            if name not in value and not self._is_misnamed(name, value):
                 found.append(PathDiagnostic((name,), "this field is required and missing.", "missing-field"))
         return found
+
+    def _is_misnamed(self, name: str, value: Mapping[str, object]) -> bool:
+        """Whether the value has it under another name, which is one problem and not two."""
+        shapes = self._shapes
+        return any(name in synonyms_of(key, shapes)[:1] for key in value if key not in shapes and not is_note(key))
 
     def _other(self, name: str) -> PathDiagnostic:
         if is_note(name):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from karat.text.wording import nearest, quoted
+from karat.text.key_names import meant_keys, suggest_keys, synonyms_of
+from karat.text.wording import quoted
 
 MOST = 500
 """Different unknown keys of one file that get a suggestion: each costs a comparison with every known one."""
-
-_SYNONYMS = {"prompt": "input", "input": "prompt", "question": "input", "tests": "cases"}
 
 
 class KnownKeys:
@@ -34,12 +33,10 @@ class KnownKeys:
 
     def _say(self, key: str, here: frozenset[str]) -> str:
         elsewhere = {name: where for name, where in self._where.items() if name not in here}
-        if key in elsewhere:
+        if key in elsewhere and not synonyms_of(key, here):
             return f"unknown field here: it belongs {elsewhere[key]}."
-        near = nearest(key, here) or (_SYNONYMS.get(key) if _SYNONYMS.get(key) in here else None)
-        if near:
-            return f"unknown field. Did you mean {quoted(near)}?"
-        near = nearest(key, elsewhere)
-        if near:
+        if hint := suggest_keys(key, here):
+            return f"unknown field. {hint}"
+        for near in meant_keys(key, elsewhere):
             return f"unknown field. Did you mean {quoted(near)}, which belongs {elsewhere[near]}?"
         return "unknown field. Begin its name with 'x-' if it is a note of your own."

@@ -134,9 +134,7 @@ class ChoiceShape(Struct, frozen=True):
         if any(value == known and type(value) is type(known) for known in self.values):
             return FINE
         if not all(isinstance(known, str) for known in self.values):
-            found = str(value) if isinstance(value, int) and not isinstance(value, bool) else kind(value)
-            leave = " Leave the field out if it shall not be checked." if self.values == (True,) else ""
-            return [PathDiagnostic((), f"expected {self.words}, found {found}.{leave}", "wrong-type")]
+            return [PathDiagnostic((), f"expected {self.words}, found {self._found(value)}", "wrong-type")]
         if not isinstance(value, str):
             quote = f' Did you mean "{value}"?' if str(value) in self.values else ""
             message = f"expected {self.words} as a string, found {kind(value)}.{quote}"
@@ -144,6 +142,12 @@ class ChoiceShape(Struct, frozen=True):
         known = [str(one) for one in self.values]
         parts = f"unknown value {quoted(value)}.", did_you_mean(value, known), f"Known are {listed(known, 'and')}."
         return [PathDiagnostic((), " ".join(filter(None, parts)), "unknown-value")]
+
+    def _found(self, value: object) -> str:
+        if isinstance(value, str) and value in map(_spelled, self.values):
+            return f"the text {quoted(value)}. Write it without quotes."
+        found = str(value) if isinstance(value, int) and not isinstance(value, bool) else kind(value)
+        return f"{found}.{' Leave the field out if it shall not be checked.' if self.values[0] is True else ''}"
 
     def schema(self, known: dict[str, Schema]) -> Schema:
         return {"const": self.values[0]} if len(self.values) == 1 else {"enum": list(self.values)}

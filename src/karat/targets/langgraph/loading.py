@@ -14,7 +14,7 @@ from typing import Any
 
 from karat.errors import ConfigError
 from karat.plugins.code import load_attribute
-from karat.text.wording import did_you_mean, listed
+from karat.text.wording import did_you_mean, listed, with_article
 from karat.traces.clean import loads
 
 OFFERED = ("context", "config")
@@ -30,8 +30,8 @@ class GraphSource:
         self._takes: dict[str, str] = {}
         if not is_graph(found) and not _is_builder(found):
             if not callable(found):
-                kind = type(found).__name__
-                raise ConfigError(f"{spec!r} is a {kind}, neither a graph nor a factory of one.", fix=NAME_A_GRAPH)
+                kind = with_article(type(found).__name__)
+                raise ConfigError(f"{spec!r} is {kind}, neither a graph nor a factory of one.", fix=NAME_A_GRAPH)
             self._takes = self._wanted(found)
 
     @property
@@ -53,7 +53,9 @@ class GraphSource:
         if _is_builder(found):
             found = found.compile()
         if not is_graph(found):
-            raise ConfigError(f"{self._spec!r} gave a {type(found).__name__}, which is not a graph.", fix=NAME_A_GRAPH)
+            raise ConfigError(
+                f"{self._spec!r} gave {with_article(type(found).__name__)}, which is not a graph.", fix=NAME_A_GRAPH
+            )
         return found
 
     def _wanted(self, factory: Callable[..., object]) -> dict[str, str]:

@@ -16,6 +16,7 @@ from karat.errors import ConfigError
 from karat.targets.base import TargetError
 from karat.targets.langgraph.loading import pregel
 from karat.targets.langgraph.messages import as_messages
+from karat.text.wording import with_article
 from karat.traces.clean import jsonable, text
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class Shapes:
         keys = f" (it has: {', '.join(map(str, state))})" if isinstance(state, dict) else ""
         raise TargetError(
             "bad-answer",
-            f"the graph gave a {type(state).__name__} without `messages`{keys}. {SAY_WHERE}",
+            f"the graph gave {with_article(type(state).__name__)} without `messages`{keys}. {SAY_WHERE}",
         )
 
     def _found(self, state: object) -> str:

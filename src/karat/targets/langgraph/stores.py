@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from karat.errors import ConfigError
+from karat.text.wording import with_article
 
 MEMORY = "memory"
 MISSING = "pip install langgraph-checkpoint-sqlite"
@@ -42,7 +43,7 @@ class Stores:
         if hasattr(graph, "bound"):
             return graph.model_copy(update={"bound": self.given_to(graph.bound)})
         if not hasattr(graph, "copy"):
-            raise ConfigError(f"`store`: a {type(graph).__name__} takes no store.", fix="Take `store` out.")
+            raise ConfigError(f"`store`: {with_article(type(graph).__name__)} takes no store.", fix="Take `store` out.")
         from langgraph.store.memory import InMemoryStore
 
         return graph.copy({"store": InMemoryStore() if self._shared is None else self._shared})

@@ -26,7 +26,7 @@ from karat.targets.langgraph.shapes import Given, Shapes
 from karat.targets.langgraph.stores import Stores
 from karat.targets.langgraph.turn import MORE_STEPS, GraphConversation
 from karat.targets.user_code import failed, from_outside
-from karat.text.wording import said
+from karat.text.wording import said, with_article
 
 RECURSION_LIMIT = 50
 """For graphs that set no lower one: LangGraph's own is so high that an agent which loops seems to hang."""
@@ -137,7 +137,7 @@ class LangGraphTarget:
         return graph
 
     async def _readable(self, saver: Any) -> None:
-        what = f"the checkpointer of {self._config.spec!r}, a {type(saver).__name__},"
+        what = f"the checkpointer of {self._config.spec!r}, {with_article(type(saver).__name__)},"
         try:
             await saver.aget_tuple({"configurable": {"thread_id": "karat", "checkpoint_ns": ""}})
         except NotImplementedError as error:

@@ -1,0 +1,127 @@
+"""Everything that a release needs but the push.
+
+    scripts/release.py address https://github.com/OWNER/karat   put the real address in place of the placeholder
+    scripts/release.py build                                    sdist and wheel in dist/
+    scripts/release.py prove                                    install both on every Python there is, and try them
+    scripts/release.py VERSION                                  all of it: version, changelog, tests, build, proofs, tag
+
+It needs a clean checkout and `make setup`. `VERSION --rehearse` does the same, and then undoes the commit and the tag.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+DIST = ROOT / "dist"
+PLACEHOLDER = "https://karat.example"
+WITH_ADDRESS = ("pyproject.toml", "docs/ci.md")
+VERSION_FILE, CHANGELOG = "src/karat/__init__.py", "CHANGELOG.md"
+UNRELEASED = "## Unreleased\n"
+
+
+def run(*command: str) -> None:
+    print("$", *command, flush=True)
+    if subprocess.run(command, cwd=ROOT, check=False).returncode:
+        sys.exit(f"release: {' '.join(command)} failed")
+
+
+def read_git(*arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def set_address(url: str) -> None:
+    """Put the address of the repository wherever the placeholder is."""
+    found = re.fullmatch(r"https://[\w.-]+/([\w.-]+/[\w.-]+?)/?", url)
+    if not found:
+        sys.exit(f"release: {url!r} is not the address of a repository, such as https://github.com/OWNER/karat")
+    for name in WITH_ADDRESS:
+        file = ROOT / name
+        text = file.read_text("utf-8").replace("https://github.com/OWNER/karat", url.rstrip("/"))
+        file.write_text(text.replace(PLACEHOLDER, url.rstrip("/")).replace("OWNER/karat", found[1]), "utf-8")
+
+
+def change_version(text: str, version: str) -> str:
+    """The module of the version with another one."""
+    changed, count = re.subn(r'(?m)^__version__ = ".*"$', f'__version__ = "{version}"', text)
+    if count != 1:
+        sys.exit(f"release: {VERSION_FILE} has no line __version__")
+    return changed
+
+
+def change_changelog(text: str, version: str, today: str) -> str:
+    """The changelog in which what was unreleased belongs to a version."""
+    if text.count(UNRELEASED) != 1 or f"## {version} " in text:
+        sys.exit(f"release: {CHANGELOG} needs one {UNRELEASED.strip()!r}, and none for {version}")
+    if not text.partition(UNRELEASED)[2].partition("\n## ")[0].strip():
+        sys.exit(f"release: {CHANGELOG} says nothing of what is unreleased")
+    return text.replace(UNRELEASED, f"{UNRELEASED}\n## {version} - {today}\n")
+
+
+def build() -> None:
+    for old in DIST.glob("karat-*"):
+        old.unlink()
+    run(".tools/bin/uv", "build", "--quiet", "--out-dir", "dist", ".")
+    for file in sorted(DIST.glob("karat-*")):
+        print(f"  {file.relative_to(ROOT)}  {file.stat().st_size >> 10} KiB")
+
+
+def prove() -> None:
+    """pip, uv tool and pipx in empty environments, on every Python that is here."""
+    os.environ["KARAT_DIST"] = str(DIST)
+    run(".venv/bin/pytest", "-q", "-m", "counterpart", "tests/counterparts/test_release.py")
+
+
+def release(version: str, *, rehearse: bool) -> None:
+    if not re.fullmatch(r"\d+\.\d+\.\d+((a|b|rc)\d+)?", version):
+        sys.exit(f"release: {version!r} is not a version such as 0.2.0 or 0.2.0rc1")
+    if read_git("status", "--porcelain"):
+        sys.exit("release: the checkout has changes. Commit them first.")
+    if f"v{version}" in read_git("tag", "--list").split():
+        sys.exit(f"release: there is a tag v{version} already")
+    if not rehearse and PLACEHOLDER in (ROOT / "pyproject.toml").read_text():
+        sys.exit("release: the address of the repository is a placeholder. Set it: scripts/release.py address URL")
+    before, today = read_git("rev-parse", "HEAD"), f"{datetime.now(UTC):%Y-%m-%d}"
+    version_file, changelog = ROOT / VERSION_FILE, ROOT / CHANGELOG
+    log = change_changelog(changelog.read_text("utf-8"), version, today)
+    version_file.write_text(change_version(version_file.read_text("utf-8"), version), "utf-8")
+    changelog.write_text(log, "utf-8")
+    try:
+        run(".tools/bin/uv", "lock", "--quiet")
+        if not rehearse:
+            run("make", "test")
+        build()
+        prove()
+        run("git", "commit", "--quiet", "--all", "--message", f"Release {version}")
+        run("git", "tag", "--annotate", f"v{version}", "--message", f"Karat {version}")
+    except SystemExit:
+        run("git", "reset", "--quiet", "--hard", before)
+        raise
+    if rehearse:
+        run("git", "tag", "--delete", f"v{version}")
+        run("git", "reset", "--quiet", "--hard", before)
+        return
+    print(f"Ready. Now: git push --follow-tags && .tools/bin/uv publish dist/karat-{version}*")
+
+
+def main(arguments: list[str]) -> None:
+    match arguments:
+        case ["address", url]:
+            set_address(url)
+        case ["build"]:
+            build()
+        case ["prove"]:
+            prove()
+        case [version] | [version, "--rehearse"] if version[:1].isdigit():
+            release(version, rehearse=len(arguments) == 2)
+        case _:
+            sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

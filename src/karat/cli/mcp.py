@@ -1,0 +1,32 @@
+"""`karat mcp`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command(short_help="Offer Karat to a coding agent, over MCP on stdin and stdout.")
+@click.option("--allow-run", is_flag=True, help="Also offer to run cases against the targets of karat.toml.")
+@click.option(
+    "--root",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="The project (default: this folder). No file outside of it is read.",
+)
+def command(allow_run: bool, root: Path | None) -> None:
+    """Offer Karat to a coding agent: an MCP server on stdin and stdout, for the project in this folder.
+
+    Without --allow-run, it only reads: it explains failures, lists suites and cases, validates, lints and audits.
+    It needs the extra: pip install 'karat[mcp]'. docs/mcp.md shows how agents are configured.
+
+    \b
+    Examples:
+      karat mcp
+      karat mcp --allow-run
+      karat mcp --root checkout-agent
+    """
+    from karat.mcp_server.starting import serve_project
+
+    serve_project((root or Path()).resolve(), allow_run=allow_run)

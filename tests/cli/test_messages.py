@@ -1,0 +1,176 @@
+"""Messages that once sent people the wrong way, and rules that hold for all of them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import karat as package
+from cli.fixtures import DOUBLED_STOP
+from cli.support import Karat, case, eval_set, traces, write
+from karat.cli.main import karat as group
+from karat.errors import Diagnostic, KaratError
+from karat.targets.catalog import KINDS
+from karat.text.wording import with_article
+
+SOURCES = sorted(Path(package.__file__).parent.rglob("*.py"))
+CASE = "cases: [{id: a, prompt: hi, expected: {must_say_any: [x]}}]\n"
+CONVERSATION = "cases: [{id: a, turns: [{prompt: hi, expected: {must_say_any: [x]}}]}]\n"
+
+
+@pytest.mark.parametrize(
+    ("suite", "message"),
+    [
+        pytest.param(
+            "karat: 2\n" + CASE,
+            "this version of Karat reads format 1, not 2. Write 'karat: 1', or update Karat. [unknown-value]",
+            id="another-format-number",
+        ),
+        pytest.param(
+            "karat: '1'\n" + CASE, "expected 1, found the text '1'. Write it without quotes. [wrong-type]", id="quoted"
+        ),
+        pytest.param("karat: true\n" + CASE, "expected 1, found true. [wrong-type]", id="not-a-number"),
+        pytest.param(
+            "version: '1'\n" + CASE,
+            "an eval set has no version 1. A suite in Karat's own format has 'karat: 1' instead. [unknown-value]",
+            id="version-1",
+        ),
+        pytest.param(
+            "version: 1.0\n" + CONVERSATION,
+            "this file has no 'karat: 1' and is read as an eval set, which has no 'turns'."
+            " Write 'karat: 1' in place of 'version'. [missing-karat]",
+            id="version-and-keys-of-karat-1",
+        ),
+        pytest.param(
+            CONVERSATION,
+            "this file has no 'karat: 1' and is read as an eval set, which has no 'turns'."
+            " Write 'karat: 1' at the top. [missing-karat]",
+            id="keys-of-karat-1",
+        ),
+        pytest.param(
+            "defaults: {}\n" + CASE,
+            "this file has no 'karat: 1' and is read as an eval set, which has no 'defaults'."
+            " Write 'karat: 1' at the top. [missing-karat]",
+            id="key-of-karat-1-at-the-top",
+        ),
+        pytest.param(
+            "karat: 1\ncases: [{id: a, prompt: hi, expected: {no_false_success: 'true'}}]\n",
+            "expected true, found the text 'true'. Write it without quotes. [wrong-type]",
+            id="quoted-flag",
+        ),
+    ],
+)
+def test_one_problem_with_its_fix(karat: Karat, suite: str, message: str) -> None:
+    ran = karat("validate", write("suite.yaml", suite))
+    assert ran.code == 4
+    assert [line.partition(": ")[2] for line in ran.err.splitlines()] == [message]
+
+
+def test_eval_set_without_version_is_asked_about_karat_1(karat: Karat) -> None:
+    ran = karat("validate", write("suite.yaml", CASE))
+    assert ran.code == 0
+    assert "Write 'karat: 1' at the top for a suite in Karat's own format" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("shop.yml", "shop.yaml"), ("evals/shp.yaml", "evals/shop.yaml"), ("shop", "shop.yaml"), ("other.toml", "")],
+)
+def test_missing_file_names_the_nearest_one(karat: Karat, typed: str, meant: str) -> None:
+    for name in ("shop.yaml", "evals/shop.yaml", "evals/returns.yaml"):
+        write(name, "karat: 1\n" + CASE)
+    fix = f"Did you mean '{meant}'?" if meant else "Check the path."
+    assert karat("validate", typed).err == f"karat: {typed}: no such file. {fix} [missing-file]\n"
+
+
+@pytest.mark.parametrize(
+    ("answer", "number"),
+    [
+        ("It is 19.0 degrees.", "19.0"),
+        ("It is 1,219 degrees.", "1,219"),
+        ("It is 190.", "190"),
+        ("It cost 19k.", "19k"),
+        ("It cost 19 million.", "19 million"),
+    ],
+)
+def test_a_part_of_a_number_is_not_that_number(karat: Karat, answer: str, number: str) -> None:
+    suite = write("s.json", eval_set(case(expected={"must_say_any": ["nothing", "19"]})))
+    ran = karat("run", suite, "-t", traces(A=answer))
+    assert f"'19' only inside '{number}', which is another number; write it as the answer does: {answer}" in ran.out
+    ran = karat("run", suite, "-t", traces(A="Neither."))
+    assert "another number" not in ran.out
+
+
+def test_answer_under_another_name(karat: Karat) -> None:
+    write("agent.py", "def ask(prompt): return {'answer': 'hello'}\ncount = 3")
+    suite = write("s.json", eval_set(case()))
+    ran = karat("run", suite, "-t", "python:agent.py:ask")
+    assert "unknown key 'answer'. Did you mean 'final_message'?" in ran.out
+    ran = karat("run", suite, "-t", "python:agent.py:count")
+    assert "is an int, not a function." in ran.err
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "stem"),
+    [
+        ("shop.yaml", "karat: 1\n" + CASE, "shop-results"),
+        ("shop.yaml", "version: '0.3'\n" + CASE, "minimum-eval-results"),
+        ("shop.json", '[{"id": "a", "input": "hi", "expected_contains": ["x"]}]', "minimum-eval-results"),
+    ],
+)
+def test_reports_are_named_by_their_suite(karat: Karat, name: str, content: str, stem: str) -> None:
+    karat("run", write(name, content), "-t", traces(a="x"), "--report", "junit")
+    journal = next(Path("karat-results").glob("shop-*.jsonl")).stem.removeprefix("shop-")
+    assert {file.name for file in Path("karat-results").glob(f"{stem}-*")} == {
+        f"{stem}-{journal}.{extension}" for extension in ("json", "md", "junit.xml")
+    }
+
+
+@pytest.mark.parametrize("command", ["view", "history", "compare @last @last", "rerun --last", "baseline set @last"])
+def test_folder_of_eval_sets_is_named_only_where_they_are(karat: Karat, command: str) -> None:
+    assert ".claude" not in karat(*command.split()).err
+    Path(".claude/evals").mkdir(parents=True)
+    assert ".claude/evals/results" in karat(*command.split()).err
+
+
+def test_help_of_run_shows_every_kind_of_target() -> None:
+    command = group.get_command(None, "run")  # type: ignore[arg-type]  # it needs no context
+    assert command is not None
+    for kind in KINDS:
+        assert re.search(rf"^ +(?:.*; )?{kind.name}:", command.help or "", re.MULTILINE), kind.name
+
+
+@given(st.lists(st.sampled_from(["no", "such file", ".", "..", "...", "?", "!", "…", "../x", "a/..", " "])))
+@example(["cd", " ", "..", " "])
+def test_no_message_doubles_a_full_stop(parts: list[str]) -> None:
+    text = "".join(parts)
+    for quoted in (f"cannot be read: {text}.", f"{text}. Fix it."):
+        error = str(KaratError(quoted, fix="Write it anew."))
+        assert not DOUBLED_STOP.search(error), error
+        diagnostic = str(Diagnostic("s.yaml", 1, 1, "cases", quoted, "slug"))
+        assert not DOUBLED_STOP.search(diagnostic), diagnostic
+
+
+def test_a_message_ends_before_its_fix_begins() -> None:
+    assert str(KaratError("it raised ValueError: x", fix="Fix it.")) == "it raised ValueError: x. Fix it. [error]"
+    assert str(KaratError("is it? ", fix="")) == "is it?  [error]"
+
+
+def test_articles_follow_their_noun() -> None:
+    assert [with_article(noun) for noun in ("int", "dict", "OSError")] == ["an int", "a dict", "an OSError"]
+    placed = re.compile(r"(?:^|\W)an? $", re.IGNORECASE)
+    found = [
+        f"{source.name}: {ast.unparse(after)}"
+        for source in SOURCES
+        if "__name__" in (text := source.read_text("utf-8"))
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.JoinedStr)
+        for before, after in zip(node.values, node.values[1:], strict=False)
+        if isinstance(before, ast.Constant) and placed.search(str(before.value)) and "__name__" in ast.unparse(after)
+    ]
+    assert found == [], "use with_article"

@@ -1,0 +1,66 @@
+"""scripts/release.py: what it changes in files, and what it refuses."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def release() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("karat_release", ROOT / "scripts/release.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_version_and_changelog(release: ModuleType) -> None:
+    text = (ROOT / release.VERSION_FILE).read_text()
+    assert re.findall(r'__version__ = "(.*)"', release.change_version(text, "1.2.3")) == ["1.2.3"]
+    log = (ROOT / release.CHANGELOG).read_text()
+    assert "## Unreleased\n\n## 1.2.3 - 2026-11-18\n" in release.change_changelog(log, "1.2.3", "2026-11-18")
+    for wrong in ("# Changelog\n", "## Unreleased\n\n## 0.1.0 - x\n", "## Unreleased\n- a\n## 1.2.3 - x\n"):
+        with pytest.raises(SystemExit, match=r"CHANGELOG\.md"):
+            release.change_changelog(wrong, "1.2.3", "2026-11-18")
+
+
+def test_address_is_put_everywhere(release: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in release.WITH_ADDRESS:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text((ROOT / name).read_text())
+    monkeypatch.setattr(release, "ROOT", tmp_path)
+    release.main(["address", "https://github.com/acme/karat/"])
+    after = "".join((tmp_path / name).read_text() for name in release.WITH_ADDRESS)
+    assert "karat.example" not in after
+    assert "OWNER" not in after.replace("Replace OWNER", "")
+    assert 'Homepage = "https://github.com/acme/karat"' in after
+    assert "uses: acme/karat@main" in after
+    with pytest.raises(SystemExit, match="is not the address"):
+        release.main(["address", "http://nowhere"])
+
+
+@pytest.mark.parametrize(
+    ("version", "git", "why"),
+    [
+        ("1.2", {}, "is not a version"),
+        ("1.2.3", {"status": "M x"}, "has changes"),
+        ("1.2.3", {"tag": "v1.2.3"}, "there is a tag"),
+        ("1.2.3", {}, "is a placeholder"),
+    ],
+)
+def test_what_is_refused(
+    release: ModuleType, monkeypatch: pytest.MonkeyPatch, version: str, git: dict[str, str], why: str
+) -> None:
+    monkeypatch.setattr(release, "read_git", lambda name, *_: git.get(name, ""))
+    monkeypatch.setattr(release, "run", lambda *command: pytest.fail(f"it ran {command}"))
+    monkeypatch.setattr(release, "PLACEHOLDER", "[project.urls]")
+    with pytest.raises(SystemExit, match=why):
+        release.main([version])
