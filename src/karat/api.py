@@ -36,8 +36,8 @@ from karat.running.suite_files import convert as convert
 from karat.running.suite_files import list_cases as list_cases
 from karat.running.suite_files import refuse_place as refuse_place
 from karat.running.suite_files import schema as schema
-from karat.running.suite_files import write_suite as write_suite
 from karat.running.suite_files import write_schema as write_schema
+from karat.running.suite_files import write_suite as write_suite
 from karat.scoring import verdicts
 from karat.suites.documents.source import SuiteSource, source
 from karat.suites.selection import Selection as Selection
