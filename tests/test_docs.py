@@ -7,11 +7,14 @@ import re
 import runpy
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from catalogs import CATALOG
 from cli.support import SCRIPT
+from karat.compare.gates import GateTables
 from karat.suites.formats.catalog import find_format
+from karat.targets.config import _TargetTable, _Top
 from pages import (
     Command,
     File,
@@ -99,6 +102,13 @@ def test_the_pages_of_commands_and_errors_are_current() -> None:
     pages = runpy.run_path(str(ROOT / "docs" / "commands_and_errors.py"))["PAGES"]
     for page, write in pages.items():
         assert (ROOT / "docs" / page).read_text() == write(), "run `python docs/commands_and_errors.py`"
+
+
+@pytest.mark.parametrize("table", [_Top, _TargetTable, GateTables], ids=lambda table: table.__name__)
+def test_the_page_of_karat_toml_has_every_key(table: type[msgspec.Struct]) -> None:
+    page = (ROOT / "docs" / "configuration.md").read_text()
+    listed = {key for row in re.findall(r"^\| (`.+?`) \|", page, re.MULTILINE) for key in re.findall(r"`\[?(\w+)", row)}
+    assert set(table.__struct_encode_fields__) - listed - {"tags", "categories"} == set()
 
 
 @pytest.mark.parametrize("kind", ["eval-set", "golden"])
