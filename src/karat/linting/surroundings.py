@@ -32,7 +32,9 @@ def hidden(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
         for _, earlier in [*_own_faults(case)][:index]:
             same = (earlier.hits, earlier.name) == (fault.hits, fault.name)
             if same and earlier.times is None and earlier.from_call <= fault.from_call:
-                message = f"an earlier fault ({earlier.kind}) hits every call already: it is never reached. Set `times`."
+                message = (
+                    f"an earlier fault ({earlier.kind}) hits every call already: it is never reached. Set `times`."
+                )
                 yield PathDiagnostic(path, message, HIDDEN)
                 break
 

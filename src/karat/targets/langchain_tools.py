@@ -60,7 +60,7 @@ def require_tools(world: CaseWorld | None, *, elsewhere: bool = False) -> None:
         _known_tools.update(_find_tools())
     for stub in exact:
         if not _is_known(stub, world):
-            known = listed(sorted(_known_tools)[:_MOST_NAMED], "and") or "none"
+            known = listed(sorted(_known_tools)[:_MOST_NAMED], "and") if _known_tools else "none"
             message = f"the agent has no LangChain tool {stub.tool!r} (there are: {known}), so that its stub answers"
             raise TargetError(DENIED, f"{message} nothing and a function of that name would really run")
 
@@ -75,8 +75,14 @@ def _is_known(stub: Stub, world: CaseWorld) -> bool:
 
 def _find_tools() -> set[str]:
     """The names of all LangChain tools of this process."""
-    base = sys.modules[BASE].BaseTool
-    return {str(getattr(one, "name", "")) for one in gc.get_objects() if base in type(one).__mro__}
+    base, frozen = sys.modules[BASE].BaseTool, gc.get_freeze_count()
+    if frozen:
+        gc.unfreeze()  # what was loaded with the agent is not listed otherwise
+    try:
+        return {str(getattr(one, "name", "")) for one in gc.get_objects() if base in type(one).__mro__}
+    finally:
+        if frozen:
+            gc.freeze()
 
 
 class _Wrapping:
