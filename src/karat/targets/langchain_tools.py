@@ -264,7 +264,7 @@ class _ResultForm:
         written = update.get("messages")
         own = [one for one in written if isinstance(one, message)] if isinstance(written, list) else []
         if len(own) != 1:
-            return Opaque(raw), lambda changed: raw
+            return Opaque(), lambda changed: raw
 
         def put_back(changed: Any) -> Any:
             told = [_with_content(one, changed) if one is own[0] else one for one in written or ()]

@@ -59,10 +59,8 @@ class FaultGoneError(FaultError):
 class Opaque:
     """A result that no fault changes, since nothing in it is for the model to read."""
 
-    __slots__ = ("raw",)
-
-    def __init__(self, raw: object) -> None:
-        self.raw = raw
+    def __repr__(self) -> str:
+        return "opaque"
 
 
 class CallPlan:
@@ -101,8 +99,7 @@ class CallPlan:
     @property
     def delay(self) -> float:
         """Seconds to wait before anything else."""
-        slow = self._fault is not None and self._fault.stage == "wait"
-        return float(self._fault.value) if slow and self._fault is not None else 0.0
+        return float(self._fault.value) if self._fault is not None and self._fault.stage == "wait" else 0.0
 
     @property
     def runs(self) -> bool:
@@ -212,10 +209,10 @@ class CaseWorld:
         """What is to become of this call, which is counted."""
         name = self.names.get(name, name) if hits == "tool" else name
         with self._lock:
-            if not self.in_setup:
+            if not self.in_setup:  # a call that is not counted is before the first that a fault hits
                 self._calls[hits, name] += 1
             number = self._calls[hits, name]
-            place = None if self.in_setup else self._due(hits, name, number)
+            place = self._due(hits, name, number)
             if place is not None:
                 self._used[place] += 1
         stub = self.stub_of(name) if hits == "tool" else None
