@@ -11,12 +11,15 @@ from msgspec import Struct, structs
 
 from karat.checks.catalog import CheckCatalog
 from karat.engine.events import CaseFinished, Event
-from karat.errors import UsageError
+from karat.errors import ConfigError, UsageError
 from karat.model.suite import Case, CheckSpec, Suite, without_checks
 from karat.plugins.project import Project
 from karat.plugins.tables import dotted, read
 from karat.running.request import BY_NAME, ResolvedTarget, RunOptions
-from karat.text.wording import counted
+from karat.suites.surroundings import add_target_surroundings
+from karat.text.tool_names import is_named
+from karat.text.wording import counted, did_you_mean
+from karat.world.services import SERVICES
 from karat.world.settings import MISS, TapeSettings, TapeTable
 
 SUFFIX = ".tape.yaml"
@@ -46,7 +49,9 @@ def put_on_tape(
     """The agent with its tape, if the options or the configuration ask for one, and with what its proxy is to know."""
     table = read_settings(project)
     plays = options.tape or table.mode
-    for_faults = suite is not None and any(_needs_proxy(case, table) for case in suite.cases)
+    cases = () if suite is None else tuple(add_target_surroundings(case, agent.identity) for case in suite.cases)
+    for_faults = any(_needs_proxy(case, table) for case in cases)
+    _refuse_unknown_services(cases, table, project)
     if agent.recipe is None:
         if plays is None and not for_faults:
             return agent
@@ -68,6 +73,16 @@ def _needs_proxy(case: Case, table: TapeTable) -> bool:
     if any(fault.hits != "tool" for fault in case.faults):
         return True
     return bool(table.services or table.stdio) and bool(case.stubs or case.faults)
+
+
+def _refuse_unknown_services(cases: Iterable[Case], table: TapeTable, project: Project) -> None:
+    known = [*table.services, *(one.name for one in SERVICES)]
+    for case in cases:
+        for fault in case.faults:
+            if fault.hits == "service" and not any(is_named(fault.name, name) for name in known):
+                message = f"case {case.id!r} has the fault {fault}, and there is no service of that name."
+                fix = did_you_mean(fault.name, known) or f"Add [tape.services.{fault.name}] with its `url` and `env`."
+                raise ConfigError(message, where=project.file, fix=fix, slug="unknown-service")
 
 
 def _tape_of(agent: ResolvedTarget) -> TapeSettings | None:

@@ -17,6 +17,7 @@ from karat.targets.config import WIRE_KINDS, TargetConfig
 from karat.targets.limits import Limits
 from karat.targets.model_evidence import ModelEvidence
 from karat.targets.otlp.options import Models
+from karat.targets.reach import ALL, TOOLS, reach_of
 from karat.telemetry.models.traffic import ModelTraffic
 from karat.text.wording import counted
 from karat.traces.redact import Redactor
@@ -67,6 +68,8 @@ class Proxied:
         self._reachable()
         self.options = self._target.options
         self.secrets = secrets_of(self._target)
+        self._serves_tools = bool(self._settings.services or self._settings.stdio)
+        self.reaches = reach_of(self._target) | (ALL if self._serves_tools else ALL - TOOLS)
         self.limits = self._narrowed(self._target.limits)
 
     def _tape_player(self) -> TapePlayer | None:
@@ -107,6 +110,8 @@ class Proxied:
         context.marks.listen(case.id)
         name = context.marks.conversation_id
         context.marks.process_env |= self._variables(name)
+        if context.world is not None and self._serves_tools:
+            context.world.by_proxy = True
         run = self._running[name] = ServedRun(
             None if self._player is None else self._player.begin(case.id, context.repeat),
             None if self._evidence is None else ModelTraffic(),
