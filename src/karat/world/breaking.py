@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from http import HTTPStatus
 from threading import Event
 from typing import Any, Protocol
 
@@ -112,7 +113,7 @@ class ModelBreak:
     def _changed(self, reply: ServiceReply) -> ServiceReply | None:
         """The reply as the fault makes it; None if there is nothing in it to change."""
         if self._fault.kind == "cut_stream":
-            return reply if len(reply.events or reply.body) > 1 else None
+            return reply if reply.events or reply.body else None
         streamed = bool(reply.events)
         if streamed:
             whole = self._join(read_events([one.data for one in reply.events]))
@@ -185,10 +186,9 @@ class ToolBreak:
         return said if said is not None and given is result else frame | {"result": _tool_result(given)}
 
     def _failed(self, error: FaultError) -> dict[str, Any]:
-        kind = self._plan.fault.kind if self._plan.fault is not None else ""
         if isinstance(error, FaultTimeoutError):
             return {"error": {"code": NO_ANSWER, "message": "Request timed out"}}
-        if kind == "gone":
+        if error.gone:
             return {"error": {"code": NO_TOOL, "message": f"Unknown tool: {called_tool(self._message)}"}}
         return {"result": {"content": [{"type": "text", "text": str(error)}], "isError": True}}
 
@@ -275,7 +275,9 @@ class ServiceBreak:
         try:
             found = self._plan.finish(given)
         except FaultError as error:
-            return ServiceReply.of_json(self._status(error), {"error": str(error)}, self._wait())
+            status = self._status(error)
+            said = HTTPStatus(status).phrase if str(error) == str(status) else str(error)
+            return ServiceReply.of_json(status, {"error": said}, self._wait())
         if reply is None:
             return ServiceReply.of_json(200, found)
         if found is given:
