@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from threading import Event
 from typing import Any, Protocol
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 import msgspec
 from msgspec import structs
@@ -50,9 +51,15 @@ def plan_of(world: CaseWorld, passage: Passage) -> BrokenCall | None:
             return ToolBreak(plan, body)
     if body.get("method") == LIST and (gone := gone_tools(world)):
         return GoneTools(world, gone)
-    given = {"method": passage.request.method, "path": passage.path, "body": body}
-    plan = world.begin(passage.service, given, hits="service")
+    plan = world.begin(passage.service, _asked_for(passage, body), hits="service")
     return ServiceBreak(plan) if _is_due(plan) else None
+
+
+def _asked_for(passage: Passage, body: Table) -> dict[str, object]:
+    """The values of a request, by which its answer may be known to be about something else."""
+    split = urlsplit(passage.path)
+    parts = [unquote(part) for part in split.path.split("/") if part]
+    return {"method": passage.request.method, "path": parts, "query": parse_qsl(split.query), "body": body}
 
 
 def _is_due(plan: CallPlan) -> bool:
