@@ -215,7 +215,7 @@ class CaseWorld:
             place = self._due(hits, name, number)
             if place is not None:
                 self._used[place] += 1
-        stub = self.stub_of(name) if hits == "tool" else None
+        stub = self.stub_of(name) if hits != "model" else None
         return CallPlan(self, hits, name, number, arguments=arguments, place=place, stub=stub)
 
     def call(self, name: str, arguments: object, run: Callable[[], Any]) -> Any:
