@@ -14,8 +14,9 @@ DEEPEST = 32
 USER = frozenset({"user", "human"})
 _CALLS = frozenset({"tool_call", "tool_use", "function_call", "tool-call", "functionCall"})
 _RESULTS = frozenset({"tool_call_response", "tool_result", "function_call_output", "tool-result"})
-_RESULT_KEYS = ("toolResult", "tool_call_result")
-_IDS = ("id", "tool_use_id", "toolUseId", "tool_call_id", "call_id")
+_RESULT_KEYS = ("toolResult", "tool_call_result", "functionResponse")
+_IDS = ("tool_use_id", "toolUseId", "tool_call_id", "call_id", "id")
+_CONTENTS = ("content", "output", "response", "result")
 _decode = msgspec.json.Decoder().decode
 
 
@@ -27,6 +28,16 @@ class AskedCall(Struct, frozen=True):
     arguments: object = None
 
 
+class HandedResult(Struct, frozen=True):
+    """The result of a call, as a model is given it."""
+
+    id: str = ""
+    name: str = ""
+    content: object = None
+    failed: bool = False
+    """Whether the message itself says that the call failed."""
+
+
 class Utterance(Struct, frozen=True):
     """One message: whose it is, its words, the calls that it asks for, and whether it hands back results."""
 
@@ -34,8 +45,7 @@ class Utterance(Struct, frozen=True):
     text: str = ""
     calls: tuple[AskedCall, ...] = ()
     hands_back: bool = False
-    answered: tuple[str, ...] = ()
-    """The ids of the calls whose results it hands back."""
+    results: tuple[HandedResult, ...] = ()
 
     @property
     def is_prompt(self) -> bool:
@@ -76,12 +86,14 @@ def utterance(message: Mapping[str, object]) -> Utterance:
     listed = message.get("tool_calls")
     asked = [call for entry in (listed if isinstance(listed, list) else ()) if (call := _asked(entry))]
     asked += [call for part in parts if (call := _asked_in(part)) and call not in asked]
+    results = [_result(part) for part in parts if isinstance(part, Mapping) and _hands_back(part)]
+    answers = role in ("tool", "function")
     return Utterance(
         role,
         "".join(_words(part) for part in parts),
         tuple(asked),
-        role in ("tool", "function") or any(_hands_back(part) for part in parts),
-        tuple(known for part in parts for known in _ids_answered(part)),
+        answers or bool(results),
+        tuple(results) or ((_result(message),) if answers else ()),
     )
 
 
@@ -99,7 +111,7 @@ def _prompts(said: tuple[Utterance, ...], output_tools: Collection[str]) -> Iter
     """Where a person speaks. A turn ends by the call that hands over its answer: words next to its result begin one."""
     ends = {call.id for one in said for call in one.calls if is_helper(call.name) or call.name in output_tools}
     for place, one in enumerate(said):
-        if one.is_prompt or (one.role in USER and one.text and not ends.isdisjoint(one.answered)):
+        if one.is_prompt or (one.role in USER and one.text and any(result.id in ends for result in one.results)):
             yield place
 
 
@@ -178,12 +190,15 @@ def _hands_back(part: object) -> bool:
     return isinstance(part, Mapping) and (part.get("type") in _RESULTS or any(key in part for key in _RESULT_KEYS))
 
 
-def _ids_answered(part: object) -> Iterator[str]:
-    if not isinstance(part, Mapping) or not _hands_back(part):
-        return
+def _result(table: Mapping[str, object]) -> HandedResult:
     for key in _RESULT_KEYS:
-        part = _inner(part, key)
-    yield from (known for key in _IDS if isinstance(known := part.get(key), str))
+        table = _inner(table, key)
+    return HandedResult(
+        next((known for key in _IDS if isinstance(known := table.get(key), str)), ""),
+        name if isinstance(name := table.get("name"), str) else "",
+        next((table[key] for key in _CONTENTS if key in table), None),
+        table.get("is_error") is True or table.get("isError") is True or table.get("status") == "error",
+    )
 
 
 def _inner(table: Mapping[str, object], key: str) -> Mapping[str, object]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -61,6 +61,11 @@ class SpanReading(Struct, frozen=True):
     """Whether a model call shows that tools are asked for by structured calls."""
     words: str = ""
     """What the models said, unless calls are structured or counted: they may ask for tools in words or code."""
+    why_in_words: str = IN_WORDS
+    open_calls: tuple[PossibleCall, ...] = ()
+    """Calls that models asked for, and that may have been run or not."""
+    system: tuple[str, ...] = ()
+    """The system prompts."""
 
     @property
     def unproved(self) -> str:
@@ -70,7 +75,7 @@ class SpanReading(Struct, frozen=True):
     @property
     def possible_calls(self) -> tuple[PossibleCall, ...]:
         """What the models' words may ask for."""
-        return (PossibleCall(self.words[:WORDS_CAP], IN_WORDS, "words"),) if self.words and not self.structured else ()
+        return (PossibleCall(self.words[:WORDS_CAP], self.why_in_words, "words"),) if self.words and not self.structured else ()
 
     @property
     def costs(self) -> dict[str, object]:
@@ -128,8 +133,8 @@ def _gap(models: Sequence[SpanFacts], calls: Sequence[ToolCall], answer: str) ->
     for entry in models:
         if not known.intersection([entry.span.span_id, *(outer.span.span_id for outer in ancestors(entry, within))]):
             return f"the model call {entry.span.name[:NAME_CAP]!r} does not carry its messages, {UNPROVED}"
-    said = any(_says(entry, _folded(answer)) for entry in models) or _is_result(answer, calls)
-    if _folded(answer) and not said:
+    words = [text for entry in models for text in _words_of(entry)]
+    if not is_said(answer, words, calls):
         return f"no model call of the turn says the answer, so one may be missing, {UNPROVED}"
     return ""
 
@@ -138,14 +143,20 @@ def _has_messages(entry: SpanFacts) -> bool:
     return entry.given is not None and (entry.said is not None or entry.span.failed)
 
 
-def _says(entry: SpanFacts, answer: str) -> bool:
-    """Whether the answer is what this model call said, as words or as the arguments of a call."""
-    said = [one.text for one in entry.said or ()] + [leaf for call in entry.asked for leaf in _leaves(call.arguments)]
-    return any(words and (words in answer or answer in words) for words in map(_folded, said))
+def _words_of(entry: SpanFacts) -> Iterator[str]:
+    """What a model call said, as words or as the arguments of a call."""
+    yield from (one.text for one in entry.said or ())
+    yield from (leaf for call in entry.asked for leaf in leaves(call.arguments))
 
 
-def _is_result(answer: str, calls: Sequence[ToolCall]) -> bool:
-    """Whether the answer is what the last tool gave, as agents hand it on that do not ask the model again."""
+def is_said(answer: str, words: Iterable[str], calls: Sequence[ToolCall]) -> bool:
+    """Whether the answer, if there is one, is what a model said, or what the last tool gave.
+
+    Agents hand that on that do not ask the model again.
+    """
+    folded = _folded(answer)
+    if not folded or any(said and (said in folded or folded in said) for said in map(_folded, words)):
+        return True
     return bool(calls) and calls[-1].result is not None and structured(answer) == structured(calls[-1].result)
 
 
@@ -153,13 +164,14 @@ def _folded(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def _leaves(value: object) -> Iterator[str]:
+def leaves(value: object) -> Iterator[str]:
+    """The values within a value, as text."""
     if isinstance(value, Mapping):
         for item in value.values():
-            yield from _leaves(item)
+            yield from leaves(item)
     elif isinstance(value, list):
         for item in value:
-            yield from _leaves(item)
+            yield from leaves(item)
     elif value is not None:
         yield str(value)
 
