@@ -26,7 +26,7 @@ def convert(suite: SuiteSource, path: str | Path | None = None, *, force: bool =
     from karat.suites.convert import convert as converted
 
     if path is not None:
-        _refuse(Path(path), force)
+        refuse_place(Path(path), force)
     data, name = source(suite)
     text, tables, _ = converted(data, name, catalog_for(find_project()))
     if path is not None:
@@ -53,7 +53,7 @@ def schema(name: str) -> dict[str, object]:
         return found.schema(catalog)
 
 
-def _refuse(path: Path, force: bool) -> None:
+def refuse_place(path: Path, force: bool) -> None:
     """Refuse a place before any work is done."""
     if path.suffix.lower() not in _SUFFIXES:
         fix = "Give it a name that ends in .yaml."
