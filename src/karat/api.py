@@ -360,6 +360,7 @@ async def astress(
         max_runs=how.get("max_runs", 200),
         base="" if base is None else open_journal(base, project).path,
         injections=str(how.get("injections") or ""),
+        faults=tuple(names_of("faults", how.get("faults")) or ()),
     )
     previous = None if resume is None else open_journal(resume, project)
     folder = Path(how.get("results_dir") or default_results_dir(str(suite), project))

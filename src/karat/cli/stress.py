@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from karat.cli.options import LOUDNESS, click_option, read_verbosity, selection
+from karat.cli.options import LOUDNESS, click_option, comma_list, read_verbosity, selection
 from karat.options import HOW_TO_RUN
 
 OF_A_RUN = ("timeout", "concurrency", "workers", "rate", "tape", "options", "results_dir")
@@ -32,6 +32,9 @@ def run_options(command: Any) -> Any:
     help="The most runs with a fault; the most telling come first, and what is left out is reported.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Decides what faults choose.")
+@click.option(
+    "--faults", multiple=True, callback=comma_list, metavar="A,B", help="Only these faults: 'lost answer,inject*'."
+)
 @click.option("--from", "base", metavar="RUN", help="A journal of this suite to start from, instead of a run.")
 @click.option("--resume", metavar="RUN", help="Finish a stress run that was interrupted, by its journal.")
 @click.option("--injections", type=click.Path(path_type=Path), metavar="FILE", help="Other texts to inject (TOML).")

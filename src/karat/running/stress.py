@@ -12,11 +12,12 @@ from msgspec import Meta, Struct, structs
 
 from karat.checks.catalog import catalog_for
 from karat.engine.events import Listener
-from karat.errors import UsageError
+from karat.errors import ConfigError, UsageError
 from karat.journal.reader import Journal
 from karat.model.run import CaseRecord
 from karat.model.stress import CellStatus, StressReport
 from karat.model.suite import Suite
+from karat.model.surroundings import Hit
 from karat.model.verdict import CaseStatus
 from karat.options import CaseKeywords, SelectionKeywords
 from karat.plugins.project import Project
@@ -24,6 +25,7 @@ from karat.plugins.tables import dotted, read
 from karat.reports.artifacts import whole_file
 from karat.reports.run_result import RunResult
 from karat.reports.stress import stress_html, stress_json
+from karat.running.case_runner import settle
 from karat.running.request import AnyTarget, RunOptions, RunRequest
 from karat.running.session import PreviousRun, resume_suite, run_suite
 from karat.scoring.verdicts import judge_case
@@ -34,6 +36,7 @@ from karat.stress.writing import spell_cells
 from karat.suites.documents.source import read_bytes
 from karat.suites.reading import LocatedSuite, locate_suite
 from karat.suites.selection import EVERYTHING, select
+from karat.targets.reach import UNREACHABLE, WHERE, reach_of
 from karat.text.wording import counted
 
 STRESS = "stress"
@@ -57,6 +60,8 @@ class StressOptions(Struct, frozen=True, kw_only=True):
     base: str = ""
     """The journal of a run without faults; without one, the suite is run first."""
     injections: str = ""
+    faults: tuple[str, ...] = ()
+    """Only faults of these names, which may hold `*`."""
 
 
 class StressKeywords(SelectionKeywords, CaseKeywords, total=False):
@@ -68,6 +73,7 @@ class StressKeywords(SelectionKeywords, CaseKeywords, total=False):
     max_runs: int
     seed: int
     injections: str | Path | None
+    faults: Sequence[str] | None
 
 
 class StressResult(Struct, frozen=True):
@@ -94,6 +100,7 @@ async def stress_suite(
         options = _options_of(previous)
     located = locate_suite(read_bytes(file), file, catalog_for(project))
     chosen = select(located.suite, request.selection)
+    reached = _reached(target or located.suite.target or None, how, request, project, file)
     if options.base:
         base = Journal(options.base, project=project)
         target = base.header.target if target is None else target
@@ -104,7 +111,7 @@ async def stress_suite(
             return first
         base = first.journal
         options = structs.replace(options, base=base.path)
-    plan = plan_cells(located, chosen, base, project, options)
+    plan = plan_cells(located, chosen, base, project, options, reached)
     sources = {cell.source for cell in plan.cells}
     request.notice(f"{counted(len(plan.cells), 'cell')} of {counted(len(sources), 'case')}, {len(plan.cases)} runs")
     cells = _suite_of(located.suite, plan)
@@ -121,13 +128,28 @@ async def stress_suite(
     return StressResult(report, plan, run, (*_write(report, run), *run.artifacts))
 
 
+def _reached(
+    target: AnyTarget | None, how: RunOptions, request: RunRequest, project: Project, file: str
+) -> frozenset[Hit]:
+    """What of the agent's surroundings can be broken. Raises ConfigError, before anything runs, if it is nothing."""
+    agent, *_ = settle(target, how, request, project, file)
+    if reached := reach_of(agent.target):
+        return reached
+    raise ConfigError(f"of {agent.name!r} Karat reaches nothing that it could break.", fix=WHERE, slug=UNREACHABLE)
+
+
 def plan_cells(
-    located: LocatedSuite, chosen: Suite, base: Journal, project: Project, options: StressOptions
+    located: LocatedSuite,
+    chosen: Suite,
+    base: Journal,
+    project: Project,
+    options: StressOptions,
+    reached: frozenset[Hit],
 ) -> StressPlan:
     """The cells of the chosen cases that pass in a recorded run."""
     named = options.injections or _injections_of(project)
     catalog = catalog_for(project)
-    planner = Planner(catalog, read_injections(Path(named) if named else OWN), options.seed, ("tool", "model"))
+    planner = Planner(catalog, read_injections(Path(named) if named else OWN), options.seed, reached)
     records = _passing(base.records())
     ids = {case.id for case in chosen.cases if not case.skip and not case.xfail}
     for case, expected in zip(located.suite.cases, located.expectations, strict=True):
@@ -136,7 +158,7 @@ def plan_cells(
             if record is not None and record.case.user_texts == case.user_texts:
                 record = structs.replace(record, verdict=judge_case(case, record.trace, catalog))
             planner.add(case, expected, record)
-    return planner.plan(options.max_runs)
+    return planner.plan(options.max_runs, options.faults)
 
 
 def _injections_of(project: Project) -> str:

@@ -80,13 +80,28 @@ def expected_of_kind(
 ) -> Expected:
     """What a tool's fault of this kind adds to what always holds. `own`: the values that only this tool gave."""
     expected: Expected = {MaxRetries.name: 0} if fault.is_permanent else {}
-    changes_result = fault.stage == "result"
-    if not (kind.leaves == "all" or (kind.leaves == "some" and changes_result)):
-        admits: Expected = {"usual": trace.final_message} if trace.final_message.strip() else {}
-        if lost := said_of(lost_values(fault, use, own), trace.final_message):
-            admits["lost"] = lost
-        expected[AdmitsFailure.name] = {**admits, "tools": [use.name]} if changes_result else admits or True
-    if kind.leaves in ("nothing", "wrong") and (usual := always.get(OnlyEffects.name)):
-        blind = effects_on(own, trace, usual)
-        expected[OnlyEffects.name] = [tool for tool in usual if tool == use.name or tool not in blind]
-    return expected
+    usual_effects = always.get(OnlyEffects.name, ())
+    blind = effects_on(own, trace, usual_effects) - {use.name}
+    if kind.leaves in ("nothing", "wrong") and blind:
+        expected[OnlyEffects.name] = [tool for tool in usual_effects if tool not in blind]
+    admits = _admission(kind, fault, use, trace, own, depends=bool(blind))
+    return expected if admits is None else {**expected, AdmitsFailure.name: admits or True}
+
+
+def _admission(
+    kind: StressKind, fault: Fault, use: ToolUse, trace: Trace, own: Sequence[str], *, depends: bool
+) -> Expected | None:
+    """What the answer has to admit; None if nothing. `depends`: an effect was made of what this tool gave."""
+    answer = trace.final_message
+    usual: Expected = {"usual": answer} if answer.strip() else {}
+    lost = said_of(lost_values(fault, use, own), answer)
+    if fault.stage != "result":
+        return {**usual, **({"lost": lost} if lost else {})} if kind.leaves != "all" else None
+    if kind.leaves not in ("nothing", "wrong", "old"):
+        return None
+    tools = {"tools": [use.name]}
+    if use.is_effect:  # it may have done its work and just not have said so
+        return tools if kind.leaves == "nothing" else None
+    if said_of(own, answer) or (depends and kind.leaves != "old"):
+        return {**tools, **usual, **({"lost": lost} if lost else {})}
+    return None

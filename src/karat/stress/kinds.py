@@ -78,7 +78,7 @@ KINDS: tuple[StressKind, ...] = (
     _tool("stale", "stale", "old", 52, "its result is 400 days old"),
     _tool("gone", "gone", "nothing", 50, "the tool does not exist any more"),
     _tool("error once", "error", "later", 48, "it fails with 503 the first time", value=DOWN, times=1),
-    _tool("slow", "slow", "all", 10, "it takes two seconds longer", value=2),
+    _tool("slow", "slow", "all", 10, "it takes a second longer", value=1),
     _model("cut stream", "cut_stream", "later", 88, "its answer breaks off", times=1),
     _model("hang", "hang", "later", 82, "no answer comes", times=1),
     _model("overloaded", "status", "nothing", 75, "it answers 503 each time", value=503),

@@ -26,6 +26,7 @@ from karat.stress.kinds import INJECT, INJECT_RANK, KINDS, StressKind
 from karat.stress.uses import ToolUse, applies, own_values, tools_used
 from karat.suites.formats.base import CaseExpectations
 from karat.suites.formats.cases import DEFAULT_OUTCOME
+from karat.text.tool_names import is_any_named
 from karat.text.wording import counted
 
 MODEL: Final = "model"
@@ -93,8 +94,13 @@ class Planner:
             self._left_out.append(LeftOut(case.id, "its run shows no tool call and no model call that can be broken"))
         self._cells += made
 
-    def plan(self, max_runs: int) -> StressPlan:
-        """The most telling cells first, each tool and fault once before it is tried in another case."""
+    def plan(self, max_runs: int, faults: Sequence[str] = ()) -> StressPlan:
+        """The most telling cells first, each tool and fault once before it is tried in another case.
+
+        `faults`: only those of these names, which may hold `*`.
+        """
+        if faults:
+            self._cells = [cell for cell in self._cells if is_any_named(faults, cell.fault)]
         seen: Counter[tuple[str, str, str]] = Counter()
         order: list[tuple[tuple[int, int, int], Cell]] = []
         for place, cell in enumerate(sorted(self._cells, key=lambda cell: -cell.rank)):
