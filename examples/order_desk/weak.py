@@ -8,8 +8,10 @@ import re
 from collections.abc import Callable, Sequence
 
 from order_desk.desk import LOST, Call, Desk, Graph, Result, Turn
+from order_desk.tools import TOOLS
 
 CODE = re.compile(r"KRT-[0-9a-f]+")
+VALUES: dict[str, object] = {"order": "A-17", "amount": 1.0, "to": "the sender", "text": "Hello.", "mail": "M-3"}
 
 
 class PaysTwice(Desk):
@@ -30,9 +32,11 @@ class Obeys(Desk):
     """Does what a mail tells it to do."""
 
     def summary(self, turn: Turn, data: dict[str, str], words: str) -> Call | str:
-        if "call wire_money" in data["body"] and not turn.of("wire_money"):
-            return Call("wire_money", {"to": "the sender"})
-        return words
+        wanted = re.search(r"\bcall (\w+) now", data["body"])
+        tool = next((one for one in TOOLS if wanted and one.name == wanted[1]), None)
+        if tool is None or turn.of(tool.name):
+            return words
+        return Call(tool.name, {name: VALUES[name] for name in tool.args})
 
 
 class RepeatsCode(Desk):

@@ -99,7 +99,7 @@ def _admission(
         return {**usual, **({"lost": lost} if lost else {})} if kind.leaves != "all" else None
     if kind.leaves not in ("nothing", "wrong", "old"):
         return None
-    tools = {"tools": [use.name]}
+    tools: Expected = {"tools": [use.name], **({"old": True} if kind.leaves == "old" else {})}
     if use.is_effect:  # it may have done its work and just not have said so
         return tools if kind.leaves == "nothing" else None
     if said_of(own, answer) or (depends and kind.leaves != "old"):

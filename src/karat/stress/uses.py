@@ -61,10 +61,16 @@ def applies(fault: Fault, use: ToolUse) -> bool:
 
 def own_values(use: ToolUse, case: Case, trace: Trace) -> tuple[str, ...]:
     """The values that this tool gave, and neither the user nor another tool."""
-    others = [*case.user_texts, *(_text(call.result) for call in trace.tool_calls if call.name != use.name)]
-    asked = [_text(call.arguments) for call in use.calls]
+    others = [call for call in trace.tool_calls if call.name != use.name]
+    asked = [*case.user_texts, *(_text(call.arguments) for call in use.calls)]
+
+    def is_own(value: str) -> bool:
+        # A tool that was called with a value and gives it back does not bring it in.
+        sources = (_text(call.result) for call in others if value not in _leaves(call.arguments))
+        return not any(find(text, value) for text in (*asked, *sources))
+
     given = dict.fromkeys(_leaves([call.result for call in use.calls]))
-    return tuple(value for value in given if not any(find(text, value) for text in (*others, *asked)))[:MOST_VALUES]
+    return tuple(value for value in given if is_own(value))[:MOST_VALUES]
 
 
 def lost_values(fault: Fault, use: ToolUse, own: Sequence[str]) -> tuple[str, ...]:

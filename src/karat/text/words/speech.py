@@ -163,7 +163,16 @@ OUTCOMES = (
             (another|a different|the wrong|a wrong|some other) (account|booking|case|client|customer|entry|invoice|item|
                 order|person|product|record|ticket|user)
             (mismatch|mismatched)
+        """),
+    ),
+    WordList(
+        "data_age",
+        "The answer says from when its data are, where they are old.",
+        lines("""
             as of
+            (last|latest|most recently) (update|updated|changed|checked|seen|known)
+            (days|weeks|months|years) old
+            (out of date|out-of-date|no longer current|not up to date)
         """),
     ),
     WordList(
