@@ -226,5 +226,5 @@ STUB_PASSED_BY: Final = "stub-passed-by"
 
 def without_landing(faults: tuple[Fault, ...], altered: tuple[AlteredCall, ...]) -> tuple[Fault, ...]:
     """The faults that never took effect."""
-    landed = {call.fault for call in altered}
-    return tuple(fault for place, fault in enumerate(faults) if place not in landed)
+    landed = {(call.fault, call.hits, call.kind) for call in altered}
+    return tuple(fault for place, fault in enumerate(faults) if (place, fault.hits, fault.kind) not in landed)

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from karat.model.suite import Case
 from karat.model.surroundings import FAULT_KINDS, Fault, FaultKind, Hit, Stub, ValueKind, kinds_of
-from karat.suites.diagnostics import PathDiagnostic
+from karat.suites.diagnostics import Json, PathDiagnostic, render
 from karat.suites.shapes.containers import Key, ListShape, MapShape, RecordShape, UnionShape, is_note
 from karat.suites.shapes.known_keys import KnownKeys
 from karat.suites.shapes.scalars import NOT_BLANK, ONE_LINE, AnyShape, ChoiceShape, NumberShape, TextShape
@@ -103,7 +103,7 @@ class FaultShape:
     def schema(self, known: dict[str, Schema]) -> Schema:
         found = {hits: record.schema(known) for hits, record in self.records.items()}
         for hits, record in self.records.items():
-            one_kind = [{"required": [name]} for name in kinds_of(hits)]
+            one_kind: list[Json] = [{"required": [name]} for name in kinds_of(hits)]
             if hits != "model":
                 known[record.name]["oneOf"] = one_kind
             else:
@@ -196,6 +196,20 @@ def _fault(raw: Mapping[str, Any]) -> Fault:
         more["retry_after"] = float(own["retry_after"])  # as a journal decodes it
     name = own.get("name", "") if hits == "model" else raw[hits]
     return Fault(hits=hits, kind=kind, name=name, value=own[kind], **more)
+
+
+def wrong_surroundings(given: Mapping[str, object]) -> Iterator[tuple[str, PathDiagnostic]]:
+    """What is wrong with `stubs` and `faults` outside a suite, each with the key that it is under."""
+    for name, key in surrounding_keys(KnownKeys()).items():
+        for found in key.shape.validate(given[name]) if given[name] else ():
+            yield name, found._replace(message=f"{render((name, *found.path))}: {found.message}")
+
+
+def add_target_surroundings(case: Case, identity: Mapping[str, object]) -> Case:
+    """A case with the stubs and faults of its target, as what identifies the target has them."""
+    if "stubs" not in identity and "faults" not in identity:
+        return case
+    return add_surroundings(case, read_stubs(identity.get("stubs")), read_faults(identity.get("faults")))
 
 
 def add_surroundings(case: Case, stubs: tuple[Stub, ...], faults: tuple[Fault, ...]) -> Case:

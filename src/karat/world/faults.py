@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import hashlib
+import inspect
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from threading import Lock
-from typing import Any
+from typing import Any, ParamSpec, TypeVar, cast
 
 import msgspec
 from msgspec import structs
@@ -29,6 +31,9 @@ from karat.text.tool_names import is_named, is_same_tool
 from karat.text.wording import counted, shorten
 from karat.traces.clean import jsonable
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 MOST_NAMED = 8
 """Tools that a message lists."""
 _encode = msgspec.json.Encoder(order="deterministic").encode
@@ -37,9 +42,27 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 class FaultError(Exception):
     """What the agent gets instead of an answer. Its text is that of the fault, and says nothing of a test."""
 
+    gone = False
+    """Whether the tool does not exist any more."""
+
 
 class FaultTimeoutError(FaultError, TimeoutError):
     """No answer came: the call was lost before it ran, or its answer after it ran."""
+
+
+class FaultGoneError(FaultError):
+    """The tool does not exist any more."""
+
+    gone = True
+
+
+class Opaque:
+    """A result that no fault changes, since nothing in it is for the model to read."""
+
+    __slots__ = ("raw",)
+
+    def __init__(self, raw: object) -> None:
+        self.raw = raw
 
 
 class CallPlan:
@@ -137,6 +160,9 @@ class CallPlan:
         # late: most runs have no fault
         from karat.world.changes import change
 
+        if isinstance(result, Opaque):
+            self.missed()
+            return result
         first = self._world.first_result(self.name, self._arguments)
         found = change(fault, result, self._arguments, first, f"{fault.seed}:{self.name}:{self.number}")
         before, after = digest(result), digest(found)
@@ -149,7 +175,9 @@ class CallPlan:
     def _error(self, fault: Fault) -> FaultError:
         if fault.kind == "timeout":
             return FaultTimeoutError(f"{self.name} timed out: no answer was received")
-        return FaultError(f"there is no tool {self.name!r}" if fault.kind == "gone" else str(fault.value))
+        if fault.kind == "gone":
+            return FaultGoneError(f"there is no tool {self.name!r}")
+        return FaultError(str(fault.value))
 
 
 class CaseWorld:
@@ -160,6 +188,8 @@ class CaseWorld:
         self.faults = tuple(faults)
         self.names: Mapping[str, str] = {}
         """What tools are called in the suite, by the names that the agent has for them."""
+        self.by_proxy = False
+        """Whether a proxy carries out calls of tools too, so that not every tool is one of this process."""
         self.in_setup = False
         """Whether setup prompts are being sent, which no fault hits; stubs answer there too."""
         self.altered: list[AlteredCall] = []
@@ -173,6 +203,10 @@ class CaseWorld:
     def of(cls, case: Case) -> CaseWorld | None:
         """The world of a case; None if it says nothing of it."""
         return cls(case.stubs, case.faults) if case.stubs or case.faults else None
+
+    @property
+    def hits_tools(self) -> bool:
+        return bool(self.stubs) or any(fault.hits == "tool" for fault in self.faults)
 
     def begin(self, name: str, arguments: object = None, hits: Hit = "tool") -> CallPlan:
         """What is to become of this call, which is counted."""
@@ -215,10 +249,31 @@ class CaseWorld:
             raise
         return plan.finish(result)
 
+    def surround(self, function: Callable[P, T], name: str = "") -> Callable[P, T]:
+        """The function as a tool of this world, sync or async as it is."""
+        tool = name or getattr(function, "__name__", type(function).__name__)
+
+        def given(args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, object]:
+            return {**kwargs, **({"": [*args]} if args else {})}
+
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def waited(*args: P.args, **kwargs: P.kwargs) -> Any:
+                return await self.acall(tool, given(args, kwargs), lambda: function(*args, **kwargs))
+
+            return cast("Callable[P, T]", waited)
+
+        @functools.wraps(function)
+        def called(*args: P.args, **kwargs: P.kwargs) -> Any:
+            return self.call(tool, given(args, kwargs), lambda: function(*args, **kwargs))
+
+        return called
+
     def stub_of(self, name: str) -> Stub | None:
         """The stub of a tool: one of its very name before one of a pattern."""
         exact = (stub for stub in self.stubs if stub.tool == name)
-        return next(exact, None) or next((stub for stub in self.stubs if _is_meant(stub.tool, name)), None)
+        return next(exact, None) or next((stub for stub in self.stubs if is_meant(stub.tool, name)), None)
 
     def not_reached(self) -> tuple[Fault, ...]:
         """The faults that never took effect."""
@@ -259,8 +314,9 @@ class CaseWorld:
 
     def _error(self, trace: Trace) -> TraceError | None:
         seen = [*_calls_of(trace)]
+        answered = {call.name for call in trace.altered_calls}
         for call in seen if self.stubs else ():
-            if call.called and call.kind == "tool" and self.stub_of(call.name) and not self._calls["tool", call.name]:
+            if call.called and call.kind == "tool" and self.stub_of(call.name) and call.name not in answered:
                 message = f"{call.name} has a stub, and it was called where Karat does not reach it: it really ran"
                 return TraceError(STUB_PASSED_BY, f"{message}. Call it as docs/faults.md shows")
         missed = without_landing(self.faults, trace.altered_calls)
@@ -276,7 +332,7 @@ class CaseWorld:
             times = counted(self._unchanged[place], "call")
             return f"{times} came, and the fault changed nothing in the result"
         reached = {name: number for (hits, name), number in self._calls.items() if hits == fault.hits}
-        if fault.hits == "tool" and any(_is_meant(fault.name, call.name) and call.name not in reached for call in seen):
+        if fault.hits == "tool" and any(is_meant(fault.name, call.name) and call.name not in reached for call in seen):
             return f"{fault.name} was called, but not where Karat reaches it"
         if not reached:
             return f"No {fault.hits} was called where Karat reaches it"
@@ -289,12 +345,13 @@ def digest(value: object) -> str:
     return hashlib.sha256(_encode(jsonable(value))).hexdigest()[:16]
 
 
-def _is_meant(pattern: str, name: str) -> bool:
+def is_meant(pattern: str, name: str) -> bool:
+    """Whether a stub or a fault of this name is for a tool of that one, in whatever spelling."""
     return is_named(pattern, name) or is_same_tool(pattern, name)
 
 
 def _hits(fault: Fault, name: str) -> bool:
-    return not fault.name or (_is_meant(fault.name, name) if fault.hits == "tool" else is_named(fault.name, name))
+    return not fault.name or (is_meant(fault.name, name) if fault.hits == "tool" else is_named(fault.name, name))
 
 
 def _calls_of(trace: Trace) -> Iterator[ToolCall]:
