@@ -102,6 +102,9 @@ def _admission(
     tools: Expected = {"tools": [use.name], **({"old": True} if kind.leaves == "old" else {})}
     if use.is_effect:  # it may have done its work and just not have said so
         return tools if kind.leaves == "nothing" else None
-    if said_of(own, answer) or (depends and kind.leaves != "old"):
+    if kind.leaves == "old":  # what a deed was made of is told with the deed
+        lost, depends = [], False
+        own = [value for value in own if not effects_on([value], trace, ["*"])]
+    if said_of(own, answer) or depends:
         return {**tools, **usual, **({"lost": lost} if lost else {})}
     return None
