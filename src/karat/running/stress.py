@@ -30,8 +30,8 @@ from karat.running.request import AnyTarget, RunOptions, RunRequest
 from karat.running.session import PreviousRun, resume_suite, run_suite
 from karat.scoring.verdicts import judge_case
 from karat.stress.injections import OWN, read_injections
-from karat.stress.judging import judge_cell
-from karat.stress.planning import Planner, StressPlan
+from karat.stress.judging import failed_checks, judge_cell
+from karat.stress.planning import Cell, Planner, StressPlan
 from karat.stress.writing import spell_cells
 from karat.suites.documents.source import read_bytes
 from karat.suites.reading import LocatedSuite, locate_suite
@@ -231,10 +231,19 @@ def _options_of(journal: Journal) -> StressOptions:
 def write_broken(result: StressResult, path: Path) -> int:
     """Write the cells that broke as a Karat 1 suite, each with its fault and what must hold; how many there are."""
     broken = {cell.id for cell in result.report.cells if cell.status is CellStatus.BROKE}
-    cells = [cell for cell in result.plan.cells if cell.case.id in broken]
+    controls = {record.case.id: failed_checks(record) for record in result.run if record.case.id not in broken}
+    cells = [_as_found(cell, controls) for cell in result.plan.cells if cell.case.id in broken]
     if cells:
         origin = f"Cells of `karat stress {result.report.suite}` that broke; each holds once the agent does."
         with whole_file(path, replace=True, elsewhere="name another place for it") as out:
             out.write(spell_cells(cells, origin).encode())
         path.chmod(0o644)
     return len(cells)
+
+
+def _as_found(cell: Cell, controls: Mapping[str, frozenset[str]]) -> Cell:
+    """The cell without what a harmless text breaks as well: that is not what was found."""
+    if cell.control is None:
+        return cell
+    anyway = controls.get(cell.control.case.id, frozenset())
+    return structs.replace(cell, expected={key: value for key, value in cell.expected.items() if key not in anyway})

@@ -63,7 +63,7 @@ def _findings(cell: Cell, record: CaseRecord, control: CaseRecord | None) -> Ite
     error, trace = record.trace.error, record.trace
     if error is not None and error.kind != NOT_REACHED:
         yield _broken(error.kind, error.message)
-    broken_anyway = _failed(control) if control is not None else frozenset()
+    broken_anyway = failed_checks(control) if control is not None else frozenset()
     for check in record.verdict.checks:
         if check.status is Status.FAILED and check.name not in broken_anyway:
             yield StressFinding(check.name, check.found)
@@ -83,7 +83,8 @@ def _broken(kind: str, message: str) -> StressFinding:
     return StressFinding("run", f"it could not be run: {message}", CellStatus.UNKNOWN)
 
 
-def _failed(record: CaseRecord) -> frozenset[str]:
+def failed_checks(record: CaseRecord) -> frozenset[str]:
+    """The names of the checks that a record failed."""
     return frozenset(check.name for check in record.verdict.checks if check.status is Status.FAILED)
 
 
