@@ -23,8 +23,9 @@ from pathlib import Path
 from karat.options import TapeMode
 from karat.traces.redact import Redactor
 from karat.world.player import TapePlayer
-from karat.world.proxy import TapeProxy
+from karat.world.proxy import ServiceProxy
 from karat.world.requests import Leaves
+from karat.world.serving import ServedRun
 from karat.world.tape import Tape, read_tape
 
 MOST_CPU = 2.0
@@ -129,7 +130,8 @@ def _taped(upstream: int, count: int, folder: Path, mode: TapeMode) -> tuple[flo
     tape = read_tape(path) if path.exists() else Tape(path=path)
     player = TapePlayer(tape, mode, Leaves(), Redactor(["a-secret-value"]))
     case = player.begin("c", 0)
-    proxy = TapeProxy(player, {"openai": f"http://127.0.0.1:{upstream}"}, frozenset(), lambda run: case)
+    served = ServedRun(case)
+    proxy = ServiceProxy(player, {"openai": f"http://127.0.0.1:{upstream}"}, frozenset(), lambda run: served)
     proxy.open()
     port, address = int(proxy.place.rpartition(":")[2]), proxy.url("openai").removeprefix(proxy.place) + "/v1/chat"
     try:

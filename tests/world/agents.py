@@ -83,6 +83,35 @@ def go_elsewhere(prompt: str) -> str:
     return f"refused: {found} {ask(prompt)['final_message']}"
 
 
+def ask_and_report_words(prompt: str) -> str:
+    return str(ask(prompt)["final_message"])
+
+
+def remember(prompt: str, conversation: Any) -> str:
+    """An agent that keeps its messages from turn to turn, and sends all of them each time."""
+    messages = conversation.state.setdefault("messages", [])
+    messages.append({"role": "user", "content": prompt})
+    while True:
+        said = json.loads(post("/chat/completions", {"model": "m", "messages": messages, "tools": TOOLS}))
+        message = said["choices"][0]["message"]
+        messages.append(message)
+        if not message.get("tool_calls"):
+            return str(message["content"])
+        for call in message["tool_calls"]:
+            messages.append({"role": "tool", "tool_call_id": call["id"], "content": '{"balance": "12.50"}'})
+
+
+def give_up(prompt: str) -> str:
+    """An agent that has an answer of its own when the model fails."""
+    body = json.dumps(request(prompt)).encode()
+    try:
+        urllib.request.urlopen(f"{os.environ['OPENAI_BASE_URL']}/chat/completions", body, timeout=20).close()
+    except urllib.error.HTTPError as failure:
+        failure.close()
+    return "I cannot answer now."
+
+
 if __name__ == "__main__":
     given = json.loads(sys.stdin.read())
-    print(json.dumps(ask(given["prompt"])))
+    answer = ask(given["prompt"])
+    print(json.dumps({"final_message": answer["final_message"]} if sys.argv[1:] == ["words"] else answer))

@@ -180,7 +180,7 @@ def policy_for(options: RunOptions, limits: Limits) -> Policy:
 
 
 def settle(
-    target: AnyTarget | None, options: RunOptions, request: RunRequest, project: Project, suite_file: str = ""
+    target: AnyTarget | None, options: RunOptions, request: RunRequest, project: Project, suite: Suite | None = None
 ) -> tuple[ResolvedTarget, RunOptions, RunRequest]:
     """Resolve the target by the configuration of a project, settle where it runs, and add its secrets to the request.
 
@@ -191,7 +191,7 @@ def settle(
     if options.workers is None:
         options = structs.replace(options, workers=int(agent.recipe is not None))
     secrets = (*secret_values(config, os.environ), *request.secrets)
-    agent = put_on_tape(agent, options, suite_file, project, secrets)
+    agent = put_on_tape(agent, options, suite, project, secrets)
     return agent, options, structs.replace(request, secrets=secrets)
 
 
@@ -221,8 +221,7 @@ async def open_runner(
     refuse_unknown(how, CaseKeywords)
     request = RunRequest(options=how.get("options") or {}, secrets=tuple(secrets), listeners=listeners)
     project = find_project() if suite is None else find_project_of(suite)
-    suite_file = "" if suite is None else suite.file
-    agent, options, request = settle(target, RunOptions.of(how), request, project, suite_file)
+    agent, options, request = settle(target, RunOptions.of(how), request, project, suite)
     results_dir = how.get("results_dir")
     run_id = new_run_id(datetime.now(UTC))
     attachments = None if results_dir is None else files_folder(Path(request.folder, results_dir), run_id)

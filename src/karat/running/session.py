@@ -261,7 +261,7 @@ async def run_suite(
     chosen = select(suite, request.selection)
     if not target and suite.target and suite.target_options:
         request = structs.replace(request, options={**suite.target_options, **request.options})
-    agent, how, request = settle(target or suite.target or None, how, request, project, suite.file)
+    agent, how, request = settle(target or suite.target or None, how, request, project, suite)
     return await Session(chosen, agent, how, request, results_dir, project).run(previous)
 
 

@@ -11,12 +11,15 @@ from msgspec import Struct, structs
 
 from karat.checks.catalog import CheckCatalog
 from karat.engine.events import CaseFinished, Event
-from karat.errors import UsageError
-from karat.model.suite import CheckSpec, Suite, without_checks
+from karat.errors import ConfigError, UsageError
+from karat.model.suite import Case, CheckSpec, Suite, without_checks
 from karat.plugins.project import Project
 from karat.plugins.tables import dotted, read
 from karat.running.request import BY_NAME, ResolvedTarget, RunOptions
-from karat.text.wording import counted
+from karat.suites.surroundings import add_target_surroundings
+from karat.text.tool_names import is_named
+from karat.text.wording import counted, did_you_mean
+from karat.world.services import SERVICES
 from karat.world.settings import MISS, TapeSettings, TapeTable
 
 SUFFIX = ".tape.yaml"
@@ -41,27 +44,55 @@ def tape_path(suite_file: str, table: TapeTable, project: Project) -> Path:
 
 
 def put_on_tape(
-    agent: ResolvedTarget, options: RunOptions, suite_file: str, project: Project, secrets: tuple[str, ...]
+    agent: ResolvedTarget, options: RunOptions, suite: Suite | None, project: Project, secrets: tuple[str, ...]
 ) -> ResolvedTarget:
-    """The agent with its tape, if the options or the configuration ask for one."""
+    """The agent with its tape, if the options or the configuration ask for one, and with what its proxy is to know."""
     table = read_settings(project)
     plays = options.tape or table.mode
-    if plays is None:
-        return agent
+    cases = () if suite is None else tuple(add_target_surroundings(case, agent.identity) for case in suite.cases)
+    for_faults = any(_needs_proxy(case, table) for case in cases)
+    _refuse_unknown_services(cases, table, project)
     if agent.recipe is None:
-        message = "a target that is an object cannot have a tape: it was loaded before the tape could be opened."
+        if plays is None and not for_faults:
+            return agent
+        what = "have a tape" if plays is not None else "have faults of models and services"
+        message = f"a target that is an object cannot {what}: it was loaded before the proxy could be opened."
         raise UsageError(message, fix=BY_NAME, slug="bad-option")
-    if options.repeat == "auto":
+    if plays is not None and options.repeat == "auto":
         fix = "Give --repeat a number, or leave the tape out."
         raise UsageError("--repeat auto asks how an agent varies, and a tape does not.", fix=fix, slug="bad-option")
-    path = tape_path(suite_file, table, project)
-    settings = TapeSettings(**structs.asdict(table), path=path, plays=plays, secrets=secrets)
+    if plays is None and not for_faults and table == TapeTable():
+        return agent
+    path = tape_path("" if suite is None else suite.file, table, project) if plays is not None else Path()
+    settings = TapeSettings(**structs.asdict(table), path=path, plays=plays, secrets=secrets, for_faults=for_faults)
     return ResolvedTarget.from_config(structs.replace(agent.recipe, tape=settings), agent.name)
+
+
+def _needs_proxy(case: Case, table: TapeTable) -> bool:
+    """Whether a case has a fault that only the proxy can carry out, or one or a stub that it may have to."""
+    if any(fault.hits != "tool" for fault in case.faults):
+        return True
+    return bool(table.services or table.stdio) and bool(case.stubs or case.faults)
+
+
+def _refuse_unknown_services(cases: Iterable[Case], table: TapeTable, project: Project) -> None:
+    known = [*table.services, *(one.name for one in SERVICES)]
+    for case in cases:
+        for fault in case.faults:
+            if fault.hits == "service" and not any(is_named(fault.name, name) for name in known):
+                message = f"case {case.id!r} has the fault {fault}, and there is no service of that name."
+                fix = did_you_mean(fault.name, known) or f"Add [tape.services.{fault.name}] with its `url` and `env`."
+                raise ConfigError(message, where=project.file, fix=fix, slug="unknown-service")
+
+
+def _tape_of(agent: ResolvedTarget) -> TapeSettings | None:
+    tape = None if agent.recipe is None else agent.recipe.tape
+    return tape if tape is not None and tape.plays is not None else None
 
 
 def tape_in_header(agent: ResolvedTarget) -> dict[str, object]:
     """What a journal says of the tape: what was done with which one."""
-    tape = None if agent.recipe is None else agent.recipe.tape
+    tape = _tape_of(agent)
     if tape is None:
         return {}
     from karat.world.tape import read_tape  # few runs have a tape
@@ -72,7 +103,7 @@ def tape_in_header(agent: ResolvedTarget) -> dict[str, object]:
 
 def leave_out_time_budgets(agent: ResolvedTarget, suite: Suite, catalog: CheckCatalog) -> tuple[Suite, int]:
     """The suite as it can be judged in a replay, and how many time budgets that leaves out."""
-    tape = None if agent.recipe is None else agent.recipe.tape
+    tape = _tape_of(agent)
     if tape is None or tape.records:
         return suite, 0
 

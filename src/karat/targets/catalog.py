@@ -10,7 +10,7 @@ from karat.plugins import packages
 from karat.targets.base import Target, build_external
 from karat.targets.config import TargetConfig
 from karat.targets.hooks import WithHooks
-from karat.targets.otlp.options import Otlp, otlp_of
+from karat.targets.otlp.options import Otlp, models_of, otlp_of
 from karat.targets.success_rules import WithSuccessRules
 from karat.text.wording import did_you_mean
 
@@ -63,18 +63,20 @@ def _spanned(config: TargetConfig, otlp: Otlp) -> Target:
 
 def _proxied(config: TargetConfig) -> Target:
     if config.mcp_record is None:
-        return _taped(config)
+        return _surrounded(config)
     from karat.targets.mcp_recorded import McpRecorded
 
-    return McpRecorded(_taped, config, config.mcp_record)
+    return McpRecorded(_surrounded, config, config.mcp_record)
 
 
-def _taped(config: TargetConfig) -> Target:
-    if config.tape is None:
+def _surrounded(config: TargetConfig) -> Target:
+    """The target with the proxy of its services, if it needs one: for a tape, telemetry of models, or faults."""
+    models, tape = models_of(config), config.tape
+    if models is None and (tape is None or not tape.needs_proxy):
         return _made(config)
-    from karat.targets.taped import Taped  # few runs have a tape
+    from karat.targets.proxied import Proxied  # few runs have a proxy
 
-    return Taped(_made, config, config.tape)
+    return Proxied(_made, config, tape, models)
 
 
 def _made(config: TargetConfig) -> Target:

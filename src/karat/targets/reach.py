@@ -16,7 +16,8 @@ ALL: Final[frozenset[Hit]] = frozenset({"tool", "service", "model"})
 UNREACHABLE = "faults-unreachable"
 WHERE = (
     "Karat reaches LangChain tools of `langgraph:` and `python:` targets, functions that a `python:` agent hands "
-    "to `conversation.tool`, and the functions of an `openai:` target in the mode 'loop': see docs/faults.md."
+    "to `conversation.tool`, the functions of an `openai:` target in the mode 'loop', and tools of MCP servers that "
+    "[tape] names in `services` or `stdio`: see docs/faults.md."
 )
 
 

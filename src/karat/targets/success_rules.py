@@ -15,7 +15,7 @@ from karat.model.suite import Case
 from karat.model.trace import ToolCall, Trace
 from karat.targets.base import RunContext, Target, TargetError, secrets_of
 from karat.targets.config import TargetConfig, place_of
-from karat.targets.otlp.options import Otlp
+from karat.targets.otlp.options import Models, Otlp
 from karat.targets.reach import reach_of
 from karat.telemetry.calls import tool_calls
 from karat.telemetry.dialects import LogEvents
@@ -59,10 +59,11 @@ class SuccessRule(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
 
 class LogReading(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What is to be known of the log, and of spans."""
+    """What is to be known of the log, of spans, and of the traffic with models."""
 
     events: LogEvents = LogEvents()
     otlp: bool | Otlp = False
+    models: bool | Models = False
 
 
 class WithSuccessRules:
@@ -178,7 +179,7 @@ def _converted(given: object, form: type[Form], where: str, config: TargetConfig
         return msgspec.convert(given, form)
     except msgspec.ValidationError as error:
         name = str(error).partition("`")[2].partition("`")[0] if "unknown field" in str(error) else ""
-        known = [key for one in (form, LogEvents, Otlp) for key in one.__struct_encode_fields__]
+        known = [key for one in (form, LogEvents, Otlp, Models) for key in one.__struct_encode_fields__]
         fix = did_you_mean(name, known) if name else ""
         raise _flawed(config, where, f"{error}.", fix) from error
 

@@ -6,7 +6,10 @@ from collections.abc import Iterator, Mapping
 
 from karat.telemetry.tool_results import structured
 
-SCHEMAS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema", "args_schema", "json_schema")
+SCHEMAS = (
+    *("parameters", "input_schema", "inputSchema", "parametersJsonSchema", "parameters_json_schema"),
+    *("args_schema", "json_schema"),
+)
 """Where a definition has the JSON Schema of its arguments."""
 INSIDE = ("function", "tool", "json_schema", "tool_spec", "toolSpec", "data")
 LISTS = ("tools", "functionDeclarations", "function_declarations")

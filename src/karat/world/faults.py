@@ -218,7 +218,7 @@ class CaseWorld:
             place = None if self.in_setup else self._due(hits, name, number)
             if place is not None:
                 self._used[place] += 1
-        stub = self.stub_of(name) if hits == "tool" else None
+        stub = self.stub_of(name) if hits != "model" else None
         return CallPlan(self, hits, name, number, arguments=arguments, place=place, stub=stub)
 
     def call(self, name: str, arguments: object, run: Callable[[], Any]) -> Any:

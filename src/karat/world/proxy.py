@@ -1,51 +1,61 @@
-"""The loopback server between an agent and the services around it: it answers from a tape, or hands on and records."""
+"""The loopback server between an agent and the services around it.
+
+It answers from a tape, hands requests on and records them, or only hands them on; stubs and faults come first.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from time import monotonic
-from urllib.parse import urlsplit
 
 import msgspec
 
 from karat.system.door import RefusedRequest
+from karat.telemetry.models.streams import Table, table
 from karat.telemetry.otlp.loopback import HttpRequest, LoopbackServer, Wire
-from karat.telemetry.otlp.upstream import EVENTS, Upstream, UpstreamReply, broken
+from karat.telemetry.otlp.upstream import Upstream
+from karat.world.breaking import LIST, ToolBreak, called_tool, gone_tools, plan_of, without_gone
+from karat.world.passage import Passage, base_of
 from karat.world.player import CaseOnTape, Miss, TapePlayer
-from karat.world.requests import read_json
-from karat.world.stdio import LIVE, PREFIX, RECORDED, TO_RECORD
-from karat.world.tape import KEPT_HEADERS, Answer, StreamEvent
+from karat.world.replies import JSON, ServiceReply, head
+from karat.world.requests import ServiceRequest, read_json
+from karat.world.serving import ServedRun
+from karat.world.stdio import LIVE, PREFIX, RECORDED, TO_ASK
+from karat.world.tape import Answer
 
 OWN_PATH = "/karat-"
 """An address that begins so is that of one run of a case."""
 MISSED = HTTPStatus.BAD_REQUEST
 """A status after which no client asks again."""
+UNOWNED = "nothing says which case this request belongs to"
 
 
-class TapeProxy:
-    """One address for each service, below one address for each run of a case where the agent can be given that."""
+class ServiceProxy:
+    """One address for each service, below one address for each run of a case where the agent can be given that.
+
+    Without a player nothing is on a tape: requests are handed on.
+    """
 
     def __init__(
         self,
-        player: TapePlayer,
+        player: TapePlayer | None,
         upstreams: Mapping[str, str],
         live: frozenset[str],
-        case_of: Callable[[str], CaseOnTape | None],
+        run_of: Callable[[str], ServedRun | None],
     ) -> None:
-        """`case_of` gives the run of a case that an address names, or the only one that is running for none."""
+        """`run_of` gives the run of a case that an address names, or the only one that there is for none."""
         self._player = player
         self._upstreams = {name: Upstream(address, name) for name, address in upstreams.items()}
         self._live = live
-        self._case_of = case_of
-        self._server = LoopbackServer(self._serve, "the tape")
+        self._run_of = run_of
+        self._server = LoopbackServer(self._serve, "the tape" if player is not None else "the proxy of services")
 
     @property
     def place(self) -> str:
         return self._server.place
 
     def url(self, service: str = "", run: str = "") -> str:
-        """The address of a service, or of the tape itself, for one run of a case."""
+        """The address of a service, or of the proxy itself, for one run of a case."""
         base = f"{self._server.url}{OWN_PATH + run if run else ''}"
         return f"{base}/{service}" if service else base
 
@@ -59,133 +69,125 @@ class TapeProxy:
         self._server.close()
 
     def _serve(self, wire: Wire, request: HttpRequest) -> bool:
-        run, service, path = _addressed(request.path)
+        named, service, path = _addressed(request.path)
+        run = self._run_of(named)
         if service.startswith(PREFIX):
-            return self._serve_stdio(wire, request, service, self._case_of(run))
+            return self._serve_stdio(wire, request, service, run)
         upstream = self._upstreams.get(service)
         if upstream is None:
-            raise RefusedRequest(HTTPStatus.NOT_FOUND, f"the tape knows no service {service[:40]!r}")
-        path = (_base(upstream) + path) or "/"
-        own = self.url(service, run)
-        if service in self._live:
-            return self._hand_on(wire, request, upstream, path, own)
-        case = self._case_of(run)
-        if case is None:
-            raise RefusedRequest(HTTPStatus.CONFLICT, "nothing says which case this request belongs to")
-        if request.method == "GET" and EVENTS in request.headers.get("accept", ""):
-            # A stream that a server may open to its client; it has no end, so there is nothing to play.
-            if self._player.records:
-                return self._hand_on(wire, request, upstream, path, own)
-            raise RefusedRequest(HTTPStatus.METHOD_NOT_ALLOWED, "a tape has no stream from the server")
-        kind = request.headers.get("content-type", "")
-        asked = self._player.read(service, request.method, path, kind, request.body)
-        answer = self._player.answer(asked, case)
-        if answer is not None:
-            return _play(wire, request, answer, own)
-        if not self._player.records:
-            _send(wire, MISSED, {"content-type": "application/json"}, _missed(case.misses[-1]))
-            return request.keeps_alive
-        return self._hand_on(wire, request, upstream, path, own, lambda made: self._player.record(asked, made, case))
+            raise RefusedRequest(HTTPStatus.NOT_FOUND, f"the proxy knows no service {service[:40]!r}")
+        path = (base_of(upstream) + path) or "/"
+        passage = Passage(wire, request, upstream, path, self.url(service, named))
+        player = None if service in self._live else self._player
+        if run is None:
+            if player is not None:
+                raise RefusedRequest(HTTPStatus.CONFLICT, UNOWNED)
+            return passage.hand_on()
+        with run.serving():
+            return self._serve_run(passage, run, player)
 
-    def _serve_stdio(self, wire: Wire, request: HttpRequest, service: str, case: CaseOnTape | None) -> bool:
+    def _serve_run(self, passage: Passage, run: ServedRun, player: TapePlayer | None) -> bool:
+        """Serve a request of a case: by a stub or with a fault where it is due, from the tape, or by the service."""
+        service, request = passage.service, passage.request
+        if passage.opens_stream:
+            # A stream that a server may open to its client; it has no end, so there is nothing to play.
+            if player is None or player.records:
+                return passage.hand_on()
+            raise RefusedRequest(HTTPStatus.METHOD_NOT_ALLOWED, "a tape has no stream from the server")
+        if run.traffic is not None:
+            passage.watch(run.traffic)
+        case = run.on_tape
+        if player is not None and case is not None:
+            kind = request.headers.get("content-type", "")
+            asked = player.read(service, request.method, passage.path, kind, request.body)
+            passage.on_tape = lambda: _from_tape(player, asked, case)
+            passage.keep = lambda reply: player.record(asked, reply.answer, case)
+        plan = None if run.world is None else plan_of(run.world, passage)
+        return passage.pass_on() if plan is None else plan.carry_out(passage, run.over)
+
+    def _serve_stdio(self, wire: Wire, request: HttpRequest, service: str, run: ServedRun | None) -> bool:
         """Answer for a server over stdio, of which `karat.world.stdio` is the other end."""
         if request.method == "GET":
-            _send(wire, LIVE if service.removeprefix(PREFIX) in self._live else RECORDED, {}, b"")
+            live = service.removeprefix(PREFIX) in self._live
+            _send(wire, LIVE if live else RECORDED, b"")
             return False
-        if case is None:
-            raise RefusedRequest(HTTPStatus.CONFLICT, "nothing says which case this request belongs to")
-        if request.method == "PUT":
-            line, said = msgspec.json.decode(request.body, type=tuple[str, str])
-            asked = self._player.read(service, "POST", "/", "application/json", line.encode())
-            self._player.record(asked, Answer.of_body(RECORDED, {}, said.encode()), case)
-            _send(wire, RECORDED, {}, b"")
+        if run is None:
+            if self._player is not None:
+                raise RefusedRequest(HTTPStatus.CONFLICT, UNOWNED)
+            _send(wire, *((RECORDED, _answer_in(request.body)) if request.method == "PUT" else (TO_ASK, b"")))
             return False
-        answer = self._player.answer(self._player.read(service, "POST", "/", "application/json", request.body), case)
-        if answer is not None:
-            _send(wire, RECORDED, {}, answer.body)
-        elif self._player.records:
-            _send(wire, TO_RECORD, {}, b"")
-        else:
-            _send(wire, RECORDED, {}, _missed_call(request.body, case.misses[-1]))
+        with run.serving():
+            line = StdioLine(self._player, service, run)
+            answered = line.keep(request.body) if request.method == "PUT" else line.answer(request.body)
+            _send(wire, *((TO_ASK, b"") if answered is None else (RECORDED, answered)))
         return False
 
-    def _hand_on(
-        self,
-        wire: Wire,
-        request: HttpRequest,
-        upstream: Upstream,
-        path: str,
-        own: str,
-        keep: Callable[[Answer], None] = lambda answer: None,
-    ) -> bool:
-        """Let the service answer; `keep` gets the answer once it came whole. `own` is our address of the service."""
-        with upstream.asked(request, path) as reply:
-            headers = {name: value for name in KEPT_HEADERS if (value := reply.header(name))}
-            moved = {}
-            if reply.location is not None:
-                headers["location"] = _inside(upstream, reply.location)
-                moved = {"Location": own + headers["location"]}
-            if not reply.is_stream:
-                body = reply.body(wire)
-                keep(Answer.of_body(reply.status, headers, body))
-                wire.send(reply.head(**moved, **{"Content-Length": str(len(body))}) + b"\r\n" + body)
-                return request.keeps_alive
-            wire.send(reply.head(Connection="close", **moved) + b"\r\n")
-            events = []
-            for after_ms, data in _events(reply, wire):
-                events.append(StreamEvent(after_ms, data.decode("utf-8", "replace")))
-                wire.send(data)
-            keep(Answer(reply.status, headers, events=tuple(events)))
-            return False
+
+class StdioLine:
+    """A message to an MCP server over stdio, and the answer to it, in a run of a case."""
+
+    def __init__(self, player: TapePlayer | None, service: str, run: ServedRun) -> None:
+        self._player = player
+        self._service = service
+        self._run = run
+
+    def answer(self, line: bytes) -> bytes | None:
+        """The answer, empty for a message that has none; None: the server is to be asked, and `keep` takes it."""
+        message = table(found.value) if (found := read_json(line)) is not None else {}
+        world, tool = self._run.world, called_tool(message)
+        if world is not None and tool is not None:
+            broken_call = ToolBreak(world.begin(tool, table(message.get("params")).get("arguments")), message)
+            broken_call.delay(self._run.over)
+            if not broken_call.runs:
+                return msgspec.json.encode(broken_call.answered())
+            self._run.waiting[self._service, str(message.get("id"))] = broken_call
+        case = self._run.on_tape
+        if self._player is None or case is None:
+            return None
+        recorded = self._player.answer(self._read(line), case)
+        if recorded is not None:
+            return self._altered(message, recorded.body)
+        return None if self._player.records else _missed_call(line, case.misses[-1])
+
+    def keep(self, body: bytes) -> bytes:
+        """Take the answer of the server; what the agent is to get."""
+        line, said = msgspec.json.decode(body, type=tuple[str, str])
+        if self._player is not None and self._run.on_tape is not None:
+            answer = Answer.of_body(RECORDED, {}, said.encode())
+            self._player.record(self._read(line.encode()), answer, self._run.on_tape)
+        message = table(found.value) if (found := read_json(line.encode())) is not None else {}
+        return self._altered(message, said.encode())
+
+    def _altered(self, message: Table, said: bytes) -> bytes:
+        found, world = read_json(said), self._run.world
+        if found is None or not isinstance(found.value, Mapping) or world is None:
+            return said
+        if message.get("method") == LIST and (gone := gone_tools(world)):
+            return msgspec.json.encode(without_gone(world, gone, found.value))
+        broken_call = self._run.waiting.pop((self._service, str(message.get("id"))), None)
+        changed = found.value if broken_call is None else broken_call.answered(found.value)
+        return said if changed is found.value else msgspec.json.encode(changed)
+
+    def _read(self, line: bytes) -> ServiceRequest:
+        if self._player is None:
+            raise RuntimeError("there is no tape")
+        return self._player.read(self._service, "POST", "/", "application/json", line)
 
 
-def _events(reply: UpstreamReply, wire: Wire) -> Iterator[tuple[int, bytes]]:
-    """The events of a stream, each with the empty line that ends it, and how long after the one before it came."""
-    last, data = monotonic(), b""
-    for line in reply.lines(wire):
-        data += line
-        if not line.strip():
-            now = monotonic()
-            yield round((now - last) * 1000), data
-            last, data = now, b""
-    if data:
-        yield round((monotonic() - last) * 1000), data
+def _from_tape(player: TapePlayer, asked: ServiceRequest, case: CaseOnTape) -> ServiceReply | None:
+    """The recorded reply, or what an agent is sent where there should be one; None: the service is to be asked."""
+    answer = player.answer(asked, case)
+    if answer is not None:
+        return ServiceReply.of_answer(answer)
+    return None if player.records else ServiceReply(MISSED, JSON, _missed(case.misses[-1]))
 
 
-def _base(upstream: Upstream) -> str:
-    return urlsplit(upstream.path).path.rstrip("/")
+def _answer_in(body: bytes) -> bytes:
+    return msgspec.json.decode(body, type=tuple[str, str])[1].encode()
 
 
-def _inside(upstream: Upstream, location: str) -> str:
-    """Where a service sends its client, below the address of the service: elsewhere nothing would be recorded."""
-    path = upstream.inside(location)
-    if path is None or not path.startswith(_base(upstream)):
-        raise broken(f"{upstream.name} sent the agent to another address, where nothing would be recorded")
-    return path.removeprefix(_base(upstream))
-
-
-def _play(wire: Wire, request: HttpRequest, answer: Answer, own: str) -> bool:
-    """Send a recorded answer, a stream without its pauses."""
-    headers = dict(answer.headers)
-    if "location" in headers:
-        headers["location"] = own + headers["location"]
-    if not answer.events:
-        _send(wire, answer.status, headers, answer.body)
-        return request.keeps_alive
-    wire.send(_head(answer.status, {**headers, "connection": "close"}))
-    for event in answer.events:
-        wire.send(event.data.encode())
-    return False
-
-
-def _send(wire: Wire, status: int, headers: Mapping[str, str], body: bytes) -> None:
-    wire.send(_head(status, {**headers, "content-length": str(len(body))}) + body)
-
-
-def _head(status: int, headers: Mapping[str, str]) -> bytes:
-    reason = HTTPStatus(status).phrase if status in HTTPStatus._value2member_map_ else "Recorded"
-    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items() if not {"\r", "\n"} & {*value})
-    return f"HTTP/1.1 {status} {reason}\r\n{lines}\r\n".encode("latin-1", "replace")
+def _send(wire: Wire, status: int, body: bytes) -> None:
+    wire.send(head(status, {"content-length": str(len(body))}) + body)
 
 
 def _missed(miss: Miss) -> bytes:

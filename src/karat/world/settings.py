@@ -11,6 +11,8 @@ from msgspec import Meta, Struct, field
 from karat.options import TapeMode
 from karat.world.services import SERVICES, TapedService
 
+UNREACHABLE = "tape-unreachable"
+"""The slug for an agent that cannot be pointed at the proxy."""
 MISS = "tape-miss"
 """The kind of error of a case whose request has no recording."""
 UNUSED = "tape-unused"
@@ -46,14 +48,19 @@ class TapeTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Of the tape, for an agent that runs already; `token` is the first part of its address."""
     token: str = ""
     services: dict[Name, NamedService] = field(default_factory=dict)
+    stdio: tuple[Name, ...] = ()
+    """MCP servers that the agent starts by `karat tape stdio NAME`: stubs and faults can reach their tools."""
 
 
 class TapeSettings(TapeTable, frozen=True, kw_only=True):
-    """All that a worker needs to play or record."""
+    """All that a worker needs to play or record, or to hand requests on."""
 
-    path: Path
-    plays: TapeMode
+    path: Path = Path()
+    plays: TapeMode | None = None
+    """None: there is no tape, and requests are handed on."""
     secrets: tuple[str, ...] = ()
+    for_faults: bool = False
+    """Whether a case has a stub or a fault that may need the proxy."""
 
     def known_services(self, environ: Mapping[str, str]) -> tuple[tuple[TapedService, str], ...]:
         """Each service with its address."""
@@ -61,6 +68,10 @@ class TapeSettings(TapeTable, frozen=True, kw_only=True):
         found = [(one, one.address(environ)) for one in SERVICES]
         # A variable that the project names is the project's: later ones win.
         return (*((one, address) for one, address in found if address), *((one, one.upstream) for one in own))
+
+    @property
+    def needs_proxy(self) -> bool:
+        return self.plays is not None or self.for_faults
 
     @property
     def records(self) -> bool:

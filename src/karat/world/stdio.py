@@ -1,7 +1,7 @@
 """An MCP server over stdio on a tape: `karat tape stdio NAME -- COMMAND` in place of the command of the server.
 
-In a run without a tape, or where the server is live, it is the server itself. Otherwise each request of the client is
-put to the tape; what is not on it goes to the server, if it is to be recorded.
+In a run without a tape, telemetry of models or faults, or where the server is live, it is the server itself. Otherwise
+each message of the client is put to the proxy, which answers it or has the server asked; so is the answer.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ADDRESS = "KARAT_TAPE_URL"
 """The variable that holds the address of the tape."""
 PREFIX = "stdio-"
 """A service of this name is a server over stdio: the tape knows it by what it is asked, and has no address for it."""
-RECORDED, TO_RECORD, LIVE = 200, 204, 205
+RECORDED, TO_ASK, LIVE = 200, 204, 205
 LONGEST = 32 << 20
 
 
@@ -42,8 +42,7 @@ def serve_stdio(name: str, command: Sequence[str], environ: Mapping[str, str]) -
         answer = tape.ask(line)
         if answer is None:
             server = server or _Server(command, sys.stdout.buffer)
-            answer = server.ask(line)
-            tape.keep(line, answer)
+            answer = tape.keep(line, server.ask(line))
         if answer:
             sys.stdout.buffer.write(answer.rstrip(b"\n") + b"\n")
             sys.stdout.buffer.flush()
@@ -63,10 +62,12 @@ class _TapeClient:
     def ask(self, line: bytes) -> bytes | None:
         """The recorded answer, empty for a message that has none; None: the server is to be asked."""
         status, body = self._request("POST", line)
-        return None if status == TO_RECORD else body
+        return None if status == TO_ASK else body
 
-    def keep(self, line: bytes, answer: bytes) -> None:
-        self._request("PUT", msgspec.json.encode([line.decode("utf-8", "replace"), answer.decode("utf-8", "replace")]))
+    def keep(self, line: bytes, answer: bytes) -> bytes:
+        """Give it what the server answered; what the client is to get."""
+        both = [line.decode("utf-8", "replace"), answer.decode("utf-8", "replace")]
+        return self._request("PUT", msgspec.json.encode(both))[1]
 
     def _request(self, method: str, body: bytes) -> tuple[int, bytes]:
         connection = http.client.HTTPConnection(self._host, timeout=300)

@@ -1,4 +1,4 @@
-"""What a target's configuration says of spans: whether they are received, where, and how long they are waited for."""
+"""What a target's configuration says of spans and of model traffic: whether, where and how they are read."""
 
 from __future__ import annotations
 
@@ -24,6 +24,24 @@ class Otlp(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The attribute of a turn's root that says how many tools were called."""
     complete: bool = False
     """Whether the user vouches that each call has a span, and that a turn whose root has arrived has lost none."""
+
+
+class Models(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`telemetry.models`: the traffic with models is read."""
+
+    complete: bool = False
+    """Whether the user vouches that every model call of the agent comes by the proxy."""
+
+
+def models_of(config: TargetConfig) -> Models | None:
+    """Whether and how the traffic with models is read. Flaws of the table are reported by the reader of all of it."""
+    given = config.telemetry.get("models", False)
+    if given is False:
+        return None
+    try:
+        return Models() if given is True else msgspec.convert(given, Models)
+    except msgspec.ValidationError:
+        return None
 
 
 def otlp_of(config: TargetConfig) -> Otlp | None:

@@ -16,6 +16,7 @@ from karat.targets.config import TargetConfig, place_of
 from karat.targets.otlp.options import Otlp, handed_on
 from karat.targets.otlp.plugins import plugins_left_out, without_plugin, without_plugins
 from karat.targets.reach import reach_of
+from karat.targets.readings import with_reading, with_readings
 from karat.telemetry.otlp.inbox import CaseWindow
 from karat.telemetry.otlp.receiver import Receiver
 from karat.telemetry.spans import in_process
@@ -23,8 +24,6 @@ from karat.telemetry.spans.facts import SpanFacts, facts
 from karat.telemetry.spans.reading import SpanReading, by_turn, read_turn
 from karat.telemetry.spans.record import SpanRecord
 from karat.text.wording import shorten, visible
-from karat.traces.recorder import completed
-from karat.traces.turns import conversation
 
 POLL = 0.02
 SETTLE = 0.3
@@ -127,12 +126,13 @@ class SpanCapture:
 
     def _joined(self, trace: Trace, window: CaseWindow, case: Case) -> Trace:
         """The trace, and each of its turns, with what their spans tell."""
-        readings, unowned = self._readings(window, trace, case), _unowned_calls(window)
-        if not trace.turns:
-            return self._with(trace, readings[-1], unowned)
-        own = zip(trace.turns, readings[-len(trace.turns) :], strict=False)
-        joined = conversation([self._with(turn, reading, unowned) for turn, reading in own], trace.error)
-        return structs.replace(joined, metadata={**joined.metadata, **trace.metadata})
+        unowned = _unowned_calls(window)
+
+        def join(turn: Trace, reading: SpanReading) -> Trace:
+            vouched = self._otlp.complete
+            return with_reading(turn, reading, vouched=vouched, structured=self._structured, unowned=unowned)
+
+        return with_readings(trace, self._readings(window, trace, case), join)
 
     def _readings(self, window: CaseWindow, trace: Trace, case: Case) -> list[SpanReading]:
         """What the spans tell of each turn; one at least, though nothing was sent."""
@@ -170,28 +170,6 @@ class SpanCapture:
                 "gen_ai.conversation.id or session.id to the conversation"
             )
         return f"no span has reached {self._receiver.place}"
-
-    def _with(self, trace: Trace, reading: SpanReading, unowned: tuple[PossibleCall, ...]) -> Trace:
-        unobserved = {key: why for key, why in trace.unobserved.items() if key != "tools"}
-        blind = trace.why_unobserved("tools")
-        calls = reading.calls if blind else tuple(completed(trace.tool_calls, reading.calls))
-        doubt = reading.doubt if self._otlp.complete else reading.unproved
-        in_words = () if self._structured or self._otlp.complete else reading.possible_calls
-        if blind and doubt:
-            unobserved["tools"] = doubt
-        # Where spans show every call, what the target could not read is not one more.
-        guessed = [one for one in trace.possible_calls if not blind or doubt or one.of != "words"]
-        return structs.replace(
-            trace,
-            tool_calls=calls,
-            possible_calls=(*guessed, *unowned, *(in_words if blind else ())),
-            unobserved=unobserved,
-            spans=reading.nodes,
-            ended_by=trace.ended_by or reading.ended_by,
-            tokens=trace.tokens or reading.tokens,
-            state=trace.state or reading.state,
-            metadata={**trace.metadata, **reading.costs},
-        )
 
     def _news(self, answered: bool) -> list[str]:
         """What is to be reported once: that an agent sends nothing, that spans fit no case, that they came too late."""

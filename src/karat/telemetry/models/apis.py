@@ -256,7 +256,16 @@ def _gemini_request(body: Table) -> ModelRequest:
     contents = [{"parts": [{"text": given}]}] if isinstance(given, str) else objects(given)
     system = body.get("systemInstruction", body.get("system_instruction"))
     words = _gemini_content(system).text if isinstance(system, Mapping) else ""
-    return ModelRequest("", tuple(map(_gemini_content, contents)), words, body.get("tools"))
+    return ModelRequest("", tuple(map(_gemini_content, contents)), words, _plain_types(body.get("tools")))
+
+
+def _plain_types(value: object) -> object:
+    """Schemas with the types of JSON Schema: Gemini writes them in capitals."""
+    if isinstance(value, Mapping):
+        is_type = isinstance(kind := value.get("type"), str) and kind.isupper()
+        found = {key: _plain_types(item) for key, item in value.items()}
+        return {**found, "type": str(kind).lower()} if is_type else found
+    return [_plain_types(item) for item in value] if isinstance(value, list) else value
 
 
 def _gemini_reply(body: Table) -> ModelReply:

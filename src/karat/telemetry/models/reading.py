@@ -21,8 +21,8 @@ IN_WORDS = (
     f"calls, or {VOUCH}"
 )
 NO_RESULT = (
-    "the model asked for {!r}, and no later request hands its result back, so nothing shows whether it was run. Let the "
-    "agent report its calls, or send spans of them"
+    "the model asked for {!r}, and no later request hands its result back, so nothing shows whether it was run. Let "
+    "the agent report its calls, or send spans of them"
 )
 BROKEN = frozenset({401, 403, 408, 429})
 """Statuses, besides those of 500 and more, by which an API says that it does not serve, whatever it is asked."""
@@ -35,7 +35,8 @@ def read_traffic(traffic: ModelTraffic, exchanges: Sequence[ModelExchange], answ
     seen = [call for one in exchanges for call in one.calls if id(call) not in twice]
     handed_over = structured(answer)
     seen = [call for call in seen if call.result is not None or not _hands_over(call, handed_over)]
-    calls = tuple([*(_call(call) for call in seen), *(ran for one in replied if one.reply for ran in one.reply.ran)])
+    ran = [call for one in replied if one.reply is not None for call in one.reply.ran]
+    calls = (*(_call(call, traffic) for call in seen), *ran)
     words = [text for one in replied for text in _words(one)]
     offers_tools = any(one.offers or not one.offers_all or one.calls for one in traffic.exchanges)
     ends = [one.reply.finish for one in replied if one.reply is not None and one.reply.finish]
@@ -82,12 +83,12 @@ def _doubt(traffic: ModelTraffic, exchanges: Sequence[ModelExchange]) -> str:
     return ""
 
 
-def _call(seen: SeenCall) -> ToolCall:
+def _call(seen: SeenCall, traffic: ModelTraffic) -> ToolCall:
     asked, exchange = seen.asked, seen.exchange
     arguments = {} if asked.arguments == "" else asked.arguments
     call = ToolCall(asked.name, arguments, id=asked.id or None, started_at=exchange.ended or exchange.began)
     unknown = exchange.offers_all and exchange.offers and asked.name not in exchange.offers
-    unreadable = asked.name in exchange.offers and not isinstance(arguments, Mapping)
+    unreadable = traffic.schemas.get(asked.name) is not None and not isinstance(arguments, Mapping)
     if seen.result is None:
         return structs.replace(call, started=False, unfinished=True)
     result = _result(seen.result.content)

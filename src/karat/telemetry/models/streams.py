@@ -26,7 +26,7 @@ def read_json(text: bytes | str) -> object:
 
 def read_events(events: Sequence[str]) -> list[Table]:
     """The data of events that is an object. What ends a stream, and what was cut off, is none."""
-    found = []
+    found: list[Table] = []
     for event in events:
         lines = (line.partition(":") for line in event.splitlines())
         data = "\n".join(value.removeprefix(" ") for field, _, value in lines if field == "data")

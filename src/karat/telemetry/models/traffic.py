@@ -176,7 +176,10 @@ class ModelTraffic:
 
         A request that goes on with an earlier reply (`previous_response_id`) has the result alone.
         """
-        alike = [one for one in waiting if one.asked.id == result.id and (result.id or one.asked.name == result.name)]
+        if result.id:
+            alike = [one for one in waiting if one.asked.id == result.id]
+        else:
+            alike = [one for one in waiting if one.asked.name == result.name]
         if not alike and result.id:
             alike = [one for one in reversed(self._calls) if one.asked.id == result.id and one.result is None]
         for call in alike[:1]:

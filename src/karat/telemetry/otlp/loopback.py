@@ -100,6 +100,13 @@ class Wire:
     def send(self, data: bytes) -> None:
         self._socket.sendall(data)
 
+    def is_closed(self) -> bool:
+        """Whether the other side has gone away; a request that came early counts as there."""
+        try:
+            return not self._socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return False
+
     def let_finish(self) -> None:
         """Let who was refused send the rest, within bounds: cut off in the middle, it would not hear why."""
         self._patience(PATIENCE)

@@ -75,7 +75,11 @@ class SpanReading(Struct, frozen=True):
     @property
     def possible_calls(self) -> tuple[PossibleCall, ...]:
         """What the models' words may ask for."""
-        return (PossibleCall(self.words[:WORDS_CAP], self.why_in_words, "words"),) if self.words and not self.structured else ()
+        return (
+            (PossibleCall(self.words[:WORDS_CAP], self.why_in_words, "words"),)
+            if self.words and not self.structured
+            else ()
+        )
 
     @property
     def costs(self) -> dict[str, object]:
