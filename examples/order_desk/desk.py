@@ -146,7 +146,9 @@ class Desk:
         return f"I could not confirm the refund of order {turn.key}. A colleague will check it before anything is paid."
 
     def tell_customer(self, turn: Turn, data: dict[str, object], answer: str) -> Call | str:
-        sent = self.tried(turn, "send_mail", {"to": data["customer"], "text": f"Your refund for {turn.key} is on its way."})
+        sent = self.tried(
+            turn, "send_mail", {"to": data["customer"], "text": f"Your refund for {turn.key} is on its way."}
+        )
         if isinstance(sent, Call):
             return sent
         if sent.failed or '"accepted"' not in sent.text:

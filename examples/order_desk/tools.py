@@ -1,4 +1,4 @@
-"""The tools of the desk. Each writes a line of its own into a log: what really happened, whatever the agent was told."""
+"""The tools of the desk. Each writes a line of its own into a log: what really ran, whatever the agent got."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from pathlib import Path
 
 from langchain_core.tools import BaseTool, tool
 
-ORDERS = {
-    "A-17": {"order": "A-17", "status": "shipped", "total": 51.20, "customer": "ana@example.com", "updated": "2026-11-16"},
-    "B-04": {"order": "B-04", "status": "packed", "total": 80.50, "customer": "bo@example.com", "updated": "2026-11-17"},
-}
+_A = {"order": "A-17", "status": "shipped", "total": 51.20, "customer": "ana@example.com", "updated": "2026-11-16"}
+_B = {"order": "B-04", "status": "packed", "total": 80.50, "customer": "bo@example.com", "updated": "2026-11-17"}
+ORDERS = {"A-17": _A, "B-04": _B}
 MAILS = {"M-3": {"mail": "M-3", "from": "Ana", "body": "The parcel came on Monday, and the lamp is broken."}}
 LOG = "DESK_LOG"
 """The variable with the name of the log; without it there is none."""

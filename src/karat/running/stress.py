@@ -12,12 +12,12 @@ from msgspec import Meta, Struct, structs
 
 from karat.checks.catalog import catalog_for
 from karat.engine.events import Listener
-from karat.errors import ConfigError, UsageError
+from karat.errors import ConfigError, KaratError, UsageError
 from karat.journal.reader import Journal
 from karat.model.run import CaseRecord
 from karat.model.stress import CellStatus, StressReport
 from karat.model.suite import Suite
-from karat.model.surroundings import Hit
+from karat.model.surroundings import Fault, Hit
 from karat.model.verdict import CaseStatus
 from karat.options import CaseKeywords, SelectionKeywords
 from karat.plugins.project import Project
@@ -41,6 +41,7 @@ from karat.text.wording import counted
 
 STRESS = "stress"
 """The entry of a journal's header that says how the cells were chosen."""
+PROBE = (Fault(hits="model", kind="hang"),)
 SHORTEST_DEADLINE = 20.0
 LONGER = 5
 """The deadline of a cell, as a multiple of the longest case without a fault."""
@@ -100,7 +101,7 @@ async def stress_suite(
         options = _options_of(previous)
     located = locate_suite(read_bytes(file), file, catalog_for(project))
     chosen = select(located.suite, request.selection)
-    reached = _reached(target or located.suite.target or None, how, request, project, file)
+    reached = _reached(target or located.suite.target or None, how, request, project, located.suite)
     if options.base:
         base = Journal(options.base, project=project)
         target = base.header.target if target is None else target
@@ -129,10 +130,15 @@ async def stress_suite(
 
 
 def _reached(
-    target: AnyTarget | None, how: RunOptions, request: RunRequest, project: Project, file: str
+    target: AnyTarget | None, how: RunOptions, request: RunRequest, project: Project, suite: Suite
 ) -> frozenset[Hit]:
     """What of the agent's surroundings can be broken. Raises ConfigError, before anything runs, if it is nothing."""
-    agent, *_ = settle(target, how, request, project, file)
+    # Only with a fault of a model is there a proxy, which not every target can have.
+    with_models = structs.replace(suite, cases=tuple(structs.replace(case, faults=PROBE) for case in suite.cases[:1]))
+    try:
+        agent, *_ = settle(target, how, request, project, with_models)
+    except KaratError:
+        agent, *_ = settle(target, how, request, project, suite)
     if reached := reach_of(agent.target):
         return reached
     raise ConfigError(f"of {agent.name!r} Karat reaches nothing that it could break.", fix=WHERE, slug=UNREACHABLE)

@@ -24,7 +24,7 @@ from karat.scoring.verdicts import run_check
 from karat.stress.expectations import DECLARED, Expected, Forbidden, always_expected, expected_of_kind, forbidden_part
 from karat.stress.injections import Injection
 from karat.stress.kinds import INJECT, INJECT_RANK, KINDS, StressKind
-from karat.stress.uses import ToolUse, applies, own_values, tools_used
+from karat.stress.uses import ToolUse, applies, calls_models, own_values, tools_used
 from karat.suites.formats.base import CaseExpectations
 from karat.suites.formats.cases import DEFAULT_OUTCOME
 from karat.text.tool_names import is_any_named
@@ -162,7 +162,7 @@ class _CasePlanner:
                 if kind.hits == "tool" and applies(kind.fault(use.name, "", self._planner.seed), use):
                     yield self._tool_cell(kind, use, own)
             yield from self._injected(use, [one.name for one in uses])
-        for kind in KINDS if self._planner.reaches(MODEL) else ():
+        for kind in KINDS if self._planner.reaches(MODEL) and calls_models(self._trace) else ():
             if kind.hits == MODEL:
                 yield self._model_cell(kind)
 

@@ -52,6 +52,12 @@ def tools_used(trace: Trace, effects: Sequence[str]) -> tuple[ToolUse, ...]:
     )
 
 
+def calls_models(trace: Trace) -> bool:
+    """Whether a run shows calls of a model: tokens that it used, a span, or traffic that was read."""
+    spent = trace.tokens is not None and bool(trace.tokens.input or trace.tokens.output)
+    return spent or any(span.kind == "model" for span in trace.spans)
+
+
 def applies(fault: Fault, use: ToolUse) -> bool:
     """Whether a fault would change what the tool gave; one that keeps the result away always does."""
     if fault.kind == "stale" and not any(_tells_age(structured(call.result)) for call in use.calls):
