@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from http import HTTPStatus
 from threading import Event
 from typing import Any, Protocol
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 import msgspec
 from msgspec import structs
@@ -49,9 +51,15 @@ def plan_of(world: CaseWorld, passage: Passage) -> BrokenCall | None:
             return ToolBreak(plan, body)
     if body.get("method") == LIST and (gone := gone_tools(world)):
         return GoneTools(world, gone)
-    given = {"method": passage.request.method, "path": passage.path, "body": body}
-    plan = world.begin(passage.service, given, hits="service")
+    plan = world.begin(passage.service, _asked_for(passage, body), hits="service")
     return ServiceBreak(plan) if _is_due(plan) else None
+
+
+def _asked_for(passage: Passage, body: Table) -> dict[str, object]:
+    """The values of a request, by which its answer may be known to be about something else."""
+    split = urlsplit(passage.path)
+    parts = [unquote(part) for part in split.path.split("/") if part]
+    return {"method": passage.request.method, "path": parts, "query": parse_qsl(split.query), "body": body}
 
 
 def _is_due(plan: CallPlan) -> bool:
@@ -112,7 +120,7 @@ class ModelBreak:
     def _changed(self, reply: ServiceReply) -> ServiceReply | None:
         """The reply as the fault makes it; None if there is nothing in it to change."""
         if self._fault.kind == "cut_stream":
-            return reply if len(reply.events or reply.body) > 1 else None
+            return reply if reply.events or reply.body else None
         streamed = bool(reply.events)
         if streamed:
             whole = self._join(read_events([one.data for one in reply.events]))
@@ -185,10 +193,9 @@ class ToolBreak:
         return said if said is not None and given is result else frame | {"result": _tool_result(given)}
 
     def _failed(self, error: FaultError) -> dict[str, Any]:
-        kind = self._plan.fault.kind if self._plan.fault is not None else ""
         if isinstance(error, FaultTimeoutError):
             return {"error": {"code": NO_ANSWER, "message": "Request timed out"}}
-        if kind == "gone":
+        if error.gone:
             return {"error": {"code": NO_TOOL, "message": f"Unknown tool: {called_tool(self._message)}"}}
         return {"result": {"content": [{"type": "text", "text": str(error)}], "isError": True}}
 
@@ -275,7 +282,9 @@ class ServiceBreak:
         try:
             found = self._plan.finish(given)
         except FaultError as error:
-            return ServiceReply.of_json(self._status(error), {"error": str(error)}, self._wait())
+            status = self._status(error)
+            said = HTTPStatus(status).phrase if str(error) == str(status) else str(error)
+            return ServiceReply.of_json(status, {"error": said}, self._wait())
         if reply is None:
             return ServiceReply.of_json(200, found)
         if found is given:

@@ -171,7 +171,7 @@ def break_arguments(api: str, call: dict[str, Any], value: object, *, streamed: 
         return
     given = call.get(key)
     text = given if isinstance(given, str) else msgspec.json.encode(given).decode()
-    torn = text[: max(1, len(text) - 2)].rstrip("}") or "{"
+    torn = text.replace('"', "'").rstrip("}") or "{"  # what is only cut off, some clients complete
     call[key] = torn if as_text or (api == "messages" and streamed) else {"": torn}
 
 

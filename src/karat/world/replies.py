@@ -46,10 +46,16 @@ class ServiceReply(Struct, frozen=True):
         headers = dict(self.headers)
         if "location" in headers:
             headers["location"] = own + headers["location"]
-        if self.events:
+        if self.events and cut is None:
             wire.send(head(self.status, {**headers, "connection": "close"}))
-            for event in self.events[:cut]:
+            for event in self.events:
                 wire.send(event.data.encode())
+            return False
+        if self.events:  # in chunks, of which the last is missing: so a client knows that it is not the end
+            wire.send(head(self.status, {**headers, "transfer-encoding": "chunked"}))
+            for event in self.events[:cut]:
+                data = event.data.encode()
+                wire.send(b"%x\r\n%s\r\n" % (len(data), data))
             return False
         wire.send(head(self.status, {**headers, "content-length": str(len(self.body))}) + self.body[:cut])
         return cut is None

@@ -88,7 +88,8 @@ class _Server:
         self._answers: dict[str, bytes] = {}
         self._came = threading.Condition()
         self._ended = False
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     def ask(self, line: bytes) -> bytes:
         """The answer to a message; nothing for a notification. An empty one if the server ends before it answers."""
@@ -105,7 +106,11 @@ class _Server:
     def close(self) -> int:
         if self._process.stdin is not None:
             self._process.stdin.close()
-        return self._process.wait()
+        status = self._process.wait()
+        self._reader.join()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+        return status
 
     def _read(self) -> None:
         for line in iter(self._process.stdout.readline, b"") if self._process.stdout is not None else ():
