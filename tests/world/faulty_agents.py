@@ -12,10 +12,12 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
-from langchain_core.tools import BaseTool, tool
+from langchain_core.tools import BaseTool, ToolException, tool
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, create_react_agent
 from langgraph.types import Command
+
+from karat.world.faults import FaultError
 
 LOG: list[str] = []
 ORDER = "A-1042"
@@ -109,7 +111,7 @@ with warnings.catch_warnings():
 def heard(call: Callable[[], object]) -> str:
     try:
         found = call()
-    except Exception as error:
+    except (ToolException, FaultError) as error:
         return f"failed: {error}"
     return found if isinstance(found, str) else json.dumps(found)
 
@@ -125,7 +127,7 @@ def _node(state: Any) -> dict[str, Any]:
 async def _async_node(state: Any) -> dict[str, Any]:
     try:
         found = json.dumps(await GetOrder().ainvoke({"order_id": ORDER}))
-    except Exception as error:
+    except (ToolException, FaultError) as error:
         found = f"failed: {error}"
     return {"messages": [AIMessage(found)]}
 
@@ -145,9 +147,12 @@ own_function = in_node(plain_function_node)
 
 @tool("get_order")
 def hand_over(order_id: str) -> Command[Any]:
-    """Hand over to another agent."""
+    """Go on elsewhere, with nothing for the model to read."""
     look_up(order_id)
-    return Command(goto="model")
+    return Command(goto="__end__", update={"messages": [AIMessage("gone on")]})
+
+
+command_node = with_tool_node(hand_over)
 
 
 def python_agent(prompt: str) -> str:
@@ -173,7 +178,7 @@ async def handed_async(prompt: str, conversation: Any) -> str:
 
     try:
         return json.dumps(await conversation.tool(get_order)(ORDER))
-    except Exception as error:
+    except (ToolException, FaultError) as error:
         return f"failed: {error}"
 
 
