@@ -27,6 +27,7 @@ from karat.reports.run_result import RunResult
 from karat.reports.stress import stress_html, stress_json
 from karat.running.case_runner import settle
 from karat.running.request import AnyTarget, RunOptions, RunRequest
+from karat.running.rescoring import STRESS
 from karat.running.session import PreviousRun, resume_suite, run_suite
 from karat.scoring.verdicts import judge_case
 from karat.stress.injections import OWN, read_injections
@@ -39,8 +40,6 @@ from karat.suites.selection import EVERYTHING, select
 from karat.targets.reach import UNREACHABLE, WHERE, reach_of
 from karat.text.wording import counted
 
-STRESS = "stress"
-"""The entry of a journal's header that says how the cells were chosen."""
 PROBE = (Fault(hits="model", kind="hang"),)
 SHORTEST_DEADLINE = 20.0
 LONGER = 5
