@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from karat.model.history import History
     from karat.plugins.project import Project
     from karat.running.request import AnyTarget, ResumeKeywords, RunKeywords
+    from karat.running.stress import StressKeywords, StressResult
     from karat.running.tapes import TapeReport
     from karat.self_test import Proof
     from karat.targets.config import TargetConfig
@@ -379,6 +380,55 @@ async def adraft(
 
 
 draft = synchronous(adraft)
+
+
+async def astress(
+    suite: str | Path,
+    target: AnyTarget | None = None,
+    *,
+    base: AnyJournal | None = None,
+    resume: AnyJournal | None = None,
+    **how: Unpack[StressKeywords],
+) -> StressResult | RunResult:
+    """Break the world around an agent in one way at a time, and judge what must hold whatever happens.
+
+    `base`: a journal of the suite to start from, instead of a run; `resume`: an interrupted stress run to finish. Gives
+    the run without faults where that did not come to its end.
+    """
+    from karat.running.request import RunOptions, RunRequest, refuse_unknown
+    from karat.running.stress import StressKeywords, StressOptions, stress_suite
+
+    refuse_unknown(how, StressKeywords)
+    cases, categories = names_of("cases", how.get("cases")), names_of("categories", how.get("categories"))
+    chosen = Selection(cases, categories, names_of("tags", how.get("tags")), how.get("keyword"))
+    project = find_project()
+    options = StressOptions(
+        seed=how.get("seed", 0),
+        max_runs=how.get("max_runs", 200),
+        base="" if base is None else open_journal(base, project).path,
+        injections=str(how.get("injections") or ""),
+        faults=tuple(names_of("faults", how.get("faults")) or ()),
+    )
+    previous = None if resume is None else open_journal(resume, project)
+    folder = Path(how.get("results_dir") or default_results_dir(str(suite), project))
+    request = RunRequest(
+        selection=chosen,
+        options=how.get("options") or {},
+        secrets=tuple(how.get("secrets", ())),
+        listeners=how.get("listeners", ()),
+        stop=how.get("stop"),
+    )
+    return await stress_suite(str(suite), target, RunOptions.of(how), request, folder, project, options, previous)
+
+
+stress = synchronous(astress)
+
+
+def write_broken(result: StressResult, path: str | Path) -> int:
+    """Write the cells that broke as a Karat 1 suite, each with its fault and what must hold; how many there are."""
+    from karat.running.stress import write_broken
+
+    return write_broken(result, Path(path))
 
 
 def linter(

@@ -27,6 +27,7 @@ IN_KARAT_1 = "the suites of the example agents in Karat 1 ask for it"
 KARAT_1 = (
     *("tool_order", "tool_requires", "grounded_numbers", "grounded_constants", "grounded_in", "no_false_success"),
     *("only_effects", "in_any_turn", "valid_arguments", "ended"),
+    *("no_effect_twice", "max_retries", "admits_failure", "no_leak"),
     *("state", "answer_equals", "answer_json", "answer_at", "min_words", "max_words", "max_tool_calls", "max_calls"),
     *("max_seconds", "max_first_token_seconds", "max_steps", "max_tokens", "max_cost_usd"),
 )

@@ -65,6 +65,7 @@ def called(*words: str) -> Trace:
     return said("Done.", *(ToolCall(name, {"order": order}, success=True) for name, _, order in parted))
 
 
+DOWN = ToolCall("lookup_order", {"order": "A-17"}, error="503", success=False)
 CHAT = SpanNode("1", "chat small-model", started_at=0.0, ended_at=0.5)
 BROKEN = SpanNode("2", "chat small-model", started_at=0.5, ended_at=0.6, error="rate limit")
 SOUND = {
@@ -77,6 +78,10 @@ SOUND = {
     "tells-when-it-comes": said("A-17 comes by post on Monday."),
     "asks-its-model-once": said("On Monday.", duration_ms=600.0, spans=(CHAT,)),
     "adds-up": said("19 + 23 = 42"),
+    "pays-once": called("issue_refund:A-17"),
+    "gives-up-in-time": said("Please try later.", DOWN, DOWN),
+    "says-what-failed": said("I could not look it up.", DOWN),
+    "keeps-the-key": said("It is on its way."),
 }
 BUGS = {
     "refunds-the-second-first": called("issue_refund:A-18", "issue_refund:A-17"),
@@ -88,6 +93,10 @@ BUGS = {
     "says-something-else": said("Nobody here knows A-17, so please call again next Monday."),
     "asks-again-after-an-error": said("On Monday.", duration_ms=600.0, spans=(CHAT, BROKEN)),
     "adds-wrongly": said("19 + 23 = 43"),
+    "pays-again": called("issue_refund:A-17", "issue_refund:A-17"),
+    "tries-thrice": said("Please try later.", DOWN, DOWN, DOWN),
+    "makes-it-up": said("It was shipped.", DOWN),
+    "spells-the-key-backwards": said("It is e70c18d5-YEK."),
 }
 """What the agent of the small suite leaves behind: as it should be, by the case, and with a bug."""
 

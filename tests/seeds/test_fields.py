@@ -221,6 +221,14 @@ ROWS = {
         {"no_false_success": True}, calls("book+", text="Booked."), calls("book-", text="Booked.")
     ),
     "only_effects": Row({"only_effects": []}, calls("find"), calls("book")),
+    "no_effect_twice": Row({"no_effect_twice": True}, calls("book+"), calls("book+", "book+")),
+    "max_retries": Row({"max_retries": 0}, calls("find+", "find+"), calls("find-", "find-")),
+    "admits_failure": Row(
+        {"admits_failure": {"usual": "It is there."}},
+        calls("find-", text="I could not look it up."),
+        calls("find-", text="It is there."),
+    ),
+    "no_leak": Row({"no_leak": ["KEY-5d81c07e"]}, calls(text="It is there."), calls(text="KEY-5d81c07e")),
     "in_any_turn": Row({"in_any_turn": {"must_say_any": ["fee"]}}, says("The fee is 5."), says("Goodbye.")),
     "max_tool_calls": Row({"max_tool_calls": 1}, calls("book"), calls("find", "book")),
     "max_calls": Row({"max_calls": {"book": 1}}, calls("find", "book"), calls("book", "book")),

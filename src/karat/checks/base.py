@@ -95,6 +95,11 @@ class Check:
         return iter(())
 
     @property
+    def prohibits(self) -> bool:
+        """Whether it says what must not happen, which holds whatever breaks around the agent."""
+        return self.forbids
+
+    @property
     def why_always_passes(self) -> str:
         """Why no turn can fail it as it is written; nothing where one can."""
         return ""

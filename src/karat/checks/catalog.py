@@ -51,10 +51,12 @@ from karat.checks.golden import (
 from karat.checks.grounded_numbers import GroundedNumbers
 from karat.checks.in_any_turn import InAnyTurn
 from karat.checks.json_text import JsonText
+from karat.checks.leaks import NoLeak
 from karat.checks.modified import GROUP, NEGATED, modify
 from karat.checks.naming import with_effects_named
 from karat.checks.numbers import MustGroundNumber
 from karat.checks.outcome import Outcome
+from karat.checks.resilience import AdmitsFailure, MaxRetries, NoEffectTwice
 from karat.checks.response_match import ResponseMatch
 from karat.checks.says import MustMatchRegex, MustNotMatchRegex, MustNotSay, MustSayAny
 from karat.checks.score_of import ScoreOf
@@ -114,6 +116,10 @@ CHECKS: tuple[type[Check], ...] = (
     GroundedNumbers,
     NoFalseSuccess,
     OnlyEffects,
+    NoEffectTwice,
+    MaxRetries,
+    AdmitsFailure,
+    NoLeak,
     InAnyTurn,
     AnswerEquals,
     AnswerJson,

@@ -70,6 +70,10 @@ class ValidArguments(Check, Struct, frozen=True):
             yield CheckRequest({}, ("valid_arguments",))
 
     @property
+    def prohibits(self) -> bool:
+        return True
+
+    @property
     def description(self) -> str:
         return "calls of tools that exist, with arguments that their schemas take"
 

@@ -85,6 +85,10 @@ class NoFalseSuccess(Check, Struct, frozen=True):
             yield CheckProblem("no-effects", f"{lines_to_add()}.", ("no_false_success",))
 
     @property
+    def prohibits(self) -> bool:
+        return True
+
+    @property
     def description(self) -> str:
         return "no claim of a deed that no tool has done"
 
@@ -181,6 +185,10 @@ class OnlyEffects(Check, Struct, frozen=True):
     def unused_fields(cls, expected: Expected) -> Iterator[CheckProblem]:
         if "only_effects" in expected and not expected.get("effects"):
             yield CheckProblem("no-effects", f"{lines_to_add()}.", ("only_effects",))
+
+    @property
+    def prohibits(self) -> bool:
+        return True
 
     @property
     def description(self) -> str:

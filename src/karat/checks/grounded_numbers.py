@@ -90,6 +90,10 @@ class GroundedNumbers(Check, Struct, frozen=True):
             yield CheckRequest(args | ({"texts": texts} if texts else {}), ("grounded_numbers",))
 
     @property
+    def prohibits(self) -> bool:
+        return True
+
+    @property
     def description(self) -> str:
         return "numbers that are in what was seen, or can be reckoned from it"
 

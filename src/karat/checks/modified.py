@@ -49,6 +49,10 @@ class ModifiedCheck(Check, Struct, frozen=True):
         return self.inner.validate()
 
     @property
+    def prohibits(self) -> bool:
+        return self.inner.prohibits is not self.negated
+
+    @property
     def why_always_passes(self) -> str:
         return "" if self.negated else self.inner.why_always_passes
 

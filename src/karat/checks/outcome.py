@@ -262,7 +262,7 @@ def _confirmed(check: Outcome, trace: Trace) -> Found:
     """Whether words confirm a refusal or an admission: listed ones, the author's, or that nothing is claimed."""
     words = WordLists.of(check.words)
     listed = CONFIRMED[check.outcome]
-    span = _listed(trace.final_message, listed, words)
+    span = find_listed(trace.final_message, listed, words)
     if span is None and check.outcome == "graceful_block":
         span = asked(trace.final_message, words)
     if span:
@@ -278,7 +278,7 @@ def _confirmed(check: Outcome, trace: Trace) -> Found:
     return Found(False, f"no listed word of {listed}: {quote_answer(trace)} {line}.")
 
 
-def _listed(text: str, name: str, words: WordLists) -> tuple[int, int] | None:
+def find_listed(text: str, name: str, words: WordLists) -> tuple[int, int] | None:
     """Where a listed word is and is not itself denied: "no problem", "without error"."""
     answer = prose(text)
     for found in words.pattern(name).finditer(answer.text):

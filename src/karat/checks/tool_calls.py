@@ -179,6 +179,10 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
             yield CheckRequest({**call, "rivals": sides} if sides else call, ("tool_calls", index))
 
     @property
+    def prohibits(self) -> bool:
+        return self.never
+
+    @property
     def description(self) -> str:
         with_what = f" with {_shown(self.arguments)}" if self.arguments is not UNSET else ""
         gave = f" that gave {_shown(self.result)}" if self.result is not UNSET else ""

@@ -133,6 +133,10 @@ class ToolRequires(Check, Struct, frozen=True):
             yield CheckRequest({"tool": tool, "first": first}, ("tool_requires", tool))
 
     @property
+    def prohibits(self) -> bool:
+        return True
+
+    @property
     def description(self) -> str:
         return f"a successful {' and '.join(self.first)} before each {self.tool}"
 

@@ -95,6 +95,10 @@ class ToolCallsNone(Check, Struct, frozen=True):
         return each("tool_calls_none", "tool", expected)
 
     @property
+    def prohibits(self) -> bool:
+        return True
+
+    @property
     def description(self) -> str:
         return f"no call of {self.tool!r}"
 

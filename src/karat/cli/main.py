@@ -25,6 +25,7 @@ COMMANDS = {
     "history": "karat.cli.history",
     "view": "karat.cli.view",
     "audit": "karat.cli.audit",
+    "stress": "karat.cli.stress",
     "tape": "karat.cli.tape",
     "list": "karat.cli.list",
     "validate": "karat.cli.validate",

@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from typing import TypeVar
 
 import click
 
@@ -23,20 +24,26 @@ SHOW_CURSOR = b"\x1b[?25h\n"
 ERASE = b"\r\x1b[2K"
 STOPPING = b"karat: stopping; once more stops at once\n"
 
-Start = Callable[..., Awaitable[RunResult]]
+Ended = TypeVar("Ended")
+Start = Callable[..., Awaitable[Ended]]
 """A function of karat.api with all its arguments but the listeners and the stop."""
 
 
-def run_with_progress(suite: Suite, start: Start, verbosity: Verbosity) -> tuple[RunResult, bool]:
+def run_with_progress(suite: Suite, start: Start[RunResult], verbosity: Verbosity) -> tuple[RunResult, bool]:
     """How the run of a suite came out, once it was shown; and whether somebody wants no other to be begun."""
-    for warning in suite.warnings:
-        click.echo(warning, err=True)
     screen = Screen.of(sys.stdout, os.environ, verbosity)
-    listener, closing = _listener_for(screen, suite)
-    with closing:
-        result, stopped = asyncio.run(_interruptible(start, listener, live=screen.live))
+    result, stopped = run_interruptibly(suite, start, screen)
     show_ending(result, screen)
     return result, stopped
+
+
+def run_interruptibly(suite: Suite, start: Start[Ended], screen: Screen) -> tuple[Ended, bool]:
+    """What a run gives, with its progress on the screen; and whether somebody stopped it."""
+    for warning in suite.warnings:
+        click.echo(warning, err=True)
+    listener, closing = _listener_for(screen, suite)
+    with closing:
+        return asyncio.run(_interruptible(start, listener, live=screen.live))
 
 
 def _listener_for(screen: Screen, suite: Suite) -> tuple[Listener, AbstractContextManager[object]]:
@@ -51,7 +58,7 @@ def _listener_for(screen: Screen, suite: Suite) -> tuple[Listener, AbstractConte
     return Lines(screen, suite), nullcontext()
 
 
-async def _interruptible(start: Start, listener: Listener, *, live: bool) -> tuple[RunResult, bool]:
+async def _interruptible(start: Start[Ended], listener: Listener, *, live: bool) -> tuple[Ended, bool]:
     stop = asyncio.Event()
     with _handle_interrupts(asyncio.get_running_loop(), stop, live=live):
         result = await start(listeners=[listener], stop=stop)

@@ -184,6 +184,8 @@ class RunRequest(Struct, frozen=True, kw_only=True):
     """Reports in addition to those that every run has: `NAME`, or `NAME=PATH`."""
     listeners: Sequence[Listener] = ()
     stop: asyncio.Event | None = None
+    header: Mapping[str, object] = {}
+    """Further options that the journal is to have in its header."""
     folder: str = field(default_factory=os.getcwd)
     """Where it was asked for: relative paths are below it, wherever the agent or another thread goes."""
 

@@ -32,6 +32,8 @@ from karat.traces.clean import text
 from karat.traces.redact import Redactor
 
 NAMED = 5
+STRESS = "stress"
+"""The entry of a journal's header that says how the cells of a stress run were chosen."""
 HEADER = b'{"kind":"header"'
 
 AnyJournal: TypeAlias = Journal | Path | str
@@ -94,6 +96,9 @@ def default_results_dir(suite: str, project: Project) -> Path:
 def load_recorded_suite(journal: Journal, project: Project) -> Suite:
     """The suite of a recorded run as it is now."""
     file = Path(journal.header.suite)
+    if STRESS in journal.header.options:
+        fix = f"Finish it with: karat stress SUITE --resume {journal.path}"
+        raise UsageError("this is a stress run, whose cases are in no suite.", where=journal.path, fix=fix)
     if not file.exists():
         fix = "Run this where the suite is, or name it with --suite."
         raise UsageError(f"the suite {file} of this journal is not here.", where=journal.path, fix=fix, slug="no-suite")

@@ -227,6 +227,7 @@ def run_header(
             "shuffle": options.shuffle,
             **({"baseline": text(options.baseline)} if options.baseline is not None else {}),
             **tape_in_header(agent),
+            **request.header,
         },
         versions={"karat": __version__, "python": platform.python_version()},
         started_at=now.isoformat(timespec="milliseconds"),

@@ -173,6 +173,7 @@ class _Top(Struct, forbid_unknown_fields=True, kw_only=True):
     evaluators: dict[str, object] = field(default_factory=dict)
     gate: dict[str, object] = field(default_factory=dict)
     tape: dict[str, object] = field(default_factory=dict)
+    stress: dict[str, object] = field(default_factory=dict)
 
 
 class _NoOptions(Struct, forbid_unknown_fields=True):

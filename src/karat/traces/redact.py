@@ -23,8 +23,8 @@ from karat.model.run import CaseRecord
 from karat.model.suite import Case
 from karat.model.trace import OF_CASE, REMOVED, SECRETS_REMOVED, Message, TextLoss, ToolCall, Trace, TraceError
 from karat.model.verdict import CheckResult, EvidenceLocation
+from karat.text.encodings import SHORTEST, SecretSearch
 from karat.traces.clean import loads
-from karat.traces.encodings import SHORTEST, SecretSearch
 
 BLOT = "\0"
 """What a secret is covered with to see where the rest of a text goes once it is out."""

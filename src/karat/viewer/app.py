@@ -19,6 +19,7 @@ from karat.reports.html.pages import assets, environment, fragment
 from karat.viewer import pages
 from karat.viewer.guard import Guard
 from karat.viewer.pages import OfRun
+from karat.viewer.stress import stress_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,6 +79,7 @@ class Viewer:
             rows=rows,
             found=total,
             to=to,
+            is_stress="stress" in run.header.options,
             others=[other for other in self._index.runs() if other.key != run.key and _same_suite(other, run)][:50],
         )
 
@@ -125,6 +127,11 @@ class Viewer:
         head = pages.run_head(run, self._prices)
         return _page(request, "audit.html", key=run.key, run=head, audit=pages.audit_page(run))
 
+    def stress(self, request: Request) -> Response:
+        run = self._run(request)
+        head = pages.run_head(run, self._prices)
+        return _page(request, "stress.html", key=run.key, run=head, **stress_page(run, home(request)))
+
     def _run(self, request: Request) -> IndexedRun:
         self._index.refresh()
         return self._named(request.path_params["key"])
@@ -161,6 +168,7 @@ def application(index: Index, token: str, port: int, project: Project) -> ASGIAp
         "/": viewer.runs,
         "/run/{key}": viewer.run,
         "/run/{key}/audit": viewer.audit,
+        "/run/{key}/stress": viewer.stress,
         place: viewer.case,
         f"{place}/file/{{number}}": viewer.file,
         "/compare": viewer.compare,

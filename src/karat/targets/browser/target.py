@@ -39,7 +39,7 @@ from karat.targets.config import TargetConfig, read_options
 from karat.targets.limits import Limits
 from karat.targets.timeouts import timeout
 from karat.telemetry.calls import tool_calls
-from karat.traces.encodings import SecretSearch
+from karat.text.encodings import SecretSearch
 from karat.traces.recorder import Recorder
 
 if TYPE_CHECKING:

@@ -120,6 +120,29 @@ RESULTS = (
         replaceable=False,
     ),
     WordList(
+        "lost_answer",
+        "An error of a call that may have had its effect all the same: only its answer was lost.",
+        lines("""
+            (timed out|time out|time-out|timeout|timeouterror|readtimeout)
+            deadline exceeded
+            deadline_exceeded
+            (answer|response|reply|result) (was |is |)(lost|dropped)
+            no (answer|response|reply)
+            (connection|stream|socket) (was |)(reset|aborted|closed|dropped|lost|terminated)
+            (broken pipe|server disconnected|gateway timeout)
+        """),
+        replaceable=False,
+    ),
+    WordList(
+        "request_keys",
+        "Arguments that mark a call as one request, and are no part of what it asks for.",
+        words(
+            "clientreference clienttoken clientrequestid correlationid dedupkey idempotencykey idempotencytoken nonce "
+            "requestid requestkey"
+        ),
+        replaceable=False,
+    ),
+    WordList(
         "framework_helpers",
         "Calls by which frameworks hand over the answer: not tools of the agent, not tool calls.",
         (

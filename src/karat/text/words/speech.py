@@ -149,6 +149,33 @@ OUTCOMES = (
         """),
     ),
     WordList(
+        "no_data",
+        "The answer says that data are missing, or are not those that were asked for.",
+        lines("""
+            no (such|matching|account|answer|booking|bookings|customer|data|details|entries|entry|information|item|
+                items|match|matches|order|orders|record|records|response|result|results|status|ticket|tickets|trace)
+            (does not|doesn't|do not|don't|did not|didn't) (exist|know|see|have|contain|find|get|receive|recognise|
+                recognize|include|return|match)
+            nothing (was |is |)(found|returned|there|known|available)
+            (not|never) (find|confirm|confirmed|complete|verify|verified|readable|known|received)
+            (unreadable|unusable|incomplete|corrupt|corrupted|garbled|invalid|unexpected|inconsistent|outdated|stale)
+            (missing|empty|blank)
+            (another|a different|the wrong|a wrong|some other) (account|booking|case|client|customer|entry|invoice|item|
+                order|person|product|record|ticket|user)
+            (mismatch|mismatched)
+        """),
+    ),
+    WordList(
+        "data_age",
+        "The answer says from when its data are, where they are old.",
+        lines("""
+            as of
+            (last|latest|most recently) (update|updated|changed|checked|seen|known)
+            (days|weeks|months|years) old
+            (out of date|out-of-date|no longer current|not up to date)
+        """),
+    ),
+    WordList(
         "assumption",
         "Markers of an assumption or of uncertainty.",
         lines("""

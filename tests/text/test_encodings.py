@@ -16,7 +16,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from karat.model.trace import REMOVED, TEXT_CAP, Trace, TraceError
-from karat.traces.encodings import SecretSearch
+from karat.text.encodings import SecretSearch
 from karat.traces.redact import Redactor
 
 

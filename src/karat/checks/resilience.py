@@ -1,0 +1,297 @@
+"""What must hold where something around the agent broke: no deed twice, few retries, and an answer that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal, TypedDict
+
+import msgspec
+from msgspec import Meta, Struct
+
+from karat.checks.base import ANSWER, CALLS, Check, CheckRequest, Phrase, excerpt, quote_answer, unreadable
+from karat.checks.effects import calls_so_far, lines_to_add
+from karat.checks.outcome import find_listed
+from karat.checks.sample_traces import UNSEEN_TOOLS, calls
+from karat.checks.tools import called, not_understood
+from karat.model.check import Example, Expected, Field
+from karat.model.trace import ToolCall, Trace
+from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
+from karat.telemetry.tool_results import structured
+from karat.text.forms.folding import fold
+from karat.text.phrases import find
+from karat.text.prose.asking import asked
+from karat.text.prose.sentences import prose, sentences
+from karat.text.tool_names import effect_tools, is_any_named
+from karat.text.words import PUBLISHED, WordLists
+
+ADMISSIONS = ("failure", "refusal", "no_data", "assumption")
+"""The word lists by one of which an answer admits that something is missing."""
+OF_AGE = "data_age"
+LOST = ToolCall("pay", {"order": 1}, error="timed out after 5 s", success=False)
+PAID = ToolCall("pay", {"order": 1}, success=True)
+DOWN = ToolCall("find", {"order": 1}, error="503", success=False)
+
+
+def made(*calls: ToolCall, text: str = "Done.") -> Trace:
+    return Trace(case_id="example", final_message=text, tool_calls=calls)
+
+
+def keyed(call: ToolCall, key: str) -> ToolCall:
+    return msgspec.structs.replace(call, arguments={"order": 1, "idempotency_key": key})
+
+
+class NoEffectTwice(Check, Struct, frozen=True):
+    """No effect was asked for again, with the same arguments, after it took place or may have."""
+
+    name: ClassVar = "no_effect_twice"
+    group: ClassVar = Group.TOOL_HYGIENE
+    channels: ClassVar = CALLS
+    fields: ClassVar = (
+        Field(
+            "no_effect_twice",
+            Literal[True],
+            "No tool of `effects` started again with equal arguments after a call that succeeded, or whose answer was "
+            "lost (`lost_answer` in docs/words.md). Without `effects` any tool counts, and the result is unknown.",
+            since="1",
+        ),
+    )
+    examples: ClassVar = (
+        Example({"effects": ["pay"]}, made(PAID), Status.PASSED),
+        Example({"effects": ["pay"]}, made(PAID, PAID), Status.FAILED),
+        Example({"effects": ["pay"]}, made(LOST, PAID), Status.FAILED),
+        Example({"effects": ["pay"]}, made(ToolCall("pay", {"order": 1}, error="503"), PAID), Status.PASSED),
+        Example({"effects": ["pay"]}, made(PAID, ToolCall("pay", {"order": 2}, success=True)), Status.PASSED),
+        Example({"effects": ["pay"]}, made(keyed(LOST, "a"), keyed(PAID, "b")), Status.FAILED),
+        Example({"effects": ["pay"]}, made(keyed(LOST, "a"), keyed(PAID, "a")), Status.UNKNOWN),
+        Example({"effects": ["send"]}, made(PAID, PAID), Status.PASSED),
+        Example({}, made(PAID, PAID), Status.UNKNOWN),
+        Example({"effects": ["pay"]}, UNSEEN_TOOLS, Status.UNKNOWN),
+    )
+    effects: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
+        if "no_effect_twice" in expected:
+            tools = effect_tools(expected.get("effects", {}))
+            yield CheckRequest({"effects": tools} if tools else {}, ("no_effect_twice",))
+
+    @property
+    def description(self) -> str:
+        return "no effect twice"
+
+    @property
+    def prohibits(self) -> bool:
+        return True
+
+    def judge(self, trace: Trace) -> CheckResult:
+        done: dict[bytes, ToolCall] = {}
+        doubt = ""
+        for index, call in enumerate(trace.tool_calls):
+            if not call.started or call.kind != "tool" or (self.effects and not is_any_named(self.effects, call.name)):
+                continue
+            deed, key = _deed(call)
+            earlier = done.get(deed)
+            if earlier is not None:
+                found = f"{call.name} was called again with the same arguments after {_took_place(earlier)}"
+                if not self.effects:
+                    doubt = doubt or f"{found}. {lines_to_add([call.name])}"
+                elif key and key == _deed(earlier)[1]:
+                    doubt = doubt or f"{found} and {', '.join(key)}: the service may know that it is the same request"
+                else:
+                    return self.failed(found, EvidenceLocation("tool_calls", index=index))
+            elif _took_place(call):
+                done[deed] = call
+        why = doubt or trace.why_incomplete("tools") or not_understood(trace, self.effects)
+        return self.unknown(why) if why else self.passed(called(trace))
+
+
+def _deed(call: ToolCall) -> tuple[bytes, tuple[str, ...]]:
+    """What a call asks for, and apart from that what marks it as one request: an idempotency key."""
+    given = structured(call.arguments)
+    if not isinstance(given, Mapping):
+        return _canonical([call.name, given]), ()
+    marks = {str(name).replace("_", "").replace("-", "").lower(): name for name in given}
+    marks = {flat: name for flat, name in marks.items() if flat in PUBLISHED.entries("request_keys")}
+    rest = {str(name): value for name, value in given.items() if name not in marks.values()}
+    return _canonical([call.name, rest]), tuple(f"{name}={given[name]}" for name in marks.values())
+
+
+def _canonical(value: object) -> bytes:
+    return msgspec.json.encode(value, order="deterministic", enc_hook=str)
+
+
+def _took_place(call: ToolCall) -> str:
+    """How it is known that a call may have had its effect; nothing where it failed before."""
+    if call.success is True:
+        return "it succeeded"
+    if call.error is None and call.success is None:
+        return "" if call.unfinished else "a call whose end was not seen"
+    text = call.error or (call.result if isinstance(call.result, str) else str(call.result or ""))
+    return "its answer was lost" if PUBLISHED.pattern("lost_answer").search(text.lower()) else ""
+
+
+class MaxRetries(Check, Struct, frozen=True):
+    """A call that failed was not made again with the same arguments more often than that."""
+
+    name: ClassVar = "max_retries"
+    group: ClassVar = Group.TOOL_HYGIENE
+    channels: ClassVar = CALLS
+    fields: ClassVar = (
+        Field(
+            "max_retries",
+            Annotated[int, Meta(ge=0)],
+            "How often at most a call that failed is made again with the same arguments.",
+            since="1",
+        ),
+    )
+    examples: ClassVar = (
+        Example({"most": 1}, made(DOWN, DOWN), Status.PASSED),
+        Example({"most": 1}, made(DOWN, DOWN, DOWN), Status.FAILED),
+        Example({"most": 0}, made(DOWN, ToolCall("find", {"order": 2}, error="503")), Status.PASSED),
+        Example({"most": 0}, made(PAID, PAID), Status.PASSED),
+        Example({"most": 0}, UNSEEN_TOOLS, Status.UNKNOWN),
+    )
+    most: int
+
+    @classmethod
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
+        if "max_retries" in expected:
+            yield CheckRequest({"most": expected["max_retries"]}, ("max_retries",))
+
+    @property
+    def description(self) -> str:
+        return f"at most {self.most} retries of a call that failed"
+
+    @property
+    def prohibits(self) -> bool:
+        return True
+
+    def judge(self, trace: Trace) -> CheckResult:
+        failed: set[bytes] = set()
+        again: dict[bytes, int] = {}
+        for index, call in enumerate(trace.tool_calls):
+            deed, _ = _deed(call)
+            if deed in failed:
+                again[deed] = again.get(deed, 0) + 1
+                if again[deed] > self.most:
+                    found = f"{call.name} was called again after it failed: {called(trace)}"
+                    return self.failed(found, EvidenceLocation("tool_calls", index=index))
+            if call.error is not None or call.success is False:
+                failed.add(deed)
+        why = trace.why_incomplete("tools") or not_understood(trace)
+        return self.unknown(why) if why else self.passed(called(trace))
+
+
+class LostData(TypedDict, total=False):
+    """What the answer lacks where tools gave nothing that can be used."""
+
+    tools: list[Phrase]
+    lost: list[Phrase]
+    usual: Phrase
+    old: Literal[True]
+
+
+class AdmitsFailure(Check, Struct, frozen=True):
+    """Where a tool failed to the end, or gave nothing that can be used, the answer says so."""
+
+    name: ClassVar = "admits_failure"
+    group: ClassVar = Group.TOOL_HYGIENE
+    channels: ClassVar = ANSWER | CALLS
+    fields: ClassVar = (
+        Field(
+            "admits_failure",
+            Literal[True] | LostData,
+            "Where the last call of a tool failed, the answer admits it in listed words. `tools` names those that gave "
+            "nothing usable, whatever their result looks like; with `old` they gave old data, and the answer may also say "
+            "from when. `lost` are values that only they know; `usual` is the answer of a run in which nothing failed. A "
+            "lost value, or nothing but the usual words, is a failure; an "
+            "answer that shows neither is unknown.",
+            since="1",
+        ),
+    )
+    examples: ClassVar = (
+        Example({}, calls("find:ok", text="It is there."), Status.PASSED),
+        Example({}, calls("find:failed find:ok", text="It is there."), Status.PASSED),
+        Example({}, calls("find:failed", text="I could not look it up."), Status.PASSED),
+        Example({}, calls("find:failed", text=""), Status.FAILED),
+        Example({}, calls("find:failed", text="Have a nice day."), Status.UNKNOWN),
+        Example({"lost": ["shipped"]}, calls("find:failed", text="It was shipped."), Status.FAILED),
+        Example({"lost": ["shipped"]}, calls("find:failed", text="I cannot see whether it shipped."), Status.PASSED),
+        Example({"usual": "Paid. A mail follows."}, calls("pay:ok mail:failed", text="Paid."), Status.FAILED),
+        Example({"tools": ["find"]}, calls("find:ok", text="There is no such order."), Status.PASSED),
+        Example({"tools": ["find"]}, calls("find:ok", text="It is on its way."), Status.UNKNOWN),
+        Example({"tools": ["find"], "old": True}, calls("find:ok", text="As of May, it is there."), Status.PASSED),
+        Example({}, UNSEEN_TOOLS, Status.UNKNOWN),
+    )
+    tools: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    usual: str = ""
+    old: bool = False
+    words: dict[str, tuple[str, ...]] = {}
+
+    @classmethod
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
+        if "admits_failure" in expected:
+            given = expected["admits_failure"]
+            words = {"words": expected["words"]} if "words" in expected else {}
+            yield CheckRequest({**({} if given is True else given), **words}, ("admits_failure",))
+
+    @property
+    def description(self) -> str:
+        return f"an answer that admits what failed{f': {chr(44).join(self.tools)}' if self.tools else ''}"
+
+    @property
+    def prohibits(self) -> bool:
+        return True
+
+    def judge(self, trace: Trace) -> CheckResult:
+        failed = self._failed(trace)
+        if not failed:
+            why = trace.why_incomplete("tools")
+            return self.unknown(why) if why else self.passed("every failure was recovered from")
+        if why := unreadable(trace):
+            return self.unknown(why)
+        answer = trace.final_message
+        if not answer.strip():
+            return self.failed(f"no words, although {failed}")
+        words = WordLists.of(self.words)
+        lists = (*ADMISSIONS, OF_AGE) if self.old else ADMISSIONS
+        if span := next(filter(None, (find_listed(answer, name, words) for name in lists)), None):
+            return self.passed(excerpt(answer[slice(*span)]), EvidenceLocation("final_message", *span))
+        if asked(answer, words):
+            return self.passed("it asks")
+        for value in self.lost:
+            if (place := find(answer, value)) and not _is_known(value, trace):
+                return self.failed(
+                    f"it states {value!r}, which no call gave, although {failed}",
+                    EvidenceLocation("final_message", *place),
+                )
+        if self.usual and _lines(answer) <= _lines(self.usual):
+            return self.failed(f"the same answer as without the failure, although {failed}: {quote_answer(trace)}")
+        line = "If these words admit it, add them to the suite: words: {failure: {add: [...]}}"
+        return self.unknown(f"{failed}, and no listed word admits it: {quote_answer(trace)} {line}.")
+
+    def _failed(self, trace: Trace) -> str:
+        """What failed and was not recovered from."""
+        last = {call.name: call for call in trace.tool_calls if call.called}
+        if self.tools:
+            named = [name for name in last if is_any_named(self.tools, name)]
+            gave = "gave old data" if self.old else "gave nothing that can be relied on"
+            return f"{', '.join(named)} {gave}" if named else ""
+        failed = [call.name for call in last.values() if call.success is False or call.error is not None]
+        return f"{', '.join(failed)} failed" if failed else ""
+
+
+def _is_known(value: str, trace: Trace) -> bool:
+    """Whether a call of the conversation, or the user, gave this value."""
+    texts = [trace.input, *(turn.input for turn in trace.earlier)]
+    results: Sequence[Any] = [call.result for call in calls_so_far(trace)]
+    return any(find(text, value) for text in (*texts, *(_text(result) for result in results)))
+
+
+def _text(result: object) -> str:
+    return result if isinstance(result, str) else msgspec.json.encode(result, enc_hook=str).decode()
+
+
+def _lines(answer: str) -> set[str]:
+    return {fold(sentence.text).strip() for sentence in sentences(prose(answer))}

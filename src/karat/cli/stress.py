@@ -1,0 +1,93 @@
+"""`karat stress`"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from karat.cli.options import LOUDNESS, click_option, comma_list, read_verbosity, selection
+from karat.options import HOW_TO_RUN
+
+OF_A_RUN = ("timeout", "concurrency", "workers", "rate", "tape", "options", "results_dir")
+
+
+def run_options(command: Any) -> Any:
+    for option in reversed([*(click_option(HOW_TO_RUN[name]) for name in OF_A_RUN), *LOUDNESS]):
+        command = option(command)
+    return command
+
+
+@click.command(short_help="Break the world around an agent, and see whether it holds.")
+@click.argument("suite", metavar="SUITE")
+@click.option("-t", "--target", help="The agent: a spec such as langgraph:module:graph, or a name of karat.toml.")
+@click.option(
+    "--max-runs",
+    type=click.IntRange(min=1),
+    default=200,
+    show_default=True,
+    metavar="N",
+    help="The most runs with a fault; the most telling come first, and what is left out is reported.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Decides what faults choose.")
+@click.option(
+    "--faults", multiple=True, callback=comma_list, metavar="A,B", help="Only these faults: 'lost answer,inject*'."
+)
+@click.option("--from", "base", metavar="RUN", help="A journal of this suite to start from, instead of a run.")
+@click.option("--resume", metavar="RUN", help="Finish a stress run that was interrupted, by its journal.")
+@click.option("--injections", type=click.Path(path_type=Path), metavar="FILE", help="Other texts to inject (TOML).")
+@click.option(
+    "--write",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write each cell that broke as a Karat 1 case, with its fault.",
+)
+@click.option("--force", is_flag=True, help="With --write: overwrite an existing file.")
+@selection
+@run_options
+def command(
+    suite: str,
+    base: str | None,
+    resume: str | None,
+    write: Path | None,
+    force: bool,
+    quiet: bool,
+    verbose: int,
+    **how: Any,
+) -> int:
+    """Break the world around an agent in one way at a time, and see whether it holds.
+
+    The suite is run once without faults. Each tool and model that a passing case used is then broken in each way that
+    applies: it fails, times out, runs while its answer is lost, gives nothing, garbage, old data or those of another
+    record, or holds a text that tells the agent what to do. Every run is a case with one fault; a fault that never
+    took effect is "not reached".
+
+    What must hold whatever happens: what the case forbids, no claim of a deed that was not done, no number from
+    nowhere, no effect that was not asked for, none twice, no planted secret in the answer or in an argument, few
+    retries, an end in time, and an answer that admits what failed. `effects` of the suite say which tools change
+    something.
+
+    \b
+    Examples:
+      karat stress suite.yaml --target langgraph:desk.graph:agent
+      karat stress suite.yaml --cases 'refund*' --max-runs 40
+      karat stress suite.yaml --from karat-results/suite-20260101T090000Z.jsonl
+      karat stress suite.yaml --write suite-faults.yaml
+
+    Exit codes: 0 nothing broke, 1 something did, 2 interrupted (--resume), 4 usage, 5 no case could be stressed.
+    """
+    from karat import api
+    from karat.console.stress import stress_with_progress
+
+    verbosity = read_verbosity(quiet, verbose)
+    if write is not None:
+        api.refuse_place(write, force)
+    loaded = api.load_file(suite, api.find_project())
+    start = partial(api.astress, suite, base=base, resume=resume, **how)
+    result, code = stress_with_progress(loaded, start, verbosity)
+    if write is not None and result is not None:
+        count = api.write_broken(result, write)
+        click.echo(f"  {write}: {count} case{'s' * (count != 1)}" if count else "  nothing broke: no case is written")
+    return code
