@@ -177,6 +177,9 @@ class _Drafting:
                 tool: words if tool in self._options.effects else Noted(words, "guessed by its name")
                 for tool, words in self._top["effects"].items()
             }
+        if self._options.stubs:
+            note = "it did not run while the agent was asked"
+            top["stubs"] = {tool: Noted(stub, note) for tool, stub in self._options.stubs.items()}
         if shared:
             top["defaults"] = {"expected": shared}
         findings = tuple(found._replace(text=masker.text(found.text)) for found in self._findings.all())
