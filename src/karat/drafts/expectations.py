@@ -356,7 +356,7 @@ def _budgets(around: AllKinds, learned: Learned) -> Expected:
         ("max_steps", "steps", 2, 4, "{:.0f} at most"),
         ("max_cost_usd", "cost", 3, 0.001, "{:.4f} at most"),
         ("max_words", "words", 3, 50, "the longest answer has {:.0f} words"),
-        ("max_tool_calls", "calls", 2, 3, "{:.0f} calls at most"),
+        ("max_tool_calls", "calls", 2, 3, "{:.0f} at most"),
     )
     found: Expected = {
         field: Noted(round_up(max(most[name] * room, least)), note.format(most[name]))
