@@ -9,7 +9,7 @@ from karat.checks.base import excerpt
 from karat.checks.catalog import CheckCatalog
 from karat.drafts.cases import draft_case
 from karat.drafts.draft import DraftOptions, DraftSummary, SuiteDraft
-from karat.drafts.effects import likely_effects
+from karat.drafts.effects import known_effects
 from karat.drafts.expectations import RUNS, AllKinds, Noted, RowVariable, most_of_all
 from karat.drafts.findings import Findings
 from karat.drafts.kinds import APART, Kinds, Sighting, TraceGroup
@@ -29,8 +29,8 @@ OF_ALL = (
     "max_first_token_seconds", "max_steps", "max_tokens", "max_cost_usd", "max_words", "max_tool_calls",
 )  # fmt: skip
 """What is written once for all cases, if all have it."""
-BUDGET = "max_"
-"""How the fields of what a run may cost begin: such a line is for all cases or for none."""
+BUDGETS = frozenset(("max_seconds", "max_first_token_seconds", "max_steps", "max_tokens", "max_cost_usd"))
+"""What a run may cost: such a line is for all cases or for none."""
 KINDS = {"grounded_numbers": "number", "no_false_success": "claim"}
 
 
@@ -87,9 +87,9 @@ class _Drafting:
 
     def _learned(self, groups: list[TraceGroup]) -> list[_DraftedGroup]:
         declared = self._options.effects
-        effects = declared or likely_effects(self._kinds.tools)
+        effects = known_effects(self._kinds.tools, declared)
         changing = {tool for tool in self._kinds.tools if is_any_named(effect_tools(effects), tool)}
-        if effects and not declared:
+        if effects != declared:
             self._top["effects"] = {tool: [*words] for tool, words in effects.items()}
         around = AllKinds(effects, most_of_all([group.learned for group in groups]), frozenset(changing))
         taken: set[str] = set()
@@ -146,11 +146,11 @@ class _Drafting:
                 continue
             proved.append((one, before, audit_draft(*found, before, self._catalog).useless))
             before = found
-        budgets = [{place.path for place in useless if place.path.startswith(BUDGET)} for _, _, useless in proved]
+        budgets = [{place.path for place in useless if place.path in BUDGETS} for _, _, useless in proved]
         needless = set.intersection(*budgets) if budgets else set()
         for one, another, useless in proved:
             for place in sorted(useless, key=lambda place: (place.turn or 0, _order(place)), reverse=True):
-                if not place.path.startswith(BUDGET) or place.path in needless:
+                if place.path not in BUDGETS or place.path in needless:
                     one.case.drop(place)
             if (found := self._passing(one)) is not None:
                 self._rates.add(audit_draft(*found, another, self._catalog).audit)
@@ -173,8 +173,13 @@ class _Drafting:
             cases.append(_masked(_tree(one.case, expected), masker))
         top: dict[str, Any] = {"karat": 1, "draft": True, "name": self._options.name or "Draft"}
         if "effects" in self._top:
-            guessed = self._top["effects"].items()
-            top["effects"] = {tool: Noted(words, "guessed by its name") for tool, words in guessed}
+            top["effects"] = {
+                tool: words if tool in self._options.effects else Noted(words, "guessed by its name")
+                for tool, words in self._top["effects"].items()
+            }
+        if self._options.stubs:
+            note = "it did not run while the agent was asked"
+            top["stubs"] = {tool: Noted(stub, note) for tool, stub in self._options.stubs.items()}
         if shared:
             top["defaults"] = {"expected": shared}
         findings = tuple(found._replace(text=masker.text(found.text)) for found in self._findings.all())

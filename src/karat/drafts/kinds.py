@@ -10,7 +10,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from karat.drafts.draft import DraftOptions
-from karat.drafts.effects import likely_effects
+from karat.drafts.effects import known_effects
 from karat.drafts.findings import Findings
 from karat.drafts.learning import Learned, TraceKind, kind_of
 from karat.drafts.origins import folded
@@ -78,13 +78,15 @@ class Kinds:
         return len(self.places.groups)
 
     def effects_of(self, trace: Trace) -> Mapping[str, tuple[str, ...]]:
-        return self._options.effects or likely_effects({call.name for call in trace.tool_calls})
+        return known_effects({call.name for call in trace.tool_calls}, self._options.effects)
 
     def _add(self, sighting: Sighting) -> None:
         trace = sighting.trace
         user = user_texts(trace)
-        if trace.error is not None or not any(text.strip() for text in user):
+        broke = trace.error is not None or not any(text.strip() for text in user)
+        if broke:
             self._findings.broke(trace, user)
+        if broke or self._findings.is_stuck(trace, user):
             self.places.groups.append(APART)
             self.places.held_out.append(0)
             return

@@ -90,7 +90,8 @@ def _item(value: Any, indent: int) -> list[str]:
         if isinstance(value.value, dict) and value.value:
             first, *others = lines(value.value, indent + STEP)
             return [f"{' ' * indent}- {first.lstrip(' ')}  {comment(value.note)}", *others]
-        return _noted(block([plain(value.value)], indent), f"{' ' * indent}- ", value.note, indent)
+        first, *others = block([plain(value.value)], indent)
+        return [f"{first}  {comment(value.note)}", *others]
     if isinstance(value, dict) and value:
         first, *others = lines(value, indent + STEP)
         return [f"{' ' * indent}- {first.lstrip(' ')}", *others]
@@ -118,8 +119,8 @@ def head(summary: DraftSummary, findings: Sequence[Finding]) -> Iterator[str]:
         passed = f"{summary.held_out_passed} of {summary.held_out}"
         yield comment(f"Held out: {passed} traces that nothing was learned from passed at once.")
     yield comment(
-        f"Audit: {_rate(summary.rate_of_facts)} of wrong traces noticed by operators that do not change wording, "
-        f"{_rate(summary.rate)} by all."
+        f"Audit: {_rate(summary.rate_of_facts)} of wrong traces noticed where the answer is left as it is, "
+        f"{_rate(summary.rate)} with changed answers as well."
     )
     if summary.unseen:
         yield comment("What no line here can see:")
