@@ -9,7 +9,7 @@ from karat.checks.base import excerpt
 from karat.checks.catalog import CheckCatalog
 from karat.drafts.cases import draft_case
 from karat.drafts.draft import DraftOptions, DraftSummary, SuiteDraft
-from karat.drafts.effects import likely_effects
+from karat.drafts.effects import known_effects
 from karat.drafts.expectations import RUNS, AllKinds, Noted, RowVariable, most_of_all
 from karat.drafts.findings import Findings
 from karat.drafts.kinds import APART, Kinds, Sighting, TraceGroup
@@ -87,9 +87,9 @@ class _Drafting:
 
     def _learned(self, groups: list[TraceGroup]) -> list[_DraftedGroup]:
         declared = self._options.effects
-        effects = declared or likely_effects(self._kinds.tools)
+        effects = known_effects(self._kinds.tools, declared)
         changing = {tool for tool in self._kinds.tools if is_any_named(effect_tools(effects), tool)}
-        if effects and not declared:
+        if effects != declared:
             self._top["effects"] = {tool: [*words] for tool, words in effects.items()}
         around = AllKinds(effects, most_of_all([group.learned for group in groups]), frozenset(changing))
         taken: set[str] = set()
@@ -173,8 +173,10 @@ class _Drafting:
             cases.append(_masked(_tree(one.case, expected), masker))
         top: dict[str, Any] = {"karat": 1, "draft": True, "name": self._options.name or "Draft"}
         if "effects" in self._top:
-            guessed = self._top["effects"].items()
-            top["effects"] = {tool: Noted(words, "guessed by its name") for tool, words in guessed}
+            top["effects"] = {
+                tool: words if tool in self._options.effects else Noted(words, "guessed by its name")
+                for tool, words in self._top["effects"].items()
+            }
         if shared:
             top["defaults"] = {"expected": shared}
         findings = tuple(found._replace(text=masker.text(found.text)) for found in self._findings.all())

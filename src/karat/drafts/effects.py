@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
+
+from karat.text.tool_names import effect_tools, is_any_named, is_named
 
 READING = frozenset((
     "analyze", "ask", "browse", "calculate", "check", "compare", "compute", "count", "describe", "detect", "diff",
@@ -65,6 +67,14 @@ def participles(verb: str) -> list[str]:
         doubled = f"{verb}{verb[-1]}ed"
         return [doubled, f"{verb}ed"] if verb in _BRITISH else [doubled]
     return [f"{verb}ed"]
+
+
+def known_effects(tools: Iterable[str], declared: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """What these tools change: as declared, and by its name for a tool that no declaration names."""
+    patterns = effect_tools(declared)
+    own = {key: words for key, words in declared.items() if any(is_named(key, tool) for tool in tools)}
+    general = {key: words for key, words in declared.items() if key not in patterns} if own else {}
+    return {**own, **likely_effects(tool for tool in tools if not is_any_named(patterns, tool)), **general}
 
 
 def likely_effects(tools: Iterable[str]) -> dict[str, tuple[str, ...]]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from karat.drafts.learning import Learned, Path, Slot, Values
-from karat.drafts.origins import CLOCK, ID, PROMPT, is_free_text
+from karat.drafts.origins import CLOCK, ID, PROMPT, is_free_text, is_stable
 
 PINNED = 4
 """Runs in which a value must have been the same before it is asked for as it is."""
@@ -22,6 +23,12 @@ CERTAIN_NUMBER = 10
 RUNS = "{runs}"
 """In a note: in how many runs it held, which is known once all were judged."""
 FROM = "result of "
+NOT_DONE = ("graceful_error", "needs_input")
+"""Outcomes that are of the tools of `effects`, unless others are named."""
+MOST_ECHOES = 3
+
+_CODE = re.compile(r"[A-Za-z]+(?:[_.-][A-Za-z0-9]+)+|[A-Z]\w*Error|[A-Z0-9_]{3,}|\d{3}")
+"""An error that is a name, and not words."""
 
 Expected = dict[str, Any]
 
@@ -63,6 +70,8 @@ def contract(learned: Learned, around: AllKinds) -> CaseContract:
     expected: Expected = {"outcome": _outcome(learned, varied)}
     entries = _tool_calls(learned, around, variables, varied)
     expected |= {"tool_calls": entries} if entries else {}
+    if expected["outcome"].value in NOT_DONE and learned.tools - around.is_effect and around.effects:
+        expected["tool_calls_any"] = Noted(sorted(learned.tools), f"what failed in {RUNS}")
     expected |= _tools_used(learned, varied)
     if requires := _requires(learned):
         expected["tool_requires"] = requires
@@ -75,6 +84,8 @@ def contract(learned: Learned, around: AllKinds) -> CaseContract:
     expected["grounded_numbers"] = Noted(True, f"every number rests on something in {RUNS}")
     if around.effects:
         expected["no_false_success"] = Noted(True, f"nothing is claimed that no tool did in {RUNS}")
+    if logged := [tool for tool, count in sorted(learned.logged.items()) if count == learned.count]:
+        expected["telemetry"] = [Noted(f"tool.{tool} start", RUNS) for tool in logged]
     expected |= _places(learned)
     if learned.schemas == learned.count:
         expected["valid_arguments"] = Noted(True, RUNS)
@@ -151,7 +162,21 @@ def _entry(tool: str, arguments: Expected, slot: Slot, times: Noted | None) -> E
         entry["arguments"] = arguments
     if len(slot.success) == 1 and None not in slot.success:
         entry["success"] = Noted(next(iter(slot.success)), RUNS)
+        if slot.success[True]:
+            entry |= _echoes(slot)
+        elif slot.errors.count == slot.count and slot.errors.distinct == 1 and _CODE.fullmatch(str(slot.errors.only)):
+            entry["error"] = Noted(slot.errors.only, RUNS)
     return entry | ({"times": times} if times else {})
+
+
+def _echoes(slot: Slot) -> Expected:
+    """Members of the result that are what the user asked for, in every run."""
+    result: Expected = {}
+    same = [(path, values) for path, values in slot.echoes.items() if values.count == slot.count]
+    for path, values in same[:MOST_ECHOES]:
+        if values.distinct == 1:
+            _put(result, tuple(path.removeprefix("$.").split(".")), Noted(values.only, f"as in the prompt, {RUNS}"))
+    return {"result": result} if result else {}
 
 
 def _arguments(
@@ -271,7 +296,7 @@ def _places(learned: Learned) -> Expected:
     state = {
         f"$.{path[0]}" if path[0].isidentifier() else f"$['{path[0]}']": Noted(values.only, RUNS)
         for path, values in learned.state.items()
-        if values.count == learned.count >= PINNED and values.distinct == 1 and not is_free_text(values.only)
+        if values.count == learned.count >= PINNED and values.distinct == 1 and is_stable(values.only)
     }
     if state:
         expected["state"] = state

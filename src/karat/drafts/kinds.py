@@ -10,7 +10,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from karat.drafts.draft import DraftOptions
-from karat.drafts.effects import likely_effects
+from karat.drafts.effects import known_effects
 from karat.drafts.findings import Findings
 from karat.drafts.learning import Learned, TraceKind, kind_of
 from karat.drafts.origins import folded
@@ -78,7 +78,7 @@ class Kinds:
         return len(self.places.groups)
 
     def effects_of(self, trace: Trace) -> Mapping[str, tuple[str, ...]]:
-        return self._options.effects or likely_effects({call.name for call in trace.tool_calls})
+        return known_effects({call.name for call in trace.tool_calls}, self._options.effects)
 
     def _add(self, sighting: Sighting) -> None:
         trace = sighting.trace

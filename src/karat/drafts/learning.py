@@ -9,10 +9,11 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from karat.audits.operators.surroundings import new_elements
+from karat.checks.call_patterns import part_of
 from karat.checks.outcome import Name as OutcomeName
 from karat.checks.outcome import Outcome
 from karat.drafts.effects import changing_word
-from karat.drafts.origins import PROMPT, Origins, scalars, shape_of
+from karat.drafts.origins import PROMPT, Origins, is_free_text, scalars, shape_of
 from karat.model.cost import reported_cost
 from karat.model.trace import BY_ITSELF, ToolCall, Trace
 from karat.model.verdict import Status
@@ -54,7 +55,8 @@ def kind_of(trace: Trace, effects: Mapping[str, tuple[str, ...]]) -> TraceKind:
 def outcome_of(trace: Trace, effects: Mapping[str, tuple[str, ...]]) -> str:
     """The most that can be said of how a trace came out; calls come before words."""
     called = [call for call in trace.tool_calls if call.called]
-    for name in DONE if called else SAID:
+    lacks = any(call.missing_fields for call in called)
+    for name in (DONE[0], SAID[0], *DONE[1:]) if lacks else DONE if called else SAID:
         check = Outcome(name, claims=dict(effects) if name == "graceful_error" else {})
         if check.judge(trace).status is Status.PASSED:
             return name
@@ -128,10 +130,19 @@ class Slot:
         self.count = 0
         self.arguments: dict[Path, Values] = {}
         self.success: Counter[bool | None] = Counter()
+        self.echoes: dict[str, Values] = {}
+        """Members of results that are what the user asked for."""
+        self.errors = Values()
 
     def add(self, call: ToolCall, origins: Origins) -> None:
         self.count += 1
         self.success[call.success] += 1
+        if (error := part_of(call, "error")) is not None:
+            self.errors.add(error)
+        for path, value in scalars(structured(call.result)) if call.success else ():
+            telling = len(value) > 2 if isinstance(value, str) else isinstance(value, int) and value > 9
+            if telling and "[" not in path and not is_free_text(value) and origins.in_prompt(value):
+                self.echoes.setdefault(path, Values()).add(value, PROMPT)
         for path, value in argument_values(call.arguments):
             if len(self.arguments) < MOST_PATHS or path in self.arguments:
                 self.arguments.setdefault(path, Values()).add(value, origins.of(value))
@@ -139,6 +150,8 @@ class Slot:
     def merge(self, other: Slot) -> None:
         self.count += other.count
         self.success += other.success
+        self.errors.merge(other.errors)
+        _merge_values(self.echoes, other.echoes)
         for path, values in other.arguments.items():
             self.arguments.setdefault(path, Values()).merge(values)
 
@@ -183,6 +196,7 @@ class Learned:
         self.most: dict[str, float] = {}
         self.measured: Counter[str] = Counter()
         self.ended = 0
+        self.logged: Counter[str] = Counter()
         self.schemas = 0
         self.unobserved: dict[str, str] = {}
         self.examples: list[Trace] = []
@@ -279,6 +293,8 @@ class Learned:
                 self.measured[name] += 1
                 self.most[name] = max(self.most.get(name, 0), value)
         self.ended += trace.ended_by == BY_ITSELF
+        for tool in {call.name for call in trace.tool_calls} if trace.telemetry else ():
+            self.logged[tool] += any(f'"tool.{tool}"' in line for line in trace.telemetry)
         self.schemas += bool(trace.tool_schemas)
 
     def merge(self, other: Learned) -> None:
@@ -289,7 +305,7 @@ class Learned:
             self.calls[tool] = counts
         same_turns = len(self.turns) == len(other.turns)
         self.count += other.count
-        for name in ("prompts", "outcomes", "sequences", "feeds", "elements", "measured"):
+        for name in ("prompts", "outcomes", "sequences", "feeds", "elements", "measured", "logged"):
             getattr(self, name).update(getattr(other, name))
         for key, slot in other.slots.items():
             self.slots.setdefault(key, Slot()).merge(slot)

@@ -43,6 +43,11 @@ def is_free_text(value: object) -> bool:
     return isinstance(value, str) and (len(value) > LONGEST_WORD or len(value.split()) >= FREE_WORDS)
 
 
+def is_stable(value: object) -> bool:
+    """Whether a value may be the same tomorrow: not wording, a time or an id."""
+    return not is_free_text(value) and not (isinstance(value, str) and (_DATE.fullmatch(value) or _ID.fullmatch(value)))
+
+
 def shape_of(value: str) -> str:
     """A regex for texts that look the same, such as `^[A-Z]+-\\d+$`; nothing for one that says little."""
     if is_free_text(value) or not value or value.isalpha() or not value.isascii():

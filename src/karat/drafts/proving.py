@@ -14,6 +14,7 @@ from karat.audits.hints import Spelling
 from karat.audits.operators.base import Subject
 from karat.audits.operators.catalog import OPERATORS
 from karat.checks.catalog import CheckCatalog
+from karat.checks.tool_calls import ToolCalls
 from karat.drafts.expectations import Expected, Noted
 from karat.drafts.writing import plain
 from karat.matchers.reading import matcher
@@ -33,8 +34,9 @@ SPELLING = ("karat-1", "1")
 NOT_TRIED = ("ended", "valid_arguments", "only_effects", "no_false_success", "max_seconds", "outcome")
 """What no operator tries in every case, or what no draft should be without: kept whatever the audit says."""
 FIRST_TO_GO = (
-    "max_tool_calls", "max_first_token_seconds", "max_steps", "answer_json", "ui", "state", "must_ground_numbers",
-    "tool_requires", "tools_used", "tool_calls", "max_words", "max_cost_usd", "max_tokens", "grounded_numbers",
+    "max_tool_calls", "max_first_token_seconds", "max_steps", "telemetry", "answer_json", "ui", "state",
+    "must_ground_numbers", "tool_requires", "tools_used", "tool_calls", "max_words", "max_cost_usd", "max_tokens",
+    "grounded_numbers",
 )  # fmt: skip
 """Of lines that catch the same, which is dropped first."""
 WORDINGS = frozenset(operator.about for operator in OPERATORS if operator.of_words)
@@ -154,12 +156,22 @@ class DraftCase(NamedTuple):
             del entry["arguments"]
         if blamed:
             return f"{', '.join('.'.join(path) for path in blamed)} of {entry['tool']}"
-        for part in ("times", "success", "arguments"):
-            if part in entry:
-                del entry[part]
+        turns = [trace.of_turn(place.turn) for trace in samples]
+        parts = [part for part in ("error", "result", "times", "success", "arguments") if part in entry]
+        guilty = next((part for part in parts if _holds({**entry, part: None}, turns)), None)
+        for part in [guilty] if guilty else parts:
+            del entry[part]
+            if _holds(entry, turns):
                 return f"{part} of {entry['tool']}"
         self.drop(place)
         return f"the call of {entry['tool']}"
+
+
+def _holds(entry: Expected, traces: Sequence[Trace]) -> bool:
+    """Whether all of these traces have such a call."""
+    wanted = {key: value for key, value in entry.items() if value is not None}
+    check = msgspec.convert(plain(wanted), ToolCalls)
+    return all(check.judge(trace).status is Status.PASSED for trace in traces)
 
 
 def _leaves(tree: Mapping[str, Any], path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:

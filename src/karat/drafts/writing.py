@@ -90,7 +90,8 @@ def _item(value: Any, indent: int) -> list[str]:
         if isinstance(value.value, dict) and value.value:
             first, *others = lines(value.value, indent + STEP)
             return [f"{' ' * indent}- {first.lstrip(' ')}  {comment(value.note)}", *others]
-        return _noted(block([plain(value.value)], indent), f"{' ' * indent}- ", value.note, indent)
+        first, *others = block([plain(value.value)], indent)
+        return [f"{first}  {comment(value.note)}", *others]
     if isinstance(value, dict) and value:
         first, *others = lines(value, indent + STEP)
         return [f"{' ' * indent}- {first.lstrip(' ')}", *others]
