@@ -111,6 +111,28 @@ def test_a_web_app_that_runs_is_read_and_drafted(karat: Karat) -> None:
     assert "2 passed" in out
 
 
+class Described(Chat):
+    """The same, which describes itself; its source does not name the path."""
+
+    def do_GET(self) -> None:
+        prompt = {"type": "object", "required": ["message"], "properties": {"message": {"type": "string"}}}
+        taken = {"post": {"requestBody": {"content": {"application/json": {"schema": prompt}}}}}
+        body = json.dumps({"paths": {"/orders": {"post": {}}, "/api/v1/chat": taken}}).encode()
+        self.send_response(200 if self.path == "/openapi.json" else 404)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def test_a_web_app_that_runs_says_itself_which_path_takes_a_prompt(karat: Karat) -> None:
+    with serving(Described) as port:
+        lay_out({"main.py": f"from fastapi import FastAPI\napp = FastAPI()\napp.include_router(load())\n# {port}\n"})
+        lay_out({".env": f"PORT={port}\n"})
+        _, out = initialised(karat)
+    assert f"http://127.0.0.1:{port}/\n" in out
+    assert f'use = "http://127.0.0.1:{port}/api/v1/chat"' in Path("karat.toml").read_text()
+
+
 def test_a_web_app_that_does_not_run_leaves_the_lines_that_finish_its_target(karat: Karat) -> None:
     lay_out(FASTAPI | {"shop/main.py": FASTAPI["shop/main.py"].replace("port=PORT", "port=1")})
     new, out = initialised(karat)

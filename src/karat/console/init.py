@@ -14,12 +14,15 @@ if TYPE_CHECKING:
     from karat.init.plan import InitPlan
     from karat.init.writing import PlannedFile
 
+BY_FUNCTION = "Karat asks it through a function of yours that takes a prompt (docs/targets.md)"
 FOR_PYTEST = "collects *.karat.yaml files as tests"
 
 
 def show_survey(survey: Survey) -> None:
     """What was found, and where."""
     rows = [(agent.what, f"{agent.where}: {agent.use}") for agent in survey.agents]
+    if not survey.agents:
+        rows += [("agent of a framework", f"{where}: {BY_FUNCTION}") for where in survey.others]
     rows += [(f"suite ({suite.format})", suite.path) for suite in survey.suites]
     rows += [(f"MCP server {server.name!r}", server.where) for server in survey.servers]
     rows += (

@@ -57,7 +57,12 @@ async def plan_files(
         asked = await ask_target(sent, project)
     elif consent.may_ask and agent is not None and not survey.targets:
         asked = await ask_agent(agent, sent, project)
-    notes = [f"{agent.use}: {asked.problem}"] if agent is not None and asked.problem and consent.may_ask else []
+    notes = []
+    if agent is not None and asked.problem and consent.may_ask:
+        again = (
+            f" Start it ({agent.start}) and run `karat init` again: then its suite is drafted." if agent.start else ""
+        )
+        notes.append(f"{agent.use}: {asked.problem}{again}")
     works = asked.target is not None and prompts in ((), sent)
     table = dict(asked.table)
     if agent is not None and not table and agent.is_complete:
@@ -68,9 +73,8 @@ async def plan_files(
         text = texts.configuration(agent, table, problem, survey.servers, survey.keys)
         files.append(PlannedFile(texts.CONFIG, text))
     elif not survey.targets:
-        notes.append(
-            f"{survey.config} is there and names no target: add one, for instance with `karat inspect --write`."
-        )
+        where = "AGENT" if agent is None else agent.address if agent.kind in ("http", "https") else agent.use
+        notes.append(f"{survey.config} is there and names no target. Add it: karat inspect {where} --write")
     suite = next((one.path for one in survey.suites if one.format == "karat-1"), None)
     suite = suite or next((one.path for one in survey.suites), None)
     if suite is None:
