@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socketserver
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,6 +27,8 @@ def empty_folder(here: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """No agent but the project's own, nothing of the machine's environment, and runs in this process."""
     monkeypatch.setattr(main, "run", lambda words, go=main.run: go([*words, *["--workers", "0"] * (words[0] == "run")]))
     Path("agent.py").unlink()
+    # A client that leaves early makes a server of the standard library print a traceback, which is not Karat's.
+    monkeypatch.setattr(socketserver.BaseServer, "handle_error", lambda *_: None)
     for name in ("OPENAI_BASE_URL", "OPENAI_API_BASE", "OPENAI_API_KEY", "OPENAI_MODEL", "MODEL"):
         monkeypatch.delenv(name, raising=False)
 

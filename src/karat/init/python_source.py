@@ -70,7 +70,7 @@ class PythonSource:
 
     @property
     def agents(self) -> Iterator[tuple[str, int]]:
-        """Agents of frameworks whose agents are no targets by themselves."""
+        """Agents of frameworks that Karat asks through a function of the project."""
         for origin, line in self.imported.values():
             package, last = origin.partition(".")[0], origin.rpartition(".")[2]
             if package in FRAMEWORKS and last.removesuffix("()").endswith(("Agent", "Crew")):
