@@ -13,6 +13,8 @@ from karat.drafts.origins import CLOCK, ID, PROMPT, is_free_text, is_stable
 
 PINNED = 4
 """Runs in which a value must have been the same before it is asked for as it is."""
+SEEN = 2
+"""The same, where the value was seen in an earlier result."""
 MOST_CHOICES = 5
 PER_CHOICE = 5
 """Runs for each value of a short list before the list is asked for."""
@@ -98,18 +100,28 @@ def contract(learned: Learned, around: AllKinds) -> CaseContract:
 
 
 def turn_contract(learned: Learned, around: AllKinds) -> CaseContract:
-    """What is expected of one turn of a conversation: what was done in it; the rest is asked of the whole."""
+    """What is expected of one turn of a conversation: what was looked up in it. Deeds are asked of the whole."""
     varied: list[str] = []
     variables: dict[str, tuple[str, int, Path]] = {}
     expected: Expected = {"outcome": _outcome(learned, varied)}
-    if entries := _tool_calls(learned, around, variables, varied):
-        expected["tool_calls"] = entries
+    entries = _tool_calls(learned, around, variables, varied)
+    if looked := [entry for entry in entries if entry["tool"] not in around.is_effect]:
+        expected["tool_calls"] = looked
     expected |= _tools_used(learned, varied)
     if requires := _requires(learned):
         expected["tool_requires"] = requires
     if numbers := _numbers(learned):
         expected["must_ground_numbers"] = numbers
     return CaseContract(expected, variables, varied)
+
+
+def loosely(expected: Expected, around: AllKinds) -> None:
+    """Ask less where the user spoke otherwise in each run: not how often something was looked up, nor for all numbers."""
+    for entry in expected.get("tool_calls", ()):
+        if entry["tool"] not in around.is_effect:
+            entry.pop("times", None)
+    for field in ("tools_used", "tools_match", "must_ground_numbers"):
+        expected.pop(field, None)
 
 
 def _outcome(learned: Learned, varied: list[str]) -> Noted:
@@ -225,7 +237,7 @@ def generalised(values: Values) -> Noted | None:
     where = f"from the {origin}, " if from_prompt or origin.startswith(FROM) else ""
     if values.distinct == 1 and origin not in (CLOCK, ID):
         value = values.only
-        enough = values.count >= PINNED and not is_free_text(value)
+        enough = values.count >= (SEEN if where else PINNED) and not is_free_text(value)
         if from_prompt or (enough and not isinstance(value, dict)):
             return Noted(value, f"{where}{RUNS}") if _is_plain(value) else Noted({"$eq": value}, f"{where}{RUNS}")
     if origin == CLOCK:
