@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from cli.support import Karat, write
-from init.projects import FASTAPI, LANGGRAPH, MCP, PROMPTFOO, PYTEST
+from init.projects import DESK, FASTAPI, LANGGRAPH, MCP, PROMPTFOO, PYTEST
 from karat import api
 from karat.cli import main
 from scripted_model import serve
@@ -201,3 +201,22 @@ def test_a_target_of_the_configuration_gets_a_first_suite(karat: Karat) -> None:
     done = karat("init", "--yes", "--allow-effects", "--prompt", "Where is A-17?")
     assert Path("karat.toml").read_bytes() == before
     assert "lookup" in Path("first.karat.yaml").read_text(), done
+
+
+WRONG = {
+    "an empty answer": ('return "What is your order number?"', 'return ""'),
+    "a refund that was declined": ('{"status": "paid"}', '{"status": "declined"}'),
+    "a number from nowhere": ('"I could not find the order {order[0]}."', '"I could not find it. Wait 14 days."'),
+    "another amount": ('"amount": amount}\n', '"amount": 400}\n'),
+}
+
+
+def test_a_drafted_suite_passes_its_agent_and_fails_wrong_ones(karat: Karat) -> None:
+    lay_out({"desk.py": DESK})
+    prompts = ("I want my money back.", "Refund A-17, please.", "Refund Z-99, please.")
+    _, out = initialised(karat, "--allow-effects", *(word for prompt in prompts for word in ("--prompt", prompt)))
+    assert "3 passed" in out
+    for number, (what, (right, wrong)) in enumerate(WRONG.items()):
+        assert right in DESK
+        write(f"wrong{number}.py", DESK.replace(right, wrong))
+        assert karat("run", "answer.karat.yaml", "-t", f"python:wrong{number}.py:answer").code == 1, what
