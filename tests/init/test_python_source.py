@@ -159,12 +159,15 @@ def test_hostile_source_is_left_out(text: str) -> None:
 
 
 def test_folders_that_are_not_the_project(tmp_path: Path) -> None:
-    for folder in (".hidden", "node_modules", "mine", "deep/er"):
+    for folder in (".hidden", "node_modules", "mine", "deep/er", "deep/tests", "testing"):
         (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / "agent.py").write_text("def answer(prompt): return 'x'")
     (tmp_path / "mine" / "pyvenv.cfg").touch()
     (tmp_path / "loop").symlink_to(tmp_path)
-    assert [agent.where for agent in survey_folder(tmp_path, {}).agents] == ["deep/er/agent.py:1"]
+    assert [agent.where for agent in survey_folder(tmp_path, {}).agents] == [
+        "testing/agent.py:1",
+        "deep/er/agent.py:1",
+    ]
 
 
 OPENAPI = """\

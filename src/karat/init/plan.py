@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,8 +88,11 @@ async def plan_files(
         else:
             text = texts.first_suite(named, prompts or sent)
             notes += [NOT_SENT] if asked.target is not None else []
-        files.append(PlannedFile(suite, texts.with_schema(text, suite)))
-        files += plan_schema(survey.folder, project)
+        if os.path.lexists(survey.folder / suite):
+            notes.append(f"{suite} is there and cannot be read as a suite: see `karat validate {suite}`.")
+        else:
+            files.append(PlannedFile(suite, texts.with_schema(text, suite)))
+            files += plan_schema(survey.folder, project)
     files += _workflow(survey, suite, agent)
     files += plan_ignored(survey.folder)
     return InitPlan(survey.folder, tuple(files), suite, works, tuple(notes))

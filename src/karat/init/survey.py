@@ -53,7 +53,7 @@ def survey_folder(folder: Path, environ: Mapping[str, str]) -> Survey:
         targets=tuple(targets) if isinstance(targets, dict) else (),
         tests=_pytest_folder(folder, files),
         has_github=(folder / ".github").is_dir(),
-        requirements=next((name for name in ("requirements.txt", "pyproject.toml") if (folder / name).is_file()), ""),
+        requirements=_requirements(folder),
         keys=tuple(name for name in written if settings.KEY.fullmatch(name)),
     )
 
@@ -138,8 +138,8 @@ def _agents(
 
 
 def _is_test(path: str) -> bool:
-    name = os.path.basename(path)
-    return name.startswith(("test_", "conftest")) or name.endswith("_test.py") or path.startswith(SUITE_FOLDERS)
+    *folders, name = path.split("/")
+    return name.startswith(("test_", "conftest")) or name.endswith("_test.py") or any(map(SUITE_FOLDERS.count, folders))
 
 
 def _graphs(source: PythonSource) -> Iterator[FoundAgent]:
@@ -238,6 +238,14 @@ def _suites(folder: Path, files: list[str], project: Project) -> Iterator[FoundS
         except (KaratError, RefusedError, RecursionError):
             continue
         yield FoundSuite(path, form)
+
+
+def _requirements(folder: Path) -> str:
+    """What a workflow can install the project from."""
+    if (folder / "requirements.txt").is_file():
+        return "requirements.txt"
+    is_package = re.search(r"(?m)^\[(?:project|tool\.poetry)\]", _read(folder, "pyproject.toml"))
+    return "pyproject.toml" if is_package else ""
 
 
 def _pytest_folder(folder: Path, files: list[str]) -> str | None:
