@@ -27,10 +27,9 @@ def _calls(plant: Plant, change: Callable[[Calls], Calls]) -> None:
     def wrongly(message: AIMessage, messages: Sequence[BaseMessage]) -> AIMessage:
         if not message.tool_calls:
             return message
-        made = [
-            {**call, "id": f"{call['id']}_{n}"} for n, call in enumerate(change([dict(c) for c in message.tool_calls]))
-        ]
-        return AIMessage(message.text, tool_calls=made)
+        calls = change([dict(call) for call in message.tool_calls])
+        numbered = [{**call, "id": f"{call['id']}_{number}"} for number, call in enumerate(calls)]
+        return AIMessage(message.text, tool_calls=numbered)
 
     _next(plant, wrongly)
 

@@ -13,7 +13,7 @@ from karat.drafts.proving import DraftCase
 from karat.model.trace import Trace
 
 MOST_ROWS = 3
-OF_TURNS = ("outcome", "tool_calls", "tools_used", "tools_match", "tool_requires", "must_ground_numbers")
+OF_TURNS = ("outcome", "tool_calls", "tools_used", "tools_match", "tool_requires", "must_ground_numbers", "ui")
 """What is asked of each turn alone, where the user says the same in every trace."""
 _SLUG = re.compile(r"[^a-z0-9]+")
 LONGEST_ID = 48

@@ -86,7 +86,7 @@ class Origins:
         self._results.append((tool, found))
 
     def of(self, value: object) -> str:
-        """`prompt`, the tool whose result held it, `clock`, `id`, or nothing; of a list or object, where its parts are from."""
+        """`prompt`, the tool whose result held it, `clock`, `id`, or nothing; of a list, that of its parts."""
         if isinstance(value, list | dict) and value:
             each = {self.of(one) for one in (value.values() if isinstance(value, dict) else value)}
             return each.pop() if len(each) == 1 else "" if "" in each else SEVERAL
