@@ -39,6 +39,8 @@ def offered(line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
     ("line", "words"),
     [
         ("karat ru", ["run"]),
+        ("karat ini", ["init"]),
+        ("karat init --e", ["--example"]),
         ("karat run ", ["desk.json"]),
         ("karat run desk.json --cases ref", ["refund-1", "refund-2"]),
         ("karat run desk.json --cases hours,ref", ["hours,refund-1", "hours,refund-2"]),
@@ -65,7 +67,7 @@ def test_the_script_for_a_shell_is_printed(monkeypatch: pytest.MonkeyPatch, caps
 
 @pytest.mark.parametrize(
     ("typed", "hint"),
-    [("init", ""), ("rnu", "run"), ("valdate", "validate"), ("comparee", "compare"), ("lin", "lint"), ("xyz", "")],
+    [("inti", "init"), ("rnu", "run"), ("valdate", "validate"), ("comparee", "compare"), ("lin", "lint"), ("xyz", "")],
 )
 def test_a_slip_of_a_finger_is_told_from_another_word(
     typed: str, hint: str, capsys: pytest.CaptureFixture[str]

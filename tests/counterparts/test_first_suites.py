@@ -28,7 +28,7 @@ from scripted_model.script import Script
 HERE = Path(__file__).parent / "shops"
 KARAT = ROOT / ".venv" / "bin" / "karat"
 DRAFTED_WITH = (0, 16, 32, 48, 4)
-FURTHER = [number for number in range(60) if number not in DRAFTED_WITH][::3][:20]
+FURTHER = [number for number in range(60) if number not in DRAFTED_WITH][::2][:20]
 LEAST_KILLED, LEAST_CAUGHT = 0.9, 0.85
 
 

@@ -107,3 +107,27 @@ def answer(prompt: str, conversation) -> dict:
     "pyproject.toml": '[project]\nname = "desk"\n\n[tool.pytest.ini_options]\ntestpaths = ["tests"]\n',
     ".gitignore": "*.pyc",
 }
+DESK = """\
+import re
+
+ORDERS = {"A-17": 40}
+
+
+def answer(prompt):
+    calls = []
+    return {"final_message": reply(prompt, calls), "tool_calls": calls}
+
+
+def reply(prompt, calls):
+    order = re.search(r"[A-Z]-\\d+", prompt)
+    if order is None:
+        return "What is your order number?"
+    amount = ORDERS.get(order[0])
+    found = {"result": {"amount": amount}} if amount else {"error": "no such order"}
+    calls.append({"name": "lookup_order", "arguments": {"order": order[0]}, **found})
+    if amount is None:
+        return f"I could not find the order {order[0]}."
+    refund = {"order": order[0], "amount": amount}
+    calls.append({"name": "issue_refund", "arguments": refund, "result": {"status": "paid"}})
+    return f"I have refunded {amount} dollars."
+"""

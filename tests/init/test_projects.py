@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socketserver
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ import pytest
 import yaml
 
 from cli.support import Karat, write
-from init.projects import FASTAPI, LANGGRAPH, MCP, PROMPTFOO, PYTEST
+from init.projects import DESK, FASTAPI, LANGGRAPH, MCP, PROMPTFOO, PYTEST
 from karat import api
 from karat.cli import main
 from scripted_model import serve
@@ -26,6 +27,8 @@ def empty_folder(here: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """No agent but the project's own, nothing of the machine's environment, and runs in this process."""
     monkeypatch.setattr(main, "run", lambda words, go=main.run: go([*words, *["--workers", "0"] * (words[0] == "run")]))
     Path("agent.py").unlink()
+    # A client that leaves early makes a server of the standard library print a traceback, which is not Karat's.
+    monkeypatch.setattr(socketserver.BaseServer, "handle_error", lambda *_: None)
     for name in ("OPENAI_BASE_URL", "OPENAI_API_BASE", "OPENAI_API_KEY", "OPENAI_MODEL", "MODEL"):
         monkeypatch.delenv(name, raising=False)
 
@@ -111,6 +114,28 @@ def test_a_web_app_that_runs_is_read_and_drafted(karat: Karat) -> None:
     assert "2 passed" in out
 
 
+class Described(Chat):
+    """The same, which describes itself; its source does not name the path."""
+
+    def do_GET(self) -> None:
+        prompt = {"type": "object", "required": ["message"], "properties": {"message": {"type": "string"}}}
+        taken = {"post": {"requestBody": {"content": {"application/json": {"schema": prompt}}}}}
+        body = json.dumps({"paths": {"/orders": {"post": {}}, "/api/v1/chat": taken}}).encode()
+        self.send_response(200 if self.path == "/openapi.json" else 404)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def test_a_web_app_that_runs_says_itself_which_path_takes_a_prompt(karat: Karat) -> None:
+    with serving(Described) as port:
+        lay_out({"main.py": f"from fastapi import FastAPI\napp = FastAPI()\napp.include_router(load())\n# {port}\n"})
+        lay_out({".env": f"PORT={port}\n"})
+        _, out = initialised(karat)
+    assert f"http://127.0.0.1:{port}/\n" in out
+    assert f'use = "http://127.0.0.1:{port}/api/v1/chat"' in Path("karat.toml").read_text()
+
+
 def test_a_web_app_that_does_not_run_leaves_the_lines_that_finish_its_target(karat: Karat) -> None:
     lay_out(FASTAPI | {"shop/main.py": FASTAPI["shop/main.py"].replace("port=PORT", "port=1")})
     new, out = initialised(karat)
@@ -176,3 +201,22 @@ def test_a_target_of_the_configuration_gets_a_first_suite(karat: Karat) -> None:
     done = karat("init", "--yes", "--allow-effects", "--prompt", "Where is A-17?")
     assert Path("karat.toml").read_bytes() == before
     assert "lookup" in Path("first.karat.yaml").read_text(), done
+
+
+WRONG = {
+    "an empty answer": ('return "What is your order number?"', 'return ""'),
+    "a refund that was declined": ('{"status": "paid"}', '{"status": "declined"}'),
+    "a number from nowhere": ('"I could not find the order {order[0]}."', '"I could not find it. Wait 14 days."'),
+    "another amount": ('"amount": amount}\n', '"amount": 400}\n'),
+}
+
+
+def test_a_drafted_suite_passes_its_agent_and_fails_wrong_ones(karat: Karat) -> None:
+    lay_out({"desk.py": DESK})
+    prompts = ("I want my money back.", "Refund A-17, please.", "Refund Z-99, please.")
+    _, out = initialised(karat, "--allow-effects", *(word for prompt in prompts for word in ("--prompt", prompt)))
+    assert "3 passed" in out
+    for number, (what, (right, wrong)) in enumerate(WRONG.items()):
+        assert right in DESK
+        write(f"wrong{number}.py", DESK.replace(right, wrong))
+        assert karat("run", "answer.karat.yaml", "-t", f"python:wrong{number}.py:answer").code == 1, what

@@ -81,7 +81,9 @@ FASTAPI = "from fastapi import FastAPI\napp = FastAPI()\n"
     [
         pytest.param(FASTAPI + "@app.post('/chat')\ndef f(m): ...", ["http://127.0.0.1:8000/chat"], id="fastapi"),
         pytest.param(
-            FASTAPI + "@app.post('/a/{id}')\ndef f(m): ...\n@app.get('/chat')\ndef g(): ...", [], id="no-prompt"
+            FASTAPI + "@app.post('/a/{id}')\ndef f(m): ...\n@app.get('/chat')\ndef g(): ...",
+            ["http://127.0.0.1:8000/"],
+            id="paths-unknown",
         ),
         pytest.param(
             FASTAPI + "@app.post('/save')\ndef f(m): ...\n@app.post('/ask')\ndef g(m): ...",
@@ -157,12 +159,15 @@ def test_hostile_source_is_left_out(text: str) -> None:
 
 
 def test_folders_that_are_not_the_project(tmp_path: Path) -> None:
-    for folder in (".hidden", "node_modules", "mine", "deep/er"):
+    for folder in (".hidden", "node_modules", "mine", "deep/er", "deep/tests", "testing"):
         (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / "agent.py").write_text("def answer(prompt): return 'x'")
     (tmp_path / "mine" / "pyvenv.cfg").touch()
     (tmp_path / "loop").symlink_to(tmp_path)
-    assert [agent.where for agent in survey_folder(tmp_path, {}).agents] == ["deep/er/agent.py:1"]
+    assert [agent.where for agent in survey_folder(tmp_path, {}).agents] == [
+        "testing/agent.py:1",
+        "deep/er/agent.py:1",
+    ]
 
 
 OPENAPI = """\
@@ -237,3 +242,30 @@ def test_suites_that_are_there(tmp_path: Path, name: str, text: str, form: str |
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text(text)
     assert [suite.format for suite in survey_folder(tmp_path, {}).suites] == [form] * (form is not None)
+
+
+@pytest.mark.parametrize(
+    ("builder", "graph"),
+    [
+        pytest.param("builder = StateGraph(S)", "from .parts import builder\ngraph = builder.compile(x)", id="builder"),
+        pytest.param("builder = StateGraph(S)", "from app import parts\ngraph = parts.builder.compile()", id="module"),
+        pytest.param(
+            "def build():\n    return StateGraph(S).compile()",
+            "from app.parts import build\ngraph = build()",
+            id="factory",
+        ),
+    ],
+)
+def test_a_graph_whose_builder_is_in_another_file(tmp_path: Path, builder: str, graph: str) -> None:
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "parts.py").write_text(BUILDER + builder)
+    (tmp_path / "app" / "main.py").write_text(f"import re\n{graph}\nword = re.compile('x')\n")
+    uses = [agent.use for agent in survey_folder(tmp_path, {}).agents]
+    assert "langgraph:app/main.py:graph" in uses
+    assert not [use for use in uses if use.endswith(":word")]
+
+
+def test_an_agent_of_a_framework_is_named(tmp_path: Path) -> None:
+    (tmp_path / "desk.py").write_text("from pydantic_ai import Agent\ndesk = Agent('openai:gpt-5-mini')\n")
+    found = survey_folder(tmp_path, {})
+    assert (found.agents, found.others) == ((), ("pydantic_ai, desk.py:2",))

@@ -131,6 +131,14 @@ def test_a_target_that_is_none(karat: Karat) -> None:
     )
 
 
+def test_a_suite_that_is_there_and_broken_is_kept(karat: Karat) -> None:
+    write("first.karat.yaml", "karat: 1\ncases: [{id: a}]\n")
+    done = karat("init", "--yes")
+    assert "first.karat.yaml is there and cannot be read as a suite" in done.out
+    assert Path("first.karat.yaml").read_text() == "karat: 1\ncases: [{id: a}]\n"
+    assert (done.code, Path("karat.toml").exists()) == (4, True)  # the suite is checked, and is still broken
+
+
 def test_an_agent_that_breaks_is_reported_in_one_line(karat: Karat) -> None:
     write("agent.py", "raise RuntimeError('no key')\ndef answer(prompt): return 'x'\n")
     done = karat("init", "--yes")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import TYPE_CHECKING
 
@@ -57,6 +58,8 @@ def command(
         if may_ask and talks and not prompts:
             prompts = _prompts()
             allow_effects = True
+        if may_ask and (agent is not None or survey.targets):
+            console.show_question(agent, len(prompts) if allow_effects else 0)
         plan = api.plan_init(survey, agent, prompts=prompts, may_ask=may_ask, allow_effects=allow_effects)
     return _carry_out(plan, yes=yes, talks=talks)
 
@@ -78,7 +81,7 @@ def _carry_out(plan: InitPlan, *, yes: bool, talks: bool) -> int:
         return ExitCode.OK
     api.write_plan(plan)
     arguments = ["run" if plan.works else "validate", plan.suite]
-    click.echo(f"Written. karat {' '.join(arguments)}\n")
+    click.echo(f"Written. karat {shlex.join(arguments)}\n")
     return run(arguments)
 
 

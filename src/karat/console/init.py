@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
 
-from karat.text.wording import shorten, visible
+from karat.text.wording import counted, shorten, visible
 from karat.traces.redact import Redactor
 
 if TYPE_CHECKING:
-    from karat.init.findings import Survey
+    from karat.init.findings import FoundAgent, Survey
     from karat.init.plan import InitPlan
     from karat.init.writing import PlannedFile
 
+BY_FUNCTION = "Karat asks it through a function of yours that takes a prompt (docs/targets.md)"
 FOR_PYTEST = "collects *.karat.yaml files as tests"
 
 
 def show_survey(survey: Survey) -> None:
     """What was found, and where."""
     rows = [(agent.what, f"{agent.where}: {agent.use}") for agent in survey.agents]
+    if not survey.agents:
+        rows += [("agent of a framework", f"{where}: {BY_FUNCTION}") for where in survey.others]
     rows += [(f"suite ({suite.format})", suite.path) for suite in survey.suites]
     rows += [(f"MCP server {server.name!r}", server.where) for server in survey.servers]
     rows += (
@@ -32,12 +36,21 @@ def show_survey(survey: Survey) -> None:
         _echo(f"  {what:<{width}}  {where}")
 
 
+def show_question(agent: FoundAgent | None, prompts: int) -> None:
+    """What is asked now, since it may take a while."""
+    whom = agent.use if agent is not None else "the target of karat.toml"
+    what = counted(prompts, "prompt") if prompts else "a greeting"
+    _echo(f"Asking {whom}: {what}, a few times ...")
+
+
 def show_plan(plan: InitPlan) -> None:
     """What would be written, as a diff shows it."""
     for note in plan.notes:
         _echo(f"note: {note}")
     if not plan.files:
-        _echo(f"Nothing to write: all that `karat init` writes is there. Run the suite with: karat run {plan.suite}")
+        _echo(
+            f"Nothing to write: all that `karat init` writes is there. Run the suite with: karat run {quote(plan.suite)}"
+        )
         return
     _echo("\nTo be written:")
     for file in plan.files:

@@ -27,6 +27,7 @@ FIX = "Name journals, recordings or exports of spans that hold runs of the agent
 OF_ALL = (
     "only_effects", "grounded_numbers", "no_false_success", "valid_arguments", "ended", "max_seconds",
     "max_first_token_seconds", "max_steps", "max_tokens", "max_cost_usd", "max_words", "max_tool_calls",
+    "min_words",
 )  # fmt: skip
 """What is written once for all cases, if all have it."""
 BUDGETS = frozenset(("max_seconds", "max_first_token_seconds", "max_steps", "max_tokens", "max_cost_usd"))

@@ -38,6 +38,8 @@ CHANGING = frozenset((
     "unsubscribe", "update", "upgrade", "upload", "upsert", "void", "withdraw", "write",
 ))  # fmt: skip
 """Words of tools that change something."""
+LIGHT = frozenset(("execute", "file", "give", "grant", "issue", "make", "place", "process", "put", "submit"))
+"""Verbs that leave it to their noun to say what is done."""
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _DOUBLED = frozenset((
     "ban", "cancel", "commit", "drop", "kill", "log", "mail", "pin", "refer", "ship", "stop", "submit", "swap",
@@ -79,4 +81,12 @@ def known_effects(tools: Iterable[str], declared: Mapping[str, tuple[str, ...]])
 
 def likely_effects(tools: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """The tools that most likely change something, each with the words that claim it."""
-    return {tool: tuple(participles(word)) for tool in sorted(tools) if (word := changing_word(tool))}
+    return {tool: tuple(claiming_words(tool)) for tool in sorted(tools) if changing_word(tool)}
+
+
+def claiming_words(tool: str) -> list[str]:
+    """How an answer says that a tool did its work: `issue_refund` has issued something, and refunded it."""
+    verb = changing_word(tool)
+    words = [word.lower() for word in _WORDS.findall(tool.rpartition(".")[2])]
+    noun = next((word for word in words[words.index(verb) + 1 :] if word in CHANGING), "") if verb in LIGHT else ""
+    return [*participles(verb), *(participles(noun) if noun else ())]

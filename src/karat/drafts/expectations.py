@@ -84,6 +84,8 @@ def contract(learned: Learned, around: AllKinds) -> CaseContract:
         expected["only_effects"] = Noted(used, f"{RUNS}; never used: {', '.join(never[:6]) or 'no other'}")
     if numbers := _numbers(learned):
         expected["must_ground_numbers"] = numbers
+    if learned.most.get("words"):
+        expected["min_words"] = Noted(1, f"there are words in {RUNS}")
     expected["grounded_numbers"] = Noted(True, f"every number rests on something in {RUNS}")
     if around.effects:
         expected["no_false_success"] = Noted(True, f"nothing is claimed that no tool did in {RUNS}")

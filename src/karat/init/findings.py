@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from karat.errors import UsageError
 
+ROUTES = ("completions", "chat", "ask", "message", "query", "prompt", "agent", "invoke", "answer", "run", "convers")
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -72,6 +73,8 @@ class Survey:
     agents: tuple[FoundAgent, ...] = ()
     suites: tuple[FoundSuite, ...] = ()
     servers: tuple[FoundServer, ...] = ()
+    others: tuple[str, ...] = ()
+    """Agents of frameworks that need a function to be reached, by where they are."""
     config: str = ""
     """The configuration of Karat that is in this folder already."""
     targets: tuple[str, ...] = ()
@@ -82,6 +85,11 @@ class Survey:
     """What a workflow installs the project from."""
     keys: tuple[str, ...] = field(default=())
     """Names of variables that hold keys of models, without their values."""
+
+
+def rank_path(path: str) -> int:
+    """How likely a path of a web app takes a prompt: the lower, the likelier."""
+    return next((place for place, word in enumerate(ROUTES) if word in path.lower()), len(ROUTES))
 
 
 EXTRAS = {"langgraph": "langgraph", "browser": "browser", "python": "", "command": "", "replay": ""}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,7 +58,12 @@ async def plan_files(
         asked = await ask_target(sent, project)
     elif consent.may_ask and agent is not None and not survey.targets:
         asked = await ask_agent(agent, sent, project)
-    notes = [f"{agent.use}: {asked.problem}"] if agent is not None and asked.problem and consent.may_ask else []
+    notes = []
+    if agent is not None and asked.problem and consent.may_ask:
+        again = (
+            f" Start it ({agent.start}) and run `karat init` again: then its suite is drafted." if agent.start else ""
+        )
+        notes.append(f"{agent.use}: {asked.problem}{again}")
     works = asked.target is not None and prompts in ((), sent)
     table = dict(asked.table)
     if agent is not None and not table and agent.is_complete:
@@ -68,9 +74,8 @@ async def plan_files(
         text = texts.configuration(agent, table, problem, survey.servers, survey.keys)
         files.append(PlannedFile(texts.CONFIG, text))
     elif not survey.targets:
-        notes.append(
-            f"{survey.config} is there and names no target: add one, for instance with `karat inspect --write`."
-        )
+        where = "AGENT" if agent is None else agent.address if agent.kind in ("http", "https") else agent.use
+        notes.append(f"{survey.config} is there and names no target. Add it: karat inspect {where} --write")
     suite = next((one.path for one in survey.suites if one.format == "karat-1"), None)
     suite = suite or next((one.path for one in survey.suites), None)
     if suite is None:
@@ -83,8 +88,11 @@ async def plan_files(
         else:
             text = texts.first_suite(named, prompts or sent)
             notes += [NOT_SENT] if asked.target is not None else []
-        files.append(PlannedFile(suite, texts.with_schema(text, suite)))
-        files += plan_schema(survey.folder, project)
+        if os.path.lexists(survey.folder / suite):
+            notes.append(f"{suite} is there and cannot be read as a suite: see `karat validate {suite}`.")
+        else:
+            files.append(PlannedFile(suite, texts.with_schema(text, suite)))
+            files += plan_schema(survey.folder, project)
     files += _workflow(survey, suite, agent)
     files += plan_ignored(survey.folder)
     return InitPlan(survey.folder, tuple(files), suite, works, tuple(notes))

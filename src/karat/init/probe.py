@@ -13,10 +13,12 @@ from urllib.parse import urlsplit
 from msgspec import structs
 
 from karat.errors import KaratError
-from karat.init.findings import FoundAgent
+from karat.init.findings import FoundAgent, rank_path
 from karat.inspections.catalog import inspect_target
 from karat.inspections.masking import without_passwords
+from karat.inspections.openapi import paths_of, requests_at
 from karat.inspections.proof import prove_target
+from karat.inspections.services import OPENAPI, get_json
 from karat.plugins.project import Project
 from karat.targets.base import TargetError
 from karat.targets.config import WIRE_KINDS, TargetConfig, read_config, resolve
@@ -53,6 +55,8 @@ async def ask_agent(agent: FoundAgent, prompts: Sequence[str], project: Project)
         return Probe(problem=f"nothing answers at {agent.address}.")
     folder = Path(project.folder)
     spec = agent.use if agent.kind in ("http", "https") else agent.use.partition(":")[2]
+    if agent.kind == "http":
+        spec = await _described(spec, folder)
     config = TargetConfig(
         kind="http" if agent.kind == "https" else agent.kind,
         spec=spec,
@@ -72,6 +76,16 @@ async def ask_agent(agent: FoundAgent, prompts: Sequence[str], project: Project)
     if not found.works:
         return Probe(problem=f"{found.problem.rstrip('.')}.")
     return Probe(_configured(config, found.table), found.table)
+
+
+async def _described(url: str, folder: Path) -> str:
+    """The address itself, unless the service describes its paths and others of them take a prompt."""
+    parts = urlsplit(url)
+    base = f"{parts.scheme}://{parts.netloc}"
+    config = TargetConfig(kind="http", spec=url, root=folder, folder=folder)
+    document = await get_json(config, f"{base}{OPENAPI}")
+    taken = [path for path in paths_of(document) if "{" not in path and next(requests_at(document, path), None)]
+    return url if not taken or parts.path in taken else base + min(taken, key=rank_path)
 
 
 async def ask_target(prompts: Sequence[str], project: Project) -> Probe:

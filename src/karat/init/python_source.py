@@ -16,6 +16,10 @@ AG_UI = ("to_ag_ui", "AGUIApp", "AGUIAdapter")
 ADAPTERS = {"ag_ui": "ag-ui", "vercel_ai": "ai-sdk"}
 """Parts of the modules whose import says which protocol the routes of a file speak."""
 A2A = ("to_a2a", "A2AStarletteApplication", "A2AFastAPIApplication")
+FRAMEWORKS = frozenset(
+    {"pydantic_ai", "agents", "crewai", "smolagents", "agno", "strands", "llama_index", "google", "autogen_agentchat"}
+    | {"semantic_kernel", "haystack", "agent_framework"}
+)
 PROMPT_NAMES = frozenset(
     {"prompt", "message", "question", "query", "text", "user_input", "user_message", "input", "utterance", "request"}
 )
@@ -48,7 +52,29 @@ class PythonSource:
     """What is put before the routes of a router, by where that was imported from, or by its name."""
     route_protocol: str = ""
     answers: dict[str, int] = field(default_factory=dict)
+    exports: dict[str, str] = field(default_factory=dict)
+    """Where the values of its names come from, and under `name()` what its functions return."""
+    imported: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """Values that come from another file of the project, or from a package, with their lines."""
     port: int | None = None
+
+    def resolve(self, others: list[PythonSource]) -> None:
+        """Recognise graphs whose builder is in another file."""
+        for name, (origin, line) in self.imported.items():
+            for other in others:
+                for known, value in other.exports.items():
+                    end = f"{other.module.rpartition('.')[2]}.{known}"
+                    _, found, rest = f".{origin}".rpartition(f".{end}")
+                    if found and (not rest or rest.startswith(".")) and is_graph(value + rest):
+                        self.graphs[name] = line
+
+    @property
+    def agents(self) -> Iterator[tuple[str, int]]:
+        """Agents of frameworks that Karat asks through a function of the project."""
+        for origin, line in self.imported.values():
+            package, last = origin.partition(".")[0], origin.rpartition(".")[2]
+            if package in FRAMEWORKS and last.removesuffix("()").endswith(("Agent", "Crew")):
+                yield package, line
 
     @property
     def module(self) -> str:
@@ -86,10 +112,13 @@ class _Reader:
         functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
         for function in functions:
             self._read_result(function)
+            if result := self._origins.get(f"{function.name}()"):
+                self.found.exports[f"{function.name}()"] = result
         for node in _top(tree.body):
             for name, value in _assigned(node):
                 self._origins[name] = self._origin(value)
                 self._classify(name, node.lineno)
+                self.found.exports[name] = self._origins[name]
                 if isinstance(value, ast.Call) and (prefix := _text(value, "prefix") or _text(value, "url_prefix")):
                     self._own_prefixes[name] = prefix
         for function in (node for node in _top(tree.body) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)):
@@ -123,7 +152,7 @@ class _Reader:
         self._origins = known | ({f"{function.name}()": result} if self._is_known(result) else {})
 
     def _is_known(self, origin: str) -> bool:
-        return _is_graph(origin) or origin.rpartition(".")[2].removesuffix("()") in APPS
+        return is_graph(origin) or origin.rpartition(".")[2].removesuffix("()") in APPS
 
     def _origin(self, node: ast.expr) -> str:
         """Where a value comes from: `langgraph.graph.StateGraph().compile()`."""
@@ -142,12 +171,14 @@ class _Reader:
     def _classify(self, name: str, line: int) -> None:
         origin = self._origins[name]
         last = origin.rpartition(".")[2].removesuffix("()")
-        if _is_graph(origin):
+        if is_graph(origin):
             self.found.graphs[name] = line
         elif origin.endswith("()") and (last in APPS or last in AG_UI or last in A2A):
             self.found.apps[name] = line
             if last not in APPS:
                 self.found.protocols[name] = "ag-ui" if last in AG_UI else "a2a"
+        elif origin.endswith("()") and "." in origin:
+            self.found.imported[name] = origin, line
 
     def _read_function(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         arguments = function.args
@@ -155,7 +186,7 @@ class _Reader:
         needed = parameters[: len(parameters) - len(arguments.defaults)]
         made = self._origins.get(f"{function.name}()", "")
         if made and {one.arg for one in needed} <= {"context", "config"}:
-            found = self.found.graphs if _is_graph(made) else self.found.apps
+            found = self.found.graphs if is_graph(made) else self.found.apps
             if not found:
                 found[function.name] = function.lineno
             return
@@ -199,7 +230,8 @@ class _Reader:
             self.found.routes.append(Route(self._own_prefixes.get(router, "") + path, router))
 
 
-def _is_graph(origin: str) -> bool:
+def is_graph(origin: str) -> bool:
+    """Whether a value that comes from there is a graph of LangGraph."""
     return origin.startswith(GRAPH_PACKAGES) and _MAKES_GRAPH.search(origin) is not None
 
 

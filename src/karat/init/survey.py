@@ -11,7 +11,7 @@ from pathlib import Path
 from karat.checks.catalog import catalog_for
 from karat.errors import KaratError
 from karat.init import settings
-from karat.init.findings import FoundAgent, FoundServer, FoundSuite, Survey
+from karat.init.findings import FoundAgent, FoundServer, FoundSuite, Survey, rank_path
 from karat.init.python_source import PythonSource, Route, read_python
 from karat.plugins.project import Project, find_project
 from karat.suites.diagnostics import RefusedError
@@ -29,7 +29,6 @@ LARGEST = 512 * 1024
 USUAL_PORT = 8000
 OUR_OWN = ("karat-1", "eval-set", "golden")
 SUITE_FOLDERS = ("tests", "test", "evals", "eval", ".claude")
-ROUTES = ("completions", "chat", "ask", "message", "query", "prompt", "agent", "invoke", "answer", "run", "convers")
 _SUITE_NAME = re.compile(r"(?i)karat|promptfoo|eval|golden|test|suite|case")
 _PORT = re.compile(r"(?:uvicorn|hypercorn|granian|fastapi|flask|gunicorn)\b[^\n]*?(?:--port[ =]|:)(\d{2,5})\b")
 STARTING = ("Dockerfile", "Procfile", "Makefile", "docker-compose.yml", "docker-compose.yaml", "compose.yaml")
@@ -40,20 +39,21 @@ def survey_folder(folder: Path, environ: Mapping[str, str]) -> Survey:
     files = list(_walk(folder))
     variables = {name: environ[name] for name in (*settings.ADDRESSES, *settings.MODELS) if environ.get(name)}
     written = _variables(folder)
-    servers = tuple(_mcp_servers(folder))
+    sources = _sources(folder, files)
     project = find_project(folder)
     is_here = bool(project.file) and Path(project.file).parent == folder.resolve()
     targets = project.content.get("targets") if is_here else None
     return Survey(
         folder,
-        tuple(_agents(folder, files, written, variables, has_key="OPENAI_API_KEY" in environ)),
+        tuple(_agents(folder, files, sources, written, variables, has_key="OPENAI_API_KEY" in environ)),
         tuple(_suites(folder, files, project)),
-        servers,
+        tuple(_mcp_servers(folder)),
+        tuple(f"{package}, {one.path}:{line}" for one in sources for package, line in one.agents),
         config=os.path.basename(project.file) if is_here else "",
         targets=tuple(targets) if isinstance(targets, dict) else (),
         tests=_pytest_folder(folder, files),
         has_github=(folder / ".github").is_dir(),
-        requirements=next((name for name in ("requirements.txt", "pyproject.toml") if (folder / name).is_file()), ""),
+        requirements=_requirements(folder),
         keys=tuple(name for name in written if settings.KEY.fullmatch(name)),
     )
 
@@ -98,15 +98,27 @@ def _read(folder: Path, path: str) -> str:
         return ""
 
 
-def _agents(
-    folder: Path, files: list[str], written: Mapping[str, str], variables: Mapping[str, str], *, has_key: bool
-) -> Iterator[FoundAgent]:
-    """What may be the agent, the likeliest first."""
-    named = [found for path in files if os.path.basename(path) == "langgraph.json"
-             for found in settings.read_graphs(_read(folder, path), path)]  # fmt: skip
-    yield from named
+def _sources(folder: Path, files: list[str]) -> list[PythonSource]:
     code = [path for path in files if path.endswith(".py") and not _is_test(path)]
     sources = [found for path in code if (found := read_python(path, _read(folder, path))) is not None]
+    for source in sources:
+        source.resolve(sources)
+    return sources
+
+
+def _agents(
+    folder: Path,
+    files: list[str],
+    sources: list[PythonSource],
+    written: Mapping[str, str],
+    variables: Mapping[str, str],
+    *,
+    has_key: bool,
+) -> Iterator[FoundAgent]:
+    """What may be the agent, the likeliest first."""
+    configured = [path for path in files if os.path.basename(path) == "langgraph.json"]
+    named = [found for path in configured for found in settings.read_graphs(_read(folder, path), path)]
+    yield from named
     if not named:
         yield from (agent for source in sources for agent in _graphs(source))
     port = _port(folder, sources, written)
@@ -118,14 +130,16 @@ def _agents(
         yield from (agent for agent in described if agent.address not in seen)
     functions = [agent for source in sources for agent in _functions(source)]
     yield from sorted(functions, key=lambda agent: agent.name != "answer")
+    if not apps:
+        yield from _unknown_paths(sources, port)
     yield from settings.model_address(variables, "the environment", has_key=has_key)
     if not any(variables.get(name) for name in settings.ADDRESSES):
         yield from settings.model_address(written, ".env", has_key=has_key)
 
 
 def _is_test(path: str) -> bool:
-    name = os.path.basename(path)
-    return name.startswith(("test_", "conftest")) or name.endswith("_test.py") or path.startswith(SUITE_FOLDERS)
+    *folders, name = path.split("/")
+    return name.startswith(("test_", "conftest")) or name.endswith("_test.py") or any(map(SUITE_FOLDERS.count, folders))
 
 
 def _graphs(source: PythonSource) -> Iterator[FoundAgent]:
@@ -155,7 +169,7 @@ def _services(sources: list[PythonSource], port: int) -> Iterator[FoundAgent]:
         return
     prefixes = {name: prefix for one in sources for name, prefix in one.prefixes.items()}
     paths = {_prefix(one, route, prefixes) + route.path: one.route_protocol for one in sources for route in one.routes}
-    for path in sorted(paths, key=_rank):
+    for path in sorted(paths, key=rank_path):
         if protocol := paths[path]:
             yield FoundAgent(f"{protocol}:{base}{path}", f"app that speaks {protocol}", where, "app", "http", start)
             continue
@@ -167,6 +181,16 @@ def _services(sources: list[PythonSource], port: int) -> Iterator[FoundAgent]:
         yield FoundAgent(use, f"web app, POST {path}", where, "app", "http", start)
 
 
+def _unknown_paths(sources: list[PythonSource], port: int) -> Iterator[FoundAgent]:
+    """A web app whose paths no line says: once it runs, it may say itself which of them take a prompt."""
+    for source in sources:
+        for name, line in source.apps.items():
+            start = f"uvicorn {source.module}:{name} --port {port}"
+            what, where = "web app, paths unknown", f"{source.path}:{line}"
+            yield FoundAgent(f"http://127.0.0.1:{port}/", what, where, "app", "http", start)
+            return
+
+
 def _prefix(source: PythonSource, route: Route, prefixes: Mapping[str, str]) -> str:
     """What another file puts before the routes of a router."""
     end = f"{source.module.rpartition('.')[2]}.{route.router}"
@@ -174,10 +198,6 @@ def _prefix(source: PythonSource, route: Route, prefixes: Mapping[str, str]) -> 
         if name == route.router or f".{name}".endswith(f".{end}"):
             return prefix
     return ""
-
-
-def _rank(path: str) -> int:
-    return next((place for place, word in enumerate(ROUTES) if word in path.lower()), len(ROUTES))
 
 
 def _port(folder: Path, sources: list[PythonSource], written: Mapping[str, str]) -> int:
@@ -218,6 +238,14 @@ def _suites(folder: Path, files: list[str], project: Project) -> Iterator[FoundS
         except (KaratError, RefusedError, RecursionError):
             continue
         yield FoundSuite(path, form)
+
+
+def _requirements(folder: Path) -> str:
+    """What a workflow can install the project from."""
+    if (folder / "requirements.txt").is_file():
+        return "requirements.txt"
+    is_package = re.search(r"(?m)^\[(?:project|tool\.poetry)\]", _read(folder, "pyproject.toml"))
+    return "pyproject.toml" if is_package else ""
 
 
 def _pytest_folder(folder: Path, files: list[str]) -> str | None:
