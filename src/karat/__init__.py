@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from karat.api import acompare_runs as acompare_runs
     from karat.api import aconvert as aconvert
     from karat.api import add_target as add_target
+    from karat.api import adraft as adraft
     from karat.api import ahistory as ahistory
     from karat.api import ainspect as ainspect
     from karat.api import ajudge as ajudge
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from karat.api import audit as audit
     from karat.api import compare_runs as compare_runs
     from karat.api import convert as convert
+    from karat.api import draft as draft
     from karat.api import history as history
     from karat.api import inspect as inspect
     from karat.api import judge as judge
@@ -47,6 +49,8 @@ if TYPE_CHECKING:
     from karat.api import set_baseline as set_baseline
     from karat.checks.base import Check as Check
     from karat.checks.base import CheckRequest as CheckRequest
+    from karat.drafts.draft import Finding as Finding
+    from karat.drafts.draft import SuiteDraft as SuiteDraft
     from karat.engine.events import CaseFinished as CaseFinished
     from karat.engine.events import CaseRetried as CaseRetried
     from karat.engine.events import CaseStarted as CaseStarted
@@ -107,11 +111,12 @@ if TYPE_CHECKING:
     from karat.targets.limits import Limits as Limits
 
 _HOMES = {
-    "karat.api": "add_target audit compare_runs convert history inspect judge lint load_baseline load_suite report"
-    " open_viewer rerun rescore resume run set_baseline",
+    "karat.api": "add_target audit compare_runs convert draft history inspect judge lint load_baseline load_suite"
+    " report open_viewer rerun rescore resume run set_baseline",
     "karat.running.case_runner": "CaseRunner open_runner",
     "karat.running.trace_checks": "ExpectationError check",
     "karat.checks.base": "Check CheckRequest",
+    "karat.drafts.draft": "Finding SuiteDraft",
     "karat.engine.events": "CaseFinished CaseRetried CaseStarted Event Listener Notice RunFinished RunStarted",
     "karat.errors": "ConfigError Diagnostic ExitCode KaratError SuiteError UsageError",
     "karat.inspections.inspection": "Inspection Observation",

@@ -34,8 +34,10 @@ from karat.running.rescoring import project_for as project_for
 from karat.running.rescoring import trusting as trusting
 from karat.running.suite_files import convert as convert
 from karat.running.suite_files import list_cases as list_cases
+from karat.running.suite_files import refuse_place as refuse_place
 from karat.running.suite_files import schema as schema
 from karat.running.suite_files import write_schema as write_schema
+from karat.running.suite_files import write_suite as write_suite
 from karat.scoring import verdicts
 from karat.suites.documents.source import SuiteSource, source
 from karat.suites.selection import Selection as Selection
@@ -46,6 +48,7 @@ from karat.text.wording import counted, names_of
 if TYPE_CHECKING:
     from karat.audits.run_audit import Auditor
     from karat.compare.baseline import BaselineFile
+    from karat.drafts.draft import SuiteDraft
     from karat.inspections.inspection import Inspection
     from karat.linting.linter import LintReport
     from karat.model.audit import AuditReport
@@ -59,6 +62,8 @@ if TYPE_CHECKING:
     from karat.viewer.serving import ViewerServer
     from karat.world.tape import Tape
 
+REPEATS = 5
+"""How often a draft asks each prompt if the user does not say."""
 StatusName: TypeAlias = Literal["pass", "fail", "partial", "error", "skip", "xfail"]
 
 
@@ -332,6 +337,46 @@ def audit(journal: AnyJournal, suite: AnySuite | None = None, *, seed: int = 0) 
 
 
 aaudit = asynchronous(audit)
+
+
+def read_prompts(path: str | Path) -> list[str]:
+    """The prompts of a file for a draft: one a line, or the column `prompt` of a .csv file."""
+    from karat.running.drafting import read_prompts
+
+    return read_prompts(Path(path))
+
+
+async def adraft(
+    sources: str | Path | Sequence[str | Path] = (),
+    target: AnyTarget | None = None,
+    *,
+    prompts: Sequence[str] = (),
+    name: str = "",
+    max_cases: int = 30,
+    keep_personal_data: bool = False,
+    allow_effects: bool = False,
+    **how: Unpack[ResumeKeywords],
+) -> SuiteDraft:
+    """Draft a suite from recorded traces, or from what a target does when it is asked `prompts`.
+
+    Each prompt is asked `repeat` times, five if not given.
+    Nothing is written: `yaml` of the draft is the text of the suite. A target whose tools may change something is only
+    asked with `allow_effects`. The other arguments are those of `run`.
+    """
+    from karat.drafts.draft import DraftOptions
+    from karat.running.drafting import adraft_target, draft_sources
+
+    options = DraftOptions(name=name, max_cases=max_cases, keep_personal_data=keep_personal_data)
+    project = trusting(find_project(), how.get("trust_code"))
+    if prompts:
+        return await adraft_target(
+            target, prompts, how.get("repeat", REPEATS), options, project, allow_effects=allow_effects, how=how
+        )
+    given = [sources] if isinstance(sources, str | Path) else sources
+    return await asynchronous(draft_sources)(given, options, project)
+
+
+draft = synchronous(adraft)
 
 
 def linter(

@@ -14,6 +14,7 @@ from karat.errors import ExitCode, KaratError, SuiteError
 COMMANDS = {
     "run": "karat.cli.run",
     "inspect": "karat.cli.inspect",
+    "draft": "karat.cli.draft",
     "resume": "karat.cli.resume",
     "rerun": "karat.cli.rerun",
     "rescore": "karat.cli.rescore",

@@ -17,7 +17,7 @@ from karat.model.run import CaseRecord, RunView, Summary
 from karat.model.verdict import CaseStatus
 from karat.reports.artifacts import explained
 from karat.reports.escaping import terminal
-from karat.reports.facts import BROKEN, counts, incomplete, repeats, seconds
+from karat.reports.facts import BROKEN, counts, draft_words, incomplete, repeats, seconds
 from karat.reports.failure_details import headline
 from karat.reports.repeated import by_case
 from karat.reports.run_result import RunResult
@@ -110,7 +110,7 @@ def show_summary(run: RunView, artifacts: Sequence[Path], screen: Screen) -> Non
         verdict += f" in {taken:.1f}s"
     if summary.avg_soft_score is not None:
         verdict += f", avg soft score {summary.avg_soft_score:.4f}"
-    lines = [line for line in (terminal(incomplete(run), LINE), verdict, repeats(summary)) if line]
+    lines = [line for line in (terminal(incomplete(run), LINE), verdict, repeats(summary), draft_words(run)) if line]
     if screen.colour:
         lines = [f"{BOLD}{_paint(run)}{line}{PLAIN}" for line in lines]
     if screen.verbosity > Verbosity.QUIET:

@@ -51,6 +51,7 @@ class KaratTools:
             McpTool(self.validate, "Validate a suite"),
             McpTool(self.lint, "Lint a suite"),
             McpTool(self.audit, "Audit a run"),
+            McpTool(self.draft, "Draft a suite"),
             McpTool(self.run_cases, "Run cases", writes=True),
         )
 
@@ -124,6 +125,14 @@ class KaratTools:
             lines.case(entry)
         lines.end(auditor.summary(), [])
         return out.getvalue().splitlines()
+
+    def draft(self, journal: str = "") -> list[str]:
+        """Draft a suite from what a recorded run agrees on: YAML with the support of each line as a comment. A draft is a
+        proposal: read every line, and remove `draft: true` only when the contract is right, not when it is green.
+
+        journal: the journal of a run, relative to the project; without it, the last run.
+        """
+        return api.draft(self._journal(journal).path).yaml.splitlines()
 
     async def run_cases(self, suite: str, cases: list[str], target: str = "") -> list[str]:
         """Run cases of a suite against the agent, judge them, and explain those that did not pass.

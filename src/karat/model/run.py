@@ -57,6 +57,8 @@ class Header(Struct, frozen=True, kw_only=True, tag="header", tag_field="kind"):
     """Of the `repeat` runs of a case, how many it has only if it fell from a baseline in those before."""
     deterministic: bool = False
     """Whether the target says that it answers the same each time, so that one run shows what a case comes to."""
+    draft: bool | UnsetType = UNSET
+    """Whether the suite was a draft, which no person had approved."""
     at_most: bool | UnsetType = UNSET
     """Whether `repeat` is the most that any case was run: others were not run again."""
 

@@ -53,6 +53,7 @@ NOTHING_LACKS: Final = Lacks([], [], [])
 
 SOURCES: Final[Metric] = "sources"
 _NO_SOURCES: Final = frozenset(name for name, cls in BUILT_IN.items() if cls.metric != SOURCES)
+DRAFT: Final = "this suite is a draft: read what it expects, then remove `draft: true` from it"
 BROKEN: Final = (CaseStatus.FAIL, CaseStatus.PARTIAL, CaseStatus.ERROR)
 """What needs an explanation: neither passed, nor skipped, nor known to fail."""
 PASSED: Final = Status.PASSED  # looked up once: an enum's members are slow to reach, and this is asked of every check
@@ -197,6 +198,11 @@ def tokens(trace: Trace) -> dict[str, int]:
 def planned(run: RunView) -> int:
     """How many cases the run was to have; the header counts each of their repeats."""
     return run.header.total // max(run.header.repeat, 1)
+
+
+def draft_words(run: RunView) -> str:
+    """What a run of a draft must say of itself; nothing for any other."""
+    return DRAFT if run.header.draft is True else ""
 
 
 def incomplete(run: RunView) -> str:

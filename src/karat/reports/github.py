@@ -10,7 +10,7 @@ from karat.model.run import CaseRecord, RunView
 from karat.model.verdict import CaseStatus
 from karat.reports.artifacts import BinaryWriter
 from karat.reports.escaping import markdown_cell, terminal
-from karat.reports.facts import counts, incomplete, repeats
+from karat.reports.facts import counts, draft_words, incomplete, repeats
 from karat.reports.failure_details import headline, why_not_passed
 from karat.reports.places import SuitePlace, suite_place
 from karat.reports.repeated import Together, repeated
@@ -147,6 +147,8 @@ def _head(run: RunView) -> Iterator[str]:
     yield f"## Karat: {counts(run.summary)}\n\n"
     if lacks := incomplete(run):
         yield f"**{markdown_cell(lacks)}**\n\n"
+    if draft := draft_words(run):
+        yield f"**{draft}**\n\n"
     yield f"{markdown_cell(header.suite)} against {markdown_cell(header.target)}\n"
     yield f"\n{run_words(run.summary, run.prices)}\n"
     if line := repeats(run.summary):

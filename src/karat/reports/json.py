@@ -164,6 +164,7 @@ class JsonReport:
             "generated_at": run.finished_at or header.started_at,
             "eval_file": header.suite,
             "target": header.target,
+            **({"draft": True} if header.draft is True else {}),
             "summary": _summary(run),
         }
         lines = b",\n".join(b" %s: %s" % (encode(key), encode(value)) for key, value in head.items())

@@ -12,7 +12,7 @@ from karat.model.run import CaseRecord, RunView
 from karat.model.verdict import CaseStatus
 from karat.reports.artifacts import BinaryWriter
 from karat.reports.escaping import terminal
-from karat.reports.facts import facts, finished, incomplete, seconds, tokens
+from karat.reports.facts import draft_words, facts, finished, incomplete, seconds, tokens
 from karat.reports.failure_details import headline, why_not_passed
 from karat.reports.places import suite_place
 from karat.reports.repeated import Together, repeated
@@ -115,6 +115,7 @@ def _head(run: RunView, name: str, file: str) -> Iterator[str]:
     scored = {} if summary.avg_soft_score is None else {"avg_soft_score": f"{summary.avg_soft_score:.4f}"}
     figures = {"pass_rate": rate_words(summary), "cost": cost_words(summary.spent, run.prices)}
     figures["unjudged"] = str(summary.unjudged or "")
+    figures["draft"] = draft_words(run)
     known = {name: words for name, words in figures.items() if words}
     yield from _property_lines(list({**given, **scored, **known}.items()))
 

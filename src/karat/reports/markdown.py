@@ -20,6 +20,7 @@ from karat.reports.facts import (
     after_errors,
     case_name,
     counts,
+    draft_words,
     facts,
     finished,
     incomplete,
@@ -158,6 +159,8 @@ def _head(run: RunView) -> Iterator[str]:
     yield "# Eval results\n\n"
     if unfinished := incomplete(run):
         yield f"**{markdown_cell(unfinished)}**\n\n"
+    if draft := draft_words(run):
+        yield f"**{draft}**\n\n"
     yield f"- Eval file: {markdown_cell(header.suite)}\n"
     yield f"- Target: {markdown_cell(header.target)}\n"
     yield f"- Generated at: {markdown_cell(run.finished_at or header.started_at)}\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import UNSET, Struct, structs
 
 from karat.checks.catalog import catalog_for, find_project_of
 from karat.checks.ui import worded
@@ -135,6 +135,7 @@ def rescore(
         "suite_format": suite.format,
         "suite_version": suite.version,
         "suite_sha256": suite.sha256,
+        "draft": suite.draft or UNSET,
         "total": len(suite.cases) * recorded.header.repeat,
     }
     header = _derived(recorded, changes, now)
@@ -227,14 +228,14 @@ def find_journals(source: AnyJournal, project: Project) -> list[Journal]:
     """The journal that is meant, or all those of a folder, the oldest first."""
     if isinstance(source, Journal) or not os.path.isdir(source):
         return [open_journal(source, project)]
-    found = sorted(path for path in Path(source).glob("*.jsonl") if _begins_a_journal(path))
+    found = sorted(path for path in Path(source).glob("*.jsonl") if begins_a_journal(path))
     if not found:
         fix = "Name the folder that holds the journals of `karat run`, or a journal."
         raise UsageError("this folder holds no run.", where=str(source), fix=fix, slug="no-run")
     return [open_journal(path, project) for path in found]
 
 
-def _begins_a_journal(path: Path) -> bool:
+def begins_a_journal(path: Path) -> bool:
     try:
         with path.open("rb") as file:
             return file.read(len(HEADER)) == HEADER

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
 
-from msgspec import Struct, structs
+from msgspec import UNSET, Struct, structs
 
 from karat import __version__
 from karat.checks.catalog import catalog_for
@@ -234,6 +234,7 @@ def run_header(
         suite_revision=revision(file) if file.is_file() else None,
         target_version=text(agent.version)[:LONGEST_VERSION],
         deterministic=agent.deterministic,
+        draft=suite.draft or UNSET,
     )
 
 

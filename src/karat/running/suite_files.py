@@ -29,7 +29,7 @@ def convert(suite: SuiteSource, path: str | Path | None = None, *, force: bool =
     from karat.suites.convert import convert as converted
 
     if path is not None:
-        _refuse(Path(path), force)
+        refuse_place(Path(path), force)
     data, name = source(suite)
     text, tables, _ = converted(data, name, catalog_for(find_project()))
     if path is not None:
@@ -37,10 +37,15 @@ def convert(suite: SuiteSource, path: str | Path | None = None, *, force: bool =
             message = f"the suite names the table {quoted(tables[0])}, which is not in this folder."
             fix = "Write it next to the suite that it comes from, and move both."
             raise UsageError(message, where=str(path), fix=fix, slug="bad-table")
-        with whole_file(Path(path), replace=True, elsewhere="name another place for it") as out:
-            out.write(text.encode())
-        Path(path).chmod(0o644)
+        write_suite(text, Path(path))
     return text
+
+
+def write_suite(text: str, path: Path) -> None:
+    """Write a suite that appears when it is complete, for all to read."""
+    with whole_file(path, replace=True, elsewhere="name another place for it") as out:
+        out.write(text.encode())
+    path.chmod(0o644)
 
 
 def list_cases(path: str | Path) -> list[Row]:
@@ -82,7 +87,7 @@ def _with_schema_line(suite: Path, schema_file: Path) -> bytes:
     return f"{SCHEMA_LINE}{address}\n".encode() + (rest if has_line else first + end + rest)
 
 
-def _refuse(path: Path, force: bool) -> None:
+def refuse_place(path: Path, force: bool) -> None:
     """Refuse a place before any work is done."""
     if path.suffix.lower() not in _SUFFIXES:
         fix = "Give it a name that ends in .yaml."

@@ -71,6 +71,7 @@ def read_file(file: SuiteFile, catalog: SuiteCatalog) -> LocatedSuite:
         target=parsed.target,
         target_options=dict(parsed.target_options),
         target_is_code=parsed.target_is_code,
+        draft=parsed.draft,
     )
     return LocatedSuite(suite, file, found, document, tuple(parsed.warnings))
 

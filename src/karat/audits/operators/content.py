@@ -173,6 +173,7 @@ OPERATORS = (
             "required_levers": 2,
         },
         trace=REPORT,
+        of_words=True,
     ),
     Operator(
         name="assumptions-removed",
@@ -187,6 +188,7 @@ OPERATORS = (
             "reason_contains": ["Assumption:"],
         },
         trace=REPORT,
+        of_words=True,
     ),
     Operator(
         name="ages-stale",
@@ -203,5 +205,6 @@ OPERATORS = (
             "must_not_match_regex": [r"\d+\s+days\s+ago"],
         },
         trace=REPORT,
+        of_words=True,
     ),
 )

@@ -239,6 +239,7 @@ OPERATORS = (
         mutants=padded,
         kills={"max_words": 10, "answer_equals": REPORTED.final_message},
         trace=REPORTED,
+        of_words=True,
     ),
     Operator(
         name="precondition-dropped",

@@ -34,6 +34,18 @@ def telemetry_missing(subject: Subject) -> Iterator[Mutant]:
         yield Mutant(structs.replace(trace, telemetry=()), "nothing was logged", fix)
 
 
+def new_elements(trace: Trace) -> Iterator[tuple[str, str]]:
+    """Role and name of each control or component that the turn brought to the page."""
+    if trace.page is None or trace.page_before is None:
+        return
+    before = Counter(_key(element) for element in _elements(trace.page_before))
+    for element in _elements(trace.page):
+        if before[_key(element)]:
+            before[_key(element)] -= 1
+        elif element.name:
+            yield _key(element)
+
+
 def element_gone(subject: Subject) -> Iterator[Mutant]:
     """What the turn brought to the page, and the controls that the case asks for, each with all that is in it."""
     page = subject.trace.page

@@ -137,7 +137,7 @@ def run_head(
         unjudged=summary.unjudged,
         trouble=trouble,
         scores=scores,
-        versions=header.versions,
+        versions=header.versions | ({"suite": "a draft"} if header.draft is True else {}),
         live=live,
         planned=header.total,
         finished=summary.runs or summary.total,

@@ -64,6 +64,7 @@ class ParsedSuite(NamedTuple):
     document: Document | None = None
     target_options: Mapping[str, Json] = {}
     target_is_code: bool = False
+    draft: bool = False
 
 
 class Karat1Parts(NamedTuple):

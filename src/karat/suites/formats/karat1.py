@@ -122,6 +122,7 @@ def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> Karat1Shape:
     around = {
         "karat": Key(FormatVersion((int(VERSION),)), "The version of the format.", required=True),
         "$schema": Key(TEXT, "The JSON Schema that editors check this file with."),
+        "draft": Key(ChoiceShape((True,)), "It was drafted by `karat draft`, and no person has approved it yet."),
         "name": Key(TEXT, "The name of the suite."),
         "description": Key(TEXT, "What the suite is for."),
         "vars": Key(VARIABLES, "Values for `{name}` in the texts of every case."),
@@ -161,6 +162,7 @@ class Karat1(Format):
             name=tree.get("name", ""),
             description=tree.get("description", ""),
             metadata=({"$schema": tree["$schema"]} if "$schema" in tree else {}) | dict(named(notes)),
+            draft="draft" in tree,
         )
 
     def schema(self, catalog: SuiteCatalog) -> JsonObject:

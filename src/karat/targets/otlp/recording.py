@@ -25,6 +25,7 @@ from karat.telemetry.spans.marks import CASE_ENTRY
 from karat.telemetry.spans.messages import prompts
 from karat.telemetry.spans.reading import SpanReading, is_of_a_turn, read_turn, units
 from karat.telemetry.spans.record import SpanRecord
+from karat.traces.turns import conversation
 
 NO_ANSWER = "no span of the turn carries the answer"
 BEGINNING = 4096
@@ -102,6 +103,26 @@ class OtlpRecording:
         if turns:
             raise TargetError("not-recorded", f"{self._path} holds more turns than this case has", partial=trace)
         return trace
+
+    def traces(self) -> Iterator[Trace]:
+        """Every run in the order of time; the traces of one conversation, or of one case, are its turns."""
+        runs: dict[str, list[str]] = {}
+        for key, trace in sorted(self._traces.items(), key=lambda item: item[1].began):
+            runs.setdefault(trace.entry or min(trace.conversations, default="") or key, []).append(key)
+        for keys in runs.values():
+            case = Case(id=self._traces[keys[0]].case_id, prompt="", checks=())
+            turns = [turn for key in keys if (turn := self._turn(case, key)) is not None]
+            if turns:
+                yield conversation(turns) if len(turns) > 1 else turns[0]
+
+    def _turn(self, case: Case, key: str) -> Trace | None:
+        found = [unit for unit in units(list(self._records({key}))) if is_of_a_turn(unit)]
+        records = [record for unit in found for record in unit]
+        if not records:
+            return None
+        said = (prompts(known.given or (), known.output_tools) for r in records if (known := facts(r)) is not None)
+        prompt = next((texts[-1] for texts in said if texts), "")
+        return _trace(case, prompt, read_turn(records), records)
 
     def _found(self, case: Case) -> list[set[str]]:
         """The traces of each run of a case, in the order of time."""

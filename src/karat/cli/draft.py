@@ -1,0 +1,101 @@
+"""`karat draft`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from karat.cli.options import RepeatsParameter, Seconds, assignments
+from karat.errors import ExitCode
+
+if TYPE_CHECKING:
+    from karat.drafts.draft import SuiteDraft
+
+SHOWN = 20
+
+
+@click.command(short_help="Draft a suite from what an agent did: recorded runs, or prompts that it is asked.")
+@click.argument("sources", nargs=-1, metavar="[SOURCE]...")
+@click.option("-o", "--output", "place", metavar="FILE", help="A .yaml file to write (default: stdout).")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
+@click.option("-t", "--target", metavar="TARGET", help="The agent to ask, where there is nothing recorded.")
+@click.option("--prompts", metavar="FILE", help="What it is asked: a prompt a line, or a .csv with a column `prompt`.")
+@click.option(
+    "--repeat", type=RepeatsParameter(), default=5, show_default=True, metavar="N", help="How often each is asked."
+)
+@click.option(
+    "--allow-effects",
+    is_flag=True,
+    help="Let the agent use tools that change something. Without it, only an agent is asked that cannot.",
+)
+@click.option("--name", metavar="NAME", default="", help="What the suite is called.")
+@click.option(
+    "--max-cases",
+    type=click.IntRange(min=1),
+    default=30,
+    show_default=True,
+    metavar="N",
+    help="The most cases; kinds of runs that come up less often are listed as questions.",
+)
+@click.option(
+    "--keep-personal-data",
+    is_flag=True,
+    help="Keep mail addresses, phone, card and account numbers and keys as they are.",
+)
+@click.option("--timeout", type=Seconds(), metavar="S", help="Seconds that one run of a prompt may take.")
+@click.option("--concurrency", type=click.IntRange(min=1), default=4, show_default=True, help="Prompts asked at once.")
+@click.option(
+    "--option", "options", multiple=True, callback=assignments, metavar="KEY=VALUE", help="An option of the target."
+)
+def command(sources: tuple[str, ...], place: str | None, force: bool, prompts: str | None, **how: Any) -> int:
+    """Draft a suite from what an agent did. No model writes it: it holds what the recorded runs agree on.
+
+    A SOURCE is a journal, a folder of journals, a recording that `replay:` reads, or an export of spans as OTLP JSON.
+    Similar runs become one case, with how many there were. Each line has its support as a comment. Values are asked for
+    by where they came from: the prompt, an earlier result, the clock. The draft is audited: its kill rate, and what no
+    line of it can see, are at its top; what looks wrong in the runs is listed at its end, and is not made a contract.
+
+    The suite says `draft: true` until someone has read it and removes the line.
+
+    \b
+    From what was recorded:
+      karat draft karat-results/checkout-20260101T090000Z.jsonl -o checkout.karat.yaml
+      karat draft before.jsonl after.jsonl --max-cases 10 > drafted.yaml
+
+    \b
+    From an agent that is asked:
+      karat draft --target python:agent.py:ask --prompts prompts.txt --allow-effects -o asked.karat.yaml
+    """
+    from karat import api
+    from karat.cli.main import print_error
+
+    if place is not None:
+        api.refuse_place(Path(place), force)
+    asked = api.read_prompts(prompts) if prompts else ()
+    draft = api.draft(sources, prompts=asked, **how)
+    for line in summary_lines(draft):
+        print_error(line)
+    if place is None:
+        click.echo(draft.yaml.encode(), nl=False)  # YAML is UTF-8, whatever the terminal is
+    else:
+        api.write_suite(draft.yaml, Path(place))
+        print_error(f"written: {place}. Read it, then: karat run {place}")
+    return ExitCode.OK
+
+
+def summary_lines(draft: SuiteDraft) -> list[str]:
+    """What a person wants to know before reading the file."""
+    figures = draft.summary
+    lines = [f"{figures.cases} cases from {figures.covered} of {figures.traces} traces; {figures.apart} apart"]
+    if figures.masked:
+        lines.append("masked: " + ", ".join(f"{count} {kind}" for kind, count in figures.masked.most_common()))
+    if figures.held_out:
+        lines.append(f"held out: {figures.held_out_passed} of {figures.held_out} passed at once")
+    facts, every = figures.rate_of_facts, figures.rate
+    lines.append(f"kill rate: {facts.value:.2f} without wording, {every.value:.2f} with it")
+    lines += [f"{found.kind} ({found.times}): {found.text}" for found in draft.findings[:SHOWN]]
+    if len(draft.findings) > SHOWN:
+        lines.append(f"and {len(draft.findings) - SHOWN} more findings: see the end of the file")
+    return lines

@@ -1,0 +1,1 @@
+"""A suite drafted from what an agent was seen to do."""

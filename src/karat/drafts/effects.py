@@ -1,0 +1,82 @@
+"""Which tools most likely change something, and the words that claim it: by their names, as published lists have it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+from karat.text.tool_names import effect_tools, is_any_named, is_named
+
+READING = frozenset((
+    "analyze", "ask", "browse", "calculate", "check", "compare", "compute", "count", "describe", "detect", "diff",
+    "estimate", "evaluate", "explain", "extract", "fetch", "find", "get", "has", "inspect", "is", "list", "load",
+    "locate", "look", "lookup", "measure", "peek", "preview", "query", "read", "recall", "resolve", "retrieve",
+    "scan", "search", "select", "show", "status", "suggest", "summarize", "think", "translate", "validate",
+    "verify", "view",
+))  # fmt: skip
+"""First words of tools that only look."""
+IRREGULAR = {
+    "buy": "bought", "draw": "drawn", "give": "given", "make": "made", "pay": "paid", "put": "put", "send": "sent",
+    "set": "set", "take": "taken", "write": "written", "undo": "undone", "withdraw": "withdrawn", "sell": "sold",
+    "cut": "cut", "hold": "held", "begin": "begun", "shut": "shut", "rewrite": "rewritten", "overwrite": "overwritten",
+}  # fmt: skip
+CHANGING = frozenset((
+    "abort", "accept", "activate", "add", "adjust", "allocate", "amend", "append", "apply", "approve", "archive",
+    "assign", "attach", "authorize", "ban", "block", "book", "buy", "cancel", "change", "charge", "checkout",
+    "clear", "close", "commit", "complete", "confirm", "copy", "create", "credit", "deactivate", "debit", "decline",
+    "delete", "deploy", "detach", "disable", "discard", "dispatch", "drop", "edit", "email", "enable", "enroll",
+    "erase", "escalate", "exchange", "execute", "extend", "file", "finalize", "forward", "generate", "grant",
+    "import", "insert", "install", "invite", "invoice", "issue", "kick", "kill", "launch", "lock", "log", "mail",
+    "make", "mark", "merge", "message", "migrate", "modify", "move", "mute", "notify", "open", "order", "overwrite",
+    "patch", "pause", "pay", "pin", "place", "post", "process", "promote", "provision", "publish", "purchase",
+    "purge", "push", "put", "record", "redeem", "refund", "register", "reject", "release", "remove", "rename",
+    "renew", "replace", "reply", "report", "request", "reschedule", "reserve", "reset", "resize", "restart",
+    "restore", "resume", "return", "revert", "revoke", "rewrite", "rollback", "rotate", "save", "schedule", "sell",
+    "send", "set", "share", "ship", "shutdown", "sign", "spend", "start", "stop", "store", "submit", "subscribe",
+    "suspend", "switch", "sync", "terminate", "ticket", "transfer", "trigger", "undo", "uninstall", "unlock",
+    "unsubscribe", "update", "upgrade", "upload", "upsert", "void", "withdraw", "write",
+))  # fmt: skip
+"""Words of tools that change something."""
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_DOUBLED = frozenset((
+    "ban", "cancel", "commit", "drop", "kill", "log", "mail", "pin", "refer", "ship", "stop", "submit", "swap",
+    "transfer",
+))  # fmt: skip
+_BRITISH = frozenset(("cancel",))
+
+
+@lru_cache(maxsize=4096)
+def changing_word(tool: str) -> str:
+    """The word of a tool's name that says what it changes; nothing for one that most likely only looks."""
+    words = [word.lower() for word in _WORDS.findall(tool.rpartition(".")[2])]
+    if not words or words[0] in READING:
+        return ""
+    return next((word for word in words if word in CHANGING), "")
+
+
+def participles(verb: str) -> list[str]:
+    """How an answer says that it was done."""
+    if verb in IRREGULAR:
+        return [IRREGULAR[verb]]
+    if verb.endswith("e"):
+        return [f"{verb}d"]
+    if verb.endswith("y") and verb[-2:-1] not in "aeiou":
+        return [f"{verb[:-1]}ied"]
+    if verb in _DOUBLED and verb != "mail":
+        doubled = f"{verb}{verb[-1]}ed"
+        return [doubled, f"{verb}ed"] if verb in _BRITISH else [doubled]
+    return [f"{verb}ed"]
+
+
+def known_effects(tools: Iterable[str], declared: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """What these tools change: as declared, and by its name for a tool that no declaration names."""
+    patterns = effect_tools(declared)
+    own = {key: words for key, words in declared.items() if any(is_named(key, tool) for tool in tools)}
+    general = {key: words for key, words in declared.items() if key not in patterns} if own else {}
+    return {**own, **likely_effects(tool for tool in tools if not is_any_named(patterns, tool)), **general}
+
+
+def likely_effects(tools: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """The tools that most likely change something, each with the words that claim it."""
+    return {tool: tuple(participles(word)) for tool in sorted(tools) if (word := changing_word(tool))}

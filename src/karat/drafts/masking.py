@@ -1,0 +1,135 @@
+"""Personal data and keys in what a draft would write, replaced by made-up values of the same kind.
+
+The patterns are published: docs/draft.md prints them. The same value is replaced by the same one all over a draft, so
+that an argument which came from a prompt still does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from karat.suites.diagnostics import Json
+
+
+class PersonalData(NamedTuple):
+    """A kind of personal data: how it is found, whether a find is one, and what is written in its place."""
+
+    kind: str
+    regex: str
+    example: str
+    """A value of this kind, for people to read."""
+    masked: Callable[[int], str]
+    is_one: Callable[[str], bool] = lambda found: True
+
+
+def passes_luhn(found: str) -> bool:
+    """Whether the last digit fits the others, as it does in card numbers."""
+    digits = [int(char) for char in found if char.isdigit()]
+    doubled = [digit * 2 - 9 * (digit > 4) for digit in digits[-2::-2]]
+    return 13 <= len(digits) <= 19 and (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
+
+
+def is_iban(found: str) -> bool:
+    """Whether the check digits of an account number fit the rest of it (ISO 7064, mod 97)."""
+    plain = re.sub(r"\s", "", found).upper()
+    return 15 <= len(plain) <= 34 and int("".join(str(int(c, 36)) for c in plain[4:] + plain[:4])) % 97 == 1
+
+
+def is_phone(found: str) -> bool:
+    """Whether so many digits are a phone number: not a date, a range of years or an amount."""
+    digits = sum(char.isdigit() for char in found)
+    return 8 <= digits <= 15 and not re.fullmatch(r"(?:19|20)\d\d[-. /]\d\d?[-. /]\d\d?(?:[-. T]\d+)*", found)
+
+
+def _luhn_masked(number: int) -> str:
+    body = f"400000000000{number % 1000:03d}"
+    return next(f"{body}{last}" for last in range(10) if passes_luhn(f"{body}{last}"))
+
+
+def _iban_masked(number: int) -> str:
+    account = f"00000000000000{number % 10000:04d}"
+    rest = int("".join(str(int(c, 36)) for c in f"{account}DE00"))
+    return f"DE{98 - rest % 97:02d}{account}"
+
+
+PATTERNS: tuple[PersonalData, ...] = (
+    PersonalData(
+        "key",
+        r"\b(?:sk|pk|rk|ghp|gho|ghs|xox[abps]|AKIA|ASIA|AIza|glpat|hf|npm|pypi)[-_]?[A-Za-z0-9_-]{16,}"
+        r"|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}"
+        r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY-----)?",
+        "sk-live-4f9d2b7a61c84e0f",
+        lambda number: f"key-masked-{number}",
+    ),
+    PersonalData(
+        "mail address",
+        r"[\w.+%-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}\b",
+        "anna.lind@mail.example.org",
+        lambda number: f"person{number}@example.com",
+    ),
+    PersonalData(
+        "account number (IBAN)",
+        r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?\b",
+        "DE89 3704 0044 0532 0130 00",
+        _iban_masked,
+        is_iban,
+    ),
+    PersonalData("card number", r"\b\d(?:[ -]?\d){12,18}\b", "4242 4242 4242 4242", _luhn_masked, passes_luhn),
+    PersonalData(
+        "social security number", r"\b\d{3}-\d{2}-\d{4}\b", "078-05-1120", lambda n: f"900-00-{n % 10000:04d}"
+    ),
+    PersonalData(
+        "phone number",
+        r"(?<![\w.,-])(?:\+\d{1,3}[ .-]?)?(?:\(\d{1,5}\)[ .-]?)?\d{2,5}(?:[ ./-]\d{2,5}){1,5}(?![\w-]|[.,]\d)"
+        r"|(?<![\w.,-])\+\d{8,15}(?!\d)",
+        "+49 170 1234567",
+        lambda number: f"+1 555 01{number % 100:02d}",
+        is_phone,
+    ),
+    PersonalData(
+        "address of a computer",
+        r"(?<![\w.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![\w.])",
+        "203.0.113.77",
+        lambda number: f"192.0.2.{number % 256}",
+    ),
+)
+_ALL = re.compile("|".join(f"(?P<p{i}>{pattern.regex})" for i, pattern in enumerate(PATTERNS)))
+
+
+class Masker(Struct):
+    """Masks texts, and remembers what it put in the place of what."""
+
+    keep: bool = False
+    """Whether everything is left as it is."""
+    known: dict[str, str] = {}
+    counts: Counter[str] = Counter()
+    """How many values of each kind were masked."""
+
+    def text(self, text: str) -> str:
+        return text if self.keep else _ALL.sub(self._mask, text)
+
+    def _mask(self, found: re.Match[str]) -> str:
+        pattern = PATTERNS[int((found.lastgroup or "p0")[1:])]
+        value = found[0]
+        if value in self.known:
+            return self.known[value]
+        if not pattern.is_one(value):
+            return value
+        self.counts[pattern.kind] += 1
+        self.known[value] = pattern.masked(self.counts[pattern.kind])
+        return self.known[value]
+
+    def value(self, value: Json) -> Json:
+        """A value with every text in it masked; a number that is a masked text elsewhere becomes that text."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, dict):
+            return {key: self.value(below) for key, below in value.items()}
+        if isinstance(value, list):
+            return [self.value(below) for below in value]
+        return value
