@@ -169,6 +169,26 @@ async def test_hostile_names_are_refused(project: Path, monkeypatch: pytest.Monk
     assert "outside" not in suites
 
 
+@pytest.mark.parametrize(
+    "case",
+    [
+        "{id: '{secret}', prompt: '{secret}', each: rows.csv, expected: {must_say_any: [x]}}",
+        "{id: a, prompt: hi, expected: {grounded_numbers: true, grounded_in: [../rows.csv]}}",
+    ],
+    ids=["table", "text"],
+)
+async def test_files_that_a_suite_names_stay_inside_too(project: Path, case: str) -> None:
+    (project.parent / "rows.csv").write_text("secret\n4711\n")
+    (project / "rows.csv").symlink_to("../rows.csv")
+    (project / "s.yaml").write_text(f"karat: 1\ncases:\n  - {case}\n")
+    async with connected(project) as client:
+        for tool, more in (("validate", {}), ("list_cases", {}), ("lint", {}), ("run_cases", {"cases": []})):
+            failed, text = await ask(client, tool, suite="s.yaml", **more)
+            assert (failed, "[outside]" in text, "4711" in text) == (True, True, False), (tool, text)
+        _, suites = await ask(client, "list_suites")
+        assert "s.yaml: not valid, see validate" in suites
+
+
 async def test_only_configured_targets_are_run(project: Path) -> None:
     async with connected(project) as client:
         for target in ("command:touch owned", "python:os:system", "replay:../x", "nowhere"):
