@@ -40,7 +40,7 @@ def examples(command: str) -> list[str]:
 
 
 ELSEWHERE = ("--prompt", "karat view", "karat tape stdio", "karat mcp")
-"""What asks an app of the reader (tests/inspections), or serves until it is stopped (tests/viewer, tests/mcp_server)."""
+"""What asks an app of the reader (tests/inspections), or serves until stopped (tests/viewer, tests/mcp_server)."""
 EVERY = [
     (command, line)
     for command in ("", *COMMANDS)
