@@ -53,7 +53,7 @@ class Contexts:
         context, *path = word.split(".")
         if context == "steps":
             return self.outputs.get(path[0], {}).get(path[-1], "")
-        return {"inputs": self.inputs, "github": self.github}[context].get(path[0], "")
+        return {"inputs": self.inputs, "github": self.github, "runner": {"os": "Linux"}}[context].get(path[0], "")
 
     def wanted(self, step: dict[str, Any]) -> bool:
         condition = str(step.get("if", ""))
@@ -108,7 +108,7 @@ def _play(uses: str, given: dict[str, str], workspace: Path, cache: Path) -> Non
         assert path.is_dir()
         shutil.copytree(path, cache / "artifacts" / given["name"], dirs_exist_ok=True)
     else:
-        assert name == "actions/setup-python"
+        assert name in ("actions/setup-python", "actions/cache")
 
 
 def in_bash(path: str, environ: dict[str, str]) -> Run:

@@ -35,7 +35,7 @@ def karat(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
         code = run([*arguments, *(() if "--workers" in arguments else here)])
         out, err = capsys.readouterr()
         assert "Traceback" not in out + err, out + err
-        assert not DOUBLED_STOP.search(err), err
+        assert not DOUBLED_STOP.search(out + err), out + err
         return Ran(code, out, err)
 
     return command

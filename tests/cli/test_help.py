@@ -39,8 +39,8 @@ def examples(command: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip().startswith("karat ")]
 
 
-ELSEWHERE = ("--prompt", "karat view", "karat tape stdio")
-"""What asks an app of the reader's (see tests/inspections), or serves until it is stopped (see tests/viewer)."""
+ELSEWHERE = ("--prompt", "karat view", "karat tape stdio", "karat mcp")
+"""What asks an app of the reader (tests/inspections), or serves until stopped (tests/viewer, tests/mcp_server)."""
 EVERY = [
     (command, line)
     for command in ("", *COMMANDS)

@@ -32,9 +32,29 @@ CONVERSATION = "cases: [{id: a, turns: [{prompt: hi, expected: {must_say_any: [x
             id="another-format-number",
         ),
         pytest.param(
-            "karat: '1'\n" + CASE, "expected 1, found the text '1'. Write it without quotes. [wrong-type]", id="quoted"
+            "karat: '1'\n" + CASE,
+            "expected 1, found the text '1'. Write it without quotes. Write 'karat: 1'. [wrong-type]",
+            id="quoted",
         ),
-        pytest.param("karat: true\n" + CASE, "expected 1, found true. [wrong-type]", id="not-a-number"),
+        pytest.param(
+            "karat: true\n" + CASE, "expected 1, found true. Write 'karat: 1'. [wrong-type]", id="not-a-number"
+        ),
+        pytest.param(
+            "Karat: 1\n" + CASE,
+            "this file has no 'karat: 1' and is read as an eval set, which has no 'Karat'."
+            " Write 'karat: 1' at the top. [missing-karat]",
+            id="capital-letter",
+        ),
+        pytest.param(
+            "karat: 1\ncases: [{id: a, prompt: hi, expected: {must_say_any: refund}}]\n",
+            "expected a list, found a string. Write ['refund']. [wrong-type]",
+            id="entry-without-its-list",
+        ),
+        pytest.param(
+            "karat: 1\ncases: [{id: a, prompt: hi, expected: {tool_calls: [lookup]}}]\n",
+            "expected an object, found a string. Write {tool: 'lookup'}. [wrong-type]",
+            id="name-without-its-object",
+        ),
         pytest.param(
             "version: '1'\n" + CASE,
             "an eval set has no version 1. A suite in Karat's own format has 'karat: 1' instead. [unknown-value]",

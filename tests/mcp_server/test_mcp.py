@@ -34,7 +34,7 @@ def ask(prompt):
 """
 CONFIGURATION = 'target = "shop"\nsecrets = ["SHOP_PASSWORD"]\n[targets.shop]\nuse = "python:agent.py:ask"\n'
 SECRET = "s3cret-value"
-ORDER = ["explain_failure", "list_suites", "list_cases", "validate", "lint", "audit", "run_cases"]
+ORDER = ["explain_failure", "list_suites", "list_cases", "validate", "lint", "audit", "draft", "run_cases"]
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ async def test_tools_are_few_and_the_first_explains(project: Path) -> None:
     async with connected(project) as client:
         tools = (await client.list_tools()).tools
     assert [tool.name for tool in tools] == ORDER
-    assert len(tools) < 8, "one place is for draft"
+    assert len(tools) <= 8
     assert [tool.name for tool in tools if not tool.annotations.read_only_hint] == ["run_cases"]  # type: ignore[union-attr]  # each has some
 
 
@@ -121,7 +121,9 @@ async def test_audit_of_the_last_run(project: Path) -> None:
     async with connected(project) as client:
         failed, text = await ask(client, "audit")
         _, none = await ask(client, "explain_failure")
+        _, drafted = await ask(client, "draft")
     assert not failed
+    assert "draft: true" in drafted
     assert "Audit of shop.yaml" in text
     assert "Every case passed." in none
 
@@ -165,6 +167,26 @@ async def test_hostile_names_are_refused(project: Path, monkeypatch: pytest.Monk
         _, suites = await ask(client, "list_suites")
     assert "link.yaml" not in suites
     assert "outside" not in suites
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        "{id: '{secret}', prompt: '{secret}', each: rows.csv, expected: {must_say_any: [x]}}",
+        "{id: a, prompt: hi, expected: {grounded_numbers: true, grounded_in: [../rows.csv]}}",
+    ],
+    ids=["table", "text"],
+)
+async def test_files_that_a_suite_names_stay_inside_too(project: Path, case: str) -> None:
+    (project.parent / "rows.csv").write_text("secret\n4711\n")
+    (project / "rows.csv").symlink_to("../rows.csv")
+    (project / "s.yaml").write_text(f"karat: 1\ncases:\n  - {case}\n")
+    async with connected(project) as client:
+        for tool, more in (("validate", {}), ("list_cases", {}), ("lint", {}), ("run_cases", {"cases": []})):
+            failed, text = await ask(client, tool, suite="s.yaml", **more)
+            assert (failed, "[outside]" in text, "4711" in text) == (True, True, False), (tool, text)
+        _, suites = await ask(client, "list_suites")
+        assert "s.yaml: not valid, see validate" in suites
 
 
 async def test_only_configured_targets_are_run(project: Path) -> None:

@@ -15,7 +15,7 @@ EXTRA = "Install the extra: pip install 'karat[mcp]'."
 def serve_project(root: Path, *, allow_run: bool) -> None:
     """Serve a project until stdin ends."""
     try:
-        import anyio  # of the extra, as is what the server stands on
+        import anyio  # both need the extra
 
         from karat.mcp_server.serving import build_server, serve
     except ImportError as error:

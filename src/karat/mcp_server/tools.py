@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
 from typing import NamedTuple
 
 from karat import api
+from karat.checks.catalog import catalog_for
 from karat.console.audit import AuditLines
 from karat.errors import KaratError, UsageError
 from karat.journal.reader import Journal
@@ -15,6 +18,9 @@ from karat.model.run import CaseRecord
 from karat.model.verdict import CaseStatus
 from karat.reports.facts import counts
 from karat.reports.failure_details import first_reason, why_not_passed
+from karat.suites.documents.source import read_bytes
+from karat.suites.formats.base import SuiteFile
+from karat.suites.reading import read_file
 from karat.text.wording import counted, quoted
 
 MOST_CASES = 200
@@ -51,6 +57,7 @@ class KaratTools:
             McpTool(self.validate, "Validate a suite"),
             McpTool(self.lint, "Lint a suite"),
             McpTool(self.audit, "Audit a run"),
+            McpTool(self.draft, "Draft a suite"),
             McpTool(self.run_cases, "Run cases", writes=True),
         )
 
@@ -83,7 +90,7 @@ class KaratTools:
 
         suite: a suite file, relative to the project.
         """
-        rows = api.list_cases(self._folder.suite(suite))
+        rows = api.list_cases(self._suite(suite))
         shown = [
             f"{name}{f' [{category}]' if category else ''}: {prompt}" for name, category, prompt in rows[:MOST_CASES]
         ]
@@ -95,7 +102,7 @@ class KaratTools:
 
         suite: a suite file, relative to the project.
         """
-        path = self._folder.suite(suite)
+        path = self._suite(suite)
         try:
             loaded = api.load_file(path, api.find_project())
         except KaratError as error:
@@ -108,7 +115,7 @@ class KaratTools:
 
         suite: a suite file, relative to the project.
         """
-        report = api.linter()(self._folder.suite(suite))
+        report = api.linter()(self._suite(suite))
         lines = [*map(str, report.smells), *(f"suggestion: {one}" for one in report.suggestions)]
         return lines or ["Nothing found."]
 
@@ -125,6 +132,14 @@ class KaratTools:
         lines.end(auditor.summary(), [])
         return out.getvalue().splitlines()
 
+    def draft(self, journal: str = "") -> list[str]:
+        """Draft a suite from what a recorded run agrees on: YAML with the support of each line as a comment. A draft is
+        a proposal: read every line, and remove `draft: true` only when the contract is right, not when it is green.
+
+        journal: the journal of a run, relative to the project; without it, the last run.
+        """
+        return api.draft(self._journal(journal).path).yaml.splitlines()
+
     async def run_cases(self, suite: str, cases: list[str], target: str = "") -> list[str]:
         """Run cases of a suite against the agent, judge them, and explain those that did not pass.
 
@@ -132,7 +147,7 @@ class KaratTools:
         cases: the ids of the cases; an empty list runs all of them.
         target: the name of a target of karat.toml; without it, its default target.
         """
-        path = self._folder.suite(suite)
+        path = self._suite(suite)
         if len(cases) > MOST_NAMED:
             raise UsageError(f"one request may name {MOST_NAMED} cases, not {len(cases)}.", slug="too-large")
         if target and target not in api.target_names():
@@ -150,6 +165,16 @@ class KaratTools:
         head = [f"{counts(result.summary)}; journal: {result.journal.path}"]
         return [*head, *(line for record in bad[:MOST_EXPLAINED] for line in _explain(record))]
 
+    def _suite(self, name: str) -> Path:
+        """A suite of the project. Raises UsageError if it, or a file that it names, is outside of it."""
+        path = self._folder.suite(name)
+        file = SuiteFile(read_bytes(path), str(path))
+        with suppress(KaratError):  # what is wrong with it is for the tool to say
+            read_file(file, catalog_for(api.find_project()))
+        for other in file.others:
+            self._folder.suite(str(path.parent / other))
+        return path
+
     def _journal(self, name: str) -> Journal:
         project = api.find_project()
         path = self._folder.journal(name or str(api.last_journal(project)))
@@ -158,9 +183,9 @@ class KaratTools:
     def _describe(self, path: str) -> str:
         """A suite in one line; nothing for a file that is not one."""
         try:
-            suite = api.load_file(self._folder.suite(path), api.find_project())
+            suite = api.load_file(self._suite(path), api.find_project())
         except KaratError as error:
-            if "unknown-format" in str(error):
+            if "[unknown-format]" in str(error):
                 return ""
             return f"{path}: not valid, see validate"
         return f"{path}: {suite.format}, {counted(len(suite.cases), 'case')}, {suite.name}".rstrip(", ")

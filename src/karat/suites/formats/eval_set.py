@@ -252,7 +252,8 @@ def _without_karat_1(
 
     meant = karat1.shape(tuple(catalog.fields), tuple(catalog.groups))
     known = {1: meant.suite.keys, 3: meant.case.keys}
-    foreign = [one for one in found if one.slug == "unknown-field" and one.path[-1] in known.get(len(one.path), ())]
+    unknown = (one for one in found if one.slug == "unknown-field")
+    foreign = [one for one in unknown if str(one.path[-1]).lower() in known.get(len(one.path), ())]
     if not foreign:
         return found
     instead = " in place of 'version'" if "version" in tree else " at the top"

@@ -46,7 +46,7 @@ from karat.suites.formats.spelling import Commented
 from karat.suites.shapes.containers import Key, ListShape, MapShape, RecordShape
 from karat.suites.shapes.known_keys import KnownKeys
 from karat.suites.shapes.scalars import AnyShape, ChoiceShape, NumberShape, TextShape
-from karat.suites.shapes.shape import Found
+from karat.suites.shapes.shape import FINE, Found
 from karat.suites.surroundings import add_surroundings, read_faults, read_stubs, surrounding_keys
 from karat.suites.tables import Row, TableError, columns_of, read_table
 from karat.suites.variables import NAME, Variables, resolved
@@ -69,11 +69,12 @@ class FormatVersion(ChoiceShape, frozen=True):
     """The number of this format. Another number is that of a newer Karat, or a guess."""
 
     def validate(self, value: object) -> Found:
-        if type(value) is not int or value in self.values:
-            return super().validate(value)
-        message = (
-            f"this version of Karat reads format {VERSION}, not {value}. Write 'karat: {VERSION}', or update Karat."
-        )
+        fix = f"Write 'karat: {VERSION}'"
+        if type(value) is not int:
+            return [one._replace(message=f"{one.message} {fix}.") for one in super().validate(value)]
+        if value in self.values:
+            return FINE
+        message = f"this version of Karat reads format {VERSION}, not {value}. {fix}, or update Karat."
         return [PathDiagnostic((), message, "unknown-value")]
 
 

@@ -14,7 +14,7 @@ from karat.suites.shapes.known_keys import KnownKeys
 from karat.suites.shapes.scalars import ChoiceShape
 from karat.suites.shapes.shape import Found, Schema, Shape, given, sized, wrong_type
 from karat.text.key_names import synonyms_of
-from karat.text.wording import listed
+from karat.text.wording import listed, quoted
 
 NOTE = "note"
 """The slug of what is not a problem: a key that anything may carry, and that nothing judges."""
@@ -36,7 +36,9 @@ class ListShape(Struct, frozen=True):
 
     def validate(self, value: object) -> Found:
         if type(value) is not list:
-            return wrong_type(self.words, value)
+            # One entry without its list: say how it is written, if it is one.
+            alone = type(value) is str and not self.item.validate(value)
+            return wrong_type(self.words, value, f"Write [{quoted(value)}]." if alone else "")
         found = sized(value, self.fewest, self.most, "entries")
         validate = self.item.validate
         for index, entry in enumerate(value):
@@ -104,7 +106,9 @@ class RecordShape:
 
     def validate(self, value: object) -> Found:
         if type(value) is not dict:
-            return wrong_type(self.words, value)
+            main = self._required[0] if len(self._required) == 1 else ""
+            alone = type(value) is str and main and not self._shapes[main].validate(value)
+            return wrong_type(self.words, value, f"Write {{{main}: {quoted(value)}}}." if alone else "")
         found: list[PathDiagnostic] = []
         shapes = self._shapes
         for name, entry in value.items():

@@ -30,9 +30,9 @@ class Shape(Protocol):
         ...
 
 
-def wrong_type(wanted: str, value: object) -> Found:
+def wrong_type(wanted: str, value: object, fix: str = "") -> Found:
     found = f"{value}" if wanted == "a whole number" and isinstance(value, float) else kind(value)
-    return [PathDiagnostic((), f"expected {wanted}, found {found}.", "wrong-type")]
+    return [PathDiagnostic((), f"expected {wanted}, found {found}. {fix}".rstrip(), "wrong-type")]
 
 
 def sized(value: str | list[Json] | dict[str, Json], least: int, most: int | None, unit: str) -> Found:
