@@ -16,6 +16,7 @@ from karat.journal.index import CaseFilter, Index, IndexedRun
 from karat.plugins.project import Project, token_prices
 from karat.reports.html.files import own_file
 from karat.reports.html.pages import assets, environment, fragment
+from karat.reports.html.records import record_json
 from karat.viewer import pages
 from karat.viewer.guard import Guard
 from karat.viewer.pages import OfRun
@@ -97,6 +98,13 @@ class Viewer:
             raise MissingPageError
         return _page(request, "case.html", page=page)
 
+    def record(self, request: Request) -> Response:
+        """The raw record of a case, as text: no browser takes it for a page."""
+        record = self._index.record(self._run(request), *self._place(request))
+        if record is None:
+            raise MissingPageError
+        return Response(record_json(record), media_type="text/plain")
+
     def file(self, request: Request) -> Response:
         """A file of a case: one that its trace names, by its number, from the folder of its run."""
         run = self._run(request)
@@ -163,6 +171,7 @@ def application(index: Index, token: str, port: int, project: Project) -> ASGIAp
         "/run/{key}/audit": viewer.audit,
         place: viewer.case,
         f"{place}/file/{{number}}": viewer.file,
+        f"{place}/record": viewer.record,
         "/compare": viewer.compare,
         "/static/{name}": asset,
     }

@@ -29,10 +29,11 @@ from karat.reports.audit import WrittenAudit, read_audit
 from karat.reports.escaping import clip
 from karat.reports.html import run_view
 from karat.reports.html.calls import duration
-from karat.reports.html.case_view import case_view
+from karat.reports.html.case_view import CaseSetting, case_view
 from karat.reports.html.differences import difference
 from karat.reports.html.files import own_file
 from karat.reports.html.run_view import GroupView, RateView, RowView, RunHead, evidence_anchor, row_view
+from karat.reports.html.suite_lines import SuiteLines
 from karat.reports.html.views import CaseView, FileView
 from karat.scoring.figures import cost_words, pass_share, token_words
 
@@ -75,6 +76,9 @@ class OfRun:
 
     def file(self, index: int, repeat: int, number: int) -> str:
         return f"{self._at}/case/{index}/{repeat}/file/{number}"
+
+    def record(self, index: int, repeat: int) -> str:
+        return f"{self._at}/case/{index}/{repeat}/record"
 
     def hash(self, anchor: str) -> str:
         return ""
@@ -252,7 +256,8 @@ def case_page(
     def address(file: str) -> str | None:
         return to.file(at, repeat, numbers[file]) if own_file(run.path, file) else None
 
-    view = case_view(record, run.header, address, catalog)
+    setting = CaseSetting(run.header, catalog, prices, SuiteLines(run.header, catalog))
+    view = case_view(record, setting, address, to.record(at, repeat))
     shown = replace(view, attachments=[_pictured(file, run) for file in view.attachments])
     strip = _strip(index, run, at)
     neighbours = index.neighbours(run.key, at, to.chosen)

@@ -47,16 +47,19 @@ def template(name: str) -> Template:
 
 
 @cache
-def fragment(name: str) -> Callable[..., str]:
+def fragment(name: str, file: str = "fragments.html") -> Callable[..., str]:
     """A macro of those that all pages share."""
-    found: Callable[..., str] = getattr(template("fragments.html").module, name)
+    found: Callable[..., str] = getattr(template(file).module, name)
     return found
 
 
 @cache
 def assets() -> Assets:
     folder = HERE / "static"
-    return Assets((folder / "karat.css").read_text("utf-8"), (folder / "karat.js").read_text("utf-8"))
+    texts = {
+        kind: [(folder / f"{name}.{kind}").read_text("utf-8") for name in ("karat", "case")] for kind in ("css", "js")
+    }
+    return Assets("".join(texts["css"]), "".join(texts["js"]))
 
 
 @cache

@@ -1,5 +1,9 @@
 "use strict";
 // One script for the report and the viewer. Without it everything can still be read; it filters, lights and moves.
+const inflate = (id) => {
+  const bytes = Uint8Array.from(atob(document.getElementById(id).textContent), (letter) => letter.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).text();
+};
 (() => {
   const one = (selector, within = document) => within.querySelector(selector);
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
@@ -31,14 +35,21 @@
     all(".lit").forEach((place) => place.classList.remove("lit"));
     all(".check.on").forEach((check) => check.classList.remove("on"));
   };
-  const reveal = (place) => {
+  // Opens the tab that it is in, and what is folded around it.
+  const unfold = (place) => {
     for (let up = place; up; up = up.parentElement) if (up.tagName === "DETAILS") up.open = true;
-    place.scrollIntoView({ block: "center" });
+    const panel = place.closest(".panel");
+    const tab = panel && one(`.tab input[value="${panel.classList[1]}"]`, panel.parentElement);
+    if (tab && !tab.checked) tab.click();
+  };
+  const reveal = (place) => {
+    unfold(place);
+    place.scrollIntoView({ block: place.matches(".panel") ? "start" : "center" });
   };
   const show = (check, { move = true } = {}) => {
     unlight();
     check.classList.add("on");
-    for (let up = check; up; up = up.parentElement) if (up.tagName === "DETAILS") up.open = true;
+    unfold(check);
     light(check, true);
     if (!move) return;
     const link = one(".name[href]", check);
@@ -69,6 +80,8 @@
       const check = one(`[data-check="${number}"].check`, marked.closest(".case"));
       if (check) { show(check, { move: false }); check.scrollIntoView({ block: "nearest" }); }
     }
+    const here = event.target.closest(".case a[href^='#']");
+    if (here && here.hash === location.hash) arrive(here.hash.slice(1));  // nothing changes, so nothing else brings it up
     const copy = event.target.closest("button.copy");
     if (copy) copyText(copy);
   });
@@ -216,7 +229,7 @@
   };
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || help?.open) return;
-    const typing = event.target.closest("input, select, textarea");
+    const typing = event.target.closest("input:not([type=radio]), select, textarea");
     if (typing && event.key === "Escape") { event.target.blur(); return; }
     if (typing || !KEYS[event.key]) return;
     event.preventDefault();
@@ -227,13 +240,10 @@
   // Cases within the report: those that are packed are unpacked when they are asked for.
   const unpacked = new Set();
   const unpack = async (number) => {
-    const pack = document.getElementById(`pack${number}`);
-    if (!pack || unpacked.has(number)) return;
+    if (!document.getElementById(`pack${number}`) || unpacked.has(number)) return;
     unpacked.add(number);
-    const bytes = Uint8Array.from(atob(pack.textContent), (letter) => letter.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
     const template = document.createElement("template");
-    template.innerHTML = await new Response(stream).text();
+    template.innerHTML = await inflate(`pack${number}`);
     one("main").append(template.content);
   };
   let place = 0;
