@@ -79,6 +79,13 @@ def _call(number: int, place: int) -> ToolCall:
     return ToolCall("search", given, result={"rows": rows}, success=True, **known)
 
 
+def _step(number: int) -> SpanNode:
+    """The model asks for a call."""
+    at = START + number * 1.4
+    used = {"tokens": Tokens(12_300, 95), "cost_usd": 0.0123}
+    return SpanNode(f"m{number}", "chat", "model", started_at=at - 0.3, ended_at=at - 0.05, model="model-1", **used)
+
+
 def _turn(number: int) -> Trace:
     first = sum(CALLS[:number])
     calls = tuple(_call(first + at, at) for at in range(CALLS[number]))
@@ -88,11 +95,7 @@ def _turn(number: int) -> Trace:
         if at % 10 == 0:
             said.append(Message("assistant", f"I look at the pages from {at + 1} on."))
         said.append(Message("tool", call.error or json.dumps(call.result), call.name))
-    spans = [
-        SpanNode(f"m{first + at}", "chat", "model", started_at=START + (first + at) * 1.4 - 0.3,
-                 ended_at=START + (first + at) * 1.4 - 0.05, model="model-1", tokens=Tokens(12_300, 95), cost_usd=0.0123)
-        for at in range(0, CALLS[number], 10)
-    ]  # fmt: skip
+    spans = [_step(first + at) for at in range(0, CALLS[number], 10)]
     return Trace(
         case_id="refund-after-research",
         input=prompt,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+import msgspec
+
 from karat.model.trace import ToolCall, Trace
+from karat.reports.encoding import encode
 from karat.reports.escaping import clip
-from karat.reports.html.marks import escape_text
+from karat.reports.html.marks import escape_body
 
 LONGEST: Final = 6_000
 """Of a text where there is no more room."""
@@ -66,11 +68,11 @@ class TimeBar:
 class CallView:
     """One tool call. `number` counts the calls of the whole case from 1, as the evidence of its checks does.
 
-    `of_turn` is its number among those of its turn, which checks of that turn use; 0 where there is one turn.
+    `of_turn` says which call of its turn it is, as checks of that turn do, where that is another number.
     """
 
     number: int
-    of_turn: int
+    of_turn: str
     name: str
     how: str
     word: str
@@ -98,7 +100,7 @@ class Timed(Protocol):
     def ended_at(self) -> float | None: ...
 
 
-def call_views(trace: Trace, calls: Sequence[ToolCall], first: int, room: TextRoom, *, turns: bool) -> list[CallView]:
+def call_views(trace: Trace, calls: Sequence[ToolCall], first: int, room: TextRoom, turn: int = 0) -> list[CallView]:
     """The calls of a turn in order, of which the first has the number `first` in the case."""
     bars, begin = timeline(calls), _begin(trace, calls)
     depths: dict[str, int] = {}
@@ -112,7 +114,7 @@ def call_views(trace: Trace, calls: Sequence[ToolCall], first: int, room: TextRo
         views.append(
             CallView(
                 number=first + index,
-                of_turn=index + 1 if turns else 0,
+                of_turn=f"call {index + 1} of turn {turn}" if turn and first > 1 else "",
                 name=call.name,
                 how=how,
                 word=word,
@@ -188,12 +190,12 @@ def text_view(value: object, room: TextRoom) -> TextView | None:
     if not whole:
         return None
     shown = room.fit(whole)
-    html = escape_text(shown)
+    html = escape_body(shown)
     if len(whole) <= SHORT and whole.count("\n") < SHORT_LINES:
         return TextView(html)
     cut = len(shown) < len(whole)
     size = f"{len(shown):,} of {len(whole):,} characters" if cut else f"{len(whole):,} characters"
-    return TextView(html, escape_text(_peek(whole)), size, cut)
+    return TextView(html, escape_body(_peek(whole)), size, cut)
 
 
 def _peek(text: str) -> str:
@@ -209,10 +211,10 @@ def json_words(value: object) -> str:
         return ""
     if isinstance(value, str):
         return value
-    line = json.dumps(value, ensure_ascii=False, default=str)
-    return line if len(line) <= ONE_LINE else json.dumps(value, indent=2, ensure_ascii=False, default=str)
+    line = encode(value)
+    return msgspec.json.format(line, indent=2 if len(line) > ONE_LINE else 0).decode()
 
 
 def shown_json(value: object) -> str:
     """A value as HTML, bounded."""
-    return escape_text(clip(json_words(value), LONGEST))
+    return escape_body(clip(json_words(value), LONGEST))

@@ -77,7 +77,7 @@ def case_view(record: CaseRecord, setting: CaseSetting, address: Address, at: st
         passed=[view for view in views if not _is_broken(view)],
         checks_left_out=len(verdict.checks) - len(checks),
         setup=[clip(prompt, CHECK_TEXT) for prompt in case.setup_prompts[:MOST_CHECKS]],
-        setup_calls=call_views(trace, trace.setup_calls[:MOST_CALLS], 0, setting.room, turns=False),
+        setup_calls=call_views(trace, trace.setup_calls[:MOST_CALLS], 0, setting.room),
         turns=turns,
         unobserved=unobserved.views(),
         expectations=expectations_view(record, {view.number: view for view in views}, setting.header.suite, source),

@@ -247,7 +247,7 @@ class EvidencePlaces:
 
     def _parts(self, turn: int, trace: Trace, story: TurnStory) -> Iterator[TranscriptPart]:
         first = self._before[turn] + 1
-        calls = call_views(trace, trace.tool_calls[:MOST_CALLS], first, self._room, turns=len(self._turns) > 1)
+        calls = call_views(trace, trace.tool_calls[:MOST_CALLS], first, self._room, turn + 1)
         spans = span_views(trace.spans[:MOST_SPANS])
         if not any(message.role in USERS for message in trace.messages):
             asked = rendered(clip(trace.input, LONGEST), Marker((), ""))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
+
+import msgspec
 
 from karat.model.trace import UNSEEN_WORDS, Message, ToolCall, Trace
 
@@ -134,12 +135,14 @@ def _calls_by_message(messages: Sequence[Message], calls: Sequence[ToolCall]) ->
 def _says_same(content: str, call: ToolCall) -> bool:
     """Whether the message of a tool holds nothing that its call does not show."""
     said, result = content.strip(), call.result
-    if not said or said == call.error or said == (result.strip() if isinstance(result, str) else str(result)):
+    if not said or said == call.error:
         return True
+    if result is None or isinstance(result, str):
+        return isinstance(result, str) and said == result.strip()
     try:
-        return result is not None and bool(json.loads(said) == result)
-    except (ValueError, RecursionError):
-        return False
+        return bool(msgspec.json.decode(said) == result)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return said == str(result)
 
 
 def _is_agent(message: Message) -> bool:
