@@ -56,7 +56,8 @@ def fragment(name: str) -> Callable[..., str]:
 @cache
 def assets() -> Assets:
     folder = HERE / "static"
-    return Assets((folder / "karat.css").read_text("utf-8"), (folder / "karat.js").read_text("utf-8"))
+    style = "".join((folder / name).read_text("utf-8") for name in ("karat.css", "runs.css"))
+    return Assets(style, (folder / "karat.js").read_text("utf-8"))
 
 
 @cache
