@@ -122,7 +122,7 @@ def test_gates_of_the_configuration_and_of_a_category(
     assert "gate UNDECIDED: max_new_failures = 0: 0 of 120 cases broke, 2 fell in too few runs to tell" in ran.out
     assert "gate met: non_inferior = 0.2" in ran.out
     assert "gate met: max_new_failures = 3 (category y): 0 of 60 cases broke, 2 fell" in ran.out
-    assert "note: 3 gates: each is called broken only at 98.33 %, so that all of them together" in ran.out
+    assert "note: 3 gates of one command: each is called broken only at 98.33 %, so that all of them together" in ran.out
     assert karat_line("compare", *paths, "--max-new-failures", "2").code == 0
 
 

@@ -66,16 +66,13 @@ class GridPage:
 
 
 def grid_page(index: Index, run: IndexedRun, over: str, order: str, start: int, home: str) -> GridPage:
-    """The grid of the suite of a run: over runs of its kind, or over the newest run of each kind; the oldest first."""
+    """The grid of the suite of a run: over runs of its kind, or over the newest run of each kind; the latest first."""
     of_suite = [other for other in index.runs() if is_same_suite(other.header.suite, run.header.suite)]
     newest = [of_suite[places[0]] for places in by_kind(other.header for other in of_suite)]
     over = over if over in OVERS else "runs"
     order = order if order in ORDERS else "worst"
-    if over == "runs":
-        alike = [other for other in of_suite if is_same_kind(other.header, run.header)]
-        shown = list(reversed(alike[:COLUMNS]))
-    else:
-        shown = newest[:COLUMNS]
+    alike = [other for other in of_suite if is_same_kind(other.header, run.header)]
+    shown = (alike if over == "runs" else newest)[:COLUMNS]
     cases, total = index.grid_cases([one.key for one in shown], order, start, ROWS)
     results = index.results([one.key for one in shown], [case.id for case in cases])
     rows = [

@@ -30,6 +30,14 @@ FIGURES: Final = {
     "PASS": "passed",
 }
 """The figure of a summary that counts each status, in the order in which they matter to who opens a report."""
+WORDS: Final = {
+    "FAIL": "failed",
+    "ERROR": "ended in an error",
+    "PARTIAL": "partial",
+    "XFAIL": "known to fail",
+    "SKIP": "skipped",
+    "PASS": "passed",
+}
 KNOWN: Final = frozenset({CaseStatus.XFAIL, CaseStatus.SKIP})
 """Cases that did not pass and are not said to have broken."""
 EXCERPT: Final = 130
@@ -46,6 +54,7 @@ class Part:
     """A status with its share of the bar."""
 
     status: str
+    words: str
     count: int
     x: float
     width: float
@@ -118,8 +127,9 @@ def failure_words(
     else:
         words = f"not known: {expected}" if status == Status.UNKNOWN else f"the check broke: {expected}"
         found = kind
-    more = f", or another of {others + 1} such expectations" if others else ""
-    return capitalised(words) + more, found
+    if others:
+        words, found = f"{words} or the like", "; ".join(filter(None, (f"{others + 1} different expectations", found)))
+    return capitalised(words), found
 
 
 def capitalised(text: str) -> str:
@@ -188,7 +198,7 @@ def parts(numbers: Mapping[str, int]) -> list[Part]:
     total, x, found = sum(numbers.values()) or 1, 0.0, []
     for status, count in numbers.items():
         width = WIDTH * count / total
-        found.append(Part(status, count, round(x, 1), round(width, 1)))
+        found.append(Part(status, WORDS[status], count, round(x, 1), round(width, 1)))
         x += width
     return found
 
