@@ -50,7 +50,7 @@ def command(base: str, new: tuple[str, ...], form: str, output: Path | None, **a
       karat compare @last-5 @last --max-new-failures 0
       karat compare @baseline @last --max-new-failures 0
       karat compare before.jsonl after.jsonl --format markdown --output comment.md
-      karat compare @last-5 refunds.jsonl orders.jsonl --max-new-failures 0
+      karat compare @baseline before.jsonl after.jsonl --max-new-failures 0
     """
     from karat import api
     from karat.console.comparison import show_comparisons

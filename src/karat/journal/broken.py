@@ -95,9 +95,11 @@ def _kind(result: CheckResult, record: Breakable) -> str:
     """What was found; where that is the agent's own words, no two cases are alike, and only their place counts."""
     if result.at is not None and result.at.start is not None:
         return f"{IN_PLACE}{result.at.channel.replace('_', ' ')}"
-    words = result.found[:_OPENING]
-    quotes = len(words) == _OPENING and words in record.trace.final_message[: 2 * _OPENING]
-    return NOT_SAID if quotes else shape(result.found)
+    answer = " ".join(record.trace.final_message[: 4 * _OPENING].split())[:_OPENING]
+    if result.found == answer != "":
+        return NOT_SAID
+    before, quoted, _ = result.found.partition(answer) if len(answer) == _OPENING else (result.found, "", "")
+    return shape(before.rstrip(" :,'\"")) or NOT_SAID if quoted else shape(result.found)
 
 
 def shape(text: str) -> str:

@@ -59,7 +59,8 @@ def _runs(a: list[Word], b: list[Word]) -> Iterator[tuple[list[Word], list[Word]
         if tag == "equal" and not (short and 0 < number < len(codes) - 1):
             if gone or come:
                 yield gone, come, False
-            yield a[a1:a2], b[b1:b2], True
+            # The end of one text may be in the middle of the other: its space is needed there.
+            yield [], [(word, max(space, b[b1 + at][1], key=len)) for at, (word, space) in enumerate(a[a1:a2])], True
             gone, come = [], []
         else:
             gone, come = gone + a[a1:a2], come + b[b1:b2]
