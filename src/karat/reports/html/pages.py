@@ -56,10 +56,8 @@ def fragment(name: str, file: str = "fragments.html") -> Callable[..., str]:
 @cache
 def assets() -> Assets:
     folder = HERE / "static"
-    texts = {
-        kind: [(folder / f"{name}.{kind}").read_text("utf-8") for name in ("karat", "case")] for kind in ("css", "js")
-    }
-    return Assets("".join(texts["css"]), "".join(texts["js"]))
+    styles, scripts = ("karat.css", "runs.css", "case.css"), ("karat.js", "case.js")
+    return Assets(*("".join((folder / name).read_text("utf-8") for name in names) for names in (styles, scripts)))
 
 
 @cache

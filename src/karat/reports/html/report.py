@@ -25,7 +25,7 @@ from karat.reports.html.case_view import CaseSetting, anchor_of, case_view
 from karat.reports.html.files import as_data, own_file
 from karat.reports.html.pages import assets, fragment, report_policy, template
 from karat.reports.html.records import record_json
-from karat.reports.html.run_view import RunTally, row_view
+from karat.reports.html.run_view import FIGURES, RunTally, row_view
 from karat.reports.html.suite_lines import SuiteLines
 from karat.reports.repeated import Together, repeated
 
@@ -115,7 +115,8 @@ class HtmlReport:
     def __init__(self, run: Recorded, out: BinaryWriter) -> None:
         self._run = run
         self._out = out
-        self._rows = Spool()
+        self._rows = {status: Spool() for status in FIGURES}
+        """By status, so that failures come first."""
         self._cases = Spool()
         self._packs = Packs()
         self._raw = Spool()
@@ -125,7 +126,7 @@ class HtmlReport:
         self._setting = CaseSetting(*shared, SuiteLines(run.header, run.catalog), TextRoom(MOST_ROOM))
         self._brief = CaseSetting(*shared, None, TextRoom(0))
         """For cases of which no more than the most important is in the file."""
-        self._tally = RunTally()
+        self._tally = RunTally(run.catalog)
         self._together = Together(self._take)
 
     def case(self, record: CaseRecord) -> None:
@@ -143,7 +144,7 @@ class HtmlReport:
         packs = [self._put_case(record, strip) for record in runs]
         self._tally.add(runs, status)
         row = row_view(total.shown, status, strip)
-        self._rows.write(_bytes(fragment("row")(row, InFile(), " ".join(str(pack) for pack in packs if pack))))
+        self._rows[status].write(_bytes(fragment("row")(row, InFile(), " ".join(str(pack) for pack in packs if pack))))
 
     def _put_case(self, record: CaseRecord, strip: Sequence[tuple[str, int]]) -> int:
         """Put a case where it belongs; the number of its pack, or 0."""
@@ -187,7 +188,8 @@ class HtmlReport:
             to=InFile(),
         )
         yield _bytes(head)
-        yield from self._rows.pieces()
+        for rows in self._rows.values():
+            yield from rows.pieces()
         yield _bytes(template("report_end.html").render())
         yield from self._cases.pieces()
         yield b"</main>"

@@ -115,12 +115,13 @@ const inflate = (id) => {
     more.hidden = shown >= left.length;
   };
   const filterHere = () => {
-    const { text = "", status, category, tag, check } = chosen();
+    const { text = "", status, category, tag, check, order } = chosen();
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
     left = rows.filter((row) =>
       (!status || row.status === status) && (!category || row.category === category) &&
       (!tag || row.tags.includes(tag)) && (!check || row.checks.includes(check)) &&
       words.every((word) => row.text.includes(word)));
+    if (order) left.sort(order === "suite" ? (a, b) => a.index - b.index : (a, b) => b.ms - a.ms || a.index - b.index);
     const first = left.slice(0, PAGE);
     if (first.length !== body.rows.length || first.some((row, at) => row.element !== body.rows[at])) {
       body.replaceChildren(...first.map((row) => row.element));
@@ -131,7 +132,7 @@ const inflate = (id) => {
   };
   const readRows = () => {
     rows = all("tr", body).map((element) => ({
-      element, status: element.dataset.s, category: element.dataset.g, tags: element.dataset.t.split("\x1f"),
+      element, index: Number(element.dataset.o.split(":")[0]), ms: Number(element.dataset.o.split(":")[1]), status: element.dataset.s, category: element.dataset.g, tags: element.dataset.t.split("\x1f"),
       checks: element.dataset.k.split(" "), text: element.textContent.toLowerCase(),
     }));
   };
@@ -291,4 +292,26 @@ const inflate = (id) => {
     setTimeout(follow, 1000);
   };
   if (head && head.dataset.live === "1") setTimeout(follow, 1000);
+
+  // Tables: those of runs are sorted by a click on a heading; one that goes on to the right says so.
+  const sortBy = (heading) => {
+    const table = heading.closest("table");
+    const rises = heading.getAttribute("aria-sort") === "descending";
+    all("[aria-sort]", table).forEach((other) => other.removeAttribute("aria-sort"));
+    heading.setAttribute("aria-sort", rises ? "ascending" : "descending");
+    const value = (row) => { const text = row.dataset[heading.dataset.sort]; return Number.isNaN(Number(text)) ? text : Number(text); };
+    const sorted = [...table.tBodies[0].rows].sort((a, b) => (value(a) < value(b) ? -1 : Number(value(a) > value(b))) * (rises ? 1 : -1));
+    table.tBodies[0].append(...sorted);
+  };
+  for (const heading of all("table.sortable [data-sort]")) {
+    const button = Object.assign(document.createElement("button"), { type: "button", className: "sorter", textContent: heading.textContent });
+    heading.replaceChildren(button);
+    button.addEventListener("click", () => sortBy(heading));
+  }
+  for (const wide of all(".scroll")) {
+    const say = () => wide.toggleAttribute("data-more", wide.scrollLeft + wide.clientWidth < wide.scrollWidth - 2);
+    wide.addEventListener("scroll", say);
+    new ResizeObserver(say).observe(wide);
+  }
+  for (const choices of all("form.again-on-change")) choices.addEventListener("change", () => choices.submit());
 })();
