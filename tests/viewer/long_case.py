@@ -63,7 +63,7 @@ ANSWERS = (
 )
 
 
-def _call(number: int, place: int) -> ToolCall:
+def _call(number: int, place: int, size: int) -> ToolCall:
     """A search with a large result; the last calls ask, pay and fail."""
     begin = START + number * 1.4
     known = {"id": f"c{number}", "started_at": begin, "ended_at": begin + 0.2 + (number * 7 % 11) / 10}
@@ -72,9 +72,9 @@ def _call(number: int, place: int) -> ToolCall:
     if number == 20:
         return ToolCall("search", {"query": "order A-17", "page": 21}, error="the index did not answer in 1 s", **known)
     if number == 30:
-        words = "Hall 7 at night.\n" + "It was quiet, and nothing left the hall.\n" * (SIZE // 41)
+        words = "Hall 7 at night.\n" + "It was quiet, and nothing left the hall.\n" * (size // 41)
         return ToolCall("read_log", {"hall": 7}, result=words, success=True, **known)
-    rows = [{"page": place, "id": f"A-{at}", "said": f"moved to hall {at % 9} & back"} for at in range(SIZE // 56)]
+    rows = [{"page": place, "id": f"A-{at}", "said": f"moved to hall {at % 9} & back"} for at in range(size // 56)]
     given = {"query": "order A-17", "page": place + 1, "fields": ["page", "id", "said"], "newest_first": True}
     return ToolCall("search", given, result={"rows": rows}, success=True, **known)
 
@@ -86,9 +86,9 @@ def _step(number: int) -> SpanNode:
     return SpanNode(f"m{number}", "chat", "model", started_at=at - 0.3, ended_at=at - 0.05, model="model-1", **used)
 
 
-def _turn(number: int) -> Trace:
+def _turn(number: int, size: int) -> Trace:
     first = sum(CALLS[:number])
-    calls = tuple(_call(first + at, at) for at in range(CALLS[number]))
+    calls = tuple(_call(first + at, at, size) for at in range(CALLS[number]))
     prompt = ("What happened to order A-17?", "Then give me my money back.")[number]
     said = [Message("user", prompt)]
     for at, call in enumerate(calls):
@@ -110,21 +110,24 @@ def _turn(number: int) -> Trace:
     )
 
 
-def records(suite: Path) -> Iterator[CaseRecord]:
+def records(suite: Path, size: int) -> Iterator[CaseRecord]:
     cases = read_suite(suite.read_bytes(), str(suite), CATALOG).cases
-    traces = (conversation([_turn(0), _turn(1)]), Trace(case_id="plain", final_message="hello", tool_calls=()))
+    traces = (
+        conversation([_turn(0, size), _turn(1, size)]),
+        Trace(case_id="plain", final_message="hello", tool_calls=()),
+    )
     for index, (case, trace) in enumerate(zip(cases, traces, strict=True)):
         yield CaseRecord(
             index=index, case=case, trace=trace, verdict=judge_case(case, trace, CATALOG), duration_ms=84_000.0
         )
 
 
-def write_run(folder: Path) -> Path:
+def write_run(folder: Path, size: int = SIZE) -> Path:
     """The journal of the run, next to its suite."""
     folder.mkdir(parents=True, exist_ok=True)
     suite = folder / "suite.yaml"
     suite.write_text(SUITE)
-    made = list(records(suite))
+    made = list(records(suite, size))
     assert [one.verdict.status for one in made] == [CaseStatus.FAIL, CaseStatus.PASS]
     header = Header(
         run_id="long",
