@@ -257,17 +257,21 @@ def compare_runs(
     confidence: float | None = None,
     results_dir: str | Path | None = None,
     mix_tapes: bool = False,
+    together: int = 1,
     **gates: float | None,
 ) -> Comparison:
     """Better or worse, and how sure: two runs case by case, and whether the gates of karat.toml and these are met.
 
     A run is a journal, a folder of them, `@last`, `@last-green`, a commit or tag that was run; the base also the last
     five runs (`@last-5`), a baseline, or `@baseline` for that of the suite. `gates` are those of the `[gate]` table.
-    A run that was replayed from a tape is compared with one that was not only if `mix_tapes` allows it.
+    A run that was replayed from a tape is compared with one that was not only if `mix_tapes` allows it. `together` is
+    the number of comparisons that are acted on at once: all of them give a false alarm no more often than one would.
     """
     from karat.running.comparisons import compare_runs
 
-    return compare_runs(base, new, results_dir, gates, confidence, find_project(), mix_tapes=mix_tapes)
+    return compare_runs(
+        base, new, results_dir, gates, confidence, find_project(), mix_tapes=mix_tapes, together=together
+    )
 
 
 acompare_runs = asynchronous(compare_runs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -122,8 +123,38 @@ def test_gates_of_the_configuration_and_of_a_category(
     assert "gate UNDECIDED: max_new_failures = 0: 0 of 120 cases broke, 2 fell in too few runs to tell" in ran.out
     assert "gate met: non_inferior = 0.2" in ran.out
     assert "gate met: max_new_failures = 3 (category y): 0 of 60 cases broke, 2 fell" in ran.out
-    assert "note: 3 gates: each is called broken only at 98.33 %, so that all of them together" in ran.out
+    assert (
+        "note: 3 gates of one command: each is called broken only at 98.33 %, so that all of them together" in ran.out
+    )
     assert karat_line("compare", *paths, "--max-new-failures", "2").code == 0
+
+
+def test_several_runs_of_one_command_are_corrected_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, karat_line: Line
+) -> None:
+    """All of four runs failed where all of four passed: sure enough alone, and not as one of ten."""
+    monkeypatch.chdir(tmp_path)
+    steady = many(3, letters=["pppp"])
+    base, new = (str(journal(tmp_path, name, {**steady, "x": x})) for name, x in (("a", "pppp"), ("b", "ffff")))
+    gate = ("--max-new-failures", "0")
+    assert "gate BROKEN" in karat_line("compare", base, new, *gate).out
+    ran = karat_line("compare", base, *[base] * 9, new, *gate)
+    assert ran.code == 1
+    assert "gate BROKEN" not in ran.out
+    assert "gate UNDECIDED" in ran.out
+    assert "note: 10 gates of one command: each is called broken only at 99.5 %" in ran.out
+    assert "10 runs compared; 1 failed: " in ran.out
+    assert len(json.loads(karat_line("compare", base, new, base, "--format", "json").out)) == 2
+    for form in ("markdown", "html"):
+        assert "2 runs compared; 0 failed" in karat_line("compare", base, new, base, "--format", form).out
+
+
+def test_without_gates_each_of_several_runs_must_be_surer_to_be_called_worse(runs: Callable[..., Comparison]) -> None:
+    before, after = many(60), many(53, 7)
+    assert runs(before, after).exit_code == 1
+    found = runs(before, after, together=30)
+    assert found.exit_code == 0
+    assert "30 runs of one command: each is called worse only at 99.83 %" in found.notes[-1]
 
 
 @pytest.mark.parametrize(

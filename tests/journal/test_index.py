@@ -74,11 +74,13 @@ def test_it_says_what_the_journal_says(folder: Path, journal: Path) -> None:
 @pytest.mark.parametrize(
     ("chosen", "left"),
     [
-        ({}, "abcde"),
+        ({}, "becda"),  # failures first: FAIL, ERROR, PARTIAL, PASS
+        ({"order": "suite"}, "abcde"),
+        ({"order": "no such"}, "becda"),
         ({"status": "FAIL"}, "be"),
         ({"status": "ERROR"}, "c"),
-        ({"category": "food"}, "ab"),
-        ({"tag": "smoke"}, "ab"),
+        ({"category": "food"}, "ba"),
+        ({"tag": "smoke"}, "ba"),
         ({"tag": "slow"}, "b"),
         ({"tag": "smo"}, ""),
         ({"check": "must_say_any"}, "be"),
@@ -108,7 +110,8 @@ def test_choices_groups_and_neighbours(folder: Path) -> None:
     assert groups["must_say_any", "not in the answer"] == ["b", "e"]
     assert groups["must_not_say", "in final message"] == ["e"]
     assert groups["agent", "RuntimeError: model # is down"] == ["c"]
-    assert index.neighbours(run.key, 1, CaseFilter()) == (0, 2)
+    assert index.neighbours(run.key, 4, CaseFilter()) == (1, 2)
+    assert index.neighbours(run.key, 1, CaseFilter(order="suite")) == (0, 2)
     assert index.neighbours(run.key, 1, CaseFilter(status="FAIL")) == (None, 4)
 
 

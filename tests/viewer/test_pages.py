@@ -86,8 +86,9 @@ def test_from_the_runs_to_the_evidence(browser, viewed: Site) -> None:
         assert page.locator(".call.lit .tool").inner_text() == "delete"
         assert "within pay" in page.locator(".call.lit").inner_text()
         page.locator(".said.answer strong").wait_for()
-        assert page.locator(".shot img").evaluate("async one => (await one.decode(), one.naturalWidth)") == 60
         assert page.locator(".again code").inner_text().endswith("--cases refund")
+        page.get_by_role("radio", name="Attachments").check()
+        assert page.locator(".shot img").evaluate("async one => (await one.decode(), one.naturalWidth)") == 60
         page.go_back()
         page.wait_for_url("**/run/*")
         assert rows(seen) == 200

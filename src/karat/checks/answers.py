@@ -53,6 +53,7 @@ class AnswerEquals(Check, Struct, frozen=True):
     """The final message is this and nothing else, but for letter case, white space and typographic signs."""
 
     name: ClassVar = "answer_equals"
+    failure: ClassVar = ("", "the answer is not ")
     group: ClassVar = Group.QA
     channels: ClassVar = ANSWER
     fields: ClassVar = (
@@ -276,6 +277,7 @@ class MinWords(Check, Struct, frozen=True):
     """The final message has at least so many words that a reader sees."""
 
     name: ClassVar = "min_words"
+    failure: ClassVar = ("at least ", "fewer than ")
     group: ClassVar = Group.FORMATTING
     channels: ClassVar = ANSWER
     fields: ClassVar = (Field("min_words", Annotated[int, Meta(ge=1)], "The fewest words of the answer.", since="1"),)

@@ -30,6 +30,7 @@ class AsksFor(Check, Struct, frozen=True):
     """The answer asks for this, in a question or a request. It is not enough that it names it."""
 
     name: ClassVar = "asks_for"
+    failure: ClassVar = ("asks for ", "did not ask for ")
     group: ClassVar = Group.TOOL_HYGIENE
     channels: ClassVar = ANSWER
     fields: ClassVar = (

@@ -58,6 +58,8 @@ class Check:
     """The statuses that its examples must show."""
     forbids: ClassVar[bool] = False
     """Whether it looks for words that must not be in the final message: also among those that no reader sees."""
+    failure: ClassVar[tuple[str, str]] = ("at most ", "more than ")
+    """How its description starts, and what to say instead where it failed: `no ` and `said `."""
 
     @classmethod
     def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
@@ -86,6 +88,14 @@ class Check:
     def description(self) -> str:
         """What is expected, in words."""
         raise NotImplementedError
+
+    @classmethod
+    def describe_failure(cls, expected: str) -> str:
+        """What went wrong where it failed, by its description as it was recorded: `did not say 'refund'`."""
+        start, instead = cls.failure
+        if expected.startswith(start) and not expected.startswith("not: "):
+            return instead + expected.removeprefix(start)
+        return f"expected {expected}"
 
     def judge(self, trace: Trace) -> CheckResult:
         raise NotImplementedError

@@ -39,6 +39,7 @@ class NoFalseSuccess(Check, Struct, frozen=True):
     """Every deed that the answer claims in the words of `effects` was done in this conversation, by its tools."""
 
     name: ClassVar = "no_false_success"
+    failure: ClassVar = ("no ", "a ")
     group: ClassVar = Group.TOOL_HYGIENE
     channels: ClassVar = ANSWER | CALLS
     fields: ClassVar = (
@@ -152,6 +153,7 @@ class OnlyEffects(Check, Struct, frozen=True):
     """No other tool of `effects` started than those listed; none has to."""
 
     name: ClassVar = "only_effects"
+    failure: ClassVar = ("no ", "an ")
     group: ClassVar = Group.TOOL_HYGIENE
     channels: ClassVar = CALLS
     fields: ClassVar = (

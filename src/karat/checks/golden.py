@@ -276,6 +276,7 @@ class ReasonContains(_Contains, Struct, frozen=True):
     """The phrase is in the final message."""
 
     name: ClassVar = "reason_contains"
+    failure: ClassVar = ("", "did not say ")
     group: ClassVar = Group.DECISION
     channels: ClassVar = ANSWER
     fields: ClassVar = (Field("reason_contains", Phrases, "Each phrase is in the final message."),)
@@ -290,6 +291,7 @@ class ExpectedContains(_Contains, Struct, frozen=True):
     """The phrase is in the final message."""
 
     name: ClassVar = "expected_contains"
+    failure: ClassVar = ("", "did not say ")
     group: ClassVar = Group.QA
     channels: ClassVar = ANSWER
     fields: ClassVar = (Field("expected_contains", Phrases, "Each phrase is in the final message.", in_case=True),)

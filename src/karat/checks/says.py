@@ -23,6 +23,7 @@ class MustSayAny(Check, Struct, frozen=True):
     """The final message contains at least one of the phrases."""
 
     name: ClassVar = "must_say_any"
+    failure: ClassVar = ("", "did not say ")
     group: ClassVar = Group.FORMATTING
     channels: ClassVar = ANSWER
     fields: ClassVar = (Field("must_say_any", Phrases, "At least one of these phrases is in the final message."),)
@@ -55,6 +56,7 @@ class MustNotSay(Check, Struct, frozen=True):
     """The final message does not contain the phrase."""
 
     name: ClassVar = "must_not_say"
+    failure: ClassVar = ("no ", "said ")
     forbids: ClassVar = True
     group: ClassVar = Group.FORMATTING
     channels: ClassVar = ALL_WORDS
@@ -87,6 +89,7 @@ class MustMatchRegex(Check, Struct, frozen=True):
     """The regex is found in the final message: letter case is free, `^` and `$` match at every line."""
 
     name: ClassVar = "must_match_regex"
+    failure: ClassVar = ("a ", "the answer has no ")
     group: ClassVar = Group.FORMATTING
     channels: ClassVar = ANSWER
     fields: ClassVar = (
@@ -122,6 +125,7 @@ class MustNotMatchRegex(Check, Struct, frozen=True):
     """The regex is not found in the final message."""
 
     name: ClassVar = "must_not_match_regex"
+    failure: ClassVar = ("no ", "the answer has a ")
     forbids: ClassVar = True
     group: ClassVar = Group.FORMATTING
     channels: ClassVar = ALL_WORDS

@@ -19,6 +19,7 @@ class RequiredSource(Check, Struct, frozen=True):
     """One of the source's phrases is in the final message as whole words, a plural `s` allowed."""
 
     name: ClassVar = "required_sources"
+    failure: ClassVar = ("", "did not name the source ")
     group: ClassVar = Group.SYNTHESIS_COVERAGE
     channels: ClassVar = ANSWER
     metric: ClassVar = "sources"

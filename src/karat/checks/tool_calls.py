@@ -101,6 +101,7 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
     """
 
     name: ClassVar = "tool_calls"
+    failure: ClassVar = ("a ", "no ")
     group: ClassVar = Group.TOOL_HYGIENE
     channels: ClassVar = CALLS
     fields: ClassVar = (

@@ -34,6 +34,7 @@ class ToolOrder(Check, Struct, frozen=True):
     """These tools were called in this order, each after the one before it had ended; others may stand between."""
 
     name: ClassVar = "tool_order"
+    failure: ClassVar = ("", "did not call in this order: ")
     group: ClassVar = Group.TOOL_HYGIENE
     channels: ClassVar = CALLS
     fields: ClassVar = (
@@ -103,6 +104,7 @@ class ToolRequires(Check, Struct, frozen=True):
     """Each call of the tool, even one that was only asked for, comes after a success of each of the others."""
 
     name: ClassVar = "tool_requires"
+    failure: ClassVar = ("a ", "no ")
     group: ClassVar = Group.TOOL_HYGIENE
     channels: ClassVar = CALLS
     fields: ClassVar = (

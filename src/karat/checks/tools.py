@@ -34,6 +34,7 @@ class ToolCallsAny(Check, Struct, frozen=True):
     """At least one of the tools was called: it began to run, or it ended in any way."""
 
     name: ClassVar = "tool_calls_any"
+    failure: ClassVar = ("a call of ", "did not call ")
     group: ClassVar = Group.TOOL_HYGIENE
     channels: ClassVar = CALLS
     fields: ClassVar = (Field("tool_calls_any", Phrases, "At least one of these tools was called."),)
@@ -71,6 +72,7 @@ class ToolCallsNone(Check, Struct, frozen=True):
     """The tool was not even asked for, under whatever spelling of its name."""
 
     name: ClassVar = "tool_calls_none"
+    failure: ClassVar = ("no call of ", "called ")
     group: ClassVar = Group.TOOL_HYGIENE
     channels: ClassVar = CALLS
     fields: ClassVar = (Field("tool_calls_none", Phrases, "None of these tools was even asked for."),)

@@ -23,6 +23,7 @@ class MustLabelAssumptions(Check, Struct, frozen=True):
     """A marker of assumption or uncertainty is in the final message."""
 
     name: ClassVar = "must_label_assumptions"
+    failure: ClassVar = ("", "did not say ")
     group: ClassVar = Group.UNCERTAINTY
     channels: ClassVar = ANSWER
     fields: ClassVar = (

@@ -11,7 +11,7 @@ FORMATS = ("terminal", "json", "markdown", "html")
 
 @click.command(short_help="Better or worse? Two runs case by case, with error bars and gates.")
 @click.argument("base")
-@click.argument("new")
+@click.argument("new", nargs=-1, required=True)
 @click.option(
     "--format", "form", type=click.Choice(FORMATS), default="terminal", show_default=True, help="What is printed."
 )
@@ -37,22 +37,27 @@ FORMATS = ("terminal", "json", "markdown", "html")
 @click.option("--results-dir", type=click.Path(path_type=Path), metavar="D",
               help="Where @last, @last-green, commits and tags are looked for.")  # fmt: skip
 @click.option("--mix-tapes", is_flag=True, help="Compare a run that was replayed from a tape with one that was not.")
-def command(base: str, new: str, form: str, output: Path | None, **asked: float | int | Path | None) -> int:
+def command(base: str, new: tuple[str, ...], form: str, output: Path | None, **asked: float | int | Path | None) -> int:
     """Compare two runs: what broke, what was fixed, what is flaky, and how certain that is.
 
     BASE and NEW are journals, folders of them, @last, @last-green, or a commit or tag that was run. BASE may also be
-    @last-5 (the last five runs pooled), a baseline, or @baseline for that of the suite. Exit code 1: a gate is broken
-    or undecided; without gates, the new run is significantly worse, or a journal is torn or was changed.
+    @last-5 (the last five runs pooled), a baseline, or @baseline for that of the suite. Several NEW runs, such as those
+    of all suites of a day, are each compared with BASE, and corrected together for how many they are. Exit code 1: a
+    gate is broken or undecided; without gates, a new run is significantly worse, or a journal is torn or was changed.
 
     \b
     Examples:
       karat compare @last-5 @last --max-new-failures 0
       karat compare @baseline @last --max-new-failures 0
       karat compare before.jsonl after.jsonl --format markdown --output comment.md
+      karat compare @baseline before.jsonl after.jsonl --max-new-failures 0
     """
     from karat import api
-    from karat.console.comparison import show_comparison
+    from karat.console.comparison import show_comparisons
 
-    found = api.compare_runs(base, new, **asked)  # type: ignore[arg-type]  # click has read each by its type
-    show_comparison(found, form, output)
-    return found.exit_code
+    found = [
+        api.compare_runs(base, one, together=len(new), **asked)  # type: ignore[arg-type]  # click has read each by its type
+        for one in new
+    ]
+    show_comparisons(found, form, output)
+    return max(one.exit_code for one in found)

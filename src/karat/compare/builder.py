@@ -26,7 +26,7 @@ from karat.model.comparison import (
     Weighed,
 )
 from karat.model.verdict import Status
-from karat.text.wording import counted
+from karat.text.wording import counted, shorten
 
 PairedCases: TypeAlias = tuple[ComparedCase | None, ComparedCase | None]
 LISTED = 10_000
@@ -296,14 +296,19 @@ def _with_found(flip: Flip, record: RecordExcerpt | None) -> Flip:
     if record is not None:
         for name, check in zip(check_names(record.case), record.verdict.checks, strict=False):
             if name == flip.check and check.status is not Status.PASSED:
-                return Flip(name, flip.before, flip.after, f"expected {check.expected}, found {check.found}"[:FOUND])
+                words = (
+                    f"expected: {check.expected}; found: {check.found}"
+                    if check.found
+                    else f"expected: {check.expected}"
+                )
+                return Flip(name, flip.before, flip.after, shorten(words, FOUND))
     return flip
 
 
 def _seen(record: RecordExcerpt | None) -> Seen | None:
     if record is None:
         return None
-    calls = [str(call)[:CALL] for call in record.trace.tool_calls]
+    calls = [shorten(str(call), CALL) for call in record.trace.tool_calls]
     more = [f"and {len(calls) - CALLS} more"] if len(calls) > CALLS else []
     answer = record.trace.final_message
-    return Seen(answer if len(answer) <= ANSWER else f"{answer[:ANSWER]}…", tuple(calls[:CALLS] + more))
+    return Seen(shorten(answer, ANSWER), tuple(calls[:CALLS] + more))

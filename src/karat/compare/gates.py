@@ -169,6 +169,18 @@ class Gates(NamedTuple):
 
     gates: tuple[Gate, ...]
     confidence: float = CONFIDENCE
+    together: int = 1
+    """How many runs one command compares: all of them give a false alarm no more often than a single one."""
+
+    @property
+    def asked(self) -> int:
+        """How many verdicts the command gives; without a gate, each run may be called worse."""
+        return max(len(self.gates), 1) * self.together
+
+    @property
+    def of_each_run(self) -> float:
+        """How sure to be of what a single run came to."""
+        return Certainty.for_gates(self.confidence, self.together).broken
 
 
 def gates(project: Project, given: Mapping[str, float | None], confidence: float | None) -> Gates:
@@ -231,7 +243,7 @@ def _check_provable(gate: Gate) -> None:
 
 def compare(base: Source, new: Source, wanted: Gates, notes: Sequence[str] = ()) -> Comparison:
     """Compare two runs, and hold what was found against the gates."""
-    builder = ComparisonBuilder(base, new, wanted.confidence)
+    builder = ComparisonBuilder(base, new, wanted.of_each_run)
     found = builder.comparison(notes)
     incomplete = found.new.incomplete or found.base.incomplete
     verdicts = tuple(_verdicts(wanted, builder, incomplete))
@@ -240,20 +252,21 @@ def compare(base: Source, new: Source, wanted: Gates, notes: Sequence[str] = ())
 
 def _correction(wanted: Gates) -> Iterator[str]:
     """That several gates were asked at once, and what that does to each."""
-    if (number := len(wanted.gates)) > 1:
+    if (number := wanted.asked) > 1:
         level = Certainty.for_gates(wanted.confidence, number).broken
+        what, how = ("gates", "broken") if wanted.gates else ("runs", "worse")
         yield (
-            f"{number} gates: each is called broken only at {level * 100:.4g} %, so that all of them together give a"
-            f" false alarm at most {(1 - wanted.confidence) * 100:.3g} % of the time"
+            f"{number} {what} of one command: each is called {how} only at {level * 100:.4g} %, so that all of them"
+            f" together give a false alarm at most {(1 - wanted.confidence) * 100:.3g} % of the time"
         )
 
 
 def _verdicts(wanted: Gates, builder: ComparisonBuilder, incomplete: str) -> Iterator[GateVerdict]:
     """What each gate says. None is met over cases with errors, or by a run that is not complete."""
-    certainty = Certainty.for_gates(wanted.confidence, len(wanted.gates))
+    certainty = Certainty.for_gates(wanted.confidence, wanted.asked)
     for gate in wanted.gates:
         scope = _scope(gate, builder)
-        found = _verdict(gate, scope, certainty)
+        found = _verdict(gate, scope, certainty, builder.confidence)
         erred = builder.erred[gate.scope]
         if found.verdict == "met" and (erred or incomplete):
             what = (
@@ -279,9 +292,9 @@ def _scope(gate: Gate, builder: ComparisonBuilder) -> Scope:
     return builder.scopes[gate.scope]
 
 
-def _verdict(gate: Gate, scope: Scope, certainty: Certainty) -> GateVerdict:
+def _verdict(gate: Gate, scope: Scope, certainty: Certainty, of_run: float) -> GateVerdict:
     if gate.name == "max_new_failures":
-        return _new_failures(gate, scope, certainty.met)
+        return _new_failures(gate, scope, of_run)
     if gate.name in RATIOS:
         return _ratio(gate, scope, certainty)
     return _pass_rate(gate, scope, certainty) if gate.name == "min_pass_rate" else _non_inferior(gate, scope, certainty)

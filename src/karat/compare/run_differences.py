@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -16,6 +16,8 @@ VALUE = 80
 ABSENT = "not set"
 TAPE = "tape"
 """The setting of a run that was replayed."""
+
+_encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 def settings(header: Header) -> dict[str, str]:
@@ -58,6 +60,32 @@ def is_same_kind(one: Header, other: Header) -> bool:
         and same_target(one.options.get("target", {})) == same_target(other.options.get("target", {}))
         and tape(one) == tape(other)
     )
+
+
+def by_kind(headers: Iterable[Header]) -> list[list[int]]:
+    """The places of runs that are of one kind, for many runs at once; in the order of the first of each kind."""
+    found: dict[bytes, list[list[int]]] = {}
+    known: list[Header] = []
+    for place, header in enumerate(headers):
+        known.append(header)
+        kinds = found.setdefault(
+            _encode((header.target, same_target(header.options.get("target", {})), tape(header))), []
+        )
+        alike = next((kind for kind in kinds if is_same_suite(known[kind[0]].suite, header.suite)), None)
+        if alike is None:
+            kinds.append([place])
+        else:
+            alike.append(place)
+    return sorted(kind for kinds in found.values() for kind in kinds)
+
+
+def differing(headers: Sequence[Header]) -> list[dict[str, str]]:
+    """Of several kinds of runs, what each has for the settings that are not the same in all of them."""
+    each = [settings(header) for header in headers]
+    names = [
+        name for name in dict.fromkeys(name for one in each for name in one) if len({one.get(name) for one in each}) > 1
+    ]
+    return [{name: one.get(name, ABSENT) for name in names} for one in each]
 
 
 def differences(base: RunSide, new: RunSide) -> Iterator[str]:

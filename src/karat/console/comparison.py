@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
@@ -16,8 +16,21 @@ from karat.console.screen import BOLD, GREEN, PLAIN, RED, YELLOW, show, wants_co
 from karat.model.comparison import CaseChange, Comparison, Seen
 from karat.model.history import CaseHistory, History, RunPoint
 from karat.reports.artifacts import whole_file
-from karat.reports.comparison import SECTIONS, apart, gate_lines, headline, of_group, of_measure, preamble, rates, side
+from karat.reports.comparison import (
+    SECTIONS,
+    apart,
+    gate_lines,
+    heading,
+    headline,
+    of_group,
+    of_measure,
+    preamble,
+    rates,
+    side,
+    summed_up,
+)
 from karat.reports.escaping import terminal
+from karat.text.units import dollars
 from karat.text.wording import counted
 
 if TYPE_CHECKING:
@@ -35,25 +48,37 @@ _COLOURS: Final = {"better": GREEN, "worse": RED, "": ""}
 _GATES: Final = {"met": GREEN, "BROKEN": RED, "UNDECIDED": YELLOW}
 
 
-def show_comparison(found: Comparison, form: str, output: Path | None) -> None:
-    """Print a comparison in this format; or write that into a file, and print the words."""
+def show_comparisons(found: Sequence[Comparison], form: str, output: Path | None) -> None:
+    """Print comparisons in this format; or write that into a file, and print the words."""
     if output is not None:
         with whole_file(output, replace=True) as out:
             out.write(_formatted(found, form))
     elif form != "terminal":
         click.echo(_formatted(found, form).decode(), nl=False)
         return
-    write_comparison(found, sys.stdout, colour=wants_colour(sys.stdout, os.environ))
+    write_comparisons(found, sys.stdout, colour=wants_colour(sys.stdout, os.environ))
 
 
-def _formatted(found: Comparison, form: str) -> bytes:
+def _formatted(found: Sequence[Comparison], form: str) -> bytes:
     from karat.reports.comparison import comparison_json, comparison_markdown, comparison_page
 
     if form == "terminal":
         out = StringIO()
-        write_comparison(found, out)
+        write_comparisons(found, out)
         return out.getvalue().encode()
-    return {"json": comparison_json, "markdown": comparison_markdown, "html": comparison_page}[form](found)
+    return {"json": comparison_json, "markdown": comparison_markdown, "html": comparison_page}[form](*found)
+
+
+def write_comparisons(found: Sequence[Comparison], out: TextIO, *, colour: bool = False) -> None:
+    """Write comparisons in words, each of several under the name of its suite, and how many of these failed."""
+    for one in found if len(found) > 1 else ():
+        show(out, f"{BOLD if colour else ''}{terminal(heading(one), LINE)}{PLAIN if colour else ''}\n")
+        write_comparison(one, out, colour=colour)
+        show(out, "\n")
+    if len(found) == 1:
+        write_comparison(found[0], out, colour=colour)
+    else:
+        show(out, f"{summed_up(found)}\n")
 
 
 def write_comparison(found: Comparison, out: TextIO, *, colour: bool = False) -> None:
@@ -197,4 +222,4 @@ def _slowest(found: History) -> Iterator[str]:
     dear = sorted((case for case in found.cases if case.cost), key=lambda case: -(case.cost or 0))[:SLOWEST]
     for case in dear:
         ratio = f", {case.cost_ratio:.1f} times the first" if case.cost_ratio else ""
-        yield f"  most expensive: {terminal(case.id, HISTORY_NAME)} {case.cost:.4f}{ratio}"
+        yield f"  most expensive: {terminal(case.id, HISTORY_NAME)} {dollars(case.cost or 0)}{ratio}"

@@ -9,10 +9,15 @@ from typing import Final, NamedTuple, Protocol
 from karat.model.suite import Case
 from karat.model.trace import TraceError
 from karat.model.verdict import CheckResult, Status, Verdict
+from karat.text.wording import shorten
 
 OF_RUN: Final = -1
 """The number of a break that belongs to no check: agent or harness broke."""
 SHAPE: Final = 90
+EXPECTED: Final = 160
+IN_PLACE: Final = "in "
+NOT_SAID: Final = "not in the answer"
+"""Kinds that say where something was found, and that the answer itself was."""
 _SEEN: Final = 400
 _OPENING: Final = 12
 """How much of what was found must begin the answer, to be taken for it."""
@@ -31,6 +36,7 @@ class Failure(NamedTuple):
     status: str
     group: str
     kind: str
+    expected: str = ""
 
 
 class _ErrorRecord(Protocol):
@@ -66,7 +72,13 @@ def _broken(record: Breakable) -> Iterator[Failure]:
     for number, result in enumerate(record.verdict.checks):
         if result.status not in (Status.PASSED, Status.UNJUDGED):
             yield Failure(
-                number, label(record, number), result.name, result.status, result.group, _kind(result, record)
+                number,
+                label(record, number),
+                result.name,
+                result.status,
+                result.group,
+                _kind(result, record),
+                shorten(result.expected, EXPECTED),
             )
 
 
@@ -82,10 +94,12 @@ def label(record: Breakable, number: int) -> str:
 def _kind(result: CheckResult, record: Breakable) -> str:
     """What was found; where that is the agent's own words, no two cases are alike, and only their place counts."""
     if result.at is not None and result.at.start is not None:
-        return f"in {result.at.channel.replace('_', ' ')}"
-    words = result.found[:_OPENING]
-    quotes = len(words) == _OPENING and words in record.trace.final_message[: 2 * _OPENING]
-    return "not in the answer" if quotes else shape(result.found)
+        return f"{IN_PLACE}{result.at.channel.replace('_', ' ')}"
+    answer = " ".join(record.trace.final_message[: 4 * _OPENING].split())[:_OPENING]
+    if result.found == answer != "":
+        return NOT_SAID
+    before, quoted, _ = result.found.partition(answer) if len(answer) == _OPENING else (result.found, "", "")
+    return shape(before.rstrip(" :,'\"")) or NOT_SAID if quoted else shape(result.found)
 
 
 def shape(text: str) -> str:

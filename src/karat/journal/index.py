@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -72,6 +72,16 @@ class CaseFilter(Struct, frozen=True, kw_only=True):
     check: str = ""
     kind: str = ""
     text: str = ""
+    order: str = ""
+    """How they are sorted: one of `ORDERS`."""
+
+
+ORDERS: Final = {
+    "": "CASE ended WHEN 'FAIL' THEN 0 WHEN 'ERROR' THEN 1 WHEN 'PARTIAL' THEN 2 WHEN 'PASS' THEN 4 ELSE 3 END, idx",
+    "suite": "idx",
+    "slowest": "max(ms) DESC, idx",
+}
+"""Failures first, as the suite has them, or the slowest first."""
 
 
 class Listed(Struct, frozen=True):
@@ -84,6 +94,22 @@ class Listed(Struct, frozen=True):
     strip: tuple[str, ...]
 
 
+class GridCase(Struct, frozen=True):
+    """A case over several runs: how many runs of it were judged, and how many of these passed."""
+
+    id: str
+    passed: int
+    judged: int
+
+
+class Result(NamedTuple):
+    """What one run of a case came to, and its place."""
+
+    index: int
+    repeat: int
+    status: str
+
+
 class FailureGroup(Struct, frozen=True):
     """Cases that broke in the same way."""
 
@@ -93,6 +119,9 @@ class FailureGroup(Struct, frozen=True):
     cases: int
     first: tuple[tuple[str, int, int, int], ...]
     """Id, index, repeat and number of the check, of a few of them."""
+    expected: str = ""
+    """What most of them expected, and how many other things the rest did."""
+    others: int = 0
 
 
 class Choices(Struct, frozen=True):
@@ -155,12 +184,12 @@ class Index:
         return hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:16]
 
     def cases(self, run: str, chosen: CaseFilter, start: int = 0, most: int = 200) -> tuple[list[Listed], int]:
-        """The cases of a run that a filter leaves, in suite order, and how many those are in all."""
+        """The cases of a run that a filter leaves, failures first unless it says otherwise, and how many in all."""
         where, given = _where(run, chosen)
         rank = "min(repeat + (status != ended) * 1000000)"
         page = (
-            f"SELECT idx, {rank}, repeat, offset, ended FROM records WHERE {where} GROUP BY idx ORDER BY idx"
-            " LIMIT ? OFFSET ?"
+            f"SELECT idx, {rank}, repeat, offset, ended FROM records WHERE {where} GROUP BY idx"
+            f" ORDER BY {_order(chosen)} LIMIT ? OFFSET ?"
         )
         with self._lock:
             total = self._database.execute(f"SELECT count(DISTINCT idx) FROM records WHERE {where}", given).fetchone()
@@ -175,7 +204,7 @@ class Index:
         query = "SELECT idx, status FROM records WHERE run = ? AND idx BETWEEN ? AND ? ORDER BY idx, repeat"
         strips: dict[int, tuple[str, ...]] = {}
         wanted = set(indexes)
-        for index, status in self._database.execute(query, (run, indexes[0], indexes[-1])):
+        for index, status in self._database.execute(query, (run, min(indexes), max(indexes))):
             if index in wanted:
                 strips[index] = (*strips.get(index, ()), status)
         return strips
@@ -183,10 +212,11 @@ class Index:
     def neighbours(self, run: str, index: int, chosen: CaseFilter) -> tuple[int | None, int | None]:
         """The cases before and after one, among those that a filter leaves."""
         where, given = _where(run, chosen)
-        sides = "max(CASE WHEN idx < ? THEN idx END), min(CASE WHEN idx > ? THEN idx END)"
-        query = f"SELECT {sides} FROM records WHERE {where}"
+        order = _order(chosen)
+        sides = f"lag(idx) OVER (ORDER BY {order}) AS before, lead(idx) OVER (ORDER BY {order}) AS after"
+        query = f"SELECT before, after FROM (SELECT idx, {sides} FROM records WHERE {where} GROUP BY idx) WHERE idx = ?"
         with self._lock:
-            before, after = self._database.execute(query, (index, index, *given)).fetchone()
+            before, after = self._database.execute(query, (*given, index)).fetchone() or (None, None)
         return before, after
 
     def repeats(self, run: str, index: int) -> list[tuple[int, str]]:
@@ -242,27 +272,26 @@ class Index:
             )
 
     def groups(self, run: str, most: int = 30, shown: int = 5) -> list[FailureGroup]:
-        """What broke, the most frequent first: the same check with the same kind of evidence."""
+        """What broke, the most frequent first: the same check with the same kind of evidence; not what was known to."""
+        broke = (
+            "FROM broken b JOIN records r USING (run, idx, repeat) WHERE run = ? AND r.ended NOT IN ('XFAIL', 'SKIP')"
+        )
         query = (
-            "SELECT name, status, kind, count(DISTINCT idx) AS cases FROM broken WHERE run = ?"
-            " GROUP BY name, status, kind ORDER BY cases DESC, min(idx), min(number) LIMIT ?"
+            f"SELECT b.name, b.status, b.kind, count(DISTINCT idx) AS cases {broke}"
+            " GROUP BY 1, 2, 3 ORDER BY cases DESC, min(idx), min(number) LIMIT ?"
         )
-        few = (
-            "SELECT r.id, b.idx, b.repeat, b.number FROM broken b JOIN records r USING (run, idx, repeat)"
-            " WHERE b.run = ? AND b.name = ? AND b.status = ? AND b.kind = ? GROUP BY b.idx ORDER BY b.idx LIMIT ?"
-        )
+        of_kind = f"{broke} AND b.name = ? AND b.status = ? AND b.kind = ?"
+        few = f"SELECT r.id, idx, repeat, b.number {of_kind} GROUP BY idx ORDER BY idx LIMIT ?"
+        wanted = f"SELECT b.expected {of_kind} GROUP BY 1 ORDER BY count(DISTINCT idx) DESC, min(idx)"
         with self._lock:
-            groups = self._database.execute(query, (run, most)).fetchall()
-            return [
-                FailureGroup(
-                    name,
-                    status,
-                    kind,
-                    cases,
-                    tuple(self._database.execute(few, (run, name, status, kind, shown)).fetchall()),
-                )
-                for name, status, kind, cases in groups
-            ]
+            find = self._database.execute
+            found = []
+            for name, status, kind, cases in find(query, (run, most)).fetchall():
+                group = run, name, status, kind
+                expected = [row[0] for row in find(wanted, group)]
+                first = tuple(find(few, (*group, shown)).fetchall())
+                found.append(FailureGroup(name, status, kind, cases, first, expected[0], len(expected) - 1))
+            return found
 
     def unsteady(self, runs: Sequence[str], most: int = 2_000) -> dict[str, list[list[str]]]:
         """Cases that broke in any of these runs: what each of their runs came to, run after run."""
@@ -274,6 +303,30 @@ class Index:
             for run, name, status in self._database.execute(query, (*runs, *runs, most)):
                 found.setdefault(name, {}).setdefault(run, []).append(status)
         return {name: [by_run[run] for run in runs if run in by_run] for name, by_run in found.items()}
+
+    def grid_cases(self, runs: Sequence[str], order: str, start: int, most: int) -> tuple[list[GridCase], int]:
+        """Some of the cases that any of these runs has, and how many there are."""
+        of_runs = f"FROM records WHERE run IN ({', '.join('?' * len(runs))})"
+        share = "total(status = 'PASS') / max(total(status IN ('PASS', 'FAIL', 'PARTIAL', 'ERROR')), 1)"
+        known = "min(status NOT IN ('PASS', 'FAIL', 'PARTIAL', 'ERROR'))"
+        sorting = {"worst": f"{known}, {share},", "unsteady": f"{known}, abs({share} - 0.5),", "suite": ""}[order]
+        query = (
+            "SELECT id, sum(status = 'PASS'), sum(status IN ('PASS', 'FAIL', 'PARTIAL', 'ERROR'))"
+            f" {of_runs} GROUP BY id ORDER BY {sorting} min(idx), id LIMIT ? OFFSET ?"
+        )
+        with self._lock:
+            total = self._database.execute(f"SELECT count(DISTINCT id) {of_runs}", runs).fetchone()[0]
+            return [GridCase(*row) for row in self._database.execute(query, (*runs, most, start))], int(total)
+
+    def results(self, runs: Sequence[str], ids: Sequence[str]) -> dict[tuple[str, str], list[Result]]:
+        """What each run of these cases came to, by run and id."""
+        found: dict[tuple[str, str], list[Result]] = {}
+        wanted = [", ".join("?" * len(names)) for names in (runs, ids)]
+        query = "SELECT run, id, idx, repeat, status FROM records WHERE run IN ({}) AND id IN ({})".format(*wanted)
+        with self._lock:
+            for run, name, *place in self._database.execute(query, (*runs, *ids)):
+                found.setdefault((run, name), []).append(Result(*place))
+        return found
 
     def get_cached(self, path: Path, name: str) -> bytes | None:
         """What somebody derived of a journal and kept under this name, unless the journal changed since."""
@@ -355,6 +408,10 @@ def _run(row: tuple[object, ...]) -> IndexedRun:
 
 def _bytes(value: object) -> bytes:
     return value if isinstance(value, bytes) else b""
+
+
+def _order(chosen: CaseFilter) -> str:
+    return ORDERS.get(chosen.order, ORDERS[""])
 
 
 def _where(run: str, chosen: CaseFilter) -> tuple[str, tuple[object, ...]]:

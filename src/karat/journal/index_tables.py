@@ -26,7 +26,7 @@ from karat.scoring.repeats import case_status
 from karat.scoring.tally import Tally
 from karat.text.wording import counted
 
-VERSION: Final = 4
+VERSION: Final = 5
 SEPARATOR: Final = "\x1f"
 """Separates tags, so that only a whole tag is found."""
 BATCH: Final = 500
@@ -46,14 +46,14 @@ CREATE TABLE records (
 ) WITHOUT ROWID;
 CREATE TABLE broken (
   run TEXT, idx INTEGER, repeat INTEGER, number INTEGER, label TEXT, name TEXT, status TEXT, part TEXT, kind TEXT,
-  PRIMARY KEY (run, idx, repeat, number)
+  expected TEXT, PRIMARY KEY (run, idx, repeat, number)
 ) WITHOUT ROWID;
 CREATE TABLE kept (
   run TEXT, name TEXT, inode INTEGER, mtime INTEGER, size INTEGER, data BLOB, PRIMARY KEY (run, name)
 );
 """
 _PUT: Final = f"INSERT OR REPLACE INTO records VALUES ({', '.join('?' * 19)})"
-_BREAK: Final = f"INSERT OR REPLACE INTO broken VALUES ({', '.join('?' * 9)})"
+_BREAK: Final = f"INSERT OR REPLACE INTO broken VALUES ({', '.join('?' * 10)})"
 
 _encode = msgspec.json.encode
 _PASS: Final = CaseStatus.PASS  # looked up once: members of an enum are slow to reach

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Final
 
@@ -10,7 +10,8 @@ import msgspec
 
 from karat.model.comparison import Bounds, CaseChange, Change, Comparison, Measure, RunSide, Seen, Weighed
 from karat.reports.escaping import markdown_cell, terminal
-from karat.text.units import moved, percent, points
+from karat.reports.html.differences import difference
+from karat.text.units import count, dollars, moved, percent, points
 from karat.text.wording import counted
 
 VERDICTS: Final = {"met": "met", "broken": "BROKEN", "undecided": "UNDECIDED"}
@@ -32,8 +33,10 @@ MARKDOWN_LINE: Final = 400
 HTML_LISTED: Final = 200
 HTML_LINE: Final = 500
 STYLE: Final = (
-    "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem}"
-    "td,th{text-align:left;vertical-align:top;padding:.2rem .8rem .2rem 0}"
+    ":root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;"
+    "padding:0 1rem;overflow-wrap:anywhere}.cases{padding-left:1.2rem}.cases>li{margin:.8rem 0}"
+    ".diff{margin:.4rem 0;padding:.5rem .8rem;background:#8881;border-radius:6px;white-space:pre-wrap}"
+    "del{background:#c001}ins{background:#0801;text-decoration:none;font-weight:600}"
 )
 
 
@@ -128,10 +131,21 @@ def of_group(group: Weighed) -> str:
 
 
 def of_measure(measure: Measure) -> str:
-    """`seconds: 1.20 before, 1.50 now, 1.25 times (1.10 to 1.42) over 120 cases`."""
+    """`time per case: 1.2 s before, 1.5 s now, 1.25 times (1.10 to 1.42), over 120 cases`."""
     ratio = measure.ratio
     times = f", {ratio.value:.2f} times ({ratio.low:.2f} to {ratio.high:.2f})" if ratio else ""
-    return f"{measure.name}: {measure.base:.4g} before, {measure.new:.4g} now{times} over {measure.cases} cases"
+    before, now = (_quantity(measure.name, value) for value in (measure.base, measure.new))
+    name = "time" if measure.name == "seconds" else measure.name
+    return f"{name} per case: {before} before, {now} now{times}, over {counted(measure.cases, 'case')}"
+
+
+def _quantity(name: str, value: float) -> str:
+    """A mean in the unit that people read it in."""
+    if name == "cost":
+        return dollars(value)
+    if name == "seconds":
+        return f"{value:.3g} s" if value >= 1 else f"{value * 1000:.3g} ms"
+    return count(round(value)) if name == "tokens" else f"{value:.3g}"
 
 
 def gate_lines(found: Comparison) -> Iterator[tuple[str, str]]:
@@ -141,21 +155,41 @@ def gate_lines(found: Comparison) -> Iterator[tuple[str, str]]:
         yield VERDICTS[gate.verdict], f"{gate.gate}: {gate.says}{decides}"
 
 
-def comparison_json(found: Comparison) -> bytes:
-    """Everything that was found; what is not finite is null."""
-    document = {
+def heading(found: Comparison) -> str:
+    """What one of several comparisons is about."""
+    return f"{found.new.suite} against {found.new.target}"
+
+
+def summed_up(found: Sequence[Comparison]) -> str:
+    """`3 runs compared; 1 failed: refunds.yaml against support`."""
+    failed = [heading(one) for one in found if one.exit_code]
+    return f"{counted(len(found), 'run')} compared; {len(failed)} failed{': ' if failed else ''}{', '.join(failed)}"
+
+
+def comparison_json(*found: Comparison) -> bytes:
+    """Everything that was found; what is not finite is null. A list of several comparisons."""
+    documents = [_document(one) for one in found]
+    data = msgspec.json.encode(documents[0] if len(documents) == 1 else documents)
+    return msgspec.json.format(data, indent=1) + b"\n"
+
+
+def _document(found: Comparison) -> dict[str, object]:
+    return {
         "headline": headline(found),
         "verdict": found.overall.sure or "not sure",
         "gated": bool(found.gates),
         "exit_code": int(found.exit_code),
         **{name: getattr(found, name) for name in found.__struct_fields__},
     }
-    return msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
 
 
-def comparison_markdown(found: Comparison) -> bytes:
-    """The words, the gates, the cases that changed, the rates."""
-    return "".join(f"{line}\n" for line in _markdown_lines(found)).encode()
+def comparison_markdown(*found: Comparison) -> bytes:
+    """The words, the gates, the cases that changed, the rates; of several comparisons, each under its suite."""
+    lines: list[str] = [summed_up(found), ""] if len(found) > 1 else []
+    for one in found:
+        lines += [f"## {markdown_cell(heading(one), MARKDOWN_LINE)}", ""] if len(found) > 1 else []
+        lines += [*_markdown_lines(one), ""] if len(found) > 1 else _markdown_lines(one)
+    return "".join(f"{line}\n" for line in lines).encode()
 
 
 def _markdown_lines(found: Comparison) -> Iterator[str]:
@@ -222,10 +256,12 @@ def comparison_html(found: Comparison) -> str:
     return f'<section class="karat-comparison">{"".join(_html_parts(found))}</section>'
 
 
-def comparison_page(found: Comparison) -> bytes:
-    """The fragment as a page that needs nothing else."""
+def comparison_page(*found: Comparison) -> bytes:
+    """The fragment as a page that needs nothing else; the fragments of several under the names of their suites."""
     head = f'<meta charset="utf-8"><title>Karat: comparison</title><style>{STYLE}</style>'
-    body = f"<main><h1>Comparison</h1>{comparison_html(found)}</main>"
+    each = [f"<h1>{_html_text(heading(one))}</h1>{comparison_html(one)}" for one in found]
+    first = f"<p>{_html_text(summed_up(found))}</p>" if len(found) > 1 else ""
+    body = f"<main>{first}{''.join(each)}</main>"
     return f'<!doctype html><html lang="en"><head>{head}</head><body>{body}</body></html>\n'.encode()
 
 
@@ -245,32 +281,32 @@ def _html_parts(found: Comparison) -> Iterator[str]:
     for change, title in SECTIONS:
         cases = [case for case in found.changes if case.change is change]
         if cases:
-            yield f"<h2>{escape(title)}: {found.count(change)}</h2>{_html_table(cases)}"
+            yield f"<h2>{escape(title)}: {found.count(change)}</h2>{_html_cases(cases)}"
     lines = [rates(found.overall), *map(of_measure, found.measures)]
     lines += [f"{group.scope}: {of_group(group)}" for group in found.groups[:HTML_LISTED]]
     lines += [side("base", found.base), side("new", found.new)]
     yield "<h2>Figures</h2><ul>" + "".join(f"<li>{_html_text(line)}</li>" for line in lines) + "</ul>"
 
 
-def _html_table(cases: list[CaseChange]) -> str:
-    heads = "".join(f'<th scope="col">{head}</th>' for head in ("Case", "Before", "Now", "Expectations that flipped"))
-    rows = "".join(_html_row(case) for case in cases[:HTML_LISTED])
+def _html_cases(cases: list[CaseChange]) -> str:
+    rows = "".join(_html_case(case) for case in cases[:HTML_LISTED])
     more = f"<p>and {len(cases) - HTML_LISTED} more</p>" if len(cases) > HTML_LISTED else ""
-    return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{more}"
+    return f"<ul class=cases>{rows}</ul>{more}"
 
 
-def _html_row(case: CaseChange) -> str:
-    flips = "<br>".join(
-        _html_text(f"{flip.check} {flip.before}, then {flip.after}: {flip.found}") for flip in case.flips
+def _html_case(case: CaseChange) -> str:
+    rate = " → ".join(_html_text(rate) for rate in (case.base, case.new) if rate)
+    flips = "".join(
+        f"<li>{_html_text(f'{flip.check} {flip.before}, then {flip.after}')}"
+        f"{f'<br>{_html_text(flip.found)}' if flip.found else ''}</li>"
+        for flip in case.flips
     )
-    before, now = (
-        f"{_html_text(rate)}{_html_seen(seen)}"
-        for rate, seen in ((case.base, case.base_seen), (case.new, case.new_seen))
-    )
-    return f"<tr><td>{_html_text(case.id)}</td><td>{before}</td><td>{now}</td><td>{flips}</td></tr>"
+    seen = _html_seen(case.base_seen or Seen(), case.new_seen or Seen()) if case.base_seen or case.new_seen else ""
+    return f"<li><b>{_html_text(case.id)}</b> {rate}{f'<ul>{flips}</ul>' if flips else ''}{seen}</li>"
 
 
-def _html_seen(seen: Seen | None) -> str:
-    if seen is None:
-        return ""
-    return f"<br>{_html_text(seen.answer)}<br>{_html_text(', '.join(seen.calls) or 'called nothing')}"
+def _html_seen(base: Seen, new: Seen) -> str:
+    """What was said and called in both runs, word by word."""
+    answer = difference(terminal(base.answer, HTML_LINE), terminal(new.answer, HTML_LINE))
+    calls = difference(*(terminal(", ".join(side.calls) or "called nothing", HTML_LINE) for side in (base, new)))
+    return f"<p class=diff>{answer}</p><p class=diff>{calls}</p>"

@@ -22,7 +22,7 @@ def encode(value: object) -> bytes:
     try:
         line = _encoder.encode(value)
     except UnicodeEncodeError:
-        line = _encoder.encode(_whole_characters(msgspec.to_builtins(value)))
+        line = _encoder.encode(_whole_characters(msgspec.to_builtins(value, enc_hook=msgspec.json.decode)))
     if line.isascii() and b"\x7f" not in line:
         return line
     return _risky.sub(_escaped, line)

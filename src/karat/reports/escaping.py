@@ -28,6 +28,7 @@ _HIDDEN: Final = (
     "\U000110bd\U000110cd\U00013430-\U0001345f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 _hidden = re.compile(f"[{_HIDDEN}]")
+_hidden_in_lines = re.compile("[{}]".format(_HIDDEN.replace("\x00-\x1f", "\x00-\x08\x0b-\x1f")))
 # What a job prints is read by its forge: `::error::` where a line begins, `##[error]` and `##vso[task]` anywhere.
 _command = re.compile(r"^\s*:(?=:)|##(?=\w{0,20}\[)")
 _SHORT: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
@@ -83,7 +84,7 @@ def hidden_as(text: str, shown: Callable[[str], str]) -> str:
     """Text with its lines and tabs; each other hidden character becomes what `shown` makes of its visible escape."""
     if text.isascii() and text.isprintable():
         return text
-    return _hidden.sub(lambda found: found[0] if found[0] in "\n\t" else shown(_visible(found)), text)
+    return _hidden_in_lines.sub(lambda found: shown(_visible(found)), text)
 
 
 def markdown_cell(text: str, limit: int = CELL_LIMIT) -> str:

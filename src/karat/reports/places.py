@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from karat.checks.catalog import CheckCatalog
 from karat.errors import KaratError
-from karat.model.run import RunView
+from karat.model.run import Header, RunView
 from karat.suites.documents.source import read_bytes
 from karat.suites.reading import case_lines
+
+LARGEST: Final = 4 << 20
+"""The size up to which a suite is shown."""
 
 
 class SuitePlace(NamedTuple):
@@ -28,6 +32,17 @@ def suite_place(run: RunView) -> SuitePlace:
     suite, folder = run.header.suite, run.catalog.project.folder
     path = os.path.abspath(os.path.join(folder, suite))
     return SuitePlace(_in_repository(suite, path), _lines(path, run.header.suite_sha256, run.catalog))
+
+
+def suite_lines(header: Header, catalog: CheckCatalog) -> list[str]:
+    """The lines of a suite's file; none if it is not at hand as it was run, for a journal may name any file."""
+    path = os.path.abspath(os.path.join(catalog.project.folder, header.suite))
+    with suppress(KaratError, ValueError, OSError):
+        if os.path.isfile(path) and os.path.getsize(path) <= LARGEST:
+            data = read_bytes(path)
+            if hashlib.sha256(data).hexdigest() == header.suite_sha256 or _lines(path, header.suite_sha256, catalog):
+                return data.decode("utf-8", "replace").splitlines()
+    return []
 
 
 @lru_cache(maxsize=4)

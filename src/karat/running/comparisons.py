@@ -39,9 +39,10 @@ def compare_runs(
     project: Project,
     *,
     mix_tapes: bool = False,
+    together: int = 1,
 ) -> Comparison:
     """Weigh one run against another, and ask the gates of the configuration and of the caller."""
-    wanted = gates(project, asked, confidence)
+    wanted = gates(project, asked, confidence)._replace(together=together)
     references = References(_results_folders(results_dir, project), project)
     newer = references.new(str(new))
     older = references.base(str(base), RecordedRun(Path(newer.journal.path), newer.journal.header))

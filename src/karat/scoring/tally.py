@@ -149,6 +149,7 @@ class Tally:
         """What has been counted so far; a case of which repeats are missing counts by those that are there."""
         seen = [counts for _, counts in self._cases.values()]
         whole = [counts for counts in seen if counts.total() >= self._fewest]
+        rated = [counts for counts in whole if any(status not in _UNCOUNTED for status in counts)]
         undecided = {index for index in self._cases if self._is_undecided(index)}
         counts, partly, clusters = self._counts, None, self._clusters
         if seen:
@@ -174,8 +175,8 @@ class Tally:
             broken=broken,
             misconfigured=misconfigured,
             repeat=self._repeat,
-            pass_all=sum(c[CaseStatus.PASS] == c.total() for c in whole) / len(whole) if whole else None,
-            pass_any=sum(c[CaseStatus.PASS] > 0 for c in whole) / len(whole) if whole else None,
+            pass_all=sum(c[CaseStatus.PASS] == c.total() for c in rated) / len(rated) if rated else None,
+            pass_any=sum(c[CaseStatus.PASS] > 0 for c in rated) / len(rated) if rated else None,
             flaky=sum(is_flaky(c) for c in seen),
             runs=sum(c.total() for c in seen),
             undecided=len(undecided),

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from karat.errors import SuiteError
-from karat.model.suite import Suite, remember_catalog
-from karat.suites.diagnostics import Document, PathDiagnostic, RefusedError, problems
+from karat.model.suite import CheckSpec, Suite, remember_catalog
+from karat.suites.diagnostics import Document, Path, PathDiagnostic, RefusedError, problems
 from karat.suites.formats.base import CaseExpectations, Format, SuiteCatalog, SuiteFile
 from karat.suites.formats.catalog import blame, detect_format
 from karat.suites.listing import Row, suite_rows
 from karat.system.gc_pause import paused
+
+CheckKey: TypeAlias = tuple[int | None, str]
+"""A check of a case: its turn from 1, or None for all of it, and its path, such as `must_not_say[1]`."""
 
 
 class LocatedSuite(NamedTuple):
@@ -32,6 +36,37 @@ class LocatedSuite(NamedTuple):
         """The line of each case by its id."""
         cases = zip(self.suite.cases, self.expectations, strict=True)
         return {case.id: self.document.place(expected.case)[0] for case, expected in cases}
+
+    def check_lines(self, number: int, catalog: SuiteCatalog) -> dict[CheckKey, int]:
+        """The line of each check of a case by its turn and path, without those that come from elsewhere in the file."""
+        case, about = self.suite.cases[number], self.expectations[number]
+        found = dict(self._lines_of(None, case.checks, about, catalog))
+        for turn, (own, expected) in enumerate(zip(case.turns, about.turns, strict=False), 1):
+            found |= self._lines_of(turn, own.checks, expected, catalog)
+        return found
+
+    def _lines_of(
+        self, turn: int | None, checks: Sequence[CheckSpec], about: CaseExpectations, catalog: SuiteCatalog
+    ) -> Iterator[tuple[CheckKey, int]]:
+        place = self.document.place
+        for name, field, path in _check_paths(checks, about, catalog):
+            # A value that a variable fills in has no place of its own: the line is that of what holds it.
+            while len(path) > field and place(path) == place(path[:-1]):
+                path = path[:-1]
+            if place(path) != place(path[:-1]):
+                yield (turn, name), place(path, key=True)[0]
+
+
+def _check_paths(
+    checks: Sequence[CheckSpec], about: CaseExpectations, catalog: SuiteCatalog
+) -> Iterator[tuple[str, int, Path]]:
+    """Each check with the path that asks for it, and how long the path of its field is."""
+    if about.places is not None:
+        yield from ((spec.path, len(path), path) for spec, path in zip(checks, about.places, strict=False))
+        return
+    for one in catalog.read(about.expected):
+        field = about.where(str(one.path[0]))
+        yield one.spec.path, len(field), (*field, *one.path[1:])
 
 
 def read_suite(data: bytes, file: str, catalog: SuiteCatalog) -> Suite:

@@ -16,7 +16,10 @@ from karat.journal.index import CaseFilter, Index, IndexedRun
 from karat.plugins.project import Project, token_prices
 from karat.reports.html.files import own_file
 from karat.reports.html.pages import assets, environment, fragment
-from karat.viewer import pages
+from karat.reports.html.records import record_json
+from karat.reports.places import suite_lines
+from karat.viewer import pages, run_list
+from karat.viewer.grid import ORDERS, OVERS, grid_page
 from karat.viewer.guard import Guard
 from karat.viewer.pages import OfRun
 from karat.viewer.stress import stress_page
@@ -33,7 +36,7 @@ LONGEST_WORDS: Final = 500
 ICON: Final = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#c08a1e" d="M8 1l6 6-6 8-6-8z"/></svg>'
 )
-FIELDS: Final = ("status", "category", "tag", "check", "kind", "text")
+FIELDS: Final = ("status", "category", "tag", "check", "kind", "text", "order")
 
 
 class Viewer:
@@ -43,17 +46,26 @@ class Viewer:
         self._index = index
         self._project = project
         self._prices = token_prices(project)
+        self._catalog = catalog_for(project)
 
     def runs(self, request: Request) -> Response:
         self._index.refresh()
         found = self._index.runs()
-        return _page(
-            request,
-            "runs.html",
-            suites=pages.suites(self._index, found, self._prices),
-            foreign=self._index.foreign(),
-            total=len(found),
-        )
+        suites = run_list.suites(self._index, found, self._prices)
+        words = run_list.total_words(len(found), suites)
+        return _page(request, "runs.html", suites=suites, foreign=self._index.foreign(), words=words)
+
+    def grid(self, request: Request) -> Response:
+        run, asked = self._run(request), request.query_params
+        start = _number(asked.get("start", "0"))
+        found = grid_page(self._index, run, asked.get("over", ""), asked.get("order", ""), start, home(request))
+        head = pages.run_head(run, self._prices)
+        return _page(request, "grid.html", key=run.key, run=head, grid=found, overs=OVERS, orders=ORDERS)
+
+    def suite(self, request: Request) -> Response:
+        run = self._run(request)
+        head = pages.run_head(run, self._prices)
+        return _page(request, "suite.html", key=run.key, run=head, lines=suite_lines(run.header, self._catalog))
 
     def run(self, request: Request) -> Response:
         run = self._run(request)
@@ -73,7 +85,7 @@ class Viewer:
             key=run.key,
             run=pages.run_head(run, self._prices),
             version=run.version,
-            groups=pages.groups(self._index, run),
+            groups=pages.groups(self._index, run, self._catalog),
             choices=self._index.choices(run.key),
             chosen=chosen,
             rows=rows,
@@ -86,7 +98,7 @@ class Viewer:
     def _live(self, run: IndexedRun, start: str) -> Response:
         """The head of a run that goes on, again and again."""
         head = fragment("run_head")(pages.run_head(run, self._prices))
-        broke = fragment("broke")(pages.groups(self._index, run), OfRun(start, run.key, CaseFilter()))
+        broke = fragment("broke")(pages.groups(self._index, run, self._catalog), OfRun(start, run.key, CaseFilter()))
         headers = {"X-Version": run.version, "X-Ended": str(int(run.ended))}
         return HTMLResponse(_encoded(head + broke), headers=headers)
 
@@ -94,10 +106,17 @@ class Viewer:
         run = self._run(request)
         at, repeat = self._place(request)
         to = OfRun(home(request), run.key, _chosen(request))
-        page = pages.case_page(self._index, run, at, repeat, to, catalog_for(self._project), self._prices)
+        page = pages.case_page(self._index, run, at, repeat, to, self._catalog, self._prices)
         if page is None:
             raise MissingPageError
         return _page(request, "case.html", page=page)
+
+    def record(self, request: Request) -> Response:
+        """The raw record of a case, as text: no browser takes it for a page."""
+        record = self._index.record(self._run(request), *self._place(request))
+        if record is None:
+            raise MissingPageError
+        return Response(record_json(record), media_type="text/plain")
 
     def file(self, request: Request) -> Response:
         """A file of a case: one that its trace names, by its number, from the folder of its run."""
@@ -169,8 +188,11 @@ def application(index: Index, token: str, port: int, project: Project) -> ASGIAp
         "/run/{key}": viewer.run,
         "/run/{key}/audit": viewer.audit,
         "/run/{key}/stress": viewer.stress,
+        "/run/{key}/grid": viewer.grid,
+        "/run/{key}/suite": viewer.suite,
         place: viewer.case,
         f"{place}/file/{{number}}": viewer.file,
+        f"{place}/record": viewer.record,
         "/compare": viewer.compare,
         "/static/{name}": asset,
     }

@@ -1,13 +1,11 @@
-"""What each page of the viewer shows: the runs, one run, a case of it, two runs side by side, an audit."""
+"""What the pages of a run show: its head, its cases, one case, two runs side by side, an audit."""
 
 from __future__ import annotations
 
 import json
-import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlencode
@@ -29,21 +27,22 @@ from karat.reports.audit import WrittenAudit, read_audit
 from karat.reports.escaping import clip
 from karat.reports.html import run_view
 from karat.reports.html.calls import duration
-from karat.reports.html.case_view import case_view
+from karat.reports.html.case_view import CaseSetting, case_view
 from karat.reports.html.differences import difference
 from karat.reports.html.files import own_file
-from karat.reports.html.run_view import GroupView, RateView, RowView, RunHead, evidence_anchor, row_view
+from karat.reports.html.run_view import (
+    GroupView,
+    RowView,
+    RunHead,
+    evidence_anchor,
+    failure_words,
+    row_view,
+)
+from karat.reports.html.suite_lines import SuiteLines
 from karat.reports.html.views import CaseView, FileView
-from karat.scoring.figures import cost_words, pass_share, token_words
+from karat.viewer.run_list import is_live, trouble
 
 PAGE: Final = 200
-LIVE_SECONDS: Final = 900
-TREND: Final = 30
-HEIGHT: Final = 100
-FLAKY_RUNS: Final = 10
-MOST_FLAKY: Final = 12
-JUDGED: Final = frozenset({"PASS", "FAIL", "PARTIAL"})
-"""Statuses that say something about the agent: an error does not."""
 MOST_COMPARED: Final = 60
 NAMED: Final = 500
 LONGEST: Final = 8_000
@@ -76,6 +75,9 @@ class OfRun:
     def file(self, index: int, repeat: int, number: int) -> str:
         return f"{self._at}/case/{index}/{repeat}/file/{number}"
 
+    def record(self, index: int, repeat: int) -> str:
+        return f"{self._at}/case/{index}/{repeat}/record"
+
     def hash(self, anchor: str) -> str:
         return ""
 
@@ -88,114 +90,12 @@ def query(chosen: CaseFilter) -> str:
     return f"?{urlencode(given)}" if given else ""
 
 
-@dataclass(frozen=True, slots=True)
-class RunLine:
-    """One run in the list of all."""
-
-    key: str
-    started: str
-    rate: RateView
-    counts: dict[str, int]
-    took: str
-    tokens: str
-    cost: str
-    commit: str
-    dirty: bool
-    version: str
-    flaky: int
-    trouble: str
-    live: bool
-    before: str
-    """The run of the same suite and target before this one."""
-
-
-@dataclass(frozen=True, slots=True)
-class SuiteRuns:
-    """The runs of one suite against one target, the latest first; `trend` is a line of their pass rates."""
-
-    suite: str
-    name: str
-    target: str
-    rows: list[RunLine]
-    trend: str
-    flaky: list[tuple[str, str]]
-    """Cases that passed and did not in these runs, and how often they did."""
-
-
-def suites(index: Index, runs: Sequence[IndexedRun], prices: TokenPrices | None) -> list[SuiteRuns]:
-    """The runs by suite and target, those with the latest run first."""
-    alike: dict[tuple[str, str], list[IndexedRun]] = {}
-    for run in runs:
-        alike.setdefault((run.header.suite, run.header.target), []).append(run)
-    return [_suite(index, same, prices) for same in alike.values()]
-
-
-def _suite(index: Index, runs: list[IndexedRun], prices: TokenPrices | None) -> SuiteRuns:
-    header = runs[0].header
-    before = [*(run.key for run in runs[1:]), ""]
-    rows = [_run_row(run, earlier, prices) for run, earlier in zip(runs, before, strict=True)]
-    flaky = _flaky(index, [run for run in runs if run.header.suite_sha256 == header.suite_sha256])
-    return SuiteRuns(header.suite, run_view.suite_name(header), header.target, rows, _trend(runs[:TREND]), flaky)
-
-
-def _flaky(index: Index, runs: Sequence[IndexedRun]) -> list[tuple[str, str]]:
-    """Who passes and fails without reason in the last runs of a suite as it is now: came back, or did both in one."""
-    found = []
-    for name, results in index.unsteady([run.key for run in reversed(runs[:FLAKY_RUNS])]).items():
-        judged = [[status == "PASS" for status in run if status in JUDGED] for run in results]
-        turns = sum(one != other for one, other in pairwise(all(run) for run in judged if run))
-        if turns > 1 or any(len(set(run)) > 1 for run in judged):
-            every = [passed for run in judged for passed in run]
-            found.append((sum(every) / len(every), name, f"{sum(every)} of {len(every)} passed"))
-    return [(name, words) for _, name, words in sorted(found)[:MOST_FLAKY]]
-
-
-def _run_row(run: IndexedRun, before: str, prices: TokenPrices | None) -> RunLine:
-    summary, project = run.summary, run.header.project
-    return RunLine(
-        key=run.key,
-        started=run_view.moment(run.header.started_at),
-        rate=run_view.rate_view(summary),
-        counts=run_view.counts(summary),
-        took=run_view.between(run.header.started_at, run.finished_at),
-        tokens=token_words(summary.spent),
-        cost=cost_words(summary.spent, prices),
-        commit=project.commit[:10] if project else "",
-        dirty=bool(project and project.dirty),
-        version=run.header.target_version,
-        flaky=summary.flaky,
-        trouble=_trouble(run),
-        live=is_live(run),
-        before=before,
-    )
-
-
-def _trend(runs: Sequence[IndexedRun]) -> str:
-    """The points of a line, the oldest first; none for a single run."""
-    rates = [share for run in reversed(runs) if (share := pass_share(run.summary)) is not None]
-    if len(rates) < 2:
-        return ""
-    step = 300 / (len(rates) - 1)
-    return " ".join(f"{number * step:.0f},{HEIGHT * (1 - rate):.0f}" for number, rate in enumerate(rates))
-
-
-def is_live(run: IndexedRun, now: float | None = None) -> bool:
-    """Whether it has no end yet and was written to not long ago."""
-    return not run.ended and not run.problem and (now or time.time()) - run.changed_at < LIVE_SECONDS
-
-
-def _trouble(run: IndexedRun) -> str:
-    if is_live(run):
-        return ""
-    return run.problem or run.summary.incomplete or ("interrupted" if run.summary.interrupted else "")
-
-
 def run_head(run: IndexedRun, prices: TokenPrices | None) -> RunHead:
     """The head of a run's page."""
-    return run_view.run_head(run, run.scores, _trouble(run), prices, live=is_live(run))
+    return run_view.run_head(run, run.scores, trouble(run), prices, live=is_live(run))
 
 
-def groups(index: Index, run: IndexedRun) -> list[GroupView]:
+def groups(index: Index, run: IndexedRun, catalog: CheckCatalog) -> list[GroupView]:
     """What broke in a run."""
     return [
         GroupView(
@@ -204,6 +104,7 @@ def groups(index: Index, run: IndexedRun) -> list[GroupView]:
             group.kind,
             group.cases,
             [(name, at, repeat, evidence_anchor(at, repeat, number)) for name, at, repeat, number in group.first],
+            *failure_words(catalog, group.name, group.status, group.kind, group.expected, group.others),
         )
         for group in index.groups(run.key)
     ]
@@ -252,7 +153,8 @@ def case_page(
     def address(file: str) -> str | None:
         return to.file(at, repeat, numbers[file]) if own_file(run.path, file) else None
 
-    view = case_view(record, run.header, address, catalog)
+    setting = CaseSetting(run.header, catalog, prices, SuiteLines(run.header, catalog))
+    view = case_view(record, setting, address, to.record(at, repeat))
     shown = replace(view, attachments=[_pictured(file, run) for file in view.attachments])
     strip = _strip(index, run, at)
     neighbours = index.neighbours(run.key, at, to.chosen)

@@ -108,7 +108,7 @@ def test_what_is_hidden_is_spelled_out_and_what_is_long_is_not_parsed() -> None:
 
 
 def test_a_difference_shows_what_only_one_text_has() -> None:
-    assert difference("paid 49 euros", "paid 94 euros") == "paid <del>49</del><ins>94</ins> euros"
+    assert difference("paid 49 euros", "paid 94 euros") == "paid <del>49</del> <ins>94</ins> euros"
     assert "<b>" not in difference("<b>a</b>", "<b>c</b>")
     assert alike('{"amount": 49, "order": "A-17"}', '{"amount": 94, "order": "A-17"}')
     assert not alike("no 'as an AI'", "As an AI")
@@ -138,3 +138,18 @@ def test_no_file_outside_the_run_is_found(journal, name) -> None:
 def test_files_of_the_run_are_what_their_bytes_say(journal) -> None:
     assert own_file(journal, "files/shot.png").type == "image/png"
     assert not own_file(journal, "files/page.html").is_picture
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "html"),
+    [
+        ("I paid 49.00 back.", "I paid 58.00 back.", "I paid <del>49.00</del> <ins>58.00</ins> back."),
+        ("to your card now", "to your bank account now", "to your <del>card</del> <ins>bank account</ins> now"),
+        ("one two", "one", "one <del>two</del>"),
+        ("red is big", "blue is small", "<del>red is big</del> <ins>blue is small</ins>"),  # `is` alone says nothing
+        ("a\nred", "a\nblue", "a\n<del>red</del> <ins>blue</ins>"),
+        ("", "<b>", "<ins>&lt;b&gt;</ins>"),
+    ],
+)
+def test_differences_are_words_with_spaces(old: str, new: str, html: str) -> None:
+    assert difference(old, new) == html

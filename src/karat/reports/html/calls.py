@@ -1,20 +1,59 @@
-"""Tool calls and spans as a waterfall: each with its place in time, within what called it."""
+"""Tool calls as the page shows them: each with its number, its place in time, and its texts, folded where long."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from karat.model.trace import ToolCall
+import msgspec
+
+from karat.model.trace import ToolCall, Trace
+from karat.reports.encoding import encode
 from karat.reports.escaping import clip
-from karat.reports.html.marks import escape_text
+from karat.reports.html.marks import escape_body
 
 LONGEST: Final = 6_000
+"""Of a text where there is no more room."""
+LONGEST_WHOLE: Final = 256_000
+MOST_ROOM: Final = 6_000_000
+"""Of texts over `LONGEST` on one page."""
+SHORT: Final = 600
+SHORT_LINES: Final = 12
+ONE_LINE: Final = 90
+PEEK: Final = 240
+PEEK_LINES: Final = 3
 DEEPEST: Final = 8
 WIDTH: Final = 1_000
 """Of the bars, in units of their drawing."""
+
+
+class TextRoom:
+    """How much of long texts may still be shown in whole. All of them would make a report too large to open."""
+
+    def __init__(self, left: int) -> None:
+        self._left = left
+
+    def fit(self, text: str) -> str:
+        """The text, or its beginning where there is no more room for all of it."""
+        size = len(text)
+        if size <= LONGEST:
+            return text
+        if size > min(LONGEST_WHOLE, self._left):
+            return clip(text, LONGEST)
+        self._left -= size
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class TextView:
+    """A text of a call. `peek`: its beginning, shown while it is folded; a short text is not folded and has none."""
+
+    html: str
+    peek: str = ""
+    size: str = ""
+    cut: bool = False
+    """Whether the rest of it is only in the raw record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,21 +66,27 @@ class TimeBar:
 
 @dataclass(frozen=True, slots=True)
 class CallView:
-    """One tool call as the page shows it."""
+    """One tool call. `number` counts the calls of the whole case from 1, as the evidence of its checks does.
+
+    `of_turn` says which call of its turn it is, as checks of that turn do, where that is another number.
+    """
 
     number: int
+    of_turn: str
     name: str
     how: str
     word: str
     depth: int
     parent: str
     kind: str
+    after: str
     took: str
     bar: TimeBar | None
-    arguments: str
-    result: str
-    error: str
+    arguments: TextView | None
+    result: TextView | None
+    error: TextView | None
     missing: str
+    unobserved: tuple[str, ...]
     checks: str = ""
     status: str = ""
     anchors: str = ""
@@ -55,12 +100,12 @@ class Timed(Protocol):
     def ended_at(self) -> float | None: ...
 
 
-def call_views(calls: Sequence[ToolCall]) -> list[CallView]:
-    """The calls in order."""
-    bars = timeline(calls)
+def call_views(trace: Trace, calls: Sequence[ToolCall], first: int, room: TextRoom, turn: int = 0) -> list[CallView]:
+    """The calls of a turn in order, of which the first has the number `first` in the case."""
+    bars, begin = timeline(calls), _begin(trace, calls)
     depths: dict[str, int] = {}
     views = []
-    for number, (call, bar) in enumerate(zip(calls, bars, strict=True)):
+    for index, (call, bar) in enumerate(zip(calls, bars, strict=True)):
         depth = min(depths.get(call.parent, 0) + 1, DEEPEST) if call.parent else 0
         depths[call.name] = depth
         if call.id:
@@ -68,19 +113,22 @@ def call_views(calls: Sequence[ToolCall]) -> list[CallView]:
         how, word = outcome(call)
         views.append(
             CallView(
-                number=number,
+                number=first + index,
+                of_turn=f"call {index + 1} of turn {turn}" if turn and first > 1 else "",
                 name=call.name,
                 how=how,
                 word=word,
                 depth=depth,
                 parent=call.parent or "",
                 kind="" if call.kind == "tool" else call.kind,
+                after="" if call.started_at is None else f"+{duration(max(call.started_at - begin, 0) * 1000)}",
                 took=span_of_time(call),
                 bar=bar,
-                arguments=shown_json(call.arguments),
-                result=shown_json(call.result),
-                error=escape_text(clip(call.error or "", LONGEST)),
+                arguments=text_view(call.arguments, room),
+                result=text_view(call.result, room),
+                error=text_view(call.error, room),
                 missing=", ".join(call.missing_fields),
+                unobserved=tuple(call.unobserved),
             )
         )
     return views
@@ -93,6 +141,12 @@ def outcome(call: ToolCall) -> tuple[str, str]:
     if call.error:
         return "failed", "error"
     return {True: "passed", False: "failed", None: "unknown"}[call.success], call.outcome
+
+
+def _begin(trace: Trace, calls: Sequence[ToolCall]) -> float:
+    """When the turn began, as far as that is known."""
+    first = min((call.started_at for call in calls if call.started_at is not None), default=0.0)
+    return first if trace.started_at is None else min(trace.started_at, first)
 
 
 def timeline(timed: Sequence[Timed]) -> list[TimeBar | None]:
@@ -130,10 +184,37 @@ def duration(ms: float) -> str:
     return f"{minutes} min {seconds} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
-def shown_json(value: object) -> str:
-    """A value as people read JSON; a text as it is; nothing for nothing."""
+def text_view(value: object, room: TextRoom) -> TextView | None:
+    """A value as people read it, folded where it is long; None for nothing."""
+    whole = json_words(value)
+    if not whole:
+        return None
+    shown = room.fit(whole)
+    html = escape_body(shown)
+    if len(whole) <= SHORT and whole.count("\n") < SHORT_LINES:
+        return TextView(html)
+    cut = len(shown) < len(whole)
+    size = f"{len(shown):,} of {len(whole):,} characters" if cut else f"{len(whole):,} characters"
+    return TextView(html, escape_body(_peek(whole)), size, cut)
+
+
+def _peek(text: str) -> str:
+    """The beginning of a long text, in few lines."""
+    lines = text[: PEEK * 4].split("\n")
+    kept = " ".join(line.strip() for line in lines) if text[:1] in "{[" else "\n".join(lines[:PEEK_LINES])
+    return clip(kept, PEEK).rstrip("…") + "…"
+
+
+def json_words(value: object) -> str:
+    """A value as people read JSON, in one line if that is short; a text as it is; nothing for nothing."""
     if value is None or value == {} or value == "":
         return ""
     if isinstance(value, str):
-        return escape_text(clip(value, LONGEST))
-    return escape_text(clip(json.dumps(value, indent=2, ensure_ascii=False, default=str), LONGEST))
+        return value
+    line = encode(value)
+    return msgspec.json.format(line, indent=2 if len(line) > ONE_LINE else 0).decode()
+
+
+def shown_json(value: object) -> str:
+    """A value as HTML, bounded."""
+    return escape_body(clip(json_words(value), LONGEST))

@@ -5,21 +5,28 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from karat.checks.catalog import CheckCatalog
 from karat.journal.broken import label
+from karat.model.cost import COST, TokenPrices, spent_by
 from karat.model.run import CaseRecord, Header
 from karat.model.trace import REMOVED, Trace
 from karat.model.verdict import CheckResult, Status
 from karat.reports.escaping import clip
 from karat.reports.facts import log, reasons
-from karat.reports.html.calls import duration, shown_json
+from karat.reports.html.calls import MOST_ROOM, TextRoom, call_views, duration, shown_json
 from karat.reports.html.differences import alike, difference
 from karat.reports.html.evidence import EvidencePlaces
+from karat.reports.html.expectations import expectations_view
 from karat.reports.html.marks import escape_text
 from karat.reports.html.screen import SCREENSHOT, screen_view
+from karat.reports.html.story import MOST_CALLS
+from karat.reports.html.suite_lines import SuiteLines
+from karat.reports.html.unobserved import Unobserved
 from karat.reports.html.views import CaseView, CheckView, FileView
+from karat.scoring.figures import cost_words, token_words
 
 MOST_CHECKS: Final = 500
 MOST_FILES: Final = 50
@@ -34,15 +41,28 @@ def anchor_of(index: int, repeat: int) -> str:
     return f"c{index}r{repeat}"
 
 
-def case_view(record: CaseRecord, header: Header, address: Address, catalog: CheckCatalog) -> CaseView:
-    """The page of a record. `address`: where its files can be seen."""
+@dataclass(frozen=True, slots=True)
+class CaseSetting:
+    """What the pages of the cases of one run share. `lines`: the suite, where pages show its own lines."""
+
+    header: Header
+    catalog: CheckCatalog
+    prices: TokenPrices | None
+    lines: SuiteLines | None
+    room: TextRoom = field(default_factory=lambda: TextRoom(MOST_ROOM))
+
+
+def case_view(record: CaseRecord, setting: CaseSetting, address: Address, at: str = "") -> CaseView:
+    """The page of a record. `address`: where its files can be seen; `at`: where the whole record is."""
     trace, verdict, case = record.trace, record.verdict, record.case
     anchor = anchor_of(record.index, record.repeat)
     checks = verdict.checks[:MOST_CHECKS]
-    pages = EvidencePlaces(trace, checks, anchor, catalog)
+    pages = EvidencePlaces(trace, checks, anchor, setting.catalog, setting.room)
     turns = [pages.turn(number, turn) for number, turn in enumerate(trace.turns or (trace,))]
-    views = [_check(record, number, result, pages) for number, result in enumerate(checks)]
-    soft = verdict.soft
+    unobserved = Unobserved(trace)
+    views = [_check(record, number, result, pages, unobserved) for number, result in enumerate(checks)]
+    soft, spent = verdict.soft, spent_by(trace.tokens, trace.metadata.get(COST))
+    source = setting.lines.find(case.id) if setting.lines else None
     return CaseView(
         anchor=anchor,
         id=case.id,
@@ -56,28 +76,27 @@ def case_view(record: CaseRecord, header: Header, address: Address, catalog: Che
         broken=sorted(filter(_is_broken, views), key=lambda view: view.status != Status.FAILED),
         passed=[view for view in views if not _is_broken(view)],
         checks_left_out=len(verdict.checks) - len(checks),
+        setup=[clip(prompt, CHECK_TEXT) for prompt in case.setup_prompts[:MOST_CHECKS]],
+        setup_calls=call_views(trace, trace.setup_calls[:MOST_CALLS], 0, setting.room),
         turns=turns,
+        unobserved=unobserved.views(),
+        expectations=expectations_view(record, {view.number: view for view in views}, setting.header.suite, source),
         groups={name: (score.passed, score.judged) for name, score in verdict.groups.items()},
         soft="" if soft.value is None else f"{soft.value:.2f}" + (f" of {soft.threshold:g}" if soft.threshold else ""),
         took=duration(record.duration_ms),
-        tokens=tokens_of(trace),
+        tokens=token_words(spent),
+        cost=cost_words(spent, setting.prices),
         attempts=[f"{one.error.kind}: {clip(one.error.message, CHECK_TEXT)}" for one in record.attempts if one.error],
         preconditions=case.preconditions,
         attachments=_attachments(trace, checks, address),
         more=_more(trace),
-        command=command(header, case.id),
+        command=command(setting.header, case.id),
+        record=at,
     )
 
 
 def _is_broken(view: CheckView) -> bool:
     return view.status != Status.PASSED
-
-
-def tokens_of(trace: Trace) -> str:
-    known = trace.tokens
-    if known is None or (known.input is None and known.output is None):
-        return ""
-    return f"{known.input or 0:,} in, {known.output or 0:,} out"
 
 
 def command(header: Header, case_id: str) -> str:
@@ -93,16 +112,28 @@ def _plain(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _check(record: CaseRecord, number: int, result: CheckResult, pages: EvidencePlaces) -> CheckView:
+def _check(
+    record: CaseRecord, number: int, result: CheckResult, pages: EvidencePlaces, unobserved: Unobserved
+) -> CheckView:
     expected, found = clip(result.expected, CHECK_TEXT), clip(result.found, CHECK_TEXT)
-    differs = result.status != Status.PASSED and alike(expected, found)
+    mention = pages.mention(result)
+    differs = result.status != Status.PASSED and mention is None and alike(expected, found)
+    missed = unobserved.find(result.found) if result.status == Status.UNKNOWN else ""
+    anchor = anchor_of(record.index, record.repeat)
+    shown = escape_text(found)
+    if missed:
+        shown = f'not observed: <a href="#{anchor}-unobserved">{escape_text(missed)}</a>'
+    elif mention:
+        words = found[mention.start : mention.end] + (f" of turn {result.turn}" if result.turn else "")
+        link = f'<a href="#{anchor}-call{mention.number}">{escape_text(words)}</a>'
+        shown = escape_text(found[: mention.start]) + link + escape_text(found[mention.end :])
     return CheckView(
         number=number,
         label=label(record, number),
         group=result.group,
         status=result.status,
         expected=escape_text(expected),
-        found=escape_text(found),
+        found=shown,
         diff=difference(expected, found) if differs else "",
         evidence=pages.anchor_for(number),
         where=result.at.channel.replace("_", " ") if result.at else "",

@@ -7,16 +7,19 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from karat.checks.base import Check
 from karat.checks.catalog import CheckCatalog
-from karat.model.trace import UNSEEN_WORDS, Message, SpanNode, Trace
+from karat.model.trace import SpanNode, Trace
 from karat.model.verdict import CheckResult
 from karat.reports.escaping import clip
-from karat.reports.html.calls import CallView, call_views, duration, span_of_time, timeline
+from karat.reports.html.calls import CallView, TextRoom, call_views, duration, span_of_time, timeline
 from karat.reports.html.marks import Mark, Marker, escape_text, worst
-from karat.reports.html.views import LineView, MessageView, SpanView, TurnView
+from karat.reports.html.story import MOST_CALLS, MOST_SPANS, USERS, TurnStory, tell_turn
+from karat.reports.html.views import LineView, MessageView, SpanView, TranscriptPart, TurnView
+from karat.text.units import count, dollars
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -33,14 +36,21 @@ _TAGS: Final = {
 LONGEST: Final = 40_000
 """Of a text on the page; the journal has all of it."""
 MOST_LINES: Final = 400
-MOST_MESSAGES: Final = 200
-MOST_CALLS: Final = 500
-MOST_SPANS: Final = 1_000
-NO_ANSWER: Final = ("user", "human", "tool", "system", UNSEEN_WORDS)
 LISTS: Final = ("tool_calls", "telemetry", "messages")
+
+# Only in the words of the check itself: after them come names and arguments that the agent chose.
+_mention = re.compile(r"[^,:;\"'{(\[]*?\bcall (\d{1,6})\b")
 
 Spot = tuple[int, str]
 """A turn, counted from 0, and a channel of it."""
+
+
+class CallMention(NamedTuple):
+    """`call 5` in the evidence of a check: where in its text, and the number of the call in the case."""
+
+    start: int
+    end: int
+    number: int
 
 
 def rendered(text: str, marker: Marker) -> str:
@@ -145,9 +155,14 @@ class _Reading:
 class EvidencePlaces:
     """The evidence of the checks of one record, by the turn that it is in."""
 
-    def __init__(self, trace: Trace, checks: Sequence[CheckResult], anchor: str, catalog: CheckCatalog) -> None:
+    def __init__(
+        self, trace: Trace, checks: Sequence[CheckResult], anchor: str, catalog: CheckCatalog, room: TextRoom
+    ) -> None:
         self._catalog = catalog
+        self._room = room
         self._turns = trace.turns or (trace,)
+        self._before = [0, *accumulate(len(turn.tool_calls) for turn in self._turns)]
+        """How many calls there were before each turn, and in all."""
         self._checks = checks
         self._anchor = anchor
         self._marks: dict[Spot, list[Mark]] = defaultdict(list)
@@ -159,9 +174,12 @@ class EvidencePlaces:
 
     def _place(self, number: int, check: CheckResult) -> None:
         at = check.at
-        if at is None:
-            return
         turn = self._turn_of(check)
+        if at is None:
+            if mention := self.mention(check):
+                turn, index = self._entry(turn, "tool_calls", mention.number - 1, of_turn=False)
+                self._entries[turn, "tool_calls", index].append(number)
+            return
         if at.channel in LISTS and at.index is not None:
             turn, index = self._entry(turn, at.channel, at.index, of_turn=check.turn is not None)
             self._entries[turn, at.channel, index].append(number)
@@ -186,6 +204,16 @@ class EvidencePlaces:
             index -= size
         return turn, index
 
+    def mention(self, check: CheckResult) -> CallMention | None:
+        """The call that a check names by its number: of all calls, or of those of the turn that it judges."""
+        found = _mention.match(check.found) if _looks_at_calls(self._catalog.find(check.name)) else None
+        if found is None:
+            return None
+        turn = None if check.turn is None else self._turn_of(check)
+        first, last = (0, self._before[-1]) if turn is None else (self._before[turn], self._before[turn + 1])
+        number = first + int(found[1])
+        return CallMention(found.start(1) - len("call "), found.end(1), number) if first < number <= last else None
+
     def anchor_for(self, number: int) -> str:
         """Where to look for a check: its evidence, else the answer that it judged."""
         if number in self._placed:
@@ -201,37 +229,49 @@ class EvidencePlaces:
 
     def turn(self, number: int, trace: Trace) -> TurnView:
         """One turn as the page shows it; `number` counts from 0."""
+        story = tell_turn(trace)
         return TurnView(
             number=number + 1 if len(self._turns) > 1 else None,
             answer=f"{self._anchor}-answer{number}",
-            said=list(self._said(number, trace)),
-            calls=[self._called(number, view) for view in call_views(trace.tool_calls[:MOST_CALLS])],
+            parts=list(self._parts(number, trace, story)),
+            loose=story.loose,
+            calls=len(trace.tool_calls),
             calls_left_out=max(len(trace.tool_calls) - MOST_CALLS, 0),
             telemetry=[self._line(number, index, line) for index, line in enumerate(trace.telemetry[:MOST_LINES])],
             lines_left_out=max(len(trace.telemetry) - MOST_LINES, 0),
-            spans=_span_views(trace.spans[:MOST_SPANS]),
+            spans=span_views(trace.spans[:MOST_SPANS]),
             page=self._page(number, "page", trace.page),
             page_before=self._page(number, "page_before", trace.page_before),
-            unobserved=dict(trace.unobserved),
             took="" if trace.duration_ms is None else duration(trace.duration_ms),
         )
 
-    def _said(self, turn: int, trace: Trace) -> Iterator[MessageView]:
-        messages = trace.messages[-MOST_MESSAGES:]
-        skipped = len(trace.messages) - len(messages)
-        if not any(message.role in ("user", "human") for message in messages):
-            yield MessageView("user", "", rendered(clip(trace.input, LONGEST), Marker((), "")))
-        final = _last_with(messages, trace.final_message)
-        for index, message in enumerate(messages):
-            checks = self._entries.get((turn, "messages", index + skipped), [])
-            self._placed.update(checks)
-            if index == final:
-                yield self._answer(turn, trace, message.name or "", checks)
-            elif message.content or checks:
-                html = self._anchors(checks) + rendered(clip(message.content, LONGEST), Marker((), ""))
-                yield MessageView(message.role, message.name or "", html, checks=_numbers(checks))
-        if final is None and trace.error is None:
-            yield self._answer(turn, trace, "", [])
+    def _parts(self, turn: int, trace: Trace, story: TurnStory) -> Iterator[TranscriptPart]:
+        first = self._before[turn] + 1
+        calls = call_views(trace, trace.tool_calls[:MOST_CALLS], first, self._room, turn + 1)
+        spans = span_views(trace.spans[:MOST_SPANS])
+        if not any(message.role in USERS for message in trace.messages):
+            asked = rendered(clip(trace.input, LONGEST), Marker((), ""))
+            yield TranscriptPart(message=MessageView("user", "", asked))
+        for kind, index in story.items:
+            if kind == "call":
+                yield TranscriptPart(call=self._called(turn, index, calls[index]))
+            elif kind == "step":
+                yield TranscriptPart(step=spans[index])
+            elif said := self._message(turn, trace, index, is_answer=index == story.answer):
+                yield TranscriptPart(message=said)
+        if story.answer is None and trace.error is None:
+            yield TranscriptPart(message=self._answer(turn, trace, "", []))
+
+    def _message(self, turn: int, trace: Trace, index: int, *, is_answer: bool) -> MessageView | None:
+        message = trace.messages[index]
+        checks = self._entries.get((turn, "messages", index), [])
+        self._placed.update(checks)
+        if is_answer:
+            return self._answer(turn, trace, message.name or "", checks)
+        if not message.content and not checks:
+            return None
+        html = self._anchors(checks) + rendered(clip(message.content, LONGEST), Marker((), ""))
+        return MessageView(message.role, message.name or "", html, checks=_numbers(checks))
 
     def _answer(self, turn: int, trace: Trace, name: str, checks: Sequence[int]) -> MessageView:
         text = clip(trace.final_message, LONGEST)
@@ -242,8 +282,8 @@ class EvidencePlaces:
         self._placed |= marker.placed
         return MessageView("assistant", name, self._anchors(checks) + html, True, written, _numbers(checks))
 
-    def _called(self, turn: int, view: CallView) -> CallView:
-        checks = self._entries.get((turn, "tool_calls", view.number), [])
+    def _called(self, turn: int, index: int, view: CallView) -> CallView:
+        checks = self._entries.get((turn, "tool_calls", index), [])
         self._placed.update(checks)
         return replace(view, checks=_numbers(checks), status=self._worst(checks), anchors=self._anchors(checks))
 
@@ -274,28 +314,18 @@ def _looks_at_calls(kind: type[Check] | None) -> bool:
     return kind is not None and "tools" in kind.channels and "final_message" not in kind.channels
 
 
-def _last_with(messages: Sequence[Message], text: str) -> int | None:
-    """The message that is the answer."""
-    found = [
-        index
-        for index, message in enumerate(messages)
-        if message.role not in NO_ANSWER and message.content.strip() == text.strip()
-    ]
-    return found[-1] if found else None
-
-
 def _numbers(checks: Sequence[int]) -> str:
     return " ".join(map(str, checks))
 
 
-def _span_views(spans: Sequence[SpanNode]) -> list[SpanView]:
+def span_views(spans: Sequence[SpanNode]) -> list[SpanView]:
     depths: dict[str, int] = {}
     views = []
     for span, bar in zip(spans, timeline(spans), strict=True):
         depth = depths[span.id] = depths.get(span.parent, -1) + 1 if span.parent else 0
         tokens = span.tokens
-        used = f"{tokens.input or 0:,} in, {tokens.output or 0:,} out" if tokens else ""
-        cost = "" if span.cost_usd is None else f"${span.cost_usd:.4f}"
+        used = f"{count(tokens.input or 0)} in, {count(tokens.output or 0)} out" if tokens else ""
+        cost = "" if span.cost_usd is None else dollars(span.cost_usd)
         about = " · ".join(filter(None, (span.model, used, cost)))
         took = span_of_time(span)
         views.append(SpanView(span.name, span.kind, min(depth, 8), took, bar, about, span.error or ""))

@@ -33,6 +33,11 @@ def escape_text(text: str) -> str:
     return text.replace(_JOINER, "\u200d") if kept else text
 
 
+def escape_body(text: str) -> str:
+    """Text as HTML within an element alone, where quotes may be: they are a tenth of all JSON."""
+    return escape_text(text).replace("&quot;", '"').replace("&#x27;", "'")
+
+
 _OPEN, _CLOSE = "\x00(", "\x00)"
 
 

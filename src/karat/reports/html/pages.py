@@ -47,16 +47,17 @@ def template(name: str) -> Template:
 
 
 @cache
-def fragment(name: str) -> Callable[..., str]:
+def fragment(name: str, file: str = "fragments.html") -> Callable[..., str]:
     """A macro of those that all pages share."""
-    found: Callable[..., str] = getattr(template("fragments.html").module, name)
+    found: Callable[..., str] = getattr(template(file).module, name)
     return found
 
 
 @cache
 def assets() -> Assets:
     folder = HERE / "static"
-    return Assets((folder / "karat.css").read_text("utf-8"), (folder / "karat.js").read_text("utf-8"))
+    styles, scripts = ("karat.css", "runs.css", "case.css"), ("karat.js", "case.js")
+    return Assets(*("".join((folder / name).read_text("utf-8") for name in names) for names in (styles, scripts)))
 
 
 @cache

@@ -20,10 +20,13 @@ from karat.model.verdict import CaseStatus
 from karat.reports import facts
 from karat.reports.artifacts import BinaryWriter
 from karat.reports.html import run_view
-from karat.reports.html.case_view import case_view
+from karat.reports.html.calls import MOST_ROOM, TextRoom
+from karat.reports.html.case_view import CaseSetting, anchor_of, case_view
 from karat.reports.html.files import as_data, own_file
 from karat.reports.html.pages import assets, fragment, report_policy, template
-from karat.reports.html.run_view import RunTally, row_view
+from karat.reports.html.records import record_json
+from karat.reports.html.run_view import FIGURES, RunTally, row_view
+from karat.reports.html.suite_lines import SuiteLines
 from karat.reports.repeated import Together, repeated
 
 MOST_PACKED: Final = 11 << 20
@@ -32,6 +35,9 @@ IN_MEMORY: Final = 1 << 22
 SMALL: Final = 200
 """In a run of no more cases, all of them are in the file as HTML."""
 MOST_PLAIN: Final = 5 << 20
+"""Of HTML, not counting long texts, which have their own room."""
+MOST_RECORDS: Final = 3 << 20
+"""Of raw records, packed."""
 MOST_PICTURES: Final = 4 << 20
 LARGEST_PICTURE: Final = 1 << 20
 
@@ -109,12 +115,18 @@ class HtmlReport:
     def __init__(self, run: Recorded, out: BinaryWriter) -> None:
         self._run = run
         self._out = out
-        self._rows = Spool()
+        self._rows = {status: Spool() for status in FIGURES}
+        """By status, so that failures come first."""
         self._cases = Spool()
         self._packs = Packs()
+        self._raw = Spool()
         self._pictures = 0
         self._large = run.header.total > SMALL
-        self._tally = RunTally()
+        shared = (run.header, run.catalog, run.prices)
+        self._setting = CaseSetting(*shared, SuiteLines(run.header, run.catalog), TextRoom(MOST_ROOM))
+        self._brief = CaseSetting(*shared, None, TextRoom(0))
+        """For cases of which no more than the most important is in the file."""
+        self._tally = RunTally(run.catalog)
         self._together = Together(self._take)
 
     def case(self, record: CaseRecord) -> None:
@@ -132,17 +144,27 @@ class HtmlReport:
         packs = [self._put_case(record, strip) for record in runs]
         self._tally.add(runs, status)
         row = row_view(total.shown, status, strip)
-        self._rows.write(_bytes(fragment("row")(row, InFile(), " ".join(str(pack) for pack in packs if pack))))
+        self._rows[status].write(_bytes(fragment("row")(row, InFile(), " ".join(str(pack) for pack in packs if pack))))
 
     def _put_case(self, record: CaseRecord, strip: Sequence[tuple[str, int]]) -> int:
         """Put a case where it belongs; the number of its pack, or 0."""
-        shown = case_view(record, self._run.header, partial(self._picture, record), self._run.catalog)
-        html = _bytes(fragment("case")(shown, InFile(), strip))
-        passed = record.verdict.status is CaseStatus.PASS
-        if (passed and self._large) or self._cases.size + len(html) > MOST_PLAIN:
+        brief = record.verdict.status is CaseStatus.PASS and self._large
+        setting = self._brief if brief else self._setting
+        shown = case_view(record, setting, partial(self._picture, record), "" if brief else self._put_record(record))
+        html = _bytes(fragment("case", "case_parts.html")(shown, InFile(), strip))
+        if brief or self._cases.size + len(html) > MOST_PLAIN + MOST_ROOM:
             return self._packs.add(html)
         self._cases.write(html)
         return 0
+
+    def _put_record(self, record: CaseRecord) -> str:
+        """Put the raw record into the file; its address there, or nothing if there is no more room."""
+        packed = base64.b64encode(zlib.compress(record_json(record), 6))
+        if self._raw.size + len(packed) > MOST_RECORDS:
+            return ""
+        name = f"{anchor_of(record.index, record.repeat)}-record"
+        self._raw.write(b'<script type="text/plain" id="%s">%s</script>\n' % (name.encode(), packed))
+        return f"#{name}"
 
     def _picture(self, record: CaseRecord, name: str) -> str | None:
         """A picture as part of the page; of a large run, only those of cases that did not pass."""
@@ -166,11 +188,13 @@ class HtmlReport:
             to=InFile(),
         )
         yield _bytes(head)
-        yield from self._rows.pieces()
+        for rows in self._rows.values():
+            yield from rows.pieces()
         yield _bytes(template("report_end.html").render())
         yield from self._cases.pieces()
         yield b"</main>"
         yield from self._packs.pieces()
+        yield from self._raw.pieces()
         yield _bytes(template("help.html").render())
         yield _bytes(f"<script>{assets().script}</script>\n</body>\n</html>\n")
 

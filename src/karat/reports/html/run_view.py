@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Protocol
 
-from karat.journal.broken import OF_RUN, Failure, broken
+from karat.checks.catalog import CheckCatalog
+from karat.journal.broken import IN_PLACE, NOT_SAID, OF_RUN, Failure, broken
 from karat.journal.index import Choices
 from karat.model.cost import TokenPrices
 from karat.model.run import CaseRecord, Header, Summary
+from karat.model.verdict import CaseStatus, Status
 from karat.reports.escaping import clip
 from karat.reports.facts import repeats
 from karat.reports.html.calls import duration
@@ -28,6 +30,16 @@ FIGURES: Final = {
     "PASS": "passed",
 }
 """The figure of a summary that counts each status, in the order in which they matter to who opens a report."""
+WORDS: Final = {
+    "FAIL": "failed",
+    "ERROR": "ended in an error",
+    "PARTIAL": "partial",
+    "XFAIL": "known to fail",
+    "SKIP": "skipped",
+    "PASS": "passed",
+}
+KNOWN: Final = frozenset({CaseStatus.XFAIL, CaseStatus.SKIP})
+"""Cases that did not pass and are not said to have broken."""
 EXCERPT: Final = 130
 MOST_BREAKS: Final = 4
 MOST_GROUPS: Final = 30
@@ -42,6 +54,7 @@ class Part:
     """A status with its share of the bar."""
 
     status: str
+    words: str
     count: int
     x: float
     width: float
@@ -95,6 +108,32 @@ class GroupView:
     kind: str
     count: int
     cases: Sequence[tuple[str, int, int, str]]
+    title: str
+    """What went wrong, in words."""
+    found: str
+    """What was found instead, where the title does not say it."""
+
+
+def failure_words(
+    catalog: CheckCatalog, name: str, status: str, kind: str, expected: str, others: int
+) -> tuple[str, str]:
+    """What went wrong in a group of failures, and what was found: `Did not ask for 'order number'`, ``."""
+    check = catalog.find(name)
+    if not expected:
+        return capitalised(f"{name} error"), kind
+    if status == Status.FAILED:
+        words = check.describe_failure(expected) if check else f"expected {expected}"
+        found = "" if kind == NOT_SAID or kind.startswith(IN_PLACE) else f"found {kind}"
+    else:
+        words = f"not known: {expected}" if status == Status.UNKNOWN else f"the check broke: {expected}"
+        found = kind
+    if others:
+        words, found = f"{words} or the like", "; ".join(filter(None, (f"{others + 1} different expectations", found)))
+    return capitalised(words), found
+
+
+def capitalised(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 class EndedRun(Protocol):
@@ -159,7 +198,7 @@ def parts(numbers: Mapping[str, int]) -> list[Part]:
     total, x, found = sum(numbers.values()) or 1, 0.0, []
     for status, count in numbers.items():
         width = WIDTH * count / total
-        found.append(Part(status, count, round(x, 1), round(width, 1)))
+        found.append(Part(status, WORDS[status], count, round(x, 1), round(width, 1)))
         x += width
     return found
 
@@ -180,11 +219,17 @@ def moment(text: str) -> str:
 
 
 def between(started: str, ended: str) -> str:
+    taken = milliseconds(started, ended)
+    return "" if taken is None else duration(taken)
+
+
+def milliseconds(started: str, ended: str) -> float | None:
+    """From one time to the other; None where one of them is not a time."""
     try:
-        took = datetime.fromisoformat(ended) - datetime.fromisoformat(started)
+        taken = datetime.fromisoformat(ended) - datetime.fromisoformat(started)
     except (ValueError, TypeError):
-        return ""
-    return duration(max(took.total_seconds(), 0) * 1000)
+        return None
+    return max(taken.total_seconds(), 0) * 1000
 
 
 def commit(header: Header) -> str:
@@ -225,6 +270,7 @@ class RowView:
     names: tuple[str, ...]
     took: str
     strip: list[tuple[str, int]]
+    ms: int
 
 
 def row_view(record: CaseRecord, status: str, strip: Sequence[tuple[str, int]] = ()) -> RowView:
@@ -249,6 +295,7 @@ def row_view(record: CaseRecord, status: str, strip: Sequence[tuple[str, int]] =
         names=tuple(dict.fromkeys(one.name for one in found if one.number != OF_RUN)),
         took=duration(record.duration_ms),
         strip=list(strip) if len(strip) > 1 else [],
+        ms=round(record.duration_ms),
     )
 
 
@@ -260,9 +307,11 @@ def excerpt(text: str) -> str:
 class RunTally:
     """Takes all runs of a case together."""
 
-    def __init__(self) -> None:
+    def __init__(self, catalog: CheckCatalog) -> None:
+        self._catalog = catalog
         self._examples: dict[Kind, dict[int, tuple[str, int, int, str]]] = {}
         self._sizes: Counter[Kind] = Counter()
+        self._expected: dict[Kind, Counter[str]] = {}
         self._scores: dict[str, list[int]] = {}
         self._statuses: Counter[str] = Counter()
         self._categories: Counter[str] = Counter()
@@ -276,9 +325,12 @@ class RunTally:
         self._categories.update([case.category] if case.category else [])
         self._tags.update(case.tags)
         self._checks.update({one.name for _, one in found if one.number != OF_RUN})
-        self._sizes.update({_kind(one) for _, one in found})
-        for record, one in found:
-            self._keep(record, one)
+        if status not in KNOWN:
+            self._sizes.update({_kind(one) for _, one in found})
+            for record, one in found:
+                self._keep(record, one)
+            for kind, expected in {(_kind(one), one.expected) for _, one in found}:
+                self._expected.setdefault(kind, Counter())[expected] += 1
         for record in runs:
             for name, score in record.verdict.groups.items():
                 held = self._scores.setdefault(name, [0, 0])
@@ -298,8 +350,12 @@ class RunTally:
 
     def groups(self) -> list[GroupView]:
         """What broke, the most frequent first."""
-        most = self._sizes.most_common(MOST_GROUPS)
-        return [GroupView(*kind, count, list(self._examples[kind].values())) for kind, count in most]
+        return [self._group(kind, count) for kind, count in self._sizes.most_common(MOST_GROUPS)]
+
+    def _group(self, kind: Kind, count: int) -> GroupView:
+        expected = self._expected[kind]
+        words = failure_words(self._catalog, *kind, expected.most_common(1)[0][0], len(expected) - 1)
+        return GroupView(*kind, count, list(self._examples[kind].values()), *words)
 
     def choices(self) -> Choices:
         """What the table can be filtered by."""

@@ -38,6 +38,15 @@ class MessageView:
 
 
 @dataclass(frozen=True, slots=True)
+class TranscriptPart:
+    """One thing that happened: what was said, what was called, or a step of the model."""
+
+    message: MessageView | None = None
+    call: CallView | None = None
+    step: SpanView | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class LineView:
     """A line of telemetry, or of another list."""
 
@@ -75,20 +84,49 @@ class FileView:
 
 @dataclass(frozen=True, slots=True)
 class TurnView:
-    """One prompt and everything that followed."""
+    """One prompt and everything that followed, in order."""
 
     number: int | None
     answer: str
-    said: list[MessageView]
-    calls: list[CallView]
+    parts: list[TranscriptPart]
+    loose: bool
+    """Whether it is not known between which calls the agent said what it said on the way."""
+    calls: int
     calls_left_out: int
     telemetry: list[LineView]
     lines_left_out: int
     spans: list[SpanView]
     page: str
     page_before: str
-    unobserved: dict[str, str]
     took: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnobservedView:
+    """What was not observed of a case, for one reason."""
+
+    what: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectationLine:
+    """A line of a suite, with its number if it is of the file, and the checks that it asks for."""
+
+    number: int | None
+    html: str
+    checks: list[CheckView]
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectationsView:
+    """What a case asks for: its lines in the suite, then checks that are not in them."""
+
+    file: str
+    """The suite, if it is the one that was run; else nothing, and all checks are as the journal holds them."""
+    lines: list[ExpectationLine]
+    others: list[ExpectationLine]
+    lines_left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +145,25 @@ class CaseView:
     broken: list[CheckView]
     passed: list[CheckView]
     checks_left_out: int
+    setup: list[str]
+    setup_calls: list[CallView]
     turns: list[TurnView]
+    unobserved: list[UnobservedView]
+    expectations: ExpectationsView
     groups: dict[str, tuple[int, int]]
     soft: str
     took: str
     tokens: str
+    cost: str
     attempts: list[str]
     preconditions: tuple[str, ...]
     attachments: list[FileView]
     more: dict[str, str]
     command: str
+    record: str = ""
+    """The address of the whole record, if there is one."""
+
+    @property
+    def calls(self) -> list[CallView]:
+        """All calls that the transcript shows."""
+        return [part.call for turn in self.turns for part in turn.parts if part.call]

@@ -1,5 +1,9 @@
 "use strict";
 // One script for the report and the viewer. Without it everything can still be read; it filters, lights and moves.
+const inflate = (id) => {
+  const bytes = Uint8Array.from(atob(document.getElementById(id).textContent), (letter) => letter.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).text();
+};
 (() => {
   const one = (selector, within = document) => within.querySelector(selector);
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
@@ -31,14 +35,21 @@
     all(".lit").forEach((place) => place.classList.remove("lit"));
     all(".check.on").forEach((check) => check.classList.remove("on"));
   };
-  const reveal = (place) => {
+  // Opens the tab that it is in, and what is folded around it.
+  const unfold = (place) => {
     for (let up = place; up; up = up.parentElement) if (up.tagName === "DETAILS") up.open = true;
-    place.scrollIntoView({ block: "center" });
+    const panel = place.closest(".panel");
+    const tab = panel && one(`.tab input[value="${panel.classList[1]}"]`, panel.parentElement);
+    if (tab && !tab.checked) tab.click();
+  };
+  const reveal = (place) => {
+    unfold(place);
+    place.scrollIntoView({ block: place.matches(".panel") ? "start" : "center" });
   };
   const show = (check, { move = true } = {}) => {
     unlight();
     check.classList.add("on");
-    for (let up = check; up; up = up.parentElement) if (up.tagName === "DETAILS") up.open = true;
+    unfold(check);
     light(check, true);
     if (!move) return;
     const link = one(".name[href]", check);
@@ -69,6 +80,8 @@
       const check = one(`[data-check="${number}"].check`, marked.closest(".case"));
       if (check) { show(check, { move: false }); check.scrollIntoView({ block: "nearest" }); }
     }
+    const here = event.target.closest(".case a[href^='#']");
+    if (here && here.hash === location.hash) arrive(here.hash.slice(1));  // nothing changes, so nothing else brings it up
     const copy = event.target.closest("button.copy");
     if (copy) copyText(copy);
   });
@@ -102,12 +115,13 @@
     more.hidden = shown >= left.length;
   };
   const filterHere = () => {
-    const { text = "", status, category, tag, check } = chosen();
+    const { text = "", status, category, tag, check, order } = chosen();
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
     left = rows.filter((row) =>
       (!status || row.status === status) && (!category || row.category === category) &&
       (!tag || row.tags.includes(tag)) && (!check || row.checks.includes(check)) &&
       words.every((word) => row.text.includes(word)));
+    if (order) left.sort(order === "suite" ? (a, b) => a.index - b.index : (a, b) => b.ms - a.ms || a.index - b.index);
     const first = left.slice(0, PAGE);
     if (first.length !== body.rows.length || first.some((row, at) => row.element !== body.rows[at])) {
       body.replaceChildren(...first.map((row) => row.element));
@@ -118,7 +132,7 @@
   };
   const readRows = () => {
     rows = all("tr", body).map((element) => ({
-      element, status: element.dataset.s, category: element.dataset.g, tags: element.dataset.t.split("\x1f"),
+      element, index: Number(element.dataset.o.split(":")[0]), ms: Number(element.dataset.o.split(":")[1]), status: element.dataset.s, category: element.dataset.g, tags: element.dataset.t.split("\x1f"),
       checks: element.dataset.k.split(" "), text: element.textContent.toLowerCase(),
     }));
   };
@@ -216,7 +230,7 @@
   };
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || help?.open) return;
-    const typing = event.target.closest("input, select, textarea");
+    const typing = event.target.closest("input:not([type=radio]), select, textarea");
     if (typing && event.key === "Escape") { event.target.blur(); return; }
     if (typing || !KEYS[event.key]) return;
     event.preventDefault();
@@ -227,13 +241,10 @@
   // Cases within the report: those that are packed are unpacked when they are asked for.
   const unpacked = new Set();
   const unpack = async (number) => {
-    const pack = document.getElementById(`pack${number}`);
-    if (!pack || unpacked.has(number)) return;
+    if (!document.getElementById(`pack${number}`) || unpacked.has(number)) return;
     unpacked.add(number);
-    const bytes = Uint8Array.from(atob(pack.textContent), (letter) => letter.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
     const template = document.createElement("template");
-    template.innerHTML = await new Response(stream).text();
+    template.innerHTML = await inflate(`pack${number}`);
     one("main").append(template.content);
   };
   let place = 0;
@@ -281,4 +292,26 @@
     setTimeout(follow, 1000);
   };
   if (head && head.dataset.live === "1") setTimeout(follow, 1000);
+
+  // Tables: those of runs are sorted by a click on a heading; one that goes on to the right says so.
+  const sortBy = (heading) => {
+    const table = heading.closest("table");
+    const rises = heading.getAttribute("aria-sort") === "descending";
+    all("[aria-sort]", table).forEach((other) => other.removeAttribute("aria-sort"));
+    heading.setAttribute("aria-sort", rises ? "ascending" : "descending");
+    const value = (row) => { const text = row.dataset[heading.dataset.sort]; return Number.isNaN(Number(text)) ? text : Number(text); };
+    const sorted = [...table.tBodies[0].rows].sort((a, b) => (value(a) < value(b) ? -1 : Number(value(a) > value(b))) * (rises ? 1 : -1));
+    table.tBodies[0].append(...sorted);
+  };
+  for (const heading of all("table.sortable [data-sort]")) {
+    const button = Object.assign(document.createElement("button"), { type: "button", className: "sorter", textContent: heading.textContent });
+    heading.replaceChildren(button);
+    button.addEventListener("click", () => sortBy(heading));
+  }
+  for (const wide of all(".scroll")) {
+    const say = () => wide.toggleAttribute("data-more", wide.scrollLeft + wide.clientWidth < wide.scrollWidth - 2);
+    wide.addEventListener("scroll", say);
+    new ResizeObserver(say).observe(wide);
+  }
+  for (const choices of all("form.again-on-change")) choices.addEventListener("change", () => choices.submit());
 })();

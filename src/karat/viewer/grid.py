@@ -1,0 +1,121 @@
+"""The cases of one suite against its last runs, or against the last run of each target: green to red at a glance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from karat.compare.run_differences import by_kind, differing, is_same_kind, is_same_suite
+from karat.journal.index import Index, IndexedRun, Result
+from karat.reports.html import run_view
+from karat.scoring.figures import pass_percent
+
+COLUMNS: Final = 30
+ROWS: Final = 100
+LEVELS: Final = 4
+JUDGED: Final = ("PASS", "FAIL", "PARTIAL")
+ABSENT: Final = "absent"
+ORDERS: Final = {"worst": "most failures first", "unsteady": "most changing first", "suite": "as in the suite"}
+OVERS: Final = {"runs": "its last runs", "targets": "the last run of each target and setting"}
+
+
+@dataclass(frozen=True, slots=True)
+class GridColumn:
+    """A run."""
+
+    key: str
+    title: str
+    about: str
+    percent: str
+
+
+class GridCell(NamedTuple):
+    """What a case came to in a run: a colour, a sign, words, and where its page is."""
+
+    look: str
+    sign: str = ""
+    words: str = ABSENT
+    link: str = ""
+
+
+NOTHING: Final = GridCell(ABSENT)
+
+
+@dataclass(frozen=True, slots=True)
+class GridRow:
+    """A case; `words` says how often it passed."""
+
+    id: str
+    words: str
+    cells: list[GridCell]
+
+
+@dataclass(frozen=True, slots=True)
+class GridPage:
+    """A part of the grid: `total` cases in all, of which those from `start` on are here."""
+
+    over: str
+    order: str
+    columns: list[GridColumn]
+    rows: list[GridRow]
+    start: int
+    total: int
+    targets: int
+    """How many kinds of runs there are to choose between."""
+
+
+def grid_page(index: Index, run: IndexedRun, over: str, order: str, start: int, home: str) -> GridPage:
+    """The grid of the suite of a run: over runs of its kind, or over the newest run of each kind; the latest first."""
+    of_suite = [other for other in index.runs() if is_same_suite(other.header.suite, run.header.suite)]
+    newest = [of_suite[places[0]] for places in by_kind(other.header for other in of_suite)]
+    over = over if over in OVERS else "runs"
+    order = order if order in ORDERS else "worst"
+    alike = [other for other in of_suite if is_same_kind(other.header, run.header)]
+    shown = (alike if over == "runs" else newest)[:COLUMNS]
+    cases, total = index.grid_cases([one.key for one in shown], order, start, ROWS)
+    results = index.results([one.key for one in shown], [case.id for case in cases])
+    rows = [
+        GridRow(
+            case.id,
+            f"{case.passed} of {case.judged}" if case.judged else "",
+            [_cell(results.get((one.key, case.id), ()), f"{home}run/{one.key}/case") for one in shown],
+        )
+        for case in cases
+    ]
+    return GridPage(over, order, _columns(shown, over), rows, start, total, len(newest))
+
+
+def _columns(runs: Sequence[IndexedRun], over: str) -> list[GridColumn]:
+    apart = differing([run.header for run in runs]) if over == "targets" else [{} for _ in runs]
+    return [
+        GridColumn(
+            run.key,
+            run_view.moment(run.header.started_at) if over == "runs" else run.header.target,
+            run_view.commit(run.header) if over == "runs" else ", ".join(f"{k} {v}" for k, v in settings.items()),
+            pass_percent(run.summary),
+        )
+        for run, settings in zip(runs, apart, strict=True)
+    ]
+
+
+def _cell(results: Sequence[Result], link: str) -> GridCell:
+    """An error is not a pass; what was not judged says nothing."""
+    if not results:
+        return NOTHING
+    statuses = [result.status for result in results]
+    shown = next((result for result in results if result.status != "PASS"), results[0])
+    to = f"{link}/{shown.index}/{shown.repeat}"
+    passed, errors = statuses.count("PASS"), statuses.count("ERROR")
+    total = sum(statuses.count(status) for status in JUDGED) + errors
+    if errors == total > 0:
+        return GridCell("error", "!", "error", to)
+    if not total:
+        known = "XFAIL" in statuses
+        return GridCell("apart", "x" if known else "–", "known to fail" if known else "skipped", to)
+    if passed == total:
+        return GridCell(f"g{LEVELS}", "✓", "passed", to)
+    if not passed:
+        return GridCell("g0", "✕", "failed", to)
+    level = min(max(round(passed / total * LEVELS), 1), LEVELS - 1)
+    return GridCell(f"g{level}", f"{passed}/{total}", f"passed {passed} of {total} times", to)
