@@ -105,7 +105,7 @@ class GridCase(Struct, frozen=True):
 class Result(NamedTuple):
     """What one run of a case came to, and its place."""
 
-    index: int
+    case: int
     repeat: int
     status: str
 

@@ -105,7 +105,7 @@ def _cell(results: Sequence[Result], link: str) -> GridCell:
         return NOTHING
     statuses = [result.status for result in results]
     shown = next((result for result in results if result.status != "PASS"), results[0])
-    to = f"{link}/{shown.index}/{shown.repeat}"
+    to = f"{link}/{shown.case}/{shown.repeat}"
     passed, errors = statuses.count("PASS"), statuses.count("ERROR")
     total = sum(statuses.count(status) for status in JUDGED) + errors
     if errors == total > 0:
