@@ -267,8 +267,8 @@ class _ResultForm:
             return Opaque(), lambda changed: raw
 
         def put_back(changed: Any) -> Any:
-            told = [_with_content(one, changed) if one is own[0] else one for one in written or ()]
-            return dataclasses.replace(raw, update={**update, "messages": told})
+            written_anew = [_with_content(one, changed) if one is own[0] else one for one in written or ()]
+            return dataclasses.replace(raw, update={**update, "messages": written_anew})
 
         return own[0].content, put_back  # type: ignore[attr-defined]  # as above
 
