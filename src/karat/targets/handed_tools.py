@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,16 +16,15 @@ _INSTALLED = frozenset({"site-packages", "dist-packages"})
 def hands_over_tools(function: Callable[..., object], root: Path) -> bool:
     """Whether a function of the agent's own modules names the method: those below its folder, and its own module."""
     own = sys.modules.get(getattr(function, "__module__", ""))
-    modules = [one for one in list(sys.modules.values()) if one is own or _is_below(one, root.resolve())]
+    folder = os.path.join(root.resolve(), "")
+    modules = [one for one in list(sys.modules.values()) if one is own or _is_below(one, folder)]
     values = [function, type(function), *(value for module in modules for value in list(vars(module).values()))]
     return any(METHOD in code.co_names for value in values for code in _codes(value))
 
 
-def _is_below(module: ModuleType, root: Path) -> bool:
+def _is_below(module: ModuleType, folder: str) -> bool:
     file = getattr(module, "__file__", None)
-    if not isinstance(file, str):
-        return False
-    return Path(file).is_relative_to(root) and _INSTALLED.isdisjoint(Path(file).parts)
+    return isinstance(file, str) and file.startswith(folder) and _INSTALLED.isdisjoint(Path(file).parts)
 
 
 def _codes(value: object) -> Iterator[CodeType]:

@@ -115,6 +115,7 @@ class PythonTarget:
         self._callee: Callee | None = None
         self._own: Target | None = None
         self._environment = Environment(config.env)
+        self._handed = False
 
     async def open(self) -> None:
         config = self._config
@@ -164,9 +165,9 @@ class PythonTarget:
     def _hands_over(self) -> bool:
         """Whether the agent gives its tools to Karat itself."""
         callee = self._callee
-        if callee is None or "conversation" not in callee.takes:
-            return False
-        return hands_over_tools(callee.function, self._config.root)
+        if not self._handed and callee is not None and "conversation" in callee.takes:
+            self._handed = hands_over_tools(callee.function, self._config.root)
+        return self._handed
 
     async def _call(self, prompt: str, offered: dict[str, object]) -> object:
         if self._callee is None:
