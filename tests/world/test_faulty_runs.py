@@ -12,6 +12,11 @@ import karat
 from karat.errors import ConfigError
 from karat.model.run import CaseRecord
 from karat.reports.transcript import transcript
+from karat.running.request import ResolvedTarget
+from karat.targets.config import TargetConfig
+from karat.traces.redact import Redactor
+from karat_pytest.agent import AgentConversation, OpenAgent
+from karat_pytest.state import BackgroundLoop
 from scripted_model import serve
 from world.faulty_agents import LOG, ORDER
 
@@ -113,6 +118,21 @@ def test_a_case_is_refused_before_any_other_runs() -> None:
     with pytest.raises(ConfigError, match="does not reach the models of") as refused:
         run()
     assert refused.value.slug == "faults-unreachable"
+    assert LOG == []
+
+
+def test_a_conversation_of_a_test_has_the_stubs_of_its_target() -> None:
+    """Of the pytest fixture: a stub in karat.toml may be there so that nothing is really paid."""
+    config = TargetConfig(kind="langgraph", spec=f"{MODULE}:tool_node", stubs={"get_order": {"result": "stub"}})
+    loop = BackgroundLoop()
+    try:
+        agent = OpenAgent(ResolvedTarget.from_config(config), loop, 20, Redactor())
+        loop.wait(agent.target.open())
+        conversation = AgentConversation("test", agent)
+        assert conversation.ask_sync("?").final_message == "stub"
+        loop.wait(conversation.end())
+    finally:
+        loop.stop()
     assert LOG == []
 
 

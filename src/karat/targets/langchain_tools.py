@@ -45,12 +45,12 @@ def reach_tools(world: CaseWorld | None) -> Iterator[None]:
         _current.reset(token)
 
 
-def require_tools(world: CaseWorld | None, *, elsewhere: bool = False) -> None:
+def require_tools(world: CaseWorld, *, elsewhere: bool = False) -> None:
     """Raise TargetError, before the agent runs, where a stubbed tool would really run or no fault can land.
 
     `elsewhere`: the agent can hand its tools to Karat itself, so that it is not known which.
     """
-    if world is None or elsewhere or world.by_proxy or not world.hits_tools:
+    if elsewhere or world.by_proxy or not world.hits_tools:
         return
     if BASE not in sys.modules:
         message = "its stubs and faults hit tools, and the agent has loaded no LangChain tool that Karat could reach"
@@ -267,8 +267,8 @@ class _ResultForm:
             return Opaque(), lambda changed: raw
 
         def put_back(changed: Any) -> Any:
-            told = [_with_content(one, changed) if one is own[0] else one for one in written or ()]
-            return dataclasses.replace(raw, update={**update, "messages": told})
+            written_anew = [_with_content(one, changed) if one is own[0] else one for one in written or ()]
+            return dataclasses.replace(raw, update={**update, "messages": written_anew})
 
         return own[0].content, put_back  # type: ignore[attr-defined]  # as above
 

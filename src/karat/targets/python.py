@@ -33,6 +33,7 @@ from karat.targets.base import (
 )
 from karat.targets.config import TargetConfig, no_options
 from karat.targets.environment import Environment
+from karat.targets.handed_tools import hands_over_tools
 from karat.targets.langchain_tools import reach_tools, require_tools
 from karat.targets.reach import TOOLS, WHERE, hit_by, reach_of
 from karat.targets.short_form import (
@@ -87,7 +88,7 @@ class Conversation:
     def tool(self, function: Callable[P, T], name: str = "") -> Callable[P, T]:
         """The function as a tool that stubs and faults can hit, sync or async; without them it is as it was.
 
-        It tells of no call: whoever tells of them by `tool_call`, or in the answer, still does.
+        It reports no call: an agent that reports its calls by `tool_call`, or in its answer, still does.
         """
         return function if self._world is None else self._world.surround(function, name)
 
@@ -114,6 +115,7 @@ class PythonTarget:
         self._callee: Callee | None = None
         self._own: Target | None = None
         self._environment = Environment(config.env)
+        self._handed = False
 
     async def open(self) -> None:
         config = self._config
@@ -138,7 +140,8 @@ class PythonTarget:
     async def run(self, case: Case, context: RunContext) -> Trace:
         if self._own is not None:
             if beyond := hit_by(case).keys() - reach_of(self._own):
-                raise TargetError(DENIED, f"{self._config.spec!r} does not reach its {' and '.join(beyond)}s. {WHERE}")
+                what = " and ".join(f"{hits}s" for hits in sorted(beyond))
+                raise TargetError(DENIED, f"Karat does not reach the {what} of {self._config.spec!r}. {WHERE}")
             return await self._own.run(case, context)
         conversation = Conversation(context.recorder, context.marks, context.world)
         offered = {"case": case, "conversation": conversation, "context": context.given}
@@ -154,9 +157,17 @@ class PythonTarget:
             conversation.messages += (Message("user", prompt), Message("assistant", trace.final_message))
             return trace
 
-        require_tools(context.world, elsewhere=self._callee is not None and "conversation" in self._callee.takes)
+        if context.world is not None:
+            require_tools(context.world, elsewhere=self._hands_over())
         with reach_tools(context.world):
             return await converse(case, context, turn, self._config.turn_timeout)
+
+    def _hands_over(self) -> bool:
+        """Whether the agent gives its tools to Karat itself."""
+        callee = self._callee
+        if not self._handed and callee is not None and "conversation" in callee.takes:
+            self._handed = hands_over_tools(callee.function, self._config.root)
+        return self._handed
 
     async def _call(self, prompt: str, offered: dict[str, object]) -> object:
         if self._callee is None:
