@@ -47,15 +47,21 @@ class ModelApi(Struct, frozen=True):
 
     name: str
     address: Pattern[str]
+    given: frozenset[str]
+    """One of these keys is in every request."""
     request: Callable[[Table], ModelRequest]
     reply: Callable[[Table], ModelReply]
     join: Callable[[Sequence[Table]], dict[str, Any]]
     """The events of a stream as the reply that they make up."""
 
+    def fits(self, body: Table) -> bool:
+        """Whether a body may be a request of this API: other services have such addresses too."""
+        return not self.given.isdisjoint(body)
+
     def read_request(self, body: bytes) -> ModelRequest | None:
         """None: it cannot be read."""
         found = streams.read_json(body)
-        return self.request(found) if isinstance(found, Mapping) else None
+        return self.request(found) if isinstance(found, Mapping) and self.fits(found) else None
 
     def read_reply(self, body: bytes, events: Sequence[str]) -> ModelReply | None:
         """None: it cannot be read."""
@@ -298,11 +304,26 @@ def _code_of_gemini(contents: Sequence[Table]) -> Iterator[ToolCall]:
 
 
 APIS = (
-    ModelApi("chat", re.compile(r"/chat/completions$"), _chat_request, _chat_reply, streams.join_chat),
-    ModelApi("responses", re.compile(r"/responses$"), _responses_request, _responses_reply, streams.join_responses),
+    ModelApi(
+        "chat",
+        re.compile(r"/chat/completions$"),
+        frozenset({"messages"}),
+        _chat_request,
+        _chat_reply,
+        streams.join_chat,
+    ),
+    ModelApi(
+        "responses",
+        re.compile(r"/responses$"),
+        frozenset({"input", "prompt"}),
+        _responses_request,
+        _responses_reply,
+        streams.join_responses,
+    ),
     ModelApi(
         "messages",
         re.compile(r"/messages$|:(?:stream)?rawPredict$", re.IGNORECASE),
+        frozenset({"messages"}),
         _messages_request,
         _messages_reply,
         streams.join_messages,
@@ -310,6 +331,7 @@ APIS = (
     ModelApi(
         "gemini",
         re.compile(r":(?:stream)?generateContent$", re.IGNORECASE),
+        frozenset({"contents"}),
         _gemini_request,
         _gemini_reply,
         streams.join_gemini,
