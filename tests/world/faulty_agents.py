@@ -7,18 +7,23 @@ import json
 import threading
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
-from langchain_core.tools import BaseTool, tool
+from langchain_core.tools import BaseTool, ToolException, tool
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, create_react_agent
 from langgraph.types import Command
 
+from karat.world.faults import FaultError
+from world.agents import post
+
 LOG: list[str] = []
 ORDER = "A-1042"
+TOOLS = [{"type": "function", "function": {"name": "get_order", "parameters": {"type": "object"}}}]
 
 
 def look_up(order_id: str) -> dict[str, Any]:
@@ -109,7 +114,7 @@ with warnings.catch_warnings():
 def heard(call: Callable[[], object]) -> str:
     try:
         found = call()
-    except Exception as error:
+    except (ToolException, FaultError) as error:
         return f"failed: {error}"
     return found if isinstance(found, str) else json.dumps(found)
 
@@ -125,7 +130,7 @@ def _node(state: Any) -> dict[str, Any]:
 async def _async_node(state: Any) -> dict[str, Any]:
     try:
         found = json.dumps(await GetOrder().ainvoke({"order_id": ORDER}))
-    except Exception as error:
+    except (ToolException, FaultError) as error:
         found = f"failed: {error}"
     return {"messages": [AIMessage(found)]}
 
@@ -145,9 +150,12 @@ own_function = in_node(plain_function_node)
 
 @tool("get_order")
 def hand_over(order_id: str) -> Command[Any]:
-    """Hand over to another agent."""
+    """Go on elsewhere, with nothing for the model to read."""
     look_up(order_id)
-    return Command(goto="model")
+    return Command(goto="__end__", update={"messages": [AIMessage("gone on")]})
+
+
+command_node = with_tool_node(hand_over)
 
 
 def python_agent(prompt: str) -> str:
@@ -173,7 +181,7 @@ async def handed_async(prompt: str, conversation: Any) -> str:
 
     try:
         return json.dumps(await conversation.tool(get_order)(ORDER))
-    except Exception as error:
+    except (ToolException, FaultError) as error:
         return f"failed: {error}"
 
 
@@ -181,3 +189,18 @@ def parallel(prompt: str) -> str:
     """Ten calls at once, in threads that LangChain starts."""
     found = get_order.batch([{"order_id": f"A-{number}"} for number in range(10)], return_exceptions=True)
     return json.dumps([str(one) if isinstance(one, Exception) else one for one in found])
+
+
+def ask_model(prompt: str) -> str:
+    """A loop with a model: what it says of the order, which it looks up by a LangChain tool."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": prompt}]
+    while True:
+        said = json.loads(post("/chat/completions", {"model": "m", "messages": messages, "tools": TOOLS}))
+        message = said["choices"][0]["message"]
+        if not message.get("tool_calls"):
+            return str(message["content"])
+        messages.append(message)
+        for call in message["tool_calls"]:
+            arguments = json.loads(call["function"]["arguments"])
+            content = heard(partial(get_order.invoke, arguments))
+            messages.append({"role": "tool", "tool_call_id": call["id"], "content": content})

@@ -16,7 +16,7 @@ from karat.model.run import CaseRecord
 from karat.model.suite import Case
 from karat.model.surroundings import kinds_of
 from karat.model.verdict import CaseStatus
-from karat.world.faults import CaseWorld
+from karat.world.faults import CaseWorld, FaultError
 from scripted_model import serve
 from world.faulty_agents import LOG, ORDER
 
@@ -199,8 +199,16 @@ def karat_world(case: dict[str, Any]) -> CaseWorld:
 def outcome(world: CaseWorld, result: object = "ok") -> str:
     try:
         return str(world.call("get_order", {"order_id": ORDER}, lambda: result))
-    except Exception as error:
+    except FaultError as error:
         return str(error)
+
+
+def test_what_is_kept_of_very_many_calls() -> None:
+    world = karat_world({"stubs": {"get_order": {"result": 1}}, "faults": [fault("empty", from_call=1500)]})
+    for _ in range(2000):
+        outcome(world)
+    assert len(world.altered) == 1001
+    assert world.not_reached() == ()
 
 
 def test_a_stale_result_is_that_of_the_first_call() -> None:
@@ -218,7 +226,8 @@ def test_a_stale_result_is_that_of_the_first_call() -> None:
         ),
         pytest.param(
             {"faults": [fault("wrong_type", at="$.price")]},
-            "the fault was not reached: wrong_type of get_order. 1 call came, and the fault changed nothing in the result",
+            "the fault was not reached: wrong_type of get_order. 1 call came, and the fault changed nothing in "
+            "the result",
             id="nothing-to-change",
         ),
         pytest.param(
@@ -234,6 +243,13 @@ def test_a_fault_that_does_not_land_is_an_error(case: dict[str, Any], message: s
     assert record.trace.error is not None
     assert (record.trace.error.kind, record.trace.error.message) == ("fault-not-reached", message)
     assert log == [ORDER]
+
+
+def test_a_result_that_no_model_reads_is_not_changed() -> None:
+    cases = {"empty": {"faults": [fault("empty")]}, "after": {"faults": [fault("timeout", "after")]}}
+    done = cases_of(f"langgraph:{MODULE}:command_node", cases)
+    errors = {name: record.trace.error and record.trace.error.kind for name, (record, _) in done.items()}
+    assert errors == {"empty": "fault-not-reached", "after": None}
 
 
 def test_a_tool_that_is_called_where_karat_does_not_reach_it() -> None:
