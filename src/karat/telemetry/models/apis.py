@@ -214,17 +214,15 @@ def _messages_request(body: Table) -> ModelRequest:
 
 def _messages_reply(body: Table) -> ModelReply:
     blocks = objects(body.get("content"))
-    results = {block.get("tool_use_id"): block for block in blocks if _text(block.get("type")).endswith("_tool_result")}
+    ended = [block for block in blocks if _text(block.get("type")).endswith("_tool_result")]
+    results = {_text(block.get("tool_use_id")): block for block in ended}
     ran = []
     for block in blocks:
         if block.get("type") in ("server_tool_use", "mcp_tool_use"):
-            ended = results.get(block.get("id"), {})
-            failed = ended.get("is_error") is True
-            ran.append(
-                _provided(
-                    _text(block.get("name")), block.get("input"), ended.get("content"), failed=failed, id=block["id"]
-                )
-            )
+            name, id = _text(block.get("name")), _text(block.get("id"))
+            end = results.get(id, {})
+            failed = end.get("is_error") is True
+            ran.append(_provided(name, block.get("input"), end.get("content"), failed=failed, id=id))
     finish = _text(body.get("stop_reason"))
     return ModelReply(
         (utterance({"role": "assistant", "content": body.get("content")}),),
