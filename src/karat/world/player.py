@@ -142,7 +142,7 @@ class TapePlayer:
     def _find(self, request: ServiceRequest, case: CaseOnTape) -> tuple[str, Exchange] | None:
         if self.mode == "follow":
             return next((one for one in case.left if one[1].request.service == request.service), None)
-        key = request.key(self._leaves)
+        key = request.key(self._leaves) if case.left else ""
         return next((one for one in case.left if one[0] == key), None)
 
 
