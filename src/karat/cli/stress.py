@@ -71,10 +71,9 @@ def command(
 
     \b
     Examples:
-      karat stress suite.yaml --target langgraph:desk.graph:agent
-      karat stress suite.yaml --cases 'refund*' --max-runs 40
-      karat stress suite.yaml --from karat-results/suite-20260101T090000Z.jsonl
-      karat stress suite.yaml --write suite-faults.yaml
+      karat stress shop.karat.yaml --target langgraph:desk.py:agent
+      karat stress shop.karat.yaml -t langgraph:desk.py:agent --faults 'lost answer,inject*' --max-runs 40
+      karat stress shop.karat.yaml -t langgraph:desk.py:agent --cases 'refund*' --write faults.yaml
 
     Exit codes: 0 nothing broke, 1 something did, 2 interrupted (--resume), 4 usage, 5 no case could be stressed.
     """
