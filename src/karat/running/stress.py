@@ -154,7 +154,7 @@ def plan_cells(
     """The cells of the chosen cases that pass in a recorded run."""
     named = options.injections or _injections_of(project)
     catalog = catalog_for(project)
-    planner = Planner(catalog, read_injections(Path(named) if named else OWN), options.seed, reached)
+    planner = Planner(catalog, read_injections(Path(named) if named else OWN), options.seed, reached, options.faults)
     records = _passing(base.records())
     ids = {case.id for case in chosen.cases if not case.skip and not case.xfail}
     for case, expected in zip(located.suite.cases, located.expectations, strict=True):
@@ -163,7 +163,7 @@ def plan_cells(
             if record is not None and record.case.user_texts == case.user_texts:
                 record = structs.replace(record, verdict=judge_case(case, record.trace, catalog))
             planner.add(case, expected, record)
-    return planner.plan(options.max_runs, options.faults)
+    return planner.plan(options.max_runs)
 
 
 def _injections_of(project: Project) -> str:
@@ -207,10 +207,10 @@ def _write(report: StressReport, run: RunResult) -> list[Path]:
     page = next((path.name for path in run.artifacts if path.suffix == ".html"), "")
     written = []
     for end, data in (("json", stress_json(report)), ("html", stress_html(report, page))):
-        path = journal.with_name(f"{journal.stem}.{STRESS}.{end}")
-        with whole_file(path, replace=True) as out:
+        name = f"{journal.stem}.{STRESS}.{end}"
+        with whole_file(journal.with_name(name), replace=True) as out:
             out.write(data)
-        written.append(path)
+        written.append(Path(run.journal.path).with_name(name))
     return written
 
 
