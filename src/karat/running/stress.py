@@ -113,7 +113,8 @@ async def stress_suite(
         options = structs.replace(options, base=base.path)
     plan = plan_cells(located, chosen, base, project, options, reached)
     sources = {cell.source for cell in plan.cells}
-    request.notice(f"{counted(len(plan.cells), 'cell')} of {counted(len(sources), 'case')}, {len(plan.cases)} runs")
+    runs = counted(len(plan.cases), "run")
+    request.notice(f"{counted(len(plan.cells), 'cell')} of {counted(len(sources), 'case')}, {runs}")
     cells = _suite_of(located.suite, plan)
     how = structs.replace(how, timeout=how.timeout or _deadline(base), repeat=1, confirm=0, baseline=None, retries=0)
     request = structs.replace(
