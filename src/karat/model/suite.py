@@ -132,6 +132,8 @@ class Suite(Struct, frozen=True, kw_only=True):
     """The target that the file names, used where the user names none."""
     target_options: dict[str, object] = field(default_factory=dict)
     """The options of that target."""
+    target_is_code: bool = False
+    """Whether that target is code which the file names: it is run only if the user trusts it."""
 
 
 UNJUDGED = "unjudged"

@@ -25,7 +25,7 @@ from karat.plugins.tables import dotted, read
 from karat.reports.artifacts import whole_file
 from karat.reports.run_result import RunResult
 from karat.reports.stress import stress_html, stress_json
-from karat.running.case_runner import settle
+from karat.running.case_runner import own_target, settle
 from karat.running.request import AnyTarget, RunOptions, RunRequest
 from karat.running.rescoring import STRESS
 from karat.running.session import PreviousRun, resume_suite, run_suite
@@ -100,7 +100,7 @@ async def stress_suite(
         options = _options_of(previous)
     located = locate_suite(read_bytes(file), file, catalog_for(project))
     chosen = select(located.suite, request.selection)
-    reached = _reached(target or located.suite.target or None, how, request, project, located.suite)
+    reached = _reached(target or own_target(located.suite, project), how, request, project, located.suite)
     if options.base:
         base = Journal(options.base, project=project)
         target = base.header.target if target is None else target

@@ -63,6 +63,7 @@ class ParsedSuite(NamedTuple):
     target: str = ""
     document: Document | None = None
     target_options: Mapping[str, Json] = {}
+    target_is_code: bool = False
 
 
 class Karat1Parts(NamedTuple):
