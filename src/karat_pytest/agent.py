@@ -16,10 +16,13 @@ from karat.model.trace import Trace
 from karat.plugins.project import find_project
 from karat.running.case_runner import DEFAULT_TIMEOUT, settle
 from karat.running.request import ResolvedTarget, RunRequest
+from karat.suites.surroundings import add_target_surroundings
 from karat.targets.base import RunContext, TargetError, secrets_of
+from karat.targets.reach import refuse_unreachable
 from karat.text.wording import said
 from karat.traces.limits import cap_trace
 from karat.traces.redact import Redactor
+from karat.world.faults import CaseWorld
 from karat_pytest import state_of
 from karat_pytest.runs import NO_TARGET
 
@@ -64,8 +67,8 @@ class AgentConversation:
             raise UsageError(message, fix="See `converse` in docs/extending.md.", slug="no-conversation")
         answer = self._answer = asyncio.get_running_loop().create_future()
         if self._run is None:
-            case = Case(id=self._name, prompt=prompt, checks=(), turns=(Turn(prompt),))
-            context = RunContext(next_prompt=self._hear)
+            case = self._agent.surround(Case(id=self._name, prompt=prompt, checks=(), turns=(Turn(prompt),)))
+            context = RunContext(next_prompt=self._hear, world=CaseWorld.of(case))
             self._run = asyncio.create_task(self._agent.target.run(case, context))
         else:
             self._prompts.put_nowait(prompt)
@@ -110,9 +113,16 @@ class OpenAgent:
 
     def __init__(self, resolved: ResolvedTarget, loop: BackgroundLoop, timeout: float, redactor: Redactor) -> None:
         self.target = resolved.target
+        self._resolved = resolved
         self.loop = loop
         self.timeout = timeout
         self._redactor = redactor
+
+    def surround(self, case: Case) -> Case:
+        """The case with the stubs and faults of the target, which no conversation is without."""
+        case = add_target_surroundings(case, self._resolved.identity)
+        refuse_unreachable([case], self.target, self._resolved.name)
+        return case
 
     def without_secrets(self, trace: Trace) -> Trace:
         return self._redactor.trace(cap_trace(trace))

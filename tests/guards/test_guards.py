@@ -33,6 +33,7 @@ AREAS = {
     "whole files",
     "processes",
     "exit codes",
+    "stubs and faults",
 }
 
 

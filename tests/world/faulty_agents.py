@@ -7,6 +7,7 @@ import json
 import threading
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -18,9 +19,11 @@ from langgraph.prebuilt import ToolNode, create_react_agent
 from langgraph.types import Command
 
 from karat.world.faults import FaultError
+from world.agents import post
 
 LOG: list[str] = []
 ORDER = "A-1042"
+TOOLS = [{"type": "function", "function": {"name": "get_order", "parameters": {"type": "object"}}}]
 
 
 def look_up(order_id: str) -> dict[str, Any]:
@@ -186,3 +189,18 @@ def parallel(prompt: str) -> str:
     """Ten calls at once, in threads that LangChain starts."""
     found = get_order.batch([{"order_id": f"A-{number}"} for number in range(10)], return_exceptions=True)
     return json.dumps([str(one) if isinstance(one, Exception) else one for one in found])
+
+
+def ask_model(prompt: str) -> str:
+    """A loop with a model: what it says of the order, which it looks up by a LangChain tool."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": prompt}]
+    while True:
+        said = json.loads(post("/chat/completions", {"model": "m", "messages": messages, "tools": TOOLS}))
+        message = said["choices"][0]["message"]
+        if not message.get("tool_calls"):
+            return str(message["content"])
+        messages.append(message)
+        for call in message["tool_calls"]:
+            arguments = json.loads(call["function"]["arguments"])
+            content = heard(partial(get_order.invoke, arguments))
+            messages.append({"role": "tool", "tool_call_id": call["id"], "content": content})

@@ -203,6 +203,14 @@ def outcome(world: CaseWorld, result: object = "ok") -> str:
         return str(error)
 
 
+def test_what_is_kept_of_very_many_calls() -> None:
+    world = karat_world({"stubs": {"get_order": {"result": 1}}, "faults": [fault("empty", from_call=1500)]})
+    for _ in range(2000):
+        outcome(world)
+    assert len(world.altered) == 1001
+    assert world.not_reached() == ()
+
+
 def test_a_stale_result_is_that_of_the_first_call() -> None:
     world = karat_world({"faults": [fault("stale", from_call=2)]})
     assert [outcome(world, state) for state in ("open", "refunded")] == ["open", "open"]

@@ -43,8 +43,9 @@ def transcript(record: CaseRecord, *, whole: bool = False) -> Iterator[Transcrip
 def _altered(calls: tuple[AlteredCall, ...], whole: bool) -> Iterator[TranscriptEntry]:
     """The calls that a stub answered or a fault landed on."""
     for call in calls if whole else calls[:CALLS]:
-        ran = "" if call.hits != "tool" or call.kind == STUBBED else ", which ran" if call.ran else ", which did not run"
-        yield TranscriptEntry("altered", [terminal(f"{call.kind}: call {call.call} of {call.name}{ran}", LINE)])
+        ran = ", which ran" if call.ran else ", which did not run"
+        more = "" if call.hits != "tool" or call.kind == STUBBED else ran
+        yield TranscriptEntry("altered", [terminal(f"{call.kind}: call {call.call} of {call.name}{more}", LINE)])
 
 
 def _turn(turn: Trace, prompt: str, mark: str, whole: bool) -> Iterator[TranscriptEntry]:

@@ -13,7 +13,6 @@ from msgspec import Meta, Struct, field
 from karat.errors import ConfigError
 from karat.plugins.project import Project
 from karat.plugins.tables import UNKNOWN, dotted, line_of, read
-from karat.suites.surroundings import wrong_surroundings
 from karat.targets.limits import FOREVER, Limits
 from karat.text.wording import did_you_mean
 from karat.world.settings import TapeSettings
@@ -276,8 +275,8 @@ def _target(name: str, table: dict[str, object], project: Project) -> TargetConf
     except ConfigError as error:
         error.where = line_of(file, place, "rate")
         raise
-    for key, wrong in wrong_surroundings({"stubs": given.stubs, "faults": [*given.faults]}):
-        raise ConfigError(f"[{place}] {wrong.message}", where=line_of(file, place, key), slug=wrong.slug)
+    if given.stubs or given.faults:
+        _refuse_wrong_surroundings(given, file, place)
     recorded = _McpTable(url=given.mcp_record) if isinstance(given.mcp_record, str) else given.mcp_record
     return TargetConfig(
         kind=kind,
@@ -307,6 +306,13 @@ def _target(name: str, table: dict[str, object], project: Project) -> TargetConf
         deterministic=given.deterministic,
         options={**given.options, **own},
     )
+
+
+def _refuse_wrong_surroundings(given: _TargetTable, file: Path, place: str) -> None:
+    from karat.suites.surroundings import wrong_surroundings  # few targets have any, and every worker reads this file
+
+    for key, wrong in wrong_surroundings({"stubs": given.stubs, "faults": [*given.faults]}):
+        raise ConfigError(f"[{place}] {wrong.message}", where=line_of(file, place, key), slug=wrong.slug)
 
 
 def _own_options(table: dict[str, object]) -> dict[str, object]:

@@ -264,11 +264,11 @@ class _ResultForm:
         written = update.get("messages")
         own = [one for one in written if isinstance(one, message)] if isinstance(written, list) else []
         if len(own) != 1:
-            return Opaque(raw), lambda changed: raw
+            return Opaque(), lambda changed: raw
 
         def put_back(changed: Any) -> Any:
-            told = [_with_content(one, changed) if one is own[0] else one for one in written or ()]
-            return dataclasses.replace(raw, update={**update, "messages": told})
+            written_anew = [_with_content(one, changed) if one is own[0] else one for one in written or ()]
+            return dataclasses.replace(raw, update={**update, "messages": written_anew})
 
         return own[0].content, put_back  # type: ignore[attr-defined]  # as above
 

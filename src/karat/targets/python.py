@@ -87,7 +87,7 @@ class Conversation:
     def tool(self, function: Callable[P, T], name: str = "") -> Callable[P, T]:
         """The function as a tool that stubs and faults can hit, sync or async; without them it is as it was.
 
-        It tells of no call: whoever tells of them by `tool_call`, or in the answer, still does.
+        It reports no call: an agent that reports its calls by `tool_call`, or in its answer, still does.
         """
         return function if self._world is None else self._world.surround(function, name)
 
@@ -138,7 +138,8 @@ class PythonTarget:
     async def run(self, case: Case, context: RunContext) -> Trace:
         if self._own is not None:
             if beyond := hit_by(case).keys() - reach_of(self._own):
-                raise TargetError(DENIED, f"{self._config.spec!r} does not reach its {' and '.join(beyond)}s. {WHERE}")
+                what = " and ".join(f"{hits}s" for hits in sorted(beyond))
+                raise TargetError(DENIED, f"Karat does not reach the {what} of {self._config.spec!r}. {WHERE}")
             return await self._own.run(case, context)
         conversation = Conversation(context.recorder, context.marks, context.world)
         offered = {"case": case, "conversation": conversation, "context": context.given}

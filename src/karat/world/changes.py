@@ -58,8 +58,8 @@ def open_result(result: object) -> tuple[Any, Callable[[Any], Any]]:
         def rebuilt(changed: Any) -> dict[str, Any]:
             # A client reads either of the two, so that both must say the same.
             kept = {key: one for key, one in value.items() if key != "structuredContent"}
-            told = {"structuredContent": changed} if structured is not None and isinstance(changed, dict) else {}
-            return {**kept, "content": close(changed), **told}
+            more = {"structuredContent": changed} if structured is not None and isinstance(changed, dict) else {}
+            return {**kept, "content": close(changed), **more}
 
         return inner, rebuilt
     if isinstance(value, list) and (block := _text_block(value)):

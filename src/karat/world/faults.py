@@ -34,6 +34,7 @@ from karat.traces.clean import jsonable
 P = ParamSpec("P")
 T = TypeVar("T")
 
+MOST_NOTED = 1000
 MOST_NAMED = 8
 """Tools that a message lists."""
 _encode = msgspec.json.Encoder(order="deterministic").encode
@@ -59,10 +60,8 @@ class FaultGoneError(FaultError):
 class Opaque:
     """A result that no fault changes, since nothing in it is for the model to read."""
 
-    __slots__ = ("raw",)
-
-    def __init__(self, raw: object) -> None:
-        self.raw = raw
+    def __repr__(self) -> str:
+        return "opaque"
 
 
 class CallPlan:
@@ -101,8 +100,7 @@ class CallPlan:
     @property
     def delay(self) -> float:
         """Seconds to wait before anything else."""
-        slow = self._fault is not None and self._fault.stage == "wait"
-        return float(self._fault.value) if slow and self._fault is not None else 0.0
+        return float(self._fault.value) if self._fault is not None and self._fault.stage == "wait" else 0.0
 
     @property
     def runs(self) -> bool:
@@ -194,6 +192,7 @@ class CaseWorld:
         """Whether setup prompts are being sent, which no fault hits; stubs answer there too."""
         self.altered: list[AlteredCall] = []
         self._lock = Lock()
+        self._landed: set[int | None] = set()
         self._used: Counter[int] = Counter()
         self._unchanged: Counter[int] = Counter()
         self._calls: Counter[tuple[Hit, str]] = Counter()
@@ -212,10 +211,10 @@ class CaseWorld:
         """What is to become of this call, which is counted."""
         name = self.names.get(name, name) if hits == "tool" else name
         with self._lock:
-            if not self.in_setup:
+            if not self.in_setup:  # a call that is not counted is before the first that a fault hits
                 self._calls[hits, name] += 1
             number = self._calls[hits, name]
-            place = None if self.in_setup else self._due(hits, name, number)
+            place = self._due(hits, name, number)
             if place is not None:
                 self._used[place] += 1
         stub = self.stub_of(name) if hits != "model" else None
@@ -248,6 +247,22 @@ class CaseWorld:
             plan.missed()
             raise
         return plan.finish(result)
+
+    async def carry_out(
+        self, name: str, arguments: object, run: Callable[[], Awaitable[tuple[object, str | None]]]
+    ) -> tuple[object, str | None]:
+        """The same where a model hears of results and errors alike: gives a result, or what went wrong."""
+
+        async def result() -> object:
+            found, error = await run()
+            if error is not None:
+                raise FaultError(error)
+            return found
+
+        try:
+            return await self.acall(name, arguments, result), None
+        except FaultError as error:
+            return None, str(error)
 
     def surround(self, function: Callable[P, T], name: str = "") -> Callable[P, T]:
         """The function as a tool of this world, sync or async as it is."""
@@ -286,8 +301,11 @@ class CaseWorld:
         return structs.replace(trace, error=error) if error is not trace.error else trace
 
     def note(self, altered: AlteredCall) -> None:
+        """Keep what became of a call: of very many, the first ones and the first of each fault."""
         with self._lock:
-            self.altered.append(altered)
+            if len(self.altered) < MOST_NOTED or altered.fault not in self._landed:
+                self.altered.append(altered)
+            self._landed.add(altered.fault)
 
     def give_back(self, place: int) -> None:
         """A fault took no effect on the call that it was meant for."""
@@ -314,7 +332,7 @@ class CaseWorld:
 
     def _error(self, trace: Trace) -> TraceError | None:
         seen = [*_calls_of(trace)]
-        answered = {call.name for call in trace.altered_calls}
+        answered = {call.name for call in trace.altered_calls} | {name for _, name in self._calls}
         for call in seen if self.stubs else ():
             if call.called and call.kind == "tool" and self.stub_of(call.name) and call.name not in answered:
                 message = f"{call.name} has a stub, and it was called where Karat does not reach it: it really ran"

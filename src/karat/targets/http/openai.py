@@ -35,7 +35,7 @@ from karat.targets.threads import DaemonThreads
 from karat.telemetry.finish_reasons import ending
 from karat.text.wording import said, shorten, visible
 from karat.traces.clean import jsonable
-from karat.world.faults import CaseWorld, FaultError
+from karat.world.faults import CaseWorld
 
 TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object"}
 
@@ -383,22 +383,6 @@ class OpenAiTarget(ServiceTarget[OpenAiOptions]):
         make = chat_call if self._options.api == "chat" else responses_call
         return make(reader.said, reader.calls)
 
-    async def _called(self, tool: OfferedTool, arguments: object, world: CaseWorld | None) -> tuple[object, str | None]:
-        """What a tool gave, or what went wrong, as the stubs and faults of the case have it."""
-        if world is None:
-            return await tool.call(arguments, self._threads)
-
-        async def run() -> object:
-            result, error = await tool.call(arguments, self._threads)
-            if error is not None:
-                raise FaultError(error)
-            return result
-
-        try:
-            return await world.acall(tool.name, arguments, run), None
-        except FaultError as error:
-            return None, str(error)
-
     async def _ran(self, call: CallSoFar, heard: TurnBuffer, memory: list[object], world: CaseWorld | None) -> bool:
         """Whether a call was carried out, so that the model is to hear of it."""
         make = chat_result if self._options.api == "chat" else responses_result
@@ -410,7 +394,9 @@ class OpenAiTarget(ServiceTarget[OpenAiOptions]):
             call.error, call.success = "there is no such tool", False
             memory.append(make(call, result_text(None, call.error)))
             return True
-        result, error = await self._called(tool, arguments_of(call), world)
+        arguments = arguments_of(call)
+        run = partial(tool.call, arguments, self._threads)
+        result, error = await (run() if world is None else world.carry_out(tool.name, arguments, run))
         heard.book.end(call, result, error)
         memory.append(make(call, result_text(result, error)))
         return True
