@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import anthropic
@@ -34,6 +35,16 @@ class ToolLog:
         return json.dumps({"balance": "12.50", "account": arguments.get("account")}), False
 
 
+@cache
+def _openai() -> openai.OpenAI:
+    return openai.OpenAI(api_key="k")  # a client takes long to make
+
+
+@cache
+def _anthropic() -> anthropic.Anthropic:
+    return anthropic.Anthropic(api_key="k")
+
+
 def _hurried(client: Any) -> Any:
     """The client, with no pause before it tries again."""
     client._calculate_retry_timeout = lambda *args, **more: 0.01
@@ -44,9 +55,7 @@ class ChatAgent:
     """OpenAI chat completions."""
 
     def __init__(self, base: str, log: ToolLog, *, stream: bool, retries: int = 0) -> None:
-        self.client = _hurried(
-            openai.OpenAI(base_url=f"{base}/openai/v1", api_key="k", max_retries=retries, timeout=10)
-        )
+        self.client = _hurried(_openai().with_options(base_url=f"{base}/openai/v1", max_retries=retries))
         self.log = log
         self.stream = stream
         self.messages: list[Any] = [{"role": "system", "content": SYSTEM}]
@@ -94,9 +103,7 @@ class ResponsesAgent:
     """OpenAI responses."""
 
     def __init__(self, base: str, log: ToolLog, *, stream: bool, retries: int = 0) -> None:
-        self.client = _hurried(
-            openai.OpenAI(base_url=f"{base}/openai/v1", api_key="k", max_retries=retries, timeout=10)
-        )
+        self.client = _hurried(_openai().with_options(base_url=f"{base}/openai/v1", max_retries=retries))
         self.log = log
         self.stream = stream
         self.given: list[Any] = []
@@ -136,9 +143,7 @@ class MessagesAgent:
     """Anthropic messages."""
 
     def __init__(self, base: str, log: ToolLog, *, stream: bool, retries: int = 0) -> None:
-        self.client = _hurried(
-            anthropic.Anthropic(base_url=f"{base}/anthropic", api_key="k", max_retries=retries, timeout=10)
-        )
+        self.client = _hurried(_anthropic().with_options(base_url=f"{base}/anthropic", max_retries=retries))
         self.log = log
         self.stream = stream
         self.messages: list[Any] = []

@@ -99,6 +99,17 @@ def test_cases_side_by_side_are_told_apart_by_their_address(project: Project, mo
     assert [len(record.trace.tool_calls) for record in records.values()] == [1] * 6
 
 
+def test_an_agent_in_this_process_runs_one_case_at_a_time(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = [
+        case(f"c{n}", f"What is the balance of N{n}?", tool_calls=[{"tool": "get_balance", "times": 1}])
+        for n in range(4)
+    ]
+    project.write({"karat": 1, "cases": cases}, MODELS.format("ask_and_report_words"))
+    records = run(project, monkeypatch, concurrency=4)
+    assert statuses(records) == dict.fromkeys((f"c{n}" for n in range(4)), PASS)
+    assert [line for line in project.notices if line.startswith("one case at a time")]
+
+
 def test_turns_and_setup_prompts_have_their_own_calls(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     turns = [
         {"prompt": "What is the balance of A1?", "expected": {"tool_calls": [{"tool": "get_balance", "times": 1}]}},

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import msgspec
 import pytest
 
 from karat.model.trace import Tokens, ToolCall
@@ -211,8 +214,6 @@ def test_equal_ids_of_different_replies_are_different_calls() -> None:
     traffic = ModelTraffic()
 
     def ask(messages: list[Any], reply: dict[str, Any]) -> None:
-        import msgspec
-
         body = msgspec.json.encode({"model": "m", "messages": messages})
         exchange = traffic.ask("openai", "/v1/chat/completions", body)
         assert exchange is not None
@@ -235,6 +236,28 @@ def test_equal_ids_of_different_replies_are_different_calls() -> None:
     reading = read_traffic(traffic, traffic.exchanges, "1 and 2")
     assert [(call.arguments["account"], call.result) for call in reading.calls] == [("A", "1"), ("B", "2")]
     assert (reading.open_calls, reading.unproved) == ((), "")
+
+
+def test_the_proxy_has_the_door_of_every_server_of_karat() -> None:
+    """Also where there is no tape: what a page or another program of this machine sends is not handed on."""
+    with served() as here:
+        place = here.proxy.place
+        token = here.proxy.url().removeprefix(place)
+        hello = {"content-type": "application/json"}
+        refused = [
+            (f"{place}/openai/v1/chat/completions", hello, 403),
+            (f"{place}{token[:-1]}x/openai/v1/chat/completions", hello, 403),
+            (f"{place}{token}/openai/v1/chat/completions", {**hello, "host": "evil.example"}, 421),
+            (f"{place}{token}/openai/v1/chat/completions", {**hello, "origin": "https://evil.example"}, 403),
+            (f"{place}{token}/openai/v1/chat/completions", {**hello, "sec-fetch-site": "cross-site"}, 403),
+            (f"{place}{token}/elsewhere/v1", hello, 404),
+        ]
+        for url, headers, status in refused:
+            with pytest.raises(urllib.error.HTTPError) as caught:
+                urllib.request.urlopen(urllib.request.Request(url, b"{}", headers), timeout=5)
+            with caught.value as failure:
+                assert failure.code == status
+        assert not here.model.requests
 
 
 def test_what_is_not_understood_leaves_absence_unproved() -> None:

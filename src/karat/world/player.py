@@ -8,6 +8,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from time import monotonic
 
+import msgspec
 from msgspec import Struct, field, structs
 
 from karat.options import TapeMode
@@ -90,6 +91,8 @@ class TapePlayer:
         """A request without its secrets."""
         asked = ServiceRequest.of(service, method, address, content_type, body)
         redactor = self._redactor
+        if not redactor.finds(msgspec.json.encode([asked.path, asked.json, asked.text])):
+            return asked
         return structs.replace(
             asked, path=redactor.text(asked.path), json=redactor.json(asked.json), text=redactor.text(asked.text)
         )
@@ -111,15 +114,21 @@ class TapePlayer:
         """Keep an exchange; a failure only on request, since the next attempt may succeed with the same request."""
         if answer.status >= 400 and not self._keep_failures:
             return
-        kept = structs.replace(
-            answer,
-            json=self._redactor.json(answer.json),
-            text=self._redactor.text(answer.text),
-            events=tuple(structs.replace(one, data=self._redactor.text(one.data)) for one in answer.events),
-        )
+        kept = self._without_secrets(answer)
         day = datetime.now(UTC).date().isoformat()
         with self._lock:
             case.made.append(Exchange(case=case.case, repeat=case.repeat, request=request, answer=kept, recorded=day))
+
+    def _without_secrets(self, answer: Answer) -> Answer:
+        redactor = self._redactor
+        if not redactor.finds(msgspec.json.encode([answer.json, answer.text, answer.events])):
+            return answer
+        return structs.replace(
+            answer,
+            json=redactor.json(answer.json),
+            text=redactor.text(answer.text),
+            events=tuple(structs.replace(one, data=redactor.text(one.data)) for one in answer.events),
+        )
 
     def _find(self, request: ServiceRequest, case: CaseOnTape) -> tuple[str, Exchange] | None:
         if self.mode == "follow":
