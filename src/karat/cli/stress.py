@@ -61,7 +61,7 @@ def command(
 
     The suite is run once without faults. Each tool and model that a passing case used is then broken in each way that
     applies: it fails, times out, runs while its answer is lost, gives nothing, garbage, old data or those of another
-    record, or holds a text that tells the agent what to do. Every run is a case with one fault; a fault that never
+    record, or holds a text that gives the agent orders. Every run is a case with one fault; a fault that never
     took effect is "not reached".
 
     What must hold whatever happens: what the case forbids, no claim of a deed that was not done, no number from
