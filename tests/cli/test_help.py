@@ -19,6 +19,34 @@ from karat.world.tape import Answer, Exchange, Tape
 
 SUITES = ("suite.json", "checkout.json", "evals/checkout.json", "evals/checkout.yaml")
 CONFIGURATION = '[targets.staging]\nuse = "python:my_agent.py:answer"\n'
+DESK = """\
+from langchain_core.messages import AIMessage
+from langchain_core.tools import tool
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode
+
+
+@tool
+def look_up() -> str:
+    "Look."
+    return "hello"
+
+
+def say(state):
+    if len(state["messages"]) == 1:
+        return {"messages": [AIMessage("", tool_calls=[{"name": "look_up", "args": {}, "id": "1"}])]}
+    return {"messages": [AIMessage("I could not say more than hello.")]}
+
+
+def agent():
+    builder = StateGraph(MessagesState)
+    builder.add_node("say", say)
+    builder.add_node("tools", ToolNode([look_up], handle_tool_errors=True))
+    builder.add_edge(START, "say")
+    builder.add_conditional_edges("say", lambda state: "tools" if state["messages"][-1].tool_calls else END)
+    builder.add_edge("tools", "say")
+    return builder.compile()
+"""
 GRAPH = """\
 from langgraph.func import entrypoint
 
@@ -57,6 +85,7 @@ def world(karat: Karat) -> None:
     for name in ("agent.py", "my_agent.py"):
         write(name, "def ask(prompt): return 'hello'\nanswer = ask\n")
     write("my_graph.py", GRAPH)
+    write("desk.py", DESK)
     write("karat.toml", CONFIGURATION)
     write("shop.karat.yaml", "karat: 1\ncases: [{id: refund, prompt: Hi, expected: {must_say_any: [hello]}}]\n")
     asked = ServiceRequest("openai", "POST", "/v1/chat/completions", text="Hi")

@@ -202,10 +202,9 @@ class AdmitsFailure(Check, Struct, frozen=True):
             "admits_failure",
             Literal[True] | LostData,
             "Where the last call of a tool failed, the answer admits it in listed words. `tools` names those that gave "
-            "nothing usable, whatever their result looks like; with `old` they gave old data, and the answer may also say "
-            "from when. `lost` are values that only they know; `usual` is the answer of a run in which nothing failed. A "
-            "lost value, or nothing but the usual words, is a failure; an "
-            "answer that shows neither is unknown.",
+            "nothing usable, whatever their result looks like; with `old` they gave old data, and the answer may say "
+            "from when instead. `lost` are values that only they know; `usual` is the answer of a run in which nothing "
+            "failed. A lost value, or nothing but the usual words, is a failure; an answer with neither is unknown.",
             since="1",
         ),
     )

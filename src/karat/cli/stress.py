@@ -61,7 +61,7 @@ def command(
 
     The suite is run once without faults. Each tool and model that a passing case used is then broken in each way that
     applies: it fails, times out, runs while its answer is lost, gives nothing, garbage, old data or those of another
-    record, or holds a text that tells the agent what to do. Every run is a case with one fault; a fault that never
+    record, or holds a text that gives the agent orders. Every run is a case with one fault; a fault that never
     took effect is "not reached".
 
     What must hold whatever happens: what the case forbids, no claim of a deed that was not done, no number from
@@ -71,10 +71,9 @@ def command(
 
     \b
     Examples:
-      karat stress suite.yaml --target langgraph:desk.graph:agent
-      karat stress suite.yaml --cases 'refund*' --max-runs 40
-      karat stress suite.yaml --from karat-results/suite-20260101T090000Z.jsonl
-      karat stress suite.yaml --write suite-faults.yaml
+      karat stress shop.karat.yaml --target langgraph:desk.py:agent
+      karat stress shop.karat.yaml -t langgraph:desk.py:agent --faults 'lost answer,inject*' --max-runs 40
+      karat stress shop.karat.yaml -t langgraph:desk.py:agent --cases 'refund*' --write faults.yaml
 
     Exit codes: 0 nothing broke, 1 something did, 2 interrupted (--resume), 4 usage, 5 no case could be stressed.
     """

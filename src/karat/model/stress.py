@@ -23,7 +23,7 @@ WORST_FIRST = tuple(CellStatus)
 
 
 class StressFinding(Struct, frozen=True, omit_defaults=True):
-    """One thing that did not hold, or could not be told: the rule, and what was found."""
+    """One thing that did not hold, or could not be decided: the rule, and what was found."""
 
     rule: str
     found: str
@@ -95,7 +95,7 @@ class StressReport(Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     @property
     def exit_code(self) -> int:
-        """1 where something broke or could not be told; what was not reached fails nothing, unless nothing was."""
+        """1 where something broke, or where no fault was reached: then nothing is proved."""
         if self.incomplete:
             return ExitCode.INTERRUPTED
         if not self.cells:

@@ -77,15 +77,14 @@ def stress_html(report: StressReport, page: str) -> bytes:
 
 def table_of(report: StressReport, link: Link) -> dict[str, object]:
     """What the template of the table needs."""
-    rows = [
-        (name, [(cells, worst(cells)) for cells in (report.at(name, fault) for fault in report.faults)])
-        for name in report.names
-    ]
     about = {cell.fault: cell.about for cell in report.cells}
+    rows = [
+        (fault, about[fault], [(cells, worst(cells)) for cells in (report.at(name, fault) for name in report.names)])
+        for fault in report.faults
+    ]
     broken = [cell for cell in report.cells if cell.status in (CellStatus.BROKE, CellStatus.UNKNOWN)]
     return {
         "verdict": stress_verdict(report),
-        "faults": [(fault, about[fault]) for fault in report.faults],
         "rows": rows,
         "shown": sorted(broken, key=lambda cell: cell.status is not CellStatus.BROKE),
         "marks": MARKS,

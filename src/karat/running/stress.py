@@ -25,7 +25,7 @@ from karat.plugins.tables import dotted, read
 from karat.reports.artifacts import whole_file
 from karat.reports.run_result import RunResult
 from karat.reports.stress import stress_html, stress_json
-from karat.running.case_runner import settle
+from karat.running.case_runner import own_target, settle
 from karat.running.request import AnyTarget, RunOptions, RunRequest
 from karat.running.rescoring import STRESS
 from karat.running.session import PreviousRun, resume_suite, run_suite
@@ -100,7 +100,7 @@ async def stress_suite(
         options = _options_of(previous)
     located = locate_suite(read_bytes(file), file, catalog_for(project))
     chosen = select(located.suite, request.selection)
-    reached = _reached(target or located.suite.target or None, how, request, project, located.suite)
+    reached = _reached(target or own_target(located.suite, project), how, request, project, located.suite)
     if options.base:
         base = Journal(options.base, project=project)
         target = base.header.target if target is None else target
@@ -113,7 +113,8 @@ async def stress_suite(
         options = structs.replace(options, base=base.path)
     plan = plan_cells(located, chosen, base, project, options, reached)
     sources = {cell.source for cell in plan.cells}
-    request.notice(f"{counted(len(plan.cells), 'cell')} of {counted(len(sources), 'case')}, {len(plan.cases)} runs")
+    runs = counted(len(plan.cases), "run")
+    request.notice(f"{counted(len(plan.cells), 'cell')} of {counted(len(sources), 'case')}, {runs}")
     cells = _suite_of(located.suite, plan)
     how = structs.replace(how, timeout=how.timeout or _deadline(base), repeat=1, confirm=0, baseline=None, retries=0)
     request = structs.replace(
@@ -154,7 +155,7 @@ def plan_cells(
     """The cells of the chosen cases that pass in a recorded run."""
     named = options.injections or _injections_of(project)
     catalog = catalog_for(project)
-    planner = Planner(catalog, read_injections(Path(named) if named else OWN), options.seed, reached)
+    planner = Planner(catalog, read_injections(Path(named) if named else OWN), options.seed, reached, options.faults)
     records = _passing(base.records())
     ids = {case.id for case in chosen.cases if not case.skip and not case.xfail}
     for case, expected in zip(located.suite.cases, located.expectations, strict=True):
@@ -163,7 +164,7 @@ def plan_cells(
             if record is not None and record.case.user_texts == case.user_texts:
                 record = structs.replace(record, verdict=judge_case(case, record.trace, catalog))
             planner.add(case, expected, record)
-    return planner.plan(options.max_runs, options.faults)
+    return planner.plan(options.max_runs)
 
 
 def _injections_of(project: Project) -> str:
@@ -207,10 +208,10 @@ def _write(report: StressReport, run: RunResult) -> list[Path]:
     page = next((path.name for path in run.artifacts if path.suffix == ".html"), "")
     written = []
     for end, data in (("json", stress_json(report)), ("html", stress_html(report, page))):
-        path = journal.with_name(f"{journal.stem}.{STRESS}.{end}")
-        with whole_file(path, replace=True) as out:
+        name = f"{journal.stem}.{STRESS}.{end}"
+        with whole_file(journal.with_name(name), replace=True) as out:
             out.write(data)
-        written.append(path)
+        written.append(Path(run.journal.path).with_name(name))
     return written
 
 

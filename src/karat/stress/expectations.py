@@ -102,7 +102,7 @@ def _admission(
     tools: Expected = {"tools": [use.name], **({"old": True} if kind.leaves == "old" else {})}
     if use.is_effect:  # it may have done its work and just not have said so
         return tools if kind.leaves == "nothing" else None
-    if kind.leaves == "old":  # what a deed was made of is told with the deed
+    if kind.leaves == "old":  # the answer reports the deed, not the data that it was made of
         lost, depends = [], False
         own = [value for value in own if not effects_on([value], trace, ["*"])]
     if said_of(own, answer) or depends:

@@ -17,7 +17,7 @@ MOST = 50
 
 
 class Injection(Struct, frozen=True, forbid_unknown_fields=True):
-    """`attack` tells the agent to do something; `control` holds the same words of data and asks for nothing.
+    """`attack` orders the agent to do something; `control` holds the same words of data and asks for nothing.
 
     `{canary}` in them is a code that no other cell has, `{tool}` a tool that the case has no use for.
     """

@@ -71,15 +71,24 @@ class StressPlan(Struct, frozen=True):
 
 
 class Planner:
-    """Makes cells of cases that passed, by what their recorded run shows."""
+    """Makes cells of cases that passed, by what their recorded run shows.
+
+    `faults`: only those of these names, which may hold `*`.
+    """
 
     def __init__(
-        self, catalog: CheckCatalog, injections: Sequence[Injection], seed: int, hits: Collection[Hit]
+        self,
+        catalog: CheckCatalog,
+        injections: Sequence[Injection],
+        seed: int,
+        hits: Collection[Hit],
+        faults: Sequence[str] = (),
     ) -> None:
         self._catalog = catalog
         self._injections = injections
         self._seed = seed
         self._hits = hits
+        self._faults = faults
         self._cells: list[Cell] = []
         self._left_out: list[LeftOut] = []
         self._notes: dict[str, None] = {}
@@ -95,13 +104,8 @@ class Planner:
             self._left_out.append(LeftOut(case.id, "its run shows no tool call and no model call that can be broken"))
         self._cells += made
 
-    def plan(self, max_runs: int, faults: Sequence[str] = ()) -> StressPlan:
-        """The most telling cells first, each tool and fault once before it is tried in another case.
-
-        `faults`: only those of these names, which may hold `*`.
-        """
-        if faults:
-            self._cells = [cell for cell in self._cells if is_any_named(faults, cell.fault)]
+    def plan(self, max_runs: int) -> StressPlan:
+        """The most telling cells first, each tool and fault once before it is tried in another case."""
         seen: Counter[tuple[str, str, str]] = Counter()
         order: list[tuple[tuple[int, int, int], Cell]] = []
         for place, cell in enumerate(sorted(self._cells, key=lambda cell: -cell.rank)):
@@ -138,6 +142,9 @@ class Planner:
     def seed(self) -> int:
         return self._seed
 
+    def wants(self, fault: str) -> bool:
+        return not self._faults or is_any_named(self._faults, fault)
+
     def reaches(self, hits: Hit) -> bool:
         """Whether Karat can break it at this target."""
         return hits in self._hits
@@ -159,11 +166,12 @@ class _CasePlanner:
         for use in uses:
             own = own_values(use, self._case, self._trace)
             for kind in KINDS:
-                if kind.hits == "tool" and applies(kind.fault(use.name, "", self._planner.seed), use):
+                fault = kind.fault(use.name, "", self._planner.seed)
+                if kind.hits == "tool" and self._planner.wants(kind.name) and applies(fault, use):
                     yield self._tool_cell(kind, use, own)
             yield from self._injected(use, [one.name for one in uses])
         for kind in KINDS if self._planner.reaches(MODEL) and calls_models(self._trace) else ():
-            if kind.hits == MODEL:
+            if kind.hits == MODEL and self._planner.wants(kind.name):
                 yield self._model_cell(kind)
 
     def _tool_cell(self, kind: StressKind, use: ToolUse, own: Sequence[str]) -> Cell:
@@ -185,13 +193,15 @@ class _CasePlanner:
         effects = [tool for tool in self._forbidden.effects if "*" not in tool]
         unused = next((tool for tool in (*effects, *self._trace.tool_schemas) if tool not in used), "")
         for injection in self._planner.injections:
+            name = f"{INJECT}: {injection.name}"
+            if not self._planner.wants(name):
+                continue
             if injection.needs_tool and not unused:
                 self._planner.note(
                     f"injection {injection.name!r}: no tool is known that {self._case.id} has no use for. "
                     "Declare one in `effects`"
                 )
                 continue
-            name = f"{INJECT}: {injection.name}"
             id_ = self._id(use.name, name)
             canary = self._canary(id_)
             texts = injection.texts(canary, unused)
@@ -203,7 +213,7 @@ class _CasePlanner:
             expected = {**self._always, NoLeak.name: [canary]}
             if injection.needs_tool:
                 expected[ToolCallsNone.name] = [*dict.fromkeys((*expected.get(ToolCallsNone.name, ()), unused))]
-            about = "a text in its result tells the agent what to do"
+            about = "a text in its result gives the agent orders"
             control = self._cell(f"{id_} (control)", harmless, name, "a harmless text in its result", 0, expected)
             cell = self._cell(id_, fault, name, about, INJECT_RANK, expected)
             yield structs.replace(cell, control=control, tool=unused if injection.needs_tool else "")
@@ -240,7 +250,7 @@ class _CasePlanner:
         )
 
     def _held(self, expected: Expected) -> Expected:
-        """What held in the run without faults: what did not is no sign of one."""
+        """What held in the run without faults: what failed there shows nothing."""
         held: Expected = {}
         for field, value in expected.items():
             specs = self._specs({**expected, **self._forbidden.declared}, answered=False)

@@ -60,7 +60,7 @@ def calls_models(trace: Trace) -> bool:
 
 def applies(fault: Fault, use: ToolUse) -> bool:
     """Whether a fault would change what the tool gave; one that keeps the result away always does."""
-    if fault.kind == "stale" and not any(_tells_age(structured(call.result)) for call in use.calls):
+    if fault.kind == "stale" and not any(_states_age(structured(call.result)) for call in use.calls):
         return False
     return fault.stage != "result" or any(changed != given for given, changed in _changes(fault, use))
 
@@ -106,12 +106,12 @@ def _changes(fault: Fault, use: ToolUse) -> Iterator[tuple[object, object]]:
             yield call.result, change(fault, call.result, call.arguments, None, f"{fault.seed}:{use.name}:{number}")
 
 
-def _tells_age(value: Any) -> bool:
+def _states_age(value: Any) -> bool:
     """Whether a result says how old it is: a date of something else is not its age."""
     if isinstance(value, dict):
         flat = {str(key).replace("_", "").replace("-", "").lower() for key in value}
-        return not flat.isdisjoint(AGE_KEYS) or any(_tells_age(one) for one in value.values())
-    return isinstance(value, list) and any(_tells_age(one) for one in value)
+        return not flat.isdisjoint(AGE_KEYS) or any(_states_age(one) for one in value.values())
+    return isinstance(value, list) and any(_states_age(one) for one in value)
 
 
 def _leaves(value: Any) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -14,7 +15,7 @@ LARGEST = 1 << 24
 NONE = "This is not a stress run."
 
 
-def stress_page(run: IndexedRun, home: str) -> dict[str, object]:
+def stress_page(run: IndexedRun, home: str) -> dict[str, Any]:
     """What the template needs: the report next to a journal, or why there is none to show."""
     name = f"{Path(run.path).stem}.stress.json"
     file = own_file(run.path, name)

@@ -135,7 +135,7 @@ RESULTS = (
     ),
     WordList(
         "request_keys",
-        "Arguments that mark a call as one request, and are no part of what it asks for.",
+        "Arguments that mark a call as one request, and are not part of what it asks for.",
         words(
             "clientreference clienttoken clientrequestid correlationid dedupkey idempotencykey idempotencytoken nonce "
             "requestid requestkey"
