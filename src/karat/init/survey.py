@@ -27,6 +27,7 @@ DEEPEST = 5
 MOST_FILES = 3_000
 LARGEST = 512 * 1024
 USUAL_PORT = 8000
+NODE_PORT = 3000
 OUR_OWN = ("karat-1", "eval-set", "golden")
 SUITE_FOLDERS = ("tests", "test", "evals", "eval", ".claude")
 _SUITE_NAME = re.compile(r"(?i)karat|promptfoo|eval|golden|test|suite|case")
@@ -124,6 +125,9 @@ def _agents(
     port = _port(folder, sources, written)
     apps = list(_services(sources, port))
     yield from apps
+    node = int(written["PORT"]) if written.get("PORT", "").isdecimal() else NODE_PORT
+    for path in (path for path in files if "/api/" in f"/{path}"):
+        yield from settings.read_node_route(_read(folder, path), path, node)
     seen = {agent.address for agent in apps}
     for path in settings.OPENAPI_FILES:
         described = settings.read_openapi(_read(folder, path), path, port) if path in files else ()
