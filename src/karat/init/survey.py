@@ -11,7 +11,7 @@ from pathlib import Path
 from karat.checks.catalog import catalog_for
 from karat.errors import KaratError
 from karat.init import settings
-from karat.init.findings import FoundAgent, FoundServer, FoundSuite, Survey, rank_path
+from karat.init.findings import ROUTES, FoundAgent, FoundServer, FoundSuite, Survey, rank_path
 from karat.init.python_source import PythonSource, Route, read_python
 from karat.plugins.project import Project, find_project
 from karat.suites.diagnostics import RefusedError
@@ -173,7 +173,8 @@ def _services(sources: list[PythonSource], port: int) -> Iterator[FoundAgent]:
         return
     prefixes = {name: prefix for one in sources for name, prefix in one.prefixes.items()}
     paths = {_prefix(one, route, prefixes) + route.path: one.route_protocol for one in sources for route in one.routes}
-    for path in sorted(paths, key=rank_path):
+    likely = [path for path in paths if rank_path(path) < len(ROUTES)]
+    for path in sorted(likely or paths, key=rank_path):
         if protocol := paths[path]:
             yield FoundAgent(f"{protocol}:{base}{path}", f"app that speaks {protocol}", where, "app", "http", start)
             continue
