@@ -16,6 +16,11 @@ from karat.model.suite import CheckSpec
 from karat.suites.formats.catalog import blame
 
 SNIPPET = 120
+FACTS = frozenset(
+    ("outcome", "tool_calls", "tool_calls_any", "grounded_numbers", "no_false_success", "max_words", "answer_json")
+)
+"""Fields that a draft would write, which look at what was done or stated, not at how an answer is worded."""
+ONLY_WORDS = "if every right answer has certain words, name them"
 
 
 class Spelling(NamedTuple):
@@ -37,8 +42,13 @@ def suggest_field(
     here = next((field for field in ready if field in used), None)
     if here is not None:
         return here, f"{here} of {case_id} lets it through: add {_snippet(mutant, here)}"
-    field = (ready or usable)[0]
     lack = f"nothing in {case_id} {operator.nothing}" if blind else f"no check of {case_id} notices this one"
+    if operator.of_answer and not ready:
+        facts = next((field for field in usable if field in FACTS), None)
+        if facts is None:
+            return usable[0], f"{lack}, and only its words could: {ONLY_WORDS}"
+        return facts, f"{lack}: add {facts}"
+    field = (ready or usable)[0]
     others = [name for name in mutant.fix if name not in operator.fields and name not in used]
     extra = [f"{name}: {_snippet(mutant, name)}" for name in others]
     snippet = f": {_snippet(mutant, field)}" if field in mutant.fix else ""

@@ -38,8 +38,6 @@ CHANGING = frozenset((
     "unsubscribe", "update", "upgrade", "upload", "upsert", "void", "withdraw", "write",
 ))  # fmt: skip
 """Words of tools that change something."""
-LIGHT = frozenset(("execute", "file", "give", "grant", "issue", "make", "place", "process", "put", "submit"))
-"""Verbs that leave it to their noun to say what is done."""
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _DOUBLED = frozenset((
     "ban", "cancel", "commit", "drop", "kill", "log", "mail", "pin", "refer", "ship", "stop", "submit", "swap",
@@ -49,12 +47,12 @@ _BRITISH = frozenset(("cancel",))
 
 
 @lru_cache(maxsize=4096)
-def changing_word(tool: str) -> str:
-    """The word of a tool's name that says what it changes; nothing for one that most likely only looks."""
+def changing_words(tool: str) -> tuple[str, ...]:
+    """The words of a tool's name that say what it changes; none for one that most likely only looks."""
     words = [word.lower() for word in _WORDS.findall(tool.rpartition(".")[2])]
     if not words or words[0] in READING:
-        return ""
-    return next((word for word in words if word in CHANGING), "")
+        return ()
+    return tuple(dict.fromkeys(word for word in words if word in CHANGING))
 
 
 def participles(verb: str) -> list[str]:
@@ -81,12 +79,5 @@ def known_effects(tools: Iterable[str], declared: Mapping[str, tuple[str, ...]])
 
 def likely_effects(tools: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """The tools that most likely change something, each with the words that claim it."""
-    return {tool: tuple(claiming_words(tool)) for tool in sorted(tools) if changing_word(tool)}
-
-
-def claiming_words(tool: str) -> list[str]:
-    """How an answer says that a tool did its work: `issue_refund` has issued something, and refunded it."""
-    verb = changing_word(tool)
-    words = [word.lower() for word in _WORDS.findall(tool.rpartition(".")[2])]
-    noun = next((word for word in words[words.index(verb) + 1 :] if word in CHANGING), "") if verb in LIGHT else ""
-    return [*participles(verb), *(participles(noun) if noun else ())]
+    found = {tool: changing_words(tool) for tool in sorted(tools)}
+    return {tool: tuple(one for word in words for one in participles(word)) for tool, words in found.items() if words}

@@ -32,8 +32,8 @@ MARKED = 50
 ROUNDS = 4
 SPELLING = ("karat-1", "1")
 NOT_TRIED = (
-    "ended", "valid_arguments", "only_effects", "no_false_success", "max_seconds", "outcome", "min_words",
-    "grounded_numbers", "tool_calls_any",
+    "ended", "valid_arguments", "only_effects", "no_false_success", "grounded_numbers", "outcome", "min_words",
+    "tool_calls_any",
 )  # fmt: skip
 """What no operator tries in every case, or what no draft should be without: kept whatever the audit says."""
 FIRST_TO_GO = (
