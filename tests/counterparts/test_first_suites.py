@@ -130,7 +130,7 @@ def test_a_first_suite_from_nothing(shop: Shop, tmp_path: Path) -> None:
         "cases": text.count("\n  - id: "),
         "audit, without wording": facts,
         "audit, all": every,
-        "right runs that passed": f"{further.count('PASS')} of {len(FURTHER)} in {len(PROMPTS)} cases",
+        "right runs that passed": f"{further.count('PASS')} of {len(FURTHER) * len(PROMPTS)}",
         "bugs caught": f"{len(caught) - len(missed)} of {len(caught)}",
         "bugs missed": missed,
     }
