@@ -63,7 +63,7 @@ class Project:
         (self.folder / "bug").write_text(bug)
         done = self.karat("run", self.suite.name, "--results-dir", "runs", "--workers", "0", "--repeat", str(repeat))
         assert done.returncode in (0, 1), done.stdout + done.stderr
-        lines = [line.split() for line in done.stdout.splitlines()]
+        lines = [line.split() for line in done.stdout.splitlines() if repeat == 1 or " #" in line]
         found = [line[0] for line in lines if line and line[0] in ("PASS", "FAIL", "PARTIAL", "ERROR")]
         assert len(found) >= len(PROMPTS) * repeat, done.stdout + done.stderr
         return found
