@@ -16,11 +16,16 @@ from karat.model.suite import CheckSpec
 from karat.suites.formats.catalog import blame
 
 SNIPPET = 120
-FACTS = frozenset(
-    ("outcome", "tool_calls", "tool_calls_any", "grounded_numbers", "no_false_success", "max_words", "answer_json")
-)
-"""Fields that a draft would write, which look at what was done or stated, not at how an answer is worded."""
-ONLY_WORDS = "if every right answer has certain words, name them"
+FACTS = {
+    "outcome": "",
+    "no_false_success": "",
+    "grounded_numbers": "",
+    "must_ground_numbers": " with `from_tool`, the tool that gives it",
+    "answer_json": "",
+    "max_words": "",
+}
+"""Fields that look at what was done or stated, and not at how an answer is worded; with how they are to be used."""
+ONLY_WORDS = ", with words that every right answer has, if there are any"
 
 
 class Spelling(NamedTuple):
@@ -44,10 +49,8 @@ def suggest_field(
         return here, f"{here} of {case_id} lets it through: add {_snippet(mutant, here)}"
     lack = f"nothing in {case_id} {operator.nothing}" if blind else f"no check of {case_id} notices this one"
     if operator.of_answer and not ready:
-        facts = next((field for field in usable if field in FACTS), None)
-        if facts is None:
-            return usable[0], f"{lack}, and only its words could: {ONLY_WORDS}"
-        return facts, f"{lack}: add {facts}"
+        field = next((field for field in usable if field in FACTS), usable[0])
+        return field, f"{lack}: add {field}{FACTS.get(field, ONLY_WORDS)}"
     field = (ready or usable)[0]
     others = [name for name in mutant.fix if name not in operator.fields and name not in used]
     extra = [f"{name}: {_snippet(mutant, name)}" for name in others]

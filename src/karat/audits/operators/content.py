@@ -53,12 +53,12 @@ def numbers_changed(subject: Subject) -> Iterator[Mutant]:
 
 
 def _grounding(subject: Subject, number: str) -> dict[str, object]:
-    """Where the number comes from: the place of a tool's result that holds it, or else anything that was seen."""
+    """Where the number comes from: the place of a tool's result that holds it, if one does."""
     for call in subject.trace.tool_calls:
         for key, value in result.items() if isinstance(result := structured(call.result), dict) else ():
             if not isinstance(value, bool) and isinstance(value, int | float) and f"{value}" == number.replace(",", ""):
                 return {"must_ground_numbers": [{"label": key, "from_tool": call.name, "at": f"$[{json.dumps(key)}]"}]}
-    return {"grounded_numbers": True}
+    return {}
 
 
 def source_removed(subject: Subject) -> Iterator[Mutant]:
