@@ -109,7 +109,7 @@ def test_a_web_app_that_runs_is_read_and_drafted(karat: Karat) -> None:
         lay_out(FASTAPI | {"shop/main.py": FASTAPI["shop/main.py"].replace("PORT", str(port))})
         new, out = initialised(karat, "--allow-effects", "--prompt", "Where is A-17?", "--prompt", "Where is B-04?")
     assert new == {"karat.toml", "app.karat.yaml", SCHEMA, IGNORE}
-    assert f"web app, POST /api/v1/chat      shop/main.py:7: http://127.0.0.1:{port}/api/v1/chat" in out
+    assert f"web app, POST /api/v1/chat  shop/main.py:7: http://127.0.0.1:{port}/api/v1/chat" in out
     assert 'when = { type = "token" }' in Path("karat.toml").read_text()
     assert "2 passed" in out
 

@@ -87,8 +87,8 @@ FASTAPI = "from fastapi import FastAPI\napp = FastAPI()\n"
         ),
         pytest.param(
             FASTAPI + "@app.post('/save')\ndef f(m): ...\n@app.post('/ask')\ndef g(m): ...",
-            ["http://127.0.0.1:8000/ask", "http://127.0.0.1:8000/save"],
-            id="likeliest-first",
+            ["http://127.0.0.1:8000/ask"],
+            id="likely-paths",
         ),
         pytest.param(
             "from starlette.applications import Starlette\nfrom starlette.routing import Route\n"
@@ -198,9 +198,17 @@ paths:
         ),
         pytest.param(".env", "OPENAI_BASE_URL=http://me:pass@localhost/v1", [], id="a-password"),
         pytest.param(".env", "OPENAI_BASE_URL=${OTHER}", [], id="a-reference"),
+        pytest.param(
+            "src/app/api/chat/route.ts",
+            "import { streamText } from 'ai'\nreturn result.toUIMessageStreamResponse()",
+            ["ai-sdk:http://127.0.0.1:3000/api/chat"],
+            id="ai-sdk",
+        ),
+        pytest.param("src/app/api/login/route.ts", "return Response.json({})", [], id="another-route"),
     ],
 )
 def test_files_that_name_agents(tmp_path: Path, name: str, text: str, uses: list[str]) -> None:
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / name).write_text(text)
     assert [agent.use for agent in survey_folder(tmp_path, {}).agents] == uses
 

@@ -48,9 +48,8 @@ def show_plan(plan: InitPlan) -> None:
     for note in plan.notes:
         _echo(f"note: {note}")
     if not plan.files:
-        _echo(
-            f"Nothing to write: all that `karat init` writes is there. Run the suite with: karat run {quote(plan.suite)}"
-        )
+        done = "Nothing to write: all that `karat init` writes is there."
+        _echo(f"{done} Run the suite with: karat run {quote(plan.suite)}")
         return
     _echo("\nTo be written:")
     for file in plan.files:

@@ -11,7 +11,20 @@ from urllib.parse import urlsplit
 
 from karat.errors import UsageError
 
-ROUTES = ("completions", "chat", "ask", "message", "query", "prompt", "agent", "invoke", "answer", "run", "convers")
+ROUTES = (
+    "completions",
+    "chat",
+    "ask",
+    "message",
+    "query",
+    "prompt",
+    "agent",
+    "invoke",
+    "answer",
+    "stream",
+    "run",
+    "convers",
+)
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 

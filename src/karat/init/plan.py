@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -25,7 +24,6 @@ from karat.targets.config import TargetConfig
 
 REPEATS = 5
 NOT_ASKED = "it was not asked."
-NOT_SENT = "the prompts were not sent: tools of the agent may change something. Add --allow-effects to draft from them."
 
 
 @dataclass(frozen=True)
@@ -52,19 +50,8 @@ async def plan_files(
     survey: Survey, agent: FoundAgent | None, prompts: tuple[str, ...], project: Project, consent: Consent
 ) -> InitPlan:
     """Plan what a project lacks. An agent that may be asked is asked, and its first suite drafted from what it does."""
-    sent = prompts if prompts and consent.allow_effects else (GREETING,)
-    asked = Probe(problem=NOT_ASKED)
-    if consent.may_ask and survey.targets and not survey.suites:
-        asked = await ask_target(sent, project)
-    elif consent.may_ask and agent is not None and not survey.targets:
-        asked = await ask_agent(agent, sent, project)
-    notes = []
-    if agent is not None and asked.problem and consent.may_ask:
-        again = (
-            f" Start it ({agent.start}) and run `karat init` again: then its suite is drafted." if agent.start else ""
-        )
-        notes.append(f"{agent.use}: {asked.problem}{again}")
-    works = asked.target is not None and prompts in ((), sent)
+    asked = await _ask(survey, agent, prompts, project, consent)
+    notes = [_why_not_asked(agent, asked.problem)] if agent is not None and asked.problem and consent.may_ask else []
     table = dict(asked.table)
     if agent is not None and not table and agent.is_complete:
         table = {"use": agent.use, **agent.options}
@@ -78,16 +65,12 @@ async def plan_files(
         notes.append(f"{survey.config} is there and names no target. Add it: karat inspect {where} --write")
     suite = next((one.path for one in survey.suites if one.format == "karat-1"), None)
     suite = suite or next((one.path for one in survey.suites), None)
+    works = asked.target is not None
     if suite is None:
         suite = f"{survey.tests}/" * bool(survey.tests) + f"{agent.name if agent else 'first'}.karat.yaml"
         named = agent.name if agent is not None else survey.folder.resolve().name
-        if works:
-            assert asked.target is not None
-            text, said = await _drafted(asked.target, sent, named, project)
-            notes += said
-        else:
-            text = texts.first_suite(named, prompts or sent)
-            notes += [NOT_SENT] if asked.target is not None else []
+        text, said, works = await _suite(asked.target, prompts, named, project, consent)
+        notes += said
         if os.path.lexists(survey.folder / suite):
             notes.append(f"{suite} is there and cannot be read as a suite: see `karat validate {suite}`.")
         else:
@@ -98,17 +81,40 @@ async def plan_files(
     return InitPlan(survey.folder, tuple(files), suite, works, tuple(notes))
 
 
-async def _drafted(target: TargetConfig, prompts: Sequence[str], name: str, project: Project) -> tuple[str, list[str]]:
-    """A suite from what the agent does, and what looked wrong; one to fill in if nothing can be drafted."""
+async def _ask(
+    survey: Survey, agent: FoundAgent | None, prompts: tuple[str, ...], project: Project, consent: Consent
+) -> Probe:
+    """See whether the agent answers: a greeting, unless its tools may act on the prompts."""
+    sent = prompts if prompts and consent.allow_effects else (GREETING,)
+    if consent.may_ask and survey.targets and not survey.suites:
+        return await ask_target(sent, project)
+    if consent.may_ask and agent is not None and not survey.targets:
+        return await ask_agent(agent, sent, project)
+    return Probe(problem=NOT_ASKED)
+
+
+def _why_not_asked(agent: FoundAgent, problem: str) -> str:
+    again = f" Start it ({agent.start}) and run `karat init` again: then its suite is drafted." if agent.start else ""
+    return f"{agent.use}: {problem}{again}"
+
+
+async def _suite(
+    target: TargetConfig | None, prompts: tuple[str, ...], name: str, project: Project, consent: Consent
+) -> tuple[str, list[str], bool]:
+    """The first suite: from what the agent does, or one to fill in; what is to be said of it; whether it can be run."""
+    if target is None:
+        return texts.first_suite(name, prompts or (GREETING,)), [], False
     # In this process, which has loaded the agent already and seen it answer.
     how: ResumeKeywords = {"workers": 0}
-    options = DraftOptions(name=name)
+    options, allowed = DraftOptions(name=name), consent.allow_effects or not prompts
     try:
-        # The prompts are those that the user agreed to send.
-        draft = await adraft_target(target, prompts, REPEATS, options, project, allow_effects=True, how=how)
+        draft = await adraft_target(
+            target, prompts or (GREETING,), REPEATS, options, project, allow_effects=allowed, how=how
+        )
     except KaratError as error:
-        return texts.first_suite(name, prompts), [f"no suite was drafted: {error.message}"]
-    return draft.yaml, [f"{finding.kind}: {finding.text}" for finding in draft.findings]
+        why = f"{error.message} {error.fix}".rstrip()
+        return texts.first_suite(name, prompts or (GREETING,)), [f"no suite was drafted. {why}"], allowed
+    return draft.yaml, [f"{finding.kind}: {finding.text}" for finding in draft.findings], True
 
 
 def plan_schema(folder: Path, project: Project) -> list[PlannedFile]:

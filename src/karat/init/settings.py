@@ -22,6 +22,8 @@ MCP_FILES = (".mcp.json", "mcp.json", ".cursor/mcp.json", ".vscode/mcp.json", "c
 OPENAPI_FILES = ("openapi.json", "openapi.yaml", "openapi.yml", "docs/openapi.json", "docs/openapi.yaml")
 _LINE = re.compile(r"\s*(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(.*?)\s*")
 MOST = 20
+NODE_ROUTE = re.compile(r"(?:.*/)?(?:app/(?P<api>api/[\w/-]+)/route|pages/(?P<page>api/[\w/-]+))\.[jt]sx?")
+AI_SDK = re.compile(r"toUIMessageStreamResponse|pipeUIMessageStreamToResponse|createUIMessageStreamResponse")
 
 
 def read_variables(text: str) -> dict[str, str]:
@@ -46,6 +48,14 @@ def read_graphs(text: str, where: str) -> Iterator[FoundAgent]:
         if re.fullmatch(r"[\w.-]+", name):
             what = f"LangGraph graph {name!r}"
             yield FoundAgent(f"langgraph:{where}:{name}", what, where, name, "langgraph")
+
+
+def read_node_route(text: str, path: str, port: int) -> Iterator[FoundAgent]:
+    """A route of Next.js that streams UI messages as the AI SDK does, by the folder that it is in."""
+    place = NODE_ROUTE.fullmatch(path)
+    if place is not None and AI_SDK.search(text):
+        url = f"http://127.0.0.1:{port}/{place['api'] or place['page']}"
+        yield FoundAgent(f"ai-sdk:{url}", "route of the AI SDK", path, "app", "http", "npm run dev")
 
 
 def model_address(variables: Mapping[str, str], where: str, *, has_key: bool) -> Iterator[FoundAgent]:

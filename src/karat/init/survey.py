@@ -11,7 +11,7 @@ from pathlib import Path
 from karat.checks.catalog import catalog_for
 from karat.errors import KaratError
 from karat.init import settings
-from karat.init.findings import FoundAgent, FoundServer, FoundSuite, Survey, rank_path
+from karat.init.findings import ROUTES, FoundAgent, FoundServer, FoundSuite, Survey, rank_path
 from karat.init.python_source import PythonSource, Route, read_python
 from karat.plugins.project import Project, find_project
 from karat.suites.diagnostics import RefusedError
@@ -27,6 +27,7 @@ DEEPEST = 5
 MOST_FILES = 3_000
 LARGEST = 512 * 1024
 USUAL_PORT = 8000
+NODE_PORT = 3000
 OUR_OWN = ("karat-1", "eval-set", "golden")
 SUITE_FOLDERS = ("tests", "test", "evals", "eval", ".claude")
 _SUITE_NAME = re.compile(r"(?i)karat|promptfoo|eval|golden|test|suite|case")
@@ -124,6 +125,9 @@ def _agents(
     port = _port(folder, sources, written)
     apps = list(_services(sources, port))
     yield from apps
+    node = int(written["PORT"]) if written.get("PORT", "").isdecimal() else NODE_PORT
+    for path in (path for path in files if "/api/" in f"/{path}"):
+        yield from settings.read_node_route(_read(folder, path), path, node)
     seen = {agent.address for agent in apps}
     for path in settings.OPENAPI_FILES:
         described = settings.read_openapi(_read(folder, path), path, port) if path in files else ()
@@ -169,7 +173,8 @@ def _services(sources: list[PythonSource], port: int) -> Iterator[FoundAgent]:
         return
     prefixes = {name: prefix for one in sources for name, prefix in one.prefixes.items()}
     paths = {_prefix(one, route, prefixes) + route.path: one.route_protocol for one in sources for route in one.routes}
-    for path in sorted(paths, key=rank_path):
+    likely = [path for path in paths if rank_path(path) < len(ROUTES)]
+    for path in sorted(likely or paths, key=rank_path):
         if protocol := paths[path]:
             yield FoundAgent(f"{protocol}:{base}{path}", f"app that speaks {protocol}", where, "app", "http", start)
             continue

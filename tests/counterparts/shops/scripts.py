@@ -59,7 +59,7 @@ def phrase(kind: str, number: int) -> str:
 
 
 def right(*numbers: int) -> list[Rule]:
-    """The rules of a right model, in one phrasing, or in several one after the other."""
+    """The rules of a right model, in one phrasing, or in several, one after the other for the cases that need it."""
     both = {"lookup_order": AMOUNT, "issue_refund": "paid"}
     said = [
         ({"user": WHERE, "results": {"lookup_order": FOUND}}, "status"),
@@ -73,7 +73,8 @@ def right(*numbers: int) -> list[Rule]:
     ]
     rules: list[Rule] = []
     for when, kind in said:
-        rules += [{"when": when, "say": phrase(kind, number), "times": 1} for number in numbers[1:]]
+        cases = 2 if kind in ("status", "refunded") else 1
+        rules += [{"when": when, "say": phrase(kind, number), "times": cases} for number in numbers[1:]]
         rules.append({"when": when, "say": phrase(kind, numbers[0])})
     return [
         *rules,

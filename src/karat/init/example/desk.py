@@ -29,28 +29,29 @@ def answer(prompt: str, conversation: Any) -> dict[str, Any]:
     """Answer one message of a customer, and report which tools were called for it."""
     calls: list[dict[str, Any]] = []
     conversation.state.update(understand(prompt))
-    return {"final_message": reply(conversation.state, calls), "tool_calls": calls}
+    return {"final_message": reply(conversation, calls), "tool_calls": calls}
 
 
-def reply(wish: dict[str, Any], calls: list[dict[str, Any]]) -> str:
+def reply(conversation: Any, calls: list[dict[str, Any]]) -> str:
     """What the desk says, once it has done what is wanted."""
+    wish = conversation.state
     number = wish.get("order")
     if not number:
         return "I can help with orders and refunds. What is your order number?"
-    order = call(calls, lookup_order, order=number)
+    order = call(conversation, calls, lookup_order, order=number)
     if "error" in order:
         return f"Sorry, I cannot find the order {number}."
     if not wish.get("refund"):
         return f"Order {number} is a {order['item']} for {order['amount']} dollars."
-    refund = call(calls, issue_refund, order=number, amount=order["amount"])
+    refund = call(conversation, calls, issue_refund, order=number, amount=order["amount"])
     if "error" in refund:
         return f"Sorry, I could not refund the {order['item']}: {refund['reason']}."
     return f"I have refunded {order['amount']} dollars for the {order['item']}."
 
 
-def call(calls: list[dict[str, Any]], tool: Any, **arguments: Any) -> Any:
-    """Call a tool, and keep what was called for the report."""
-    result = tool(**arguments)
+def call(conversation: Any, calls: list[dict[str, Any]], tool: Any, **arguments: Any) -> Any:
+    """Call a tool through Karat, which may break it on purpose, and keep what was called for the report."""
+    result = conversation.tool(tool)(**arguments)
     calls.append({"name": tool.__name__, "arguments": arguments, "result": result})
     return result
 
