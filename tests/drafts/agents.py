@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import karat
-from canvas_app.brain import rule_based as canvas_rules
 from canvas_app.in_process import answer
+from canvas_app.brain import rule_based as canvas_rules
 from drafts import dyno_bugs
 from karat.drafts.draft import SuiteDraft
 from karat.model.verdict import CaseStatus
