@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from itertools import count
-from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+import canvas_bugs
+
 import karat
-from canvas_app.in_process import answer
 from canvas_app.brain import rule_based as canvas_rules
+from canvas_app.in_process import answer
 from drafts import dyno_bugs
 from karat.drafts.draft import SuiteDraft
 from karat.model.verdict import CaseStatus
-from karat.targets.config import TargetConfig
 from recordings import ROOT, shipped
-
-sys.path.append(str(Path(__file__).parents[1] / "examples" / "canvas_app"))
-import canvas_bugs
 
 OPENINGS = ("", "Sure. ", "Here you are. ", "Of course! ", "As asked: ", "Right away. ")
 CLOSINGS = ("", " That is all.", " Let me know how it goes.", " Have a good day!", " Thank you for asking.")
@@ -33,25 +30,11 @@ DYNO_PROMPTS = (
     "Which tests are running?",
     "Is DYNO-07 in maintenance on 2026-03-15?",
 )
-CANVAS_PROMPTS = (
-    "Add my GitHub activity",
-    "Add Vercel build health",
-    "Add GitHub pull requests for atlas-web",
-    "Add PostHog signups and Slack mentions and Vercel build health",
-    "Create a space called Incident Room and add Slack mentions",
-    "Add Slack mentions to Launch Week",
-    "Remove everything",
-    "Apply the Marketing template",
-    "Add GitHub pull requests",
-    "Delete the production database",
-    "How many pull requests are waiting for my review?",
-    "Compare GitHub and Vercel as JSON",
-    "Summarize GitHub and Slack in one sentence",
-    "From now on, data older than 45 minutes is stale",
-    "Add a Slack component",
-)
-NOT_IN_PROCESS = ("thinks-for-a-minute", "draws-nothing", "reads-every-rule")
-"""Bugs of the canvas app that are slow, that only a page shows, or that are none."""
+CANVAS_SUITE = ROOT / "examples" / "canvas_app" / "suite.yaml"
+NOT_IN_PROCESS = ("thinks-for-a-minute", "draws-nothing")
+"""Bugs of the canvas app that take a minute, or that only a page shows."""
+NOT_BUGS = ("reads-every-rule", "chatty", "curt")
+"""A better reading, and other phrasings of right answers: a draft must let them pass."""
 
 
 class Subject(NamedTuple):
@@ -79,25 +62,25 @@ def _rephrase_canvas(plant: Callable[[object, str, Any], None]) -> None:
     plant(canvas_rules, "answer_pieces", lambda text: right(_otherwise(text, next(numbers))))
 
 
-def dyno() -> TargetConfig:
-    return shipped("dyno")
-
-
 SUBJECTS = {
-    "dyno": Subject(dyno(), DYNO_PROMPTS, _rephrase_dyno, dyno_bugs.BUGS),
+    "dyno": Subject(shipped("dyno"), DYNO_PROMPTS, _rephrase_dyno, dyno_bugs.BUGS),
     "canvas": Subject(
         answer,
-        CANVAS_PROMPTS,
+        (),
         _rephrase_canvas,
-        {name: bug for name, bug in canvas_bugs.BUGS.items() if name not in NOT_IN_PROCESS},
+        {name: bug for name, bug in canvas_bugs.BUGS.items() if name not in NOT_IN_PROCESS + NOT_BUGS},
     ),
 }
 
 
 def drafted(subject: Subject, repeat: int = 10) -> SuiteDraft:
-    return karat.draft(
-        target=subject.target, prompts=subject.prompts, repeat=repeat, allow_effects=True, workers=0, concurrency=4
-    )
+    """A draft of what the agent does when it is asked, or of recorded runs of its own suite."""
+    if subject.prompts:
+        how: dict[str, Any] = {"allow_effects": True, "workers": 0, "concurrency": 4}
+        return karat.draft(target=subject.target, prompts=subject.prompts, repeat=repeat, **how)
+    with TemporaryDirectory() as folder:
+        karat.run(CANVAS_SUITE, subject.target, repeat=repeat, concurrency=4, results_dir=folder)
+        return karat.draft(folder)
 
 
 def failing(draft: SuiteDraft, subject: Subject, repeat: int = 1) -> dict[str, str]:
@@ -109,6 +92,3 @@ def failing(draft: SuiteDraft, subject: Subject, repeat: int = 1) -> dict[str, s
             bad = [check for check in record.verdict.checks if check.status != "passed"]
             found[record.case.id] = f"{bad[0].name}: {bad[0].found}" if bad else record.verdict.reason
     return found
-
-
-assert ROOT

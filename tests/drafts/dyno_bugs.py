@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dyno_agent import rule_based
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+
+from dyno_agent import rule_based
 
 Plant = Callable[[object, str, Any], None]
 """How something of the agent is replaced: `setattr`, or that of a MonkeyPatch."""
@@ -26,8 +27,9 @@ def _calls(plant: Plant, change: Callable[[Calls], Calls]) -> None:
     def wrongly(message: AIMessage, messages: Sequence[BaseMessage]) -> AIMessage:
         if not message.tool_calls:
             return message
-        made = [{**call, "id": f"{call['id']}_{n}"} for n, call in enumerate(change([dict(c) for c in message.tool_calls]))]
-        return AIMessage(message.text, tool_calls=made)
+        calls = change([dict(call) for call in message.tool_calls])
+        numbered = [{**call, "id": f"{call['id']}_{number}"} for number, call in enumerate(calls)]
+        return AIMessage(message.text, tool_calls=numbered)
 
     _next(plant, wrongly)
 
@@ -162,7 +164,9 @@ def makes_up_a_number(plant: Plant) -> None:
 def another_number(plant: Plant) -> None:
     """The number that the tool gave is off by ten."""
     pattern = re.compile(r"(?<=allocation )\d+|(?<=: )\d+(?= )|\b\d,\d{3}\b")
-    _words(plant, lambda said, done: pattern.sub(lambda m: str(int(m[0].replace(",", "")) + 10), said) if done else said)
+    _words(
+        plant, lambda said, done: pattern.sub(lambda m: str(int(m[0].replace(",", "")) + 10), said) if done else said
+    )
 
 
 def says_nothing(plant: Plant) -> None:

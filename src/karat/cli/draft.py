@@ -94,7 +94,9 @@ def summary_lines(draft: SuiteDraft) -> list[str]:
     if figures.held_out:
         lines.append(f"held out: {figures.held_out_passed} of {figures.held_out} passed at once")
     facts, every = figures.rate_of_facts, figures.rate
-    lines.append(f"kill rate: {facts.value:.2f} without wording, {every.value:.2f} with it")
+    lines.append(
+        f"kill rate: {facts.value:.2f} where the answer is left as it is, {every.value:.2f} with changed answers as well"
+    )
     lines += [f"{found.kind} ({found.times}): {found.text}" for found in draft.findings[:SHOWN]]
     if len(draft.findings) > SHOWN:
         lines.append(f"and {len(draft.findings) - SHOWN} more findings: see the end of the file")

@@ -6,14 +6,14 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from karat.drafts.expectations import AllKinds, CaseContract, Noted, RowVariable, contract, turn_contract
+from karat.drafts.expectations import AllKinds, CaseContract, Noted, RowVariable, contract, loosely, turn_contract
 from karat.drafts.kinds import TraceGroup, user_texts
 from karat.drafts.learning import LONGEST_PROMPT, Learned, argument_values
 from karat.drafts.proving import DraftCase
 from karat.model.trace import Trace
 
 MOST_ROWS = 3
-OF_TURNS = ("outcome", "tool_calls", "tools_used", "tools_match", "tool_requires", "must_ground_numbers")
+OF_TURNS = ("outcome", "tool_calls", "tools_used", "tools_match", "tool_requires", "must_ground_numbers", "ui")
 """What is asked of each turn alone, where the user says the same in every trace."""
 _SLUG = re.compile(r"[^a-z0-9]+")
 LONGEST_ID = 48
@@ -58,8 +58,11 @@ def _conversation(
     prompts = user_texts(example)
     tree["x-support"] = comments
     if not (learned.has_one_script and len(learned.turns) == len(prompts)):
+        loosely(made.expected, around)
         return DraftCase(tree, made.expected, [(prompt, {}) for prompt in prompts])
     whole = {field: value for field, value in made.expected.items() if field not in OF_TURNS}
+    if deeds := [entry for entry in made.expected.get("tool_calls", ()) if entry["tool"] in around.is_effect]:
+        whole = {"tool_calls": deeds, **whole}
     turns = []
     for prompt, turn, seen in zip(prompts, learned.turns, example.turns, strict=True):
         asked = turn_contract(turn, around)

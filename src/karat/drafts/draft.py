@@ -21,7 +21,8 @@ class DraftOptions(Struct, frozen=True, kw_only=True):
     """Whether mail addresses, phone and card numbers and keys are kept as they are."""
     effects: dict[str, tuple[str, ...]] = {}
     """The tools that are declared to change something, with the words that claim it; others are guessed by name."""
-    seed: int = 0
+    stubs: dict[str, object] = {}
+    """What answered instead of tools while the agent was asked: the suite has them too."""
 
 
 class Finding(NamedTuple):

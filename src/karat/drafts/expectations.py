@@ -13,11 +13,14 @@ from karat.drafts.origins import CLOCK, ID, PROMPT, is_free_text, is_stable
 
 PINNED = 4
 """Runs in which a value must have been the same before it is asked for as it is."""
+SEEN = 2
+"""The same, where the value was seen in an earlier result."""
 MOST_CHOICES = 5
 PER_CHOICE = 5
 """Runs for each value of a short list before the list is asked for."""
 MOST_NUMBERS = 3
 MOST_ENTRIES = 4
+MOST_SHOWN = 8
 CERTAIN_NUMBER = 10
 """A smaller whole number may be in an answer by chance."""
 RUNS = "{runs}"
@@ -25,7 +28,7 @@ RUNS = "{runs}"
 FROM = "result of "
 NOT_DONE = ("graceful_error", "needs_input")
 """Outcomes that are of the tools of `effects`, unless others are named."""
-MOST_ECHOES = 3
+MOST_ECHOES = 6
 
 _CODE = re.compile(r"[A-Za-z]+(?:[_.-][A-Za-z0-9]+)+|[A-Z]\w*Error|[A-Z0-9_]{3,}|\d{3}")
 """An error that is a name, and not words."""
@@ -91,23 +94,34 @@ def contract(learned: Learned, around: AllKinds) -> CaseContract:
         expected["valid_arguments"] = Noted(True, RUNS)
     if learned.ended == learned.count:
         expected["ended"] = Noted(True, RUNS)
-    expected |= _budgets(around)
+    expected |= _budgets(around, learned)
     return CaseContract(expected, variables, varied)
 
 
 def turn_contract(learned: Learned, around: AllKinds) -> CaseContract:
-    """What is expected of one turn of a conversation: what was done in it; the rest is asked of the whole."""
+    """What is expected of one turn of a conversation: what was looked up in it. Deeds are asked of the whole."""
     varied: list[str] = []
     variables: dict[str, tuple[str, int, Path]] = {}
     expected: Expected = {"outcome": _outcome(learned, varied)}
-    if entries := _tool_calls(learned, around, variables, varied):
-        expected["tool_calls"] = entries
+    entries = _tool_calls(learned, around, variables, varied)
+    if looked := [entry for entry in entries if entry["tool"] not in around.is_effect]:
+        expected["tool_calls"] = looked
     expected |= _tools_used(learned, varied)
     if requires := _requires(learned):
         expected["tool_requires"] = requires
     if numbers := _numbers(learned):
         expected["must_ground_numbers"] = numbers
+    expected |= _shown(learned)
     return CaseContract(expected, variables, varied)
+
+
+def loosely(expected: Expected, around: AllKinds) -> None:
+    """Ask less where the user spoke otherwise in each run: not how often something was looked up."""
+    for entry in expected.get("tool_calls", ()):
+        if entry["tool"] not in around.is_effect:
+            entry.pop("times", None)
+    for field in ("tools_used", "tools_match", "must_ground_numbers"):
+        expected.pop(field, None)
 
 
 def _outcome(learned: Learned, varied: list[str]) -> Noted:
@@ -223,7 +237,7 @@ def generalised(values: Values) -> Noted | None:
     where = f"from the {origin}, " if from_prompt or origin.startswith(FROM) else ""
     if values.distinct == 1 and origin not in (CLOCK, ID):
         value = values.only
-        enough = values.count >= PINNED and not is_free_text(value)
+        enough = values.count >= (SEEN if where else PINNED) and not is_free_text(value)
         if from_prompt or (enough and not isinstance(value, dict)):
             return Noted(value, f"{where}{RUNS}") if _is_plain(value) else Noted({"$eq": value}, f"{where}{RUNS}")
     if origin == CLOCK:
@@ -290,6 +304,13 @@ def _numbers(learned: Learned) -> list[Noted]:
     return [noted for _, noted in found[:MOST_NUMBERS]]
 
 
+def _shown(learned: Learned) -> Expected:
+    """What is new on the page, in every run."""
+    shown = [key for key, count in learned.elements.items() if count == learned.count >= 2]
+    entries = [Noted({"role": role, "name": name}, f"new in {RUNS}") for role, name in shown[:MOST_SHOWN]]
+    return {"ui": entries} if entries else {}
+
+
 def _places(learned: Learned) -> Expected:
     """The state that it leaves, what is new on the page, the members of a JSON answer."""
     expected: Expected = {}
@@ -300,9 +321,7 @@ def _places(learned: Learned) -> Expected:
     }
     if state:
         expected["state"] = state
-    shown = [key for key, count in learned.elements.items() if count == learned.count >= 2]
-    if shown:
-        expected["ui"] = [Noted({"role": role, "name": name}, f"new in {RUNS}") for role, name in shown[:MOST_ENTRIES]]
+    expected |= _shown(learned)
     database = {query: Noted(values.only, RUNS) for query, values in learned.database.items() if values.distinct == 1}
     if database and all(learned.database[query].count == learned.count for query in database):
         expected["database"] = database
@@ -324,16 +343,20 @@ def round_up(value: float) -> float | int:
     return int(chosen) if chosen >= 1 else float(f"{chosen:.6g}")
 
 
-def _budgets(around: AllKinds) -> Expected:
-    """What a run may cost, with room: five times the longest time, three times the rest, and never a tight figure."""
-    most = around.most
+def _budgets(around: AllKinds, learned: Learned) -> Expected:
+    """What a run may cost, with room: five times the longest time, three times the rest, and never a tight figure.
+
+    How long an answer is, and how many calls it takes, depends on what is asked; the rest holds for all cases.
+    """
+    own = {name: learned.most[name] for name in ("words", "calls") if learned.most.get(name)}
+    most = {name: value for name, value in around.most.items() if name not in ("words", "calls")} | own
     rows: tuple[tuple[str, str, float, float, str], ...] = (
         ("max_seconds", "seconds", 5, 10, "the longest run took {:.1f} s"),
         ("max_first_token_seconds", "first", 5, 10, "the slowest first word took {:.1f} s"),
         ("max_steps", "steps", 2, 4, "{:.0f} at most"),
         ("max_cost_usd", "cost", 3, 0.001, "{:.4f} at most"),
         ("max_words", "words", 3, 50, "the longest answer has {:.0f} words"),
-        ("max_tool_calls", "calls", 2, 3, "{:.0f} calls at most"),
+        ("max_tool_calls", "calls", 2, 3, "{:.0f} at most"),
     )
     found: Expected = {
         field: Noted(round_up(max(most[name] * room, least)), note.format(most[name]))

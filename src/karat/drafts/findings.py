@@ -39,8 +39,8 @@ class Findings:
         else:
             self.add("error", "no prompt was recorded, so that nothing can be asked again")
 
-    def look_at(self, trace: Trace, user: tuple[str, ...]) -> None:
-        """Loops, and turns that a limit cut off."""
+    def is_stuck(self, trace: Trace, user: tuple[str, ...]) -> bool:
+        """Whether a run went round in a loop, or was cut off by a limit: nothing is learned from it."""
         same, before = 1, None
         for call in trace.tool_calls:
             now = (call.name, call.arguments)
@@ -48,8 +48,11 @@ class Findings:
             before = now
             if same == LOOP:
                 self.add("loop", f"{call.name} was called with the same arguments again and again", _quoted(user))
-        if trace.ended_by not in ("", BY_ITSELF):
-            self.add("loop", f"a limit cut the run off: {excerpt(trace.ended_by)}", _quoted(user))
+                return True
+        if trace.ended_by in ("", BY_ITSELF):
+            return False
+        self.add("loop", f"a limit cut the run off: {excerpt(trace.ended_by)}", _quoted(user))
+        return True
 
     def rare(self, group: TraceGroup) -> None:
         self.add("rare", f"{_shown(group)}: is this meant?", _example(group), group.total)

@@ -83,8 +83,10 @@ class Kinds:
     def _add(self, sighting: Sighting) -> None:
         trace = sighting.trace
         user = user_texts(trace)
-        if trace.error is not None or not any(text.strip() for text in user):
+        broke = trace.error is not None or not any(text.strip() for text in user)
+        if broke:
             self._findings.broke(trace, user)
+        if broke or self._findings.is_stuck(trace, user):
             self.places.groups.append(APART)
             self.places.held_out.append(0)
             return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -202,7 +202,15 @@ class Learned:
         self.examples: list[Trace] = []
         self.turns: list[Learned] = []
 
-    def add(self, trace: Trace, outcome: str, user: tuple[str, ...], effects: Mapping[str, tuple[str, ...]]) -> None:
+    def add(
+        self,
+        trace: Trace,
+        outcome: str,
+        user: tuple[str, ...],
+        effects: Mapping[str, tuple[str, ...]],
+        earlier: Sequence[Trace] = (),
+    ) -> None:
+        """Look at a trace; `earlier` are the turns before it, from which values may come."""
         self.count += 1
         self.outcomes[outcome] += 1
         if user in self.prompts or len(self.prompts) < MOST_PROMPTS:
@@ -211,7 +219,7 @@ class Learned:
             self.prompts[user] += 1
         elif len(self.examples) < MOST_EXAMPLES:
             self.examples.append(trace)
-        self._add_calls(trace, "\n".join(user))
+        self._add_calls(trace, "\n".join((*(turn.input for turn in earlier), *user)), earlier)
         self._add_measures(trace)
         self.unobserved.update(trace.unobserved)
         for key, value in trace.state.items():
@@ -233,11 +241,13 @@ class Learned:
             self.turns = [Learned() for _ in trace.turns]
         elif len(self.turns) != len(trace.turns):
             self.turns = []
-        for learned, turn in zip(self.turns, trace.turns, strict=False):
-            learned.add(turn, outcome_of(turn, effects), (turn.input,), effects)
+        for number, (learned, turn) in enumerate(zip(self.turns, trace.turns, strict=False)):
+            learned.add(turn, outcome_of(turn, effects), (turn.input,), effects, trace.turns[:number])
 
-    def _add_calls(self, trace: Trace, user_text: str) -> None:
+    def _add_calls(self, trace: Trace, user_text: str, earlier: Sequence[Trace]) -> None:
         origins = Origins(trace, user_text)
+        for call in (call for turn in earlier for call in turn.tool_calls if call.success is not False):
+            origins.add_result(call.name, call.result)
         seen: Counter[str] = Counter()
         fed: set[tuple[str, str]] = set()
         given: dict[str, object] = {}

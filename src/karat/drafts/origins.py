@@ -11,6 +11,8 @@ from karat.telemetry.tool_results import structured
 from karat.text.numbers.claimed import numbers_in
 
 PROMPT, CLOCK, ID = "prompt", "clock", "id"
+SEVERAL = "result of several"
+"""Where the parts of a value come from, if each was seen and not all in one place."""
 MOST_SCALARS = 2000
 LONGEST_WORD = 40
 FREE_WORDS = 4
@@ -22,6 +24,7 @@ _ID = re.compile(
     re.IGNORECASE,
 )
 _RUNS = re.compile(r"(?P<digits>\d+)|(?P<upper>[A-Z]+)|(?P<lower>[a-z]+)|(?P<other>.)", re.DOTALL)
+_SPECIAL = re.compile(r"[.^$*+?{}\[\]\\|()]")
 _BLANKS = re.compile(r"\s+")
 
 
@@ -53,7 +56,7 @@ def shape_of(value: str) -> str:
     if is_free_text(value) or not value or value.isalpha() or not value.isascii():
         return ""
     names = {"digits": r"\d+", "upper": "[A-Z]+", "lower": "[a-z]+"}
-    parts = (names.get(found.lastgroup or "") or re.escape(found[0]) for found in _RUNS.finditer(value))
+    parts = (names.get(found.lastgroup or "") or _SPECIAL.sub(r"\\\g<0>", found[0]) for found in _RUNS.finditer(value))
     return f"^{''.join(parts)}$"
 
 
@@ -83,10 +86,10 @@ class Origins:
         self._results.append((tool, found))
 
     def of(self, value: object) -> str:
-        """`prompt`, the name of the tool whose result held it, `clock`, `id`, or nothing."""
-        if isinstance(value, list) and value:
-            each = {self.of(one) for one in value}
-            return each.pop() if len(each) == 1 else ""
+        """`prompt`, the tool whose result held it, `clock`, `id`, or nothing; of a list, that of its parts."""
+        if isinstance(value, list | dict) and value:
+            each = {self.of(one) for one in (value.values() if isinstance(value, dict) else value)}
+            return each.pop() if len(each) == 1 else "" if "" in each else SEVERAL
         if isinstance(value, bool | dict | list) or value is None or value == "":
             return ""
         if self.in_prompt(value):

@@ -39,7 +39,7 @@ FIRST_TO_GO = (
     "grounded_numbers",
 )  # fmt: skip
 """Of lines that catch the same, which is dropped first."""
-WORDINGS = frozenset(operator.about for operator in OPERATORS if operator.of_words)
+WORDINGS = frozenset(operator.about for operator in OPERATORS if operator.of_answer)
 _STEP = re.compile(r"^(\w+)(?:\[(\d+)\])?(?:\.(.+))?$")
 
 Top = Mapping[str, Any]
@@ -257,7 +257,7 @@ class Rates:
                 self._survived[operator.about] += tried - killed
                 if rated:
                     self.all.add(killed, tried)
-                    if not operator.of_words:
+                    if not operator.of_answer:
                         self.facts.add(killed, tried)
         self._controls.update("answers another case" if " in " in name else name for name in done.controls)
 
@@ -267,5 +267,5 @@ class Rates:
         facts = [about for about, _ in self._survived.most_common() if about not in WORDINGS and self._survived[about]]
         words = [about for about, _ in self._survived.most_common() if about in WORDINGS and self._survived[about]]
         lines = [f"{about}: {self._survived[about]} of {self._tried[about]} pass" for about in facts]
-        worded = [f"how the answer is worded: {'; '.join(words)}"] if words else []
+        worded = [f"in the text of the answer: {'; '.join(words)}"] if words else []
         return (*controls, *lines, *worded)

@@ -119,8 +119,8 @@ def head(summary: DraftSummary, findings: Sequence[Finding]) -> Iterator[str]:
         passed = f"{summary.held_out_passed} of {summary.held_out}"
         yield comment(f"Held out: {passed} traces that nothing was learned from passed at once.")
     yield comment(
-        f"Audit: {_rate(summary.rate_of_facts)} of wrong traces noticed by operators that do not change wording, "
-        f"{_rate(summary.rate)} by all."
+        f"Audit: {_rate(summary.rate_of_facts)} of wrong traces noticed where the answer is left as it is, "
+        f"{_rate(summary.rate)} with changed answers as well."
     )
     if summary.unseen:
         yield comment("What no line here can see:")

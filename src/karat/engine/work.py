@@ -24,6 +24,7 @@ from karat.targets.user_code import from_outside
 from karat.text.wording import said
 from karat.traces.limits import cap_trace
 from karat.traces.redact import Redactor
+from karat.world.faults import CaseWorld
 
 _encode = msgspec.json.Encoder().encode
 
@@ -67,7 +68,10 @@ async def run_case(
     """Run and judge one case. Whatever the agent does, this gives a record; only cancellation goes through."""
     started_at, start, here = time.time(), time.perf_counter(), os.getpid()
     context.attachments = _folder(settings.attachments)
+    context.world = CaseWorld.of(item.case)
     trace = await run_target(item.case, target, settings.case_timeout, context)
+    if context.world is not None:
+        trace = context.world.settled(trace)
     if os.getpid() != here:
         os._exit(0)  # the agent forked, and came back in both
     duration = round((time.perf_counter() - start) * 1000, 3)

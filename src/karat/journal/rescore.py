@@ -30,6 +30,7 @@ from karat.traces.redact import Redactor
 
 NOT_RECORDED = TraceError("not-recorded", "the journal holds no trace of this case")
 OTHER_PROMPT = TraceError("not-recorded", "the trace was recorded with another prompt: run the case again")
+OTHER_SURROUNDINGS = TraceError("not-recorded", "the trace was recorded with other stubs or faults: run the case again")
 SECRET_PROMPT = TraceError(
     "not-recorded",
     "a secret was redacted from the recorded prompt, so it cannot be compared: set the secret as it was, or rerun it",
@@ -106,6 +107,8 @@ class SuiteCases:
 
 def _other_prompt(case: Case, record: CaseRecord, redactor: Redactor) -> TraceError | None:
     now, then = _asked(case), _asked(record.case)
+    if (case.stubs, case.faults) != (record.case.stubs, record.case.faults) and OF_CASE not in record.trace.cuts:
+        return OTHER_SURROUNDINGS
     if now == then or [*map(redactor.text, now)] == [*map(redactor.text, then)]:
         return None
     return SECRET_PROMPT if OF_CASE in record.trace.cuts and REMOVED in "".join(then) else OTHER_PROMPT

@@ -53,7 +53,7 @@ class LintCase:
         for turn, expectation in zip(self.case.turns, self._expectation.turns, strict=True):
             outcome = str(expectation.expected.get("outcome", ""))
             alone = structs.replace(
-                self.case, prompt=turn.prompt, checks=turn.checks, outcome=outcome, turns=(), replies=()
+                self.case, prompt=turn.prompt, checks=turn.checks, outcome=outcome, turns=(), replies=(), faults=()
             )
             yield LintCase(alone, expectation, self._document, self.catalog)
 

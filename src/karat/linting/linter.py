@@ -17,6 +17,7 @@ from karat.linting import idle as lint_idle
 from karat.linting import phrases as lint_phrases
 from karat.linting import prompts as lint_prompts
 from karat.linting import regexes as lint_regexes
+from karat.linting import surroundings as lint_surroundings
 from karat.linting import telemetry as lint_telemetry
 from karat.linting import tools as lint_tools
 from karat.linting import ui as lint_ui
@@ -37,6 +38,7 @@ RULES: tuple[Rule, ...] = (
     *lint_regexes.RULES,
     *lint_phrases.RULES,
     *lint_contradictions.RULES,
+    *lint_surroundings.RULES,
     *lint_tools.RULES,
     *lint_vacuous.RULES,
     *lint_bounds.RULES,

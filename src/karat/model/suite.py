@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import Raw, Struct, field, structs
 
+from karat.model.surroundings import Fault, Stub
 from karat.model.verdict import Group
 
 if TYPE_CHECKING:
@@ -88,6 +89,10 @@ class Case(Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
     """Word lists of the suite, by which a scripted user knows what he is asked."""
     cluster: str = ""
     """The name that it shares with the cases that it is a variant of; without one, it is a case of its own."""
+    stubs: tuple[Stub, ...] = ()
+    """What answers instead of tools: its own, then those of the suite and of the target."""
+    faults: tuple[Fault, ...] = ()
+    """What goes wrong around the agent, in the order in which it is tried."""
 
     @property
     def catalog(self) -> CheckCatalog | None:

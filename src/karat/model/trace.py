@@ -6,6 +6,8 @@ from typing import Any, Final, Literal
 
 from msgspec import Struct, StructMeta, field
 
+from karat.model.surroundings import AlteredCall
+
 Channel = Literal[
     "tools",
     "tool_results",
@@ -234,6 +236,8 @@ class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True, metaclass=_Tr
     """Where elements are on the attached screenshot, which was taken at the end of the last turn."""
     metadata: dict[str, Any] = field(default_factory=dict)
     error: TraceError | None = None
+    altered_calls: tuple[AlteredCall, ...] = ()
+    """The calls that a stub answered or a fault landed on, in the whole run of the case."""
     turns: tuple[Trace, ...] = ()
     """The turns of a conversation, each as if it were alone; none where there was one prompt to answer."""
     earlier: tuple[Trace, ...] = ()

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from karat.model.run import CaseRecord
+from karat.model.surroundings import STUBBED, AlteredCall
 from karat.model.trace import ToolCall, Trace
 from karat.reports.encoding import encode
 from karat.reports.escaping import clip, terminal
@@ -19,7 +20,7 @@ WHOLE: Final = 1 << 20
 
 
 class TranscriptEntry(NamedTuple):
-    """One thing that happened, in inert lines: something was `asked`, `called` or `answered`."""
+    """One thing that happened, in inert lines: something was `asked`, `called`, `altered` or `answered`."""
 
     what: str
     lines: list[str]
@@ -28,6 +29,7 @@ class TranscriptEntry(NamedTuple):
 def transcript(record: CaseRecord, *, whole: bool = False) -> Iterator[TranscriptEntry]:
     """The judged turn, or the last turns of a conversation; `whole`: nothing is left out."""
     trace = record.trace
+    yield from _altered(trace.altered_calls, whole)
     if not trace.turns:
         yield from _turn(trace, trace.input or record.case.prompt, "", whole)
         return
@@ -36,6 +38,15 @@ def transcript(record: CaseRecord, *, whole: bool = False) -> Iterator[Transcrip
         yield TranscriptEntry("asked", [f"{first} turns before are not shown"])
     for number, turn in enumerate(trace.turns[first:], first + 1):
         yield from _turn(turn, turn.input, f" {number}", whole)
+
+
+def _altered(calls: tuple[AlteredCall, ...], whole: bool) -> Iterator[TranscriptEntry]:
+    """The calls that a stub answered or a fault landed on."""
+    for call in calls if whole else calls[:CALLS]:
+        ran = (
+            "" if call.hits != "tool" or call.kind == STUBBED else ", which ran" if call.ran else ", which did not run"
+        )
+        yield TranscriptEntry("altered", [terminal(f"{call.kind}: call {call.call} of {call.name}{ran}", LINE)])
 
 
 def _turn(turn: Trace, prompt: str, mark: str, whole: bool) -> Iterator[TranscriptEntry]:

@@ -43,9 +43,11 @@ from karat.running.request import (
     secret_values,
 )
 from karat.running.tapes import put_on_tape
+from karat.suites.surroundings import add_target_surroundings
 from karat.targets.base import DENIED, secrets_of
 from karat.targets.config import read_config
 from karat.targets.limits import Limits
+from karat.targets.reach import refuse_unreachable
 from karat.traces.redact import Redactor
 
 DEFAULT_TIMEOUT = 300.0
@@ -110,7 +112,8 @@ class CaseRunner:
         if case.catalog is not None and case.catalog.project.folder != self._project.folder:
             fix = "Open the runner with `suite=`, or in the folder in which the suite was read."
             raise UsageError(f"the case {case.id!r} is of another project.", fix=fix, slug="bad-suite")
-        case = resolve(case, self._agent.ui_vocabulary)
+        case = add_target_surroundings(resolve(case, self._agent.ui_vocabulary), self._agent.identity)
+        refuse_unreachable([case], self._agent.target, self._agent.name)
         number = next(self._numbers) if index is None else index
         item = Item(number, repeat, self._keys.of(case), case, until)
         async with self._slots:

@@ -6,9 +6,11 @@ import csv
 import io
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import structs
 
@@ -16,22 +18,28 @@ from karat.checks.catalog import catalog_for
 from karat.drafts.cases import named_prompts
 from karat.drafts.draft import DraftOptions, SuiteDraft
 from karat.drafts.drafting import draft_from_traces
+from karat.drafts.effects import known_effects
 from karat.drafts.kinds import Sighting
 from karat.errors import UsageError
 from karat.journal.reader import Journal
 from karat.model.trace import Trace
 from karat.options import Repeats
 from karat.plugins.project import Project
-from karat.running.request import AnyTarget, ResumeKeywords, RunOptions, RunRequest
+from karat.running.request import AnyTarget, ResumeKeywords, RunOptions, RunRequest, resolve_target
 from karat.running.rescoring import begins_a_journal, find_journals, load_in
 from karat.running.session import run_suite
 from karat.suites.diagnostics import RefusedError
 from karat.suites.documents.source import read_bytes, utf8
 from karat.system.sync_async import synchronous
+from karat.targets.config import read_config
+from karat.targets.reach import reach_of
 from karat.targets.recorded_traces import RecordedTraces
 
 TAPES = (".yaml", ".yml")
 PROMPT_COLUMN = "prompt"
+EVERY_TOOL = "*"
+STUB = {"result": {"status": "ok"}}
+"""What answers instead of a tool that may change something."""
 CANNOT_HOLD_BACK = "Karat cannot keep the tools of this target from changing something while it is asked."
 HOW_TO_ALLOW = "Ask it where nothing matters, and say so with --allow-effects; or draft from recorded runs."
 
@@ -113,18 +121,57 @@ async def adraft_target(
     allow_effects: bool = False,
     how: ResumeKeywords | None = None,
 ) -> SuiteDraft:
-    """Ask an agent each prompt several times, and draft a suite from what it did; `how`: as for `karat.run`."""
+    """Ask an agent each prompt several times, and draft a suite from what it did; `how`: as for `karat.run`.
+
+    Unless `allow_effects`, tools that may change something are stubbed; an agent of which they cannot be is refused.
+    """
+    options = with_declared_effects(options, project)
+    probing = Probing(target, named_prompts(prompts), project, how or {})
     if not allow_effects:
-        raise UsageError(CANNOT_HOLD_BACK, fix=HOW_TO_ALLOW, slug="effects")
-    expected = {"outcome": "completed", "valid_arguments": True}  # which asks for the tools that it has
-    cases = [{"id": name, "prompt": prompt, "expected": expected} for name, prompt in named_prompts(prompts).items()]
-    suite = load_in({"karat": 1, "name": "Prompts", "cases": cases}, project)
-    asked: ResumeKeywords = {**(how or {}), "repeat": repeat}
-    with tempfile.TemporaryDirectory() as folder:
-        run_options, request = RunOptions.of(asked), RunRequest.of(asked)
-        result = await run_suite(suite, target, run_options, request, Path(folder), project)
-        traces = JournalTraces(result.journal)
-        return draft_from_traces(traces, catalog_for(project), with_declared_effects(options, project))
+        probing.refuse_unreachable()
+        options = structs.replace(options, stubs=await probing.find_stubs(options.effects))
+    async with probing.asked(repeat, options.stubs) as journal:
+        return draft_from_traces(JournalTraces(journal), catalog_for(project), options)
 
 
 draft_target = synchronous(adraft_target)
+
+
+class Probing(NamedTuple):
+    """An agent that is asked, to see what it does."""
+
+    target: AnyTarget | None
+    prompts: Mapping[str, str]
+    project: Project
+    how: ResumeKeywords
+
+    def refuse_unreachable(self) -> None:
+        """Raise UsageError, before anything runs, unless stubs can keep its tools from running."""
+        config = read_config(self.project)
+        agent = resolve_target(self.target, config, self.how.get("options") or {}, Path(self.project.folder))
+        # A function may have tools that Karat does not see, and they would have run by the time that it knew.
+        if agent.identity.get("kind") == "python" or "tool" not in reach_of(agent.target):
+            raise UsageError(CANNOT_HOLD_BACK, fix=HOW_TO_ALLOW, slug="effects")
+
+    async def find_stubs(self, declared: Mapping[str, tuple[str, ...]]) -> dict[str, object]:
+        """Stubs for the tools that may change something: seen by asking once with every tool stubbed."""
+        async with self.asked(1, {EVERY_TOOL: STUB}) as journal:
+            traces = [record.trace for record in journal.records()]
+        known = {tool for trace in traces for tool in trace.tool_schemas}
+        called = {call.name for trace in traces for call in trace.tool_calls}
+        if called and not known:
+            return {EVERY_TOOL: STUB}
+        return {tool: STUB for tool in sorted(known | called) if known_effects((tool,), declared)}
+
+    @asynccontextmanager
+    async def asked(self, repeat: Repeats, stubs: Mapping[str, object]) -> AsyncIterator[Journal]:
+        """The journal of a run of all prompts; it is gone afterwards."""
+        expected = {"outcome": "completed", "valid_arguments": True}  # which asks for the tools that it has
+        cases = [{"id": name, "prompt": prompt, "expected": expected} for name, prompt in self.prompts.items()]
+        around = {"stubs": stubs} if stubs else {}
+        suite = load_in({"karat": 1, "name": "Prompts", **around, "cases": cases}, self.project)
+        asked: ResumeKeywords = {**self.how, "repeat": repeat}
+        with tempfile.TemporaryDirectory() as folder:
+            run_options, request = RunOptions.of(asked), RunRequest.of(asked)
+            result = await run_suite(suite, self.target, run_options, request, Path(folder), self.project)
+            yield result.journal

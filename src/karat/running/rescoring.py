@@ -27,6 +27,7 @@ from karat.reports.writing import Each
 from karat.suites import load, loads
 from karat.suites.documents.source import SuiteSource, source
 from karat.suites.selection import Selection
+from karat.suites.surroundings import add_target_surroundings
 from karat.traces.clean import text
 from karat.traces.redact import Redactor
 
@@ -127,7 +128,9 @@ def rescore(
         return write_reports(names, summary, project, further, workers=workers, each=each)
     redactor = configured_redactor(project)
     options = recorded.header.options
-    suite = worded(_as_selected(suite, options), options.get("target", {}).get("ui_vocabulary", {}))
+    identity = options.get("target", {})
+    suite = worded(_as_selected(suite, options), identity.get("ui_vocabulary", {}))
+    suite = structs.replace(suite, cases=tuple(add_target_surroundings(case, identity) for case in suite.cases))
     shown = redactor.text(text(suite.file))
     names = _reserved(shown, suite.format, results_dir, now)
     changes = {

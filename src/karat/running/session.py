@@ -38,7 +38,9 @@ from karat.running.tapes import MissCounter, leave_out_time_budgets, tape_in_hea
 from karat.scoring.intervals import Runs
 from karat.scoring.tally import Tally
 from karat.suites.selection import Selection, is_meant, select
+from karat.suites.surroundings import add_target_surroundings
 from karat.targets.config import HIDDEN
+from karat.targets.reach import refuse_unreachable
 from karat.text.wording import counted
 from karat.traces.clean import text
 
@@ -171,7 +173,9 @@ class Session:
 
     def _plan(self) -> Plan:
         identity = self._agent.identity
-        cases = worded(self._suite, self._agent.ui_vocabulary, str(identity.get("name", ""))).cases
+        asked = worded(self._suite, self._agent.ui_vocabulary, str(identity.get("name", ""))).cases
+        cases = tuple(add_target_surroundings(case, identity) for case in asked)
+        refuse_unreachable(cases, self._agent.target, self._agent.name)
         options = self._options
         check_provable(self._suite, options)
         return Plan(

@@ -20,6 +20,7 @@ from karat.telemetry.spans.marks import Marks
 from karat.text.wording import said
 from karat.traces.recorder import Recorder
 from karat.traces.turns import conversation
+from karat.world.faults import CaseWorld
 
 DENIED = "denied"
 """The kind of error that ends a run: what is wrong is the configuration, and no other case would fare better."""
@@ -89,6 +90,9 @@ class RunContext:
     """What is still to be seen of a turn of a conversation once it is over, before the next begins."""
     next_prompt: Callable[[Trace], Awaitable[str | None]] | None = None
     """Who speaks for the user instead of the case: it is given the conversation so far, and None ends it."""
+
+    world: CaseWorld | None = None
+    """The stubs and faults of the case; None if it has none."""
 
     def begin_turn(self, prompt: str | None = None) -> None:
         """A new turn begins: what was seen of an earlier one is not part of it."""
@@ -215,6 +219,8 @@ async def _set_up(
 ) -> tuple[ToolCall, ...]:
     """Send the setup prompts, and give the calls that they brought about."""
     made: list[ToolCall] = []
+    if context.world is not None:
+        context.world.in_setup = True
     for number, prompt in enumerate(case.setup_prompts, 1):
         context.begin_turn()
         try:
@@ -228,6 +234,8 @@ async def _set_up(
             raise TargetError(
                 kind, f"{place}: {error.message}", detail=error.detail, retry_after=error.retry_after
             ) from error
+    if context.world is not None:
+        context.world.in_setup = False
     return tuple(made)
 
 

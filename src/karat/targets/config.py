@@ -13,6 +13,7 @@ from msgspec import Meta, Struct, field
 from karat.errors import ConfigError
 from karat.plugins.project import Project
 from karat.plugins.tables import UNKNOWN, dotted, line_of, read
+from karat.suites.surroundings import wrong_surroundings
 from karat.targets.limits import FOREVER, Limits
 from karat.text.wording import did_you_mean
 from karat.world.settings import TapeSettings
@@ -61,6 +62,10 @@ class TargetConfig(Struct, frozen=True, kw_only=True):
     """Whether the user vouches that every tool call of the agent goes through `mcp_record`."""
     tape: TapeSettings | None = None
     """The tape of this run. It is not part of what the target is: a replayed agent is the same agent."""
+    stubs: dict[str, object] = field(default_factory=dict)
+    """What answers instead of tools in every case, as a suite spells it."""
+    faults: tuple[object, ...] = ()
+    """What goes wrong around the agent in every case, as a suite spells it."""
     limits: Limits = Limits()
     version: str = ""
     """What the team calls the state of the agent; it is reported, and makes no other target of it."""
@@ -98,6 +103,8 @@ class TargetConfig(Struct, frozen=True, kw_only=True):
             "telemetry": self.telemetry,
             "mcp_record": self.mcp_record,
             "mcp_complete": self.mcp_complete or None,
+            "stubs": self.stubs,
+            "faults": list(self.faults),
             "options": {key: _digests(value) if key in HIDDEN else value for key, value in self.options.items()},
         }
         return {key: value for key, value in parts.items() if value not in (None, "", [], {})}
@@ -138,6 +145,8 @@ class _TargetTable(Struct, forbid_unknown_fields=True, kw_only=True):
     mcp_record: Address | _McpTable | None = None
     max_concurrency: Annotated[int, Meta(ge=1)] | None = None
     rate: str | None = None
+    stubs: dict[str, object] = field(default_factory=dict)
+    faults: tuple[object, ...] = ()
     version: Text | None = None
     deterministic: bool = False
     options: dict[str, object] = field(default_factory=dict)
@@ -266,6 +275,8 @@ def _target(name: str, table: dict[str, object], project: Project) -> TargetConf
     except ConfigError as error:
         error.where = line_of(file, place, "rate")
         raise
+    for key, wrong in wrong_surroundings({"stubs": given.stubs, "faults": [*given.faults]}):
+        raise ConfigError(f"[{place}] {wrong.message}", where=line_of(file, place, key), slug=wrong.slug)
     recorded = _McpTable(url=given.mcp_record) if isinstance(given.mcp_record, str) else given.mcp_record
     return TargetConfig(
         kind=kind,
@@ -288,6 +299,8 @@ def _target(name: str, table: dict[str, object], project: Project) -> TargetConf
         telemetry=given.telemetry,
         mcp_record=recorded.url if recorded else None,
         mcp_complete=recorded is not None and recorded.complete,
+        stubs=given.stubs,
+        faults=given.faults,
         limits=limits,
         version=given.version or "",
         deterministic=given.deterministic,

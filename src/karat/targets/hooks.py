@@ -14,6 +14,7 @@ from karat.model.trace import Trace
 from karat.plugins.code import load
 from karat.targets.base import RunContext, Target, TargetError, secrets_of
 from karat.targets.config import TargetConfig
+from karat.targets.reach import reach_of
 from karat.targets.threads import DaemonThreads
 from karat.targets.timeouts import timeout
 from karat.targets.user_code import Callee, failed, from_outside
@@ -39,6 +40,7 @@ class WithHooks:
         self.limits = target.limits
         self.options = target.options
         self.secrets = secrets_of(target)
+        self.reaches = reach_of(target)
         self._config = config
         self._target = target
         self._threads = DaemonThreads("karat-hook")

@@ -12,6 +12,7 @@ from karat.model.trace import PossibleCall, Trace
 from karat.targets.base import RunContext, Target, secrets_of
 from karat.targets.config import TargetConfig
 from karat.targets.otlp.options import filled_in
+from karat.targets.reach import reach_of
 from karat.telemetry.otlp.crossed import CrossedCall
 from karat.telemetry.otlp.mcp_proxy import McpProxy
 from karat.telemetry.spans.marks import conversation_in
@@ -48,6 +49,7 @@ class McpRecorded:
         self.limits = self._target.limits
         self.options = self._target.options
         self.secrets = secrets_of(self._target)
+        self.reaches = reach_of(self._target)
 
     async def open(self) -> None:
         self._proxy.open()

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from time import perf_counter, time
-from typing import get_args
+from typing import ParamSpec, TypeVar, get_args
 
 import msgspec
 from msgspec import structs
@@ -22,6 +22,7 @@ from karat.model.suite import Case
 from karat.model.trace import Channel, Message, Trace
 from karat.plugins.code import load
 from karat.targets.base import (
+    DENIED,
     RunContext,
     Target,
     TargetError,
@@ -32,6 +33,8 @@ from karat.targets.base import (
 )
 from karat.targets.config import TargetConfig, no_options
 from karat.targets.environment import Environment
+from karat.targets.langchain_tools import reach_tools, require_tools
+from karat.targets.reach import TOOLS, WHERE, hit_by, reach_of
 from karat.targets.short_form import (
     NO_TELEMETRY,
     NO_TOOLS,
@@ -48,19 +51,24 @@ from karat.telemetry.spans.marks import Marks
 from karat.text.wording import did_you_mean
 from karat.traces.limits import checked
 from karat.traces.recorder import Recorder
+from karat.world.faults import CaseWorld
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Conversation:
     """One per run of a case: setup prompts and the prompt share it, and nothing else does."""
 
-    __slots__ = ("_marks", "_recorder", "messages", "state")
+    __slots__ = ("_marks", "_recorder", "_world", "messages", "state")
 
-    def __init__(self, recorder: Recorder, marks: Marks) -> None:
+    def __init__(self, recorder: Recorder, marks: Marks, world: CaseWorld | None = None) -> None:
         self.messages: list[Message] = []
         """What was said before the current prompt."""
         self.state: dict[str, object] = {}
         self._recorder = recorder
         self._marks = marks
+        self._world = world
 
     @property
     def id(self) -> str:
@@ -76,6 +84,13 @@ class Conversation:
         """Tell of a tool call as it happens; the keys are those of the short form. It survives a time-out."""
         self._recorder.tool_call(tool_call(msgspec.convert({"name": name, **rest}, ShortCall)))
 
+    def tool(self, function: Callable[P, T], name: str = "") -> Callable[P, T]:
+        """The function as a tool that stubs and faults can hit, sync or async; without them it is as it was.
+
+        It tells of no call: whoever tells of them by `tool_call`, or in the answer, still does.
+        """
+        return function if self._world is None else self._world.surround(function, name)
+
     def event(self, event: str | dict[str, object]) -> None:
         """Tell of a telemetry event as it happens: an object, or a raw line."""
         for line in event_lines(event):
@@ -88,6 +103,8 @@ TEXT_ONLY = {"tools": NO_TOOLS, "telemetry": NO_TELEMETRY}
 
 class PythonTarget:
     """An agent in this process."""
+
+    reaches = TOOLS
 
     def __init__(self, config: TargetConfig) -> None:
         self.limits = config.limits
@@ -120,8 +137,10 @@ class PythonTarget:
 
     async def run(self, case: Case, context: RunContext) -> Trace:
         if self._own is not None:
+            if beyond := hit_by(case).keys() - reach_of(self._own):
+                raise TargetError(DENIED, f"{self._config.spec!r} does not reach its {' and '.join(beyond)}s. {WHERE}")
             return await self._own.run(case, context)
-        conversation = Conversation(context.recorder, context.marks)
+        conversation = Conversation(context.recorder, context.marks, context.world)
         offered = {"case": case, "conversation": conversation, "context": context.given}
 
         async def turn(prompt: str) -> Trace:
@@ -135,7 +154,9 @@ class PythonTarget:
             conversation.messages += (Message("user", prompt), Message("assistant", trace.final_message))
             return trace
 
-        return await converse(case, context, turn, self._config.turn_timeout)
+        require_tools(context.world, elsewhere=self._callee is not None and "conversation" in self._callee.takes)
+        with reach_tools(context.world):
+            return await converse(case, context, turn, self._config.turn_timeout)
 
     async def _call(self, prompt: str, offered: dict[str, object]) -> object:
         if self._callee is None:

@@ -26,6 +26,7 @@ from karat.model.trace import Channel, Message, SpanNode, Tokens, ToolCall, Trac
 from karat.targets.base import RunContext, TargetError, converse
 from karat.targets.config import TargetConfig, no_options
 from karat.targets.otlp.recording import OtlpRecording, is_otlp
+from karat.targets.reach import ALL
 from karat.targets.recordings.base import RecordedCase
 from karat.targets.recordings.bfcl import restore_names
 from karat.targets.recordings.catalog import read_results
@@ -75,6 +76,8 @@ class Recorded(Struct, frozen=True):
 
 class ReplayTarget:
     """Traces of an earlier time."""
+
+    reaches = ALL  # each trace says itself what landed when it was recorded
 
     def __init__(self, config: TargetConfig) -> None:
         self.limits = config.limits

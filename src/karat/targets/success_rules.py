@@ -16,6 +16,7 @@ from karat.model.trace import ToolCall, Trace
 from karat.targets.base import RunContext, Target, TargetError, secrets_of
 from karat.targets.config import TargetConfig, place_of
 from karat.targets.otlp.options import Otlp
+from karat.targets.reach import reach_of
 from karat.telemetry.calls import tool_calls
 from karat.telemetry.dialects import LogEvents
 from karat.telemetry.events import broken_backend
@@ -71,6 +72,7 @@ class WithSuccessRules:
         self.limits = target.limits
         self.options = target.options
         self.secrets = secrets_of(target)
+        self.reaches = reach_of(target)
         self._target = target
         self._rules = {tool: _rule(tool, given, config) for tool, given in config.success.items()}
         self._reported: set[str] = set()
@@ -90,6 +92,8 @@ class WithSuccessRules:
     async def run(self, case: Case, context: RunContext) -> Trace:
         context.after_setup = self._refuse_broken
         context.recorder.dialect = self._dialect
+        if context.world is not None:
+            context.world.names = self._names
         if (speak := context.next_prompt) is not None:
             context.next_prompt = lambda so_far: speak(self._with_tools(self._read(so_far), case, context))
         try:

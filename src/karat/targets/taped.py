@@ -13,6 +13,7 @@ from karat.model.trace import Trace
 from karat.targets.base import RunContext, Target, TargetError, secrets_of
 from karat.targets.config import WIRE_KINDS, TargetConfig
 from karat.targets.limits import Limits
+from karat.targets.reach import reach_of
 from karat.text.wording import counted
 from karat.traces.redact import Redactor
 from karat.world.player import CaseOnTape, Miss, TapePlayer
@@ -54,6 +55,7 @@ class Taped:
         self._reachable()
         self.options = self._target.options
         self.secrets = secrets_of(self._target)
+        self.reaches = reach_of(self._target)
         self.limits = self._narrowed(self._target.limits)
 
     async def open(self) -> None:

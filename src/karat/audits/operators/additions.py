@@ -113,7 +113,7 @@ OPERATORS = (
         mutants=retracted,
         kills={"must_match_regex": [r"metric\s+fell\.\s*\Z"]},
         trace=REPORT,
-        of_words=True,
+        of_answer=True,
     ),
     Operator(
         name="answer-overclaims",
@@ -123,7 +123,7 @@ OPERATORS = (
         kills={"must_match_regex": [r"metric\s+fell\.\s*\Z"], "no_false_success": True},
         given={"effects": {"pay": ["paid"]}},
         trace=structs.replace(REPORT, tool_calls=(ToolCall("find", success=True),)),
-        of_words=True,
+        of_answer=True,
     ),
     Operator(
         name="answer-quoted",
@@ -132,7 +132,7 @@ OPERATORS = (
         mutants=quoted,
         kills={"must_match_regex": [r"\A\s*Recommendation:"]},
         trace=REPORT,
-        of_words=True,
+        of_answer=True,
     ),
     Operator(
         name="answer-commented",
@@ -141,7 +141,7 @@ OPERATORS = (
         mutants=commented,
         kills={**SAYS, "must_match_regex": [r"\A\s*Recommendation:"]},
         trace=REPORT,
-        of_words=True,
+        of_answer=True,
     ),
     Operator(
         name="answer-courtesy",
@@ -160,7 +160,7 @@ OPERATORS = (
             "outcome": "needs_input",
         },
         trace=FAILED_CALL,
-        of_words=True,
+        of_answer=True,
     ),
     Operator(
         name="claim-slipped-in",
@@ -170,6 +170,6 @@ OPERATORS = (
         kills={"must_match_regex": [r"\A[^.]*\.\s+- GitHub[^.]*\.[^.]*\.[^.]*\.\s*\Z"]},
         trace=REPORT,
         beyond=True,
-        of_words=True,
+        of_answer=True,
     ),
 )

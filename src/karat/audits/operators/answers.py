@@ -116,7 +116,7 @@ OPERATORS = (
         mutants=emptied,
         kills={"outcome": "response_only", **SAYS, "evidence_freshness_max_age_minutes": 60},
         trace=REPORT,
-        of_words=True,
+        of_answer=True,
     ),
     Operator(
         name="answer-cut",
@@ -125,7 +125,7 @@ OPERATORS = (
         mutants=cut,
         kills={**SAYS, "evidence_freshness_max_age_minutes": 60, "min_words": 20},
         trace=REPORT,
-        of_words=True,
+        of_answer=True,
     ),
     Operator(
         name="answer-refused",
@@ -135,7 +135,7 @@ OPERATORS = (
         kills={**SAYS, "allocation_valid": True},
         given={"success_indicators": ["granted"]},
         trace=structs.replace(REPORT, tool_calls=(ToolCall("grant", success=True),)),
-        of_words=True,
+        of_answer=True,
     ),
     Operator(
         name="answer-claims-success",
@@ -156,7 +156,7 @@ OPERATORS = (
         },
         given={"effects": {"book": ["booked", "completed"]}},
         trace=FAILED_CALL,
-        of_words=True,
+        of_answer=True,
     ),
     Operator(
         name="answer-forbidden",
@@ -169,7 +169,7 @@ OPERATORS = (
             "must_not_match_regex": [r"language\s+model"],
         },
         trace=REPORT,
-        of_words=True,
+        of_answer=True,
     ),
     Operator(
         name="answer-bullets",
@@ -186,6 +186,6 @@ OPERATORS = (
             "required_sources": ["Slack"],
         },
         trace=REPORT,
-        of_words=True,
+        of_answer=True,
     ),
 )

@@ -78,8 +78,8 @@ class Operator:
     kills: Mapping[str, object]
     trace: Trace
     given: Mapping[str, object] = field(default_factory=dict)
-    of_words: bool = False
-    """Its mutants change only how the answer is worded: what was done, and the numbers that it states, are right."""
+    of_answer: bool = False
+    """Its mutants change the text of the answer, and nothing that was done."""
     beyond: bool = False
     """Only who knows the whole answer beforehand can notice its mutants."""
 

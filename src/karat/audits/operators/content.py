@@ -157,6 +157,7 @@ OPERATORS = (
             "reason_contains": ["12 commits"],
         },
         trace=REPORT,
+        of_answer=True,
     ),
     Operator(
         name="source-removed",
@@ -173,7 +174,7 @@ OPERATORS = (
             "required_levers": 2,
         },
         trace=REPORT,
-        of_words=True,
+        of_answer=True,
     ),
     Operator(
         name="assumptions-removed",
@@ -188,7 +189,7 @@ OPERATORS = (
             "reason_contains": ["Assumption:"],
         },
         trace=REPORT,
-        of_words=True,
+        of_answer=True,
     ),
     Operator(
         name="ages-stale",
@@ -205,6 +206,6 @@ OPERATORS = (
             "must_not_match_regex": [r"\d+\s+days\s+ago"],
         },
         trace=REPORT,
-        of_words=True,
+        of_answer=True,
     ),
 )

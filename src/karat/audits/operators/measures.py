@@ -89,8 +89,8 @@ def off_by_one(subject: Subject) -> Iterator[Mutant]:
 
 
 def results_changed(subject: Subject) -> Iterator[Mutant]:
-    """Each amount in the answer, changed in the results that hold it."""
-    own = set(numbers_in(subject.trace.input))
+    """Each amount in the answer, changed in the results that hold it; not one that the page shows as well."""
+    own = {*numbers_in(subject.trace.input), *numbers_in(subject.trace.page or "")}
     for value in dict.fromkeys(abs(stated.value) for stated in _amounts(subject.answer)):
         if value in own:
             continue
@@ -211,6 +211,7 @@ OPERATORS = (
         mutants=off_by_one,
         kills={"grounded_numbers": True, "answer_equals": REPORTED.final_message},
         trace=REPORTED,
+        of_answer=True,
     ),
     Operator(
         name="result-changed",
@@ -231,6 +232,7 @@ OPERATORS = (
             "answer_equals": IN_JSON.final_message,
         },
         trace=IN_JSON,
+        of_answer=True,
     ),
     Operator(
         name="answer-padded",
@@ -239,7 +241,7 @@ OPERATORS = (
         mutants=padded,
         kills={"max_words": 10, "answer_equals": REPORTED.final_message},
         trace=REPORTED,
-        of_words=True,
+        of_answer=True,
     ),
     Operator(
         name="precondition-dropped",

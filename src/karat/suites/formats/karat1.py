@@ -47,6 +47,7 @@ from karat.suites.shapes.containers import Key, ListShape, MapShape, RecordShape
 from karat.suites.shapes.known_keys import KnownKeys
 from karat.suites.shapes.scalars import AnyShape, ChoiceShape, NumberShape, TextShape
 from karat.suites.shapes.shape import FINE, Found
+from karat.suites.surroundings import add_surroundings, read_faults, read_stubs, surrounding_keys
 from karat.suites.tables import Row, TableError, columns_of, read_table
 from karat.suites.variables import NAME, Variables, resolved
 from karat.text.wording import quoted
@@ -118,6 +119,7 @@ def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> Karat1Shape:
         "max_turns": Key(NumberShape(whole=True, least=1), "The most that a scripted user says, `prompt` included."),
         "expected": Key(expected, "What is expected of the whole conversation and its last answer."),
         "scoring": Key(scoring_shape(groups, known), SCORING),
+        **surrounding_keys(known),
     }
     case = RecordShape("Case", "One conversation and what is expected of it.", keys, known)
     around = {
@@ -129,6 +131,7 @@ def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> Karat1Shape:
         "vars": Key(VARIABLES, "Values for `{name}` in the texts of every case."),
         "defaults": Key(MapShape(TEXT, AnyShape()), "What every case has that does not say otherwise; maps merge."),
         **declared_keys(known),
+        **surrounding_keys(known),
         "cases": Key(CasesShape(case), "The cases.", required=True),
     }
     known.add("at the top of the file", around)
@@ -155,9 +158,10 @@ class Karat1(Format):
         reader.read(tree.get("cases"), ("cases",))
         if found := [*wrong, *_own(tree), *reader.diagnostics]:
             return ParsedSuite(VERSION, (), found)
+        around = read_stubs(tree.get("stubs")), read_faults(tree.get("faults"))
         return ParsedSuite(
             VERSION,
-            tuple(reader.cases),
+            tuple(add_surroundings(case, *around) for case in reader.cases),
             [],
             reader.warnings,
             name=tree.get("name", ""),
@@ -346,6 +350,8 @@ class _Cases:
             replies=tuple(Reply(tuple(reply["asks_for"]), reply["say"]) for reply in raw.get("replies", ())),
             max_turns=raw.get("max_turns"),
             cluster=raw.get("cluster", ""),
+            stubs=read_stubs(raw.get("stubs")),
+            faults=read_faults(raw.get("faults")),
         )
 
 

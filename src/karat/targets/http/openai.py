@@ -30,10 +30,12 @@ from karat.targets.http.service import WireRequest
 from karat.targets.http.streams import WireEvent
 from karat.targets.http.target import ServiceTarget
 from karat.targets.http.tool_call_log import CallSoFar, arguments_of, arguments_text
+from karat.targets.reach import NOTHING, TOOLS
 from karat.targets.threads import DaemonThreads
 from karat.telemetry.finish_reasons import ending
 from karat.text.wording import said, shorten, visible
 from karat.traces.clean import jsonable
+from karat.world.faults import CaseWorld, FaultError
 
 TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object"}
 
@@ -316,6 +318,7 @@ class OpenAiTarget(ServiceTarget[OpenAiOptions]):
         super().__init__(config)
         self._threads = DaemonThreads("karat-tools")
         self._environment = Environment(config.env)
+        self.reaches = TOOLS if self._options.mode == "loop" else NOTHING
 
     async def open(self) -> None:
         self._environment.set()  # for the tools, which run in this process
@@ -349,7 +352,7 @@ class OpenAiTarget(ServiceTarget[OpenAiOptions]):
             reader = self._step_reader(heard, step)
             await talk.hear(self.build_request(talk, prompt), reader)
             memory += self._said(reader)
-            ran = [await self._ran(call, heard, memory) for call in reader.calls]
+            ran = [await self._ran(call, heard, memory, talk.context.world) for call in reader.calls]
             if not any(ran):
                 heard.checked("the turn")
                 return
@@ -380,7 +383,23 @@ class OpenAiTarget(ServiceTarget[OpenAiOptions]):
         make = chat_call if self._options.api == "chat" else responses_call
         return make(reader.said, reader.calls)
 
-    async def _ran(self, call: CallSoFar, heard: TurnBuffer, memory: list[object]) -> bool:
+    async def _called(self, tool: OfferedTool, arguments: object, world: CaseWorld | None) -> tuple[object, str | None]:
+        """What a tool gave, or what went wrong, as the stubs and faults of the case have it."""
+        if world is None:
+            return await tool.call(arguments, self._threads)
+
+        async def run() -> object:
+            result, error = await tool.call(arguments, self._threads)
+            if error is not None:
+                raise FaultError(error)
+            return result
+
+        try:
+            return await world.acall(tool.name, arguments, run), None
+        except FaultError as error:
+            return None, str(error)
+
+    async def _ran(self, call: CallSoFar, heard: TurnBuffer, memory: list[object], world: CaseWorld | None) -> bool:
         """Whether a call was carried out, so that the model is to hear of it."""
         make = chat_result if self._options.api == "chat" else responses_result
         tool = self._tools.get(call.name)
@@ -391,7 +410,7 @@ class OpenAiTarget(ServiceTarget[OpenAiOptions]):
             call.error, call.success = "there is no such tool", False
             memory.append(make(call, result_text(None, call.error)))
             return True
-        result, error = await tool.call(arguments_of(call), self._threads)
+        result, error = await self._called(tool, arguments_of(call), world)
         heard.book.end(call, result, error)
         memory.append(make(call, result_text(result, error)))
         return True

@@ -21,10 +21,12 @@ from karat.model.trace import Trace
 from karat.plugins.code import load
 from karat.targets.base import RunContext, TargetError, converse
 from karat.targets.config import TargetConfig, read_options
+from karat.targets.langchain_tools import reach_tools, require_tools
 from karat.targets.langgraph.loading import GraphSource, environment, pregel, source
 from karat.targets.langgraph.shapes import Given, Shapes
 from karat.targets.langgraph.stores import Stores
 from karat.targets.langgraph.turn import MORE_STEPS, GraphConversation
+from karat.targets.reach import TOOLS
 from karat.targets.user_code import failed, from_outside
 from karat.text.wording import said, with_article
 
@@ -54,6 +56,8 @@ class GraphOptions(Struct, frozen=True, forbid_unknown_fields=True):
 
 class LangGraphTarget:
     """A graph; each conversation has a thread of its own."""
+
+    reaches = TOOLS
 
     def __init__(self, config: TargetConfig) -> None:
         self.limits = config.limits
@@ -105,8 +109,10 @@ class LangGraphTarget:
                         raise
                     raise _as_target_error(error, graph) from error
 
+            require_tools(context.world)
             try:
-                return await converse(case, context, turn, self._config.turn_timeout)
+                with reach_tools(context.world):
+                    return await converse(case, context, turn, self._config.turn_timeout)
             finally:
                 context.tool_schemas, context.lists_tools = given.tool_schemas, given.lists_tools
 

@@ -15,6 +15,7 @@ from karat.targets.base import RunContext, Target, TargetError, secrets_of
 from karat.targets.config import TargetConfig, place_of
 from karat.targets.otlp.options import Otlp, handed_on
 from karat.targets.otlp.plugins import plugins_left_out, without_plugin, without_plugins
+from karat.targets.reach import reach_of
 from karat.telemetry.otlp.inbox import CaseWindow
 from karat.telemetry.otlp.receiver import Receiver
 from karat.telemetry.spans import in_process
@@ -56,6 +57,7 @@ class SpanCapture:
         )
         self.options = self._target.options
         self.secrets = secrets_of(self._target)
+        self.reaches = reach_of(self._target)
 
     async def open(self) -> None:
         try:

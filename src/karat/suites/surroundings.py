@@ -1,0 +1,221 @@
+"""`stubs` and `faults` as a suite, a case and karat.toml spell them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast, get_args
+
+from msgspec import structs
+
+from karat.model.suite import Case
+from karat.model.surroundings import FAULT_KINDS, Fault, FaultKind, Hit, Stub, ValueKind, kinds_of
+from karat.suites.diagnostics import Json, PathDiagnostic, render
+from karat.suites.shapes.containers import Key, ListShape, MapShape, RecordShape, UnionShape, is_note
+from karat.suites.shapes.known_keys import KnownKeys
+from karat.suites.shapes.scalars import NOT_BLANK, ONE_LINE, AnyShape, ChoiceShape, NumberShape, TextShape
+from karat.suites.shapes.shape import Found, Schema, Shape, wrong_type
+from karat.text.wording import listed, quoted
+
+STUBS = "What answers instead of a tool, by the tool's name; the tool itself is never run."
+FAULTS = "What goes wrong around the agent; a case in which one does not take effect is an ERROR."
+HITS: tuple[Hit, ...] = get_args(Hit)
+LONGEST_WAIT = 3600
+_TRUE = ChoiceShape((True,))
+_NAME = TextShape(pattern=ONE_LINE)
+_VALUES: Mapping[ValueKind, Shape] = {
+    "flag": _TRUE,
+    "text": TextShape(pattern=NOT_BLANK),
+    "count": UnionShape((_TRUE, NumberShape(whole=True, least=1))),
+    "seconds": NumberShape(over=0, most=LONGEST_WAIT),
+    "status": NumberShape(whole=True, least=400, most=599),
+    "moment": ChoiceShape(("before", "after")),
+    "any": AnyShape(),
+}
+_AIM = {
+    "at": Key(TextShape(pattern=NOT_BLANK), "Where in the result, as JSONPath; without it, the whole of it."),
+}
+_COUNT = {
+    "times": Key(NumberShape(whole=True, least=1), "How many calls it hits; without it, every one."),
+    "from_call": Key(NumberShape(whole=True, least=1), "The first call that it hits, counted from 1."),
+    "seed": Key(NumberShape(whole=True, least=0), "Another one chooses other characters and entities."),
+}
+_WAIT = {"retry_after": Key(NumberShape(least=0), "Seconds that the answer asks to wait, with `status`.")}
+
+
+def surrounding_keys(known: KnownKeys) -> dict[str, Key]:
+    """The keys of a case, and of a suite."""
+    stub = {
+        "result": Key(AnyShape(), "What the tool gives."),
+        "error": Key(TextShape(pattern=NOT_BLANK), "With what every call of it fails."),
+    }
+    stubs = StubShape(RecordShape("Stub", "What answers instead of a tool.", stub, known))
+    return {
+        "stubs": Key(MapShape(_NAME, stubs, 1), STUBS),
+        "faults": Key(ListShape(FaultShape.of(known), 1), FAULTS),
+    }
+
+
+@dataclass(frozen=True)
+class StubShape:
+    """A stub: a result or an error."""
+
+    record: RecordShape
+    words: ClassVar = "an object"
+    types: ClassVar = (dict,)
+
+    def validate(self, value: object) -> Found:
+        found = self.record.validate(value)
+        if found or not isinstance(value, dict) or ("result" in value) is not ("error" in value):
+            return found
+        if value:
+            return [PathDiagnostic((), "'result' and 'error' are both here. Keep one.", "duplicate-field")]
+        return [PathDiagnostic((), "it says nothing. Give it a 'result' or an 'error'.", "missing-field")]
+
+    def schema(self, known: dict[str, Schema]) -> Schema:
+        made = self.record.schema(known)
+        known[self.record.name]["oneOf"] = [{"required": ["result"]}, {"required": ["error"]}]
+        return made
+
+
+@dataclass(frozen=True)
+class FaultShape:
+    """A fault: what it hits, and one kind of it."""
+
+    records: Mapping[Hit, RecordShape]
+    words: ClassVar = "an object"
+    types: ClassVar = (dict,)
+
+    @classmethod
+    def of(cls, known: KnownKeys) -> FaultShape:
+        return cls({hits: _record(hits, known) for hits in HITS})
+
+    def validate(self, value: object) -> Found:
+        if not isinstance(value, dict):
+            return wrong_type(self.words, value)
+        hit = [hits for hits in HITS if hits in value]
+        if len(hit) != 1:
+            what = "one of them. Keep one." if hit else "'tool', 'service' or 'model'. Give it one."
+            return [PathDiagnostic((), f"a fault hits {what}", "duplicate-field" if hit else "missing-field")]
+        found = self.records[hit[0]].validate(value)
+        return [*(_elsewhere(hit[0], one) for one in found), *_wrong(hit[0], value)]
+
+    def schema(self, known: dict[str, Schema]) -> Schema:
+        found = {hits: record.schema(known) for hits, record in self.records.items()}
+        for hits, record in self.records.items():
+            one_kind: list[Json] = [{"required": [name]} for name in kinds_of(hits)]
+            if hits != "model":
+                known[record.name]["oneOf"] = one_kind
+            else:
+                known[f"{record.name}Kind"]["oneOf"] = one_kind
+        return {"anyOf": [*found.values()]}
+
+
+def _record(hits: Hit, known: KnownKeys) -> RecordShape:
+    """A model's fault is an object of its own, since what it is called hardly ever matters."""
+    kinds = {kind.name: Key(_VALUES[kind.value], f"{kind.about[0].upper()}{kind.about[1:]}.") for kind in _kinds(hits)}
+    aim = _AIM if any(kind.at for kind in _kinds(hits)) else {}
+    own = {**kinds, **aim, **_COUNT, **(_WAIT if "status" in kinds else {})}
+    title = f"{hits.capitalize()}Fault"
+    if hits != "model":
+        name = Key(_NAME, f"The {hits} that it hits, with `*` for any part of its name.", required=True)
+        return RecordShape(title, f"A fault of a {hits}.", {hits: name, **own}, known)
+    named = {"name": Key(_NAME, "The model that it hits; without it, every one."), **own}
+    inner = RecordShape(f"{title}Kind", "How the model fails.", named, known)
+    return RecordShape(title, "A fault of a model.", {"model": Key(inner, "How it fails.", required=True)}, known)
+
+
+def _kinds(hits: Hit) -> Iterable[FaultKind]:
+    return (kind for kind in FAULT_KINDS if hits in kind.hits)
+
+
+def _elsewhere(hits: Hit, found: PathDiagnostic) -> PathDiagnostic:
+    """What is wrong, in better words where it is a kind of fault that others can have."""
+    others = [other for other in HITS if found.slug == "unknown-field" and found.path[-1] in kinds_of(other)]
+    if not others:
+        return found
+    message = f"a {hits} cannot fail so, but a {listed(others)} can. Use one of {listed(list(kinds_of(hits)))}."
+    return found._replace(message=message)
+
+
+def _wrong(hits: Hit, value: Mapping[str, Any]) -> Iterator[PathDiagnostic]:
+    """What is wrong between the keys of a fault."""
+    place, own = (hits,) if hits == "model" else (), value[hits] if hits == "model" else value
+    if not isinstance(own, dict):
+        return
+    kinds = kinds_of(hits)
+    given = [name for name in kinds if own.get(name, False) is not False]
+    if len(given) > 1:
+        message = f"{listed(given, 'and')} are kinds of faults. Keep one, and write another fault for each other."
+        yield PathDiagnostic((*place, given[1]), message, "duplicate-field", key=True)
+    known = {*kinds, *_AIM, *_COUNT, *_WAIT, hits, "name"}
+    if not given and all(key in known or is_note(key) for key in own):
+        message = f"it does not say what goes wrong. Add one of {listed(list(kinds))}."
+        yield PathDiagnostic(place, message, "missing-field")
+    kind = kinds[given[0]] if len(given) == 1 else None
+    if kind is not None and "at" in own and not kind.at:
+        aimed = [name for name, one in kinds.items() if one.at]
+        message = f"{kind.name} concerns the whole call. Leave it out, or use one of {listed(aimed)}."
+        yield PathDiagnostic((*place, "at"), message, "no-effect", key=True)
+    elif isinstance(path := own.get("at"), str) and path.strip() and (why := _path_flaw(path)):
+        message = f"{quoted(path)} is not a JSONPath: {why}. Write it as '$.body' or '$.items[0].price'."
+        yield PathDiagnostic((*place, "at"), message, "bad-jsonpath")
+    if kind is not None and "retry_after" in own and kind.name != "status":
+        yield PathDiagnostic(
+            (*place, "retry_after"), "only `status` asks to wait. Leave it out.", "no-effect", key=True
+        )
+
+
+def _path_flaw(path: str) -> str:
+    import jsonpath_rfc9535  # few suites have a path
+
+    try:
+        jsonpath_rfc9535.compile(path)
+    except jsonpath_rfc9535.JSONPathError as error:
+        return str(error).partition(", line")[0].splitlines()[0]
+    return ""
+
+
+def read_stubs(given: object) -> tuple[Stub, ...]:
+    """The stubs of a tree that nothing is wrong with."""
+    stubs = cast("dict[str, dict[str, Any]]", given or {})
+    return tuple(Stub(tool=tool, result=one.get("result"), error=one.get("error", "")) for tool, one in stubs.items())
+
+
+def read_faults(given: object) -> tuple[Fault, ...]:
+    """The faults of a tree that nothing is wrong with."""
+    return tuple(map(_fault, cast("list[dict[str, Any]]", given or [])))
+
+
+def _fault(raw: Mapping[str, Any]) -> Fault:
+    hits = next(hits for hits in HITS if hits in raw)
+    own = raw["model"] if hits == "model" else raw
+    kind = next(name for name in kinds_of(hits) if name in own)
+    more = {key: own[key] for key in ("at", "times", "from_call", "seed") if key in own}
+    if "retry_after" in own:
+        more["retry_after"] = float(own["retry_after"])  # as a journal decodes it
+    name = own.get("name", "") if hits == "model" else raw[hits]
+    return Fault(hits=hits, kind=kind, name=name, value=own[kind], **more)
+
+
+def wrong_surroundings(given: Mapping[str, object]) -> Iterator[tuple[str, PathDiagnostic]]:
+    """What is wrong with `stubs` and `faults` outside a suite, each with the key that it is under."""
+    for name, key in surrounding_keys(KnownKeys()).items():
+        for found in key.shape.validate(given[name]) if given[name] else ():
+            yield name, found._replace(message=f"{render((name, *found.path))}: {found.message}")
+
+
+def add_target_surroundings(case: Case, identity: Mapping[str, object]) -> Case:
+    """A case with the stubs and faults of its target, as what identifies the target has them."""
+    if "stubs" not in identity and "faults" not in identity:
+        return case
+    return add_surroundings(case, read_stubs(identity.get("stubs")), read_faults(identity.get("faults")))
+
+
+def add_surroundings(case: Case, stubs: tuple[Stub, ...], faults: tuple[Fault, ...]) -> Case:
+    """A case with what holds around it too: its own stubs come first, and so do its faults."""
+    named = {stub.tool for stub in case.stubs}
+    more = tuple(stub for stub in stubs if stub.tool not in named)
+    if not more and not faults:
+        return case
+    return structs.replace(case, stubs=(*case.stubs, *more), faults=(*case.faults, *faults))
