@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import runpy
 from collections.abc import Callable, Mapping
 from itertools import count
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
-
-import canvas_bugs
 
 import karat
 from canvas_app.brain import rule_based as canvas_rules
@@ -31,6 +30,7 @@ DYNO_PROMPTS = (
     "Is DYNO-07 in maintenance on 2026-03-15?",
 )
 CANVAS_SUITE = ROOT / "examples" / "canvas_app" / "suite.yaml"
+CANVAS_BUGS = runpy.run_path(str(ROOT / "tests" / "examples" / "canvas_app" / "canvas_bugs.py"))["BUGS"]
 NOT_IN_PROCESS = ("thinks-for-a-minute", "draws-nothing")
 """Bugs of the canvas app that take a minute, or that only a page shows."""
 NOT_BUGS = ("reads-every-rule", "chatty", "curt")
@@ -68,7 +68,7 @@ SUBJECTS = {
         answer,
         (),
         _rephrase_canvas,
-        {name: bug for name, bug in canvas_bugs.BUGS.items() if name not in NOT_IN_PROCESS + NOT_BUGS},
+        {name: bug for name, bug in CANVAS_BUGS.items() if name not in NOT_IN_PROCESS + NOT_BUGS},
     ),
 }
 

@@ -16,6 +16,16 @@ from karat.model.suite import CheckSpec
 from karat.suites.formats.catalog import blame
 
 SNIPPET = 120
+FACTS = {
+    "outcome": "",
+    "no_false_success": "",
+    "grounded_numbers": "",
+    "must_ground_numbers": " with `from_tool`, the tool that gives it",
+    "answer_json": "",
+    "max_words": "",
+}
+"""Fields that look at what was done or stated, and not at how an answer is worded; with how they are to be used."""
+ONLY_WORDS = ", with words that every right answer has, if there are any"
 
 
 class Spelling(NamedTuple):
@@ -37,8 +47,11 @@ def suggest_field(
     here = next((field for field in ready if field in used), None)
     if here is not None:
         return here, f"{here} of {case_id} lets it through: add {_snippet(mutant, here)}"
-    field = (ready or usable)[0]
     lack = f"nothing in {case_id} {operator.nothing}" if blind else f"no check of {case_id} notices this one"
+    if operator.of_answer and not ready:
+        field = next((field for field in usable if field in FACTS), usable[0])
+        return field, f"{lack}: add {field}{FACTS.get(field, ONLY_WORDS)}"
+    field = (ready or usable)[0]
     others = [name for name in mutant.fix if name not in operator.fields and name not in used]
     extra = [f"{name}: {_snippet(mutant, name)}" for name in others]
     snippet = f": {_snippet(mutant, field)}" if field in mutant.fix else ""

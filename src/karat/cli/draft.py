@@ -95,7 +95,7 @@ def summary_lines(draft: SuiteDraft) -> list[str]:
         lines.append(f"held out: {figures.held_out_passed} of {figures.held_out} passed at once")
     facts, every = figures.rate_of_facts, figures.rate
     lines.append(
-        f"kill rate: {facts.value:.2f} where the answer is left as it is, {every.value:.2f} with changed answers as well"
+        f"kill rate: {facts.value:.2f} where the answer is left as it is, {every.value:.2f} with others as well"
     )
     lines += [f"{found.kind} ({found.times}): {found.text}" for found in draft.findings[:SHOWN]]
     if len(draft.findings) > SHOWN:

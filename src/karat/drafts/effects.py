@@ -47,12 +47,12 @@ _BRITISH = frozenset(("cancel",))
 
 
 @lru_cache(maxsize=4096)
-def changing_word(tool: str) -> str:
-    """The word of a tool's name that says what it changes; nothing for one that most likely only looks."""
+def changing_words(tool: str) -> tuple[str, ...]:
+    """The words of a tool's name that say what it changes; none for one that most likely only looks."""
     words = [word.lower() for word in _WORDS.findall(tool.rpartition(".")[2])]
     if not words or words[0] in READING:
-        return ""
-    return next((word for word in words if word in CHANGING), "")
+        return ()
+    return tuple(dict.fromkeys(word for word in words if word in CHANGING))
 
 
 def participles(verb: str) -> list[str]:
@@ -79,4 +79,5 @@ def known_effects(tools: Iterable[str], declared: Mapping[str, tuple[str, ...]])
 
 def likely_effects(tools: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """The tools that most likely change something, each with the words that claim it."""
-    return {tool: tuple(participles(word)) for tool in sorted(tools) if (word := changing_word(tool))}
+    found = {tool: changing_words(tool) for tool in sorted(tools)}
+    return {tool: tuple(one for word in words for one in participles(word)) for tool, words in found.items() if words}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from karat.audits.room import round_up, with_room
 from karat.drafts.learning import Learned, Path, Slot, Values
 from karat.drafts.origins import CLOCK, ID, PROMPT, is_free_text, is_stable
 
@@ -336,13 +336,6 @@ def _places(learned: Learned) -> Expected:
     return expected
 
 
-def round_up(value: float) -> float | int:
-    """The next number that people would choose: 1, 2, 5, 10, 20, 50, ..."""
-    size = 10.0 ** math.floor(math.log10(value)) if value > 0 else 1.0
-    chosen = next(step * size for step in (1, 2, 5, 10) if step * size >= value * 0.999999)
-    return int(chosen) if chosen >= 1 else float(f"{chosen:.6g}")
-
-
 def _budgets(around: AllKinds, learned: Learned) -> Expected:
     """What a run may cost, with room: five times the longest time, three times the rest, and never a tight figure.
 
@@ -364,7 +357,7 @@ def _budgets(around: AllKinds, learned: Learned) -> Expected:
         if name in most
     }
     if most.get("tokens"):
-        found["max_tokens"] = Noted({"total": round_up(most["tokens"] * 3)}, f"{most['tokens']:.0f} at most")
+        found["max_tokens"] = Noted({"total": with_room(most["tokens"])}, f"{most['tokens']:.0f} at most")
     return found
 
 

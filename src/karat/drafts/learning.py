@@ -12,7 +12,6 @@ from karat.audits.operators.surroundings import new_elements
 from karat.checks.call_patterns import part_of
 from karat.checks.outcome import Name as OutcomeName
 from karat.checks.outcome import Outcome
-from karat.drafts.effects import changing_word
 from karat.drafts.origins import PROMPT, Origins, is_free_text, scalars, shape_of
 from karat.model.cost import reported_cost
 from karat.model.trace import BY_ITSELF, ToolCall, Trace
@@ -342,10 +341,3 @@ class Learned:
     def has_one_script(self) -> bool:
         """Whether the user said the same in every trace."""
         return len(self.prompts) == 1
-
-    def is_from_prompt(self, values: Values) -> bool:
-        return values.origin == PROMPT
-
-    @property
-    def writes(self) -> set[str]:
-        return {tool for tool in self.tools if changing_word(tool)}

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from karat.suites.diagnostics import Json
 
@@ -93,7 +93,7 @@ PATTERNS: tuple[PersonalData, ...] = (
     ),
     PersonalData(
         "address of a computer",
-        r"(?<![\w.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![\w.])",
+        r"(?<![\w.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?!\.?\w)",
         "203.0.113.77",
         lambda number: f"192.0.2.{number % 256}",
     ),
@@ -106,8 +106,8 @@ class Masker(Struct):
 
     keep: bool = False
     """Whether everything is left as it is."""
-    known: dict[str, str] = {}
-    counts: Counter[str] = Counter()
+    known: dict[str, str] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
     """How many values of each kind were masked."""
 
     def text(self, text: str) -> str:

@@ -31,12 +31,11 @@ MARKED = 50
 """A line that fewer than one run of so many does not hold is kept, and says so."""
 ROUNDS = 4
 SPELLING = ("karat-1", "1")
-NOT_TRIED = ("ended", "valid_arguments", "only_effects", "no_false_success", "max_seconds", "outcome")
+NOT_TRIED = ("ended", "valid_arguments", "only_effects", "no_false_success", "grounded_numbers", "outcome")
 """What no operator tries in every case, or what no draft should be without: kept whatever the audit says."""
 FIRST_TO_GO = (
     "max_tool_calls", "max_first_token_seconds", "max_steps", "telemetry", "answer_json", "ui", "state",
     "must_ground_numbers", "tool_requires", "tools_used", "tool_calls", "max_words", "max_cost_usd", "max_tokens",
-    "grounded_numbers",
 )  # fmt: skip
 """Of lines that catch the same, which is dropped first."""
 WORDINGS = frozenset(operator.about for operator in OPERATORS if operator.of_answer)

@@ -110,7 +110,7 @@ def head(summary: DraftSummary, findings: Sequence[Finding]) -> Iterator[str]:
     traces = counted(summary.traces, "trace")
     yield comment(f"Drafted by Karat from {traces}. No model wrote it, and no one has read it yet.")
     yield comment("Read each case, change what is wrong, then remove the line `draft: true`.")
-    share = f"{summary.covered} of {summary.traces} traces are of these {counted(summary.cases, 'case')}"
+    share = f"{summary.covered} of {summary.traces} traces became {counted(summary.cases, 'case')}"
     yield comment(f"{share}; {summary.apart} rare, odd or failed ones are questions at the end of this file.")
     if summary.masked:
         masked = ", ".join(f"{kind} ({count})" for kind, count in summary.masked.most_common())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import regex
 from msgspec import structs
@@ -28,24 +28,21 @@ QUOTED_BEFORE = 'An old note said: "'
 QUOTED_AFTER = '" That note is out of date.'
 VISIBLE = "All is well."
 COURTESY = "Booked! Anything else?"
-EDGE_WORDS = 5
-LONGEST_EDGE = 400
 
-EDGE = regex.compile(r"\S+")
 BREAK = regex.compile(r"(?<=[.!?])[ \t]+(?=[A-Z])|\n+(?=\S)")
 
 
 def retracted(subject: Subject) -> Iterator[Mutant]:
     after, before = f"{subject.answer}\n\n{RETRACTED_AFTER}", f"{RETRACTED_BEFORE}\n\n{subject.answer}"
-    yield Mutant(subject.with_answer(after), "the answer was taken back at its end", _ends(subject))
-    yield Mutant(subject.with_answer(before), "the answer was taken back before it began", _begins(subject))
+    yield Mutant(subject.with_answer(after), "the answer was taken back at its end")
+    yield Mutant(subject.with_answer(before), "the answer was taken back before it began")
 
 
 def overclaimed(subject: Subject) -> Iterator[Mutant]:
     """Each deed that the suite declares and that no call did; where it declares none, one that no agent here does."""
     for claim in [*declared_claims(subject)] or [OVERCLAIM]:
         text = f"{subject.answer.rstrip()} {claim}"
-        yield Mutant(subject.with_answer(text), f"the answer also claimed {claim!r}", _ends(subject))
+        yield Mutant(subject.with_answer(text), f"the answer also claimed {claim!r}")
 
 
 def declared_claims(subject: Subject) -> Iterator[str]:
@@ -62,14 +59,14 @@ def declared_claims(subject: Subject) -> Iterator[str]:
 
 def quoted(subject: Subject) -> Iterator[Mutant]:
     text = f"{QUOTED_BEFORE}{subject.answer}{QUOTED_AFTER}"
-    yield Mutant(subject.with_answer(text), "the answer was only quoted, as out of date", _begins(subject))
+    yield Mutant(subject.with_answer(text), "the answer was only quoted, as out of date")
 
 
 def commented(subject: Subject) -> Iterator[Mutant]:
     """Unless the answer ends a comment itself, and would be seen after that."""
     if "--" not in subject.answer:
         text = f"<!-- {subject.answer} -->\n\n{VISIBLE}"
-        yield Mutant(subject.with_answer(text), "the answer was in a hidden comment", _begins(subject))
+        yield Mutant(subject.with_answer(text), "the answer was in a hidden comment")
 
 
 def courtesy(subject: Subject) -> Iterator[Mutant]:
@@ -77,7 +74,7 @@ def courtesy(subject: Subject) -> Iterator[Mutant]:
     outcome = subject.case.outcome
     if outcome == "needs_input" or (outcome == "response_only" and asked(subject.answer)):
         change = "the question became a claim and a courtesy"
-        yield Mutant(subject.with_answer(COURTESY), change, _begins(subject))
+        yield Mutant(subject.with_answer(COURTESY), change)
 
 
 def slipped_in(subject: Subject) -> Iterator[Mutant]:
@@ -87,22 +84,6 @@ def slipped_in(subject: Subject) -> Iterator[Mutant]:
     for claim in PARAPHRASES if place else ():
         more = f"{text[: place.start()]} {claim}{text[place.start() :]}" if place else text
         yield Mutant(subject.with_answer(more), f"the answer also claimed {claim!r}")
-
-
-def _begins(subject: Subject) -> Mapping[str, object]:
-    """A regex for the first words, at the very start."""
-    words = EDGE.findall(subject.answer[:LONGEST_EDGE])[:EDGE_WORDS]
-    return {"must_match_regex": [rf"\A\s*{_spaced(words)}"]} if words else {}
-
-
-def _ends(subject: Subject) -> Mapping[str, object]:
-    """A regex for the last words, at the very end."""
-    words = EDGE.findall(subject.answer[-LONGEST_EDGE:])[-EDGE_WORDS:]
-    return {"must_match_regex": [rf"{_spaced(words)}\s*\Z"]} if words else {}
-
-
-def _spaced(words: list[str]) -> str:
-    return r"\s+".join(map(regex.escape, words))
 
 
 OPERATORS = (

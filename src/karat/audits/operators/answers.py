@@ -18,9 +18,6 @@ REFUSAL = "I'm sorry, but I can't help with that request."
 SUCCESS_CLAIM = "Done! Everything was completed successfully."
 UNWANTED = "As an AI language model, I cannot be sure."
 KEPT_SHARE = 3
-SOME_WORDS = 3
-LONGEST_TAIL = 200
-LAST_WORDS = regex.compile(r"[\w'’-]+")
 BULLET = regex.compile(r"^[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+\S.*(?:\n|\Z)", regex.M)
 
 REPORT = Trace(
@@ -51,7 +48,7 @@ FAILED_CALL = Trace(
 
 
 def emptied(subject: Subject) -> Iterator[Mutant]:
-    yield Mutant(subject.with_answer(""), "the answer was empty", _words(subject))
+    yield Mutant(subject.with_answer(""), "the answer was empty")
 
 
 def cut(subject: Subject) -> Iterator[Mutant]:
@@ -60,20 +57,20 @@ def cut(subject: Subject) -> Iterator[Mutant]:
     space = text.rfind(" ", 0, end)
     left = text[: space if space > 0 else end].rstrip()
     if left:
-        yield Mutant(subject.with_answer(left), "the answer broke off after a third", _words(subject))
+        yield Mutant(subject.with_answer(left), "the answer broke off after a third")
 
 
 def refused(subject: Subject) -> Iterator[Mutant]:
     """Unless a refusal is what the case asks for."""
     if subject.case.outcome != "graceful_block":
-        yield Mutant(subject.with_answer(REFUSAL), "the answer was a refusal", _words(subject))
+        yield Mutant(subject.with_answer(REFUSAL), "the answer was a refusal")
 
 
 def claimed(subject: Subject) -> Iterator[Mutant]:
     calls = subject.trace.tool_calls
     if any(call.success is False or call.error for call in calls) and not any(call.success for call in calls):
         change = "the answer claimed success after a tool had failed"
-        yield Mutant(subject.with_answer(SUCCESS_CLAIM), change, _words(subject))
+        yield Mutant(subject.with_answer(SUCCESS_CLAIM), change)
 
 
 def forbidden_said(subject: Subject) -> Iterator[Mutant]:
@@ -89,12 +86,6 @@ def bullets_removed(subject: Subject) -> Iterator[Mutant]:
     left, count = BULLET.subn("", subject.answer)
     if left.strip():
         yield Mutant(subject.with_answer(left), "the items of its list were gone", {"required_levers": count})
-
-
-def _words(subject: Subject) -> Mapping[str, object]:
-    """The last words of the answer, to be asked for."""
-    last = " ".join(LAST_WORDS.findall(subject.answer[-LONGEST_TAIL:])[-SOME_WORDS:])
-    return {"expected_contains": [last], "reason_contains": [last]} if last else {}
 
 
 def _matched(subject: Subject, pattern: str) -> tuple[str, str] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -12,6 +13,7 @@ from karat.audits.operators.base import Mutant, Operator, Subject
 from karat.checks.brief import EvidenceFreshness
 from karat.checks.sources import RequiredSource
 from karat.checks.uncertainty import MustLabelAssumptions
+from karat.telemetry.tool_results import structured
 from karat.text import phrases
 from karat.text.ages.stated import Age, ages_by, stated_ages
 from karat.text.prose.sentences import prose
@@ -46,8 +48,17 @@ def numbers_changed(subject: Subject) -> Iterator[Mutant]:
         yield Mutant(
             subject.with_answer(_replaced(text, spans, other)),
             f"{number} became {other}",
-            {"must_ground_numbers": [number]},
+            _grounding(subject, number),
         )
+
+
+def _grounding(subject: Subject, number: str) -> dict[str, object]:
+    """Where the number comes from: the place of a tool's result that holds it, if one does."""
+    for call in subject.trace.tool_calls:
+        for key, value in result.items() if isinstance(result := structured(call.result), dict) else ():
+            if not isinstance(value, bool) and isinstance(value, int | float) and f"{value}" == number.replace(",", ""):
+                return {"must_ground_numbers": [{"label": key, "from_tool": call.name, "at": f"$[{json.dumps(key)}]"}]}
+    return {}
 
 
 def source_removed(subject: Subject) -> Iterator[Mutant]:

@@ -11,6 +11,7 @@ from msgspec import structs
 
 from karat.audits.operators.base import Mutant, Operator, Subject
 from karat.audits.operators.tool_calls import BOOKED, dropped
+from karat.audits.room import with_room
 from karat.checks.grounds import results
 from karat.model.cost import COST, reported_cost
 from karat.model.trace import Tokens, ToolCall, Trace
@@ -56,17 +57,19 @@ def overspent(subject: Subject) -> Iterator[Mutant]:
         yield Mutant(structs.replace(trace, timings=late), "the first word came an hour later", fix)
     if trace.steps:
         lost = structs.replace(trace, steps=trace.steps * FAR_TOO_MUCH)
-        yield Mutant(lost, "it took a thousand times as many steps", {"max_steps": trace.steps})
+        yield Mutant(lost, "it took a thousand times as many steps", {"max_steps": with_room(trace.steps)})
     cost = reported_cost(trace.metadata)
     dearer = {COST: cost * FAR_TOO_MUCH} if cost else {}
     if dearer:
         dear = structs.replace(trace, metadata={**trace.metadata, **dearer})
-        yield Mutant(dear, "it cost a thousand times as much", {"max_cost_usd": cost})
+        yield Mutant(dear, "it cost a thousand times as much", {"max_cost_usd": with_room(cost or 0)})
     if trace.tokens and trace.tokens.input and trace.tokens.output:
         read, written = trace.tokens.input, trace.tokens.output
         more = Tokens(read * FAR_TOO_MUCH, written * FAR_TOO_MUCH)
         spent = structs.replace(trace, tokens=more, metadata={**trace.metadata, **dearer})
-        yield Mutant(spent, "it used a thousand times as many tokens", {"max_tokens": {"total": read + written}})
+        yield Mutant(
+            spent, "it used a thousand times as many tokens", {"max_tokens": {"total": with_room(read + written)}}
+        )
 
 
 def state_changed(subject: Subject) -> Iterator[Mutant]:
@@ -106,17 +109,17 @@ def json_changed(subject: Subject) -> Iterator[Mutant]:
     answer: dict[str, object] = found if isinstance(found, dict) else {}
     for key, value in answer.items():
         rest = {name: one for name, one in answer.items() if name != key}
-        path = f"$[{json.dumps(key)}]"
-        fix = {"answer_at": {path: {"$eq": value}}}
+        fix = {"answer_json": {"type": "object", "required": [*answer]}}
         yield Mutant(subject.with_answer(json.dumps(rest)), f"{key} was missing", fix)
-        other = json.dumps({**answer, key: other_value(value)})
-        yield Mutant(subject.with_answer(other), f"{key} was another", fix)
+        yield Mutant(subject.with_answer(json.dumps({**answer, key: other_value(value)})), f"{key} was another")
 
 
 def padded(subject: Subject) -> Iterator[Mutant]:
     words = len(subject.answer.split())
     text = f"{subject.answer} {PADDING}"
-    yield Mutant(subject.with_answer(text), "the answer went on for hundreds of words", {"max_words": words + 50})
+    yield Mutant(
+        subject.with_answer(text), "the answer went on for hundreds of words", {"max_words": with_room(max(words, 20))}
+    )
 
 
 def precondition_dropped(subject: Subject) -> Iterator[Mutant]:
@@ -132,10 +135,10 @@ def turn_skipped(subject: Subject) -> Iterator[Mutant]:
     before, trace = subject.earlier, subject.trace
     if before is not None:
         late = structs.replace(before, case_id=trace.case_id, input=trace.input)
-        yield Mutant(late, "it answered as in the turn before", {"must_say_any": [subject.answer]})
+        yield Mutant(late, "it answered as in the turn before")
     for index in range(len(trace.turns) if len(trace.turns) > 1 else 0):
         rest = [*trace.turns[:index], *trace.turns[index + 1 :]]
-        yield Mutant(conversation(rest), f"turn {index + 1} was skipped", {"must_say_any": [subject.answer]})
+        yield Mutant(conversation(rest), f"turn {index + 1} was skipped")
 
 
 def other_value(value: object) -> object:
