@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Everything that a release needs but the push.
 
     scripts/release.py address https://github.com/OWNER/karat   put the real address in place of the placeholder

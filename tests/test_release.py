@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 from pathlib import Path
 from types import ModuleType
@@ -64,3 +65,9 @@ def test_what_is_refused(
     monkeypatch.setattr(release, "PLACEHOLDER", "[project.urls]")
     with pytest.raises(SystemExit, match=why):
         release.main([version])
+
+
+def test_it_can_be_started_as_a_program() -> None:
+    script = ROOT / "scripts/release.py"
+    assert script.read_text().startswith("#!/usr/bin/env python3\n")
+    assert os.access(script, os.X_OK)

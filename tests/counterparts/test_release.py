@@ -73,13 +73,13 @@ def try_out(command: Path, folder: Path, environ: dict[str, str]) -> None:
     out = run(command, *words[1:], folder=folder, environ=environ, code=1)
     hint = re.search(r"karat view (\S+)", out)
     assert hint
-    viewer = subprocess.Popen([command, "view", hint[1], "--no-browser"], cwd=folder, env=environ, stdout=-1, text=True)
-    try:
-        assert viewer.stdout is not None
-        assert "http://127.0.0.1:" in viewer.stdout.readline()
-    finally:
-        viewer.send_signal(signal.SIGINT)
-        viewer.wait(30)
+    asked = [command, "view", hint[1], "--no-browser"]
+    with subprocess.Popen(asked, cwd=folder, env=environ, stdout=subprocess.PIPE, text=True) as viewer:
+        try:
+            assert viewer.stdout is not None
+            assert "http://127.0.0.1:" in viewer.stdout.readline()
+        finally:
+            viewer.send_signal(signal.SIGINT)
 
 
 @pytest.mark.parametrize("version", CLAIMED)

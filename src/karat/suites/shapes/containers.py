@@ -37,8 +37,8 @@ class ListShape(Struct, frozen=True):
     def validate(self, value: object) -> Found:
         if type(value) is not list:
             # One entry without its list: say how it is written, if it is one.
-            alone = type(value) is str and not self.item.validate(value)
-            return wrong_type(self.words, value, f"Write [{quoted(value)}]." if alone else "")
+            alone = isinstance(value, str) and not self.item.validate(value)
+            return wrong_type(self.words, value, f"Write [{quoted(str(value))}]." if alone else "")
         found = sized(value, self.fewest, self.most, "entries")
         validate = self.item.validate
         for index, entry in enumerate(value):
@@ -107,8 +107,8 @@ class RecordShape:
     def validate(self, value: object) -> Found:
         if type(value) is not dict:
             main = self._required[0] if len(self._required) == 1 else ""
-            alone = type(value) is str and main and not self._shapes[main].validate(value)
-            return wrong_type(self.words, value, f"Write {{{main}: {quoted(value)}}}." if alone else "")
+            alone = isinstance(value, str) and main and not self._shapes[main].validate(value)
+            return wrong_type(self.words, value, f"Write {{{main}: {quoted(str(value))}}}." if alone else "")
         found: list[PathDiagnostic] = []
         shapes = self._shapes
         for name, entry in value.items():
