@@ -147,9 +147,10 @@ def outcome(call: ToolCall) -> tuple[str, str]:
 
 
 def _begin(trace: Trace, calls: Sequence[ToolCall]) -> float:
-    """When the turn began, as far as that is known."""
+    """When the turn began, by the clock of its calls: that of the run may be another one."""
     first = min((call.started_at for call in calls if call.started_at is not None), default=0.0)
-    return first if trace.started_at is None else min(trace.started_at, first)
+    started, took = trace.started_at, (trace.duration_ms or 0.0) / 1000
+    return started if started is not None and 0 <= first - started <= took else first
 
 
 def timeline(timed: Sequence[Timed]) -> list[TimeBar | None]:
