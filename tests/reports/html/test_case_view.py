@@ -145,6 +145,16 @@ def test_long_texts_are_folded_and_bounded() -> None:
     assert len(whole.peek) < 300
 
 
+@pytest.mark.parametrize(
+    ("started", "after"), [(99.0, ["+1.0 s", "+3.5 s"]), (None, ["+0 ms", "+2.5 s"]), (5.0, ["+0 ms", "+2.5 s"])]
+)
+def test_times_of_calls_are_from_the_start_of_their_turn(started: float | None, after: list[str]) -> None:
+    """A start that is further away than the turn took is of another clock."""
+    calls = tuple(ToolCall("f", started_at=at, ended_at=at + 1) for at in (100.0, 102.5))
+    trace = Trace(case_id="a", tool_calls=calls, started_at=started, duration_ms=5_000.0)
+    assert [call.after for call in seen(record("a", CaseStatus.PASS, trace=trace)).calls] == after
+
+
 def test_the_raw_record_is_whole_and_inert() -> None:
     one = record("a\u202e", CaseStatus.PASS, trace=Trace(case_id="a", final_message="\x1b\ud800\u2066 <b>"))
     text = record_json(one).decode()

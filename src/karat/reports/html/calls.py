@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -26,6 +27,8 @@ PEEK_LINES: Final = 3
 DEEPEST: Final = 8
 WIDTH: Final = 1_000
 """Of the bars, in units of their drawing."""
+_leaf = re.compile(r"([\[{])\n {1,400}([^{}\[\]]{1,400}?)\n {0,400}([\]}])")
+"""An object or list of nothing but plain values."""
 
 
 class TextRoom:
@@ -46,7 +49,7 @@ class TextRoom:
 
 
 @dataclass(frozen=True, slots=True)
-class TextView:
+class FoldedText:
     """A text of a call. `peek`: its beginning, shown while it is folded; a short text is not folded and has none."""
 
     html: str
@@ -82,9 +85,9 @@ class CallView:
     after: str
     took: str
     bar: TimeBar | None
-    arguments: TextView | None
-    result: TextView | None
-    error: TextView | None
+    arguments: FoldedText | None
+    result: FoldedText | None
+    error: FoldedText | None
     missing: str
     unobserved: tuple[str, ...]
     checks: str = ""
@@ -144,9 +147,10 @@ def outcome(call: ToolCall) -> tuple[str, str]:
 
 
 def _begin(trace: Trace, calls: Sequence[ToolCall]) -> float:
-    """When the turn began, as far as that is known."""
+    """When the turn began, by the clock of its calls: that of the run may be another one."""
     first = min((call.started_at for call in calls if call.started_at is not None), default=0.0)
-    return first if trace.started_at is None else min(trace.started_at, first)
+    started, took = trace.started_at, (trace.duration_ms or 0.0) / 1000
+    return started if started is not None and 0 <= first - started <= took else first
 
 
 def timeline(timed: Sequence[Timed]) -> list[TimeBar | None]:
@@ -184,7 +188,7 @@ def duration(ms: float) -> str:
     return f"{minutes} min {seconds} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
-def text_view(value: object, room: TextRoom) -> TextView | None:
+def text_view(value: object, room: TextRoom) -> FoldedText | None:
     """A value as people read it, folded where it is long; None for nothing."""
     whole = json_words(value)
     if not whole:
@@ -192,10 +196,10 @@ def text_view(value: object, room: TextRoom) -> TextView | None:
     shown = room.fit(whole)
     html = escape_body(shown)
     if len(whole) <= SHORT and whole.count("\n") < SHORT_LINES:
-        return TextView(html)
+        return FoldedText(html)
     cut = len(shown) < len(whole)
     size = f"{len(shown):,} of {len(whole):,} characters" if cut else f"{len(whole):,} characters"
-    return TextView(html, escape_body(_peek(whole)), size, cut)
+    return FoldedText(html, escape_body(_peek(whole)), size, cut)
 
 
 def _peek(text: str) -> str:
@@ -212,7 +216,15 @@ def json_words(value: object) -> str:
     if isinstance(value, str):
         return value
     line = encode(value)
-    return msgspec.json.format(line, indent=2 if len(line) > ONE_LINE else 0).decode()
+    if len(line) <= ONE_LINE:
+        return msgspec.json.format(line, indent=0).decode()
+    return _leaf.sub(_in_one_line, msgspec.json.format(line, indent=2).decode())
+
+
+def _in_one_line(found: re.Match[str]) -> str:
+    """A row of a table in one line: no string of JSON holds a line end, so that each is one between values."""
+    line = found[1] + " ".join(map(str.strip, found[2].split("\n"))) + found[3]
+    return line if len(line) <= ONE_LINE else found[0]
 
 
 def shown_json(value: object) -> str:

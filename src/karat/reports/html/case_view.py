@@ -43,7 +43,7 @@ def anchor_of(index: int, repeat: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CaseSetting:
-    """What the pages of the cases of one run share. `lines`: the suite, where pages show its own lines."""
+    """What the pages of the cases of one run share. Without `lines` a page is kept short: it is but a transcript."""
 
     header: Header
     catalog: CheckCatalog
@@ -62,7 +62,10 @@ def case_view(record: CaseRecord, setting: CaseSetting, address: Address, at: st
     unobserved = Unobserved(trace)
     views = [_check(record, number, result, pages, unobserved) for number, result in enumerate(checks)]
     soft, spent = verdict.soft, spent_by(trace.tokens, trace.metadata.get(COST))
-    source = setting.lines.find(case.id) if setting.lines else None
+    expectations = None
+    if setting.lines:
+        by_number = {view.number: view for view in views}
+        expectations = expectations_view(record, by_number, setting.header.suite, setting.lines.find(case.id))
     return CaseView(
         anchor=anchor,
         id=case.id,
@@ -80,7 +83,7 @@ def case_view(record: CaseRecord, setting: CaseSetting, address: Address, at: st
         setup_calls=call_views(trace, trace.setup_calls[:MOST_CALLS], 0, setting.room),
         turns=turns,
         unobserved=unobserved.views(),
-        expectations=expectations_view(record, {view.number: view for view in views}, setting.header.suite, source),
+        expectations=expectations,
         groups={name: (score.passed, score.judged) for name, score in verdict.groups.items()},
         soft="" if soft.value is None else f"{soft.value:.2f}" + (f" of {soft.threshold:g}" if soft.threshold else ""),
         took=duration(record.duration_ms),

@@ -12,7 +12,7 @@ from karat.model.run import CaseRecord
 from karat.reports.escaping import clip
 from karat.reports.html.calls import json_words
 from karat.reports.html.marks import escape_text
-from karat.reports.html.suite_lines import CaseLines
+from karat.reports.html.suite_lines import CaseSource
 from karat.reports.html.views import CheckView, ExpectationLine, ExpectationsView
 
 MOST_LINES: Final = 400
@@ -20,7 +20,7 @@ LONGEST: Final = 1_500
 
 
 def expectations_view(
-    record: CaseRecord, checks: Mapping[int, CheckView], suite: str, found: CaseLines | None
+    record: CaseRecord, checks: Mapping[int, CheckView], suite: str, found: CaseSource | None
 ) -> ExpectationsView:
     """The expectations of a record. `checks`: those that the page shows, by their number in the verdict."""
     if found is None:

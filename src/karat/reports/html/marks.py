@@ -14,6 +14,7 @@ _RANK: Final = ("error", "failed", "unknown", "passed")
 # A joiner between pictures makes one of several, and hides nothing.
 _joined = re.compile("(?<=[\u2600-\u27bf\ufe0f\U0001f000-\U0001faff])\u200d(?=[\u2600-\u27bf\U0001f000-\U0001faff])")
 _JOINER: Final = "\ue000"
+_careful = re.compile(r"[^\w .,;:!?()\[\]{}/|*+=#%$@^~-]", re.ASCII)
 
 
 class Mark(NamedTuple):
@@ -27,6 +28,8 @@ class Mark(NamedTuple):
 
 def escape_text(text: str) -> str:
     """Text as HTML, within a line or in an attribute: no tags, and nothing hidden or reordered."""
+    if not _careful.search(text):
+        return text  # most texts are short and plain
     kept = "\u200d" in text and _JOINER not in text
     text = hidden_as(_joined.sub(_JOINER, text) if kept else text, _seen)
     text = escape(text).replace(_OPEN, '<span class="unseen">').replace(_CLOSE, "</span>")

@@ -38,6 +38,8 @@ MOST_PLAIN: Final = 5 << 20
 """Of HTML, not counting long texts, which have their own room."""
 MOST_RECORDS: Final = 3 << 20
 """Of raw records, packed."""
+LARGE_RECORD: Final = 1 << 20
+"""A record that is packed quickly: better packed it would be hardly smaller, as it says much twice."""
 MOST_PICTURES: Final = 4 << 20
 LARGEST_PICTURE: Final = 1 << 20
 
@@ -159,7 +161,8 @@ class HtmlReport:
 
     def _put_record(self, record: CaseRecord) -> str:
         """Put the raw record into the file; its address there, or nothing if there is no more room."""
-        packed = base64.b64encode(zlib.compress(record_json(record), 6))
+        text = record_json(record)
+        packed = base64.b64encode(zlib.compress(text, 1 if len(text) > LARGE_RECORD else 6))
         if self._raw.size + len(packed) > MOST_RECORDS:
             return ""
         name = f"{anchor_of(record.index, record.repeat)}-record"

@@ -22,7 +22,7 @@ LONGEST_LINE: Final = 2_000
 """A file with a longer line in a case is not one that people read by lines."""
 
 
-class CaseLines(NamedTuple):
+class CaseSource(NamedTuple):
     """A case in its file: the number of its first line, its lines, and the line of each check."""
 
     first: int
@@ -38,7 +38,7 @@ class SuiteLines:
         self._sha256 = header.suite_sha256
         self._catalog = catalog
 
-    def find(self, case_id: str) -> CaseLines | None:
+    def find(self, case_id: str) -> CaseSource | None:
         """The lines of a case; None where its file is not at hand, was changed since, or is not of lines."""
         found = _read(self._path, self._sha256, self._catalog)
         if found is None or case_id not in found.numbers:
@@ -48,7 +48,7 @@ class SuiteLines:
         start = found.located.document.place(found.located.expectations[number].case)
         last = max([_last_line(found, start), *checks.values()])
         lines = found.lines[start[0] - 1 : last]
-        return None if any(len(line) > LONGEST_LINE for line in lines) else CaseLines(start[0], lines, checks)
+        return None if any(len(line) > LONGEST_LINE for line in lines) else CaseSource(start[0], lines, checks)
 
 
 class _SuiteText(NamedTuple):

@@ -149,7 +149,8 @@ class CaseView:
     setup_calls: list[CallView]
     turns: list[TurnView]
     unobserved: list[UnobservedView]
-    expectations: ExpectationsView
+    expectations: ExpectationsView | None
+    """None on a page that is kept short: all of its checks are next to its transcript."""
     groups: dict[str, tuple[int, int]]
     soft: str
     took: str
