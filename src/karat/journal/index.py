@@ -95,11 +95,13 @@ class Listed(Struct, frozen=True):
 
 
 class GridCase(Struct, frozen=True):
-    """A case over several runs: how many runs of it were judged, and how many of these passed."""
+    """A case over several runs: how often it passed and was judged, its first and its last place in the suite."""
 
     id: str
     passed: int
     judged: int
+    first: int
+    last: int
 
 
 class Result(NamedTuple):
@@ -311,20 +313,25 @@ class Index:
         known = "min(status NOT IN ('PASS', 'FAIL', 'PARTIAL', 'ERROR'))"
         sorting = {"worst": f"{known}, {share},", "unsteady": f"{known}, abs({share} - 0.5),", "suite": ""}[order]
         query = (
-            "SELECT id, sum(status = 'PASS'), sum(status IN ('PASS', 'FAIL', 'PARTIAL', 'ERROR'))"
-            f" {of_runs} GROUP BY id ORDER BY {sorting} min(idx), id LIMIT ? OFFSET ?"
+            "SELECT id, sum(status = 'PASS'), sum(status IN ('PASS', 'FAIL', 'PARTIAL', 'ERROR')), min(idx), max(idx),"
+            f" count(*) OVER () {of_runs} GROUP BY id ORDER BY {sorting} min(idx), id LIMIT ? OFFSET ?"
         )
         with self._lock:
-            total = self._database.execute(f"SELECT count(DISTINCT id) {of_runs}", runs).fetchone()[0]
-            return [GridCase(*row) for row in self._database.execute(query, (*runs, most, start))], int(total)
+            rows = self._database.execute(query, (*runs, most, start)).fetchall()
+        return [GridCase(*row[:-1]) for row in rows], rows[0][-1] if rows else 0
 
-    def results(self, runs: Sequence[str], ids: Sequence[str]) -> dict[tuple[str, str], list[Result]]:
+    def results(self, runs: Sequence[str], cases: Sequence[GridCase]) -> dict[tuple[str, str], list[Result]]:
         """What each run of these cases came to, by run and id."""
         found: dict[tuple[str, str], list[Result]] = {}
-        wanted = [", ".join("?" * len(names)) for names in (runs, ids)]
-        query = "SELECT run, id, idx, repeat, status FROM records WHERE run IN ({}) AND id IN ({})".format(*wanted)
+        given = [*runs, *(case.id for case in cases)]
+        query = (
+            "SELECT run, id, idx, repeat, status FROM records"
+            f" WHERE run IN ({', '.join('?' * len(runs))}) AND id IN ({', '.join('?' * len(cases))})"
+        )
+        if all(case.first == case.last for case in cases):  # the suite did not change: each place is looked up
+            query += f" AND idx IN ({', '.join(str(case.first) for case in cases)})"
         with self._lock:
-            for run, name, *place in self._database.execute(query, (*runs, *ids)):
+            for run, name, *place in self._database.execute(query, given):
                 found.setdefault((run, name), []).append(Result(*place))
         return found
 
