@@ -122,7 +122,7 @@ class FailureGroup(Struct, frozen=True):
     first: tuple[tuple[str, int, int, int], ...]
     """Id, index, repeat and number of the check, of a few of them."""
     expected: str = ""
-    """What most of them expected, and how many other things the rest did."""
+    """What the first of them expected, and how many other things the rest did."""
     others: int = 0
 
 
@@ -275,25 +275,23 @@ class Index:
 
     def groups(self, run: str, most: int = 30, shown: int = 5) -> list[FailureGroup]:
         """What broke, the most frequent first: the same check with the same kind of evidence; not what was known to."""
-        broke = (
-            "FROM broken b JOIN records r USING (run, idx, repeat) WHERE run = ? AND r.ended NOT IN ('XFAIL', 'SKIP')"
-        )
         query = (
-            f"SELECT b.name, b.status, b.kind, count(DISTINCT idx) AS cases {broke}"
-            " GROUP BY 1, 2, 3 ORDER BY cases DESC, min(idx), min(number) LIMIT ?"
+            "SELECT name, status, kind, count(DISTINCT idx) AS cases, count(DISTINCT expected) FROM broken"
+            " WHERE run = ?1 AND idx NOT IN (SELECT idx FROM records WHERE run = ?1 AND ended IN ('XFAIL', 'SKIP'))"
+            " GROUP BY name, status, kind ORDER BY cases DESC, min(idx), min(number) LIMIT ?2"
         )
-        of_kind = f"{broke} AND b.name = ? AND b.status = ? AND b.kind = ?"
-        few = f"SELECT r.id, idx, repeat, b.number {of_kind} GROUP BY idx ORDER BY idx LIMIT ?"
-        wanted = f"SELECT b.expected {of_kind} GROUP BY 1 ORDER BY count(DISTINCT idx) DESC, min(idx)"
+        few = (
+            "SELECT r.id, b.idx, b.repeat, b.number, b.expected FROM broken b JOIN records r USING (run, idx, repeat)"
+            " WHERE b.run = ? AND b.name = ? AND b.status = ? AND b.kind = ? AND r.ended NOT IN ('XFAIL', 'SKIP')"
+            " GROUP BY b.idx ORDER BY b.idx LIMIT ?"
+        )
+        found = []
         with self._lock:
-            find = self._database.execute
-            found = []
-            for name, status, kind, cases in find(query, (run, most)).fetchall():
-                group = run, name, status, kind
-                expected = [row[0] for row in find(wanted, group)]
-                first = tuple(find(few, (*group, shown)).fetchall())
-                found.append(FailureGroup(name, status, kind, cases, first, expected[0], len(expected) - 1))
-            return found
+            for *group, cases, wanted in self._database.execute(query, (run, most)).fetchall():
+                first = self._database.execute(few, (run, *group, shown)).fetchall()
+                shortened = tuple(tuple(case[:-1]) for case in first)
+                found.append(FailureGroup(*group, cases, shortened, first[0][-1], wanted - 1))
+        return found
 
     def unsteady(self, runs: Sequence[str], most: int = 2_000) -> dict[str, list[list[str]]]:
         """Cases that broke in any of these runs: what each of their runs came to, run after run."""
