@@ -74,7 +74,7 @@ def grid_page(index: Index, run: IndexedRun, over: str, order: str, start: int, 
     alike = [other for other in of_suite if is_same_kind(other.header, run.header)]
     shown = (alike if over == "runs" else newest)[:COLUMNS]
     cases, total = index.grid_cases([one.key for one in shown], order, start, ROWS)
-    results = index.results([one.key for one in shown], [case.id for case in cases])
+    results = index.results([one.key for one in shown], cases)
     rows = [
         GridRow(
             case.id,
