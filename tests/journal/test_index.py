@@ -115,6 +115,38 @@ def test_choices_groups_and_neighbours(folder: Path) -> None:
     assert index.neighbours(run.key, 1, CaseFilter(status="FAIL")) == (None, 4)
 
 
+@pytest.mark.parametrize("reordered", [False, True])
+def test_cases_over_several_runs(tmp_path: Path, reordered: bool) -> None:
+    """A case is found by its id, wherever the suite has it now; skipped ones come last, the worst first."""
+    says = {"must_say_any": ["yes"]}
+    cases = [{"id": name, "prompt": name, "expected": says} for name in ("good", "bad", "turns")]
+    cases.append({"id": "later", "prompt": "x", "skip": "not yet", "expected": says})
+    for number in range(2):
+        suite = {"karat": 1, "cases": cases[::-1] if number and reordered else cases}
+        karat.run(
+            suite, lambda p, n=number: "yes" if p == "good" or (p == "turns" and n) else "no", results_dir=tmp_path
+        )
+    index = Index([tmp_path])
+    index.refresh()
+    runs = [run.key for run in reversed(index.runs())]
+    for order, ids in (
+        ("worst", "bad turns good later"),
+        ("unsteady", "turns"),
+        ("suite", "good"),
+    ):
+        found, total = index.grid_cases(runs, order, 0, 10)
+        assert [case.id for case in found][: len(ids.split())] == ids.split()
+        assert total == 4
+    results = index.results(runs, found)
+    assert [results[run, "turns"][0].status for run in runs] == ["FAIL", "PASS"]
+    assert [results[run, "later"][0].status for run in runs] == ["SKIP", "SKIP"]
+    assert [(case.passed, case.judged) for case in found if case.id in ("turns", "later")] in (
+        [(1, 2), (0, 0)],
+        [(0, 0), (1, 2)],
+    )
+    assert index.grid_cases(runs, "worst", 1, 2)[0][0].id == "turns"
+
+
 def test_a_journal_that_grows_is_read_on_where_it_ended(folder: Path, journal: Path, monkeypatch) -> None:
     whole = journal.read_bytes().splitlines(keepends=True)
     journal.write_bytes(b"".join(whole[:3]) + whole[3][:40])

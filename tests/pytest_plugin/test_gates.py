@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import karat
+from karat_pytest import gates
 
 if TYPE_CHECKING:
     from pytest_plugin.conftest import Desk
@@ -50,6 +51,17 @@ def test_gate_without_a_baseline_is_not_green(gated: Desk) -> None:
     result = gated.run()
     assert result.parseoutcomes() == {"passed": 6, "failed": 1}
     result.stdout.fnmatch_lines(["*no baseline exists yet. Make one: karat baseline set *"])
+
+
+def test_gates_of_several_suites_are_corrected_together(gated: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    gated.write("other.karat.yaml", (gated.path / "desk.karat.yaml").read_text())
+    asked: list[int] = []
+    compare = gates.compare_runs
+    monkeypatch.setattr(
+        gates, "compare_runs", lambda *given, **how: (asked.append(how["together"]), compare(*given, **how))[1]
+    )
+    gated.run()
+    assert asked == [2, 2]
 
 
 def test_other_bases(gated: Desk) -> None:

@@ -66,7 +66,7 @@ def test_every_page_is_accessible_and_fits(browser, viewed: Site, audited: str, 
                 assert not is_too_wide(seen.page), (name, look)
                 assert axe_faults(seen.page, look) == [], (name, look)
         seen.page.goto(f"{viewed.root}/run/{viewed.first}")
-        assert rows(seen) == 200
+        assert rows(seen) == 100
         assert not is_too_wide(seen.page)
         assert {url for url in seen.requests if not url.startswith(viewed.root)} == set()
         assert [line for line in seen.said if "404" not in line] == []
@@ -77,7 +77,7 @@ def test_from_the_runs_to_the_evidence(browser, viewed: Site) -> None:
         page = seen.page
         page.locator(f'a[href="./run/{viewed.first}"]').click()
         page.wait_for_url("**/run/*")
-        assert rows(seen) == 200
+        assert rows(seen) == 100
         page.get_by_role("link", name="must_not_say[0]").first.click()
         page.wait_for_url("**/case/0/0#c0r0-k*")
         assert page.locator("mark.lit").inner_text() == "as an AI"
@@ -91,7 +91,7 @@ def test_from_the_runs_to_the_evidence(browser, viewed: Site) -> None:
         assert page.locator(".shot img").evaluate("async one => (await one.decode(), one.naturalWidth)") == 60
         page.go_back()
         page.wait_for_url("**/run/*")
-        assert rows(seen) == 200
+        assert rows(seen) == 100
         page.go_back()
         page.wait_for_url(f"{viewed.root}/")
         assert page.locator("h1").inner_text() == "Runs"
@@ -198,9 +198,9 @@ def test_a_run_that_goes_on_fills_in(browser, viewed: Site) -> None:
             page.locator("tbody tr").nth(8).wait_for()
             with live.open("ab") as file:
                 file.write(b"".join(lines[10:]))
-            page.locator("tbody tr").nth(199).wait_for()
+            page.locator("tbody tr").nth(99).wait_for()
             page.locator(".live").wait_for(state="detached")
-            assert page.locator("tbody tr").count() == 200
+            assert page.locator("tbody tr").count() == 100
             assert seen.said == []
     finally:
         live.unlink()

@@ -95,17 +95,19 @@ class Listed(Struct, frozen=True):
 
 
 class GridCase(Struct, frozen=True):
-    """A case over several runs: how many runs of it were judged, and how many of these passed."""
+    """A case over several runs: how often it passed and was judged, its first and its last place in the suite."""
 
     id: str
     passed: int
     judged: int
+    first: int
+    last: int
 
 
 class Result(NamedTuple):
     """What one run of a case came to, and its place."""
 
-    index: int
+    case: int
     repeat: int
     status: str
 
@@ -120,7 +122,7 @@ class FailureGroup(Struct, frozen=True):
     first: tuple[tuple[str, int, int, int], ...]
     """Id, index, repeat and number of the check, of a few of them."""
     expected: str = ""
-    """What most of them expected, and how many other things the rest did."""
+    """What the first of them expected, and how many other things the rest did."""
     others: int = 0
 
 
@@ -273,25 +275,23 @@ class Index:
 
     def groups(self, run: str, most: int = 30, shown: int = 5) -> list[FailureGroup]:
         """What broke, the most frequent first: the same check with the same kind of evidence; not what was known to."""
-        broke = (
-            "FROM broken b JOIN records r USING (run, idx, repeat) WHERE run = ? AND r.ended NOT IN ('XFAIL', 'SKIP')"
-        )
         query = (
-            f"SELECT b.name, b.status, b.kind, count(DISTINCT idx) AS cases {broke}"
-            " GROUP BY 1, 2, 3 ORDER BY cases DESC, min(idx), min(number) LIMIT ?"
+            "SELECT name, status, kind, count(DISTINCT idx) AS cases, count(DISTINCT expected) FROM broken"
+            " WHERE run = ?1 AND idx NOT IN (SELECT idx FROM records WHERE run = ?1 AND ended IN ('XFAIL', 'SKIP'))"
+            " GROUP BY name, status, kind ORDER BY cases DESC, min(idx), min(number) LIMIT ?2"
         )
-        of_kind = f"{broke} AND b.name = ? AND b.status = ? AND b.kind = ?"
-        few = f"SELECT r.id, idx, repeat, b.number {of_kind} GROUP BY idx ORDER BY idx LIMIT ?"
-        wanted = f"SELECT b.expected {of_kind} GROUP BY 1 ORDER BY count(DISTINCT idx) DESC, min(idx)"
+        few = (
+            "SELECT r.id, b.idx, b.repeat, b.number, b.expected FROM broken b JOIN records r USING (run, idx, repeat)"
+            " WHERE b.run = ? AND b.name = ? AND b.status = ? AND b.kind = ? AND r.ended NOT IN ('XFAIL', 'SKIP')"
+            " GROUP BY b.idx ORDER BY b.idx LIMIT ?"
+        )
+        found = []
         with self._lock:
-            find = self._database.execute
-            found = []
-            for name, status, kind, cases in find(query, (run, most)).fetchall():
-                group = run, name, status, kind
-                expected = [row[0] for row in find(wanted, group)]
-                first = tuple(find(few, (*group, shown)).fetchall())
-                found.append(FailureGroup(name, status, kind, cases, first, expected[0], len(expected) - 1))
-            return found
+            for *group, cases, wanted in self._database.execute(query, (run, most)).fetchall():
+                first = self._database.execute(few, (run, *group, shown)).fetchall()
+                shortened = tuple(tuple(case[:-1]) for case in first)
+                found.append(FailureGroup(*group, cases, shortened, first[0][-1], wanted - 1))
+        return found
 
     def unsteady(self, runs: Sequence[str], most: int = 2_000) -> dict[str, list[list[str]]]:
         """Cases that broke in any of these runs: what each of their runs came to, run after run."""
@@ -311,20 +311,25 @@ class Index:
         known = "min(status NOT IN ('PASS', 'FAIL', 'PARTIAL', 'ERROR'))"
         sorting = {"worst": f"{known}, {share},", "unsteady": f"{known}, abs({share} - 0.5),", "suite": ""}[order]
         query = (
-            "SELECT id, sum(status = 'PASS'), sum(status IN ('PASS', 'FAIL', 'PARTIAL', 'ERROR'))"
-            f" {of_runs} GROUP BY id ORDER BY {sorting} min(idx), id LIMIT ? OFFSET ?"
+            "SELECT id, sum(status = 'PASS'), sum(status IN ('PASS', 'FAIL', 'PARTIAL', 'ERROR')), min(idx), max(idx),"
+            f" count(*) OVER () {of_runs} GROUP BY id ORDER BY {sorting} min(idx), id LIMIT ? OFFSET ?"
         )
         with self._lock:
-            total = self._database.execute(f"SELECT count(DISTINCT id) {of_runs}", runs).fetchone()[0]
-            return [GridCase(*row) for row in self._database.execute(query, (*runs, most, start))], int(total)
+            rows = self._database.execute(query, (*runs, most, start)).fetchall()
+        return [GridCase(*row[:-1]) for row in rows], rows[0][-1] if rows else 0
 
-    def results(self, runs: Sequence[str], ids: Sequence[str]) -> dict[tuple[str, str], list[Result]]:
+    def results(self, runs: Sequence[str], cases: Sequence[GridCase]) -> dict[tuple[str, str], list[Result]]:
         """What each run of these cases came to, by run and id."""
         found: dict[tuple[str, str], list[Result]] = {}
-        wanted = [", ".join("?" * len(names)) for names in (runs, ids)]
-        query = "SELECT run, id, idx, repeat, status FROM records WHERE run IN ({}) AND id IN ({})".format(*wanted)
+        given = [*runs, *(case.id for case in cases)]
+        query = (
+            "SELECT run, id, idx, repeat, status FROM records"
+            f" WHERE run IN ({', '.join('?' * len(runs))}) AND id IN ({', '.join('?' * len(cases))})"
+        )
+        if all(case.first == case.last for case in cases):  # the suite did not change: each place is looked up
+            query += f" AND idx IN ({', '.join(str(case.first) for case in cases)})"
         with self._lock:
-            for run, name, *place in self._database.execute(query, (*runs, *ids)):
+            for run, name, *place in self._database.execute(query, given):
                 found.setdefault((run, name), []).append(Result(*place))
         return found
 

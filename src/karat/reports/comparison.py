@@ -33,8 +33,9 @@ MARKDOWN_LINE: Final = 400
 HTML_LISTED: Final = 200
 HTML_LINE: Final = 500
 STYLE: Final = (
-    ":root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;"
-    "padding:0 1rem;overflow-wrap:anywhere}.cases{padding-left:1.2rem}.cases>li{margin:.8rem 0}"
+    ":root{color-scheme:light dark}body{background:Canvas;color:CanvasText;font:15px/1.5 system-ui,sans-serif;"
+    "margin:2rem auto;max-width:70rem;padding:0 1rem;overflow-wrap:anywhere}"
+    ".cases{padding-left:1.2rem}.cases>li{margin:.8rem 0}"
     ".diff{margin:.4rem 0;padding:.5rem .8rem;background:#8881;border-radius:6px;white-space:pre-wrap}"
     "del{background:#c001}ins{background:#0801;text-decoration:none;font-weight:600}"
 )

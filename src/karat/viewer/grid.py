@@ -74,7 +74,7 @@ def grid_page(index: Index, run: IndexedRun, over: str, order: str, start: int, 
     alike = [other for other in of_suite if is_same_kind(other.header, run.header)]
     shown = (alike if over == "runs" else newest)[:COLUMNS]
     cases, total = index.grid_cases([one.key for one in shown], order, start, ROWS)
-    results = index.results([one.key for one in shown], [case.id for case in cases])
+    results = index.results([one.key for one in shown], cases)
     rows = [
         GridRow(
             case.id,
@@ -105,7 +105,7 @@ def _cell(results: Sequence[Result], link: str) -> GridCell:
         return NOTHING
     statuses = [result.status for result in results]
     shown = next((result for result in results if result.status != "PASS"), results[0])
-    to = f"{link}/{shown.index}/{shown.repeat}"
+    to = f"{link}/{shown.case}/{shown.repeat}"
     passed, errors = statuses.count("PASS"), statuses.count("ERROR")
     total = sum(statuses.count(status) for status in JUDGED) + errors
     if errors == total > 0:

@@ -42,7 +42,7 @@ from karat.reports.html.suite_lines import SuiteLines
 from karat.reports.html.views import CaseView, FileView
 from karat.viewer.run_list import is_live, trouble
 
-PAGE: Final = 200
+PAGE: Final = 100
 MOST_COMPARED: Final = 60
 NAMED: Final = 500
 LONGEST: Final = 8_000

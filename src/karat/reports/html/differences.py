@@ -53,7 +53,8 @@ def _runs(a: list[Word], b: list[Word]) -> Iterator[tuple[list[Word], list[Word]
     """Parts of both texts that are the same, or that replace each other; a single short word between changes is one."""
     gone: list[Word] = []
     come: list[Word] = []
-    codes = SequenceMatcher(None, *([word for word, _ in words] for words in (a, b)), autojunk=False).get_opcodes()
+    old, new = ([word for word, _ in words] for words in (a, b))
+    codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     for number, (tag, a1, a2, b1, b2) in enumerate(codes):
         short = b2 - b1 == 1 and len(b[b1][0]) <= SHORT and "\n" not in b[b1][1]
         if tag == "equal" and not (short and 0 < number < len(codes) - 1):

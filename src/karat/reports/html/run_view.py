@@ -311,7 +311,7 @@ class RunTally:
         self._catalog = catalog
         self._examples: dict[Kind, dict[int, tuple[str, int, int, str]]] = {}
         self._sizes: Counter[Kind] = Counter()
-        self._expected: dict[Kind, Counter[str]] = {}
+        self._expected: dict[Kind, dict[str, None]] = {}
         self._scores: dict[str, list[int]] = {}
         self._statuses: Counter[str] = Counter()
         self._categories: Counter[str] = Counter()
@@ -329,8 +329,8 @@ class RunTally:
             self._sizes.update({_kind(one) for _, one in found})
             for record, one in found:
                 self._keep(record, one)
-            for kind, expected in {(_kind(one), one.expected) for _, one in found}:
-                self._expected.setdefault(kind, Counter())[expected] += 1
+            for _, one in found:
+                self._expected.setdefault(_kind(one), {})[one.expected] = None
         for record in runs:
             for name, score in record.verdict.groups.items():
                 held = self._scores.setdefault(name, [0, 0])
@@ -354,7 +354,7 @@ class RunTally:
 
     def _group(self, kind: Kind, count: int) -> GroupView:
         expected = self._expected[kind]
-        words = failure_words(self._catalog, *kind, expected.most_common(1)[0][0], len(expected) - 1)
+        words = failure_words(self._catalog, *kind, next(iter(expected)), len(expected) - 1)
         return GroupView(*kind, count, list(self._examples[kind].values()), *words)
 
     def choices(self) -> Choices:

@@ -8,7 +8,7 @@ const inflate = (id) => {
   const one = (selector, within = document) => within.querySelector(selector);
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
   const local = document.body.hasAttribute("data-local");
-  const PAGE = local ? 60 : 200;
+  const PAGE = local ? 60 : 100;
   const form = one("form[role=search]");
   const body = one("table.cases tbody");
   const found = one(".found");
