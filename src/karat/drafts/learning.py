@@ -142,9 +142,9 @@ class Slot:
             telling = len(value) > 2 if isinstance(value, str) else isinstance(value, int) and value > 9
             if telling and "[" not in path and not is_free_text(value) and origins.in_prompt(value):
                 self.echoes.setdefault(path, Values()).add(value, PROMPT)
-        for path, value in argument_values(call.arguments):
-            if len(self.arguments) < MOST_PATHS or path in self.arguments:
-                self.arguments.setdefault(path, Values()).add(value, origins.of(value))
+        for names, value in argument_values(call.arguments):
+            if len(self.arguments) < MOST_PATHS or names in self.arguments:
+                self.arguments.setdefault(names, Values()).add(value, origins.of(value))
 
     def merge(self, other: Slot) -> None:
         self.count += other.count

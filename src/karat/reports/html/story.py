@@ -19,10 +19,10 @@ MOST_SPANS: Final = 1_000
 
 
 class StoryItem(NamedTuple):
-    """One thing that happened, by its index: a message, a call, or a span of the model."""
+    """One thing that happened, by its number from 0: a message, a call, or a span of the model."""
 
     kind: Literal["message", "call", "step"]
-    index: int
+    number: int
 
 
 class TurnStory(NamedTuple):
@@ -71,7 +71,7 @@ class _Turn:
         return TurnStory(ordered, answer, bool(rest) and self._speaks_before())
 
     def _counted(self, item: StoryItem) -> StoryItem:
-        return item._replace(index=item.index + self._skipped) if item.kind == "message" else item
+        return item._replace(number=item.number + self._skipped) if item.kind == "message" else item
 
     def _speaks_before(self) -> bool:
         """Whether the agent says something on the way to its answer."""
@@ -94,12 +94,12 @@ class _Turn:
         place = next((at for at, item in enumerate(items) if self._started_after(item, start)), None)
         if place is None:
             return next((at for at, item in enumerate(items) if item == ("message", self._answer)), len(items))
-        while place and items[place - 1].kind == "message" and _is_agent(self._messages[items[place - 1].index]):
+        while place and items[place - 1].kind == "message" and _is_agent(self._messages[items[place - 1].number]):
             place -= 1
         return place
 
     def _started_after(self, item: StoryItem, start: float) -> bool:
-        started = self._calls[item.index].started_at if item.kind == "call" else None
+        started = self._calls[item.number].started_at if item.kind == "call" else None
         return started is not None and started >= start
 
 
