@@ -42,6 +42,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 answer = sys.stdin.buffer.read()
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     def do_POST(self):
         self.rfile.read(int(self.headers["content-length"]))
         self.send_response(200)
@@ -106,6 +107,7 @@ def _upstream() -> Iterator[int]:
 def _passed_through(upstream: int, count: int) -> float:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))

@@ -76,6 +76,24 @@ def test_python(client: str, mode: str, project: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("mode", ["plain", "stream"])
+@pytest.mark.parametrize("client", MODELS)
+def test_python_by_its_traffic_alone(client: str, mode: str, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The agent reports nothing but its answer; its calls are read out of its traffic, live and replayed."""
+    command = f"{python_with('tape', *LIBRARIES)} {CLIENTS / 'ask.py'} {client} {mode} words"
+    (project / "karat.toml").write_text(f'[targets.bank]\nuse = "command:{command}"\ntelemetry = {{ models = true }}\n')
+    judged = {"tool_calls": [{"tool": "get_balance", "arguments": {"account": "A1"}, "times": 1, "success": True}]}
+    case = {"id": "a", "prompt": "What is the balance of A1?", "expected": {**judged, "tool_calls_none": ["pay"]}}
+    (project / "s.karat.json").write_text(json.dumps({"karat": 1, "cases": [case]}))
+    with serve(RULES) as model:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{model.url}/v1")
+        for name in ("ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL"):
+            monkeypatch.setenv(name, model.url)
+        live = karat.run("s.karat.json", "bank", tape="record", workers=1, timeout=120)
+    again = karat.run("s.karat.json", "bank", tape="replay", workers=1, timeout=120)
+    assert [record.verdict.status for run in (live, again) for record in run.journal.records()] == [CaseStatus.PASS] * 2
+
+
+@pytest.mark.parametrize("mode", ["plain", "stream"])
 def test_node(mode: str, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install_by_npm(project, "ai@6", "@ai-sdk/openai@3", "@ai-sdk/anthropic@3", "zod@4")
     (project / "ai_sdk.mjs").write_bytes((CLIENTS / "ai_sdk.mjs").read_bytes())

@@ -34,6 +34,7 @@ AREAS = {
     "processes",
     "exit codes",
     "stubs and faults",
+    "tapes",
 }
 
 

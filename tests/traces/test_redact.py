@@ -17,6 +17,7 @@ from karat.checks.base import lost_secret
 from karat.errors import ConfigError
 from karat.model.run import CaseRecord
 from karat.model.suite import Case, CheckSpec, Reply, Turn
+from karat.model.surroundings import AlteredCall, Fault, Stub
 from karat.model.trace import (
     OF_CASE,
     REMOVED,
@@ -132,6 +133,7 @@ PLACES: dict[type[msgspec.Struct], dict[str, Any]] = {
         "case_id": SECRET,
         "timings": {SECRET: 1.0},
         "turns": (Trace(case_id="a", final_message=SECRET),),
+        "altered_calls": (AlteredCall(hits="tool", name=SECRET, call=1, kind=SECRET, before=SECRET, after=SECRET),),
         "spans": (SpanNode(SECRET, SECRET, error=SECRET, model=SECRET),),
     },
     ToolCall: {
@@ -159,6 +161,8 @@ PLACES: dict[type[msgspec.Struct], dict[str, Any]] = {
         "xfail": SECRET,
         "turns": (Turn(SECRET, (SPEC,)),),
         "replies": (Reply((SECRET,), SECRET),),
+        "stubs": (Stub(tool=SECRET, result=NESTED, error=SECRET),),
+        "faults": (Fault(hits="tool", kind="error", name=SECRET, value=NESTED, at=SECRET),),
     },
     Verdict: {"reason": SECRET, "checks": (CheckResult("c", Group.QA, Status.FAILED, SECRET, SECRET),)},
 }

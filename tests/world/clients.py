@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 from collections.abc import Callable
 from functools import cache
@@ -37,12 +38,16 @@ class ToolLog:
 
 @cache
 def _openai() -> openai.OpenAI:
-    return openai.OpenAI(api_key="k")  # a client takes long to make
+    client = openai.OpenAI(api_key="k")  # which takes long to make
+    atexit.register(client.close)
+    return client
 
 
 @cache
 def _anthropic() -> anthropic.Anthropic:
-    return anthropic.Anthropic(api_key="k")
+    client = anthropic.Anthropic(api_key="k")
+    atexit.register(client.close)
+    return client
 
 
 def _hurried(client: Any) -> Any:

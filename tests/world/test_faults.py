@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,9 @@ from karat.model.run import CaseRecord
 from karat.model.suite import Case
 from karat.model.surroundings import kinds_of
 from karat.model.verdict import CaseStatus
+from karat.plugins.code import load
+from karat.targets.config import TargetConfig
+from karat.targets.handed_tools import hands_over_tools
 from karat.world.faults import CaseWorld, FaultError
 from scripted_model import serve
 from world.faulty_agents import LOG, ORDER
@@ -77,7 +81,9 @@ def read(case: dict[str, Any], **suite: Any) -> Case:
     return karat.load_suite(whole).cases[0]
 
 
-def cases_of(target: str, cases: dict[str, dict[str, Any]], **how: Any) -> dict[str, tuple[CaseRecord, list[str]]]:
+def cases_of(
+    target: str | TargetConfig, cases: dict[str, dict[str, Any]], **how: Any
+) -> dict[str, tuple[CaseRecord, list[str]]]:
     """Each case run alone on an open target, with what the tool logged."""
 
     async def run() -> dict[str, tuple[CaseRecord, list[str]]]:
@@ -287,6 +293,28 @@ def test_what_is_out_of_reach_is_refused_before_anything_runs(target: str, case:
     with pytest.raises(ConfigError, match=message):
         cases_of(target, {"a": case}, options={"model": "m"} if target.startswith(LOOP) else {})
     assert LOG == []
+
+
+@pytest.mark.parametrize(
+    ("code", "handed"),
+    [
+        pytest.param("def agent(prompt, conversation):\n  conversation.tool(len)", True, id="in-the-function"),
+        pytest.param("def agent(prompt, conversation):\n  return 'x'", False, id="nowhere"),
+        pytest.param("def help(c):\n  [c.tool(x) for x in ()]\ndef agent(prompt, c): ...", True, id="in-a-helper"),
+        pytest.param("class A:\n  def __call__(self, prompt, c): c.tool(len)\nagent = A()", True, id="in-an-object"),
+        pytest.param("def tool(): ...\ndef agent(prompt, conversation): ...", False, id="a-function-of-that-name"),
+    ],
+)
+def test_whether_an_agent_hands_its_tools_over(code: str, handed: bool, tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(code)
+    assert hands_over_tools(load("agent.py:agent", tmp_path, [tmp_path]), tmp_path) is handed
+
+
+def test_a_plain_agent_that_only_reports_its_calls_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text("def agent(prompt, conversation):\n  raise SystemExit")
+    config = TargetConfig(kind="python", spec="agent.py:agent", root=tmp_path)
+    with pytest.raises(ConfigError, match="no LangChain tool 'pay'"):
+        cases_of(config, {"a": {"stubs": {"pay": {"result": 1}}}})
 
 
 def test_faults_do_not_hit_setup_prompts_and_stubs_do() -> None:

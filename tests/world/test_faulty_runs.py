@@ -114,10 +114,11 @@ def test_tools_are_named_as_in_the_suite() -> None:
 
 
 def test_a_case_is_refused_before_any_other_runs() -> None:
-    write({"id": "fine", "expected": SHIPPED}, {"id": "model", "faults": [{"model": {"empty": True}}]})
-    with pytest.raises(ConfigError, match="does not reach the models of") as refused:
+    fault = {"service": "warehouse", "empty": True}
+    write({"id": "fine", "expected": SHIPPED}, {"id": "service", "faults": [fault]})
+    with pytest.raises(ConfigError, match="there is no service of that name") as refused:
         run()
-    assert refused.value.slug == "faults-unreachable"
+    assert refused.value.slug == "unknown-service"
     assert LOG == []
 
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from karat.errors import ConfigError
 from karat.model.verdict import CaseStatus
+from karat.targets.config import TargetConfig
+from karat.targets.limits import Limits
+from karat.targets.otlp.options import Models
+from karat.targets.proxied import Proxied
 from scripted_model import serve
 from world.test_taped_runs import Project, error, statuses
 
@@ -85,7 +91,7 @@ def test_a_tape_gives_the_same_evidence(project: Project, monkeypatch: pytest.Mo
     assert [r.trace.tokens for r in live.values()] == [r.trace.tokens for r in again.values()]
 
 
-def test_cases_side_by_side_are_told_apart_by_their_address(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cases_side_by_side_are_kept_apart_by_their_address(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     called = {"tool": "get_balance", "times": 1}
     cases = [
         case(f"c{n}", f"What is the balance of N{n}?", tool_calls=[{**called, "arguments": {"account": f"N{n}"}}])
@@ -142,8 +148,36 @@ def test_a_model_that_fails_is_an_error_and_not_a_verdict(project: Project, monk
 def test_who_cannot_be_pointed_at_the_proxy_is_refused_before_anything_runs(project: Project) -> None:
     config = '[targets.bank]\nuse = "http://127.0.0.1:9/chat"\nbody = {prompt = "{prompt}"}\ntelemetry.models = true\n'
     project.write({"karat": 1, "cases": CASES}, config)
-    with pytest.raises(ConfigError, match=r"runs already: Karat cannot point it at the proxy.*`start`"):
+    with pytest.raises(ConfigError, match=r"runs already: Karat cannot point it at the proxy.*Set `port`"):
         project.run(None, target="bank", workers=1)
+
+
+@pytest.mark.parametrize("where", ["env", "options.start_env"])
+def test_an_app_that_karat_starts_is_given_the_address(where: str, tmp_path: Path) -> None:
+    """The model is where the configuration says, and the app hears of the proxy, whatever table says it."""
+    given_to_it: dict[str, Any] = {}
+
+    def make(config: TargetConfig) -> Any:
+        given_to_it.update(config.env)
+        given_to_it.update(config.options.get("start_env", {}))  # type: ignore[arg-type]  # a table
+        return SimpleNamespace(
+            limits=Limits(), options={}, open=lambda: asyncio.sleep(0), close=lambda: asyncio.sleep(0)
+        )
+
+    given = {"OPENAI_BASE_URL": "http://127.0.0.1:7/v1"}
+    options: dict[str, object] = {"start": "./app", "start_env": given} if where != "env" else {"start": "./app"}
+    config = TargetConfig(
+        kind="browser", spec="http://127.0.0.1:9", options=options, env=given if where == "env" else {}
+    )
+    target = Proxied(make, config, None, Models())
+
+    async def opened() -> None:
+        await target.open()
+        await target.close()
+
+    asyncio.run(opened())
+    assert given_to_it["OPENAI_BASE_URL"].endswith("/openai/v1")
+    assert ":7/" not in given_to_it["OPENAI_BASE_URL"]
 
 
 def test_an_unknown_key_is_refused(project: Project) -> None:

@@ -263,6 +263,9 @@ def test_the_proxy_has_the_door_of_every_server_of_karat() -> None:
 def test_what_is_not_understood_leaves_absence_unproved() -> None:
     traffic = ModelTraffic()
     assert traffic.ask("openai", "/v1/embeddings", b'{"input": "x"}') is None
+    others = ModelTraffic(frozenset({"mail"}))
+    assert others.ask("mail", "/messages", b'{"to": "Ann"}') is None
+    assert others.ask("mail", "/send", b'{"input": "Dear Ann"}') is None
     assert traffic.ask("cohere", "/v2/chat", b'{"messages": []}') is not None
     assert "is not an address of a model API that Karat reads" in read_traffic(traffic, traffic.exchanges, "").unproved
     assert "no request to a model" in read_traffic(ModelTraffic(), [], "").unproved

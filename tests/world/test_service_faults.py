@@ -46,6 +46,7 @@ class Shop(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.ran: list[str] = []
         self.streams = streams
+        self.fails = False
 
     @property
     def url(self) -> str:
@@ -66,7 +67,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, value: object, *, stream: bool = False) -> None:
         body = json.dumps(value).encode()
         body = b"event: message\ndata: %s\n\n" % body if stream else body
-        self.send_response(200)
+        self.send_response(500 if self.server.fails else 200)
         self.send_header("content-type", "text/event-stream" if stream else "application/json")
         self.send_header("content-length", str(len(body)))
         self.end_headers()
@@ -197,6 +198,14 @@ def test_a_tool_that_is_gone_is_not_listed_either() -> None:
 
 
 def test_a_call_that_fails_by_itself_is_not_where_a_fault_landed() -> None:
+    world = CaseWorld(faults=[Fault(hits="service", name="shop", kind="empty", times=1)])
+    with client(world) as here:
+        here.shop.fails = True
+        assert here.get()[0] == 500
+        assert world.not_reached()
+        here.shop.fails = False
+        assert here.get() != (200, ORDER)
+        assert [one.call for one in world.altered] == [2]
     world = CaseWorld(faults=[Fault(hits="service", name="shop", kind="empty")])
     with client(world) as here:
         here.shop.shutdown()

@@ -108,6 +108,21 @@ def test_a_replay_gives_the_same_answers_without_the_model(project: Project) -> 
     assert "sk-very-secret-key" not in project.tape.read_text()
 
 
+@pytest.mark.parametrize("agent", ["ask", "stream"])
+def test_no_secret_is_on_the_tape(agent: str, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a stream has it in pieces."""
+    monkeypatch.setenv("SHOP_API_KEY", "tops3cret-value")
+    case = {"id": "a", "prompt": "Is tops3cret-value my key?", "expected": {"must_say_any": ["it is"]}}
+    project.write({"karat": 1, "cases": [case]})
+    project.recorded(agent, rules={"rules": [{"when": {"user": "key"}, "say": "Yes, it is tops3cret-value."}]})
+    tape = project.tape.read_text()
+    (exchange,) = read_tape(project.tape).exchanges
+    assert not [piece for piece in ("tops3cret-value", "tops3cret", "-value", "alue.") if piece in tape]
+    assert "Is [removed] my key?" in exchange.request.gist
+    assert "it is [removed]." in tape
+    assert statuses(project.run("replay", agent)) == {"a": PASS}
+
+
 def test_a_replay_is_marked_and_judges_no_time(project: Project) -> None:
     project.recorded()
     records = project.run("replay")
@@ -292,7 +307,7 @@ def test_what_cannot_be_replayed_is_refused(project: Project, how: dict[str, Any
 
 def test_an_agent_that_runs_already_needs_a_port(project: Project) -> None:
     project.recorded()
-    with pytest.raises(ConfigError, match=r"runs already.*set `port` and `token`"):
+    with pytest.raises(ConfigError, match=r"runs already.*Set `port` and `token`"):
         project.run("replay", target="http://127.0.0.1:9/chat", workers=1)
 
 

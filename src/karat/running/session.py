@@ -262,7 +262,7 @@ async def run_suite(
     own = None if target else own_target(suite, project)
     if own:
         request = structs.replace(request, options={**suite.target_options, **request.options})
-    agent, how, request = settle(target or own, how, request, project, suite)
+    agent, how, request = settle(target or own, how, request, project, chosen)
     return await Session(chosen, agent, how, request, results_dir, project).run(previous)
 
 

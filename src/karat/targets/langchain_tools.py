@@ -45,12 +45,12 @@ def reach_tools(world: CaseWorld | None) -> Iterator[None]:
         _current.reset(token)
 
 
-def require_tools(world: CaseWorld | None, *, elsewhere: bool = False) -> None:
+def require_tools(world: CaseWorld, *, elsewhere: bool = False) -> None:
     """Raise TargetError, before the agent runs, where a stubbed tool would really run or no fault can land.
 
     `elsewhere`: the agent can hand its tools to Karat itself, so that it is not known which.
     """
-    if world is None or elsewhere or world.by_proxy or not world.hits_tools:
+    if elsewhere or world.by_proxy or not world.hits_tools:
         return
     if BASE not in sys.modules:
         message = "its stubs and faults hit tools, and the agent has loaded no LangChain tool that Karat could reach"

@@ -35,6 +35,10 @@ OWN_PROCESS = frozenset({"command"})
 MODEL = "openai"
 """The kind that asks a model itself."""
 OWN_MODEL = "model"
+BROWSER = "browser"
+"""The kind that may start its app."""
+START_ENV = "start_env"
+START = "Let Karat start it (`start`), or set"
 RECORD = "Record it with `--tape extend`, or follow the old answers with `--tape follow`"
 ONE_BY_ONE = "nothing but that says which case a request to a model or service belongs to"
 LAST_WORDS = 2.0
@@ -57,7 +61,8 @@ class Proxied:
         self._settings = tape or TapeSettings()
         self._target = make(config)
         self._running: dict[str, ServedRun] = {}
-        self._environ = {**os.environ, **config.env}
+        given = config.options.get(START_ENV)
+        self._environ = {**os.environ, **config.env, **(given if isinstance(given, dict) else {})}
         self._services = self._settings.known_services(self._environ)
         self._player = self._tape_player()
         self._evidence = None if models is None else ModelEvidence(config, models)
@@ -93,9 +98,11 @@ class Proxied:
             )
         self._proxy.open(settings.port, settings.token)
         spec = self._proxy.url(OWN_MODEL) if self._config.kind == MODEL else self._config.spec
-        self._target = self._make(
-            structs.replace(self._config, env={**self._config.env, **self._variables()}, spec=spec)
-        )
+        variables, options = self._variables(), self._config.options
+        if isinstance(given := options.get(START_ENV), dict):  # what it names comes before `env`
+            options = {**options, START_ENV: {**given, **variables}}
+        env = {**self._config.env, **variables}
+        self._target = self._make(structs.replace(self._config, env=env, spec=spec, options=options))
         await self._target.open()
 
     async def close(self) -> None:
@@ -114,7 +121,7 @@ class Proxied:
             context.world.by_proxy = True
         run = self._running[name] = ServedRun(
             None if self._player is None else self._player.begin(case.id, context.repeat),
-            None if self._evidence is None else ModelTraffic(),
+            None if self._evidence is None else ModelTraffic(frozenset(self._settings.services)),
             context.world,
         )
         if (speak := context.next_prompt) is not None:
@@ -192,14 +199,14 @@ class Proxied:
     def _reachable(self) -> None:
         """Raise ConfigError for an agent that runs already and was not given the address of the proxy."""
         started = self._config.options.get("start")
-        elsewhere = self._config.kind in WIRE_KINDS - {MODEL} or self._config.kind == "browser"
+        elsewhere = self._config.kind in WIRE_KINDS - {MODEL} or self._config.kind == BROWSER
         if elsewhere and not started and not self._settings.port:
             what = "the tape" if self._player is not None else "the proxy that telemetry of models and faults need"
             raise ConfigError(
                 f"the agent of {self._config.use!r} runs already: Karat cannot point it at {what}.",
                 where=str(self._config.file or ""),
-                fix="Let Karat start it (`start`), or set `port` and `token` in [tape] and start the agent with the "
-                "addresses that docs/tape.md shows.",
+                fix=f"{START if self._config.kind == BROWSER else 'Set'} `port` and `token` in [tape], and start the "
+                "agent with the addresses that docs/tape.md shows.",
                 slug=UNREACHABLE,
             )
 

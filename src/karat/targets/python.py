@@ -33,6 +33,7 @@ from karat.targets.base import (
 )
 from karat.targets.config import TargetConfig, no_options
 from karat.targets.environment import Environment
+from karat.targets.handed_tools import hands_over_tools
 from karat.targets.langchain_tools import reach_tools, require_tools
 from karat.targets.reach import TOOLS, WHERE, hit_by, reach_of
 from karat.targets.short_form import (
@@ -114,6 +115,7 @@ class PythonTarget:
         self._callee: Callee | None = None
         self._own: Target | None = None
         self._environment = Environment(config.env)
+        self._handed = False
 
     async def open(self) -> None:
         config = self._config
@@ -155,9 +157,17 @@ class PythonTarget:
             conversation.messages += (Message("user", prompt), Message("assistant", trace.final_message))
             return trace
 
-        require_tools(context.world, elsewhere=self._callee is not None and "conversation" in self._callee.takes)
+        if context.world is not None:
+            require_tools(context.world, elsewhere=self._hands_over())
         with reach_tools(context.world):
             return await converse(case, context, turn, self._config.turn_timeout)
+
+    def _hands_over(self) -> bool:
+        """Whether the agent gives its tools to Karat itself."""
+        callee = self._callee
+        if not self._handed and callee is not None and "conversation" in callee.takes:
+            self._handed = hands_over_tools(callee.function, self._config.root)
+        return self._handed
 
     async def _call(self, prompt: str, offered: dict[str, object]) -> object:
         if self._callee is None:

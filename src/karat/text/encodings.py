@@ -229,7 +229,9 @@ class SecretSearch:
             return False
         if any(run in record for run in self._runs) or _HIDING.search(record) is not None:
             return True
-        loose = _LOOSE.sub(b"", record)
+        marked = any(mark in record for mark in (b"\\", b"%", b"="))
+        # Where nothing but white space can be loose, a table takes it out ten times as fast as the pattern.
+        loose = _LOOSE.sub(b"", record) if marked else record.translate(None, b" \t\r\n")
         return any(run in loose for run in self._loose_runs)
 
     def spans(self, data: bytes) -> list[Span]:

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import structs
 
 from karat.model.surroundings import AlteredCall, Fault
+from karat.system.door import RefusedRequest
 from karat.telemetry.models.apis import ModelApi, find_api
 from karat.telemetry.models.streams import Table, read_events, table
 from karat.text.tool_names import is_named
@@ -41,7 +42,7 @@ def plan_of(world: CaseWorld, passage: Passage) -> BrokenCall | None:
     """What is to become of a request; None: nothing is done to it."""
     body = table(found.value) if (found := read_json(passage.request.body)) is not None else {}
     api = find_api(passage.path) if passage.request.method == "POST" else None
-    if api is not None:
+    if api is not None and api.fits(body):
         plan = world.begin(model_replies.model_of(body, passage.path), hits="model")
         if plan.fault is not None:
             return ModelBreak(plan, plan.fault, api, body)
@@ -64,6 +65,15 @@ def _asked_for(passage: Passage, body: Table) -> dict[str, object]:
 
 def _is_due(plan: CallPlan) -> bool:
     return plan.fault is not None or not plan.runs
+
+
+def _whole(passage: Passage, plan: CallPlan) -> ServiceReply:
+    """The reply to be changed. Where none comes, the fault took no effect."""
+    try:
+        return passage.whole()
+    except RefusedRequest:
+        plan.missed()
+        raise
 
 
 def called_tool(message: Table) -> str | None:
@@ -94,7 +104,7 @@ class ModelBreak:
         if not plan.runs:
             plan.landed("", "")
             return passage.send(self._instead(passage.path))
-        reply = passage.whole()
+        reply = _whole(passage, plan)
         changed = self._changed(reply) if reply.status < 400 else None
         if changed is None:
             plan.missed()
@@ -163,7 +173,7 @@ class ToolBreak:
         over.wait(self._plan.delay)
         if not self._plan.runs:
             return passage.send(ServiceReply.of_json(200, self.answered()))
-        reply = passage.whole()
+        reply = _whole(passage, self._plan)
         said = _rpc_answer(reply, self._message.get("id"))
         if said is None:
             self._plan.missed()
@@ -271,7 +281,7 @@ class ServiceBreak:
         if fault is not None and fault.kind == "slow":
             plan.landed("", "")
             return passage.pass_on()
-        reply = passage.whole() if plan.runs else None
+        reply = _whole(passage, plan) if plan.runs else None
         if reply is not None and reply.status >= 400:
             plan.missed()  # it failed by itself
             return passage.send(reply)

@@ -12,9 +12,12 @@ import msgspec
 from msgspec import Struct, field, structs
 
 from karat.options import TapeMode
+from karat.telemetry.models.apis import find_api
+from karat.telemetry.models.streams import read_events
 from karat.traces.redact import Redactor
+from karat.world.model_replies import split
 from karat.world.requests import Leaves, RequestDifference, ServiceRequest, first_difference
-from karat.world.tape import Answer, Exchange, Tape
+from karat.world.tape import Answer, Exchange, StreamEvent, Tape
 
 SECONDS_BETWEEN_WRITES = 2.0
 """While cases are recorded; what a kill in between loses is these seconds."""
@@ -114,13 +117,19 @@ class TapePlayer:
         """Keep an exchange; a failure only on request, since the next attempt may succeed with the same request."""
         if answer.status >= 400 and not self._keep_failures:
             return
-        kept = self._without_secrets(answer)
+        kept = self._without_secrets(answer, request.path)
         day = datetime.now(UTC).date().isoformat()
         with self._lock:
             case.made.append(Exchange(case=case.case, repeat=case.repeat, request=request, answer=kept, recorded=day))
 
-    def _without_secrets(self, answer: Answer) -> Answer:
-        redactor = self._redactor
+    def _without_secrets(self, answer: Answer, path: str) -> Answer:
+        redactor, api = self._redactor, find_api(path)
+        if answer.events and api is not None:
+            whole = api.join(read_events([one.data for one in answer.events]))
+            cleaned = redactor.json(whole) if redactor.finds(msgspec.json.encode(whole)) else whole
+            if isinstance(cleaned, dict) and cleaned != whole:  # in pieces, a secret is in none of the events
+                events = tuple(StreamEvent(0, event) for event in split(api.name, cleaned))
+                answer = structs.replace(answer, events=events)
         if not redactor.finds(msgspec.json.encode([answer.json, answer.text, answer.events])):
             return answer
         return structs.replace(
@@ -133,7 +142,7 @@ class TapePlayer:
     def _find(self, request: ServiceRequest, case: CaseOnTape) -> tuple[str, Exchange] | None:
         if self.mode == "follow":
             return next((one for one in case.left if one[1].request.service == request.service), None)
-        key = request.key(self._leaves)
+        key = request.key(self._leaves) if case.left else ""
         return next((one for one in case.left if one[0] == key), None)
 
 

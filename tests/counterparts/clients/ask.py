@@ -187,4 +187,5 @@ if __name__ == "__main__":
     kind, mode = sys.argv[1:3]
     given = json.loads(sys.stdin.read())
     answer = globals()[kind](given["prompt"], mode == "stream")
-    print(json.dumps({"final_message": answer, "tool_calls": CALLS}))
+    reported = {} if sys.argv[3:] == ["words"] else {"tool_calls": CALLS}
+    print(json.dumps({"final_message": answer, **reported}))

@@ -109,7 +109,8 @@ class LangGraphTarget:
                         raise
                     raise _as_target_error(error, graph) from error
 
-            require_tools(context.world)
+            if context.world is not None:
+                require_tools(context.world)
             try:
                 with reach_tools(context.world):
                     return await converse(case, context, turn, self._config.turn_timeout)

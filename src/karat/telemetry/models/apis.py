@@ -47,15 +47,21 @@ class ModelApi(Struct, frozen=True):
 
     name: str
     address: Pattern[str]
+    given: frozenset[str]
+    """One of these keys is in every request."""
     request: Callable[[Table], ModelRequest]
     reply: Callable[[Table], ModelReply]
     join: Callable[[Sequence[Table]], dict[str, Any]]
     """The events of a stream as the reply that they make up."""
 
+    def fits(self, body: Table) -> bool:
+        """Whether a body may be a request of this API: other services have such addresses too."""
+        return not self.given.isdisjoint(body)
+
     def read_request(self, body: bytes) -> ModelRequest | None:
         """None: it cannot be read."""
         found = streams.read_json(body)
-        return self.request(found) if isinstance(found, Mapping) else None
+        return self.request(found) if isinstance(found, Mapping) and self.fits(found) else None
 
     def read_reply(self, body: bytes, events: Sequence[str]) -> ModelReply | None:
         """None: it cannot be read."""
@@ -208,17 +214,15 @@ def _messages_request(body: Table) -> ModelRequest:
 
 def _messages_reply(body: Table) -> ModelReply:
     blocks = objects(body.get("content"))
-    results = {block.get("tool_use_id"): block for block in blocks if _text(block.get("type")).endswith("_tool_result")}
+    ended = [block for block in blocks if _text(block.get("type")).endswith("_tool_result")]
+    results = {_text(block.get("tool_use_id")): block for block in ended}
     ran = []
     for block in blocks:
         if block.get("type") in ("server_tool_use", "mcp_tool_use"):
-            ended = results.get(block.get("id"), {})
-            failed = ended.get("is_error") is True
-            ran.append(
-                _provided(
-                    _text(block.get("name")), block.get("input"), ended.get("content"), failed=failed, id=block["id"]
-                )
-            )
+            name, id = _text(block.get("name")), _text(block.get("id"))
+            end = results.get(id, {})
+            failed = end.get("is_error") is True
+            ran.append(_provided(name, block.get("input"), end.get("content"), failed=failed, id=id))
     finish = _text(body.get("stop_reason"))
     return ModelReply(
         (utterance({"role": "assistant", "content": body.get("content")}),),
@@ -298,11 +302,26 @@ def _code_of_gemini(contents: Sequence[Table]) -> Iterator[ToolCall]:
 
 
 APIS = (
-    ModelApi("chat", re.compile(r"/chat/completions$"), _chat_request, _chat_reply, streams.join_chat),
-    ModelApi("responses", re.compile(r"/responses$"), _responses_request, _responses_reply, streams.join_responses),
+    ModelApi(
+        "chat",
+        re.compile(r"/chat/completions$"),
+        frozenset({"messages"}),
+        _chat_request,
+        _chat_reply,
+        streams.join_chat,
+    ),
+    ModelApi(
+        "responses",
+        re.compile(r"/responses$"),
+        frozenset({"input", "prompt"}),
+        _responses_request,
+        _responses_reply,
+        streams.join_responses,
+    ),
     ModelApi(
         "messages",
         re.compile(r"/messages$|:(?:stream)?rawPredict$", re.IGNORECASE),
+        frozenset({"messages"}),
         _messages_request,
         _messages_reply,
         streams.join_messages,
@@ -310,6 +329,7 @@ APIS = (
     ModelApi(
         "gemini",
         re.compile(r":(?:stream)?generateContent$", re.IGNORECASE),
+        frozenset({"contents"}),
         _gemini_request,
         _gemini_reply,
         streams.join_gemini,

@@ -116,8 +116,7 @@ def join_messages(events: Sequence[Table]) -> dict[str, Any]:
         elif kind == "error":
             whole["error"] = event.get("error")
     for block in blocks.values():
-        if "partial_json" in block:
-            written = block.pop("partial_json")
+        if isinstance(written := block.pop("partial_json", None), str):
             block["input"] = (read_json(written) if written.strip() else {}) or written
     return whole | {"content": [blocks[place] for place in sorted(blocks)]}
 
@@ -125,7 +124,7 @@ def join_messages(events: Sequence[Table]) -> dict[str, Any]:
 def _add_to_block(block: dict[str, Any], delta: Table) -> None:
     for key in ("text", "partial_json", "thinking"):
         if isinstance(piece := delta.get(key), str):
-            block[key] = block.get(key, "") + piece
+            block[key] = str(block.get(key) or "") + piece
 
 
 def join_gemini(chunks: Sequence[Table]) -> dict[str, Any]:

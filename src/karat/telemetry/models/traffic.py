@@ -83,7 +83,9 @@ class ModelExchange(Struct, eq=False):
 class ModelTraffic:
     """Filled by the threads of a proxy, read by those who run the case."""
 
-    def __init__(self) -> None:
+    def __init__(self, others: frozenset[str] = frozenset()) -> None:
+        """`others`: services that need not be models. What they are asked counts only where it is read as such."""
+        self._others = others
         self.exchanges: list[ModelExchange] = []
         self.schemas: dict[str, object] = {}
         self.lost = False
@@ -95,12 +97,12 @@ class ModelTraffic:
         """A request that goes to a model; None for any other."""
         api = find_api(path)
         exchange = ModelExchange(service, path, time())
-        if api is None:
-            if not asks_a_model(path, body):
-                return None
-            exchange.unread = f"{path!r} of {service!r} is not an address of a model API that Karat reads"
         request = api.read_request(body) if api is not None else None
-        if api is not None and request is None:
+        if request is None and (service in self._others or (api is None and not asks_a_model(path, body))):
+            return None
+        if api is None:
+            exchange.unread = f"{path!r} of {service!r} is not an address of a model API that Karat reads"
+        elif request is None:
             exchange.unread = f"a request to {service!r} could not be read"
         with self._lock:
             self.lost = self.lost or len(self.exchanges) >= MOST or len(self._calls) >= MOST

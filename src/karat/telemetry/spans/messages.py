@@ -157,7 +157,7 @@ def _words(part: object) -> str:
     if not isinstance(part, Mapping):
         return ""
     part = _inner(part, "message_content")
-    if part.get("type", "text") in ("text", "output_text", "input_text"):
+    if (_type(part) or "text") in ("text", "output_text", "input_text"):
         return next((text for key in ("content", "text") if isinstance(text := part.get(key), str)), "")
     return ""
 
@@ -165,7 +165,7 @@ def _words(part: object) -> str:
 def _asked_in(part: object) -> AskedCall | None:
     if not isinstance(part, Mapping):
         return None
-    if part.get("type") in _CALLS:
+    if _type(part) in _CALLS:
         return _asked(part)
     for key in ("toolUse", "functionCall", "function_call", "tool_call"):
         if isinstance(part.get(key), Mapping):
@@ -186,8 +186,13 @@ def _asked(entry: object) -> AskedCall | None:
     return AskedCall(name, str(known), given)
 
 
+def _type(part: Mapping[str, object]) -> str:
+    found = part.get("type")
+    return found if isinstance(found, str) else ""
+
+
 def _hands_back(part: object) -> bool:
-    return isinstance(part, Mapping) and (part.get("type") in _RESULTS or any(key in part for key in _RESULT_KEYS))
+    return isinstance(part, Mapping) and (_type(part) in _RESULTS or any(key in part for key in _RESULT_KEYS))
 
 
 def _result(table: Mapping[str, object]) -> HandedResult:
