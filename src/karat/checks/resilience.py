@@ -196,7 +196,7 @@ class AdmitsFailure(Check, Struct, frozen=True):
 
     name: ClassVar = "admits_failure"
     group: ClassVar = Group.TOOL_HYGIENE
-    channels: ClassVar = ANSWER | CALLS
+    channels: ClassVar = ANSWER | CALLS | {"input"}
     fields: ClassVar = (
         Field(
             "admits_failure",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from karat.checks.resilience import MaxRetries
 from karat.model.run import CaseRecord
 from karat.model.stress import CellResult, CellStatus, StressFinding
 from karat.model.surroundings import NOT_REACHED
@@ -103,4 +104,4 @@ def _model_tries(cell: Cell, trace: Trace) -> Iterator[StressFinding]:
     landed = sum(call.fault == len(cell.case.faults) - 1 for call in trace.altered_calls)
     most = 1 if fault.is_permanent else MODEL_TRIES
     if fault.times is None and landed > most:
-        yield StressFinding("max_retries", f"the model was asked {counted(landed, 'time')} and failed each time")
+        yield StressFinding(MaxRetries.name, f"the model was asked {counted(landed, 'time')} and failed each time")
