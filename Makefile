@@ -2,7 +2,7 @@
 #   make demo   sets everything up and runs the suites against the embedded agents
 #   make test   sets everything up and passes the tests
 .DEFAULT_GOAL := help
-.PHONY: help setup system app demo golden golden-llm test lint unit thorough counterparts bench clean
+.PHONY: help setup system app docs demo golden golden-llm test lint unit thorough counterparts bench clean
 
 export UV_PYTHON_DOWNLOADS := never
 # Debian's own interpreter is built for speed, which those of version managers often are not.
@@ -51,6 +51,9 @@ thorough: setup system ## Run what `make test` takes a few of: every case with e
 counterparts: setup system ## Hold the adapters against other people's software, each in an environment of its own
 	UV=$(abspath $(UV)) $(BIN)/pytest -m counterpart tests/counterparts
 
+docs: setup ## Build the documentation as a site: open site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
 demo: setup ## Run the main job on the embedded default agent
 	@scripts/demo.sh
 
@@ -68,4 +71,4 @@ bench: setup ## Measure judging and overhead beside a bare loop and the peers th
 	$(BIN)/python -m benchmarks
 
 clean: ## Remove what the other targets made
-	rm -rf .venv .tools .counterparts karat-results .claude/evals/results .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .tools .counterparts site karat-results .claude/evals/results .pytest_cache .mypy_cache .ruff_cache .hypothesis

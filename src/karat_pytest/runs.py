@@ -25,7 +25,7 @@ from karat.model.suite import Case, Suite, leave_unjudged_of
 from karat.model.trace import TraceError
 from karat.plugins.project import Project, find_project
 from karat.reports.run_result import Allowed
-from karat.running.case_runner import CaseRunner, files_folder, settle
+from karat.running.case_runner import CaseRunner, files_folder, own_target, settle
 from karat.running.request import ResolvedTarget, RunOptions, RunRequest
 from karat.running.rescoring import default_results_dir, resolve_allowances
 from karat.running.session import check_provable, run_header
@@ -209,7 +209,8 @@ class SuiteRun:
             check_provable(self.suite, self.options)
             request = RunRequest(listeners=[self._hear], folder=str(self._state.folder))
             try:
-                self._settled = settle(target or self.suite.target or None, self.options, request, self.project)  # type: ignore[arg-type]  # resolve_target refuses what is not a target
+                meant = target or own_target(self.suite, self.project)
+                self._settled = settle(meant, self.options, request, self.project)  # type: ignore[arg-type]  # resolve_target refuses what is not a target
             except UsageError as error:
                 error.fix = NO_TARGET if error.slug == "no-target" else error.fix
                 raise

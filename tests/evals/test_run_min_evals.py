@@ -131,6 +131,7 @@ def test_an_app_that_does_not_start_is_told_and_nothing_is_run(home: Home, start
     assert not (home.folder / ".claude/evals/results").exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
 def test_an_app_that_is_killed_spoils_its_own_cases_and_the_run_can_be_finished(home: Home) -> None:
     log = home.folder / "app.jsonl"

@@ -192,6 +192,7 @@ def one_core() -> Iterator[None]:
     os.sched_setaffinity(0, cores)
 
 
+@pytest.mark.thorough
 @pytest.mark.limit(600)
 @pytest.mark.usefixtures("one_core")
 def test_a_language_model_drives_the_agent_and_is_judged(project: Path) -> None:

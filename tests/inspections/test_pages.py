@@ -242,6 +242,7 @@ def test_a_page_without_a_chat_is_told(karat: Karat) -> None:
             "at('go').onclick = () => { at('in').value = '' }",
             "no words appeared within 4 s after the prompt [timeout]",
             id="not-answered",
+            marks=pytest.mark.thorough,
         ),
     ],
 )

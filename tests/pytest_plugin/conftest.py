@@ -84,6 +84,9 @@ class Desk:
 @pytest.fixture
 def desk(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Desk:
     monkeypatch.delitem(sys.modules, "agent", raising=False)  # that of another test, which ran in this process before
+    for name in ("CI", "BUILD_NUMBER"):
+        monkeypatch.delenv(name, raising=False)  # pytest cuts no line of its summary where one of them is set
+    monkeypatch.setenv("COLUMNS", "80")
     return Desk(pytester)
 
 

@@ -16,7 +16,7 @@ from karat.model.trace import Trace
 from karat.scoring.verdicts import run_check
 from karat.suites.convert import convert
 from karat.suites.formats.promptfoo.assertions import UNJUDGED, from_text, known_types, path_of
-from karat.suites.formats.promptfoo.providers import target_of
+from karat.suites.formats.promptfoo.providers import CODE, target_of
 from karat.suites.formats.promptfoo.templates import BadTemplateError, render
 from karat.suites.reading import read_suite
 
@@ -333,8 +333,12 @@ def test_a_table_over_the_limit_is_refused(tmp_path, monkeypatch):
             {"model": "m", "parameters": {"temperature": 0}},
         ),
         ("openai:gpt-4o", "", {}),
-        ("exec:rm -rf /", "", {}),
-        ("file://provider.py", "", {}),
+        ("exec:./p.sh -q", CODE, {"provider": "exec:./p.sh -q", "config": {}, "folder": ""}),
+        ({"id": "file://p.py", "config": {"a": 1}},
+            CODE, {"provider": "file://p.py", "config": {"a": 1}, "folder": ""}),
+        ("python:p.py:ask", CODE, {"provider": "python:p.py:ask", "config": {}, "folder": ""}),
+        ("file://provider.js", "", {}),
+        ("package:a:b", "", {}),
         ({"id": "http://x", "config": {"body": {"q": "{{prompt}}"}, "headers": {"a": "{{env.KEY}}"}}}, "", {}),
     ],
 )  # fmt: skip

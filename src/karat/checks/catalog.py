@@ -207,7 +207,8 @@ class CheckCatalog:
             return _refused(name, path, CheckProblem("unknown-argument", message))
         try:
             # Formats name each check anew: without its place the same one is found again.
-            return self._asked(name, _encode(args), ())._replace(path=path)
+            found = self._asked(name, _encode(args), ())
+            return ParsedCheck(found.spec, path, found.flaws)
         except msgspec.ValidationError as error:
             return _refused(name, path, CheckProblem("invalid-value", f"{name}: {error}."))
 

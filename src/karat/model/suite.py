@@ -134,6 +134,8 @@ class Suite(Struct, frozen=True, kw_only=True):
     """The options of that target."""
     draft: bool = False
     """Whether no person has approved yet what it expects."""
+    target_is_code: bool = False
+    """Whether that target is code which the file names: it is run only if the user trusts it."""
 
 
 UNJUDGED = "unjudged"

@@ -195,6 +195,18 @@ def settle(
     return agent, options, structs.replace(request, secrets=secrets)
 
 
+def own_target(suite: Suite, project: Project) -> str | None:
+    """The target that a suite names; none where it is code that the user does not trust and karat.toml has another."""
+    if not suite.target_is_code or project.trust_code:
+        return suite.target or None
+    if read_config(project).target is None:
+        fix = "If you trust it, give --trust-code to `karat run`; else name a target."
+        raise UsageError(
+            "its own target is code, which is not run unasked.", where=suite.file, fix=fix, slug="no-trust"
+        )
+    return None
+
+
 def files_folder(results_dir: Path, run_id: str) -> Path:
     """Where files of cases go, such as screenshots: next to the journal of their run."""
     return results_dir / f"files-{run_id}"

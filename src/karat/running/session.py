@@ -31,7 +31,7 @@ from karat.plugins.project import Project
 from karat.reports.artifacts import Names, reserve, utc_now
 from karat.reports.catalog import select_reports
 from karat.reports.run_result import RunResult, write_reports
-from karat.running.case_runner import CaseRunner, files_folder, new_run_id, policy_for, settle
+from karat.running.case_runner import CaseRunner, files_folder, new_run_id, own_target, policy_for, settle
 from karat.running.request import AnyTarget, ResolvedTarget, RunOptions, RunRequest
 from karat.running.revisions import revision
 from karat.running.tapes import MissCounter, leave_out_time_budgets, tape_in_header
@@ -259,9 +259,10 @@ async def run_suite(
 ) -> RunResult:
     """Run what is selected of a suite, by the configuration of a project."""
     chosen = select(suite, request.selection)
-    if not target and suite.target and suite.target_options:
+    own = None if target else own_target(suite, project)
+    if own:
         request = structs.replace(request, options={**suite.target_options, **request.options})
-    agent, how, request = settle(target or suite.target or None, how, request, project, suite.file)
+    agent, how, request = settle(target or own, how, request, project, suite.file)
     return await Session(chosen, agent, how, request, results_dir, project).run(previous)
 
 

@@ -12,6 +12,7 @@ from karat.suites.diagnostics import Document, PathDiagnostic, RefusedError, pro
 from karat.suites.formats.base import CaseExpectations, Format, SuiteCatalog, SuiteFile
 from karat.suites.formats.catalog import blame, detect_format
 from karat.suites.listing import Row, suite_rows
+from karat.system.gc_pause import paused
 
 
 class LocatedSuite(NamedTuple):
@@ -48,7 +49,7 @@ def read_file(file: SuiteFile, catalog: SuiteCatalog) -> LocatedSuite:
     document: Document | None = None
     try:
         found = detect_format(file, catalog.formats)
-        with blame(found, file):
+        with blame(found, file), paused():
             parsed = found.read(file, catalog)
             document = parsed.document or file.document
         if document.diagnostics or parsed.diagnostics:
@@ -70,6 +71,7 @@ def read_file(file: SuiteFile, catalog: SuiteCatalog) -> LocatedSuite:
         target=parsed.target,
         target_options=dict(parsed.target_options),
         draft=parsed.draft,
+        target_is_code=parsed.target_is_code,
     )
     return LocatedSuite(suite, file, found, document, tuple(parsed.warnings))
 

@@ -8,6 +8,18 @@ from contextlib import contextmanager
 
 
 @contextmanager
+def paused() -> Iterator[None]:
+    """Make many things that stay, as for `loading`, and let the collector look at them later."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+@contextmanager
 def loading() -> Iterator[None]:
     """What is loaded stays to the end and leaves no garbage: the collector would look through it again and again."""
     gc.disable()

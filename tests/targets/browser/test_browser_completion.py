@@ -74,8 +74,16 @@ async def test_a_sign_that_is_never_seen_is_an_error(stub: Stub) -> None:
     ("before", "work", "complete"),
     [
         pytest.param("", "busy(1); await sleep(50); busy(0); await sleep(300); busy(1)", {"busy": "#out"}, id="pauses"),
-        pytest.param("busy(1); setTimeout(busy, 700, 0)", "await sleep(900); busy(1)", {"busy": "#out"}, id="loading"),
-        pytest.param("", "busy(1); busy(0); await sleep(300); busy(1)", {"busy": "#out"}, id="flash"),
+        pytest.param(
+            "busy(1); setTimeout(busy, 700, 0)",
+            "await sleep(900); busy(1)",
+            {"busy": "#out"},
+            id="loading",
+            marks=pytest.mark.thorough,
+        ),
+        pytest.param(
+            "", "busy(1); busy(0); await sleep(300); busy(1)", {"busy": "#out"}, id="flash", marks=pytest.mark.thorough
+        ),
         pytest.param("", "thinking()", {"gone": "Thinking..."}, id="shadow-root"),
         pytest.param(
             "",

@@ -49,9 +49,11 @@ async def test_tools_come_from_the_turns_own_lines(logging_stub: Stub) -> None:
     ("given", "known"),
     [
         pytest.param({}, False, id="names-no-conversation"),
-        pytest.param({"complete": True}, True, id="vouched-for"),
+        pytest.param({"complete": True}, True, id="vouched-for", marks=pytest.mark.thorough),
         pytest.param({"session_query": "conversation"}, True, id="the-line-names-it"),
-        pytest.param({"session_query": "conversation", "session": "all"}, False, id="all-share-it"),
+        pytest.param(
+            {"session_query": "conversation", "session": "all"}, False, id="all-share-it", marks=pytest.mark.thorough
+        ),
     ],
 )
 async def test_from_the_second_case_on_a_tool_event_may_be_a_late_one(

@@ -64,6 +64,7 @@ class ParsedSuite(NamedTuple):
     document: Document | None = None
     target_options: Mapping[str, Json] = {}
     draft: bool = False
+    target_is_code: bool = False
 
 
 class Karat1Parts(NamedTuple):

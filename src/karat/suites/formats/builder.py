@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypedDict, Unpack
 
-from msgspec import structs
-
 from karat.model.check import Field, ParsedCheck
 from karat.model.suite import Case, CheckSpec, Reply, Scoring, Turn
 from karat.suites.diagnostics import Document, Json, Path, PathDiagnostic, Place, Tree, render
@@ -84,7 +82,7 @@ class Expectations:
         more = {**({"$not": True} if negated else {}), **({"$group": group} if group else {})}
         asked = self._suite.catalog.ask(name, {**args, **more}, path)
         self._suite.add_flaws(asked, path)
-        self._checks.append((structs.replace(asked.spec, path=label), path))
+        self._checks.append((CheckSpec(asked.spec.name, asked.spec.args, label), path))
 
     def expect(self, expected: Mapping[str, Json], path: Path, places: Mapping[str, Path] | None = None) -> None:
         """Ask by the fields of `expected`, as Karat 1 has them; `path` is where the file has that object.
@@ -153,7 +151,7 @@ class CaseBuilder(Expectations):
             turns=tuple(Turn(prompt, checks) for prompt, (checks, _) in built),
             **more,
         )
-        return case, about._replace(turns=tuple(about for _, (_, about) in built))
+        return case, about._replace(turns=tuple(about for _, (_, about) in built)) if built else about
 
     @property
     def _outcome(self) -> str:
@@ -198,7 +196,8 @@ class SuiteBuilder:
 
     def add_flaws(self, asked: ParsedCheck, path: Path) -> None:
         """What is wrong with a check as it is written."""
-        self.diagnostics += [PathDiagnostic((*path, *flaw.path), flaw.message, flaw.slug) for flaw in asked.flaws]
+        if asked.flaws:
+            self.diagnostics += [PathDiagnostic((*path, *flaw.path), flaw.message, flaw.slug) for flaw in asked.flaws]
 
     def build(
         self,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -27,10 +26,10 @@ from karat.text.wording import did_you_mean, listed, said
 class OtherTool(Format):
     """A format of another tool. Its module is loaded for a file that holds one of its `marks`, which few files do."""
 
-    def __init__(self, name: str, place: str, marks: str) -> None:
+    def __init__(self, name: str, place: str, *marks: str) -> None:
         self.name = name  # type: ignore[misc]  # of each, where that of a format is of its class
         self._place = place
-        self._marks = re.compile(marks.encode())
+        self._marks = tuple(mark.encode() for mark in marks)
 
     @cached_property
     def itself(self) -> Format:
@@ -39,7 +38,7 @@ class OtherTool(Format):
         return made
 
     def recognizes(self, file: SuiteFile) -> bool:
-        return self._marks.search(file.data) is not None and self.itself.recognizes(file)
+        return any(mark in file.data for mark in self._marks) and self.itself.recognizes(file)
 
     def fields(self, version: str, known: Iterable[Field]) -> frozenset[str]:
         return self.itself.fields(version, known)
@@ -48,21 +47,22 @@ class OtherTool(Format):
 def _other_tools() -> tuple[OtherTool, ...]:
     """Each with words of which a file of it holds one at least."""
     return (
-        OtherTool("bfcl", "bfcl:Bfcl", '"question"|"ground_truth"'),
-        OtherTool("tau-bench", "tau_bench:TauBench", "instruction|traj"),
+        OtherTool("bfcl", "bfcl:Bfcl", '"question"', '"ground_truth"'),
+        OtherTool("tau-bench", "tau_bench:TauBench", "instruction", "traj"),
         OtherTool("tau2", "tau2:Tau2", "user_scenario"),
         OtherTool("agentevals", "agentevals:AgentEvals", "outputs"),
-        OtherTool("deepeval", "deepeval:DeepEval", "(?i)output|context|tools|scenario|source_?file"),
+        # Without their first letters: keys are in snake or in camel case.
+        OtherTool("deepeval", "deepeval:DeepEval", "utput", "ontext", "ools", "cenario", "ource_file", "ourceFile"),
         OtherTool("pydantic-evals", "pydantic_evals:PydanticEvals", "inputs"),
     )
 
 
 def _late_tools() -> tuple[OtherTool, ...]:
     """Those that take less certain files, after an eval set was ruled out."""
-    keys = "prompts|tests|providers|targets|defaultTest|scenarios|redteam"
+    keys = ("prompts", "tests", "providers", "targets", "defaultTest", "scenarios", "redteam")
     return (
-        OtherTool("promptfoo", "promptfoo.format:Promptfoo", keys),
-        OtherTool("adk", "adk:AdkEvalSet", "eval_cases|evalCases|query|data"),
+        OtherTool("promptfoo", "promptfoo.format:Promptfoo", *keys),
+        OtherTool("adk", "adk:AdkEvalSet", "eval_cases", "evalCases", "query", "data"),
     )
 
 

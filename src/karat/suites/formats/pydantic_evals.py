@@ -193,7 +193,9 @@ def _trajectory(names: Sequence[str], match: str, given: Arguments, *, failed: b
     return {"trajectory": {"calls": [{"tool": str(name)} for name in names], "match": match, **counted}}
 
 
-def _argument_correctness(given: Arguments) -> Fields:
+def _argument_correctness(given: Arguments) -> Fields | None:
+    if given.get("occurrence", "first") != "first":
+        return None
     wanted = given["expected_arguments"]
     members = {name: {"$eq": value} for name, value in wanted.items()}
     arguments = {"$eq": wanted} if given.get("match_mode") == "exact" else members

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from karat.suites.diagnostics import Path, RefusedError
@@ -26,7 +26,7 @@ from karat.suites.formats.promptfoo.assertions import (
     unjudged,
 )
 from karat.suites.formats.promptfoo.files import SCHEME, Entry, NamedFiles, NotTextError, split_columns
-from karat.suites.formats.promptfoo.providers import target_of
+from karat.suites.formats.promptfoo.providers import CODE, target_of
 from karat.suites.formats.promptfoo.templates import BadTemplateError, render, render_tree
 from karat.text.wording import kind, quoted
 
@@ -90,6 +90,8 @@ class ConfigReader:
         self._conversations: dict[str, CaseBuilder] = {}
         self._known: dict[tuple[str, str, Any], list[Asked]] = {}
         self._count = 0
+        self._target = target_of(self._tree.get("providers", self._tree.get("targets")), str(file.folder))
+        self._is_code = self._target.spec == CODE
 
     def read(self) -> ParsedSuite:
         try:
@@ -100,9 +102,8 @@ class ConfigReader:
             message = f"its tests are {found}. Save them as a .yaml, .json or .csv file; no code is run for them."
             self._suite.problem(("tests",), message, "made-by-code")
         about = self._tree.get("description")
-        target = target_of(self._tree.get("providers", self._tree.get("targets")))
-        built = self._suite.build(description=about if isinstance(about, str) else "", target=target.spec)
-        return built._replace(target_options=target.options)
+        built = self._suite.build(description=about if isinstance(about, str) else "", target=self._target.spec)
+        return built._replace(target_options=self._target.options, target_is_code=self._is_code)
 
     def _read_cases(self) -> None:
         default = self._default_test()
@@ -217,17 +218,18 @@ class ConfigReader:
             raise RefusedError(test.entry.problem(f"expected variables, found {kind(given)}.", "invalid-value", "vars"))
         options = test.tree.get("options") or {}
         whole = isinstance(options, dict) and options.get("disableVarExpansion")
-        lists = []
-        for name, value in given.items():
-            loaded = self._loaded(value, test.entry.path)
-            lists.append([(name, each) for each in (loaded if isinstance(loaded, list) and not whole else [loaded])])
-        for count, combination in enumerate(itertools.product(*lists)):
+        loaded = {name: self._loaded(value, test.entry.path) for name, value in given.items()}
+        combinations: Iterable[tuple[Any, ...]] = [tuple(loaded.values())]
+        if not whole and any(isinstance(value, list) for value in loaded.values()):
+            combinations = itertools.product(*(v if isinstance(v, list) else [v] for v in loaded.values()))
+        for count, combination in enumerate(combinations):
             if count >= MOST_EXPANDED:
                 message = f"its variables have more than {MOST_EXPANDED:,} combinations. Split it."
                 raise RefusedError(test.entry.problem(message, "too-large", "vars"))
-            values = dict(combination)
+            values = dict(zip(loaded, combination, strict=True))
             # A variable may be a template of others; a second look is enough for those that are there.
-            yield {name: render_tree(value, values) for name, value in values.items()}
+            plain_text = all(type(value) is str and "{" not in value for value in values.values())
+            yield values if plain_text else {name: render_tree(value, values) for name, value in values.items()}
 
     def _loaded(self, value: Any, path: Path) -> Any:
         if isinstance(value, list):
@@ -251,7 +253,12 @@ class ConfigReader:
             self._turn(str(key), test, text, prompt, values)
             return
         case = self._suite.case(
-            self._unique(name), text, test.entry.path, setup_prompts=setup, skip=skip, metadata=plain(metadata)
+            self._unique(name),
+            text,
+            test.entry.path,
+            setup_prompts=setup,
+            skip=skip,
+            metadata=plain(metadata) | ({"vars": values} if self._is_code else {}),
         )
         case.answered = False
         self._expect(case, test, values, text)
@@ -265,7 +272,7 @@ class ConfigReader:
             text = render(f"{around[0]}{prompt.text}{around[1]}", values)
         except BadTemplateError as error:
             return f"({error})", [], str(error)
-        said = user_messages(text)
+        said = [] if self._is_code else user_messages(text)  # a provider is given the whole prompt
         text, setup = (said[-1], said[:-1]) if said else (text, [])
         if not text.strip():
             return "(the prompt is empty)", [], "its prompt is empty once the variables are filled in"
@@ -316,7 +323,9 @@ class ConfigReader:
     def _expect(self, case: Expectations, test: TestCase, values: dict[str, Any], prompt: str) -> None:
         weighed = test.tree.get("threshold") is not None
         found = test.tree.get("assert") or []
-        around = Around(test, values, prompt, weighed)
+        options = test.tree.get("options")
+        transform = options.get("transform", options.get("postprocess")) if isinstance(options, dict) else None
+        around = Around(values, prompt, weighed, transform)
         for index, one in enumerate(found if isinstance(found, list) else [found]):
             given = one.value if isinstance(one, Entry) else one
             path = one.path if isinstance(one, Entry) else self._path(test, index)
@@ -409,7 +418,8 @@ class ConfigReader:
                 one = one._replace(at=at)
         if base in CODE_TYPES:
             return code(self._with_code(one._replace(context=around.context(tree))))
-        return read_assertion(one._replace(value=self._value(one.value, path, around)))
+        filled = self._value(one.value, path, around)
+        return read_assertion(one if filled is one.value else one._replace(value=filled))
 
     def _value(self, value: Any, path: Path, around: Around) -> Any:
         try:
@@ -436,15 +446,10 @@ class ConfigReader:
 class Around(NamedTuple):
     """What an assertion is within."""
 
-    test: TestCase
     values: dict[str, Any]
     prompt: str
     weighed: bool
-
-    @property
-    def transform(self) -> Any:
-        options = self.test.tree.get("options") or {}
-        return options.get("transform", options.get("postprocess")) if isinstance(options, dict) else None
+    transform: Any
 
     def context(self, tree: Tree) -> dict[str, Any]:
         """What code is given in addition to the answer."""

@@ -1,4 +1,4 @@
-"""Providers of promptfoo as targets: where they are plain HTTP or OpenAI-compatible. No code of them is run."""
+"""Providers of promptfoo as targets: plain HTTP, OpenAI-compatible, and code where the user trusts it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from karat.suites.formats.promptfoo.assertions import path_of
 from karat.suites.formats.promptfoo.templates import is_template
 
 PROMPT = "{{prompt}}"
+CODE = "python:karat.targets.promptfoo:PromptfooProvider"
+"""The target that runs the code of a provider."""
 _PARAMETERS = {"temperature": "temperature", "max_tokens": "max_tokens", "top_p": "top_p", "seed": "seed"}
 
 
@@ -22,20 +24,31 @@ class NamedTarget(NamedTuple):
 NO_TARGET = NamedTarget()
 
 
-def target_of(providers: Any) -> NamedTarget:
+def target_of(providers: Any, folder: str = "") -> NamedTarget:
     """The target that the one provider of a configuration is; none where there are several."""
     if isinstance(providers, list):
         if len(providers) != 1:
             return NO_TARGET
         providers = providers[0]
+    if isinstance(providers, str):
+        providers = {"id": providers}
     if not isinstance(providers, dict) or not isinstance(providers.get("id"), str):
         return NO_TARGET
-    name, config = providers["id"], providers.get("config")
+    name, config = providers["id"], providers.get("config") or {}
     if not isinstance(config, dict):
         return NO_TARGET
+    if is_code(name):
+        return NamedTarget(CODE, {"provider": name, "config": config, "folder": folder})
     if name.startswith("openai:"):
         return _openai(name, config)
     return _http(name, config) if name.partition(":")[0] in ("http", "https") else NO_TARGET
+
+
+def is_code(provider: str) -> bool:
+    """Whether a provider is a Python file or a command."""
+    if provider.startswith("exec:"):
+        return True
+    return provider.startswith(("file://", "python:")) and provider.partition(".py")[1] != ""
 
 
 def _http(name: str, config: Mapping[str, Any]) -> NamedTarget:

@@ -1,0 +1,93 @@
+"""The site of the documentation: whole, without dead links, searchable from a folder, and readable by machines."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from browsing import NARROW, browser, is_too_wide, opened
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+ROOT = Path(__file__).parents[1]
+SITE = runpy.run_path(str(ROOT / "scripts" / "docs_site.py"))
+LEFT_OUT = {"decisions"}
+"""Folders of pages for those who work on Karat."""
+__all__ = ["browser"]
+
+
+def pages_of(entry: object) -> list[str]:
+    if isinstance(entry, str):
+        return [entry]
+    entries = entry if isinstance(entry, list) else list(entry.values())  # type: ignore[attr-defined]
+    return [page for one in entries for page in pages_of(one)]
+
+
+def test_every_page_can_be_reached() -> None:
+    # The file has no tags of Python, so that the plain loader reads it.
+    listed = set(pages_of(yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"]))
+    there = {str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")}
+    meant = {page for page in there if Path(page).parts[0] not in {*LEFT_OUT, "skill"}}
+    recipes = {page for page in meant if page.startswith("recipes/")}  # their own page lists them
+    assert meant - recipes - listed == set()
+    assert listed - there == set()
+
+
+@pytest.mark.parametrize(
+    ("link", "leads_to"),
+    [
+        ("../ARCHITECTURE.md", "https://karat.example/blob/main/ARCHITECTURE.md"),
+        ("../examples/plugin/README.md#use", "https://karat.example/blob/main/examples/plugin/README.md#use"),
+        ("suites.md#effects", "suites.md#effects"),
+        ("../docs/suites.md", "../docs/suites.md"),
+        ("https://example.org/../x", "https://example.org/../x"),
+    ],
+)
+def test_links_out_of_the_documentation_lead_to_the_repository(link: str, leads_to: str) -> None:
+    page = SimpleNamespace(file=SimpleNamespace(abs_src_path=str(ROOT / "docs" / "page.md")))
+    found = SITE["on_page_markdown"](f"See [it]({link}).", page, {"docs_dir": str(ROOT / "docs")}, None)
+    assert found == f"See [it]({leads_to})."
+
+
+@pytest.mark.parametrize(
+    ("page", "title", "about"),
+    [
+        ("# Tapes\n\nOne file. Two more.\n", "Tapes", "One file."),
+        ("# A\n\n```\ncode. x\n```\n\n| a |\n\nSee [this](b.md) first.\n", "A", "See this first."),
+        ("# Only a title\n", "Only a title", ""),
+    ],
+)
+def test_a_page_is_summed_up_by_its_first_sentence(page: str, title: str, about: str) -> None:
+    assert SITE["summary"](page) == (title, about)
+
+
+@pytest.mark.thorough
+def test_the_site_is_built_and_can_be_searched_from_a_folder(browser: Browser, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, check=True)
+    listed = (tmp_path / "llms.txt").read_text()
+    for page in (ROOT / "docs").rglob("*.md"):
+        name = str(page.relative_to(ROOT / "docs"))
+        assert f"]({name})" in listed
+        assert (tmp_path / name).read_text() == page.read_text()
+    with opened(browser, (tmp_path / "index.html").as_uri()) as seen:
+        for words, found in (("unknown", "faq"), ("tool not seen", "faq"), ("flaky", "comparing")):
+            seen.page.goto((tmp_path / "index.html").as_uri())
+            seen.page.locator(".md-search__input").fill(words)
+            seen.page.locator(".md-search-result__link").first.wait_for(state="attached")
+            links = seen.page.locator(".md-search-result__link").evaluate_all("all => all.map(one => one.href)")
+            assert any(found in link for link in links), (words, links)
+        seen.page.set_viewport_size(NARROW)
+        for place in sorted(tmp_path.rglob("*.html")):
+            seen.page.goto(place.as_uri())
+            assert not is_too_wide(seen.page), place.name
+    assert [url for url in seen.requests if not url.startswith(("file:", "data:", "blob:"))] == []
