@@ -208,6 +208,7 @@ DESK = (
 ROWS = (*DYNO, *CANVAS, *DESK)
 
 NOT_JUDGED = {
+    "draft": "it says that no person has approved the suite yet; tests/drafts shows where runs say so",
     "karat": "it names the format",
     "tags": "they select cases",
     "skip": "a case that is not run cannot fail",

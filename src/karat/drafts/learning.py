@@ -138,13 +138,13 @@ class Slot:
         self.success[call.success] += 1
         if (error := part_of(call, "error")) is not None:
             self.errors.add(error)
-        for path, value in scalars(structured(call.result)) if call.success else ():
+        for place, value in scalars(structured(call.result)) if call.success else ():
             telling = len(value) > 2 if isinstance(value, str) else isinstance(value, int) and value > 9
-            if telling and "[" not in path and not is_free_text(value) and origins.in_prompt(value):
-                self.echoes.setdefault(path, Values()).add(value, PROMPT)
-        for names, value in argument_values(call.arguments):
-            if len(self.arguments) < MOST_PATHS or names in self.arguments:
-                self.arguments.setdefault(names, Values()).add(value, origins.of(value))
+            if telling and "[" not in place and not is_free_text(value) and origins.in_prompt(value):
+                self.echoes.setdefault(place, Values()).add(value, PROMPT)
+        for path, value in argument_values(call.arguments):
+            if len(self.arguments) < MOST_PATHS or path in self.arguments:
+                self.arguments.setdefault(path, Values()).add(value, origins.of(value))
 
     def merge(self, other: Slot) -> None:
         self.count += other.count
