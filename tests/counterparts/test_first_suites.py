@@ -121,7 +121,9 @@ def test_a_first_suite_from_nothing(shop: Shop, tmp_path: Path) -> None:
         facts, every = map(float, re.search(r"# Audit: ([\d.]+) .*?, ([\d.]+) ", text).groups())  # type: ignore[union-attr]
         further = project.statuses(right(*FURTHER), repeat=len(FURTHER))
         caught = {bug: project.statuses([*rules, *right(7)]) for bug, rules in WRONG.items()}
-        caught |= {bug: project.statuses(right(7), bug) for bug in IN_TOOLS}
+        limit = re.search(r"max_seconds: (\d+)", text)
+        slow = f"tool-is-slow:{int(limit[1]) + 2 if limit else 1}"
+        caught |= {bug: project.statuses(right(7), bug) for bug in (*IN_TOOLS, slow)}
     missed = [bug for bug, ended in caught.items() if set(ended) == {"PASS"}]
     figures = {
         "shop": shop.name,

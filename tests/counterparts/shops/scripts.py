@@ -160,7 +160,6 @@ WRONG: dict[str, list[Rule]] = {
 }
 IN_TOOLS = (
     "tool-raises",
-    "tool-is-slow",
     "tool-finds-what-is-not-there",
     "tool-gives-another-amount",
     "tool-leaves-a-field-out",

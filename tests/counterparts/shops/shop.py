@@ -10,17 +10,22 @@ ORDERS = {
 }
 
 
-def _has(bug: str) -> bool:
+def _bug() -> str:
     file = Path(__file__).with_name("bug")
-    return file.is_file() and file.read_text() == bug
+    return file.read_text() if file.is_file() else ""
+
+
+def _has(bug: str) -> bool:
+    return _bug() == bug
 
 
 def lookup_order(order: str) -> dict:
     """Look an order up."""
     if _has("tool-raises"):
         raise ConnectionError("the warehouse does not answer")
-    if order == "B-04" and _has("tool-is-slow"):
-        time.sleep(12)
+    slow, _, seconds = _bug().partition(":")
+    if order == "B-04" and slow == "tool-is-slow":
+        time.sleep(float(seconds))
     if order not in ORDERS and not _has("tool-finds-what-is-not-there"):
         return {"error": f"there is no order {order}"}
     found = dict(ORDERS.get(order, ORDERS["A-17"]))
