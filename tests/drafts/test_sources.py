@@ -166,7 +166,7 @@ def test_tools_that_change_something_are_stubbed_while_an_agent_is_asked() -> No
     assert karat.run(draft.yaml, shipped("dyno"), workers=0).ok
 
 
-def test_a_suite_may_say_that_it_is_a_draft_and_nothing_else() -> None:
+@pytest.mark.parametrize(("said", "draft"), [({"draft": True}, True), ({"draft": False}, False), ({}, False)])
+def test_a_suite_says_whether_it_is_a_draft(said: dict[str, bool], draft: bool) -> None:
     case = {"id": "a", "prompt": "Hi", "expected": {"ended": True}}
-    with pytest.raises(karat.SuiteError, match="draft"):
-        karat.load_suite({"karat": 1, "draft": False, "cases": [case]})
+    assert karat.load_suite({"karat": 1, **said, "cases": [case]}).draft is draft

@@ -62,7 +62,7 @@ def command(sources: tuple[str, ...], place: str | None, force: bool, prompts: s
     \b
     From what was recorded:
       karat draft karat-results/checkout-20260101T090000Z.jsonl -o checkout.karat.yaml
-      karat draft before.jsonl after.jsonl --max-cases 10 > drafted.yaml
+      karat draft before.jsonl after.jsonl --max-cases 10 -o drafted.yaml
 
     \b
     From an agent that is asked:

@@ -89,7 +89,7 @@ class _Drafting:
         declared = self._options.effects
         effects = known_effects(self._kinds.tools, declared)
         changing = {tool for tool in self._kinds.tools if is_any_named(effect_tools(effects), tool)}
-        if effects != declared:
+        if effects and effects != declared:
             self._top["effects"] = {tool: [*words] for tool, words in effects.items()}
         around = AllKinds(effects, most_of_all([group.learned for group in groups]), frozenset(changing))
         taken: set[str] = set()

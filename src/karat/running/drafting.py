@@ -150,7 +150,8 @@ class Probing(NamedTuple):
         config = read_config(self.project)
         agent = resolve_target(self.target, config, self.how.get("options") or {}, Path(self.project.folder))
         # A function may have tools that Karat does not see, and they would have run by the time that it knew.
-        if agent.identity.get("kind") == "python" or "tool" not in reach_of(agent.target):
+        is_function = agent.recipe is None or agent.recipe.kind == "python"
+        if is_function or "tool" not in reach_of(agent.target):
             raise UsageError(CANNOT_HOLD_BACK, fix=HOW_TO_ALLOW, slug="effects")
 
     async def find_stubs(self, declared: Mapping[str, tuple[str, ...]]) -> dict[str, object]:

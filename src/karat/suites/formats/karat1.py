@@ -167,7 +167,7 @@ class Karat1(Format):
             name=tree.get("name", ""),
             description=tree.get("description", ""),
             metadata=({"$schema": tree["$schema"]} if "$schema" in tree else {}) | dict(named(notes)),
-            draft="draft" in tree,
+            draft=tree.get("draft") is True,
         )
 
     def schema(self, catalog: SuiteCatalog) -> JsonObject:
