@@ -12,8 +12,9 @@ import pytest
 
 import karat
 from compare.runs import journal, many
+from karat.compare.builder import FOUND, _with_found
 from karat.errors import KaratError
-from karat.model.comparison import Change, Comparison
+from karat.model.comparison import Change, Comparison, Flip
 from karat.reports.comparison import comparison_html, comparison_json, comparison_markdown, headline
 
 
@@ -315,3 +316,14 @@ def test_a_skipped_case_neither_broke_nor_is_it_in_a_rate(tmp_path: Path) -> Non
     compared = karat.compare_runs(same, after)
     assert compared.count(Change.APART) == 1
     assert compared.overall.cases == 2
+
+
+def test_evidence_that_is_cut_ends_with_an_ellipsis(tmp_path: Path) -> None:
+    """What a check found is longer than a comparison shows."""
+    phrase = {"x": {"expected": {"must_say_any": ["refund " * 40]}}}
+    paths = [journal(tmp_path, name, {"x": letter}, **phrase) for name, letter in (("a", "p"), ("b", "f"))]
+    (record,) = karat.Journal(paths[1]).records()
+    flip = _with_found(Flip("must_say_any", "", ""), record)
+    assert flip.found.startswith("expected: 'refund refund")
+    assert flip.found.endswith("…")
+    assert len(flip.found) == FOUND

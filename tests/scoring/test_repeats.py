@@ -202,3 +202,12 @@ def test_a_rate_knows_its_clusters_and_leaves_skipped_cases_out() -> None:
     for index in range(11):
         apart.add(index, CaseStatus.PASS if index < 10 else CaseStatus.FAIL, None, None)
     assert found.rate_low < apart.summary().rate_low, "ten variants prove less than ten cases"
+
+
+def test_skipped_cases_and_known_failures_are_in_no_share_of_repeats() -> None:
+    tally = Tally(2)
+    for index, status in enumerate((CaseStatus.PASS, CaseStatus.FAIL, CaseStatus.SKIP, CaseStatus.XFAIL)):
+        for _ in range(2):
+            tally.add(index, status, None, None)
+    summary = tally.summary()
+    assert (summary.pass_all, summary.pass_any, summary.judged) == (0.5, 0.5, 2)

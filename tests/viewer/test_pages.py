@@ -119,8 +119,9 @@ def test_filters_keyboard_and_deep_links(browser, viewed: Site) -> None:
         page.wait_for_url("**?text=many-23")
         page.get_by_role("button", name="Clear").click()
         found.filter(has_text="233 cases").wait_for()
-        page.get_by_role("button", name="Show more").click()
-        page.locator("tbody tr").nth(232).wait_for()
+        for last in (199, 232):
+            page.get_by_role("button", name="Show more").click()
+            page.locator("tbody tr").nth(last).wait_for()
         for label, value, left in (("Status", "ERROR", 1), ("Category", "money", 1), ("Tag", "smoke", 1)):
             page.get_by_label(label).select_option(value)
             found.filter(has_text=f"{left} of 233").wait_for()

@@ -288,9 +288,9 @@ class Index:
         found = []
         with self._lock:
             for name, status, kind, cases, wanted in self._database.execute(query, (run, most)).fetchall():
-                first = self._database.execute(few, (run, name, status, kind, shown)).fetchall()
-                shortened = tuple(tuple(case[:-1]) for case in first)
-                found.append(FailureGroup(name, status, kind, cases, shortened, first[0][-1], wanted - 1))
+                rows = self._database.execute(few, (run, name, status, kind, shown)).fetchall()
+                first = tuple(tuple(row[:-1]) for row in rows)
+                found.append(FailureGroup(name, status, kind, cases, first, rows[0][-1], wanted - 1))
         return found
 
     def unsteady(self, runs: Sequence[str], most: int = 2_000) -> dict[str, list[list[str]]]:

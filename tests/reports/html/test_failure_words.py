@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
 import karat
 from karat.checks.catalog import BUILT_IN, catalog_for
@@ -13,29 +13,31 @@ from karat.reports.html.run_view import RunTally, failure_words
 CATALOG = catalog_for(Project())
 
 
-@pytest.mark.parametrize(
-    ("expected", "answer", "words"),
-    [
-        ({"asks_for": ["order number"]}, "Thanks. Okay, done.", ("Did not ask for 'order number'", "")),
-        ({"must_say_any": ["refund", "credit"]}, "Nothing was done.", ("Did not say 'refund' or 'credit'", "")),
-        ({"must_not_say": ["as an AI"]}, "As an AI I cannot.", ("Said 'as an AI'", "")),
-        ({"must_match_regex": ["[0-9]+"]}, "Nothing was done.", ("The answer has no match of /[0-9]+/", "")),
-        ({"min_words": 20}, "Nothing was done.", ("Fewer than 20 words", "found # words")),
-        ({"max_words": 2}, "Nothing was done.", ("More than 2 words", "found # words")),
-        ({"tool_calls_any": ["pay"]}, "Nothing was done.", ("Did not call 'pay'", "found no tool call")),
-        ({"answer_equals": "Yes."}, "Nothing was done.", ("The answer is not 'Yes.'", "")),
-    ],
-)  # fmt: skip
-def test_groups_say_what_went_wrong(
-    expected: dict[str, object], answer: str, words: tuple[str, str], tmp_path: object
-) -> None:
-    suite = {"karat": 1, "cases": [{"id": "a", "prompt": "x", "expected": expected}]}
-    result = karat.run(suite, lambda prompt: {"final_message": answer, "tool_calls": []}, results_dir=tmp_path)  # type: ignore[arg-type]
-    tally = RunTally(CATALOG)
-    for record in result.journal.records():
+FAILURES: list[tuple[dict[str, object], str, tuple[str, str]]] = [
+    ({"asks_for": ["order number"]}, "Thanks. Okay, done.", ("Did not ask for 'order number'", "")),
+    ({"must_say_any": ["refund", "credit"]}, "Nothing was done.", ("Did not say 'refund' or 'credit'", "")),
+    ({"must_not_say": ["as an AI"]}, "As an AI I cannot.", ("Said 'as an AI'", "")),
+    ({"must_match_regex": ["[0-9]+"]}, "Nothing was done.", ("The answer has no match of /[0-9]+/", "")),
+    ({"min_words": 20}, "Nothing was done.", ("Fewer than 20 words", "found # words")),
+    ({"max_words": 2}, "Nothing was done.", ("More than 2 words", "found # words")),
+    ({"tool_calls_any": ["pay"]}, "Nothing was done.", ("Did not call 'pay'", "found no tool call")),
+    ({"answer_equals": "Yes."}, "Nothing was done.", ("The answer is not 'Yes.'", "")),
+]  # fmt: skip
+
+
+def test_groups_say_what_went_wrong(tmp_path: Path) -> None:
+    cases = [{"id": str(n), "prompt": str(n), "expected": expected} for n, (expected, _, _) in enumerate(FAILURES)]
+    answers = [{"final_message": answer, "tool_calls": []} for _, answer, _ in FAILURES]
+    for record, (_, _, words) in zip(records_of(cases, answers, tmp_path), FAILURES, strict=True):
+        tally = RunTally(CATALOG)
         tally.add([record], record.status)
-    (group,) = tally.groups()
-    assert (group.title, group.found) == words
+        (group,) = tally.groups()
+        assert (group.title, group.found) == words
+
+
+def records_of(cases: list[dict[str, object]], answers: list[object], folder: Path) -> list[karat.CaseRecord]:
+    suite = {"karat": 1, "cases": cases}
+    return list(karat.run(suite, lambda prompt: answers[int(prompt)], results_dir=folder).journal.records())
 
 
 def test_other_statuses_and_unknown_checks_have_words_too() -> None:
@@ -56,15 +58,14 @@ def test_every_check_says_something_of_each_failure() -> None:
         assert cls.describe_failure(f"{start}'x'").endswith("'x'")
 
 
-def test_known_failures_and_skipped_cases_are_not_what_broke(tmp_path: object) -> None:
+def test_known_failures_and_skipped_cases_are_not_what_broke(tmp_path: Path) -> None:
     says = {"must_say_any": ["yes"]}
-    cases = [
-        {"id": "known", "prompt": "x", "xfail": "a bug", "expected": says},
-        {"id": "later", "prompt": "x", "skip": "not yet", "expected": says},
+    cases: list[dict[str, object]] = [
+        {"id": "known", "prompt": "0", "xfail": "a bug", "expected": says},
+        {"id": "later", "prompt": "0", "skip": "not yet", "expected": says},
     ]
-    result = karat.run({"karat": 1, "cases": cases}, lambda prompt: "no", results_dir=tmp_path)  # type: ignore[arg-type]
     tally = RunTally(CATALOG)
-    for record in result.journal.records():
+    for record in records_of(cases, ["no"], tmp_path):
         tally.add([record], record.status)
     assert tally.groups() == []
     assert tally.choices().statuses == {CaseStatus.SKIP: 1, CaseStatus.XFAIL: 1}
