@@ -23,7 +23,7 @@ from karat.scoring import verdicts
 SOURCE = Path(karat.__file__).parent
 SPELLS_FIELDS = {"suites/formats", "linting/base.py", "linting/phrases.py", "linting/regexes.py"}
 """Where suites are read by the fields that they are spelled with."""
-PROTOCOLS = {"targets/http/ag_ui.py", "targets/recordings", "inspections/shapes"}
+PROTOCOLS = {"targets/http/ag_ui.py", "targets/recordings", "inspections/shapes", "telemetry/models"}
 """Whose own words are those of checks by chance."""
 TRACES = {*Trace.__struct_fields__, *get_args(Channel)}
 """Names of checks that are also names of something in a trace."""
