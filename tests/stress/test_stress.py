@@ -247,3 +247,27 @@ def test_the_command_line(karat: Karat, tmp_path: Path, monkeypatch: pytest.Monk
     assert (again.code, "already" in again.err) == (4, True), "before anything runs"
     journal = Journal(next(str(path) for path in Path("karat-results").glob("*stress*.jsonl")))
     assert journal.header.options["stress"]["seed"] == 0
+
+
+def test_a_crash_that_any_text_brings_about_says_nothing_about_orders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "touchy.py").write_text(
+        "def look():\n    return {'status': 'fine'}\n\n\n"
+        "def answer(prompt, conversation):\n"
+        "    found = conversation.tool(look)()\n"
+        "    if found['status'] != 'fine':\n        raise KeyError('reason')\n"
+        "    call = {'name': 'look', 'arguments': {}, 'result': found}\n"
+        "    return {'final_message': 'It is fine.', 'tool_calls': [call]}\n"
+    )
+    suite = tmp_path / "touchy.yaml"
+    suite.write_text("karat: 1\ncases: [{id: a, prompt: Look., expected: {tool_calls_any: [look]}}]\n")
+    result = api.stress(suite, "python:touchy.py:answer", workers=0, faults=["inject*", "empty"])
+    assert isinstance(result, StressResult)
+    found = {cell.fault: cell for cell in result.report.cells}
+    assert found["empty"].status is CellStatus.BROKE
+    injected = [cell for fault, cell in found.items() if fault.startswith("inject")]
+    assert injected
+    assert {cell.status for cell in injected} == {CellStatus.UNKNOWN}
+    assert "a harmless text in the same place does the same" in injected[0].findings[0].found

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from msgspec import structs
+
 from karat.checks.resilience import MaxRetries
 from karat.model.run import CaseRecord
 from karat.model.stress import CellResult, CellStatus, StressFinding
@@ -20,6 +22,9 @@ CRASHES = frozenset({"agent", "bad-answer", "gone"})
 TOO_LONG = "timeout"
 MODEL_TRIES = 10
 """Calls of a model that fails each time: clients try again by themselves, and agents may."""
+
+
+ANYWAY = "a harmless text in the same place does the same, so that nothing is known about the orders in this one"
 
 
 def judge_cell(cell: Cell, records: Mapping[str, CaseRecord]) -> CellResult | None:
@@ -63,7 +68,9 @@ def _landed(record: CaseRecord) -> int:
 def _findings(cell: Cell, record: CaseRecord, control: CaseRecord | None) -> Iterator[StressFinding]:
     error, trace = record.trace.error, record.trace
     if error is not None and error.kind != NOT_REACHED:
-        yield _broken(error.kind, error.message)
+        broke = _broken(error.kind, error.message)
+        is_usual = control is not None and control.trace.error is not None and control.trace.error.kind == error.kind
+        yield structs.replace(broke, found=f"{broke.found}; {ANYWAY}", status=CellStatus.UNKNOWN) if is_usual else broke
     broken_anyway = failed_checks(control) if control is not None else frozenset()
     for check in record.verdict.checks:
         if check.status is Status.FAILED and check.name not in broken_anyway:
