@@ -22,8 +22,6 @@ from karat.suites.reading import locate_suite
 from recordings import CANVAS, DYNO, ROOT, Recorded, shipped
 
 LEAST = 0.95
-LARGE = ("minimum", "v0.3")
-"""Parts of the names of suites whose audit takes long."""
 SHIPPED = [*((suite, "dyno") for suite in DYNO), *((suite, "canvas") for suite in CANVAS)]
 
 
@@ -72,13 +70,7 @@ def test_lint_is_clean(suite: str, target: str) -> None:
 
 @pytest.mark.parametrize(
     "suite",
-    [
-        *(
-            pytest.param(suite, marks=[pytest.mark.thorough] if any(part in suite for part in LARGE) else [])
-            for suite in CANVAS
-        ),
-        *DYNO,
-    ],
+    [*(pytest.param(suite, marks=pytest.mark.thorough) for suite in CANVAS), *DYNO],
     ids=lambda suite: Path(suite).stem,
 )
 def test_the_audit_proves_it(suite: str, recorded: Recorded) -> None:

@@ -21,8 +21,8 @@ from karat.model.verdict import Status
 from karat.scoring import verdicts
 
 SOURCE = Path(karat.__file__).parent
-SPELLS_FIELDS = {"suites/formats", "linting/base.py", "linting/phrases.py", "linting/regexes.py"}
-"""Where suites are read by the fields that they are spelled with."""
+SPELLS_FIELDS = {"suites/formats", "drafts", "linting/base.py", "linting/phrases.py", "linting/regexes.py"}
+"""Where suites are read, or written, by the fields that they are spelled with."""
 PROTOCOLS = {"targets/http/ag_ui.py", "targets/recordings", "inspections/shapes", "telemetry/models"}
 """Whose own words are those of checks by chance."""
 TRACES = {*Trace.__struct_fields__, *get_args(Channel)}

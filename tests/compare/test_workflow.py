@@ -28,7 +28,7 @@ def repository(tmp_path: Path) -> Path:
         if isinstance(block, File):
             block.write(tmp_path)
     made = shell(
-        "git init -q -b main && AGE=2 karat run desk.json -t python:desk.py:answer --repeat 6 --results-dir before -q"
+        "git init -q -b main && AGE=2 karat run desk.yaml -t python:desk.py:answer --repeat 6 --results-dir before -q"
         " && karat baseline set @last --results-dir before && git add desk* && git commit -qm base",
         tmp_path,
     )

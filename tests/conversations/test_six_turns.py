@@ -120,6 +120,7 @@ def test_the_canvas_app(tmp_path: Path) -> None:
     assert [len(record.trace.turns) for record in (by_turns, by_replies)] == [6, 2]
 
 
+@pytest.mark.thorough
 @pytest.mark.limit(240)
 def test_a_bug_of_the_canvas_app_that_the_fourth_turn_shows(tmp_path: Path) -> None:
     (record,) = ran(with_bug("deaf-canvas"), tmp_path, CANVAS)

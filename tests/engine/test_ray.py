@@ -100,6 +100,7 @@ def cluster() -> Iterator[TwoNodes]:
             process.kill()
 
 
+@pytest.mark.thorough
 def test_a_cluster_that_loses_a_worker_and_a_node_gives_the_same_verdicts(tmp_path: Path, cluster: TwoNodes) -> None:
     """Each agent's death costs its own case, the death of Ray's worker and of the node cost none."""
     suite = suite_of(tmp_path, PROMPTS)

@@ -237,6 +237,7 @@ def test_a_page_without_a_chat_is_told(karat: Karat) -> None:
             "at('go').onclick = () => {}",
             "the prompt stayed in its box: neither Enter nor a button next to it sent it; set `send` [config]",
             id="not-sent",
+            marks=pytest.mark.thorough,
         ),
         pytest.param(
             "at('go').onclick = () => { at('in').value = '' }",

@@ -106,13 +106,13 @@ class LostDataKeys(TypedDict, total=False):
     """What the answer lacks where tools gave nothing that can be used."""
 
     tools: Sequence[str]
-    """"""
+    """The tools that gave nothing that can be used."""
     lost: Sequence[str]
-    """"""
+    """Values that only these tools know."""
     usual: str
-    """"""
+    """The answer of a run in which nothing failed."""
     old: Literal[True]
-    """"""
+    """They gave old data, and the answer may also say from when."""
 
 
 class AnyTurnKeys(TypedDict, total=False):

@@ -185,10 +185,10 @@ class MaxRetries(Check, Struct, frozen=True):
 class LostData(TypedDict, total=False):
     """What the answer lacks where tools gave nothing that can be used."""
 
-    tools: list[Phrase]
-    lost: list[Phrase]
-    usual: Phrase
-    old: Literal[True]
+    tools: Annotated[list[Phrase], Meta(description="The tools that gave nothing that can be used.")]
+    lost: Annotated[list[Phrase], Meta(description="Values that only these tools know.")]
+    usual: Annotated[Phrase, Meta(description="The answer of a run in which nothing failed.")]
+    old: Annotated[Literal[True], Meta(description="They gave old data, and the answer may also say from when.")]
 
 
 class AdmitsFailure(Check, Struct, frozen=True):

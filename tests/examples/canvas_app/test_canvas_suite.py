@@ -80,6 +80,7 @@ def test_lint_is_clean(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [str(problem) for problem in lint(suite, CATALOG, around(shipped("canvas")))] == []
 
 
+@pytest.mark.thorough
 def test_the_audit_proves_it(replayed: karat.RunResult) -> None:
     report = audit(replayed.journal)
     assert [case.case_id for case in report.set_aside] == [KNOWN]

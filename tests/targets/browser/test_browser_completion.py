@@ -91,6 +91,7 @@ async def test_a_sign_that_is_never_seen_is_an_error(stub: Stub) -> None:
             "{ await sleep(300); said.textContent = 'All is well' + (n % 2 ? '' : '…'); }",
             {"busy": "#out"},
             id="over-before-the-words-are",
+            marks=pytest.mark.thorough,
         ),
     ],
 )
