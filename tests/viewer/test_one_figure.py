@@ -102,9 +102,8 @@ def test_every_one_gives_the_same_rate_and_count(said: dict[str, str]) -> None:
 
 def test_every_one_that_gives_a_cost_gives_the_same(said: dict[str, str]) -> None:
     for who, text in said.items():
-        of_cases = (
-            r"cost per case: .*? now|most expensive: .*|<dt>Cost of this case</dt><dd>[^<]*"  # and called that, or in their facts
-        )
+        # Those of cases are called that, or are among their facts.
+        of_cases = r"cost per case: .*? now|most expensive: .*|<dt>Cost of this case</dt><dd>[^<]*"
         text = re.sub(of_cases, "", text)
         found = set(re.findall(r"\$\d[\d.]*(?: for \d+ of \d+ runs)?", unescape(text)))
         assert found == {COST}, who
