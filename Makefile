@@ -13,8 +13,8 @@ export PYTHONDONTWRITEBYTECODE :=
 UV := .tools/bin/uv
 BIN := .venv/bin
 READY := .venv/.ready
-# Many tests wait for processes, pages and deadlines: two to a processor keep it busy.
-WORKERS := $(shell expr 2 \* $$(nproc))
+# Many tests wait for processes, pages and deadlines: three to a processor keep it busy.
+WORKERS := $(shell expr 3 \* $$(nproc))
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12

@@ -65,7 +65,13 @@ def commands_page() -> str:
         command = karat.get_command(context, name)
         if command is None or command.hidden:
             continue
-        own = click.Context(command, info_name=f"karat {name}", terminal_width=100, max_content_width=100)
+        own = click.Context(
+            command,
+            info_name=f"karat {name}",
+            help_option_names=["-h", "--help"],
+            terminal_width=100,
+            max_content_width=100,
+        )
         lines.append(f"\n## {name}\n\n```text\n{command.get_help(own).rstrip()}\n```\n")
     return "".join(lines)
 

@@ -54,6 +54,8 @@ def serve(script: Path | str | Mapping[str, Any], *, port: int = 0) -> Iterator[
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    # Many agents ask at once; what does not fit in the queue would be refused.
+    request_queue_size = 128
     # A client that keeps its connection open must not keep the block from ending.
     block_on_close = False
     model: ScriptedModel

@@ -125,7 +125,7 @@ async def test_a_case_that_overran_is_told_before_its_neighbours_end(tmp_path: P
         if isinstance(event, CaseFinished):
             heard.append(kind(event.record))
 
-    prompts = ["measure 3600", "measure 3", "measure 4.5"]
+    prompts = ["measure 3600", "measure 4.5", "measure 4.5"]
     options: dict[str, Any] = {"timeout": 6.0, "concurrency": 2, "max_failures": 9, "listeners": [listener]}
     await carried_out(tmp_path, prompts, function="measured", **options)
     assert heard == ["PASS", "timeout", "PASS"]

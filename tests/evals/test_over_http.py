@@ -75,6 +75,7 @@ def _the_agent_itself(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
+@pytest.mark.thorough
 async def test_the_canvas_app_is_judged_as_in_the_browser(recorded: Recorded, tmp_path: Path) -> None:
     found = NOTHING
     async with canvas_service() as service:
@@ -141,7 +142,8 @@ OF_CONTROLS = ("deaf-canvas", "missing-control")
 """Bugs of what is clicked on the page, which over HTTP is a request of its own."""
 
 
-@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.thorough)], ids=["some", "whole"])
+@pytest.mark.thorough
+@pytest.mark.parametrize("whole", [False, True], ids=["some", "whole"])
 @pytest.mark.parametrize(
     "bug", ["forbidden-phrase", *(pytest.param(b, marks=pytest.mark.thorough) for b in BUGS if b != "forbidden-phrase")]
 )

@@ -21,7 +21,7 @@ from karat.targets.config import TargetConfig
 from karat.targets.python import Conversation
 from telemetry.spans.made import post, request, span, tool
 
-CASES = 200
+CASES = 100
 WITNESSES = ("messages", "count", "nobody")
 """Who would miss a span that was lost; a case's number decides."""
 FATES = (*["whole"] * 8, *["late", "twice"] * 2, "no-root", "no-middle", "no-call", "nothing")

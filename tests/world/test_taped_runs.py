@@ -278,6 +278,7 @@ def commanded(project: Project, cases: int) -> None:
     target = f"command:{sys.executable} -S {HERE / 'agents.py'}"
     live = project.recorded(target=target, concurrency=20, workers=1)
     again = project.run("replay", target=target, concurrency=20, workers=1)
+    assert [str(record.trace.error) for record in (*live.values(), *again.values()) if record.trace.error] == []
     assert statuses(live) == statuses(again) == {f"c{n}": PASS for n in range(cases)}
     assert [record.trace.final_message for record in live.values()] == [
         record.trace.final_message for record in again.values()
