@@ -144,9 +144,7 @@ OF_CONTROLS = ("deaf-canvas", "missing-control")
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("whole", [False, True], ids=["some", "whole"])
-@pytest.mark.parametrize(
-    "bug", ["forbidden-phrase", *(pytest.param(b, marks=pytest.mark.thorough) for b in BUGS if b != "forbidden-phrase")]
-)
+@pytest.mark.parametrize("bug", BUGS)
 async def test_a_bug_of_the_canvas_app_shows_both_ways(bug: str, whole: bool, tmp_path: Path) -> None:
     suite = every_case()
     if not whole:
