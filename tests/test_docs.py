@@ -28,6 +28,8 @@ from pages import (
 )
 
 ROOT = Path(__file__).parents[1]
+LONG = {"stress.md"}
+"""Pages whose commands take long; what they show is tested elsewhere too."""
 TYPED = [path for path in tried_pages(ROOT) if any(isinstance(block, list) for block in blocks(path.read_text()))]
 
 
@@ -35,7 +37,9 @@ def name(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("path", TYPED, ids=name)
+@pytest.mark.parametrize(
+    "path", [pytest.param(page, marks=[pytest.mark.thorough] * (page.name in LONG)) for page in TYPED], ids=name
+)
 def test_commands_do_what_the_page_shows(path: Path, tmp_path: Path) -> None:
     environ = {**os.environ, "PATH": f"{SCRIPT.parent}:{os.environ['PATH']}"}
     for block in blocks(path.read_text()):

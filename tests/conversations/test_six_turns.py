@@ -114,6 +114,7 @@ def test_a_bug_of_the_dyno_agent_that_the_fourth_turn_shows(tmp_path: Path) -> N
     assert len(record.trace.turns) == 6
 
 
+@pytest.mark.thorough
 def test_the_canvas_app(tmp_path: Path) -> None:
     by_turns, by_replies = ran(canvas(), tmp_path, CANVAS, ASKED_CANVAS)
     assert (by_turns.status, by_replies.status) == (CaseStatus.PASS, CaseStatus.PASS)

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 RIGHT = """
 import asyncio
 from collections.abc import Mapping
@@ -108,6 +110,7 @@ def agent(prompt: str) -> str:
 """
 
 
+@pytest.mark.thorough
 def test_the_library_is_typed(tmp_path: Path) -> None:
     (tmp_path / "right.py").write_text(RIGHT)
     (tmp_path / "wrong.py").write_text(USE + "".join(f"{call}\n" for call, _ in WRONG))

@@ -157,7 +157,7 @@ def test_without_scripts_it_can_be_read_and_printed(browser, tmp_path: Path) -> 
         assert not seen.page.locator("#c0r0").is_visible()
 
 
-@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("look", ["light", *(pytest.param(look, marks=pytest.mark.thorough) for look in [*LOOKS][1:])])
 def test_it_is_accessible_and_fits(browser, tmp_path: Path, look: str) -> None:
     url = written(every_status(), tmp_path / "report.html")
     with opened(browser, url, **LOOKS[look]) as seen:
