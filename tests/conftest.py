@@ -20,7 +20,7 @@ pytest_plugins = ["limits", "pytester"]
 
 # How long an example takes says how busy the machine is, and nothing else. The gate tries the same ones every time.
 settings.register_profile(
-    "gate", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True, max_examples=30
+    "gate", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True, max_examples=20
 )
 settings.register_profile("thorough", settings.get_profile("gate"), derandomize=False, max_examples=500)
 settings.load_profile("gate")

@@ -68,11 +68,8 @@ def test_lint_is_clean(suite: str, target: str) -> None:
     assert [str(problem) for problem in found] == []
 
 
-@pytest.mark.parametrize(
-    "suite",
-    [*(pytest.param(suite, marks=pytest.mark.thorough) for suite in CANVAS), *DYNO],
-    ids=lambda suite: Path(suite).stem,
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("suite", [*CANVAS, *DYNO], ids=lambda suite: Path(suite).stem)
 def test_the_audit_proves_it(suite: str, recorded: Recorded) -> None:
     journal = recorded(suite)
     assert complaints(audit(journal)) == []

@@ -18,6 +18,12 @@ from karat.reports import markdown, writing
 from karat.reports.json import JsonReport
 
 
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads that other tests left in this process do not keep it from sharing the work."""
+    monkeypatch.setattr("karat.journal.parallel.threading.active_count", lambda: 1)
+
+
 @pytest.fixture
 def recorded(tmp_path: Path) -> Path:
     cases = [

@@ -64,6 +64,7 @@ def configured(answer: str) -> dict[str, Any]:
     return {"path": "/lobby", "preconditions": ways, "complete": {"busy": "#main"}, **place}
 
 
+@pytest.mark.thorough
 async def test_what_is_said_is_told_from_what_stood_there(pages: Stub) -> None:
     for answer, rows in TABLE.items():
         async with opened(pages.url, **configured(answer)) as target:
