@@ -37,12 +37,12 @@ HEAD = """\
 # Checks
 
 Every key that `expected` knows: the checks by the group they score in, and at the end the [keys that are no
-checks](#keys-that-are-no-checks). This page is written by `python docs/reference.py` from the code; how to write suites
-is told in [suites.md](suites.md), with an example of each key.
+checks](#keys-that-are-no-checks). This page is written by `python docs/reference.py` from the code;
+[suites.md](suites.md) shows how to write suites, with an example of each key.
 
 Text is looked for in the final message without regard to letter case, runs of white space and typographic quotes.
 Regexes see the lines of the text, ignore letter case, and `^` and `$` match at every line. What is required counts only
-where a reader sees it, what is forbidden in any dress: [how words are read](suites.md#how-words-are-read).
+where a reader sees it, what is forbidden however it is written: [how words are read](suites.md#how-words-are-read).
 """
 TABLE = """
 | key | value | since | meaning |
