@@ -1,4 +1,4 @@
-"""What spans or traffic with models tell of a turn, joined with what the target itself saw of it."""
+"""What spans or traffic with models show of a turn, joined with what the target itself saw of it."""
 
 from __future__ import annotations
 
