@@ -147,7 +147,7 @@ def test_every_command_has_the_same_codes(karat: Karat, flags: list[str], file: 
     ] == [code] * 4
 
 
-@pytest.mark.parametrize("repeat", [1, 3])
+@pytest.mark.parametrize("repeat", [1, pytest.param(3, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("partial", [None, False, True])
 @pytest.mark.parametrize("unknown", [None, False, True])
 @pytest.mark.parametrize("cases", [["SOFT"], ["PARTIAL"], ["BOTH"], ["PASS"], ["PASS", "FAIL"]], ids=" ".join)
