@@ -6,7 +6,6 @@ import threading
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
-from time import monotonic
 
 import msgspec
 from msgspec import Struct, field, structs
@@ -16,11 +15,9 @@ from karat.telemetry.models.apis import find_api
 from karat.telemetry.models.streams import read_events
 from karat.traces.redact import Redactor
 from karat.world.model_replies import split
+from karat.world.recording import Kept, Recording
 from karat.world.requests import Leaves, RequestDifference, ServiceRequest, first_difference
 from karat.world.tape import Answer, Exchange, StreamEvent, Tape
-
-SECONDS_BETWEEN_WRITES = 2.0
-"""While cases are recorded; what a kill in between loses is these seconds."""
 
 
 class Miss(Struct, frozen=True):
@@ -43,7 +40,7 @@ class CaseOnTape(Struct, kw_only=True):
     """None: the case is not on the tape."""
     left: list[tuple[str, Exchange]] = field(default_factory=list)
     """What can still be used, by its key."""
-    made: list[Exchange] = field(default_factory=list)
+    made: list[Kept] = field(default_factory=list)
     """What the case is to have on the tape, in order."""
     asked: int = 0
     misses: list[Miss] = field(default_factory=list)
@@ -61,11 +58,13 @@ class TapePlayer:
         self._redactor = redactor
         self._keep_failures = keep_failures
         self._lock = threading.Lock()
-        self._written = monotonic()
+        self._recording = Recording(tape) if mode in ("record", "extend") else None
+        if mode == "record":
+            tape.runs.clear()  # nothing is answered from it, and the recording has it
 
     @property
     def records(self) -> bool:
-        return self.mode in ("record", "extend")
+        return self._recording is not None
 
     def begin(self, case: str, repeat: int) -> CaseOnTape:
         """A run of a case begins: every recording of it can be used once."""
@@ -75,20 +74,14 @@ class TapePlayer:
 
     def end(self, case: CaseOnTape) -> None:
         """A run of a case is over: keep what was recorded of it."""
-        if self.records:
+        if self._recording is not None:
             with self._lock:
-                self.tape.runs[case.case, case.repeat] = case.made
-                if monotonic() - self._written > SECONDS_BETWEEN_WRITES:
-                    self._write()
+                self._recording.end(case.case, case.repeat, case.made)
 
     def close(self) -> None:
-        if self.records:
+        if self._recording is not None:
             with self._lock:
-                self._write()
-
-    def _write(self) -> None:
-        self.tape.write()
-        self._written = monotonic()
+                self._recording.close()
 
     def read(self, service: str, method: str, address: str, content_type: str, body: bytes) -> ServiceRequest:
         """A request without its secrets."""
@@ -106,21 +99,25 @@ class TapePlayer:
             case.asked += 1
             found = self._find(request, case)
             if found is None:
-                if not self.records:
+                if self._recording is None:
                     case.misses.append(_miss(request, case, self._leaves))
                 return None
             case.left.remove(found)
-            case.made.append(found[1])
+            if self._recording is not None:
+                case.made.append(self._recording.add(found[1]))
             return found[1].answer
 
     def record(self, request: ServiceRequest, answer: Answer, case: CaseOnTape) -> None:
         """Keep an exchange; a failure only on request, since the next attempt may succeed with the same request."""
+        if self._recording is None:
+            return
         if answer.status >= 400 and not self._keep_failures:
             return
         kept = self._without_secrets(answer, request.path)
         day = datetime.now(UTC).date().isoformat()
+        one = Exchange(case=case.case, repeat=case.repeat, request=request, answer=kept, recorded=day)
         with self._lock:
-            case.made.append(Exchange(case=case.case, repeat=case.repeat, request=request, answer=kept, recorded=day))
+            case.made.append(self._recording.add(one))
 
     def _without_secrets(self, answer: Answer, path: str) -> Answer:
         redactor, api = self._redactor, find_api(path)

@@ -13,7 +13,7 @@ _WIDEST = 110
 _LONGEST_KEY = 1000
 """A longer key must be marked as one: YAML looks no further than 1024 characters for its colon."""
 
-_PLAIN = re.compile(r"(?:[^\W\d]|\$)(?:[\w ./()'+$%=;<>?!@*-]*[\w./()'+$%=;<>?!@*-])?")
+_PLAIN = re.compile(r"(?:[^\W\d]|\$)[\w ./()'+$%=;<>?!@*-]*+(?<! )")
 _OTHER_MEANING = re.compile(r"null|true|false|yes|no|on|off|y|n|nan|inf", re.IGNORECASE)
 """Words that one version of YAML or another reads as something else than a text."""
 _SPELLED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
