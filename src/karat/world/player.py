@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterable
 from contextlib import suppress
@@ -13,11 +14,16 @@ from msgspec import Struct, field, structs
 from karat.options import TapeMode
 from karat.telemetry.models.apis import find_api
 from karat.telemetry.models.streams import read_events
+from karat.text.wording import counted
 from karat.traces.redact import Redactor
 from karat.world.model_replies import split
 from karat.world.recording import Kept, Recording
 from karat.world.requests import Leaves, RequestDifference, ServiceRequest, first_difference
 from karat.world.tape import Answer, Exchange, StreamEvent, Tape
+
+VARIES = "If it differs in each run, leave it out: `ignore` in [tape]."
+_NUMBERED = re.compile(r"\w*\d\w*")
+"""What dates, times and ids are made of."""
 
 
 class Miss(Struct, frozen=True):
@@ -149,15 +155,17 @@ def _miss(request: ServiceRequest, case: CaseOnTape, leaves: Leaves) -> Miss:
         return Miss(request, number, "the case is not on the tape")
     if not case.recorded:
         return Miss(request, number, "the case asked for nothing when it was recorded")
-    if any(one.request.key(leaves) == request.key(leaves) for one in case.recorded):
-        return Miss(request, number, f"the request was sent more often than the {len(case.recorded)} recorded ones")
+    if same := sum(one.request.key(leaves) == request.key(leaves) for one in case.recorded):
+        return Miss(request, number, f"the request was sent more often than it was recorded ({counted(same, 'time')})")
     near = _nearest(request, [one for _, one in case.left] or case.recorded)
     if near is None:
         return Miss(request, number, f"no request of {request.title} was recorded")
     found = first_difference(near.request.compared(leaves), request.compared(leaves))
     if found is None:
         found = RequestDifference("the address", near.request.title, request.title)
-    return Miss(request, number, _cause(found, request), f"recorded: {found.recorded}\nasked:    {found.asked}")
+    detail = f"recorded: {found.recorded}\nasked:    {found.asked}"
+    varies = _NUMBERED.sub("", found.recorded) == _NUMBERED.sub("", found.asked)
+    return Miss(request, number, _cause(found, request), f"{detail}\n{VARIES}" if varies else detail)
 
 
 def _cause(found: RequestDifference, request: ServiceRequest) -> str:

@@ -28,7 +28,9 @@ VERSION = 1
 LARGEST = 256 << 20
 KEPT_HEADERS = ("content-type", "mcp-protocol-version", "mcp-session-id", "retry-after")
 """Headers of an answer that clients act on; all others vary or say who asked."""
-RECORD_AGAIN = "Record it again with --tape record."
+RECORD = "Record it with --tape record."
+RECORD_AGAIN = "Restore it, or delete it and record it again with --tape record."
+"""As long as it is there, what it has of other cases would be lost."""
 
 
 class StreamEvent(Struct, frozen=True, forbid_unknown_fields=True):
@@ -211,7 +213,8 @@ def _bytes(path: Path) -> bytes:
             raise _bad(path, f"the tape has more than {LARGEST:,} bytes.", "Split the suite.")
         return path.read_bytes()
     except OSError as error:
-        raise _bad(path, f"the tape cannot be read: {error.strerror}.", RECORD_AGAIN) from error
+        fix = RECORD if isinstance(error, FileNotFoundError) else RECORD_AGAIN
+        raise _bad(path, f"the tape cannot be read: {error.strerror}.", fix) from error
 
 
 def _exchanges(path: Path, file: _File) -> Iterator[tuple[Exchange, bool]]:
