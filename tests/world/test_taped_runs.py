@@ -17,6 +17,7 @@ from karat.model.verdict import CaseStatus
 from karat.traces.redact import Redactor
 from karat.world.player import TapePlayer
 from karat.world.requests import Leaves, ServiceRequest
+from karat.world.settings import TapeSettings
 from karat.world.tape import Answer, Exchange, Tape, read_tape
 from scripted_model import serve
 
@@ -313,6 +314,15 @@ def test_an_agent_that_runs_already_needs_a_port(project: Project) -> None:
     project.recorded()
     with pytest.raises(ConfigError, match=r"runs already.*Set `port` and `token`"):
         project.run("replay", target="http://127.0.0.1:9/chat", workers=1)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_the_address_of_the_tape_itself_is_not_that_of_a_service(host: str) -> None:
+    """A shell may export for Karat what is meant for the agent that runs already."""
+    settings = TapeSettings(port=8765, token="t")
+    for given, address in ((f"http://{host}:8765/t/openai/v1", "https://api.openai.com"), ("http://h/v1", "http://h")):
+        known = {one.name: where for one, where in settings.known_services({"OPENAI_BASE_URL": given})}
+        assert known["openai"] == address
 
 
 def test_a_missing_tape_is_refused_before_anything_runs(project: Project) -> None:
