@@ -301,6 +301,15 @@ def test_stubs_and_faults_of_an_mcp_server_over_stdio(tmp_path: Path, monkeypatc
     assert not world.not_reached()
 
 
+def test_an_mcp_server_that_ends_before_it_answers_ends_the_one_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/list"}) for number in range(2)]
+    with client(CaseWorld()) as here:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("\n".join(lines).encode())))
+        command = [sys.executable, "-S", "-c", "input(); raise SystemExit(3)"]
+        assert serve_stdio("shop", command, {ADDRESS: here.proxy.url()}) == 3
+        assert here.run.requests == 1, "nothing is asked of a server that is not there"
+
+
 MODEL_FAULT = {"model": {"status": 500, "times": 1}}
 
 

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import IO
 from urllib.parse import urlsplit
 
@@ -42,7 +43,10 @@ def serve_stdio(name: str, command: Sequence[str], environ: Mapping[str, str]) -
         answer = tape.ask(line)
         if answer is None:
             server = server or _Server(command, sys.stdout.buffer)
-            answer = tape.keep(line, server.ask(line))
+            said = server.ask(line)
+            if said is None:  # the server ended: so does this one, and the client knows by it
+                break
+            answer = tape.keep(line, said)
         if answer:
             sys.stdout.buffer.write(answer.rstrip(b"\n") + b"\n")
             sys.stdout.buffer.flush()
@@ -91,21 +95,24 @@ class _Server:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
-    def ask(self, line: bytes) -> bytes:
-        """The answer to a message; nothing for a notification. An empty one if the server ends before it answers."""
-        if self._process.stdin is not None:
-            self._process.stdin.write(line)
-            self._process.stdin.flush()
+    def ask(self, line: bytes) -> bytes | None:
+        """The answer to a message; an empty one for a notification. None if the server ends before it answers."""
+        with suppress(BrokenPipeError):
+            if self._process.stdin is not None:
+                self._process.stdin.write(line)
+                self._process.stdin.flush()
         wanted = _id_of(line)
         if wanted is None:
             return b""
         with self._came:
             self._came.wait_for(lambda: self._ended or wanted in self._answers)
-            return self._answers.pop(wanted, b"").strip()
+            answer = self._answers.pop(wanted, None)
+            return None if answer is None else answer.strip()
 
     def close(self) -> int:
-        if self._process.stdin is not None:
-            self._process.stdin.close()
+        with suppress(BrokenPipeError):
+            if self._process.stdin is not None:
+                self._process.stdin.close()
         status = self._process.wait()
         self._reader.join()
         if self._process.stdout is not None:
