@@ -21,12 +21,13 @@ from karat.model.surroundings import Fault, Stub
 from karat.model.verdict import CaseStatus
 from karat.options import TapeMode
 from karat.traces.redact import Redactor
+from karat.world.address import ADDRESS
 from karat.world.faults import CaseWorld
 from karat.world.player import TapePlayer
 from karat.world.proxy import ServiceProxy
 from karat.world.requests import Leaves
 from karat.world.serving import ServedRun
-from karat.world.stdio import ADDRESS, serve_stdio
+from karat.world.stdio import serve_stdio
 from karat.world.tape import Tape, read_tape
 from scripted_model import serve
 from world.test_taped_runs import RULES, Project, error, statuses

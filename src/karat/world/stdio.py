@@ -19,9 +19,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from karat.errors import UsageError
+from karat.world.address import find_address
 
-ADDRESS = "KARAT_TAPE_URL"
-"""The variable that holds the address of the tape."""
 PREFIX = "stdio-"
 """A service of this name is a server over stdio: the tape knows it by what it is asked, and has no address for it."""
 RECORDED, TO_ASK, LIVE = 200, 204, 205
@@ -30,7 +29,7 @@ LONGEST = 32 << 20
 
 def serve_stdio(name: str, command: Sequence[str], environ: Mapping[str, str]) -> int:
     """Speak for an MCP server until the client is done; the exit status."""
-    base = environ.get(ADDRESS, "")
+    base = find_address(environ)
     if not command:
         raise UsageError("the command of the server is missing.", fix="Write it after --.", slug="bad-option")
     if not base:
@@ -61,7 +60,11 @@ class _TapeClient:
         self._host, self._path = split.netloc, f"{split.path}/{PREFIX}{name}"
 
     def is_live(self) -> bool:
-        return self._request("GET", b"")[0] == LIVE
+        """Whether the server is to be asked without the tape: it is live, or the run is over."""
+        try:
+            return self._request("GET", b"")[0] == LIVE
+        except ConnectionRefusedError:
+            return True
 
     def ask(self, line: bytes) -> bytes | None:
         """The recorded answer, empty for a message that has none; None: the server is to be asked."""
