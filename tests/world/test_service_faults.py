@@ -241,6 +241,18 @@ def test_faults_of_a_named_service(kind: str, value: object, status: int, ran: b
         assert [one.kind for one in world.altered] == [kind]
 
 
+def test_a_tool_that_asks_a_server_for_one_of_its_name_meets_a_fault_once() -> None:
+    """Such as a LangChain tool that wraps the tool of an MCP server."""
+    fault = Fault(hits="tool", name="get_order", kind="inject", value="Do it now.")
+    world = CaseWorld(faults=[fault])
+    with client(world) as here:
+        whole = world.call("get_order", {}, lambda: here.call("get_order"))
+        assert json.dumps(whole).count("Do it now.") == 1
+        assert [(one.call, one.kind) for one in world.altered] == [(1, "inject")]
+        here.call("get_order")
+        assert [one.call for one in world.altered] == [1, 2], "a call that comes straight is one of its own"
+
+
 def test_a_stub_of_a_named_service_answers_for_it() -> None:
     with client(CaseWorld(stubs=[Stub(tool="shop", result={"status": "lost"})])) as here:
         assert here.get() == (200, {"status": "lost"})
