@@ -99,6 +99,18 @@ class WaitsForTheEnd(ModelDesk):
             raise
 
 
+class StartsOver(ModelDesk):
+    """Weak: where an answer breaks off, it begins again with the words of the user, whatever was done since."""
+
+    async def ask(self, messages: list[dict[str, Any]]) -> Streamed:
+        try:
+            return await self.stream(messages)
+        except APIStatusError:
+            raise
+        except (OpenAIError, OSError):
+            return await self.stream(messages[:1])
+
+
 class AsksOnAndOn(ModelDesk):
     """Weak: it asks again and again where it has no access."""
 
@@ -139,6 +151,10 @@ def sound() -> Graph:
 
 def waits_for_the_end() -> Graph:
     return WaitsForTheEnd().graph()
+
+
+def starts_over() -> Graph:
+    return StartsOver().graph()
 
 
 def asks_on_and_on() -> Graph:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -36,7 +37,9 @@ class Served(NamedTuple):
         return next(cell.status for cell in self.result.report.cells if cell.fault == fault)
 
 
-def stress(agent: str, faults: list[str], model: ScriptedModel, folder: Path, timeout: float = 5) -> Served:
+def stress(
+    agent: str, faults: list[str], model: ScriptedModel, folder: Path, case: str = "where", timeout: float = 5
+) -> Served:
     requests: dict[str, int] = {}
 
     def listen(event: object) -> None:
@@ -47,6 +50,7 @@ def stress(agent: str, faults: list[str], model: ScriptedModel, folder: Path, ti
         DESK / "model_suite.yaml",
         f"langgraph:order_desk.model_desk:{agent}",
         faults=faults,
+        cases=[case],
         workers=0,
         timeout=timeout,
         results_dir=folder,
@@ -57,17 +61,18 @@ def stress(agent: str, faults: list[str], model: ScriptedModel, folder: Path, ti
 
 
 WEAK = {
-    "waits_for_the_end": ("cut stream", "deadline", 1),
-    "asks_on_and_on": ("no access", "max_retries", 0),
-    "breaks_down": ("bad arguments", "crash", 1),
+    "waits_for_the_end": ("where", "cut stream", "deadline", 1),
+    "asks_on_and_on": ("where", "no access", "max_retries", 0),
+    "breaks_down": ("where", "bad arguments", "crash", 1),
+    "starts_over": ("refund", "late cut stream", "no_effect_twice", 4),
 }
-"""The fault that shows each weakness, the rule that it breaks, and how many requests the server had by then."""
+"""The case and the fault that show each weakness, the rule that it breaks, and how many requests the server had."""
 
 
 @pytest.mark.parametrize("agent", WEAK)
 def test_a_planted_weakness_is_found(agent: str, model: ScriptedModel, tmp_path: Path) -> None:
-    fault, rule, reached = WEAK[agent]
-    found = stress(agent, [fault], model, tmp_path, timeout=4)
+    case, fault, rule, reached = WEAK[agent]
+    found = stress(agent, [fault], model, tmp_path, case, timeout=4)
     (cell,) = found.result.report.cells
     assert (cell.status, cell.hits) == (CellStatus.BROKE, "model")
     assert [finding.rule for finding in cell.findings] == [rule]
@@ -83,8 +88,18 @@ def test_the_sound_agent_holds(model: ScriptedModel, tmp_path: Path) -> None:
     assert found.requests["where/model/cut stream"] == 1
 
 
+def test_the_sound_agent_holds_where_the_model_fails_after_it_has_paid(
+    model: ScriptedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DESK_LOG", str(tmp_path / "log"))
+    faults = ["late cut stream", "late overload"]
+    found = stress("sound", faults, model, tmp_path, "refund")
+    assert {fault: found.status(fault) for fault in faults} == dict.fromkeys(faults, CellStatus.HELD)
+    assert [json.loads(line)["tool"] for line in (tmp_path / "log").read_text().splitlines()] == ["issue_refund"] * 3
+
+
 @pytest.mark.thorough
 def test_the_sound_agent_holds_in_every_cell(model: ScriptedModel, tmp_path: Path) -> None:
-    report = stress("sound", ["*"], model, tmp_path).result.report
+    report = stress("sound", ["*"], model, tmp_path, "*").result.report
     assert [cell.id for cell in report.cells if cell.status is not CellStatus.HELD] == []
-    assert len(report.cells) > 20
+    assert len(report.cells) > 40

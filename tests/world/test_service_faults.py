@@ -21,13 +21,14 @@ from karat.model.surroundings import Fault, Stub
 from karat.model.verdict import CaseStatus
 from karat.options import TapeMode
 from karat.traces.redact import Redactor
+from karat.world.address import ADDRESS
 from karat.world.faults import CaseWorld
 from karat.world.player import TapePlayer
 from karat.world.proxy import ServiceProxy
 from karat.world.requests import Leaves
 from karat.world.serving import ServedRun
-from karat.world.stdio import ADDRESS, serve_stdio
-from karat.world.tape import Tape
+from karat.world.stdio import serve_stdio
+from karat.world.tape import Tape, read_tape
 from scripted_model import serve
 from world.test_taped_runs import RULES, Project, error, statuses
 
@@ -240,6 +241,18 @@ def test_faults_of_a_named_service(kind: str, value: object, status: int, ran: b
         assert [one.kind for one in world.altered] == [kind]
 
 
+def test_a_tool_that_asks_a_server_for_one_of_its_name_meets_a_fault_once() -> None:
+    """Such as a LangChain tool that wraps the tool of an MCP server."""
+    fault = Fault(hits="tool", name="get_order", kind="inject", value="Do it now.")
+    world = CaseWorld(faults=[fault])
+    with client(world) as here:
+        whole = world.call("get_order", {}, lambda: here.call("get_order"))
+        assert json.dumps(whole).count("Do it now.") == 1
+        assert [(one.call, one.kind) for one in world.altered] == [(1, "inject")]
+        here.call("get_order")
+        assert [one.call for one in world.altered] == [1, 2], "a call that comes straight is one of its own"
+
+
 def test_a_stub_of_a_named_service_answers_for_it() -> None:
     with client(CaseWorld(stubs=[Stub(tool="shop", result={"status": "lost"})])) as here:
         assert here.get() == (200, {"status": "lost"})
@@ -247,14 +260,16 @@ def test_a_stub_of_a_named_service_answers_for_it() -> None:
 
 
 def test_a_tape_keeps_what_the_service_said_and_not_the_fault(tmp_path: Path) -> None:
-    tape = Tape(path=tmp_path / "t.tape.yaml")
+    path = tmp_path / "t.tape.yaml"
     for mode in MODES:
+        tape = read_tape(path) if path.exists() else Tape(path=path)
         player = TapePlayer(tape, mode, Leaves(), Redactor(["a-secret-value"]))
         with client(tool_fault("empty", times=1), player=player) as here:
             assert here.call("get_order")["result"] != here.call("get_order")["result"]
             assert here.shop.ran == ["get_order"] * (2 if mode == "record" else 0)
             assert here.run.on_tape is not None
             player.end(here.run.on_tape)
+            player.close()
 
 
 SERVER = f"""
@@ -297,6 +312,15 @@ def test_stubs_and_faults_of_an_mcp_server_over_stdio(tmp_path: Path, monkeypatc
     assert gone["error"]["message"] == "Unknown tool: refund"
     assert log.read_text().split() == ["None", "get_order", "get_order"], "the server's own log"
     assert not world.not_reached()
+
+
+def test_an_mcp_server_that_ends_before_it_answers_ends_the_one_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/list"}) for number in range(2)]
+    with client(CaseWorld()) as here:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("\n".join(lines).encode())))
+        command = [sys.executable, "-S", "-c", "input(); raise SystemExit(3)"]
+        assert serve_stdio("shop", command, {ADDRESS: here.proxy.url()}) == 3
+        assert here.run.requests == 1, "nothing is asked of a server that is not there"
 
 
 MODEL_FAULT = {"model": {"status": 500, "times": 1}}

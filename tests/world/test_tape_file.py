@@ -72,7 +72,7 @@ def test_a_tape_that_was_cut_off_is_refused_wherever(tmp_path: Path) -> None:
         path.write_text("".join(lines[:length]))
         with pytest.raises(ConfigError) as refused:
             read_tape(path)
-        assert "record it again" in str(refused.value).lower()
+        assert "delete it and record it again" in str(refused.value)
 
 
 def test_a_tape_that_was_edited_is_refused_until_it_is_sealed(tmp_path: Path) -> None:

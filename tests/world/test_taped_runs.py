@@ -14,7 +14,11 @@ from karat.engine.events import Event, Notice
 from karat.errors import ConfigError, UsageError
 from karat.model.run import CaseRecord
 from karat.model.verdict import CaseStatus
-from karat.world.tape import read_tape
+from karat.traces.redact import Redactor
+from karat.world.player import TapePlayer
+from karat.world.requests import Leaves, ServiceRequest
+from karat.world.settings import TapeSettings
+from karat.world.tape import Answer, Exchange, Tape, read_tape
 from scripted_model import serve
 
 HERE = Path(__file__).parent
@@ -149,7 +153,7 @@ def test_a_request_that_is_sent_too_often_is_a_miss(project: Project) -> None:
     project.recorded("ask_twice")
     record = project.run("replay", "ask_for_ever")["hello"]
     assert record.verdict.status is ERROR
-    assert "tape-miss: the request was sent more often than the 2 recorded ones: request 3" in error(record)
+    assert "tape-miss: the request was sent more often than it was recorded (2 times): request 3" in error(record)
 
 
 def test_a_changed_prompt_misses_everywhere_for_one_cause(project: Project) -> None:
@@ -161,8 +165,8 @@ def test_a_changed_prompt_misses_everywhere_for_one_cause(project: Project) -> N
     )
     (grouped,) = [line for line in project.notices if "not on the tape" in line]
     assert "(the system message): 2 cases" in grouped
-    assert "recorded: You are a bank." in grouped
-    assert "asked:    You are a friendly bank." in grouped
+    assert grouped.endswith("(recorded: You are a bank.; asked: You are a friendly bank.)")
+    assert grouped.isprintable()
 
 
 def test_a_changed_prompt_can_be_followed_by_position(project: Project) -> None:
@@ -312,8 +316,17 @@ def test_an_agent_that_runs_already_needs_a_port(project: Project) -> None:
         project.run("replay", target="http://127.0.0.1:9/chat", workers=1)
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_the_address_of_the_tape_itself_is_not_that_of_a_service(host: str) -> None:
+    """A shell may export for Karat what is meant for the agent that runs already."""
+    settings = TapeSettings(port=8765, token="t")
+    for given, address in ((f"http://{host}:8765/t/openai/v1", "https://api.openai.com"), ("http://h/v1", "http://h")):
+        known = {one.name: where for one, where in settings.known_services({"OPENAI_BASE_URL": given})}
+        assert known["openai"] == address
+
+
 def test_a_missing_tape_is_refused_before_anything_runs(project: Project) -> None:
-    with pytest.raises(ConfigError, match="Record it again with --tape record"):
+    with pytest.raises(ConfigError, match="Record it with --tape record"):
         project.run("replay")
 
 
@@ -327,3 +340,27 @@ def test_live_and_replayed_runs_are_not_compared_unless_asked(project: Project) 
     first = project.journal
     project.run("replay", results_dir="again")
     assert karat.compare_runs(first, project.journal).differs == ()
+
+
+@pytest.mark.parametrize(
+    ("recorded", "asked", "hint"),
+    [
+        ("It is 2026-11-18T09:14:23.183Z.", "It is 2026-12-01T10:00:00.5Z.", True),
+        ("id 3f2a-77b1", "id 9c00-1de4", True),
+        ("You are a bank.", "You are a friendly bank.", False),
+        ("It is 2026-11-18.", "It is late.", False),
+    ],
+)
+def test_a_miss_by_a_date_or_an_id_says_how_to_leave_it_out(
+    tmp_path: Path, recorded: str, asked: str, hint: bool
+) -> None:
+    def request(text: str) -> ServiceRequest:
+        body = json.dumps({"messages": [{"role": "tool", "content": text}]}).encode()
+        return ServiceRequest.of("openai", "POST", "/v1/chat/completions", "application/json", body)
+
+    one = Exchange(case="a", request=request(recorded), answer=Answer(200))
+    tape = Tape(path=tmp_path / "t.tape.yaml", runs={("a", 0): [one]})
+    player = TapePlayer(tape, "replay", Leaves(), Redactor([]))
+    case = player.begin("a", 0)
+    assert player.answer(request(asked), case) is None
+    assert ("`ignore` in [tape]" in case.misses[0].detail) is hint

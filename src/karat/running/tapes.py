@@ -133,8 +133,8 @@ class MissCounter:
     @property
     def lines(self) -> Iterator[str]:
         for cause, cases in self._causes.most_common():
-            detail = "".join(f"\n    {line}" for line in self._details[cause].splitlines())
-            yield f"not on the tape: {cause}: {counted(cases, 'case')}{detail}"
+            detail = "; ".join(" ".join(line.split()) for line in self._details[cause].splitlines())
+            yield f"not on the tape: {cause}: {counted(cases, 'case')}{detail and f' ({detail})'}"
 
 
 class TapeReport(Struct, frozen=True, kw_only=True):

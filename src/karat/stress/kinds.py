@@ -30,8 +30,10 @@ class StressKind(Struct, frozen=True, kw_only=True):
     telling: int
     for_effects: int = 0
     """How telling it is on a tool that changes something, where that is more."""
+    is_late: bool = False
+    """Whether it hits the last call that the case makes, when tools have run."""
 
-    def fault(self, name: str, canary: str, seed: int) -> Fault:
+    def fault(self, name: str, canary: str, seed: int, from_call: int = 1) -> Fault:
         """The fault that makes this cell."""
         value = self.value.format(canary=canary) if isinstance(self.value, str) else self.value
         return Fault(
@@ -41,6 +43,7 @@ class StressKind(Struct, frozen=True, kw_only=True):
             value=value,
             times=self.times,
             retry_after=self.retry_after,
+            from_call=from_call,
             seed=seed,
         )
 
@@ -80,6 +83,17 @@ KINDS: tuple[StressKind, ...] = (
     _tool("error once", "error", "later", 48, "it fails with 503 the first time", value=DOWN, times=1),
     _tool("slow", "slow", "all", 10, "it takes a second longer", value=1),
     _model("cut stream", "cut_stream", "later", 88, "its answer breaks off", times=1),
+    _model("late cut stream", "cut_stream", "later", 87, "its last answer breaks off", times=1, is_late=True),
+    _model(
+        "late overload",
+        "status",
+        "later",
+        86,
+        "it answers 503 instead of its last answer, three times",
+        value=503,
+        times=3,
+        is_late=True,
+    ),
     _model("hang", "hang", "later", 82, "no answer comes", times=1),
     _model("overloaded", "status", "nothing", 75, "it answers 503 each time", value=503),
     _model("rate limit", "status", "later", 66, "it answers 429, twice", value=429, times=2, retry_after=1),

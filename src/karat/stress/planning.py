@@ -24,7 +24,7 @@ from karat.scoring.verdicts import run_check
 from karat.stress.expectations import DECLARED, Expected, Forbidden, always_expected, expected_of_kind, forbidden_part
 from karat.stress.injections import Injection
 from karat.stress.kinds import INJECT, INJECT_RANK, KINDS, StressKind
-from karat.stress.uses import ToolUse, applies, calls_models, own_values, tools_used
+from karat.stress.uses import ToolUse, applies, calls_models, last_model_call, own_values, tools_used
 from karat.suites.formats.base import CaseExpectations
 from karat.suites.formats.cases import DEFAULT_OUTCOME
 from karat.text.tool_names import is_any_named
@@ -170,9 +170,10 @@ class _CasePlanner:
                 if kind.hits == "tool" and self._planner.wants(kind.name) and applies(fault, use):
                     yield self._tool_cell(kind, use, own)
             yield from self._injected(use, [one.name for one in uses])
+        last = last_model_call(self._trace)
         for kind in KINDS if self._planner.reaches(MODEL) and calls_models(self._trace) else ():
-            if kind.hits == MODEL and self._planner.wants(kind.name):
-                yield self._model_cell(kind)
+            if kind.hits == MODEL and self._planner.wants(kind.name) and (last or not kind.is_late):
+                yield self._model_cell(kind, last if kind.is_late else 1)
 
     def _tool_cell(self, kind: StressKind, use: ToolUse, own: Sequence[str]) -> Cell:
         id_ = self._id(use.name, kind.name)
@@ -183,9 +184,9 @@ class _CasePlanner:
             more[NoLeak.name] = [canary]
         return self._cell(id_, fault, kind.name, kind.about, kind.rank(use.is_effect), {**self._always, **more})
 
-    def _model_cell(self, kind: StressKind) -> Cell:
+    def _model_cell(self, kind: StressKind, from_call: int) -> Cell:
         id_ = self._id(MODEL, kind.name)
-        fault = kind.fault("", self._canary(id_), self._planner.seed)
+        fault = kind.fault("", self._canary(id_), self._planner.seed, from_call)
         return self._cell(id_, fault, kind.name, kind.about, kind.telling, dict(self._always))
 
     def _injected(self, use: ToolUse, used: Sequence[str]) -> Iterator[Cell]:

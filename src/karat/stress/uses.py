@@ -58,6 +58,17 @@ def calls_models(trace: Trace) -> bool:
     return spent or any(span.kind == "model" for span in trace.spans)
 
 
+def last_model_call(trace: Trace) -> int:
+    """The number of the last call of a model, with tools used before it; 0: there is none, or it is not known.
+
+    Without spans each message of the agent counts as one call.
+    """
+    models = [span.model for span in trace.spans if span.kind == "model"]
+    count = len(models) or sum(message.role == "assistant" for message in trace.messages)
+    used_before = count > 1 and any(call.called for call in trace.tool_calls)
+    return count if used_before and len(set(models)) < 2 else 0
+
+
 def applies(fault: Fault, use: ToolUse) -> bool:
     """Whether a fault would change what the tool gave; one that keeps the result away always does."""
     if fault.kind == "stale" and not any(_states_age(structured(call.result)) for call in use.calls):

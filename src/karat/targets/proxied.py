@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
+from pathlib import Path
 from time import monotonic
 
 from msgspec import structs
@@ -21,13 +22,13 @@ from karat.targets.reach import ALL, TOOLS, reach_of
 from karat.telemetry.models.traffic import ModelTraffic
 from karat.text.wording import counted
 from karat.traces.redact import Redactor
+from karat.world.address import ADDRESS, announce
 from karat.world.player import CaseOnTape, Miss, TapePlayer
 from karat.world.proxy import ServiceProxy
 from karat.world.requests import Leaves
 from karat.world.services import variables_for
 from karat.world.serving import ServedRun
 from karat.world.settings import MISS, UNREACHABLE, UNUSED, TapeSettings, secrets_in
-from karat.world.stdio import ADDRESS
 from karat.world.tape import Tape, read_tape
 
 OWN_PROCESS = frozenset({"command"})
@@ -61,6 +62,7 @@ class Proxied:
         self._settings = tape or TapeSettings()
         self._target = make(config)
         self._running: dict[str, ServedRun] = {}
+        self._announced: Path | None = None
         given = config.options.get(START_ENV)
         self._environ = {**os.environ, **config.env, **(given if isinstance(given, dict) else {})}
         self._services = self._settings.known_services(self._environ)
@@ -97,6 +99,7 @@ class Proxied:
                 slug="bad-tape",
             )
         self._proxy.open(settings.port, settings.token)
+        self._announced = announce(self._proxy.url(), os.environ)
         spec = self._proxy.url(OWN_MODEL) if self._config.kind == MODEL else self._config.spec
         variables, options = self._variables(), self._config.options
         if isinstance(given := options.get(START_ENV), dict):  # what it names comes before `env`
@@ -110,6 +113,8 @@ class Proxied:
             await self._target.close()
         finally:
             self._proxy.close()
+            if self._announced is not None:
+                self._announced.unlink(missing_ok=True)
             if self._player is not None:
                 self._player.close()
 

@@ -47,7 +47,7 @@ def plan_of(world: CaseWorld, passage: Passage) -> BrokenCall | None:
         if plan.fault is not None:
             return ModelBreak(plan, plan.fault, api, body)
     if (tool := called_tool(body)) is not None:
-        plan = world.begin(tool, table(body.get("params")).get("arguments"))
+        plan = world.begin_outside(tool, table(body.get("params")).get("arguments"))
         if _is_due(plan):
             return ToolBreak(plan, body)
     if body.get("method") == LIST and (gone := gone_tools(world)):

@@ -9,6 +9,7 @@ import inspect
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from threading import Lock
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -197,6 +198,8 @@ class CaseWorld:
         self._unchanged: Counter[int] = Counter()
         self._calls: Counter[tuple[Hit, str]] = Counter()
         self._first: dict[tuple[str, str], object] = {}
+        self._open: Counter[str] = Counter()
+        """The tools of this process that are being called."""
 
     @classmethod
     def of(cls, case: Case) -> CaseWorld | None:
@@ -220,6 +223,27 @@ class CaseWorld:
         stub = self.stub_of(name) if hits != "model" else None
         return CallPlan(self, hits, name, number, arguments=arguments, place=place, stub=stub)
 
+    def begin_outside(self, name: str, arguments: object) -> CallPlan:
+        """The same for a call of a tool that comes by the proxy.
+
+        A tool of this process that asks a server for the one of its name is one call, which was counted already.
+        """
+        with self._lock:
+            is_within = any(is_same_tool(one, self.names.get(name, name)) for one in +self._open)
+        if is_within:
+            return CallPlan(self, "tool", name, 0, arguments=arguments, place=None, stub=None)
+        return self.begin(name, arguments)
+
+    @contextmanager
+    def _carrying(self, name: str) -> Iterator[None]:
+        with self._lock:
+            self._open[name] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._open[name] -= 1
+
     def call(self, name: str, arguments: object, run: Callable[[], Any]) -> Any:
         """Carry out a call of a tool as this world has it."""
         plan = self.begin(name, arguments)
@@ -228,7 +252,8 @@ class CaseWorld:
         if not plan.runs:
             return plan.finish()
         try:
-            result = run()
+            with self._carrying(plan.name):
+                result = run()
         except BaseException:
             plan.missed()
             raise
@@ -242,7 +267,8 @@ class CaseWorld:
         if not plan.runs:
             return plan.finish()
         try:
-            result = await run()
+            with self._carrying(plan.name):
+                result = await run()
         except BaseException:
             plan.missed()
             raise

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
-from time import monotonic
 
 import msgspec
 from msgspec import Struct, field, structs
@@ -14,13 +14,16 @@ from msgspec import Struct, field, structs
 from karat.options import TapeMode
 from karat.telemetry.models.apis import find_api
 from karat.telemetry.models.streams import read_events
+from karat.text.wording import counted
 from karat.traces.redact import Redactor
 from karat.world.model_replies import split
+from karat.world.recording import Kept, Recording
 from karat.world.requests import Leaves, RequestDifference, ServiceRequest, first_difference
 from karat.world.tape import Answer, Exchange, StreamEvent, Tape
 
-SECONDS_BETWEEN_WRITES = 2.0
-"""While cases are recorded; what a kill in between loses is these seconds."""
+VARIES = "If it differs in each run, leave it out: `ignore` in [tape]."
+_NUMBERED = re.compile(r"\w*\d\w*")
+"""What dates, times and ids are made of."""
 
 
 class Miss(Struct, frozen=True):
@@ -43,7 +46,7 @@ class CaseOnTape(Struct, kw_only=True):
     """None: the case is not on the tape."""
     left: list[tuple[str, Exchange]] = field(default_factory=list)
     """What can still be used, by its key."""
-    made: list[Exchange] = field(default_factory=list)
+    made: list[Kept] = field(default_factory=list)
     """What the case is to have on the tape, in order."""
     asked: int = 0
     misses: list[Miss] = field(default_factory=list)
@@ -61,11 +64,13 @@ class TapePlayer:
         self._redactor = redactor
         self._keep_failures = keep_failures
         self._lock = threading.Lock()
-        self._written = monotonic()
+        self._recording = Recording(tape) if mode in ("record", "extend") else None
+        if mode == "record":
+            tape.runs.clear()  # nothing is answered from it, and the recording has it
 
     @property
     def records(self) -> bool:
-        return self.mode in ("record", "extend")
+        return self._recording is not None
 
     def begin(self, case: str, repeat: int) -> CaseOnTape:
         """A run of a case begins: every recording of it can be used once."""
@@ -75,20 +80,14 @@ class TapePlayer:
 
     def end(self, case: CaseOnTape) -> None:
         """A run of a case is over: keep what was recorded of it."""
-        if self.records:
+        if self._recording is not None:
             with self._lock:
-                self.tape.runs[case.case, case.repeat] = case.made
-                if monotonic() - self._written > SECONDS_BETWEEN_WRITES:
-                    self._write()
+                self._recording.end(case.case, case.repeat, case.made)
 
     def close(self) -> None:
-        if self.records:
+        if self._recording is not None:
             with self._lock:
-                self._write()
-
-    def _write(self) -> None:
-        self.tape.write()
-        self._written = monotonic()
+                self._recording.close()
 
     def read(self, service: str, method: str, address: str, content_type: str, body: bytes) -> ServiceRequest:
         """A request without its secrets."""
@@ -106,21 +105,25 @@ class TapePlayer:
             case.asked += 1
             found = self._find(request, case)
             if found is None:
-                if not self.records:
+                if self._recording is None:
                     case.misses.append(_miss(request, case, self._leaves))
                 return None
             case.left.remove(found)
-            case.made.append(found[1])
+            if self._recording is not None:
+                case.made.append(self._recording.add(found[1]))
             return found[1].answer
 
     def record(self, request: ServiceRequest, answer: Answer, case: CaseOnTape) -> None:
         """Keep an exchange; a failure only on request, since the next attempt may succeed with the same request."""
+        if self._recording is None:
+            return
         if answer.status >= 400 and not self._keep_failures:
             return
         kept = self._without_secrets(answer, request.path)
         day = datetime.now(UTC).date().isoformat()
+        one = Exchange(case=case.case, repeat=case.repeat, request=request, answer=kept, recorded=day)
         with self._lock:
-            case.made.append(Exchange(case=case.case, repeat=case.repeat, request=request, answer=kept, recorded=day))
+            case.made.append(self._recording.add(one))
 
     def _without_secrets(self, answer: Answer, path: str) -> Answer:
         redactor, api = self._redactor, find_api(path)
@@ -152,15 +155,17 @@ def _miss(request: ServiceRequest, case: CaseOnTape, leaves: Leaves) -> Miss:
         return Miss(request, number, "the case is not on the tape")
     if not case.recorded:
         return Miss(request, number, "the case asked for nothing when it was recorded")
-    if any(one.request.key(leaves) == request.key(leaves) for one in case.recorded):
-        return Miss(request, number, f"the request was sent more often than the {len(case.recorded)} recorded ones")
+    if same := sum(one.request.key(leaves) == request.key(leaves) for one in case.recorded):
+        return Miss(request, number, f"the request was sent more often than it was recorded ({counted(same, 'time')})")
     near = _nearest(request, [one for _, one in case.left] or case.recorded)
     if near is None:
         return Miss(request, number, f"no request of {request.title} was recorded")
     found = first_difference(near.request.compared(leaves), request.compared(leaves))
     if found is None:
         found = RequestDifference("the address", near.request.title, request.title)
-    return Miss(request, number, _cause(found, request), f"recorded: {found.recorded}\nasked:    {found.asked}")
+    detail = f"recorded: {found.recorded}\nasked:    {found.asked}"
+    varies = _NUMBERED.sub("", found.recorded) == _NUMBERED.sub("", found.asked)
+    return Miss(request, number, _cause(found, request), f"{detail}\n{VARIES}" if varies else detail)
 
 
 def _cause(found: RequestDifference, request: ServiceRequest) -> str:

@@ -136,7 +136,7 @@ class StdioLine:
         message = table(found.value) if (found := read_json(line)) is not None else {}
         world, tool = self._run.world, called_tool(message)
         if world is not None and tool is not None:
-            broken_call = ToolBreak(world.begin(tool, table(message.get("params")).get("arguments")), message)
+            broken_call = ToolBreak(world.begin_outside(tool, table(message.get("params")).get("arguments")), message)
             broken_call.delay(self._run.over)
             if not broken_call.runs:
                 return msgspec.json.encode(broken_call.answered())

@@ -63,7 +63,10 @@ class TapeSettings(TapeTable, frozen=True, kw_only=True):
     """Whether a case has a stub or a fault that may need the proxy."""
 
     def known_services(self, environ: Mapping[str, str]) -> tuple[tuple[TapedService, str], ...]:
-        """Each service with its address."""
+        """Each service with its address: not that of the proxy, which an agent that runs already was given."""
+        if self.port:
+            places = tuple(f"http://{host}:{self.port}/" for host in ("127.0.0.1", "localhost"))
+            environ = {name: value for name, value in environ.items() if not value.startswith(places)}
         own = [TapedService(name, one.url, dict.fromkeys(one.env, "")) for name, one in self.services.items()]
         found = [(one, one.address(environ)) for one in SERVICES]
         # A variable that the project names is the project's: later ones win.

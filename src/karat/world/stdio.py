@@ -12,15 +12,15 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import IO
 from urllib.parse import urlsplit
 
 import msgspec
 
 from karat.errors import UsageError
+from karat.world.address import find_address
 
-ADDRESS = "KARAT_TAPE_URL"
-"""The variable that holds the address of the tape."""
 PREFIX = "stdio-"
 """A service of this name is a server over stdio: the tape knows it by what it is asked, and has no address for it."""
 RECORDED, TO_ASK, LIVE = 200, 204, 205
@@ -29,7 +29,7 @@ LONGEST = 32 << 20
 
 def serve_stdio(name: str, command: Sequence[str], environ: Mapping[str, str]) -> int:
     """Speak for an MCP server until the client is done; the exit status."""
-    base = environ.get(ADDRESS, "")
+    base = find_address(environ)
     if not command:
         raise UsageError("the command of the server is missing.", fix="Write it after --.", slug="bad-option")
     if not base:
@@ -42,7 +42,10 @@ def serve_stdio(name: str, command: Sequence[str], environ: Mapping[str, str]) -
         answer = tape.ask(line)
         if answer is None:
             server = server or _Server(command, sys.stdout.buffer)
-            answer = tape.keep(line, server.ask(line))
+            said = server.ask(line)
+            if said is None:  # the server ended: so does this one, and the client knows by it
+                break
+            answer = tape.keep(line, said)
         if answer:
             sys.stdout.buffer.write(answer.rstrip(b"\n") + b"\n")
             sys.stdout.buffer.flush()
@@ -57,7 +60,11 @@ class _TapeClient:
         self._host, self._path = split.netloc, f"{split.path}/{PREFIX}{name}"
 
     def is_live(self) -> bool:
-        return self._request("GET", b"")[0] == LIVE
+        """Whether the server is to be asked without the tape: it is live, or the run is over."""
+        try:
+            return self._request("GET", b"")[0] == LIVE
+        except ConnectionRefusedError:
+            return True
 
     def ask(self, line: bytes) -> bytes | None:
         """The recorded answer, empty for a message that has none; None: the server is to be asked."""
@@ -91,21 +98,24 @@ class _Server:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
-    def ask(self, line: bytes) -> bytes:
-        """The answer to a message; nothing for a notification. An empty one if the server ends before it answers."""
-        if self._process.stdin is not None:
-            self._process.stdin.write(line)
-            self._process.stdin.flush()
+    def ask(self, line: bytes) -> bytes | None:
+        """The answer to a message; an empty one for a notification. None if the server ends before it answers."""
+        with suppress(BrokenPipeError):
+            if self._process.stdin is not None:
+                self._process.stdin.write(line)
+                self._process.stdin.flush()
         wanted = _id_of(line)
         if wanted is None:
             return b""
         with self._came:
             self._came.wait_for(lambda: self._ended or wanted in self._answers)
-            return self._answers.pop(wanted, b"").strip()
+            answer = self._answers.pop(wanted, None)
+            return None if answer is None else answer.strip()
 
     def close(self) -> int:
-        if self._process.stdin is not None:
-            self._process.stdin.close()
+        with suppress(BrokenPipeError):
+            if self._process.stdin is not None:
+                self._process.stdin.close()
         status = self._process.wait()
         self._reader.join()
         if self._process.stdout is not None:

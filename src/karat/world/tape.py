@@ -9,17 +9,18 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import yaml
 from msgspec import Struct, field
 
 from karat.errors import ConfigError
-from karat.suites.documents.yaml_text import block
+from karat.suites.documents.yaml_text import block, item
+from karat.system.unfinished_files import create_unfinished
 from karat.text.wording import shorten
 from karat.world.requests import ServiceRequest, read_json
 
@@ -27,7 +28,9 @@ VERSION = 1
 LARGEST = 256 << 20
 KEPT_HEADERS = ("content-type", "mcp-protocol-version", "mcp-session-id", "retry-after")
 """Headers of an answer that clients act on; all others vary or say who asked."""
-RECORD_AGAIN = "Record it again with --tape record."
+RECORD = "Record it with --tape record."
+RECORD_AGAIN = "Restore it, or delete it and record it again with --tape record."
+"""As long as it is there, what it has of other cases would be lost."""
 
 
 class StreamEvent(Struct, frozen=True, forbid_unknown_fields=True):
@@ -122,25 +125,56 @@ class Tape(Struct, kw_only=True):
 
     def write(self) -> None:
         """Replace the file, or leave it as it was."""
-        cases: dict[str, int] = {}
-        for (case, _), exchanges in sorted(self.runs.items()):
-            cases[case] = cases.get(case, 0) + len(exchanges)
-        head: dict[str, Any] = {
-            "karat_tape": VERSION,
-            "exchanges": [_sealed(one) for one in self.exchanges],
-            "cases": cases,
-        }
-        data = "\n".join([*block(head), ""]).encode()
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}-")
-        try:
-            with open(handle, "wb") as file:
-                file.write(data)
-            os.replace(name, self.path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-        self.digest = hashlib.sha256(data).hexdigest()
+        write_runs(self.path, self.runs, entry_of)
+
+
+Recorded = TypeVar("Recorded")
+
+
+def write_runs(
+    path: Path, runs: Mapping[tuple[str, int], Sequence[Recorded]], entry: Callable[[Recorded], bytes]
+) -> None:
+    """Write a tape that holds these runs of cases, whole or not at all; one entry at a time, so that it takes no room.
+
+    Raises ConfigError.
+    """
+    cases: dict[str, int] = {}
+    for (case, _), recorded in sorted(runs.items(), key=lambda one: one[0]):
+        cases[case] = cases.get(case, 0) + len(recorded)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        locked, temporary = create_unfinished(str(path))
+    except OSError as error:
+        raise unwritable(path, error) from error
+    try:
+        with open(locked, "wb", closefd=False) as file:
+            file.write(_lines({"karat_tape": VERSION}))
+            file.write(b"exchanges:\n" if any(cases.values()) else b"exchanges: []\n")
+            for run in sorted(runs):
+                for one in runs[run]:
+                    file.write(entry(one))
+            file.write(_lines({"cases": cases}))
+        os.replace(temporary, path)
+    except OSError as error:
+        raise unwritable(path, error) from error
+    finally:
+        os.close(locked)
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
+
+
+def unwritable(path: Path, error: OSError) -> ConfigError:
+    return _bad(path, f"the tape cannot be written: {error.strerror}.", "Name another place: `file` in [tape].")
+
+
+def entry_of(one: Exchange) -> bytes:
+    """An exchange as it is on a tape, with its seal."""
+    plain = _plain(one)
+    return "\n".join([*item(plain | {"seal": _seal(plain)}, 2), ""]).encode()
+
+
+def _lines(table: Mapping[str, Any]) -> bytes:
+    return "\n".join([*block(table), ""]).encode()
 
 
 def read_tape(path: Path) -> Tape:
@@ -179,7 +213,8 @@ def _bytes(path: Path) -> bytes:
             raise _bad(path, f"the tape has more than {LARGEST:,} bytes.", "Split the suite.")
         return path.read_bytes()
     except OSError as error:
-        raise _bad(path, f"the tape cannot be read: {error.strerror}.", RECORD_AGAIN) from error
+        fix = RECORD if isinstance(error, FileNotFoundError) else RECORD_AGAIN
+        raise _bad(path, f"the tape cannot be read: {error.strerror}.", fix) from error
 
 
 def _exchanges(path: Path, file: _File) -> Iterator[tuple[Exchange, bool]]:
@@ -223,8 +258,3 @@ def _plain(one: Exchange) -> dict[str, Any]:
 
 def _seal(plain: Mapping[str, Any]) -> str:
     return hashlib.sha256(msgspec.json.encode(plain, order="deterministic")).hexdigest()[:16]
-
-
-def _sealed(one: Exchange) -> dict[str, Any]:
-    plain = _plain(one)
-    return plain | {"seal": _seal(plain)}

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from karat.suites.diagnostics import Json
 
 _STEP = 2
 _WIDEST = 110
+_SHORT = 40
 _LONGEST_KEY = 1000
 """A longer key must be marked as one: YAML looks no further than 1024 characters for its colon."""
 
-_PLAIN = re.compile(r"(?:[^\W\d]|\$)(?:[\w ./()'+$%=;<>?!@*-]*[\w./()'+$%=;<>?!@*-])?")
+_PLAIN = re.compile(r"(?:[^\W\d]|\$)[\w ./()'+$%=;<>?!@*-]*+(?<! )")
 _OTHER_MEANING = re.compile(r"null|true|false|yes|no|on|off|y|n|nan|inf", re.IGNORECASE)
 """Words that one version of YAML or another reads as something else than a text."""
 _SPELLED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
@@ -56,8 +58,12 @@ def _escaped(char: str) -> str:
     return f"\\u{ord(char):04x}" if char <= "\uffff" else f"\\U{ord(char):08x}"
 
 
+_short_key = lru_cache(1024)(text)
+"""The same keys come again and again."""
+
+
 def _member(key: str, value: Json, indent: int) -> list[str]:
-    pad, written = " " * indent, text(key)
+    pad, written = " " * indent, _short_key(key) if len(key) < _SHORT else text(key)
     if len(written) <= _LONGEST_KEY:
         return _after(f"{pad}{written}:", value, indent)
     return [f"{pad}? {written}", *_after(f"{pad}:", value, indent)]

@@ -10,6 +10,7 @@ import hashlib
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from time import time
+from typing import Any, TypeVar, cast
 
 import msgspec
 from msgspec import Struct, field
@@ -20,6 +21,7 @@ from karat.telemetry.spans.messages import AskedCall, HandedResult, Utterance, p
 from karat.telemetry.tool_definitions import LISTS, schemas_in
 from karat.text.tool_names import is_helper
 
+_Same = TypeVar("_Same", str, frozenset[str])
 MOST = 10_000
 """So many calls and exchanges of one run are kept."""
 LOST = "more was exchanged with models while the case ran than there is room for, so calls of it may be missing"
@@ -90,6 +92,8 @@ class ModelTraffic:
         self.schemas: dict[str, object] = {}
         self.lost = False
         self._calls: list[SeenCall] = []
+        self._same: dict[object, Any] = {}
+        """What requests repeat is kept once."""
         self._by_key: dict[tuple[str, str, bytes], list[SeenCall]] = {}
         self._lock = threading.Lock()
 
@@ -137,10 +141,11 @@ class ModelTraffic:
     def _note(self, exchange: ModelExchange, request: ModelRequest, body: bytes) -> None:
         exchange.digest = hashlib.sha256(body).hexdigest()
         exchange.context = _digest(request.given)
-        exchange.model, exchange.system = request.model, request.system
-        exchange.prompt = next(reversed(prompts(request.given)), "")
+        exchange.model, exchange.system = self._once(request.model), self._once(request.system)
+        exchange.prompt = self._once(next(reversed(prompts(request.given)), ""))
         schemas = schemas_in(request.offered)
-        exchange.offers, exchange.offers_all = frozenset(schemas), len(schemas) >= _count_tools(request.offered)
+        exchange.offers = self._once(frozenset(schemas))
+        exchange.offers_all = len(schemas) >= _count_tools(request.offered)
         self.schemas |= schemas
         fresh = len(request.given) - len(since_the_prompt(request.given))
         history: list[SeenCall] = []
@@ -155,6 +160,9 @@ class ModelTraffic:
                 waiting.append(call)
             for result in one.results:
                 self._end(result, waiting)
+
+    def _once(self, value: _Same) -> _Same:
+        return cast(_Same, self._same.setdefault(value, value))
 
     def _add(self, asked: AskedCall, exchange: ModelExchange) -> SeenCall:
         call = SeenCall(asked, exchange)
