@@ -20,6 +20,7 @@ from karat.targets.config import TargetConfig
 from targets.conftest import case, opened
 from targets.http.foreign_streams import ONLY_INSPECTED, SHAPES, Shape, service
 from targets.http.server import serving
+from targets.http.unusual_streams import UNUSUAL
 
 LOOKUP = {"tool": "lookup_order", "arguments": {"order": "A-17"}, "result": {"state": "open"}, "success": True}
 REFUND = {"tool": "issue_refund", "arguments": {"order": "A-17", "amount": 40}, "success": True}
@@ -37,6 +38,7 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "forbidden-and-not-called": (WHERE, "PASS", {"tool_calls_none": ["issue_refund"]}),
     "forbidden-and-called": (PAY, "FAIL", {"tool_calls_none": ["issue_refund"]}),
     "two-calls": (PAY, "PASS", {"tool_calls": [LOOKUP, REFUND], "tool_order": ["lookup_order", "issue_refund"]}),
+    "no-call-too-many": (WHERE, "PASS", {"max_tool_calls": 1, "answer_equals": "Order A-17 is open."}),
     "too-many-calls": (PAY, "FAIL", {"max_tool_calls": 1}),
     "a-tool-that-failed": (
         GONE,
@@ -110,6 +112,20 @@ async def test_what_a_shape_does_not_say_is_unknown_and_never_wrong(name: str, t
         assert "results are unknown" in dict(found.sightings)["not clear"][0]
         seen |= {key: WANTED[key] for key in OUTCOMES}
     assert seen == WANTED, options
+
+
+@pytest.mark.parametrize("shape", UNUSUAL.values(), ids=UNUSUAL)
+async def test_an_unusual_stream_is_found_by_inspect(shape: Shape, tmp_path: Path) -> None:
+    async with serving(service(shape)) as server:
+        for prompts, accepted in (((PAY, GONE, HELLO), {}), ((PAY,), dict.fromkeys(OUTCOMES, "PARTIAL"))):
+            found = await inspect_service(TargetConfig(kind="http", spec=server.url, name="bot"), *prompts)
+            if found.trace is None:
+                assert accepted, (found.problem, found.sightings)
+                assert "it may be $.txt of '20' or $.txt of '10'" in found.problem
+                continue
+            options = {name: value for name, value in found.table.items() if name != "use"}
+            seen = await statuses(server.url, options, tmp_path)
+            assert {key: one for key, one in seen.items() if one not in (WANTED[key], accepted.get(key))} == {}, options
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)

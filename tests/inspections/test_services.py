@@ -41,7 +41,7 @@ async def test_the_shape_of_request_and_answer_is_found() -> None:
         "answer": "$.data.reply",
         "tool_calls": {
             "at": "$.data.steps[*]",
-            "error": "$['error','err','errors','exception','failure','error_message','errorMessage']",
+            "error": "$['error','err','errors','exception','exc','failure','error_message','errorMessage','errorText']",
             "name": "$.tool",
             "arguments": "$.input",
             "result": "$.output",
@@ -211,7 +211,7 @@ async def test_calls_and_results_in_one_list_of_messages_are_found() -> None:
         ),
         pytest.param([{"n": 1}, {"n": 2}], "no event has words that are clearly the answer; set", id="no-words"),
         pytest.param(
-            [{"p": "/text", "v": "Hi"}, {"p": "/text", "v": " you"}, {"p": "/data", "v": {"x": 1}}],
+            [{"v": "Hi"}, {"v": " you"}, {"v": {"x": 1}}],
             "it may be $.v",
             id="something-else-in-the-same-place",
         ),

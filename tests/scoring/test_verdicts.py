@@ -7,7 +7,7 @@ import pytest
 from karat.checks.base import Check
 from karat.checks.golden import MustNotContain
 from karat.checks.says import MustMatchRegex, MustNotMatchRegex, MustNotSay, MustSayAny
-from karat.model.suite import Scoring
+from karat.model.suite import Case, Scoring
 from karat.model.trace import UNSEEN_WORDS, Message, Trace, TraceError
 from karat.model.verdict import CaseStatus, CheckResult, Group, Status
 from karat.scoring import verdicts
@@ -138,3 +138,18 @@ def test_what_is_forbidden_is_looked_for_where_no_reader_sees_it(check: Check, h
     trace = Trace(case_id="c", final_message="Fine.", messages=(Message(UNSEEN_WORDS, hidden),))
     assert verdicts.run_check(check, trace).status is status
     assert verdicts.run_check(MustSayAny(("an AI", "Hello")), trace).status is Status.FAILED, "nobody reads it"
+
+
+@pytest.mark.parametrize(
+    ("letters", "status", "reason"),
+    [
+        ("p", CaseStatus.FAIL, "it passes, and was known to fail: a bug"),
+        ("f", CaseStatus.XFAIL, "a bug"),
+        ("u", CaseStatus.PARTIAL, ""),
+        ("e", CaseStatus.ERROR, ""),
+    ],
+)
+def test_what_is_known_to_fail_must_fail(letters: str, status: CaseStatus, reason: str) -> None:
+    found = verdicts.case_verdict(Case(id="a", prompt="hi", checks=(), xfail="a bug"), results(formatting=letters))
+    assert found.status is status
+    assert reason in found.reason

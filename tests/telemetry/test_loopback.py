@@ -118,6 +118,15 @@ def address(kind: str, get: Callable[[str], Receiver | McpProxy]) -> str:
         ({"origin": "x: " + "y" * 70_000}, 431),
         ({"origin": "Transfer-Encoding: chunked"}, 400),
         ({"origin": "Transfer-Encoding: gzip"}, 400),
+        ({"origin": "Content-Length: " + "9" * 5_000}, 413),
+        ({"origin": "x: a\nHost: evil.example"}, 400),
+        ({"origin": "x: a\r\n evil.example"}, 400),
+        ({"origin": ": a"}, 400),
+        ({"origin": "a b: c"}, 400),
+        ({"path": "/\x01"}, 400),
+        ({"path": "/é"}, 400),
+        ({"method": "PO\x01ST"}, 400),
+        ({"method": ""}, 400),
         ({}, 200),
     ],
 )
@@ -128,7 +137,8 @@ def test_only_who_was_given_the_address_is_served(
     Server.sent = plain(b"{}")
     more = ["Content-Type: application/json", *([change["origin"]] if "origin" in change else [])]
     body = json.dumps({} if kind == "receiver" else CALL).encode()
-    answer = said(url, request(url, body, *more, path=change.get("path", ""), host=change.get("host", "")))
+    asked = request(url, body, *more, path=change.get("path", ""), host=change.get("host", ""))
+    answer = said(url, asked.replace(b"POST", change.get("method", "POST").encode(), 1))
     assert answer.startswith(b"HTTP/1.1 %d " % status), answer[:200]
     assert bool(Server.asked) is (status == 200 and kind == "proxy")
 
@@ -211,6 +221,27 @@ def test_a_line_that_is_too_long_ends_the_stream_and_says_so(proxy: McpProxy, mo
     assert len(events) < 4_000
     (one,) = proxy.crossed
     assert one.call.success is None
+
+
+def test_a_server_that_breaks_off_a_stream_is_an_event_that_says_so(
+    proxy: McpProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def reset(*args: object) -> bytes:
+        raise ConnectionResetError("reset by the server")
+
+    monkeypatch.setattr("http.client.HTTPResponse.readline", reset)
+    _, _, events = called(proxy, stream(b": hello\n")).partition(b"\r\n\r\n")
+    assert b"HTTP/1.1" not in events, "the status was sent before"
+    heard = json.loads(events.rpartition(b"data: ")[2])
+    assert heard["error"]["message"] == "the MCP server broke: reset by the server"
+
+
+def test_an_event_of_very_many_lines_is_not_read(proxy: McpProxy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loopback, "BODY_CAP", 4_000)
+    event = b"data: " + json.dumps(ANSWER).encode() + b"\n\n"
+    called(proxy, stream(b"data:\n" * 40, event))
+    called(proxy, stream(b"data:\n" * 400, event))
+    assert [one.call.success for one in proxy.crossed] == [True, None]
 
 
 def test_an_event_of_several_lines_is_one_message(proxy: McpProxy) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import quopri
+import unicodedata
 from base64 import b32encode, b64encode, encodebytes, urlsafe_b64encode
 from collections.abc import Callable
 from time import process_time
@@ -61,6 +62,13 @@ ENCODINGS: dict[str, Callable[[bytes], str]] = {
     "a dump": lambda b: wrapped(b.hex(" "), 48),
     "utf-16": lambda b: repr(b.decode().encode("utf-16-le"))[2:-1],
 }
+IN_OTHERS: dict[str, Callable[[str], str]] = {
+    "a list of bytes": lambda s: str(list(utf8(s))),
+    "a list in hex": lambda s: ", ".join(f"0x{byte:02x}" for byte in utf8(s)),
+    "base64 twice": lambda s: b64encode(b64encode(utf8(s))).decode(),
+    "base64 of json": lambda s: b64encode(json.dumps(s)[1:-1].encode()).decode(),
+    "base64 of utf-16": lambda s: b64encode(s.encode("utf-16-le")).decode(),
+}
 SECRET = "k4r/at+pä\"ssw\\ö%rd <&>7'="
 LINES = "-----BEGIN KEY-----\nMIIEow+IBAAKC\nAbCdEf/12345=\n-----END KEY-----"
 
@@ -95,6 +103,34 @@ def test_encoded_and_escaped(secret: str, encoding: str) -> None:
             left = len(kept.replace(REMOVED, "")) - len("before  after")
             share = len(utf8(secret)) / (before + len(utf8(secret)) + len("xyz"))
             assert left <= len(text) * (1 - 0.5 * share), (name, kept)
+
+
+@pytest.mark.parametrize("encoding", IN_OTHERS)
+def test_encoded_in_another_encoding(encoding: str) -> None:
+    for secret in (SECRET, "hush-1234"):
+        for before in ("",) if encoding == "base64 twice" else ("", "u", "uu"):
+            written = IN_OTHERS[encoding](f"{before}{secret}")
+            for text in (written, json.dumps(written)[1:-1], quote(written, safe="")):
+                kept = hidden(secret, f"before {text} after")
+                assert REMOVED in kept
+                assert len(kept) <= len(f"before {text[: len(text) // 2]} after") + len(REMOVED), kept
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        unicodedata.normalize("NFD", SECRET),
+        SECRET.encode().decode("latin-1"),
+        SECRET.encode().decode("cp1252"),
+        wrapped(SECRET.replace(" ", ""), 9),
+        "".join(f"%u{unit:04x}" for unit in memoryview(SECRET.encode("utf-16-le")).cast("H")),
+    ],
+)
+def test_in_other_letters_and_lines(written: str) -> None:
+    assert hidden(SECRET, f"before {written} after") == f"before {REMOVED} after"
+    assert hidden("a-key-of-many-letters-1", "before a-key-of-\n  many-letters-1 after") == f"before {REMOVED} after"
+    assert hidden("🔑🔑🔑🔑", "before " + "%ud83d%udd11" * 4 + " after") == f"before {REMOVED} after"
+    assert Redactor(["a-short-key-1"]).text("a-short\n-key-1") == "a-short\n-key-1", "this may be anything"
 
 
 letters = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=4, max_size=30)

@@ -119,7 +119,11 @@ def _read_answers(answers: Sequence[Answer], prompts: Sequence[str]) -> Draft:
         streams = [list(_events(form, data)) for (_, data), one in zip(answers, forms, strict=True) if one == form]
         return draft_stream(form, streams, prompts)
     values = [value for kind, data in answers if kind != "text/plain" and (value := _value(data)) is not None]
-    return draft_whole(values) if values else Draft()
+    draft = draft_whole(values) if values else Draft()
+    if values and "answer" not in draft.options:  # it may be a list of events
+        listed = draft_stream("json", [[WireEvent(data.decode())] for _, data in answers if _value(data)], prompts)
+        return listed if "stream" in listed.options else draft
+    return draft
 
 
 def stream_format(kind: str, data: bytes) -> Format | None:

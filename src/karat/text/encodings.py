@@ -9,7 +9,9 @@ alone, whatever the text holds.
 from __future__ import annotations
 
 import html
+import json
 import re
+import unicodedata
 from base64 import b32encode, b64encode
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
@@ -23,15 +25,20 @@ MOST_VIEWS = 16
 """Beyond them, only the usual escapes are taken away."""
 LONG_ENOUGH = 8
 """A secret of so many letters is not by chance what is left of a text without its white space."""
+WRAPPED = 20
+"""Nor is one of so many that has no white space of its own: it may be wrapped into lines."""
 Span = tuple[int, int]
 
 _ESCAPES = re.compile(
     rb"""(?xs)
       % (?:25)* (?P<percent> [0-9A-Fa-f]{2} )
     | & (?:amp;)* (?: (?P<entity> \# (?: [0-9]{1,8} | [xX] [0-9A-Fa-f]{1,8} ) | [A-Za-z][A-Za-z0-9]{1,31} ) ; )
+    | (?: \\++ | % (?:25)* ) u (?:
+          (?P<high> [dD][89abAB][0-9A-Fa-f]{2} ) (?: \\++ | % (?:25)* ) u (?P<low> [dD][c-fC-F][0-9A-Fa-f]{2} )
+        | (?P<unit> [0-9A-Fa-f]{4} )
+      )
     | \\++ (?:
-          u (?P<high> [dD][89abAB][0-9A-Fa-f]{2} ) \\++ u (?P<low> [dD][c-fC-F][0-9A-Fa-f]{2} )
-        | u (?P<unit> [0-9A-Fa-f]{4} ) | u\{ (?P<point> [0-9A-Fa-f]{1,6} ) \} | U (?P<wide> [0-9A-Fa-f]{8} )
+          u\{ (?P<point> [0-9A-Fa-f]{1,6} ) \} | U (?P<wide> [0-9A-Fa-f]{8} )
         | x (?P<byte> [0-9A-Fa-f]{2} ) | (?P<octal> [0-3][0-7]{2} )
         | (?P<letter> [abfnrtv] ) | (?P<end> \r?\n ) | (?P<itself> [^\\] )
       )?
@@ -41,13 +48,13 @@ _QUOTED_PRINTABLE = re.compile(rb"=(?:(?P<byte>[0-9A-F]{2})|[ \t]*\r?\n)")
 _WHITE = re.compile(rb"\s+")
 _LETTERS = dict(zip(b"abfnrtv", b"\a\b\f\n\r\t\v", strict=True))
 _UNFINISHED = re.compile(
-    rb"(?:%[0-9A-Fa-f]?|&#?[0-9A-Za-z]{0,31}|\\+(?:u\{?[0-9A-Fa-f]{0,6}|U[0-9A-Fa-f]{0,7}|x[0-9A-Fa-f]?|[0-3][0-7]?)?|=[0-9A-F]?)\Z"
+    rb"(?:%(?:u[0-9A-Fa-f]{0,3}|[0-9A-Fa-f])?|&#?[0-9A-Za-z]{0,31}|\\+(?:u\{?[0-9A-Fa-f]{0,6}|U[0-9A-Fa-f]{0,7}|x[0-9A-Fa-f]?|[0-3][0-7]?)?|=[0-9A-F]?)\Z"
 )
 """An escape that was cut off."""
 _HIDING = re.compile(
     rb"""(?xi)
       \\ (?: u00 [02-7] | u\{ | u000000 | x [02-7] | [01][0-7][0-7] | [ ]* \r?\n )
-    | % (?:25)* (?: 2[36bdf] | 3[0-9ad] | 4[1-9a-f] | 5[0-9ac] | 6[1-9a-f] | 7[0-9a] )
+    | % (?:25)* (?: u00 | 2[36bdf] | 3[0-9ad] | 4[1-9a-f] | 5[0-9ac] | 6[1-9a-f] | 7[0-9a] )
     | & (?:amp;)* (?: \# | plus | sol | equals | lowbar | hyphen | dash )
     | = (?: [0-9A-F]{2} = [0-9A-F]{2} | (?: \\+ r)? \\+ n )
     """
@@ -174,26 +181,44 @@ class SecretForms:
         """Without the value itself: also looked for where it is wrapped into lines."""
         wide = [value.encode(f"utf-16-{order}", "surrogatepass") for order in ("le", "be")]
         spaced = [form.replace(b" ", b"+") for form in (*plain, *wide)]
-        self.plain = _distinct((*plain, *lines, *spaced, *wide))
-        loose = [_WHITE.sub(b"", form) for form in plain if _WHITE.search(form)]
-        self.loose = _distinct((*self.encoded, *(form for form in loose if len(form) >= LONG_ENOUGH)))
+        self.plain = _distinct((*plain, *lines, *spaced, *wide, *_other_letters(value)))
+        loose = [
+            (_WHITE.sub(b"", form), LONG_ENOUGH if _WHITE.search(form) else WRAPPED)
+            for form in (*plain, *_other_letters(value))
+        ]
+        self.loose = _distinct((*self.encoded, *(form for form, enough in loose if len(form) >= enough)))
         self.run = max(re.findall(rb"[A-Za-z0-9]+", _utf8(value)), key=len, default=b"")
         """Letters and digits, which few escapes change."""
         self.loose_run = max(re.findall(rb"[A-Za-z0-9]+", _WHITE.sub(b"", _utf8(value))), key=len, default=b"")
 
 
 def encoded(value: str) -> tuple[bytes, ...]:
-    """The value as hex, and what it becomes in a text of Base64 or Base32 at any offset of its source.
+    """The value as bytes in hex or in a list, and what it becomes in a text of Base64 or Base32 at any offset.
 
-    It may begin at any place of a group of bytes; characters that it shares with its neighbours are left out.
+    It may begin at any place of a group of bytes; characters that it shares with its neighbours are left out. Base64
+    may be of the value in JSON (as in a JWT), in UTF-16, or in Base64.
     """
     data = _utf8(value)
-    in_64 = [_core(b64encode(bytes(before) + data), before, len(data), 6) for before in range(3)]
+    in_json = [_utf8(json.dumps(value, ensure_ascii=every)[1:-1]) for every in (True, False)]
+    sources = (data, *in_json, value.encode("utf-16-le", "surrogatepass"), _in_base64(data)[0])
+    in_64 = [core for source in _distinct(sources) for core in _in_base64(source)]
     in_32 = [_core(b32encode(bytes(before) + data), before, len(data), 5) for before in range(5)]
     for_urls = [core.translate(bytes.maketrans(b"+/", b"-_")) for core in in_64]
     in_hex = [data.hex(separator).encode() if separator else data.hex().encode() for separator in ("", ":", "-", " ")]
-    forms = (*in_hex, *map(bytes.upper, in_hex), *in_64, *for_urls, *in_32, *map(bytes.lower, in_32))
+    in_list = [",".join(form.format(byte) for byte in data).encode() for form in ("{}", "0x{:02x}")]
+    forms = (*in_hex, *map(bytes.upper, in_hex), *in_64, *for_urls, *in_32, *map(bytes.lower, in_32), *in_list)
     return tuple(form for form in _distinct(forms) if len(form) > SHORTEST)
+
+
+def _in_base64(data: bytes) -> list[bytes]:
+    return [_core(b64encode(bytes(before) + data), before, len(data), 6) for before in range(3)]
+
+
+def _other_letters(value: str) -> list[bytes]:
+    """The value in other normal forms of Unicode, and as UTF-8 that was read as Latin-1 or Windows-1252."""
+    forms = [_utf8(unicodedata.normalize(form, value)) for form in ("NFC", "NFD")]
+    misread = (_utf8(value).decode(code, "ignore").encode() for code in ("latin-1", "cp1252"))
+    return [form for form in (*forms, *misread) if form != _utf8(value)]
 
 
 def _core(form: bytes, before: int, size: int, bits: int) -> bytes:
@@ -262,8 +287,10 @@ class SecretSearch:
 
     def _begun(self, data: bytes, offset: int) -> Iterator[int]:
         for view in views(data) if self._plain and data else ():
+            last = view.data[-1] if view.data else None
             for form in (*self._plain, *self._loose):
-                size = next((n for n in range(len(form) - 1, SHORTEST - 1, -1) if view.data.endswith(form[:n])), 0)
+                ends = (at for at in range(len(form) - 2, SHORTEST - 2, -1) if form[at] == last)
+                size = next((at + 1 for at in ends if view.data.endswith(form[: at + 1])), 0)
                 if size:
                     yield offset + view.source(len(view.data) - size, len(view.data))[0]
 

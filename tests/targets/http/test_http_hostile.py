@@ -203,9 +203,18 @@ SERVERS = {
         "bad-answer",
         "leads to http://127.0.0.1:99999/",
     ),
-    "an-impossible-host": Hostile(
-        constantly(http("", status="308 Permanent Redirect", location="http://[::1/")), PLAIN, "gone", "Invalid URL"
-    ),
+    **{
+        f"leads-to-{to!r}": Hostile(
+            constantly(http("", status="308 Permanent Redirect", location=to)), PLAIN, "bad-answer", f"leads to {shown}"
+        )
+        for to, shown in {
+            "http://[::1/": "http://[::1/",
+            "http://127.0.0.1:0x50/": "http://127.0.0.1:0x50/",
+            "javascript:alert(1)": "javascript:alert(1)",
+            "http:chat": "http:chat",
+            "/\x7f": "/\\x7f",
+        }.items()
+    },
     "moved": Hostile(constantly(http("", status="302 Found", location="/login")), PLAIN, "bad-answer", "to /login"),
     "in-circles": Hostile(
         constantly(http("", status="307 Temporary Redirect", location="/chat")), PLAIN, "bad-answer", "to /chat"

@@ -171,6 +171,49 @@ async def test_an_id_that_comes_again_after_the_end_is_another_call() -> None:
     assert [call.name for call in trace.tool_calls] == ["pay", "pay", "log"]
 
 
+WHOLE = {
+    "format": "sse",
+    "each": "$.messages[*]",
+    "whole": True,
+    "text": {"when": {"role": "assistant"}, "at": "$.content"},
+    "tool": {
+        "at": "$.tool_calls[*]",
+        "id": "$.id",
+        "name": "$.function.name",
+        "arguments": "$.function.arguments",
+    },
+    "result": {"when": {"role": "tool"}, "id": "$.tool_call_id", "result": "$.content"},
+}
+
+
+def growing() -> Any:
+    """A service each of whose events has all messages of the conversation so far."""
+    said: list[dict[str, Any]] = []
+
+    async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        prompt, events = asked.json["message"], []
+        said.append({"role": "user", "content": prompt})
+        said.extend(called(len(said), prompt) if prompt[1] == "-" else [])
+        events.append({"messages": [*said]})
+        events.append({"messages": [*said, {"role": "assistant", "content": "About"}]})
+        said.append({"role": "assistant", "content": f"About {prompt}."})
+        writer.write(started() + sse(*events, {"messages": said}, {"took": 3}) + LAST)
+
+    return answer
+
+
+async def test_events_with_all_messages_so_far_count_once() -> None:
+    options = {"body": BODY, "stream": WHOLE}
+    async with serving(growing()) as server, opened(*server.target, options=options) as target:
+        trace = await target.run(case("B-99", setup_prompts=("A-17",)), RunContext())
+        assert [(call.arguments["order"], call.success) for call in trace.tool_calls] == [("B-99", False)]
+        assert trace.final_message == "About B-99."
+        assert trace.timings["first_token_ms"] >= 0
+    with pytest.raises(ConfigError, match="`whole` needs `each`"):
+        async with opened("http", "//127.0.0.1:1", options={"body": BODY, "stream": {**WHOLE, "each": ()}}):
+            pass
+
+
 @pytest.mark.parametrize(
     ("event", "ignore", "possible"),
     [

@@ -2,62 +2,35 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
 from karat.inspections.shapes.items import EventItem, Labels, key_of, objects_in, step
+from karat.inspections.shapes.usual import (
+    ARGUMENTS,
+    CARRIERS,
+    ENDS,
+    ERRORS,
+    FAILS,
+    IDENTIFIER,
+    IDS,
+    INSIDE,
+    NAMES,
+    NOT_ARGUMENTS,
+    NOT_CARRIERS,
+    NOT_TOOLS,
+    OUTER_RESULTS,
+    RESULTS,
+    SEVERAL_WORDS,
+    TALK,
+    holds_object,
+    is_id,
+    is_measure,
+    usual_keys,
+    value_at,
+)
 from karat.suites.diagnostics import Json
-from karat.targets.http.streams import loads
-
-NAMES = (
-    *("tool", "tool_name", "toolName", "toolCallName", "tool_call_name", "function_name", "functionName", "name", "fn"),
-    *("func", "function", "action", "call", "operation", "op", "callee", "command", "skill", "method"),
-)
-ARGUMENTS = (
-    *("arguments", "args", "input", "parameters", "params", "tool_input", "toolInput", "tool_args", "kwargs", "with"),
-    *("action_input", "payload", "inputs", "rawInput"),
-)
-RESULTS = (
-    *("result", "output", "out", "returned", "returns", "return", "tool_output", "toolOutput", "observation", "value"),
-    *("response", "content", "gave", "data", "outcome", "results"),
-)
-ERRORS = ("error", "err", "errors", "exception", "failure", "error_message", "errorMessage")
-IDS = (
-    *(
-        "tool_call_id",
-        "toolCallId",
-        "call_id",
-        "callId",
-        "tool_use_id",
-        "toolUseId",
-        "invocation_id",
-        "ref",
-        "id",
-        "uid",
-    ),
-    *("uid", "call", "cid", "index", "key"),
-)
-INSIDE = ("function", "func", "tool", "call", "tool_call", "toolCall", "function_call", "functionCall")
-"""Keys of an object in a call that says what is called."""
-CARRIERS = ("data", "payload", "body", "params", "attributes", "properties", "detail")
-"""Keys of an object in an event that carries what the event says."""
-NOT_TOOLS = frozenset(
-    {"model", "agent", "node", "graph", "assistant", "author", "role", "user", "version", "provider", "session", "lang"}
-    | {"sender", "from", "to", "source", "object", "format", "language", "currency", "status", "state", "id"}
-)
-NOT_ARGUMENTS = frozenset({"usage", "metadata", "meta", "config", "options", "settings"})
-_TALK = re.compile(r"tool|func|call|act(?!iv)|invo|exec|use\b|step|skill|command", re.IGNORECASE)
-_ENDS = re.compile(
-    r"result|output|out\b|return|respon|observ|end|done|finish|complet|success|acted|gave|answered", re.IGNORECASE
-)
-_FAILS = re.compile(r"fail|error|exception|reject|denied|refus|abort", re.IGNORECASE)
-_MEASURES = re.compile(
-    r"(?:^|_)(?:ts|ms|at|seq|time|timestamp|duration|elapsed|took|latency|count|tokens?|len|size|n|i)$"
-)
-_IDENTIFIER = re.compile(r"[A-Za-z_][\w.:/-]{0,79}")
-_SEVERAL_WORDS = re.compile(r"[a-z][a-z0-9]*(?:[_.:/-][A-Za-z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+")
 
 
 class CallPlace(NamedTuple):
@@ -97,7 +70,7 @@ class CallShapes:
 def find_calls(items: Sequence[EventItem], labels: Labels) -> CallShapes:
     """The calls of some answers, where they are clear."""
     places = [CallPlace(item, at, value) for item in items for at, value in objects_in(item.value)]
-    starts = _find_starts(places, labels)
+    starts, repeats = _find_starts(places, labels)
     if len(starts) > 1:
         kinds = " and ".join(repr(labels.shown(shape.items[0])) for shape in starts[:2])
         return CallShapes(unclear=f"events of the kinds {kinds} look like tool calls, and only one can be `tool`")
@@ -107,14 +80,14 @@ def find_calls(items: Sequence[EventItem], labels: Labels) -> CallShapes:
     begun = {*starts[0].items}
     later = [place for place in places if place.item not in begun]
     _find_id(starts[0], later)
-    found.pieces = _link_pieces(starts[0], _find_pieces(places))
+    found.pieces = _link_pieces(starts[0], _find_pieces(places, labels)) or _find_arguments(starts[0], repeats)
     if "result" not in starts[0].fields:
         found.end, found.error = _find_ends(starts[0], later, labels)
     return found
 
 
-def _find_starts(places: Sequence[CallPlace], labels: Labels) -> list[CallShape]:
-    """The objects that are calls, by the kind of their events; not what only repeats an earlier kind."""
+def _find_starts(places: Sequence[CallPlace], labels: Labels) -> tuple[list[CallShape], list[CallShape]]:
+    """The objects that are calls, by the kind of their events; and those that say more of calls of an earlier kind."""
     shapes: dict[object, CallShape] = {}
     for place in places:
         fields = read_call(place, labels)
@@ -126,13 +99,44 @@ def _find_starts(places: Sequence[CallPlace], labels: Labels) -> list[CallShape]
     ids = {
         str(value_at(p.value, one.fields["id"])) for one in shapes.values() for p in one.places if "id" in one.fields
     }
+    later: list[CallShape] = []
     for shape in shapes.values():
-        named = {name_in(place, shape) for place in shape.places}
-        if named <= ids:  # it names a call, not a tool
+        if {name_in(place, shape) for place in shape.places} <= ids:  # it names a call, not a tool
             continue
-        if not any(named <= {name_in(place, other) for place in other.places} for other in found):
+        if any(_repeats(shape, other) for other in found):
+            later.append(shape)
+            continue
+        alike = next((other for other in found if _is_alike(shape, other)), None)
+        if alike is None:
             found.append(shape)
-    return found
+        else:
+            alike.fields = shape.fields | alike.fields
+            alike.places += shape.places
+    return found, later
+
+
+def _repeats(shape: CallShape, other: CallShape) -> bool:
+    """Whether each of these objects comes after an object of the other shape that names the same tool."""
+    first: dict[tuple[int, str], int] = {}
+    for place in other.places:
+        first.setdefault((place.item.answer, name_in(place, other)), place.item.order)
+    named = [(place.item.answer, name_in(place, shape)) for place in shape.places]
+    return all(one in first and first[one] <= place.item.order for one, place in zip(named, shape.places, strict=True))
+
+
+def _is_alike(shape: CallShape, other: CallShape) -> bool:
+    """Whether two kinds of events are calls in the same form, such as those that succeeded and those that failed."""
+    labels = zip(shape.places[0].item.kind, other.places[0].item.kind, strict=True)
+    same = (shape.at, shape.fields["name"]) == (other.at, other.fields["name"])
+    return same and any(one and one == also for one, also in labels)
+
+
+def _find_arguments(start: CallShape, repeats: Sequence[CallShape]) -> CallShape | None:
+    """Where calls begin without arguments: later events that have the arguments of the same calls, by their ids."""
+    for shape in repeats if "arguments" not in start.fields and "id" in start.fields else ():
+        if shape.fields.keys() >= {"arguments", "id"} and "result" not in shape.fields:
+            return CallShape(shape.at, {key: shape.fields[key] for key in ("id", "arguments")}, places=shape.places)
+    return None
 
 
 def _find_id(start: CallShape, later: Sequence[CallPlace]) -> None:
@@ -152,7 +156,9 @@ def name_in(place: CallPlace, shape: CallShape) -> str:
 
 def read_call(place: CallPlace, labels: Labels) -> dict[str, str]:
     """What an object says as a call, by the usual keys or by its shape; empty if it is none."""
-    for inside in ("", *INSIDE):
+    has_result = any(key in place.value for key in (*OUTER_RESULTS, *ERRORS))
+    others = [key for key in place.value if has_result and key not in INSIDE]
+    for inside in ("", *INSIDE, *others):
         inner = place.value.get(inside) if inside else place.value
         if not isinstance(inner, dict):
             continue
@@ -160,10 +166,12 @@ def read_call(place: CallPlace, labels: Labels) -> dict[str, str]:
         fields = _read_keys(inner, prefix, place, labels) or ({} if inside else _read_shape(place, labels))
         if not fields:
             continue
-        outer = {"result": RESULTS, "error": ERRORS} if inside else {}
-        fields |= find_keys(place.value, "$", outer, fields)
+        outer = {"arguments": ARGUMENTS, "result": OUTER_RESULTS, "error": ERRORS} if inside else {}
+        fields |= find_keys(
+            place.value, "$", {name: keys for name, keys in outer.items() if name not in fields}, fields
+        )
         for holder, at in ((place.value, "$"), (inner, prefix)):
-            path = next((f"{at}{step(key)}" for key in IDS if is_id(holder.get(key))), "")
+            path = next((f"{at}{step(key)}" for key in usual_keys(holder, IDS) if is_id(holder[key])), "")
             if path and path not in fields.values():
                 return fields | {"id": path}
         return fields
@@ -172,16 +180,16 @@ def read_call(place: CallPlace, labels: Labels) -> dict[str, str]:
 
 def _read_keys(value: dict[str, Json], prefix: str, place: CallPlace, labels: Labels) -> dict[str, str]:
     labelled = labels.words(place.item)
-    for key in NAMES:
-        name, path = value.get(key), f"{prefix}{step(key)}"
-        if not (isinstance(name, str) and _IDENTIFIER.fullmatch(name)) or place.at + path[1:] in labels.known:
+    for key in usual_keys(value, NAMES):
+        name, path = value[key], f"{prefix}{step(key)}"
+        if not (isinstance(name, str) and IDENTIFIER.fullmatch(name)) or place.at + path[1:] in labels.known:
             continue
         found = {"name": path}
         found |= find_keys(value, prefix, {"arguments": ARGUMENTS, "result": RESULTS, "error": ERRORS}, found)
-        speaks = bool(_TALK.search(f"{labelled} {key_of(place.at)} {key_of(prefix)} {'' if key == 'name' else key}"))
+        speaks = bool(TALK.search(f"{labelled} {key_of(place.at)} {key_of(prefix)} {'' if key == 'name' else key}"))
         if "arguments" in found and (speaks or holds_object(value_at(place.value, found["arguments"]))):
             return found
-        if speaks and ("result" in found or not _ENDS.search(labelled)):
+        if speaks and ("result" in found or not ENDS.search(labelled)):
             return found
     return {}
 
@@ -192,7 +200,7 @@ def _read_shape(place: CallPlace, labels: Labels) -> dict[str, str]:
     names = [
         key
         for key, inner in value.items()
-        if isinstance(inner, str) and _SEVERAL_WORDS.fullmatch(inner) and not _is_other_name(key)
+        if isinstance(inner, str) and SEVERAL_WORDS.fullmatch(inner) and not _is_other_name(key)
         if place.at + step(key) not in labels.known
     ]
     payloads = [key for key, inner in value.items() if isinstance(inner, dict) and inner]
@@ -212,8 +220,14 @@ def find_keys(
     found: dict[str, str] = {}
     for what, keys in wanted.items():
         holders = [(prefix, value)]
-        holders += [(f"{prefix}{step(one)}", inner) for one in CARRIERS if isinstance(inner := value.get(one), dict)]
-        paths = (f"{at}{step(key)}" for at, holder in holders for key in keys if key in holder and key not in CARRIERS)
+        holders += [
+            (f"{prefix}{step(one)}", inner)
+            for one, inner in value.items()
+            if isinstance(inner, dict) and (one in CARRIERS or not usual_keys({one: inner}, NOT_CARRIERS))
+        ]
+        paths = (
+            f"{at}{step(key)}" for at, holder in holders for key in usual_keys(holder, keys) if key not in CARRIERS
+        )
         path = next((path for path in paths if path not in {*taken.values(), *found.values()}), None)
         found |= {} if path is None else {what: path}
     return found
@@ -246,7 +260,7 @@ def _read_ends(
     end, error = CallShape(at, dict(link)), CallShape(at, dict(link))
     kinds: dict[tuple[str, ...], str] = {}
     for place in places:
-        fails = bool(_FAILS.search(labels.words(place.item)))
+        fails = bool(FAILS.search(labels.words(place.item)))
         found = find_keys(place.value, "$", {"error": ERRORS, "result": RESULTS}, link)
         what = "error" if fails else "result"
         if not found.keys() & {"error", what}:
@@ -258,7 +272,7 @@ def _read_ends(
             shape = error if fails else end
             shape.fields |= {name: path for name, path in found.items() if name not in shape.fields}
             shape.places.append(place)
-    if len(kinds) > 1 and not all(map(_ENDS.search, kinds.values())):
+    if len(kinds) > 1 and not all(map(ENDS.search, kinds.values())):
         return None, None  # one of these kinds may be that of calls that failed
     return _unwrapped(end) if "result" in end.fields else None, error if error.places else None
 
@@ -282,7 +296,7 @@ def _only_other(place: CallPlace, link: dict[str, str], labels: Labels) -> str:
         f"${step(key)}"
         for key, inner in place.value.items()
         if f"${step(key)}" not in link.values() and place.at + step(key) not in labels.known
-        if not _is_measure(key, inner)
+        if not is_measure(key, inner)
     ]
     return left[0] if len(left) == 1 else ""
 
@@ -299,7 +313,7 @@ def _find_next_ends(
     """Ends that name nothing: after each call, and before the next, one event of a kind of its own with a result."""
     kinds: dict[tuple[str, tuple[str, ...]], list[CallPlace]] = {}
     for place in later:
-        if _ENDS.search(f"{labels.words(place.item)} {' '.join(place.value)}"):
+        if ENDS.search(f"{labels.words(place.item)} {' '.join(place.value)}"):
             kinds.setdefault((place.at, place.item.kind), []).append(place)
     for (at, _), places in kinds.items():
         turns = sorted([(p.item.answer, p.item.order, w) for w, ps in enumerate((start.places, places)) for p in ps])
@@ -308,15 +322,19 @@ def _find_next_ends(
     return None, None
 
 
-def _find_pieces(places: Sequence[CallPlace]) -> list[CallShape]:
+def _find_pieces(places: Sequence[CallPlace], labels: Labels) -> list[CallShape]:
     """Fields whose texts are JSON objects only when they are put together, with the id by which they are."""
-    series: dict[tuple[str, str], list[tuple[CallPlace, str]]] = {}
+    series: dict[tuple[str, str, tuple[str, ...] | None], list[tuple[CallPlace, str]]] = {}
     for place in places:
         for path, text in _texts(place.value):
-            series.setdefault((place.at, path), []).append((place, text))
+            for kind in (None, place.item.kind):  # the first piece may come with the call, or words in the same place
+                series.setdefault((place.at, path, kind), []).append((place, text))
     found = []
-    for (at, path), texts in series.items():
-        keys = ["", *(key for key in IDS if all(is_id(place.value.get(key)) for place, _ in texts))]
+    for (at, path, _), texts in series.items():
+        given = [key for key in texts[0][0].value if at + step(key) not in labels.known]
+        common = [key for key in given if all(is_id(place.value.get(key)) for place, _ in texts)]
+        usual = usual_keys(dict.fromkeys(common), IDS)
+        keys = ["", *(key for key in common if key not in usual), *usual]
         key = next((key for key in reversed(keys) if _make_objects(texts, key)), None)
         if key is not None:
             fields = {"arguments": path} | ({"id": f"${step(key)}"} if key else {})
@@ -347,11 +365,11 @@ def _link_pieces(start: CallShape, pieces: Sequence[CallShape]) -> CallShape | N
         given = (
             {str(value_at(place.value, shape.fields["id"])) for place in shape.places} if "id" in shape.fields else None
         )
-        for key in IDS if given is not None else ("",):
-            inner = [place.value for place in start.places]
-            outer = [place.item.value for place in start.places if isinstance(place.item.value, dict)]
-            for at, holders in ((start.at, inner), ("$", outer)):
-                if given is None or given <= {str(holder.get(key)) for holder in holders}:
+        inner = [place.value for place in start.places]
+        outer = [place.item.value for place in start.places if isinstance(place.item.value, dict)]
+        for at, holders in ((start.at, inner), ("$", outer)):
+            for key in holders[0] if given is not None else ("",):
+                if given is None or given <= {str(holder.get(key)) for holder in holders if is_id(holder.get(key))}:
                     return _joined_by(start, shape, at, key)
     return None
 
@@ -368,29 +386,3 @@ def _joined_by(start: CallShape, pieces: CallShape, at: str, key: str) -> CallSh
         start.also_ids = [f"${step(key)}"]
     start.fields.pop("arguments", None)
     return pieces
-
-
-def value_at(value: dict[str, Json], path: str) -> Json:
-    """What a path of keys finds."""
-    found: Json = value
-    for plain, quoted in re.findall(r"\.(\w+)|\['([^']+)'\]", path):
-        found = found.get(plain or quoted) if isinstance(found, dict) else None
-    return found
-
-
-def holds_object(value: Json) -> bool:
-    """Whether it is an object, or JSON of one."""
-    if isinstance(value, str) and value.lstrip()[:1] == "{":
-        try:
-            value = loads(value)
-        except ValueError:
-            return False
-    return isinstance(value, dict)
-
-
-def is_id(value: Json) -> bool:
-    return isinstance(value, int | str) and not isinstance(value, bool) and 0 < len(str(value)) <= 100
-
-
-def _is_measure(key: str, value: Json) -> bool:
-    return isinstance(value, bool) or (isinstance(value, int | float) and _MEASURES.search(key) is not None)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from karat.suites.diagnostics import Json
+from karat.targets.http.jsonpath import JsonPath
 from karat.targets.http.options import When
 
 DEEPEST = 6
@@ -33,6 +34,7 @@ LABEL_KEYS = (
         "action",
         "method",
         "cmd",
+        "code",
     ),
     *("msg_type", "phase", "stage", "status", "state", "role", "channel", "target", "name"),
 )
@@ -127,7 +129,29 @@ def parts_path(values: Sequence[Json]) -> str:
     for value in values:
         counts.update({path for path, _ in objects_in(value) if path.endswith("[*]")})
     often = [path for path, count in counts.items() if count * 2 >= len(values) and len(values) > 1]
-    return max(often, key=len, default="")
+    found = ""
+    for path in sorted(often, key=len):
+        if not found or (path.startswith(found) and _most_have(values, found, path)):
+            found = path
+    return found
+
+
+def _most_have(values: Sequence[Json], outer: str, inner: str) -> bool:
+    """Whether most parts have parts in turn: if few do, the outer ones are what an event consists of."""
+    parts = [part for value in values for part in JsonPath(outer).all(value)]
+    has = JsonPath(f"${inner.removeprefix(outer)}").all
+    return sum(bool(has(part)) for part in parts) * 2 >= len(parts)
+
+
+def extends(later: Json, earlier: Json) -> bool:
+    """Whether a value is an earlier one with more at its ends."""
+    if isinstance(earlier, dict) and isinstance(later, dict):
+        return all(key in later and extends(later[key], one) for key, one in earlier.items())
+    if isinstance(earlier, list) and isinstance(later, list):
+        return len(later) >= len(earlier) and all(map(extends, later, earlier))
+    if isinstance(earlier, str) and isinstance(later, str):
+        return later.startswith(earlier)
+    return later == earlier
 
 
 class Labels:
@@ -147,7 +171,7 @@ class Labels:
             elif self._count_kinds([*self.paths, path]) > self._count_kinds(self.paths):
                 self.paths.append(path)
         for item in items:
-            item.kind = tuple(str(item.label(path) or "") for path in self.paths[:2])
+            item.kind = tuple("" if (label := item.label(path)) is None else str(label) for path in self.paths[:2])
 
     def _count_kinds(self, paths: Sequence[str]) -> int:
         return len({tuple(item.label(path) for path in paths) for item in self.items})
@@ -155,9 +179,12 @@ class Labels:
     def _rate(self, path: str) -> tuple[float, int, int] | None:
         """How clear a label a field is, the least number the clearest; None if it is not a label."""
         values = [value for item in self.items if (value := item.label(path)) not in (None, "")]
-        if path == RAW or not values or not all(isinstance(value, str) for value in values):
+        if path == RAW or not values:
             return None
-        if path != NAME and not all(_LABEL.fullmatch(str(value)) for value in values):
+        numbers = key_of(path) in LABEL_KEYS and all(type(value) is int for value in values)
+        if not numbers and not all(
+            isinstance(value, str) and (path == NAME or _LABEL.fullmatch(value)) for value in values
+        ):
             return None
         key, distinct = key_of(path), len(set(map(str, values)))
         known = LABEL_KEYS.index(key) if key in LABEL_KEYS else 0 if path in (NAME, "$[0]") else len(LABEL_KEYS)
@@ -173,13 +200,16 @@ class Labels:
         return (1 - share, known, len(path))
 
     def _goes_with_shapes(self, path: str) -> bool:
-        """Whether most values go with one set of keys next to them, and not all with the same."""
-        shapes: dict[str, set[frozenset[str]]] = {}
-        for item in self.items:
-            if item.label(path):
-                shapes.setdefault(str(item.label(path)), set()).add(_keys_next_to(item.value, path))
-        single = [found for found in shapes.values() if len(found) == 1]
-        return len(single) * 2 >= len(shapes) and len({*map(frozenset, shapes.values())}) > 1
+        """Whether most values go with one set of keys, next to them or in the event, and not all with the same."""
+        labelled = [item for item in self.items if item.label(path)]
+        for shape in (lambda item: _keys_next_to(item.value, path), lambda item: frozenset(item.leaves)):
+            shapes: dict[str, set[frozenset[str]]] = {}
+            for item in labelled:
+                shapes.setdefault(str(item.label(path)), set()).add(shape(item))
+            single = [found for found in shapes.values() if len(found) == 1]
+            if len(single) * 2 >= len(shapes) and len({*map(frozenset, shapes.values())}) > 1:
+                return True
+        return False
 
     def shown(self, item: EventItem) -> str:
         """What kind of event it is, as people would call it."""
@@ -200,16 +230,16 @@ class Labels:
         """
         wanted = {*chosen}
         others = [item for item in self.items if item not in wanted]
-        fields: dict[str, list[str]] = {}
+        fields: dict[str, list[Json]] = {}
         for path in self.paths:
-            values = list(dict.fromkeys(str(item.label(path)) for item in chosen if item.label(path)))
-            if not values or any(not item.label(path) for item in chosen) or (path == NAME and len(values) > 1):
+            values = list(dict.fromkeys(item.label(path) for item in chosen))
+            if not values or any(value in (None, "") for value in values) or (path == NAME and len(values) > 1):
                 continue
-            left = [item for item in others if str(item.label(path)) in values]
+            left = [item for item in others if item.label(path) in values]
             if fields and len(left) < len(others) and path != NAME and {*others} <= {*unlike}:
-                excluded = {str(item.label(path)) for item in others}
+                excluded = {item.label(path) for item in others}
                 if len(excluded) == 1 and not excluded & {*values}:
-                    return [*_written(fields), f"?@{path[1:]} != '{excluded.pop()}'"]
+                    return [*_written(fields), f"?@{path[1:]} != {_literal(excluded.pop())}"]
             if len(left) < len(others) or (not fields and not others):
                 fields[path], others = values, left
         made = _written(fields)
@@ -238,9 +268,13 @@ def as_filter(when: When | None) -> str:
         for key, wanted in part.items():
             path = f"@{key[1:]}" if key.startswith("$") else f"@{step(key)}"
             values = wanted if isinstance(wanted, list) else [wanted]
-            either = " || ".join(f"{path} == '{value}'" for value in values)
+            either = " || ".join(f"{path} == {_literal(value)}" for value in values)
             said.append(f"({either})" if len(values) > 1 else either)
     return f"?{' && '.join(said)}" if said else ""
+
+
+def _literal(value: object) -> str:
+    return f"'{value}'" if isinstance(value, str) else str(value)
 
 
 def has_path(item: EventItem, path: str) -> bool:
@@ -249,12 +283,12 @@ def has_path(item: EventItem, path: str) -> bool:
     )
 
 
-def _written(fields: dict[str, list[str]]) -> list[str | dict[str, object]]:
+def _written(fields: dict[str, list[Json]]) -> list[str | dict[str, object]]:
     """Conditions as `when` has them: a name by itself, all fields in one table."""
     table: dict[str, object] = {
         path.removeprefix("$.") if re.fullmatch(r"\$\.\w+", path) else path: values[0] if len(values) == 1 else values
         for path, values in fields.items()
         if path != NAME
     }
-    names = fields.get(NAME, [])
+    names = [str(name) for name in fields.get(NAME, [])]
     return [*names[:1], *([table] if table else [])]

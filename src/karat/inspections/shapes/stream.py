@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
-from karat.inspections.shapes.calls import IDS, CallShape, CallShapes, find_calls, name_in, with_usual_errors
+from karat.inspections.shapes.calls import (
+    CallShape,
+    CallShapes,
+    find_calls,
+    name_in,
+    with_usual_errors,
+)
 from karat.inspections.shapes.items import (
     MOST_EVENTS,
     RAW,
     EventItem,
     Labels,
+    extends,
     has_path,
     keep_common_paths,
     key_of,
     parts_path,
     step,
 )
+from karat.inspections.shapes.usual import IDS, usual_keys
 from karat.suites.diagnostics import Json
 from karat.targets.http.conditions import condition
 from karat.targets.http.jsonpath import JsonPath
@@ -86,12 +96,15 @@ def draft_stream(form: Format, answers: Sequence[Sequence[WireEvent]], prompts: 
     literal = _literal_end(read)
     values = [value for events in read for _, value in events if value is not None]
     each = parts_path(values)
-    items = _items(read, each, literal)
+    whole = _is_whole(read, each)
+    items = _items(_lasts(read, each) if whole else read, each, literal)
     keep_common_paths(items)
     labels = Labels(items)
     calls = find_calls(items, labels)
-    stream: dict[str, object] = {"format": form} | ({"each": each} if each else {})
+    stream: dict[str, object] = {"format": form} | ({"each": each} if each else {}) | ({"whole": True} if whole else {})
     spoken = _find_words(items, labels, calls, prompts)
+    if len(spoken) == 1 and not _is_distinct(spoken[0], labels):
+        spoken = [_with_calls(spoken[0], calls)]
     if len(spoken) == 1 and _is_distinct(spoken[0], labels):
         stream["text"] = _text_part(spoken[0], labels)
     else:
@@ -145,9 +158,35 @@ def _items(read: Read, each: str, literal: str) -> list[EventItem]:
             if event.name in plain:
                 items.append(EventItem(event.name, None, number, len(items), event.data))
                 continue
-            for part in (find(value) if find else []) or [value]:
-                items.append(EventItem(event.name, part, number, len(items), event.data))
+            parts = find(value) if find else []
+            items += [
+                EventItem(event.name, part, number, len(items) + at, _text(part)) for at, part in enumerate(parts)
+            ]
+            if not parts:
+                items.append(EventItem(event.name, value, number, len(items), event.data))
     return items
+
+
+def _text(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _is_whole(read: Read, each: str) -> bool:
+    """Whether the parts of each event are those of the event before, and more."""
+    find = JsonPath(each).all if each else None
+    lists = [[parts for _, value in events if find and (parts := find(value))] for events in read]
+    pairs = [pair for parts in lists for pair in pairwise(parts)]
+    return any(one != later for one, later in pairs) and all(extends(later, one) for one, later in pairs)
+
+
+def _lasts(read: Read, each: str) -> Read:
+    """The events of each answer without those whose parts are all in a later one."""
+    find = JsonPath(each).all
+    kept = []
+    for events in read:
+        last = max((at for at, (_, value) in enumerate(events) if find(value)), default=-1)
+        kept.append([event for at, event in enumerate(events) if at == last or not find(event[1])])
+    return kept
 
 
 def _find_words(items: Sequence[EventItem], labels: Labels, calls: CallShapes, prompts: Sequence[str]) -> list[_Words]:
@@ -179,7 +218,9 @@ def _rank(words: _Words, labels: Labels) -> int | None:
     named = key in TEXTS or key in TEXTS_MORE or words.path in ("$", RAW) or words.path.startswith("$[")
     if _ASIDE.search(f"{said} {words.path}"):
         return 4 if named else None
-    return (0 if _WORDS.search(said) else 1) if named else 2 if _WORDS.search(said) else None
+    if named:
+        return 0 if _WORDS.search(said) else 1
+    return 2 if _WORDS.search(said) else 3 if _WORDS.search(key) else None
 
 
 def _without_repeats(likely: list[_Words]) -> list[_Words]:
@@ -197,6 +238,13 @@ def _is_distinct(words: _Words, labels: Labels) -> bool:
     spoken = {*words.items}
     others = [item for item in labels.items if item not in spoken]
     return labels.when(words.items) is not None or not any(has_path(item, words.path) for item in others)
+
+
+def _with_calls(words: _Words, calls: CallShapes) -> _Words:
+    """Words that events with a call may have as well."""
+    begun = calls.start.items if calls.start else []
+    items = [*words.items, *(item for item in begun if isinstance(item.leaves.get(words.path), str))]
+    return _Words(words.path, sorted(items, key=lambda item: item.order))
 
 
 def _text_part(words: _Words, labels: Labels) -> object:
@@ -278,8 +326,9 @@ def _find_end(
     used = {item for shape in _shapes(calls) for item in shape.items} | {i for words in spoken for i in words.items}
     if not ends or len(ends) < answers or used & {*ends}:
         return {}
-    keys = sorted(ends[0].value, key=lambda key: key in IDS) if isinstance(ends[0].value, dict) else []
-    when = labels.when(ends, [f"${step(key)}" for key in keys])
+    has = ends[0].value if isinstance(ends[0].value, dict) else {}
+    ids = usual_keys(has, IDS)
+    when = labels.when(ends, [f"${step(key)}" for key in [*(key for key in has if key not in ids), *ids]])
     return {"done": {"when": when}} if when is not None else {}
 
 
@@ -327,7 +376,7 @@ def _describe(
     last: Sequence[EventItem],
 ) -> tuple[str, ...]:
     """The kinds of events, how many of each, and what each was taken for."""
-    roles = {item: "words" for words in spoken if len(spoken) == 1 for item in words.items}
+    roles: dict[EventItem, str] = {}
     for role, shape in (
         ("a call", calls.start),
         ("arguments of a call", calls.pieces),
@@ -335,12 +384,14 @@ def _describe(
         ("a call that failed", calls.error),
     ):
         roles |= {item: role for item in shape.items if item not in roles} if shape is not None else {}
-    roles |= {item: "the end of the stream" for item in last if item not in roles}
+    spoke = [item for words in spoken if len(spoken) == 1 for item in words.items]
+    for role, found in (("words", spoke), ("the end of the stream", last)):
+        roles |= {item: role for item in found if item not in roles}
     kinds: dict[tuple[str, str], list[EventItem]] = {}
     for item in items:
         kinds.setdefault((labels.shown(item), roles.get(item, "not mapped")), []).append(item)
     return tuple(
-        f"{visible(shorten(kind, 60))}: {counted(len(found), 'event')}, {role}; "
-        f"for instance {visible(shorten(found[0].raw, 160))}"
-        for (kind, role), found in list(kinds.items())[:30]
+        f"{visible(shorten(kind, 60))}: {counted(len(same), 'event')}, {role}; "
+        f"for instance {visible(shorten(same[0].raw, 160))}"
+        for (kind, role), same in list(kinds.items())[:30]
     )

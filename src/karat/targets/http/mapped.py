@@ -170,6 +170,8 @@ class MappedReader:
         self._heard = heard
         self._calls = CallReader(heard, options.stream is not None)
         self._done = False
+        self._last: tuple[Json, str] | None = None
+        """The last event that has all of the answer so far, with its name."""
         self._broken = ""
         """An event that is not mapped and says that something failed, as long as nothing came after it."""
         self._answered = False
@@ -206,7 +208,11 @@ class MappedReader:
         value = self._value(event, by_name)
         if value is not None:
             took = self._take_all(value, event.name)
-            if not by_name:
+            if stream.is_whole(value):
+                self._last = (value, event.name)
+                if stream.has_words(value, event.name):
+                    self._heard.first_word()
+            elif not by_name:
                 self._take_items(value, event.name, took)
         self._done = self._done or by_name or stream.ends(value, event.name)
         if value is None and event.name and not self._done and not stream.ignores(None, event.name):
@@ -234,7 +240,8 @@ class MappedReader:
         """What an event of a stream says, part by part."""
         stream = self._paths.stream
         assert stream is not None
-        for item in stream.items(value):
+        items = stream.items(value)
+        for item in self._without_past("parts", value, items) if stream.is_whole(value) else items:
             known = self._take_all(item, name) if item is not value else took
             speaks = stream.say(item, name, self._heard)
             for tool in stream.tool.all(item) if stream.tool else ():
@@ -260,6 +267,8 @@ class MappedReader:
 
     def ended(self) -> None:
         stream, heard = self._paths.stream, self._heard
+        if self._last is not None:
+            self._take_items(*self._last, took=False)
         if self._calls.unclear:
             heard.no_tools = self._calls.unclear
         elif not heard.no_tools and not (self._listed or self._paths.matched or self._paths.vouched):
@@ -300,10 +309,11 @@ class MappedReader:
         return self._count(value, name) or bool(calls or found)
 
     def _new(self, what: str, value: Json, path: JsonPath) -> list[Json]:
-        """What a path finds, without what it found in the answer before where an answer lists earlier turns as well."""
         found = path.all(value)
-        if self._options.stream is not None:
-            return found
+        return found if self._options.stream is not None else self._without_past(what, value, found)
+
+    def _without_past(self, what: str, value: Json, found: list[Json]) -> list[Json]:
+        """What was found, without what was in the answer before where an answer lists earlier turns as well."""
         calls, past = self._options.tool_calls, self._talk.past
         history = calls.history if calls is not None else None
         before = Counter(cast("list[str]", self._talk.notes.get(what, [])))

@@ -105,6 +105,8 @@ class StreamPaths(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     format: Format
     each: str | tuple[str, ...] = ()
     """Where an event has several parts, each of which is read as an event."""
+    whole: bool = False
+    """Whether the parts of an event are all of the answer so far: those of the last one count."""
     text: str | TextPart = ""
     """Where an event has a part of the answer."""
     tool: str | CallPart = ""

@@ -43,6 +43,7 @@ KEPT_ALIVE = 2.0
 BACKOFF = 0.2
 LONGEST_WAIT = 60.0
 REDIRECTS = 3
+LOCATION = "karat.location"
 MULTIPART = "multipart/form-data"
 STREAM_SHARE = 8
 """A whole stream may be so many times as long as one answer: its events are not kept."""
@@ -96,6 +97,7 @@ class Service:
                 trust_env=False,
                 proxy=options.proxy or None,
                 follow_redirects=False,
+                event_hooks={"response": [_keep_location]},
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
                 timeout=httpx2.Timeout(options.idle_timeout, connect=CONNECT, pool=None),
                 limits=httpx2.Limits(keepalive_expiry=KEPT_ALIVE),
@@ -163,7 +165,7 @@ class Service:
                     raise
                 wait = BACKOFF * 2.0**attempt
             else:
-                to = response.headers.get("location") if response.status_code in SAME_REQUEST else None
+                to = response.extensions.get(LOCATION) if response.status_code in SAME_REQUEST else None
                 there = _same_server(url, to) if to is not None and redirects < REDIRECTS else None
                 if there is not None:
                     await response.aclose()
@@ -192,6 +194,11 @@ class Service:
         if "set-cookie" in response.headers:
             cookies.extract_cookies(response)
         return response
+
+
+async def _keep_location(response: Response) -> None:
+    """Put aside where a redirect leads: the client parses it even if it does not follow it, and fails at odd ones."""
+    response.extensions[LOCATION] = response.headers.pop("location", None)
 
 
 @lru_cache(KNOWN_URLS)
@@ -316,10 +323,13 @@ def _host(url: str) -> str:
 
 def _same_server(url: str, to: str) -> str | None:
     """Where a redirect leads; None if that is another server, or not an address at all."""
+    from httpx2 import InvalidURL  # installed with the extra alone
+
     try:
         there = urljoin(url, to)
+        _parsed_url(there)
         return there if _origin(there) == _origin(url) else None
-    except ValueError:
+    except (ValueError, InvalidURL):
         return None
 
 
@@ -338,7 +348,7 @@ async def _refuse_failure(response: Response, request: WireRequest, received: Re
     if status in (401, 403):
         raise received.error(DENIED, f"{what}: access denied. Check `headers`")
     if 300 <= status < 400:
-        to = visible(shorten(response.headers.get("location", "nowhere"), 200))
+        to = visible(shorten(response.extensions.get(LOCATION) or "nowhere", 200))
         raise received.error("bad-answer", f"{what} and leads to {to}: if that is right, make it the target's address")
     protocol_error = status in MISFITS or (request.protocol and status == UNREADABLE)
     error = received.error("config" if protocol_error else "agent", f"{what}: {MISFIT}" if protocol_error else what)

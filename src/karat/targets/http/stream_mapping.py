@@ -58,6 +58,7 @@ class StreamMapping:
         self._text = path("stream", self.text.at)
         each = (given.each,) if isinstance(given.each, str) else given.each
         self._each = [made for one in each if (made := path("stream", one)) is not None]
+        self._whole = given.whole
         self.tool = path("stream", given.tool) if isinstance(given.tool, str) else None
         self._start = self._part(given.tool, "tool", ("name",)) if isinstance(given.tool, CallPart) else None
         self._arguments = self._part(given.arguments, "arguments", ("arguments",))
@@ -88,6 +89,15 @@ class StreamMapping:
     def items(self, value: Json) -> list[Json]:
         """What is read as events: the parts of an event, or the event itself where it has none."""
         return [item for each in self._each for item in each.all(value)] or [value]
+
+    def is_whole(self, value: Json) -> bool:
+        """Whether an event has all of the answer so far."""
+        return self._whole and any(each.all(value) for each in self._each)
+
+    def has_words(self, value: Json, name: str) -> bool:
+        return self._text is not None and any(
+            self._says(item, name) and any(self._text.all(item)) for item in self.items(value)
+        )
 
     def ends_by_name(self, event: WireEvent) -> bool:
         return bool(self.done) and self.done in (event.data.strip(), event.name)
@@ -156,6 +166,8 @@ class StreamMapping:
                 raise self._flawed("stream", "chunks are plain text, without `text`, `tool` or `done`", "")
         elif not self.text.at and not self.text.raw and not has_answer:
             raise self._flawed("stream", "`text` is not set", 'Set text = "$.delta.text".')
+        elif given.whole and not given.each:
+            raise self._flawed("stream", "`whole` needs `each`", 'Set each = "$.messages[*]".')
         elif self.text.raw and self.text.at:
             raise self._flawed("stream", "`text` has both `raw` and `at`", "Set one of them.")
         elif not given.tool and (given.arguments or given.result or given.error):

@@ -6,6 +6,7 @@ together.
 
 from __future__ import annotations
 
+import re
 import socket
 import struct
 import threading
@@ -31,6 +32,9 @@ IDLE = 120
 """Seconds in which nothing comes before a connection is closed."""
 PATIENCE = 2
 BROKE_OFF = "a request broke off"
+_TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_HEAD = re.compile(rb"%b [\x21-\x7e]+ HTTP/1\.[0-9]\r\n(?:%b:[\t\x20-\x7e\x80-\xff]*\r\n)*+\r\n" % (_TOKEN, _TOKEN))
+"""The head of a request as it must be: what is handed on is what was looked at."""
 
 
 class Room:
@@ -157,7 +161,7 @@ class Wire:
         length = headers.get("content-length", "0")
         if not (length.isascii() and length.isdecimal()):
             raise RefusedRequest(HTTPStatus.BAD_REQUEST, "a request does not say how long it is")
-        if int(length) > BODY_CAP:
+        if len(length) > len(str(BODY_CAP)) or int(length) > BODY_CAP:
             raise RefusedRequest(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a request has more than {BODY_CAP:,} bytes")
         self.hold(int(length))
         return self._exactly(int(length))
@@ -210,15 +214,14 @@ def answered(status: HTTPStatus, kind: str, body: bytes = b"") -> bytes:
 
 def _head(head: bytes, door: Door) -> HttpRequest:
     """The head of a request that may come in, its path without the token."""
-    first, *lines = head.decode("latin-1").split("\r\n")
-    method, _, rest = first.partition(" ")
-    path, _, version = rest.rpartition(" ")
-    if not version.startswith("HTTP/1."):
+    if _HEAD.fullmatch(head) is None:
         raise RefusedRequest(HTTPStatus.BAD_REQUEST, "not an HTTP/1.1 request")
+    first, *lines = head.decode("latin-1").split("\r\n")
+    method, path, _ = first.split(" ")
     if len(lines) > MOST_HEADERS:
         raise RefusedRequest(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "a request has too many headers")
     split = (line.partition(":") for line in lines if line)
-    pairs = [(name.strip().lower(), value.strip()) for name, _, value in split]
+    pairs = [(name.lower(), value.strip()) for name, _, value in split]
     return HttpRequest(method, door.enter(path, pairs), dict(pairs))
 
 

@@ -23,6 +23,8 @@ from karat.telemetry.weight import json_weight
 
 CALL, LIST = "tools/call", "tools/list"
 MOST_TOOLS = 2_000
+LINE = 48
+"""Bytes that a line takes besides what is in it."""
 
 Message = Mapping[str, object]
 """One of JSON-RPC."""
@@ -92,8 +94,11 @@ class McpProxy:
             elif field == b"data" and kind == b"endpoint":
                 line = b"data: %s\n" % self._own(value.decode("latin-1").strip(), conversation).encode("latin-1")
             elif field == b"data":
-                size += len(value)
-                data = [*data, value] if size <= loopback.BODY_CAP else []
+                size += len(value) + LINE
+                if size <= loopback.BODY_CAP:
+                    data.append(value)
+                else:
+                    data.clear()
             elif not field:
                 self._note(asked, lists, b"\n".join(data))
                 data, kind, size = [], b"", 0

@@ -18,6 +18,7 @@ NOT_HANDED_ON = frozenset(
 """Headers of one connection. Host and Origin name the proxy; its door has looked at them. Packed replies are unread."""
 SILENCE = 300.0
 EVENTS = "text/event-stream"
+FAULTS = (http.client.HTTPException, OSError)
 
 
 class Upstream:
@@ -53,7 +54,7 @@ class Upstream:
             connection.request(request.method, path, request.body or None, sent)
             with connection.getresponse() as response:
                 yield UpstreamReply(response, self.name)
-        except (http.client.HTTPException, OSError) as error:
+        except FAULTS as error:
             raise broken(f"{self.name} broke: {error or type(error).__name__}") from error
         finally:
             connection.close()
@@ -100,7 +101,7 @@ class UpstreamReply:
 
     def _pieces(self, read: Callable[[int], bytes], wire: Wire, what: str, end: bytes | None) -> Iterator[bytes]:
         size = 0
-        while piece := read(loopback.CHUNK):
+        while piece := self._read(read):
             wire.hold(len(piece))
             size += len(piece)
             if size > loopback.BODY_CAP:
@@ -108,6 +109,12 @@ class UpstreamReply:
             yield piece
             if end is not None and piece.endswith(end):
                 return
+
+    def _read(self, read: Callable[[int], bytes]) -> bytes:
+        try:
+            return read(loopback.CHUNK)
+        except FAULTS as error:
+            raise broken(f"{self._name} broke: {error or type(error).__name__}") from error
 
 
 def broken(why: str) -> RefusedRequest:
