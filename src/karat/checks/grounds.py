@@ -110,7 +110,7 @@ def _page_texts(trace: Trace) -> Iterator[str]:
     """What the page shows next to the answer itself."""
     for node in nodes(trace.page_before or ""):
         yield from (node.name, node.text)
-    answer = fold(trace.final_message)
+    answer = fold(trace.final_message) if trace.page else ""
     shown = nodes(trace.page or "")
     has_log = any(node.talk for node in shown)
     for node in shown:

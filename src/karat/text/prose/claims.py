@@ -79,7 +79,7 @@ def _claims(answer: Prose, found: regex.Match[str], wording: str, words: WordLis
     return False
 
 
-def is_open(answer: Prose, sentence: Sentence, start: int, end: int, words: WordLists) -> bool:
+def is_open(answer: Prose, sentence: Sentence, start: int, words: WordLists) -> bool:
     """Whether a word is asked for, to come, or under a condition."""
     before = answer.text[sentence.start : start]
     return (
