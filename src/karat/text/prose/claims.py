@@ -18,7 +18,7 @@ from karat.text.words import PUBLISHED, WordLists, any_of, literal, spelled
 _GAP: Final = r"[^\S\n]+"
 _START: Final = r"\A(?:[^\w\n]|\d{1,3}[.)][^\S\n])*"
 _END: Final = r"(?=[\"')\]*_]*(?:[^\S\n]*(?:[.!,;…]|:[^\S\n]|-[^\S\n]|\Z)))"
-_HEADLINE_END: Final = r"(?=[\"')\]*_]*(?:[^\S\n]*(?:[.!,;…]|-[^\S\n]|\Z)))"
+_HEADLINE_END: Final = r"(?=[\"')\]*_]*(?:[^\S\n]*(?:[.!,;…]|:[^\S\n]+(?=[^\W\d])|-[^\S\n]|\Z)))"
 _NOUN: Final = r"[\w'#&/.-]+"
 
 
