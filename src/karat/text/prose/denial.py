@@ -17,14 +17,15 @@ from karat.text.words import WordLists, any_of
 IsDenied = Callable[[Prose, Sentence, int, int, WordLists], bool]
 """Whether what is at a place of a sentence is denied."""
 _NUMBER: Final = lazy.pattern(r"\bno\.?\s*(?=\d)")
+_ASIDE: Final = lazy.pattern(r"\([^()\n]*\)")
 _ALONE: Final = r"(?![\w'-]|[.,:%]\d|\.?[^\S\n]+\w)"
 """A value is all that there is: "Allocated: no", but not "Allocated: no further action" or "Booked: No. 42"."""
 _CLOSERS: Final = r"[\"')\]*]*"
 
 
 def clause_before(text: str, words: WordLists) -> str:
-    """The part of a sentence that is in the same clause as what follows it."""
-    clause = text
+    """The part of a sentence that is in the same clause as what follows it, without asides in brackets."""
+    text = clause = _ASIDE.sub(" ", text) if "(" in text else text
     if "," in text and words.pattern("conditionals", "clause_conditionals").match(text.lstrip()):
         text = clause = text.partition(",")[2]
     for found in _breaks(words).finditer(text):

@@ -52,7 +52,7 @@ CLAIMS = (
     WordList(
         "no_claim_after",
         "Up to three words after X at the start of a sentence: X describes a noun there (`Cancelled flights are ...`).",
-        words("are can cannot can't could count do does don't have is may might must need remain should stay will"),
+        words("are can cannot can't could count do does don't have is may might must need or remain should stay will"),
     ),
     WordList(
         "modals",
