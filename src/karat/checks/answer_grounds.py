@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, islice
 
-from karat.checks.grounds import Ground, reach, rests_on, results, seen_grounds, users_words
+from karat.checks.grounds import HUNDRED, Ground, reach, rests_on, results, seen_grounds, users_words
 from karat.checks.reckoning import MOST_ALIKE, Alike, alike_grounds, derived_grounds, differences, of_one_name, pairs
 from karat.model.trace import Trace
 from karat.text.numbers.claimed import StatedNumber
 from karat.text.regexes import lazy
+from karat.text.words.numbers import MULTIPLES, any_of
 
 MOST_ACROSS = 6
 MOST_EXACT_ACROSS = 40
@@ -19,6 +21,7 @@ SMALLEST = 20
 """The smallest whole amount that may be reckoned from others that were stated: a smaller one is so by chance."""
 FEWEST_OF_ID = 4
 """Digits by which the end of an id can be recognized."""
+_TIMES = lazy.pattern(rf"[^\S\n-]?-?(?:{any_of(MULTIPLES)})(?!\w)", re.IGNORECASE)
 _ENDS_IN_DIGITS = lazy.pattern(r"[\w*•.-]{0,60}\d{4}(?!\w)")
 
 Found = Mapping[StatedNumber, Ground | None]
@@ -57,6 +60,9 @@ class Grounds:
         yield (one for group in self._alike for one in pairs(group, stated.percent, is_rounded))
         exact = stated.step < 1
         yield self._differences[exact]
+        if _TIMES.match(self._trace.final_message, stated.span[1]):
+            shares = (one for group in (line, *self._alike) for one in pairs(group, percent=True) if one.percent)
+            yield (Ground(one.value / HUNDRED, one.name) for one in shares)
         if stated.money and (abs(stated.value) >= SMALLEST or exact):
             amounts = _stated_before(stated, known)
             yield pairs(amounts, stated.percent)
