@@ -97,6 +97,21 @@ def test_a_word_as_a_value_of_another_tool_is_unknown() -> None:
     assert CHECK.judge(trace).status is U
 
 
+@pytest.mark.parametrize(
+    ("text", "spelled", "found"),
+    [
+        ("Your room is booked.", "book_room:failed", F),
+        ("Your room is booked. The second room failed.", "book_room:failed", U),
+        ("Your room is booked.", "book_room:failed book_room:ok", P),
+        ("Your room is booked.", "get_room:failed", P),
+    ],
+)
+def test_an_earlier_success_does_not_prove_what_failed_in_this_turn(text: str, spelled: str, found: Status) -> None:
+    earlier = calls("book_room:ok", text="Your room is booked.")
+    trace = msgspec.structs.replace(calls(spelled, text=text), earlier=(earlier,))
+    assert CHECK.judge(trace).status is found
+
+
 def test_setup_turns_and_earlier_turns_prove_a_claim() -> None:
     done = ToolCall("book_slot", {}, success=True)
     text = "Your slot has been booked."

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, islice
 
-from karat.checks.grounds import Ground, reach, rests_on, results, seen_grounds, users_words
+from karat.checks.grounds import HUNDRED, Ground, reach, rests_on, results, seen_grounds, users_words
 from karat.checks.reckoning import MOST_ALIKE, Alike, alike_grounds, derived_grounds, differences, of_one_name, pairs
 from karat.model.trace import Trace
 from karat.text.numbers.claimed import StatedNumber
 from karat.text.regexes import lazy
+from karat.text.words.numbers import MULTIPLES, any_of
 
 MOST_ACROSS = 6
 MOST_EXACT_ACROSS = 40
@@ -19,6 +21,7 @@ SMALLEST = 20
 """The smallest whole amount that may be reckoned from others that were stated: a smaller one is so by chance."""
 FEWEST_OF_ID = 4
 """Digits by which the end of an id can be recognized."""
+_TIMES = lazy.pattern(rf"[^\S\n-]?-?(?:{any_of(MULTIPLES)})(?!\w)", re.IGNORECASE)
 _ENDS_IN_DIGITS = lazy.pattern(r"[\w*•.-]{0,60}\d{4}(?!\w)")
 
 Found = Mapping[StatedNumber, Ground | None]
@@ -53,15 +56,20 @@ class Grounds:
         yield (Ground(one.value, f"stated before, {ground.name}") for one, ground in known.items() if one != stated)
         line = _same_line(self._trace.final_message, stated, known)
         yield pairs(line, stated.percent)
-        yield self._shares if stated.percent else self._pairs
+        is_rounded = stated.about or stated.step > 1
+        yield (one for group in self._alike for one in pairs(group, stated.percent, is_rounded))
         exact = stated.step < 1
         yield self._differences[exact]
+        if _TIMES.match(self._trace.final_message, stated.span[1]):
+            shares = (one for group in (line, *self._alike) for one in pairs(group, percent=True) if one.percent)
+            yield (Ground(one.value / HUNDRED, one.name) for one in shares)
         if stated.money and (abs(stated.value) >= SMALLEST or exact):
             amounts = _stated_before(stated, known)
             yield pairs(amounts, stated.percent)
             yield _sums_of_first(amounts)
             yield _sums_of_first(line)
             yield _multiples((*amounts, *line), self._factors(known))
+            yield (one for group in self._alike for one in _multiples(group, [*filter(_is_factor, group)]))
 
     @cached_property
     def _derived(self) -> list[Ground]:
@@ -72,24 +80,16 @@ class Grounds:
         return [*alike_grounds(self._trace)]
 
     @cached_property
-    def _pairs(self) -> list[Ground]:
-        return [one for group in self._alike for one in pairs(group)]
-
-    @cached_property
     def _differences(self) -> tuple[list[Ground], list[Ground]]:
         """Across results: for whole numbers, and for exact ones, which are seldom a difference by chance."""
         named = of_one_name(self._trace)
         return [*differences(named, MOST_ACROSS)], [*differences(named, MOST_EXACT_ACROSS)]
 
-    @cached_property
-    def _shares(self) -> list[Ground]:
-        return [one for group in self._alike for one in pairs(group, percent=True)]
-
     def _factors(self, known: Mapping[StatedNumber, Ground]) -> list[Ground]:
         """How many there may be of something that has a price: small counts of results, and small stated numbers."""
         counts = [one for one in self._derived if one.counted]
         amounts = [Ground(one.value, ground.name) for one, ground in known.items() if not (one.money or one.percent)]
-        return [one for one in (*counts, *amounts) if one.value in range(2, MOST_ALIKE + 1)]
+        return [one for one in (*counts, *amounts) if _is_factor(one)]
 
     @cached_property
     def _ids(self) -> list[str]:
@@ -106,11 +106,11 @@ class Grounds:
 
 def _first(stated: StatedNumber, grounds: Iterable[Ground]) -> Ground | None:
     if stated.percent:
-        return next((ground for ground in grounds if rests_on(stated, ground.value)), None)
+        return next((ground for ground in grounds if rests_on(stated, ground)), None)
     # Most grounds are far away from the number, and most numbers have many: the first look is the cheapest.
     low, high = reach(stated)
     near = (ground for ground in grounds if low <= ground.value <= high or low <= -ground.value <= high)
-    return next((ground for ground in near if rests_on(stated, ground.value)), None)
+    return next((ground for ground in near if rests_on(stated, ground)), None)
 
 
 def _same_line(text: str, stated: StatedNumber, known: Mapping[StatedNumber, Ground]) -> list[Ground]:
@@ -119,7 +119,10 @@ def _same_line(text: str, stated: StatedNumber, known: Mapping[StatedNumber, Gro
     last = text.find("\n", stated.span[1])
     last = len(text) if last < 0 else last
     near = (other for other in known if first < other.span[0] <= last and other != stated)
-    return [Ground(other.value, known[other].name, known[other].counted) for other in islice(near, MOST_ALIKE)]
+    return [
+        Ground(other.value, known[other].name, known[other].counted, other.percent)
+        for other in islice(near, MOST_ALIKE)
+    ]
 
 
 def _stated_before(stated: StatedNumber, known: Mapping[StatedNumber, Ground]) -> list[Ground]:
@@ -128,6 +131,10 @@ def _stated_before(stated: StatedNumber, known: Mapping[StatedNumber, Ground]) -
         Ground(other.value, ground.name) for other, ground in known.items() if other.money and other.span < stated.span
     ]
     return before[: -MOST_ALIKE - 1 : -1]
+
+
+def _is_factor(ground: Ground) -> bool:
+    return ground.value in range(2, MOST_ALIKE + 1)
 
 
 def _sums_of_first(amounts: Alike) -> Iterator[Ground]:

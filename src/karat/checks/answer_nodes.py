@@ -6,6 +6,7 @@ It is tried on the snapshot of the answer, where a target gives one, and on its 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 import regex
 
@@ -20,7 +21,7 @@ _GAP = r"(?:\\s[*+?]*|\[[^\]]*\][*+?]*|\s)*"
 _NODES = "listitem|textbox|combobox|listbox|checkbox|menuitem|gridcell|columnheader|rowheader|treeitem|tablist|tabpanel"
 _NAMED = "heading|button|link|img|region|article|row|cell|option|tab|radio|dialog"
 _LAST = rf'(?:{_NODES})\b|(?:{_NAMED})(?:\|[a-z]+)*\)?{_GAP}\\?"'
-FOR_SNAPSHOTS = lazy.regex(rf"(?<![a-z])-{_GAP}[(?:]*(?:[a-z]+\|)*(?:{_LAST})", regex.I)
+_FOR_SNAPSHOTS = lazy.regex(rf"(?<![a-z])-{_GAP}[(?:]*(?:[a-z]+\|)*(?:{_LAST})", regex.I)
 """A node as accessibility snapshots write it: its role after a hyphen, one that is a plain word too with its name."""
 
 
@@ -39,7 +40,12 @@ def found_in_answer(pattern: str, trace: Trace) -> list[tuple[str, Span]]:
 
 def found_in_markdown(pattern: str, text: str) -> list[tuple[str, Span]]:
     """What a regex for snapshots finds in a Markdown text written as one; nothing of any other regex."""
-    return _in_snapshot(pattern, snapshot_of(text), text) if FOR_SNAPSHOTS.search(pattern) else []
+    return _in_snapshot(pattern, snapshot_of(text), text) if is_for_snapshots(pattern) else []
+
+
+@lru_cache(maxsize=256)
+def is_for_snapshots(pattern: str) -> bool:
+    return _FOR_SNAPSHOTS.search(pattern) is not None
 
 
 def _in_snapshot(pattern: str, page: str, answer: str) -> list[tuple[str, Span]]:

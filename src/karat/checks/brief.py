@@ -31,7 +31,7 @@ from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text.ages.stated import ages_by, doubtful_ages, stated_ages
 from karat.text.forms.offsets import Span
-from karat.text.prose.denial import is_unavailable
+from karat.text.prose.denial import first_free, is_unavailable
 from karat.text.prose.sentences import prose
 from karat.text.words import WordLists
 
@@ -303,17 +303,9 @@ class MustAllowOverrideAction(Check, Struct, frozen=True):
     def judge(self, trace: Trace) -> CheckResult:
         if trace.page is not None and offers(trace.page, self.action):
             return self.passed("a control on the page", EvidenceLocation("page"))
-        span = _offered(trace.final_message, self.action, WordLists.of(self.words))
+        answer = prose(trace.final_message)
+        span = first_free(answer, answer.places(self.action), is_unavailable, WordLists.of(self.words))
         why = (trace.why_unobserved("page") or trace.cut("page")) if span is None else None
         if span is None and trace.page is not None and offers(trace.page, self.action, LIKE_PROMPT):
             why = UNSURE
         return self.unknown(why) if why else self.present(trace, span, "neither in the message nor on the page")
-
-
-def _offered(text: str, action: str, words: WordLists) -> Span | None:
-    """Where the action is and is not denied."""
-    answer = prose(text)
-    for start, end in answer.places(action):
-        if not is_unavailable(answer, answer.sentence_at(start, words), start, end, words):
-            return answer.written(start, end)
-    return None

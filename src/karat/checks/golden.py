@@ -202,7 +202,7 @@ class AllocationValid(Check, Struct, frozen=True):
 
     def judge(self, trace: Trace) -> CheckResult:
         words, evidence = WordLists.of(self.words), self._evidence(trace)
-        found = indicators(trace.final_message, self.success_indicators, self.failure_indicators, words)
+        found = indicators(trace.final_message, self.success_indicators, self.failure_indicators, words, self.valid)
         # "It will be booked" is a word of success where a call says that it was.
         success = found.success or (found.open if self.valid and evidence.done else None)
         # Words of failure that a case gives are the only ones that it wants to see, but "not allocated" never helps.

@@ -33,11 +33,15 @@ LARGEST = 25
 
 
 class Ground(NamedTuple):
-    """A number that something rests on, and what it is; `counted`: how many there are of something."""
+    """A number that something rests on, and what it is; `counted`: how many there are of something.
+
+    `percent`: it is in hundredths already.
+    """
 
     value: Decimal
     name: str
     counted: bool = False
+    percent: bool = False
 
 
 def seen_grounds(trace: Trace, constants: Sequence[float], texts: Mapping[str, Sequence[str]]) -> Iterator[Ground]:
@@ -110,7 +114,7 @@ def _page_texts(trace: Trace) -> Iterator[str]:
     """What the page shows next to the answer itself."""
     for node in nodes(trace.page_before or ""):
         yield from (node.name, node.text)
-    answer = fold(trace.final_message)
+    answer = fold(trace.final_message) if trace.page else ""
     shown = nodes(trace.page or "")
     has_log = any(node.talk for node in shown)
     for node in shown:
@@ -156,11 +160,12 @@ def reach(stated: StatedNumber) -> tuple[Decimal, Decimal]:
     return amount - step, amount + step
 
 
-def rests_on(stated: StatedNumber, value: Decimal) -> bool:
-    """Whether a number states this value: itself, or rounded as it is written; a fraction as a percentage too."""
-    if _states(stated, value):
+def rests_on(stated: StatedNumber, ground: Ground) -> bool:
+    """Whether a number states this one: itself, or rounded as it is written; a fraction as a percentage too."""
+    if _states(stated, ground.value):
         return True
-    return stated.percent and abs(value) <= 1 and _states(stated, value * HUNDRED)
+    is_fraction = stated.percent and not ground.percent and abs(ground.value) <= 1
+    return is_fraction and _states(stated, ground.value * HUNDRED)
 
 
 def _states(stated: StatedNumber, value: Decimal) -> bool:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
-
-import regex
 
 from karat.text.forms.offsets import Span
 from karat.text.prose.claims import is_open
 from karat.text.prose.denial import clause_before, denies, is_denied_after
-from karat.text.prose.sentences import prose
+from karat.text.prose.sentences import Prose, prose
 from karat.text.words import WordLists, any_of, literal
+
+Patterns = Mapping[str, re.Pattern[str]]
+"""What finds an indicator of each kind, and of any."""
 
 
 class Indicators(NamedTuple):
@@ -25,36 +26,46 @@ class Indicators(NamedTuple):
     open: Span | None
 
 
-def indicators(text: str, success: Sequence[str], failure: Sequence[str], words: WordLists) -> Indicators:
-    """What the answer says of success and failure.
+def indicators(text: str, success: Sequence[str], failure: Sequence[str], words: WordLists, wanted: bool) -> Indicators:
+    """What the answer says of success and failure, as far as it takes to see that it is not what is `wanted`.
 
     Lists of a case, `success` and `failure`, are words as they are written; without them the word lists hold.
     """
     answer = prose(text)
-    neutral = words.pattern("neutral_indicator")
     first: dict[str, Span] = {}
-    for found in _alternatives(tuple(success), tuple(failure), words).finditer(answer.text):
-        kind = str(found.lastgroup)
-        if kind == "success":
-            sentence = answer.sentence_at(found.start(), words)
-            clause = clause_before(answer.text[sentence.start : found.start()], words)
-            if denies(neutral.sub(" ", clause), words) or is_denied_after(answer, found.end(), words):
-                kind = "denied"
-            elif is_open(answer, sentence, found.start(), found.end(), words):
-                kind = "open"
-        first.setdefault(kind, answer.written(*found.span()))
+    for kind, span in _found(answer.text, _patterns(tuple(success), tuple(failure), words)):
+        said = _said(answer, *span, words) if kind == "success" else kind
+        first.setdefault(said, answer.written(*span))
+        if said in (("failure", "denied") if wanted else ("success",)):
+            break
     return Indicators(first.get("success"), first.get("failure"), first.get("denied"), first.get("open"))
 
 
+def _said(answer: Prose, start: int, end: int, words: WordLists) -> str:
+    """Whether a word of success is one, or is denied or open."""
+    sentence = answer.sentence_at(start, words)
+    clause = clause_before(answer.text[sentence.start : start], words)
+    if denies(words.pattern("neutral_indicator").sub(" ", clause), words) or is_denied_after(answer, end, words):
+        return "denied"
+    return "open" if is_open(answer, sentence, start, words) else "success"
+
+
+def _found(text: str, patterns: Patterns) -> Iterator[tuple[str, Span]]:
+    """Every indicator with its kind: of several at a place the longest."""
+    found = patterns["any"].search(text)
+    while found:
+        start = found.start()
+        here = {kind: one for kind, pattern in patterns.items() if (one := pattern.match(text, start))}
+        kind = max((kind for kind in here if kind != "any"), key=lambda kind: here[kind].end())
+        yield kind, here[kind].span()
+        found = patterns["any"].search(text, here[kind].end())
+
+
 @lru_cache(maxsize=256)
-def _alternatives(
-    success: tuple[str, ...], failure: tuple[str, ...], words: WordLists
-) -> re.Pattern[str] | regex.Pattern[str]:
+def _patterns(success: tuple[str, ...], failure: tuple[str, ...], words: WordLists) -> Patterns:
     kinds = {
         "neutral": any_of(words.entries("neutral_indicator")),
         "failure": literal(failure) if failure else any_of(words.entries("failure_indicator")),
         "success": literal(success) if success else any_of(words.entries("success_indicator")),
     }
-    source = "|".join(f"(?P<{kind}>{source})" for kind, source in kinds.items())
-    # The published lists are in an order in which the longest comes first; of words of a case that is not known.
-    return regex.compile(source, regex.POSIX) if success or failure else re.compile(source)
+    return {kind: re.compile(source) for kind, source in {**kinds, "any": "|".join(kinds.values())}.items()}

@@ -33,8 +33,7 @@ from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text.forms.views import seen
 from karat.text.phrases import find
 from karat.text.prose.asking import asked
-from karat.text.prose.denial import clause_before, denies
-from karat.text.prose.sentences import prose
+from karat.text.prose.denial import find_listed
 from karat.text.regexes import lazy
 from karat.text.tool_names import effect_tools, is_any_named
 from karat.text.words import PUBLISHED, WordLists
@@ -276,17 +275,6 @@ def _confirmed(check: Outcome, trace: Trace) -> Found:
         return Found(True, "it claims nothing that the effects name")
     line = f"Say which words are right, in must_say_any, or add them to the suite: words: {{{listed}: {{add: [...]}}}}"
     return Found(False, f"no listed word of {listed}: {quote_answer(trace)} {line}.")
-
-
-def find_listed(text: str, name: str, words: WordLists) -> tuple[int, int] | None:
-    """Where a listed word is and is not itself denied: "no problem", "without error"."""
-    answer = prose(text)
-    for found in words.pattern(name).finditer(answer.text):
-        sentence = answer.sentence_at(found.start(), words)
-        before = clause_before(answer.text[sentence.start : found.start()], words)
-        if not sentence.is_question and not denies(before, words):
-            return answer.written(*found.span())
-    return None
 
 
 def _says_own_words(check: Outcome, trace: Trace) -> bool:

@@ -9,7 +9,10 @@ from itertools import combinations, islice
 
 from karat.checks.grounds import HUNDRED, Ground, results
 from karat.model.trace import Trace
+from karat.text.regexes import lazy
+from karat.text.words.numbers import PERCENTAGE_NAMES
 
+_NAME_WORD = lazy.pattern(r"[A-Za-z][a-z]*")
 MOST_ALIKE = 12
 """Numbers next to each other of which pairs are reckoned with: of more, any number would be the difference of two."""
 MOST_COLUMNS = 12
@@ -34,11 +37,22 @@ def alike_grounds(trace: Trace) -> Iterator[Alike]:
         for value, place in _holders(result, name):
             if isinstance(value, dict):
                 yield _members(value, place)[:MOST_ALIKE]
+                yield from _compared(value, place)
             elif len(value) <= MOST_ALIKE:
                 yield from ([*_column(value, key, place)] for key in _keys(value))
                 yield [*_column(value, None, place)]
             if isinstance(value, list):
                 yield [*_counts(value, place)][: MOST_ALIKE + 1]
+
+
+def _compared(value: dict[str, object], place: str) -> Iterator[Alike]:
+    """Numbers of one name in an object and in those right below it: this week's, and the same under `previous`."""
+    below = [(one, f"{place}.{key}") for key, one in value.items() if isinstance(one, dict)]
+    named: dict[str, list[Ground]] = {}
+    for holder, where in ((value, place), *below) if below else ():
+        for ground in _members(holder, where):
+            named.setdefault(ground.name.rpartition(".")[2], []).append(ground)
+    yield from (group[:MOST_ALIKE] for group in named.values() if len(group) > 1)
 
 
 def _holders(value: object, place: str) -> Iterator[tuple[dict[str, object] | list[object], str]]:
@@ -137,11 +151,16 @@ def _number(value: object) -> Decimal | None:
     return Decimal(repr(value))
 
 
-def pairs(alike: Alike, percent: bool = False) -> Iterator[Ground]:
-    """Sums and differences of two numbers of a kind, and shares for a percentage; of counts only shares."""
+def pairs(alike: Alike, percent: bool = False, is_rounded: bool = False) -> Iterator[Ground]:
+    """Sums and differences of two numbers of a kind; for a percentage their shares, and these of percentages alone.
+
+    Of counts only shares. A rounded number is seldom the sum of a large one and a tiny one: it is so by chance.
+    """
     for one, other in combinations(alike, 2):
         names = f"{one.name} and {other.name}"
-        if not (one.counted or other.counted):
+        is_tiny = is_rounded and HUNDRED * min(abs(one.value), abs(other.value)) < max(abs(one.value), abs(other.value))
+        are_alike = not percent or (_is_percentage(one) and _is_percentage(other))
+        if are_alike and not (is_tiny or one.counted or other.counted):
             yield Ground(one.value + other.value, f"the sum of {names}")
             yield Ground(abs(one.value - other.value), f"the difference of {names}")
         if percent:
@@ -156,9 +175,19 @@ def _shares(part: Ground, whole: Ground) -> Iterator[Ground]:
         share = part.value / whole.value * HUNDRED
     except (InvalidOperation, ZeroDivisionError):
         return
-    yield Ground(share, f"{part.name} as a percentage of {whole.name}")
+    yield Ground(share, f"{part.name} as a percentage of {whole.name}", percent=True)
     if not part.counted:
-        yield Ground(abs(share - HUNDRED), f"the change from {whole.name} to {part.name}")
+        yield Ground(abs(share - HUNDRED), f"the change from {whole.name} to {part.name}", percent=True)
+
+
+def _is_percentage(ground: Ground) -> bool:
+    """Whether it is stated as one, or a fraction, or its name says so."""
+    name = ground.name.rpartition(".")[2]
+    return ground.percent or abs(ground.value) <= 1 or _named_percentage(name)
+
+
+def _named_percentage(name: str) -> bool:
+    return not {word.lower() for word in _NAME_WORD.findall(name)}.isdisjoint(PERCENTAGE_NAMES.entries)
 
 
 def of_one_name(trace: Trace) -> list[Alike]:

@@ -10,7 +10,6 @@ from msgspec import Meta, Struct
 
 from karat.checks.base import ANSWER, CALLS, Check, CheckRequest, Phrase, excerpt, quote_answer, unreadable
 from karat.checks.effects import calls_so_far, lines_to_add
-from karat.checks.outcome import find_listed
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.checks.tools import called, not_understood
 from karat.model.check import Example, Expected, Field
@@ -20,6 +19,7 @@ from karat.telemetry.tool_results import structured
 from karat.text.forms.folding import fold
 from karat.text.phrases import find
 from karat.text.prose.asking import asked
+from karat.text.prose.denial import find_listed
 from karat.text.prose.sentences import prose, sentences
 from karat.text.tool_names import effect_tools, is_any_named
 from karat.text.words import PUBLISHED, WordLists

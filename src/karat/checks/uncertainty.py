@@ -14,7 +14,7 @@ from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, Group, Status
 from karat.text import phrases
 from karat.text.forms.offsets import Span
-from karat.text.prose.denial import is_marker_denied
+from karat.text.prose.denial import first_free, is_marker_denied
 from karat.text.prose.sentences import prose
 from karat.text.words import WordLists
 
@@ -77,22 +77,13 @@ class MustLabelAssumptions(Check, Struct, frozen=True):
 
 
 def _listed(text: str, words: WordLists) -> Span | None:
-    """Where a listed marker is and is not denied."""
     answer = prose(text)
-    for found in words.pattern("assumption").finditer(answer.text):
-        sentence = answer.sentence_at(found.start(), words)
-        if not is_marker_denied(answer, sentence, found.start(), found.end(), words):
-            return answer.written(*found.span())
-    return None
+    places = (found.span() for found in words.pattern("assumption").finditer(answer.text))
+    return first_free(answer, places, is_marker_denied, words)
 
 
 def _place_of(text: str, marker: str, span: Span, words: WordLists) -> Span | None:
     """Where the marker is and is not denied; markup in it is looked for as written, where nothing denies it."""
     answer = prose(text)
     places = answer.places(marker, whole=False)
-    if not places:
-        return span
-    for start, end in places:
-        if not is_marker_denied(answer, answer.sentence_at(start, words), start, end, words):
-            return answer.written(start, end)
-    return None
+    return first_free(answer, places, is_marker_denied, words) if places else span

@@ -60,9 +60,10 @@ def words(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
                 yield PathDiagnostic(path, f"{clash}: {message}", SLUG)
     for placed in case.of(AllocationValid):
         for path, words, choice in wanted:
-            kind = "failure" if placed.args["valid"] else "success"
+            valid = placed.args["valid"]
+            kind = "failure" if valid else "success"
             good, bad = (placed.args.get(f"{name}_indicators", ()) for name in ("success", "failure"))
-            found = indicators(words, good, bad, WordLists.of(placed.args.get("words", {})))
+            found = indicators(words, good, bad, WordLists.of(placed.args.get("words", {})), valid)
             if not choice and (getattr(found, kind) or (kind == "failure" and found.denied)):
                 yield PathDiagnostic(
                     path, f"{quoted(words)} is a word of {kind}, which allocation_valid forbids.", SLUG

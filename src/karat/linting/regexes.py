@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import regex
 
-from karat.checks.answer_nodes import FOR_SNAPSHOTS
+from karat.checks.answer_nodes import is_for_snapshots
 from karat.linting.base import LintCase, Rule, Surroundings
 from karat.suites.diagnostics import Path, PathDiagnostic
 from karat.text.regexes import safe_regex
@@ -87,7 +87,7 @@ def dead(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
 def snapshot(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
     """Regexes that are written for an accessibility snapshot, of which answers consist nowhere."""
     for path, pattern in _regexes(case):
-        if FOR_SNAPSHOTS.search(pattern):
+        if is_for_snapshots(pattern):
             tried = "It is tried on the answer's own snapshot, or on its Markdown written as one, and on nothing else."
             what = tried if {*SINGLE[:-1], LISTS[0]} & set(path) else "Nothing else is looked at here: use `ui`."
             yield PathDiagnostic(path, f"{IN_SNAPSHOT} {what}", "snapshot-regex")

@@ -1,7 +1,7 @@
 """The free-standing numbers of a text, by value."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
@@ -121,9 +121,10 @@ def find_numbers(text: str, value: str) -> Iterator[Number]:
             yield number
 
 
-def all_numbers(text: str) -> list[tuple[str, Number]]:
-    """Every free-standing number of a text of plain glyphs with its canonical value, in order."""
-    found = [(value, _free(text, one)) for value, candidates in _candidates(text).items() for one in candidates]
+def all_numbers(text: str, may_be: Callable[[str], bool] = bool) -> list[tuple[str, Number]]:
+    """Every free-standing number of a text of plain glyphs with its canonical value, if that may be it, in order."""
+    values = ((value, candidates) for value, candidates in _candidates(text).items() if may_be(value))
+    found = [(value, _free(text, one)) for value, candidates in values for one in candidates]
     return sorted(((value, number) for value, number in found if number is not None), key=lambda pair: pair[1].start)
 
 

@@ -22,7 +22,7 @@ other value ("n/a", "dpl_8F", "10:12") must stand as whole words.
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final
 
 from msgspec import Struct
@@ -72,8 +72,8 @@ def unread_number(text: str, value: str) -> Span | None:
     if wanted is None:
         return None
     glyphs_seen = glyphs(view.text)
-    for value, number in all_numbers(glyphs_seen):
-        if number.kind == "unread" and _may_be(wanted.number.lstrip("-"), value):
+    for _, number in all_numbers(glyphs_seen, partial(_may_be, wanted.number.lstrip("-"))):
+        if number.kind == "unread":
             return view.span(*original_span_of_lines(view.text, number.start, number.end))
     for grouped in _POINT_MAY_GROUP.finditer(glyphs_seen):
         if grouped[0].replace(".", "") == wanted.number:

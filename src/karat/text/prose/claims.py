@@ -18,7 +18,7 @@ from karat.text.words import PUBLISHED, WordLists, any_of, literal, spelled
 _GAP: Final = r"[^\S\n]+"
 _START: Final = r"\A(?:[^\w\n]|\d{1,3}[.)][^\S\n])*"
 _END: Final = r"(?=[\"')\]*_]*(?:[^\S\n]*(?:[.!,;…]|:[^\S\n]|-[^\S\n]|\Z)))"
-_HEADLINE_END: Final = r"(?=[\"')\]*_]*(?:[^\S\n]*(?:[.!,;…]|-[^\S\n]|\Z)))"
+_HEADLINE_END: Final = r"(?=[\"')\]*_]*(?:[^\S\n]*(?:[.!,;…]|:[^\S\n]+(?=[^\W\d])|-[^\S\n]|\Z)))"
 _NOUN: Final = r"[\w'#&/.-]+"
 
 
@@ -79,7 +79,7 @@ def _claims(answer: Prose, found: regex.Match[str], wording: str, words: WordLis
     return False
 
 
-def is_open(answer: Prose, sentence: Sentence, start: int, end: int, words: WordLists) -> bool:
+def is_open(answer: Prose, sentence: Sentence, start: int, words: WordLists) -> bool:
     """Whether a word is asked for, to come, or under a condition."""
     before = answer.text[sentence.start : start]
     return (

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import takewhile
 from typing import Final
 
 import regex
 
-from karat.text.prose.sentences import Prose, Sentence
+from karat.text.forms.offsets import Span
+from karat.text.prose.sentences import Prose, Sentence, prose
 from karat.text.regexes import lazy
 from karat.text.words import WordLists, any_of
 
+IsDenied = Callable[[Prose, Sentence, int, int, WordLists], bool]
+"""Whether what is at a place of a sentence is denied."""
 _NUMBER: Final = lazy.pattern(r"\bno\.?\s*(?=\d)")
+_ASIDE: Final = lazy.pattern(r"\([^()\n]*\)")
 _ALONE: Final = r"(?![\w'-]|[.,:%]\d|\.?[^\S\n]+\w)"
 """A value is all that there is: "Allocated: no", but not "Allocated: no further action" or "Booked: No. 42"."""
 _CLOSERS: Final = r"[\"')\]*]*"
 
 
 def clause_before(text: str, words: WordLists) -> str:
-    """The part of a sentence that is in the same clause as what follows it."""
-    clause = text
+    """The part of a sentence that is in the same clause as what follows it, without asides in brackets."""
+    text = clause = _ASIDE.sub(" ", text) if "(" in text else text
     if "," in text and words.pattern("conditionals", "clause_conditionals").match(text.lstrip()):
         text = clause = text.partition(",")[2]
     for found in _breaks(words).finditer(text):
@@ -52,6 +57,25 @@ def is_unavailable(prose: Prose, sentence: Sentence, start: int, end: int, words
         or words.pattern("unavailable_before").search(before) is not None
         or _unavailable(words).match(prose.text, end) is not None
     )
+
+
+def first_free(prose: Prose, places: Iterable[Span], is_denied: IsDenied, words: WordLists) -> Span | None:
+    """The first of the places that is not denied, as offsets of the text as written."""
+    for start, end in places:
+        if not is_denied(prose, prose.sentence_at(start, words), start, end, words):
+            return prose.written(start, end)
+    return None
+
+
+def find_listed(text: str, name: str, words: WordLists) -> Span | None:
+    """Where a listed word is and is not itself denied: "no problem", "without error"."""
+    answer = prose(text)
+    places = (found.span() for found in words.pattern(name).finditer(answer.text))
+    return first_free(answer, places, _is_denied, words)
+
+
+def _is_denied(prose: Prose, sentence: Sentence, start: int, end: int, words: WordLists) -> bool:
+    return sentence.is_question or denies(clause_before(prose.text[sentence.start : start], words), words)
 
 
 def is_denied_after(prose: Prose, end: int, words: WordLists) -> bool:

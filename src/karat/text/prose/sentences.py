@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_right
 from functools import lru_cache
 from typing import Final
 
@@ -19,11 +19,11 @@ from karat.text.words import PUBLISHED, WordLists
 SOFT_END: Final = "\v"
 """The end of a line within prose. A sentence may go on after it."""
 
+_ENDS: Final = ".!?…。！？؟⁇⁈"
 _LINE_END = lazy.pattern(r"\n(?=[^\S\n]*[a-zß-öø-ÿ])")
-_END = lazy.regex(r"(?P<mark>[.!?…。！？؟⁇⁈]+)[\"'\])»”*_]*(?=\s|\Z|[\p{So}\p{Lo}])|\n|[\p{So}\ufe0f]+")
-_ASCII_END = lazy.pattern(r"(?P<mark>[.!?]+)[\"'\])*_]*(?=\s|\Z)|\n")
-_LAST_WORD = lazy.pattern(r"(?:[^\W\d_]\.)*[^\W_]+\Z")
-_MARKS = lazy.pattern(r"[.!?…。！？؟⁇⁈]+\Z")
+_END = lazy.regex(rf"[{_ENDS}]+[\"'\])»”*_]*(?=\s|\Z|[\p{{So}}\p{{Lo}}])|\n|[\p{{So}}\ufe0f]+")
+# Begins with a set of characters and no alternative, which the engine looks for much faster.
+_ASCII_END = lazy.pattern(r"[.!?\n](?:(?<=\n)|[.!?]*[\"'\])*_]*(?=\s|\Z))")
 _ASKS: Final = frozenset("?？؟⁇⁈")
 _QUOTE: Final = '"'
 CLOSERS: Final = " \t\v\"')]»”*_"
@@ -63,9 +63,9 @@ class Prose(Struct, frozen=True, dict=True):
         return [m.span() for m in _spelled(phrase, whole).finditer(self.text)]
 
     def sentence_at(self, place: int, words: WordLists = PUBLISHED) -> Sentence:
-        line = self.text.rfind("\n", 0, place) + 1
-        found = next((one for one in sentences(self, words, line) if place < one.end), None)
-        return found or Sentence(self.text[place:], place, is_question=False)
+        every = sentences(self, words)
+        index = bisect_right(every, place, key=lambda one: one.end)
+        return every[index] if index < len(every) else Sentence(self.text[place:], place, is_question=False)
 
 
 @lru_cache(maxsize=8)
@@ -77,30 +77,30 @@ def prose(text: str) -> Prose:
     return Prose(_small(cased), view, cased)
 
 
-def sentences(prose: Prose, words: WordLists = PUBLISHED, start: int = 0) -> Iterator[Sentence]:
+def sentences(prose: Prose, words: WordLists = PUBLISHED) -> list[Sentence]:
     """The sentences in order; a line and an item of a list end one as well, and so does an emoji."""
-    text = prose.text
-    for mark in (_ASCII_END if text.isascii() else _END).finditer(text, start):
-        if mark["mark"] == "." and _goes_on(prose.cased, text, start, mark.start(), words):
+    return _sentences(prose.text, prose.cased, words)
+
+
+@lru_cache(maxsize=8)
+def _sentences(text: str, cased: str, words: WordLists) -> list[Sentence]:
+    found: list[Sentence] = []
+    start = 0
+    for mark in (_ASCII_END if text.isascii() else _END).finditer(text):
+        marks = mark[0].rstrip(CLOSERS)
+        if marks == "." and _goes_on(cased, text, start, mark.start(), words):
             continue
-        yield from _sentence(text, start, mark.end() if mark["mark"] else mark.start())
+        end = mark.end() if marks[0] in _ENDS else mark.start()
+        found.append(Sentence(text[start:end], start, is_question=not _ASKS.isdisjoint(marks)))
         start = mark.end()
-    yield from _sentence(text, start, len(text))
-
-
-def _sentence(text: str, start: int, end: int) -> Iterator[Sentence]:
-    said = text[start:end]
-    if said.strip():
-        marks = _MARKS.search(said.rstrip(CLOSERS))
-        yield Sentence(said, start, is_question=marks is not None and not _ASKS.isdisjoint(marks[0]))
+    found.append(Sentence(text[start:], start, is_question=False))
+    return [one for one in found if one.text.strip()]
 
 
 def _goes_on(cased: str, text: str, start: int, dot: int, words: WordLists) -> bool:
     """Whether a full stop is that of an abbreviation, an initial or a number."""
-    last = _LAST_WORD.search(text, max(start, dot - 12), dot)
-    if last is None:
-        return False
-    word, follows = last[0], cased[dot + 1 : dot + 24].lstrip()[:1]
+    word = text[max(start, dot - 12) : dot].rpartition(" ")[2].lstrip("(['\"*_\v")
+    follows = cased[dot + 1 : dot + 24].lstrip()[:1]
     if word == "no":
         return follows.isdecimal()
     if word in words.entries("titles"):

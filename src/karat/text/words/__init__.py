@@ -20,6 +20,8 @@ Replaced = Mapping[str, Iterable[str]]
 """Lists of a suite, by name, in place of the built-in ones."""
 
 _FEW = r"(?:[^\S\n]+[\w'’-]+){0,4}?"
+_START, _END = r"(?:(?<!\w)|(?!\w))", r"(?:(?!\w)|(?<!\w))"
+"""A word does not go on there; an entry may begin or end with another character."""
 
 
 class WordLists(Struct, frozen=True):
@@ -34,8 +36,7 @@ class WordLists(Struct, frozen=True):
         )
 
     def entries(self, name: str) -> tuple[str, ...]:
-        own = dict(self.replaced).get(name)
-        return LISTS[name].entries if own is None else own
+        return dict(self.replaced).get(name, LISTS[name].entries) if self.replaced else LISTS[name].entries
 
     def pattern(self, *names: str) -> re.Pattern[str]:
         """What finds an entry of these lists as whole words, the longest first. It reads prose: small letters."""
@@ -54,19 +55,13 @@ def _pattern(words: WordLists, names: tuple[str, ...]) -> re.Pattern[str]:
 def any_of(entries: Iterable[str]) -> str:
     """A pattern for one of these entries, the longest first; nothing for none."""
     longest_first = sorted(entries, key=lambda entry: (-len(entry), entry))
-    plain = [entry for entry in longest_first if _is_plain(entry)]
-    others = [spelled(entry) for entry in longest_first if not _is_plain(entry)]
-    if plain:
+    words = [entry for entry in longest_first if all(first.isalnum() for first in _firsts(entry))]
+    sources = [_START + _source(entry) + _END for entry in longest_first if entry not in words]
+    if words:
         # Where no entry can begin, none is tried: most places of a text are such.
-        letters = "".join(sorted({first for entry in plain for first in _firsts(entry)}))
-        others.append(rf"\b(?=[{letters}])(?:{'|'.join(map(_source, plain))})(?!\w)")
-    return f"(?:{'|'.join(others)})" if others else "(?!)"
-
-
-def _is_plain(entry: str) -> bool:
-    """Whether it begins and ends with letters or digits, whichever alternative is taken."""
-    ends = entry.removesuffix(")").rpartition("(")[2].split("|") if entry.endswith(")") else [entry]
-    return all(first.isalnum() for first in _firsts(entry)) and all(end[-1:].isalnum() for end in ends)
+        letters = "".join(sorted({first for entry in words for first in _firsts(entry)}))
+        sources.append(rf"\b(?=[{letters}])(?:{'|'.join(map(_source, words))}){_END}")
+    return f"(?:{'|'.join(sources)})" if sources else "(?!)"
 
 
 def _firsts(entry: str) -> list[str]:
@@ -84,10 +79,7 @@ def literal(phrases: Iterable[str]) -> str:
 
 def spelled(entry: str) -> str:
     """The pattern of an entry: `(a|b)` are alternatives, `...` means up to four words, ends are those of words."""
-    text, source = entry.strip(), _source(entry)
-    start = r"(?<!\w)" if text[:1].isalnum() else r"(?:(?<!\w)|(?!\w))"
-    end = r"(?!\w)" if text[-1:].isalnum() else r"(?:(?!\w)|(?<!\w))"
-    return f"{start}{source}{end}"
+    return f"{_START}{_source(entry)}{_END}"
 
 
 def _source(entry: str) -> str:

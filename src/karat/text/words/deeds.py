@@ -52,7 +52,7 @@ CLAIMS = (
     WordList(
         "no_claim_after",
         "Up to three words after X at the start of a sentence: X describes a noun there (`Cancelled flights are ...`).",
-        words("are can cannot can't could count do does don't have is may might must need remain should stay will"),
+        words("are can cannot can't could count do does don't have is may might must need or remain should stay will"),
     ),
     WordList(
         "modals",
@@ -196,8 +196,10 @@ DENIALS = (
             (: |= |- |)(blocked|disabled|locked|no|none|not available|unavailable)
             (never|no longer)
             (is|are|was|were)n't
-            (is|are|was|were|has been|have been) (also |currently |now |still |temporarily |)(not|never|no longer)
-            (is|are|was|were|has been|have been) (also |currently |now |still |temporarily |)(blocked|disabled|
+            (is|are|was|were|has been|have been) (all |also |both |currently |now |still |temporarily |)(not|never|
+                no longer)
+            (is|are|was|were|has been|have been) (all |also |both |currently |now |still |temporarily |)(blocked|
+                disabled|
                 forbidden|gone|grayed out|greyed out|hidden|impossible|locked|missing|off|removed|switched off|
                 turned off|unavailable|unsupported)
             (can't|cannot|won't|doesn't|does not|will not)

@@ -88,6 +88,12 @@ APPROXIMATIONS = _list(
         *("just over", "just under", "less than", "more than", "nearly", "over", "roughly", "some", "under"),
     ),
 )
+PERCENTAGE_NAMES = _list(
+    "percentage_names",
+    "Words in the name of a value that make a percentage of it: of two such, a percentage may be the difference.",
+    words("percent percentage pct rate rates ratio share"),
+)
+MULTIPLES = _list("multiples", "Words after a number by which it says how many times as much.", words("x × times fold"))
 SMALL_NUMBERS = _list(
     "small_numbers",
     "Words that are numbers where they count what the user asked the number of, or what a result holds, from one on.",
@@ -129,5 +135,6 @@ UNREAD_NUMBER_WORDS = _list(
 )
 LISTS = (
     *MAGNITUDES, MONEY_MAGNITUDES, CURRENCY_CODES, TIMES_OF_DAY, RANKS, MONTHS, YEAR_WORDS, ID_WORDS, UNITS, NAMES,
-    APPROXIMATIONS, SMALL_NUMBERS, TEENS, TENS, UNREAD_MAGNITUDES, UNREAD_JOINED_MAGNITUDES, UNREAD_NUMBER_WORDS,
+    APPROXIMATIONS, PERCENTAGE_NAMES, MULTIPLES, SMALL_NUMBERS, TEENS, TENS, UNREAD_MAGNITUDES,
+    UNREAD_JOINED_MAGNITUDES, UNREAD_NUMBER_WORDS,
 )  # fmt: skip

@@ -119,6 +119,7 @@ OUTCOMES = (
             (does not|doesn't|do not|don't) (accept|allow|cover|offer|permit|support)
             (unable|not able|not allowed|not permitted|not possible) to
             (decline|declined|refuse|refused) to
+            (not|isn't) something (i|we)
             (forbidden|prohibited|impossible)
         """),
     ),
@@ -181,8 +182,8 @@ OUTCOMES = (
         lines("""
             assumption; assumes; assumed; assuming; uncertain; uncertainty; not certain; unclear; unverified;
             not enough data; insufficient data; incomplete data; missing data; based on available data;
-            cannot verify; could not verify; cannot confirm; may be stale; might be stale; may be incomplete;
-            might be incomplete; low confidence; medium confidence; confidence: low; confidence: medium
+            (cannot|can't|can not|could not|couldn't|unable to) (confirm|verify); (may|might) be (incomplete|stale);
+            low confidence; medium confidence; confidence: low; confidence: medium
         """),
     ),
     WordList(

@@ -1,0 +1,45 @@
+"""Answers as models write them, with Markdown, emoji, contractions and other locales, judged through the library."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import karat
+from karat.telemetry.tool_results import call_success
+
+FILE = Path(__file__).with_name("answers_as_models_write.yaml")
+KINDS = {"wrong": False, "limits": True, "right": True}
+"""Whether answers of a kind pass: a documented limit of literal words is a wrong one that does."""
+
+
+def trace_of(group: dict[str, Any], row: Any) -> karat.Trace:
+    """A row is an answer, or the calls of a group whose answer is always the same."""
+    given = row if "answer" in group else group.get("calls", ())
+    calls = tuple(
+        karat.ToolCall(one["name"], {}, result=one["result"], success=call_success(one["result"], raised=False))
+        for one in given
+    )
+    said = group.get("answer", row)
+    return karat.Trace(case_id="case", input=group["prompt"], final_message=said, tool_calls=calls)
+
+
+def test_no_wrong_answer_passes_and_every_right_one_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # no effects of this project
+    rows: list[tuple[str, str, bool]] = []
+    for group in yaml.safe_load(FILE.read_text("utf-8")):
+        case = {"id": "case", "prompt": group["prompt"], "expected": group["expected"]}
+        effects = {"effects": group["effects"]} if "effects" in group else {}
+        judged = karat.load_suite({"karat": 1, "name": group["name"], **effects, "cases": [case]}).cases[0]
+        for kind, passes in KINDS.items():
+            for row in group.get(kind, ()):
+                is_right = (karat.judge(judged, trace_of(group, row)).status == "PASS") is passes
+                rows.append((kind, f"{group['name']}: {row}", is_right))
+    assert [(kind, row) for kind, row, is_right in rows if not is_right] == []
+    count = {kind: sum(one == kind for one, _, _ in rows) for kind in KINDS}
+    assert count["wrong"] >= 150
+    assert count["right"] >= 120
+    assert count["limits"] <= count["wrong"] * 0.05
