@@ -107,7 +107,7 @@ def test_a_run_of_an_approved_suite_is_no_draft(journal: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
-        ("shop.tape.yaml", "tape: 1\n", "a tape holds what services answered"),
+        ("shop.tape.yaml", "tape: 1\n", "not a tape: `karat_tape` is missing"),
         ("empty.jsonl", "", "there is no trace to draft from"),
         ("none.jsonl", None, "cannot be read"),
         ("words.txt", "hello\n", "words.txt:1"),
