@@ -162,6 +162,50 @@ def _fields(trace: Trace) -> dict[str, Any]:
     return {name: getattr(trace, name) for name in trace.__struct_fields__}
 
 
+ORDER, REASON = ("What is your order number?", "A-17."), ("May I ask for the reason?", "It broke.")
+NUMBER, WHY = ("Please give me the number of the order.", "A-17."), ("I still need a reason.", "It broke.")
+
+
+def talk(*asked: tuple[str, str]) -> Trace:
+    """A user who answers what is asked, and gets his money."""
+    said = ["I want a refund.", *(reply for _, reply in asked)]
+    asks = [
+        Trace(case_id="talk", input=before, final_message=question, tool_calls=())
+        for before, (question, _) in zip(said, asked, strict=False)
+    ]
+    return conversation([*asks, karat.Trace(**{**_fields(refund()), "case_id": "talk", "input": said[-1]})])
+
+
+def test_a_user_who_answers_in_any_order_becomes_replies() -> None:
+    runs = [talk(ORDER, REASON), talk(WHY, NUMBER), talk(REASON, ORDER), talk(NUMBER, WHY)] * 2
+    draft = drafted(runs)
+    (case,) = yaml.safe_load(draft.yaml)["cases"]
+    assert case["prompt"] == "I want a refund."
+    assert case["replies"] == [{"asks_for": ["number"], "say": "A-17."}, {"asks_for": ["reason"], "say": "It broke."}]
+    assert "turns" not in case
+    assert [entry["tool"] for entry in case["expected"]["tool_calls"]] == ["get_order", "issue_refund"]
+    read = karat.load_suite(draft.yaml).cases[0]
+    assert {karat.judge(read, run).status for run in runs} == {"PASS"}
+    undone = conversation([*runs[0].turns[:2], karat.Trace(case_id="talk", input="x", final_message="Done.")])
+    assert karat.judge(read, undone).status != "PASS"
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        [talk(ORDER, REASON)] * 6,
+        [talk(ORDER, REASON), talk(REASON, ORDER), talk(ORDER, ("Thank you.", "It broke."))] * 2,
+        [talk(ORDER, REASON), talk(REASON, ORDER), talk(ORDER, ("Which order number?", "It broke."))] * 2,
+        [talk(ORDER, REASON), talk(ORDER, REASON), talk(REASON, ORDER), talk(ORDER, (REASON[0], "Too late."))],
+    ],
+    ids=["one order", "an answer that asks nothing", "one question, two replies", "a reply given once"],
+)
+def test_what_no_script_would_say_again_becomes_turns(runs: list[Trace]) -> None:
+    (case,) = yaml.safe_load(drafted(runs).yaml)["cases"]
+    assert "replies" not in case
+    assert case["turns"][0]["prompt"] == "I want a refund."
+
+
 def test_a_failure_that_the_answer_hides_is_a_question() -> None:
     failed = ToolCall("book_slot", {"day": "Monday"}, success=False, error="taken")
     hides = Trace(case_id="books", input="Book Monday.", final_message="Booked for Monday.", tool_calls=(failed,))

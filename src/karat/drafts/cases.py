@@ -53,9 +53,15 @@ def draft_case(group: TraceGroup, around: AllKinds, taken: set[str]) -> tuple[Dr
 def _conversation(
     tree: dict[str, Any], learned: Learned, made: CaseContract, around: AllKinds, example: Trace, comments: str
 ) -> DraftCase:
-    """Turns with expectations of their own if every trace has the same script, else what all came to."""
+    """Turns with expectations of their own if every trace has the same script, else what all came to.
+
+    A user who gave the same replies in another order is one who answers when asked.
+    """
     _fill(made.expected, _row(made, example))
     prompts = user_texts(example)
+    if replies := learned.replies.script():
+        loosely(made.expected, around)
+        return DraftCase({**tree, "prompt": Noted(prompts[0], comments), "replies": replies}, made.expected, [])
     tree["x-support"] = comments
     if not (learned.has_one_script and len(learned.turns) == len(prompts)):
         loosely(made.expected, around)

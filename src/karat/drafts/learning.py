@@ -13,6 +13,7 @@ from karat.checks.call_patterns import part_of
 from karat.checks.outcome import Name as OutcomeName
 from karat.checks.outcome import Outcome
 from karat.drafts.origins import PROMPT, Origins, is_free_text, scalars, shape_of
+from karat.drafts.replies import Replies
 from karat.model.cost import reported_cost
 from karat.model.trace import BY_ITSELF, ToolCall, Trace
 from karat.model.verdict import Status
@@ -200,6 +201,7 @@ class Learned:
         self.unobserved: dict[str, str] = {}
         self.examples: list[Trace] = []
         self.turns: list[Learned] = []
+        self.replies = Replies()
 
     def add(
         self,
@@ -232,6 +234,7 @@ class Learned:
         for key, value in found.items() if isinstance(found, dict) else ():
             self.members.setdefault(key, Values()).add(value)
         if trace.turns:
+            self.replies.add(trace.turns)
             self._add_turns(trace, effects)
 
     def _add_turns(self, trace: Trace, effects: Mapping[str, tuple[str, ...]]) -> None:
@@ -328,6 +331,7 @@ class Learned:
         self.schemas += other.schemas
         self.unobserved.update(other.unobserved)
         self.examples = (self.examples + other.examples)[:MOST_EXAMPLES]
+        self.replies.merge(other.replies)
         if not same_turns:
             self.turns = []
         for turn, its_turn in zip(self.turns, other.turns, strict=False):
