@@ -90,7 +90,7 @@ def test_the_command_writes_a_suite_that_passes(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert command_line(["draft", str(journal), "-o", "drafted.yaml"]) == 0
-    assert "1 cases from 5 of 5 traces" in capfd.readouterr().err
+    assert "1 case from 5 of 5 traces" in capfd.readouterr().err
     result = karat.run("drafted.yaml", agent, results_dir="results")
     assert result.ok
     assert result.journal.header.draft is True

@@ -104,8 +104,15 @@ FASTAPI = "from fastapi import FastAPI\napp = FastAPI()\n"
         pytest.param(
             "from flask import Flask\ndef create_app():\n    app = Flask('x')\n"
             "    @app.route('/chat', methods=['POST'])\n    def chat(): ...\n    return app",
-            ["http://127.0.0.1:8000/chat"],
+            ["http://127.0.0.1:5000/chat"],
             id="flask-factory",
+        ),
+        pytest.param(
+            "from flask import Flask\ndef create_app():\n    app = Flask('x')\n"
+            "    @app.route('/api/bot', methods=['POST'])\n    def bot():\n        return jsonify(reply='x')\n"
+            "    return app\napp = create_app()\napp.run(port=5055)",
+            ["http://127.0.0.1:5055/api/bot"],
+            id="flask-factory-whose-routes-return",
         ),
         pytest.param(
             "from pydantic_ai import Agent\nagent = Agent('openai:x')\napp = agent.to_ag_ui()",
@@ -124,6 +131,20 @@ FASTAPI = "from fastapi import FastAPI\napp = FastAPI()\n"
 def test_web_apps_by_their_addresses(tmp_path: Path, text: str, uses: list[str]) -> None:
     (tmp_path / "main.py").write_text(text)
     assert [agent.use for agent in survey_folder(tmp_path, {}).agents] == uses
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        (FASTAPI, "uvicorn main:app --port 8000"),
+        ("from fastapi import FastAPI\ndef make():\n    return FastAPI()", "uvicorn --factory main:make --port 8000"),
+        ("from flask import Flask\napp = Flask('x')", "flask --app main:app run --port 5000"),
+        ("from flask import Flask\ndef make():\n    return Flask('x')", "flask --app main:make run --port 5000"),
+    ],
+)
+def test_the_command_that_serves_an_app(tmp_path: Path, text: str, start: str) -> None:
+    (tmp_path / "main.py").write_text(text)
+    assert [agent.start for agent in survey_folder(tmp_path, {}).agents] == [start]
 
 
 @pytest.mark.parametrize(

@@ -88,8 +88,12 @@ def command(sources: tuple[str, ...], place: str | None, force: bool, prompts: s
 
 def summary_lines(draft: SuiteDraft) -> list[str]:
     """What a person wants to know before reading the file."""
+    from karat.text.wording import counted
+
     figures = draft.summary
-    lines = [f"{figures.cases} cases from {figures.covered} of {figures.traces} traces; {figures.apart} apart"]
+    lines = [
+        f"{counted(figures.cases, 'case')} from {figures.covered} of {figures.traces} traces; {figures.apart} apart"
+    ]
     if figures.masked:
         lines.append("masked: " + ", ".join(f"{count} {kind}" for kind, count in figures.masked.most_common()))
     if figures.held_out:

@@ -76,6 +76,14 @@ class PythonSource:
             if package in FRAMEWORKS and last.removesuffix("()").endswith(("Agent", "Crew")):
                 yield package, line
 
+    def serve_line(self, app: str, port: int) -> str:
+        """The command that serves one of its web apps, or what a function of it makes."""
+        made = self.exports.get(app, "") or self.exports.get(f"{app}()", "")
+        if made.endswith(".Flask()"):  # which speaks WSGI
+            return f"flask --app {self.module}:{app} run --port {port}"
+        is_made = app not in self.exports and f"{app}()" in self.exports
+        return f"uvicorn {'--factory ' * is_made}{self.module}:{app} --port {port}"
+
     @property
     def module(self) -> str:
         """The file as `python -m` names it."""
@@ -144,7 +152,7 @@ class _Reader:
         """What a function returns, so far as its own lines say."""
         known = dict(self._origins)
         result = ""
-        for node in ast.walk(function):
+        for node in _own_nodes(function):
             for name, value in _assigned(node):
                 self._origins[name] = self._origin(value)
             if isinstance(node, ast.Return) and node.value is not None:
@@ -242,6 +250,14 @@ def _top(body: list[ast.stmt]) -> Iterator[ast.stmt]:
         for inner in ("body", "orelse", "finalbody"):
             if isinstance(node, ast.If | ast.Try | ast.With):
                 yield from _top(getattr(node, inner, []))
+
+
+def _own_nodes(function: ast.AST) -> Iterator[ast.AST]:
+    """All within a function but for what is within functions of its own, which return values of their own."""
+    for node in ast.iter_child_nodes(function):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield node
+            yield from _own_nodes(node)
 
 
 def _assigned(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
