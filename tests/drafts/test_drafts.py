@@ -206,6 +206,18 @@ def test_what_no_script_would_say_again_becomes_turns(runs: list[Trace]) -> None
     assert case["turns"][0]["prompt"] == "I want a refund."
 
 
+@pytest.mark.parametrize(("runs", "is_asked"), [(4, True), (3, False)])
+def test_a_list_that_never_was_empty_must_not_be(runs: int, is_asked: bool) -> None:
+    def listed(result: object) -> Trace:
+        calls = (ToolCall("list_orders", {}, result=result, success=True),)
+        return Trace(case_id="q", input="What did I order?", final_message="Two lamps.", tool_calls=calls)
+
+    full = [{"order": "A-1"}, {"order": "B-2"}]
+    read = karat.load_suite(drafted([listed(full[: 1 + number % 2]) for number in range(runs)]).yaml).cases[0]
+    assert karat.judge(read, listed(full)).status == "PASS"
+    assert [karat.judge(read, listed(empty)).status for empty in ([], "[]")] == ["FAIL" if is_asked else "PASS"] * 2
+
+
 def test_a_failure_that_the_answer_hides_is_a_question() -> None:
     failed = ToolCall("book_slot", {"day": "Monday"}, success=False, error="taken")
     hides = Trace(case_id="books", input="Book Monday.", final_message="Booked for Monday.", tool_calls=(failed,))

@@ -179,7 +179,7 @@ def _entry(tool: str, arguments: Expected, slot: Slot, times: Noted | None) -> E
     if len(slot.success) == 1 and None not in slot.success:
         entry["success"] = Noted(next(iter(slot.success)), RUNS)
         if slot.success[True]:
-            entry |= _echoes(slot)
+            entry |= _echoes(slot) or _listed(slot)
         elif slot.errors.count == slot.count and slot.errors.distinct == 1 and _CODE.fullmatch(str(slot.errors.only)):
             entry["error"] = Noted(slot.errors.only, RUNS)
     return entry | ({"times": times} if times else {})
@@ -193,6 +193,13 @@ def _echoes(slot: Slot) -> Expected:
         if values.distinct == 1:
             _put(result, tuple(path.removeprefix("$.").split(".")), Noted(values.only, f"as in the prompt, {RUNS}"))
     return {"result": result} if result else {}
+
+
+def _listed(slot: Slot) -> Expected:
+    """That a list which had entries in every run is not empty."""
+    if slot.listed < max(PINNED, slot.count):
+        return {}
+    return {"result": {"$type": "array", "$length": Noted({"$gte": 1}, f"never empty, {RUNS}")}}
 
 
 def _arguments(

@@ -132,6 +132,8 @@ class Slot:
         self.success: Counter[bool | None] = Counter()
         self.echoes: dict[str, Values] = {}
         """Members of results that are what the user asked for."""
+        self.listed = 0
+        """Results that are lists with something in them."""
         self.errors = Values()
 
     def add(self, call: ToolCall, origins: Origins) -> None:
@@ -139,7 +141,9 @@ class Slot:
         self.success[call.success] += 1
         if (error := part_of(call, "error")) is not None:
             self.errors.add(error)
-        for place, value in scalars(structured(call.result)) if call.success else ():
+        result = structured(call.result)
+        self.listed += isinstance(result, list) and bool(result)
+        for place, value in scalars(result) if call.success else ():
             telling = len(value) > 2 if isinstance(value, str) else isinstance(value, int) and value > 9
             if telling and "[" not in place and not is_free_text(value) and origins.in_prompt(value):
                 self.echoes.setdefault(place, Values()).add(value, PROMPT)
@@ -150,6 +154,7 @@ class Slot:
     def merge(self, other: Slot) -> None:
         self.count += other.count
         self.success += other.success
+        self.listed += other.listed
         self.errors.merge(other.errors)
         _merge_values(self.echoes, other.echoes)
         for path, values in other.arguments.items():
