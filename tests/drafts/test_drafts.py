@@ -19,6 +19,9 @@ from karat.traces.turns import conversation
 WORDING = ("must_say_any", "must_match_regex", "answer_equals", "expected_contains", "reason_contains", "answer_text")
 
 
+FOUND = ToolCall("find_person", {"person": 7}, result={"id": 7}, success=True)
+
+
 def refund(number: int = 0, **changes: Any) -> Trace:
     """A run in which an order is looked up and paid back: ids, wording and amounts differ from run to run."""
     given = {
@@ -129,6 +132,37 @@ def test_a_held_out_trace_loosens_what_it_does_not_hold() -> None:
     assert "differs" in [found.kind for found in draft.findings]
     case = karat.load_suite(draft.yaml).cases[0]
     assert [karat.judge(case, run).status for run in runs] == ["PASS"] * 5
+
+
+def test_the_support_of_a_loosened_line_is_that_of_what_is_left() -> None:
+    traces = [refund(number, mode="partly" if number in (4, 9) else "full") for number in range(10)]
+    text = drafted(traces).yaml
+    assert "mode: " not in text.partition("cases:")[2].partition("# Questions")[0]
+    assert "order: A-17  # from the prompt, 10 of 10 runs" in text
+    assert " 8 of 10 runs" not in text
+
+
+def test_where_calls_may_be_missing_none_are_counted() -> None:
+    blind = Trace(case_id="talk", input="I want a refund.", final_message="Which order?")
+    runs = [
+        conversation([blind, karat.Trace(**{**_fields(refund(number)), "case_id": "talk", "input": "A-17."})])
+        for number in range(6)
+    ]
+    draft = drafted(runs)
+    (paid,) = expected(draft)["tool_calls"]
+    assert paid["tool"] == "issue_refund"
+    assert "times" not in paid
+    assert " 0 of 6 runs" not in draft.yaml
+    assert draft.findings == ()
+
+
+def test_what_only_succeeds_at_times_is_named() -> None:
+    def sent(number: int) -> Trace:
+        call = ToolCall("send_link", {"to": 7}, result={"sent": number % 3 > 0}, success=number % 3 > 0)
+        said = "It was sent." if number % 3 else "Sending it failed."
+        return Trace(case_id="q", input="Send 7 a link.", final_message=said, tool_calls=(FOUND, call))
+
+    assert "varied: send_link succeeded in 4 of 7 calls" in drafted([sent(number) for number in range(8)]).yaml
 
 
 def test_a_line_that_hardly_any_run_misses_is_kept_and_marked() -> None:

@@ -42,6 +42,37 @@ def test_what_is_not_personal_is_left(text: str) -> None:
     assert Masker().text(text) == text
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("4242 4242 4242 4242", "4242424242424242"),
+        ("DE89 3704 0044 0532 0130 00", "DE89370400440532013000"),
+        ("+49 170 1234567", "+49 170 123 4567"),
+        ("Anna.Lind@mail.example.org", "anna.lind@mail.example.org"),
+    ],
+)
+def test_a_value_is_masked_alike_however_it_is_written(one: str, other: str) -> None:
+    masker = Masker()
+    assert masker.text(one) == masker.text(other) not in (one, other)
+    assert masker.counts.total() == 1
+
+
+def test_a_card_number_is_masked_as_a_number_too() -> None:
+    masker = Masker()
+    written = masker.text("Charge 4242 4242 4242 4242.")
+    assert masker.value({"card": 4242424242424242, "cents": 1999, "is_new": True}) == {
+        "card": int(written.removeprefix("Charge ").removesuffix(".")),
+        "cents": 1999,
+        "is_new": True,
+    }
+
+
+@pytest.mark.parametrize("text", ["password=hunter2secret", "PWD=hunter2", "Authorization: Bearer abcdef.123456-78"])
+def test_a_secret_with_its_name_is_masked(text: str) -> None:
+    assert "key-masked-1" in Masker().text(f"login failed for {text} at 9")
+    assert "hunter2" not in Masker().text(text)
+
+
 def test_masks_are_sound_values() -> None:
     masker = Masker()
     assert passes_luhn(masker.text("4242 4242 4242 4242"))
@@ -58,6 +89,8 @@ def test_masks_are_sound_values() -> None:
         ("orders.pay", ("paid",)),
         ("apply_template", ("applied",)),
         ("get_order_update", None),
+        ("reset_password", ("reset",)),
+        ("rollback_deploy", ("rolled back", "deployed")),
         ("find_available_dynos", None),
         ("completed_tests_count", None),
     ],
@@ -74,6 +107,26 @@ def test_declared_effects_come_first() -> None:
         "@effects": ("done",),
     }
     assert known_effects(["get_bill"], declared) == {}
+
+
+@pytest.mark.parametrize(
+    ("value", "prompt", "is_there"),
+    [
+        ("19:00", "今夜19:00に4名で予約をお願いします。田中です。", True),
+        ("田中", "今夜19:00に4名で予約をお願いします。田中です。", True),
+        ("서울", "서울에서 부산까지", True),
+        ("田", "田中です。", False),
+        ("ber", "Bitte über Berlin", False),
+        ("Берлин", "в Берлине", False),
+    ],
+)
+def test_words_of_scripts_without_spaces_are_found(value: str, prompt: str, is_there: bool) -> None:
+    assert Origins(Trace(case_id="a", tool_calls=()), prompt).in_prompt(value) is is_there
+
+
+def test_a_sentence_without_spaces_is_wording() -> None:
+    assert not is_stable("お客様は商品が壊れていたと言っています。")
+    assert is_stable("田中 太郎")
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ IRREGULAR = {
     "buy": "bought", "draw": "drawn", "give": "given", "make": "made", "pay": "paid", "put": "put", "send": "sent",
     "set": "set", "take": "taken", "write": "written", "undo": "undone", "withdraw": "withdrawn", "sell": "sold",
     "cut": "cut", "hold": "held", "begin": "begun", "shut": "shut", "rewrite": "rewritten", "overwrite": "overwritten",
+    "reset": "reset", "spend": "spent", "checkout": "checked out", "rollback": "rolled back", "shutdown": "shut down",
 }  # fmt: skip
 CHANGING = frozenset((
     "abort", "accept", "activate", "add", "adjust", "allocate", "amend", "append", "apply", "approve", "archive",

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from karat.audits.room import round_up, with_room
 from karat.drafts.learning import Learned, Path, Slot, Values
 from karat.drafts.origins import CLOCK, ID, PROMPT, is_free_text, is_stable
+from karat.text.wording import counted
 
 PINNED = 4
 """Runs in which a value must have been the same before it is asked for as it is."""
@@ -97,6 +98,7 @@ def contract(learned: Learned, around: AllKinds) -> CaseContract:
     if learned.ended == learned.count:
         expected["ended"] = Noted(True, RUNS)
     expected |= _budgets(around, learned)
+    _leave_unseen(expected, learned)
     return CaseContract(expected, variables, varied)
 
 
@@ -114,7 +116,17 @@ def turn_contract(learned: Learned, around: AllKinds) -> CaseContract:
     if numbers := _numbers(learned):
         expected["must_ground_numbers"] = numbers
     expected |= _shown(learned)
+    _leave_unseen(expected, learned)
     return CaseContract(expected, variables, varied)
+
+
+def _leave_unseen(expected: Expected, learned: Learned) -> None:
+    """Ask for no number of calls where a run did not show all of them: it would stay unknown."""
+    if "tools" in learned.unobserved:
+        for entry in expected.get("tool_calls", ()):
+            entry.pop("times", None)
+        for field in ("tools_used", "tools_match", "max_tool_calls"):
+            expected.pop(field, None)
 
 
 def loosely(expected: Expected, around: AllKinds) -> None:
@@ -143,6 +155,10 @@ def _tool_calls(
         if min(counts) == 0:
             varied.append(f"{tool} was called in {learned.count - counts[0]} of {learned.count} runs")
             continue
+        together = _together(learned, tool)
+        if len(together.success) > 1:
+            done = together.success[True]
+            varied.append(f"{tool} succeeded in {done} of {counted(together.count, 'call')}")
         if len(counts) == 1 and max(counts) <= MOST_ENTRIES:
             each = max(counts)
             for number in range(each):
@@ -154,7 +170,7 @@ def _tool_calls(
             room = most if tool in around.is_effect else most * 2
             times = {"min": least, "max": room} if least > 1 else {"max": room}
             often = Noted(times, f"{least} to {most} calls in a run")
-            entries.append(_entry(tool, {}, _together(learned, tool), often))
+            entries.append(_entry(tool, {}, together, often))
             varied.append(f"{tool} was called {least} to {most} times")
     return entries
 

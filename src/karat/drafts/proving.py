@@ -26,7 +26,8 @@ from karat.scoring import verdicts
 from karat.suites.reading import read_suite
 from karat.text.wording import counted
 
-SAMPLES = 6
+SAMPLES = 20
+"""Runs that miss a line are kept up to so many, to loosen it by."""
 MARKED = 50
 """A line that fewer than one run of so many does not hold is kept, and says so."""
 ROUNDS = 4
