@@ -156,6 +156,39 @@ def test_where_calls_may_be_missing_none_are_counted() -> None:
     assert draft.findings == ()
 
 
+def booking(number: int) -> Trace:
+    """A conversation whose words differ from run to run, and whose arguments come from them."""
+    day, room = f"2026-12-{number % 28 + 1:02d}", {"room": f"R{number}", "price": 80.5 + number}
+    found = ToolCall("find_room", {"day": day, "people": number}, result=room, success=True)
+    booked = ToolCall("book_room", {"room": f"R{number}", "day": day}, result={"ok": True}, success=True)
+    turns = [
+        Trace(case_id="", input=f"A room for {number}.", final_message="Which day?", tool_calls=()),
+        Trace(case_id="", input=f"On {day}.", final_message="Shall I book it?", tool_calls=(found,)),
+        Trace(case_id="", input="Yes", final_message="It is booked.", tool_calls=(booked,)),
+    ]
+    return conversation(turns)
+
+
+def test_conversations_with_words_of_their_own_keep_what_came_from_them() -> None:
+    draft = drafted([booking(number) for number in range(10, 60)])
+    (case,) = yaml.safe_load(draft.yaml)["cases"]
+    first = int(case["turns"][0]["prompt"].removeprefix("A room for ").removesuffix("."))
+    searched, booked = (entry["arguments"] for entry in case["expected"]["tool_calls"])
+    assert searched == {"day": f"2026-12-{first % 28 + 1:02d}", "people": first}
+    assert booked["day"] == searched["day"]
+    assert draft.findings == ()
+    read = karat.load_suite(draft.yaml).cases[0]
+    assert karat.judge(read, booking(first)).status == "PASS"
+    assert karat.judge(read, booking(first + 1)).status == "FAIL"
+
+
+@pytest.mark.parametrize(("prompts", "held_out"), [(50, 10), (6, 0)])
+def test_a_fifth_is_held_out_where_prompts_differ_unless_each_is_a_case(prompts: int, held_out: int) -> None:
+    summary = drafted([booking(number) for number in range(10, 10 + prompts)]).summary
+    assert (summary.held_out, summary.held_out_passed) == (held_out, held_out)
+    assert summary.cases == (1 if held_out else prompts)
+
+
 def test_what_only_succeeds_at_times_is_named() -> None:
     def sent(number: int) -> Trace:
         call = ToolCall("send_link", {"to": 7}, result={"sent": number % 3 > 0}, success=number % 3 > 0)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
-from karat.drafts.expectations import AllKinds, CaseContract, Noted, RowVariable, contract, loosely, turn_contract
+from karat.drafts.expectations import AllKinds, CaseContract, Noted, contract, loosely, turn_contract
 from karat.drafts.kinds import TraceGroup, user_texts
 from karat.drafts.learning import LONGEST_PROMPT, Learned, argument_values
-from karat.drafts.proving import DraftCase
+from karat.drafts.proving import DraftCase, fill
 from karat.model.trace import Trace
 
 MOST_ROWS = 3
@@ -41,13 +41,12 @@ def draft_case(group: TraceGroup, around: AllKinds, taken: set[str]) -> tuple[Dr
     if examples[0].turns:
         return _conversation(tree, learned, made, around, examples[0], comments), examples[:1]
     if len(examples) == 1:
-        _fill(made.expected, _row(made, examples[0]))
         tree["prompt"] = Noted(examples[0].input, comments)
-        return DraftCase(tree, made.expected, []), examples
+        return DraftCase(tree, made.expected, [], _row(made, examples[0])), examples
     tree["id"] = f"{name}-{{row}}"
     tree["each"] = [{"row": number, "asked": one.input, **_row(made, one)} for number, one in enumerate(examples, 1)]
     tree["prompt"] = Noted("{asked}", comments)
-    return DraftCase(tree, made.expected, []), examples
+    return DraftCase(tree, made.expected, [], {}), examples
 
 
 def _conversation(
@@ -57,24 +56,23 @@ def _conversation(
 
     A user who gave the same replies in another order is one who answers when asked.
     """
-    _fill(made.expected, _row(made, example))
-    prompts = user_texts(example)
+    row, prompts = _row(made, example), user_texts(example)
     if replies := learned.replies.script():
         loosely(made.expected, around)
-        return DraftCase({**tree, "prompt": Noted(prompts[0], comments), "replies": replies}, made.expected, [])
+        return DraftCase({**tree, "prompt": Noted(prompts[0], comments), "replies": replies}, made.expected, [], row)
     tree["x-support"] = comments
     if not (learned.has_one_script and len(learned.turns) == len(prompts)):
         loosely(made.expected, around)
-        return DraftCase(tree, made.expected, [(prompt, {}) for prompt in prompts])
+        return DraftCase(tree, made.expected, [(prompt, {}) for prompt in prompts], row)
     whole = {field: value for field, value in made.expected.items() if field not in OF_TURNS}
     if deeds := [entry for entry in made.expected.get("tool_calls", ()) if entry["tool"] in around.is_effect]:
         whole = {"tool_calls": deeds, **whole}
     turns = []
     for prompt, turn, seen in zip(prompts, learned.turns, example.turns, strict=True):
         asked = turn_contract(turn, around)
-        _fill(asked.expected, _row(asked, seen))
+        fill(asked.expected, _row(asked, seen))
         turns.append((prompt, asked.expected))
-    return DraftCase(tree, whole, turns)
+    return DraftCase(tree, whole, turns, row)
 
 
 def _examples(learned: Learned) -> list[Trace]:
@@ -92,15 +90,6 @@ def _row(made: CaseContract, trace: Trace) -> dict[str, Any]:
         calls = [call for call in trace.tool_calls if call.called and call.name == tool]
         found[name] = dict(argument_values(calls[number].arguments))[path]
     return found
-
-
-def _fill(tree: Any, row: Mapping[str, Any]) -> None:
-    """Put the values of one row in the place of the variables."""
-    for key, below in tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ():
-        if isinstance(below, Noted) and isinstance(below.value, RowVariable):
-            tree[key] = Noted(row[below.value.name], below.note)
-        else:
-            _fill(below, row)
 
 
 def _comments(group: TraceGroup, made: CaseContract) -> str:

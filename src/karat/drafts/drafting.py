@@ -74,6 +74,7 @@ class _Drafting:
         self._judge(drafted, traces)
         for one in drafted:
             self._settle(one)
+            one.case.fill()
         self._audit(drafted)
         return self._written(drafted)
 

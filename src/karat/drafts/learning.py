@@ -316,6 +316,8 @@ class Learned:
 
     def merge(self, other: Learned) -> None:
         """Take in what another kind has learned."""
+        if not other.count:
+            return
         for tool in self.calls.keys() | other.calls.keys():
             counts = self.calls.setdefault(tool, Counter({0: self.count}))
             counts += other.calls.get(tool, Counter({0: other.count}))
