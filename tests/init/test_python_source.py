@@ -65,12 +65,23 @@ def test_graphs(text: str, found: list[str]) -> None:
         pytest.param("@tool\ndef ask(question): return 'x'", [], id="a-tool"),
         pytest.param("def parse(text): return 'x'", [], id="a-helper"),
         pytest.param("class Bot:\n    def answer(self, prompt): return 'x'", [], id="a-method"),
+        pytest.param(
+            "class Bot:\n    def answer(self, prompt): return 'x'\n    def _ask(self, prompt): return 'x'\nbot = Bot()",
+            ["bot.answer"],
+            id="a-method-of-an-object",
+        ),
     ],
 )
 def test_functions_that_answer(text: str, found: list[str]) -> None:
     source = read_python("a.py", text)
     assert source is not None
     assert list(source.answers) == found
+
+
+def test_the_name_of_a_method_is_one_key_of_karat_toml(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text("class Bot:\n    def ask(self, prompt): return 'x'\nbot = Bot()")
+    (agent,) = survey_folder(tmp_path, {}).agents
+    assert (agent.use, agent.name) == ("python:main.py:bot.ask", "bot_ask")
 
 
 FASTAPI = "from fastapi import FastAPI\napp = FastAPI()\n"

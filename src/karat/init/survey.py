@@ -158,7 +158,8 @@ def _functions(source: PythonSource) -> Iterator[FoundAgent]:
     if source.apps:
         return
     for name, line in source.answers.items():
-        yield FoundAgent(f"python:{source.path}:{name}", f"function {name}()", f"{source.path}:{line}", name)
+        plain = name.replace(".", "_")
+        yield FoundAgent(f"python:{source.path}:{name}", f"function {name}()", f"{source.path}:{line}", plain)
 
 
 def _services(sources: list[PythonSource], port: int) -> Iterator[FoundAgent]:
