@@ -124,6 +124,29 @@ def test_a_constant_needs_support() -> None:
     assert "tools_used" not in expected(once)
 
 
+FILED = "Printer on floor 3 is broken"
+
+
+def filed(number: int) -> Trace:
+    """A ticket with an id of its own, a title that quotes the prompt, and a code."""
+    ids = ("b3f1c2d4-0a1b-4c2d-8e3f-1a2b3c4d5e6f", "0d9e8f7a-6b5c-4d3e-a2f1-99aa88bb77cc")
+    given = {"id": ids[number % 2], "title": FILED, "code": f"QX-{number + 10}"}
+    call = ToolCall("file_ticket", given, result={"ok": True}, success=True)
+    return Trace(case_id="t", input=f"The {FILED.lower()}.", final_message="It is filed.", tool_calls=(call,))
+
+
+@pytest.mark.parametrize(
+    ("runs", "arguments"),
+    [
+        (1, {"id": {"$type": "string"}, "title": {"$type": "string"}, "code": {"$type": "string"}}),
+        (4, {"id": {"$type": "string"}, "title": FILED, "code": {"$regex": r"^[A-Z]+-\d+$"}}),
+    ],
+)
+def test_few_runs_say_little_of_ids_shapes_and_quotes(runs: int, arguments: dict[str, Any]) -> None:
+    (entry,) = expected(drafted([filed(number) for number in range(runs)]))["tool_calls"]
+    assert entry["arguments"] == arguments
+
+
 def test_a_held_out_trace_loosens_what_it_does_not_hold() -> None:
     runs = [refund(number) for number in range(4)] + [refund(4, mode="half")]
     draft = drafted(runs)

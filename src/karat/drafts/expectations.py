@@ -263,7 +263,9 @@ def generalised(values: Values) -> Noted | None:
     if values.distinct == 1 and origin not in (CLOCK, ID):
         value = values.only
         enough = values.count >= (SEEN if where else PINNED) and not is_free_text(value)
-        if from_prompt or (enough and not isinstance(value, dict)):
+        # What quotes many words of the prompt may say them otherwise the next time.
+        quoted = from_prompt and (values.count >= PINNED or not is_free_text(value))
+        if quoted or (enough and not isinstance(value, dict)):
             return Noted(value, f"{where}{RUNS}") if _is_plain(value) else Noted({"$eq": value}, f"{where}{RUNS}")
     if origin == CLOCK:
         return Noted({"$regex": r"^\d{4}-\d\d-\d\d"}, f"from the clock, {support}")
@@ -273,7 +275,7 @@ def generalised(values: Values) -> Noted | None:
         if all(isinstance(value, str | int | float | bool) and not is_free_text(value) for value in known):
             return Noted({"$in": known}, f"{where}{support}")
     shape = next(iter(values.shapes)) if len(values.shapes) == 1 else ""
-    if shape and set(values.types) == {"string"}:
+    if shape and values.distinct > 1 and origin != ID and set(values.types) == {"string"}:
         return Noted({"$regex": shape}, f"{where}{support}")
     types = sorted(values.types)
     types = ["number"] if set(types) == {"integer", "number"} else types
