@@ -147,6 +147,26 @@ def test_few_runs_say_little_of_ids_shapes_and_quotes(runs: int, arguments: dict
     assert entry["arguments"] == arguments
 
 
+def test_arguments_that_look_like_matchers_or_variables_are_not_read_as_such() -> None:
+    """Each prompt is a row, and a query of a database is an argument."""
+
+    def searched(number: int) -> Trace:
+        given = {"city": f"City{number}", "filter": {"price": {"$lt": 50}}, "template": "{asked}", "mode": "fast"}
+        call = ToolCall("search", given, result={"hits": number}, success=True)
+        said = f"Search {{city}} in City{number}."
+        return Trace(case_id="", input=said, final_message="Done.", tool_calls=(call,))
+
+    runs = [searched(number) for number in range(10, 50)]
+    draft = drafted(runs)
+    (entry,) = expected(draft)["tool_calls"]
+    types = {"filter": {"price": {"$type": "object"}}, "template": {"$type": "string"}}
+    assert entry["arguments"] == {"city": "{city}", "mode": "fast", **types}
+    assert draft.findings == ()
+    cases = karat.load_suite(draft.yaml).cases
+    inputs = {run.input: run for run in runs}
+    assert [karat.judge(case, inputs[case.prompt]).status for case in cases] == ["PASS"] * 3
+
+
 def test_a_held_out_trace_loosens_what_it_does_not_hold() -> None:
     runs = [refund(number) for number in range(4)] + [refund(4, mode="half")]
     draft = drafted(runs)

@@ -34,6 +34,8 @@ MOST_ECHOES = 6
 _CODE = re.compile(r"[A-Za-z]+(?:[_.-][A-Za-z0-9]+)+|[A-Z]\w*Error|[A-Z0-9_]{3,}|\d{3}")
 """An error that is a name, and not words."""
 
+_VARIABLE = re.compile(r"\{\w+\}")
+
 Expected = dict[str, Any]
 
 
@@ -265,7 +267,7 @@ def generalised(values: Values) -> Noted | None:
         enough = values.count >= (SEEN if where else PINNED) and not is_free_text(value)
         # What quotes many words of the prompt may say them otherwise the next time.
         quoted = from_prompt and (values.count >= PINNED or not is_free_text(value))
-        if quoted or (enough and not isinstance(value, dict)):
+        if (quoted or (enough and not isinstance(value, dict))) and not _names_a_variable(value):
             return Noted(value, f"{where}{RUNS}") if _is_plain(value) else Noted({"$eq": value}, f"{where}{RUNS}")
     if origin == CLOCK:
         return Noted({"$regex": r"^\d{4}-\d\d-\d\d"}, f"from the clock, {support}")
@@ -284,8 +286,13 @@ def generalised(values: Values) -> Noted | None:
     return Noted({"$type": types[0] if len(types) == 1 else types}, f"{support}: {why}")
 
 
+def _names_a_variable(value: object) -> bool:
+    """Whether a text holds what a table of rows would replace."""
+    return _VARIABLE.search(str(value)) is not None
+
+
 def _is_plain(value: object) -> bool:
-    """Whether a value means itself in a suite: a `$` key would be a matcher, `{...}` a variable."""
+    """Whether a value means itself in a suite: a `$` key would be a matcher."""
     if isinstance(value, dict):
         return False
     if isinstance(value, list):

@@ -162,8 +162,8 @@ class Slot:
 
 
 def argument_values(arguments: object, path: Path = ()) -> Iterator[tuple[Path, object]]:
-    """The arguments of a call by their paths; a list is one value."""
-    if isinstance(arguments, dict) and arguments:
+    """The arguments of a call by their paths; a list is one value, and so is a query such as `{"$gt": 3}`."""
+    if isinstance(arguments, dict) and arguments and not any(str(key).startswith("$") for key in arguments):
         for key, value in arguments.items():
             yield from argument_values(value, (*path, str(key)))
     elif path:
