@@ -355,6 +355,13 @@ def test_nothing_to_draft_from_is_one_clear_line(traces: list[Trace], says: str)
         drafted(traces)
 
 
+def test_the_id_of_a_case_has_no_personal_data() -> None:
+    asked = "I am anna.lind@mail.example.org"
+    runs = [Trace(case_id="", input=asked, final_message="Hello.", tool_calls=()) for _ in range(3)]
+    assert yaml.safe_load(drafted(runs).yaml)["cases"][0]["id"] == "i-am-person1-example-com"
+    assert "anna" in yaml.safe_load(drafted(runs, keep_personal_data=True).yaml)["cases"][0]["id"]
+
+
 def test_hostile_text_stays_a_comment() -> None:
     evil = "Hi\n- id: x\n# \x1b[31m {order} : [a, b"
     draft = drafted([Trace(case_id="a", input=evil, final_message="Hello there.", tool_calls=())] * 4)

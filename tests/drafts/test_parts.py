@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from karat.audits.room import round_up
+from karat.drafts.cases import named_prompts
 from karat.drafts.effects import known_effects, likely_effects
 from karat.drafts.masking import PATTERNS, Masker, is_iban, passes_luhn
 from karat.drafts.origins import Origins, is_stable, shape_of
@@ -36,6 +37,7 @@ def test_each_kind_is_masked_and_documented(pattern: object) -> None:
         "version 1.2.3",
         "GB00 1234 5678 9012 34",
         "A-17",
+        "sketches_of_the_old_house.png and pk_customers_and_orders",
     ],
 )
 def test_what_is_not_personal_is_left(text: str) -> None:
@@ -55,6 +57,19 @@ def test_a_value_is_masked_alike_however_it_is_written(one: str, other: str) -> 
     masker = Masker()
     assert masker.text(one) == masker.text(other) not in (one, other)
     assert masker.counts.total() == 1
+
+
+def test_small_letters_hide_nothing() -> None:
+    """Prompts are compared in small letters, and so named in findings."""
+    keys = [pattern.example.lower() for pattern in PATTERNS]
+    assert not [key for key in keys if key in Masker().text(f"mine is {key}.")]
+
+
+def test_names_of_prompts_have_no_personal_data() -> None:
+    assert [*named_prompts(["I am anna.lind@mail.example.org", "Call +49 170 1234567"])] == [
+        "i-am-person1-example-com",
+        "call-1-555-0101",
+    ]
 
 
 def test_a_card_number_is_masked_as_a_number_too() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from karat.drafts.expectations import AllKinds, CaseContract, Noted, contract, loosely, turn_contract
 from karat.drafts.kinds import TraceGroup, user_texts
 from karat.drafts.learning import LONGEST_PROMPT, Learned, argument_values
+from karat.drafts.masking import Masker
 from karat.drafts.proving import DraftCase, fill
 from karat.model.trace import Trace
 
@@ -26,11 +27,11 @@ OUTCOME_WORDS = {
 }
 
 
-def draft_case(group: TraceGroup, around: AllKinds, taken: set[str]) -> tuple[DraftCase, list[Trace]]:
+def draft_case(group: TraceGroup, around: AllKinds, taken: set[str], masker: Masker) -> tuple[DraftCase, list[Trace]]:
     """The case of a group, and the traces that its rows are from."""
     learned = group.learned
     made = contract(learned, around)
-    name = _name(group, taken)
+    name = _name(group, taken, masker)
     examples = _examples(learned)
     tree: dict[str, Any] = {"id": name}
     if group.setup_prompts:
@@ -105,10 +106,11 @@ def slug(text: str) -> str:
 
 
 def named_prompts(prompts: Sequence[str]) -> dict[str, str]:
-    """Prompts by a name for each; one that is asked twice counts once."""
+    """Prompts by a name for each, without personal data; one that is asked twice counts once."""
     found: dict[str, str] = {}
+    masker = Masker()
     for prompt in dict.fromkeys(prompts):
-        found[_unused(slug(prompt) or "prompt", found)] = prompt
+        found[_unused(slug(masker.text(prompt)) or "prompt", found)] = prompt
     return found
 
 
@@ -117,9 +119,10 @@ def _unused(plain: str, taken: Collection[str]) -> str:
     return next(name for name in (plain, *numbered) if name not in taken)
 
 
-def _name(group: TraceGroup, taken: set[str]) -> str:
+def _name(group: TraceGroup, taken: set[str], masker: Masker) -> str:
     kind = group.kinds[0]
-    given = group.name if len(group.name) <= LONGEST_ID and " " not in group.name else slug(group.name)
+    known = masker.text(group.name)
+    given = known if len(known) <= LONGEST_ID and " " not in known else slug(known)
     does = slug("-".join(kind.tools[:2])) if kind.tools else ""
     how = OUTCOME_WORDS.get(kind.outcome, "")
     plain = given or "-".join(part for part in (does, how) if part) or "case"

@@ -64,6 +64,7 @@ class _Drafting:
         self._findings = Findings()
         self._kinds = Kinds(options, self._findings)
         self._rates = Rates()
+        self._masker = Masker(options.keep_personal_data)
         self._top: dict[str, Any] = {}
         self._held_out = [0, 0]
 
@@ -97,7 +98,7 @@ class _Drafting:
         taken: set[str] = set()
         found = []
         for group in groups:
-            case, examples = draft_case(group, around, taken)
+            case, examples = draft_case(group, around, taken, self._masker)
             found.append(_DraftedGroup(group, case, examples, self._tally(case)))
         return found
 
@@ -172,7 +173,7 @@ class _Drafting:
         return None
 
     def _written(self, drafted: list[_DraftedGroup]) -> SuiteDraft:
-        masker = Masker(self._options.keep_personal_data)
+        masker = self._masker
         shared = _shared(drafted)
         cases = []
         for one in drafted:

@@ -60,7 +60,7 @@ def _iban_masked(number: int) -> str:
 PATTERNS: tuple[PersonalData, ...] = (
     PersonalData(
         "key",
-        r"\b(?:sk|pk|rk|ghp|gho|ghs|xox[abps]|AKIA|ASIA|AIza|glpat|hf|npm|pypi)[-_]?[A-Za-z0-9_-]{16,}"
+        r"(?i:\b(?:(?:sk|pk|rk|ghp|gho|ghs|xox[abps]|glpat|hf|npm|pypi)[-_]|AKIA|ASIA|AIza)(?=[a-z_-]*\d)[\w-]{16,})"
         r"|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}"
         r"|\bBearer [A-Za-z0-9._~+/-]{12,}"
         r"|(?i:\b(?:password|passwd|pwd|secret|token|api[_-]?key)=[^\s&;,'\"]{4,})"
@@ -76,7 +76,7 @@ PATTERNS: tuple[PersonalData, ...] = (
     ),
     PersonalData(
         "account number (IBAN)",
-        r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?\b",
+        r"(?i:\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?\b)",
         "DE89 3704 0044 0532 0130 00",
         _iban_masked,
         is_iban,
