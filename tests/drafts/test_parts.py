@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from karat.audits.room import round_up
+from karat.drafts.cases import named_prompts
 from karat.drafts.effects import known_effects, likely_effects
 from karat.drafts.masking import PATTERNS, Masker, is_iban, passes_luhn
 from karat.drafts.origins import Origins, is_stable, shape_of
@@ -36,10 +37,55 @@ def test_each_kind_is_masked_and_documented(pattern: object) -> None:
         "version 1.2.3",
         "GB00 1234 5678 9012 34",
         "A-17",
+        "sketches_of_the_old_house.png and pk_customers_and_orders",
     ],
 )
 def test_what_is_not_personal_is_left(text: str) -> None:
     assert Masker().text(text) == text
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("4242 4242 4242 4242", "4242424242424242"),
+        ("DE89 3704 0044 0532 0130 00", "DE89370400440532013000"),
+        ("+49 170 1234567", "+49 170 123 4567"),
+        ("Anna.Lind@mail.example.org", "anna.lind@mail.example.org"),
+    ],
+)
+def test_a_value_is_masked_alike_however_it_is_written(one: str, other: str) -> None:
+    masker = Masker()
+    assert masker.text(one) == masker.text(other) not in (one, other)
+    assert masker.counts.total() == 1
+
+
+def test_small_letters_hide_nothing() -> None:
+    """Prompts are compared in small letters, and so named in findings."""
+    keys = [pattern.example.lower() for pattern in PATTERNS]
+    assert not [key for key in keys if key in Masker().text(f"mine is {key}.")]
+
+
+def test_names_of_prompts_have_no_personal_data() -> None:
+    assert [*named_prompts(["I am anna.lind@mail.example.org", "Call +49 170 1234567"])] == [
+        "i-am-person1-example-com",
+        "call-1-555-0101",
+    ]
+
+
+def test_a_card_number_is_masked_as_a_number_too() -> None:
+    masker = Masker()
+    written = masker.text("Charge 4242 4242 4242 4242.")
+    assert masker.value({"card": 4242424242424242, "cents": 1999, "is_new": True}) == {
+        "card": int(written.removeprefix("Charge ").removesuffix(".")),
+        "cents": 1999,
+        "is_new": True,
+    }
+
+
+@pytest.mark.parametrize("text", ["password=hunter2secret", "PWD=hunter2", "Authorization: Bearer abcdef.123456-78"])
+def test_a_secret_with_its_name_is_masked(text: str) -> None:
+    assert "key-masked-1" in Masker().text(f"login failed for {text} at 9")
+    assert "hunter2" not in Masker().text(text)
 
 
 def test_masks_are_sound_values() -> None:
@@ -58,6 +104,16 @@ def test_masks_are_sound_values() -> None:
         ("orders.pay", ("paid",)),
         ("apply_template", ("applied",)),
         ("get_order_update", None),
+        ("reset_password", ("reset",)),
+        ("order_lookup", None),
+        ("ticketSearch", None),
+        ("refund_status", None),
+        ("update_status", ("updated",)),
+        ("schedule_check", ("scheduled",)),
+        ("mark_read", ("marked",)),
+        ("search_and_book", ("booked",)),
+        ("find_or_create_user", ("created",)),
+        ("rollback_deploy", ("rolled back", "deployed")),
         ("find_available_dynos", None),
         ("completed_tests_count", None),
     ],
@@ -74,6 +130,26 @@ def test_declared_effects_come_first() -> None:
         "@effects": ("done",),
     }
     assert known_effects(["get_bill"], declared) == {}
+
+
+@pytest.mark.parametrize(
+    ("value", "prompt", "is_there"),
+    [
+        ("19:00", "今夜19:00に4名で予約をお願いします。田中です。", True),
+        ("田中", "今夜19:00に4名で予約をお願いします。田中です。", True),
+        ("서울", "서울에서 부산까지", True),
+        ("田", "田中です。", False),
+        ("ber", "Bitte über Berlin", False),
+        ("Берлин", "в Берлине", False),
+    ],
+)
+def test_words_of_scripts_without_spaces_are_found(value: str, prompt: str, is_there: bool) -> None:
+    assert Origins(Trace(case_id="a", tool_calls=()), prompt).in_prompt(value) is is_there
+
+
+def test_a_sentence_without_spaces_is_wording() -> None:
+    assert not is_stable("お客様は商品が壊れていたと言っています。")
+    assert is_stable("田中 太郎")
 
 
 @pytest.mark.parametrize(

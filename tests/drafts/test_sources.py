@@ -90,7 +90,7 @@ def test_the_command_writes_a_suite_that_passes(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert command_line(["draft", str(journal), "-o", "drafted.yaml"]) == 0
-    assert "1 cases from 5 of 5 traces" in capfd.readouterr().err
+    assert "1 case from 5 of 5 traces" in capfd.readouterr().err
     result = karat.run("drafted.yaml", agent, results_dir="results")
     assert result.ok
     assert result.journal.header.draft is True
@@ -107,7 +107,7 @@ def test_a_run_of_an_approved_suite_is_no_draft(journal: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
-        ("shop.tape.yaml", "tape: 1\n", "a tape holds what services answered"),
+        ("shop.tape.yaml", "tape: 1\n", "not a tape: `karat_tape` is missing"),
         ("empty.jsonl", "", "there is no trace to draft from"),
         ("none.jsonl", None, "cannot be read"),
         ("words.txt", "hello\n", "words.txt:1"),

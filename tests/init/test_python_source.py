@@ -65,12 +65,23 @@ def test_graphs(text: str, found: list[str]) -> None:
         pytest.param("@tool\ndef ask(question): return 'x'", [], id="a-tool"),
         pytest.param("def parse(text): return 'x'", [], id="a-helper"),
         pytest.param("class Bot:\n    def answer(self, prompt): return 'x'", [], id="a-method"),
+        pytest.param(
+            "class Bot:\n    def answer(self, prompt): return 'x'\n    def _ask(self, prompt): return 'x'\nbot = Bot()",
+            ["bot.answer"],
+            id="a-method-of-an-object",
+        ),
     ],
 )
 def test_functions_that_answer(text: str, found: list[str]) -> None:
     source = read_python("a.py", text)
     assert source is not None
     assert list(source.answers) == found
+
+
+def test_the_name_of_a_method_is_one_key_of_karat_toml(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text("class Bot:\n    def ask(self, prompt): return 'x'\nbot = Bot()")
+    (agent,) = survey_folder(tmp_path, {}).agents
+    assert (agent.use, agent.name) == ("python:main.py:bot.ask", "bot_ask")
 
 
 FASTAPI = "from fastapi import FastAPI\napp = FastAPI()\n"
@@ -104,8 +115,15 @@ FASTAPI = "from fastapi import FastAPI\napp = FastAPI()\n"
         pytest.param(
             "from flask import Flask\ndef create_app():\n    app = Flask('x')\n"
             "    @app.route('/chat', methods=['POST'])\n    def chat(): ...\n    return app",
-            ["http://127.0.0.1:8000/chat"],
+            ["http://127.0.0.1:5000/chat"],
             id="flask-factory",
+        ),
+        pytest.param(
+            "from flask import Flask\ndef create_app():\n    app = Flask('x')\n"
+            "    @app.route('/api/bot', methods=['POST'])\n    def bot():\n        return jsonify(reply='x')\n"
+            "    return app\napp = create_app()\napp.run(port=5055)",
+            ["http://127.0.0.1:5055/api/bot"],
+            id="flask-factory-whose-routes-return",
         ),
         pytest.param(
             "from pydantic_ai import Agent\nagent = Agent('openai:x')\napp = agent.to_ag_ui()",
@@ -124,6 +142,20 @@ FASTAPI = "from fastapi import FastAPI\napp = FastAPI()\n"
 def test_web_apps_by_their_addresses(tmp_path: Path, text: str, uses: list[str]) -> None:
     (tmp_path / "main.py").write_text(text)
     assert [agent.use for agent in survey_folder(tmp_path, {}).agents] == uses
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        (FASTAPI, "uvicorn main:app --port 8000"),
+        ("from fastapi import FastAPI\ndef make():\n    return FastAPI()", "uvicorn --factory main:make --port 8000"),
+        ("from flask import Flask\napp = Flask('x')", "flask --app main:app run --port 5000"),
+        ("from flask import Flask\ndef make():\n    return Flask('x')", "flask --app main:make run --port 5000"),
+    ],
+)
+def test_the_command_that_serves_an_app(tmp_path: Path, text: str, start: str) -> None:
+    (tmp_path / "main.py").write_text(text)
+    assert [agent.start for agent in survey_folder(tmp_path, {}).agents] == [start]
 
 
 @pytest.mark.parametrize(

@@ -117,6 +117,7 @@ async def test_called_as_it_asks(agents: Path, function: str, said: str) -> None
         pytest.param("broken.py:f", "SyntaxError", id="syntax-error"),
         pytest.param("exits.py:f", "SystemExit", id="exits-at-import"),
         pytest.param("stops.py:f", "cannot be imported: Stop: enough", id="base-exception-at-import"),
+        pytest.param("unset.py:f", "KeyError: 'NOT_SET_HERE' at {}/unset.py:2", id="raised-by-a-library"),
         pytest.param("imports.py:f", "ModuleNotFoundError: No module named 'absent_thing'", id="import-inside"),
         pytest.param("{}:no_prompt", "does not take the prompt", id="no-parameter"),
         pytest.param("{}:needs", "asks for 'model', which Karat does not have", id="unknown-parameter"),
@@ -127,10 +128,11 @@ async def test_what_cannot_be_opened(agents: Path, spec: str, message: str) -> N
     (agents.parent / "exits.py").write_text("raise SystemExit(2)\n")
     (agents.parent / "stops.py").write_text("class Stop(BaseException): ...\nraise Stop('enough')\n")
     (agents.parent / "imports.py").write_text("import absent_thing\n")
+    (agents.parent / "unset.py").write_text("import os\nos.environ['NOT_SET_HERE']\n")
     with pytest.raises(ConfigError) as caught:
         async with opened("python", spec.format(agents.stem), agents.parent):
             pass
-    assert message in str(caught.value)
+    assert message.format(agents.parent) in str(caught.value)
     assert "\n" not in str(caught.value)
 
 

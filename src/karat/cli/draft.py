@@ -52,7 +52,8 @@ SHOWN = 20
 def command(sources: tuple[str, ...], place: str | None, force: bool, prompts: str | None, **how: Any) -> int:
     """Draft a suite from what an agent did. No model writes it: it holds what the recorded runs agree on.
 
-    A SOURCE is a journal, a folder of journals, a recording that `replay:` reads, or an export of spans as OTLP JSON.
+    A SOURCE is a journal, a folder of journals, a recording that `replay:` reads, an export of spans as OTLP JSON, or a
+    tape, whose traffic with models shows what the agent did.
     Similar runs become one case, with how many there were. Each line has its support as a comment. Values are asked for
     by where they came from: the prompt, an earlier result, the clock. The draft is audited: its kill rate, and what no
     line of it can see, are at its top; what looks wrong in the runs is listed at its end, and is not made a contract.
@@ -87,8 +88,12 @@ def command(sources: tuple[str, ...], place: str | None, force: bool, prompts: s
 
 def summary_lines(draft: SuiteDraft) -> list[str]:
     """What a person wants to know before reading the file."""
+    from karat.text.wording import counted
+
     figures = draft.summary
-    lines = [f"{figures.cases} cases from {figures.covered} of {figures.traces} traces; {figures.apart} apart"]
+    lines = [
+        f"{counted(figures.cases, 'case')} from {figures.covered} of {figures.traces} traces; {figures.apart} apart"
+    ]
     if figures.masked:
         lines.append("masked: " + ", ".join(f"{count} {kind}" for kind, count in figures.masked.most_common()))
     if figures.held_out:

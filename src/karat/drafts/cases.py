@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
-from karat.drafts.expectations import AllKinds, CaseContract, Noted, RowVariable, contract, loosely, turn_contract
+from karat.drafts.expectations import AllKinds, CaseContract, Noted, contract, loosely, turn_contract
 from karat.drafts.kinds import TraceGroup, user_texts
 from karat.drafts.learning import LONGEST_PROMPT, Learned, argument_values
-from karat.drafts.proving import DraftCase
+from karat.drafts.masking import Masker
+from karat.drafts.proving import DraftCase, fill
 from karat.model.trace import Trace
 
 MOST_ROWS = 3
@@ -26,11 +27,11 @@ OUTCOME_WORDS = {
 }
 
 
-def draft_case(group: TraceGroup, around: AllKinds, taken: set[str]) -> tuple[DraftCase, list[Trace]]:
+def draft_case(group: TraceGroup, around: AllKinds, taken: set[str], masker: Masker) -> tuple[DraftCase, list[Trace]]:
     """The case of a group, and the traces that its rows are from."""
     learned = group.learned
     made = contract(learned, around)
-    name = _name(group, taken)
+    name = _name(group, taken, masker)
     examples = _examples(learned)
     tree: dict[str, Any] = {"id": name}
     if group.setup_prompts:
@@ -41,34 +42,38 @@ def draft_case(group: TraceGroup, around: AllKinds, taken: set[str]) -> tuple[Dr
     if examples[0].turns:
         return _conversation(tree, learned, made, around, examples[0], comments), examples[:1]
     if len(examples) == 1:
-        _fill(made.expected, _row(made, examples[0]))
         tree["prompt"] = Noted(examples[0].input, comments)
-        return DraftCase(tree, made.expected, []), examples
+        return DraftCase(tree, made.expected, [], _row(made, examples[0])), examples
     tree["id"] = f"{name}-{{row}}"
     tree["each"] = [{"row": number, "asked": one.input, **_row(made, one)} for number, one in enumerate(examples, 1)]
     tree["prompt"] = Noted("{asked}", comments)
-    return DraftCase(tree, made.expected, []), examples
+    return DraftCase(tree, made.expected, [], {}), examples
 
 
 def _conversation(
     tree: dict[str, Any], learned: Learned, made: CaseContract, around: AllKinds, example: Trace, comments: str
 ) -> DraftCase:
-    """Turns with expectations of their own if every trace has the same script, else what all came to."""
-    _fill(made.expected, _row(made, example))
-    prompts = user_texts(example)
+    """Turns with expectations of their own if every trace has the same script, else what all came to.
+
+    A user who gave the same replies in another order is one who answers when asked.
+    """
+    row, prompts = _row(made, example), user_texts(example)
+    if replies := learned.replies.script():
+        loosely(made.expected, around)
+        return DraftCase({**tree, "prompt": Noted(prompts[0], comments), "replies": replies}, made.expected, [], row)
     tree["x-support"] = comments
     if not (learned.has_one_script and len(learned.turns) == len(prompts)):
         loosely(made.expected, around)
-        return DraftCase(tree, made.expected, [(prompt, {}) for prompt in prompts])
+        return DraftCase(tree, made.expected, [(prompt, {}) for prompt in prompts], row)
     whole = {field: value for field, value in made.expected.items() if field not in OF_TURNS}
     if deeds := [entry for entry in made.expected.get("tool_calls", ()) if entry["tool"] in around.is_effect]:
         whole = {"tool_calls": deeds, **whole}
     turns = []
     for prompt, turn, seen in zip(prompts, learned.turns, example.turns, strict=True):
         asked = turn_contract(turn, around)
-        _fill(asked.expected, _row(asked, seen))
+        fill(asked.expected, _row(asked, seen))
         turns.append((prompt, asked.expected))
-    return DraftCase(tree, whole, turns)
+    return DraftCase(tree, whole, turns, row)
 
 
 def _examples(learned: Learned) -> list[Trace]:
@@ -88,15 +93,6 @@ def _row(made: CaseContract, trace: Trace) -> dict[str, Any]:
     return found
 
 
-def _fill(tree: Any, row: Mapping[str, Any]) -> None:
-    """Put the values of one row in the place of the variables."""
-    for key, below in tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ():
-        if isinstance(below, Noted) and isinstance(below.value, RowVariable):
-            tree[key] = Noted(row[below.value.name], below.note)
-        else:
-            _fill(below, row)
-
-
 def _comments(group: TraceGroup, made: CaseContract) -> str:
     prompts = len(group.learned.prompts)
     runs = f"{group.total} run{'s' * (group.total != 1)}"
@@ -110,10 +106,11 @@ def slug(text: str) -> str:
 
 
 def named_prompts(prompts: Sequence[str]) -> dict[str, str]:
-    """Prompts by a name for each; one that is asked twice counts once."""
+    """Prompts by a name for each, without personal data; one that is asked twice counts once."""
     found: dict[str, str] = {}
+    masker = Masker()
     for prompt in dict.fromkeys(prompts):
-        found[_unused(slug(prompt) or "prompt", found)] = prompt
+        found[_unused(slug(masker.text(prompt)) or "prompt", found)] = prompt
     return found
 
 
@@ -122,9 +119,10 @@ def _unused(plain: str, taken: Collection[str]) -> str:
     return next(name for name in (plain, *numbered) if name not in taken)
 
 
-def _name(group: TraceGroup, taken: set[str]) -> str:
+def _name(group: TraceGroup, taken: set[str], masker: Masker) -> str:
     kind = group.kinds[0]
-    given = group.name if len(group.name) <= LONGEST_ID and " " not in group.name else slug(group.name)
+    known = masker.text(group.name)
+    given = known if len(known) <= LONGEST_ID and " " not in known else slug(known)
     does = slug("-".join(kind.tools[:2])) if kind.tools else ""
     how = OUTCOME_WORDS.get(kind.outcome, "")
     plain = given or "-".join(part for part in (does, how) if part) or "case"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from karat.checks.base import excerpt
@@ -14,7 +14,7 @@ from karat.drafts.expectations import RUNS, AllKinds, Noted, RowVariable, most_o
 from karat.drafts.findings import Findings
 from karat.drafts.kinds import APART, Kinds, Sighting, TraceGroup
 from karat.drafts.masking import Masker
-from karat.drafts.proving import ROUNDS, CheckPlace, DraftCase, LineTally, Rates, audit_draft, read_cases
+from karat.drafts.proving import ROUNDS, SAMPLES, CheckPlace, DraftCase, LineTally, Rates, audit_draft, read_cases
 from karat.drafts.writing import comment, head, lines, plain, tail
 from karat.errors import UsageError
 from karat.model.suite import Case
@@ -64,6 +64,7 @@ class _Drafting:
         self._findings = Findings()
         self._kinds = Kinds(options, self._findings)
         self._rates = Rates()
+        self._masker = Masker(options.keep_personal_data)
         self._top: dict[str, Any] = {}
         self._held_out = [0, 0]
 
@@ -74,6 +75,7 @@ class _Drafting:
         self._judge(drafted, traces)
         for one in drafted:
             self._settle(one)
+            one.case.fill()
         self._audit(drafted)
         return self._written(drafted)
 
@@ -96,7 +98,7 @@ class _Drafting:
         taken: set[str] = set()
         found = []
         for group in groups:
-            case, examples = draft_case(group, around, taken)
+            case, examples = draft_case(group, around, taken, self._masker)
             found.append(_DraftedGroup(group, case, examples, self._tally(case)))
         return found
 
@@ -117,25 +119,30 @@ class _Drafting:
 
     def _settle(self, one: _DraftedGroup) -> None:
         """Write the support of each line; loosen those that too many traces do not hold."""
-        tally = one.tally
-        _support(one.case, tally)
+        tally, all_runs = one.tally, one.tally.judged
         for place, missed in tally.missed.items():
             why = tally.reasons[place]
             kind = KINDS.get(place.field, "differs")
             what = f"{one.group.name or one.case.tree['id']}: {place.shown}: {excerpt(why.found)}"
             self._findings.add(kind, what, count=missed)
-        for _ in range(ROUNDS):
-            bad = [place for place in tally.missed if not tally.is_marked(place)]
-            if not bad:
-                return
-            samples = [trace for place in bad for trace in tally.samples[place]]
+        bad = [place for place in tally.missed if not tally.is_marked(place)]
+        _support(one.case, lambda place: "" if place in bad else _of_runs(all_runs - tally.missed[place], all_runs))
+        are_all_kept = all(tally.missed[place] <= SAMPLES for place in bad)
+        samples = {id(trace): trace for place in bad for trace in tally.samples[place]}
+        for _ in range(ROUNDS if bad else 0):
             for place in sorted(bad, key=lambda one: one.path, reverse=True):
                 one.case.loosen(place, tally.samples[place])
             tally = self._tally(one.case)
-            for trace in samples:
+            for trace in samples.values():
                 tally.judge(trace)
-            if not tally.missed:
-                return
+            bad = [*tally.missed]
+            if not bad:
+                break
+        # Runs that missed no line before hold what asks for less too.
+        others = all_runs - len(samples) if are_all_kept else 0
+        again = "" if are_all_kept else " that were judged again"
+        total = others + tally.judged
+        _support(one.case, lambda place: _of_runs(others + tally.judged - tally.missed[place], total) + again)
 
     def _audit(self, drafted: list[_DraftedGroup]) -> None:
         """Drop what catches nothing of its own, and count what is noticed and what is not."""
@@ -166,7 +173,7 @@ class _Drafting:
         return None
 
     def _written(self, drafted: list[_DraftedGroup]) -> SuiteDraft:
-        masker = Masker(self._options.keep_personal_data)
+        masker = self._masker
         shared = _shared(drafted)
         cases = []
         for one in drafted:
@@ -213,26 +220,29 @@ def _order(place: CheckPlace) -> int:
     return int(digits or 0)
 
 
-def _support(case: DraftCase, tally: LineTally) -> None:
-    """Put into every comment in how many runs its line held."""
+def _of_runs(held: int, runs: int) -> str:
+    return f"{held} of {counted(runs, 'run')}"
+
+
+def _support(case: DraftCase, support: Callable[[CheckPlace], str]) -> None:
+    """Put into every comment in how many runs its line held, where that is known."""
     trees = [(None, case.expected), *((number, asked) for number, (_, asked) in enumerate(case.turns, 1))]
     for turn, expected in trees:
         for field, value in expected.items():
             if isinstance(value, list):
                 expected[field] = [
-                    _with_runs(entry, tally, CheckPlace(turn, f"{field}[{index}]")) for index, entry in enumerate(value)
+                    _with_runs(entry, support(CheckPlace(turn, f"{field}[{index}]")))
+                    for index, entry in enumerate(value)
                 ]
             else:
-                expected[field] = _with_runs(value, tally, CheckPlace(turn, field))
+                expected[field] = _with_runs(value, support(CheckPlace(turn, field)))
 
 
-def _with_runs(value: Any, tally: LineTally, place: CheckPlace) -> Any:
+def _with_runs(value: Any, runs: str) -> Any:
     if isinstance(value, Noted):
-        missed = tally.missed[place]
-        runs = f"{tally.judged - missed} of {tally.judged} run{'s' * (tally.judged != 1)}"
-        return Noted(value.value, value.note.replace(RUNS, runs))
+        return Noted(value.value, value.note.replace(RUNS, runs)) if runs else value
     if isinstance(value, dict):
-        return {key: _with_runs(below, tally, place) for key, below in value.items()}
+        return {key: _with_runs(below, runs) for key, below in value.items()}
     return value
 
 

@@ -20,6 +20,7 @@ IRREGULAR = {
     "buy": "bought", "draw": "drawn", "give": "given", "make": "made", "pay": "paid", "put": "put", "send": "sent",
     "set": "set", "take": "taken", "write": "written", "undo": "undone", "withdraw": "withdrawn", "sell": "sold",
     "cut": "cut", "hold": "held", "begin": "begun", "shut": "shut", "rewrite": "rewritten", "overwrite": "overwritten",
+    "reset": "reset", "spend": "spent", "checkout": "checked out", "rollback": "rolled back", "shutdown": "shut down",
 }  # fmt: skip
 CHANGING = frozenset((
     "abort", "accept", "activate", "add", "adjust", "allocate", "amend", "append", "apply", "approve", "archive",
@@ -38,6 +39,18 @@ CHANGING = frozenset((
     "unsubscribe", "update", "upgrade", "upload", "upsert", "void", "withdraw", "write",
 ))  # fmt: skip
 """Words of tools that change something."""
+_JOINING = frozenset(("and", "or", "then"))
+_NOUNS = frozenset((
+    "book", "change", "charge", "credit", "debit", "email", "exchange", "file", "invoice", "log", "mail", "message",
+    "order", "post", "purchase", "record", "refund", "report", "request", "return", "schedule", "store", "ticket",
+    "transfer",
+))  # fmt: skip
+"""Words of CHANGING that are things as well."""
+_LOOKED_AT = frozenset((
+    "count", "details", "exists", "fetch", "find", "get", "history", "info", "list", "lookup", "query", "read",
+    "search", "status", "summary",
+))  # fmt: skip
+"""Last words of tools that look at a thing."""
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _DOUBLED = frozenset((
     "ban", "cancel", "commit", "drop", "kill", "log", "mail", "pin", "refer", "ship", "stop", "submit", "swap",
@@ -49,10 +62,19 @@ _BRITISH = frozenset(("cancel",))
 @lru_cache(maxsize=4096)
 def changing_words(tool: str) -> tuple[str, ...]:
     """The words of a tool's name that say what it changes; none for one that most likely only looks."""
-    words = [word.lower() for word in _WORDS.findall(tool.rpartition(".")[2])]
-    if not words or words[0] in READING:
-        return ()
-    return tuple(dict.fromkeys(word for word in words if word in CHANGING))
+    deeds: list[list[str]] = [[]]
+    for word in _WORDS.findall(tool.rpartition(".")[2]):
+        if word.lower() in _JOINING:
+            deeds.append([])
+        else:
+            deeds[-1].append(word.lower())
+    changes = (word for words in deeds if not _looks(words) for word in words if word in CHANGING)
+    return tuple(dict.fromkeys(changes))
+
+
+def _looks(words: list[str]) -> bool:
+    """Whether the words of a name say that something is looked at: `get_order`, `order_status`."""
+    return bool(words) and (words[0] in READING or (words[0] in _NOUNS and words[-1] in _LOOKED_AT))
 
 
 def participles(verb: str) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from karat.audits.room import round_up, with_room
 from karat.drafts.learning import Learned, Path, Slot, Values
 from karat.drafts.origins import CLOCK, ID, PROMPT, is_free_text, is_stable
+from karat.text.wording import counted
 
 PINNED = 4
 """Runs in which a value must have been the same before it is asked for as it is."""
@@ -32,6 +33,8 @@ MOST_ECHOES = 6
 
 _CODE = re.compile(r"[A-Za-z]+(?:[_.-][A-Za-z0-9]+)+|[A-Z]\w*Error|[A-Z0-9_]{3,}|\d{3}")
 """An error that is a name, and not words."""
+
+_VARIABLE = re.compile(r"\{\w+\}")
 
 Expected = dict[str, Any]
 
@@ -97,6 +100,7 @@ def contract(learned: Learned, around: AllKinds) -> CaseContract:
     if learned.ended == learned.count:
         expected["ended"] = Noted(True, RUNS)
     expected |= _budgets(around, learned)
+    _leave_unseen(expected, learned)
     return CaseContract(expected, variables, varied)
 
 
@@ -114,7 +118,17 @@ def turn_contract(learned: Learned, around: AllKinds) -> CaseContract:
     if numbers := _numbers(learned):
         expected["must_ground_numbers"] = numbers
     expected |= _shown(learned)
+    _leave_unseen(expected, learned)
     return CaseContract(expected, variables, varied)
+
+
+def _leave_unseen(expected: Expected, learned: Learned) -> None:
+    """Ask for no number of calls where a run did not show all of them: it would stay unknown."""
+    if "tools" in learned.unobserved:
+        for entry in expected.get("tool_calls", ()):
+            entry.pop("times", None)
+        for field in ("tools_used", "tools_match", "max_tool_calls"):
+            expected.pop(field, None)
 
 
 def loosely(expected: Expected, around: AllKinds) -> None:
@@ -143,6 +157,10 @@ def _tool_calls(
         if min(counts) == 0:
             varied.append(f"{tool} was called in {learned.count - counts[0]} of {learned.count} runs")
             continue
+        together = _together(learned, tool)
+        if len(together.success) > 1:
+            done = together.success[True]
+            varied.append(f"{tool} succeeded in {done} of {counted(together.count, 'call')}")
         if len(counts) == 1 and max(counts) <= MOST_ENTRIES:
             each = max(counts)
             for number in range(each):
@@ -154,7 +172,7 @@ def _tool_calls(
             room = most if tool in around.is_effect else most * 2
             times = {"min": least, "max": room} if least > 1 else {"max": room}
             often = Noted(times, f"{least} to {most} calls in a run")
-            entries.append(_entry(tool, {}, _together(learned, tool), often))
+            entries.append(_entry(tool, {}, together, often))
             varied.append(f"{tool} was called {least} to {most} times")
     return entries
 
@@ -179,7 +197,7 @@ def _entry(tool: str, arguments: Expected, slot: Slot, times: Noted | None) -> E
     if len(slot.success) == 1 and None not in slot.success:
         entry["success"] = Noted(next(iter(slot.success)), RUNS)
         if slot.success[True]:
-            entry |= _echoes(slot)
+            entry |= _echoes(slot) or _listed(slot)
         elif slot.errors.count == slot.count and slot.errors.distinct == 1 and _CODE.fullmatch(str(slot.errors.only)):
             entry["error"] = Noted(slot.errors.only, RUNS)
     return entry | ({"times": times} if times else {})
@@ -193,6 +211,13 @@ def _echoes(slot: Slot) -> Expected:
         if values.distinct == 1:
             _put(result, tuple(path.removeprefix("$.").split(".")), Noted(values.only, f"as in the prompt, {RUNS}"))
     return {"result": result} if result else {}
+
+
+def _listed(slot: Slot) -> Expected:
+    """That a list which had entries in every run is not empty."""
+    if slot.listed < max(PINNED, slot.count):
+        return {}
+    return {"result": {"$type": "array", "$length": Noted({"$gte": 1}, f"never empty, {RUNS}")}}
 
 
 def _arguments(
@@ -240,7 +265,9 @@ def generalised(values: Values) -> Noted | None:
     if values.distinct == 1 and origin not in (CLOCK, ID):
         value = values.only
         enough = values.count >= (SEEN if where else PINNED) and not is_free_text(value)
-        if from_prompt or (enough and not isinstance(value, dict)):
+        # What quotes many words of the prompt may say them otherwise the next time.
+        quoted = from_prompt and (values.count >= PINNED or not is_free_text(value))
+        if (quoted or (enough and not isinstance(value, dict))) and not _names_a_variable(value):
             return Noted(value, f"{where}{RUNS}") if _is_plain(value) else Noted({"$eq": value}, f"{where}{RUNS}")
     if origin == CLOCK:
         return Noted({"$regex": r"^\d{4}-\d\d-\d\d"}, f"from the clock, {support}")
@@ -250,7 +277,7 @@ def generalised(values: Values) -> Noted | None:
         if all(isinstance(value, str | int | float | bool) and not is_free_text(value) for value in known):
             return Noted({"$in": known}, f"{where}{support}")
     shape = next(iter(values.shapes)) if len(values.shapes) == 1 else ""
-    if shape and set(values.types) == {"string"}:
+    if shape and values.distinct > 1 and origin != ID and set(values.types) == {"string"}:
         return Noted({"$regex": shape}, f"{where}{support}")
     types = sorted(values.types)
     types = ["number"] if set(types) == {"integer", "number"} else types
@@ -259,8 +286,13 @@ def generalised(values: Values) -> Noted | None:
     return Noted({"$type": types[0] if len(types) == 1 else types}, f"{support}: {why}")
 
 
+def _names_a_variable(value: object) -> bool:
+    """Whether a text holds what a table of rows would replace."""
+    return _VARIABLE.search(str(value)) is not None
+
+
 def _is_plain(value: object) -> bool:
-    """Whether a value means itself in a suite: a `$` key would be a matcher, `{...}` a variable."""
+    """Whether a value means itself in a suite: a `$` key would be a matcher."""
     if isinstance(value, dict):
         return False
     if isinstance(value, list):

@@ -65,7 +65,9 @@ class Kinds:
         self._totals: list[int] = []
         self._about: list[Sighting] = []
         self._identities: set[str] | None = set()
-        self._moved: list[int] = []
+        self._first_seen: Counter[TraceKind] = Counter()
+        self._waiting: dict[int, tuple[int, Sighting]] = {}
+        """The first traces of every fifth case or prompt of a kind: held out, unless each becomes a case of its own."""
         self.places = TracePlaces(array("i"), bytearray())
         self.tools: set[str] = set()
 
@@ -101,9 +103,13 @@ class Kinds:
             self._learned.append(Learned())
             self._totals.append(0)
             self._about.append(sighting._replace(trace=Trace(case_id=trace.case_id, tool_calls=())))
+            self._first_seen[kind] += 1
         self._totals[number] += 1
-        held = self._totals[number] % HELD_OUT == 0
-        if not held:
+        is_another = self._totals[number] == 1 and self._first_seen[kind] % HELD_OUT == 0 and self._identities
+        held = self._totals[number] % HELD_OUT == 0 or bool(is_another)
+        if is_another:
+            self._waiting[len(self.places.groups)] = number, sighting
+        elif not held:
             self._learned[number].add(trace, kind.outcome, user, effects)
         self.places.groups.append(number)
         self.places.held_out.append(held)
@@ -122,6 +128,7 @@ class Kinds:
 
     def _merge_by_kind(self) -> None:
         """Forget whose repeats they were: what did the same is one kind."""
+        self._waiting.clear()
         numbers: dict[tuple[str, TraceKind], int] = {}
         into: dict[int, int] = {}
         for (_, kind), number in self._numbers.items():
@@ -140,6 +147,7 @@ class Kinds:
         by_name = bool(self._identities) and (names <= self._options.max_cases or seen >= 2 * names)
         if not by_name and self._identities is not None:
             self._merge_by_kind()
+        self._learn_waiting()
         found = self._by_name() if by_name else self._by_kind(seen)
         found.sort(key=lambda pair: -pair[0].total)
         kept = found[: self._options.max_cases]
@@ -150,6 +158,13 @@ class Kinds:
         into = {number: index for index, (_, numbers) in enumerate(kept) for number in numbers}
         self.places.groups[:] = array("i", [into.get(number, APART) for number in self.places.groups])
         return [group for group, _ in kept]
+
+    def _learn_waiting(self) -> None:
+        for place, (number, sighting) in self._waiting.items():
+            trace = sighting.trace
+            effects = self.effects_of(trace)
+            self._learned[number].add(trace, kind_of(trace, effects).outcome, user_texts(trace), effects)
+            self.places.held_out[place] = 0
 
     def _by_kind(self, seen: int) -> list[tuple[TraceGroup, list[int]]]:
         found = []

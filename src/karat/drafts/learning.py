@@ -13,6 +13,7 @@ from karat.checks.call_patterns import part_of
 from karat.checks.outcome import Name as OutcomeName
 from karat.checks.outcome import Outcome
 from karat.drafts.origins import PROMPT, Origins, is_free_text, scalars, shape_of
+from karat.drafts.replies import Replies
 from karat.model.cost import reported_cost
 from karat.model.trace import BY_ITSELF, ToolCall, Trace
 from karat.model.verdict import Status
@@ -131,6 +132,8 @@ class Slot:
         self.success: Counter[bool | None] = Counter()
         self.echoes: dict[str, Values] = {}
         """Members of results that are what the user asked for."""
+        self.listed = 0
+        """Results that are lists with something in them."""
         self.errors = Values()
 
     def add(self, call: ToolCall, origins: Origins) -> None:
@@ -138,7 +141,9 @@ class Slot:
         self.success[call.success] += 1
         if (error := part_of(call, "error")) is not None:
             self.errors.add(error)
-        for place, value in scalars(structured(call.result)) if call.success else ():
+        result = structured(call.result)
+        self.listed += isinstance(result, list) and bool(result)
+        for place, value in scalars(result) if call.success else ():
             telling = len(value) > 2 if isinstance(value, str) else isinstance(value, int) and value > 9
             if telling and "[" not in place and not is_free_text(value) and origins.in_prompt(value):
                 self.echoes.setdefault(place, Values()).add(value, PROMPT)
@@ -149,6 +154,7 @@ class Slot:
     def merge(self, other: Slot) -> None:
         self.count += other.count
         self.success += other.success
+        self.listed += other.listed
         self.errors.merge(other.errors)
         _merge_values(self.echoes, other.echoes)
         for path, values in other.arguments.items():
@@ -156,8 +162,8 @@ class Slot:
 
 
 def argument_values(arguments: object, path: Path = ()) -> Iterator[tuple[Path, object]]:
-    """The arguments of a call by their paths; a list is one value."""
-    if isinstance(arguments, dict) and arguments:
+    """The arguments of a call by their paths; a list is one value, and so is a query such as `{"$gt": 3}`."""
+    if isinstance(arguments, dict) and arguments and not any(str(key).startswith("$") for key in arguments):
         for key, value in arguments.items():
             yield from argument_values(value, (*path, str(key)))
     elif path:
@@ -200,6 +206,7 @@ class Learned:
         self.unobserved: dict[str, str] = {}
         self.examples: list[Trace] = []
         self.turns: list[Learned] = []
+        self.replies = Replies()
 
     def add(
         self,
@@ -232,6 +239,7 @@ class Learned:
         for key, value in found.items() if isinstance(found, dict) else ():
             self.members.setdefault(key, Values()).add(value)
         if trace.turns:
+            self.replies.add(trace.turns)
             self._add_turns(trace, effects)
 
     def _add_turns(self, trace: Trace, effects: Mapping[str, tuple[str, ...]]) -> None:
@@ -308,6 +316,8 @@ class Learned:
 
     def merge(self, other: Learned) -> None:
         """Take in what another kind has learned."""
+        if not other.count:
+            return
         for tool in self.calls.keys() | other.calls.keys():
             counts = self.calls.setdefault(tool, Counter({0: self.count}))
             counts += other.calls.get(tool, Counter({0: other.count}))
@@ -328,6 +338,7 @@ class Learned:
         self.schemas += other.schemas
         self.unobserved.update(other.unobserved)
         self.examples = (self.examples + other.examples)[:MOST_EXAMPLES]
+        self.replies.merge(other.replies)
         if not same_turns:
             self.turns = []
         for turn, its_turn in zip(self.turns, other.turns, strict=False):

@@ -60,8 +60,10 @@ def _iban_masked(number: int) -> str:
 PATTERNS: tuple[PersonalData, ...] = (
     PersonalData(
         "key",
-        r"\b(?:sk|pk|rk|ghp|gho|ghs|xox[abps]|AKIA|ASIA|AIza|glpat|hf|npm|pypi)[-_]?[A-Za-z0-9_-]{16,}"
+        r"(?i:\b(?:(?:sk|pk|rk|ghp|gho|ghs|xox[abps]|glpat|hf|npm|pypi)[-_]|AKIA|ASIA|AIza)(?=[a-z_-]*\d)[\w-]{16,})"
         r"|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}"
+        r"|\bBearer [A-Za-z0-9._~+/-]{12,}"
+        r"|(?i:\b(?:password|passwd|pwd|secret|token|api[_-]?key)=[^\s&;,'\"]{4,})"
         r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY-----)?",
         "sk-live-4f9d2b7a61c84e0f",
         lambda number: f"key-masked-{number}",
@@ -74,7 +76,7 @@ PATTERNS: tuple[PersonalData, ...] = (
     ),
     PersonalData(
         "account number (IBAN)",
-        r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?\b",
+        r"(?i:\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?\b)",
         "DE89 3704 0044 0532 0130 00",
         _iban_masked,
         is_iban,
@@ -98,6 +100,7 @@ PATTERNS: tuple[PersonalData, ...] = (
         lambda number: f"192.0.2.{number % 256}",
     ),
 )
+_SPELLING = re.compile(r"[\s()./-]")
 _ALL = re.compile("|".join(f"(?P<p{i}>{pattern.regex})" for i, pattern in enumerate(PATTERNS)))
 
 
@@ -116,20 +119,24 @@ class Masker(Struct):
     def _mask(self, found: re.Match[str]) -> str:
         pattern = PATTERNS[int((found.lastgroup or "p0")[1:])]
         value = found[0]
-        if value in self.known:
-            return self.known[value]
         if not pattern.is_one(value):
             return value
-        self.counts[pattern.kind] += 1
-        self.known[value] = pattern.masked(self.counts[pattern.kind])
-        return self.known[value]
+        # However it is written: with spaces in a prompt, without in an argument.
+        same = value if pattern.kind == "key" else _SPELLING.sub("", value).casefold()
+        if same not in self.known:
+            self.counts[pattern.kind] += 1
+            self.known[same] = pattern.masked(self.counts[pattern.kind])
+        return self.known[same]
 
     def value(self, value: Json) -> Json:
-        """A value with every text in it masked; a number that is a masked text elsewhere becomes that text."""
+        """A value with every text and every whole number in it masked."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, dict):
             return {key: self.value(below) for key, below in value.items()}
         if isinstance(value, list):
             return [self.value(below) for below in value]
+        if isinstance(value, int) and not isinstance(value, bool):
+            text = self.text(str(value))
+            return int(text) if text.isdecimal() else text
         return value

@@ -26,6 +26,10 @@ _ID = re.compile(
 _RUNS = re.compile(r"(?P<digits>\d+)|(?P<upper>[A-Z]+)|(?P<lower>[a-z]+)|(?P<other>.)", re.DOTALL)
 _SPECIAL = re.compile(r"[.^$*+?{}\[\]\\|()]")
 _BLANKS = re.compile(r"\s+")
+_UNSPACED = re.compile("[\u0e00-\u109f\u1780-\u17ff\u2e80-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]")
+"""Letters of scripts that put no spaces between words, or join words to others."""
+FREE_LETTERS = 12
+"""The same as FREE_WORDS, in letters of such a script."""
 
 
 def scalars(value: object, path: str = "$") -> Iterator[tuple[str, object]]:
@@ -43,7 +47,10 @@ def scalars(value: object, path: str = "$") -> Iterator[tuple[str, object]]:
 
 def is_free_text(value: object) -> bool:
     """Whether a value is wording: it may be put otherwise the next time."""
-    return isinstance(value, str) and (len(value) > LONGEST_WORD or len(value.split()) >= FREE_WORDS)
+    if not isinstance(value, str):
+        return False
+    is_long = len(value) > LONGEST_WORD or len(value.split()) >= FREE_WORDS
+    return is_long or (not value.isascii() and len(_UNSPACED.findall(value)) > FREE_LETTERS)
 
 
 def is_stable(value: object) -> bool:
@@ -116,7 +123,7 @@ class Origins:
         while at >= 0:
             end = at + len(text)
             before, after = self._prompt[at - 1 : at], self._prompt[end : end + 1]
-            if not (before.isalnum() and text[0].isalnum()) and not (after.isalnum() and text[-1].isalnum()):
+            if not _is_one_word(before, text[0], text) and not _is_one_word(after, text[-1], text):
                 return True
             at = self._prompt.find(text, at + 1)
         return False
@@ -130,6 +137,13 @@ class Origins:
         except ValueError:
             return False
         return abs(day.timestamp() - self._now) < DAYS * 86400
+
+
+def _is_one_word(around: str, edge: str, text: str) -> bool:
+    """Whether the letter around a text belongs to the same word. Of a script without spaces, one letter may."""
+    if not (around.isalnum() and edge.isalnum()):
+        return False
+    return len(text) == 1 or not (_UNSPACED.match(around) or _UNSPACED.match(edge))
 
 
 def _plain(value: object) -> object:

@@ -16,7 +16,7 @@ from karat.audits.operators.catalog import OPERATORS
 from karat.checks.catalog import CheckCatalog
 from karat.checks.tool_calls import ToolCalls
 from karat.drafts.expectations import Expected, Noted
-from karat.drafts.writing import plain
+from karat.drafts.writing import is_variable, plain
 from karat.matchers.reading import matcher
 from karat.model.audit import CaseAudit
 from karat.model.suite import Case
@@ -26,7 +26,8 @@ from karat.scoring import verdicts
 from karat.suites.reading import read_suite
 from karat.text.wording import counted
 
-SAMPLES = 6
+SAMPLES = 20
+"""Runs that miss a line are kept up to so many, to loosen it by."""
 MARKED = 50
 """A line that fewer than one run of so many does not hold is kept, and says so."""
 ROUNDS = 4
@@ -112,6 +113,12 @@ class DraftCase(NamedTuple):
     """Keys of the case without `expected` and `turns`."""
     expected: Expected
     turns: list[tuple[str, Expected]]
+    row: dict[str, Any]
+    """What the prompts of this case give the variables of `expected`, where it is not a table."""
+
+    def fill(self) -> None:
+        """Put the values of its row in the place of the variables."""
+        fill(self.expected, self.row)
 
     def spelled(self, *, variables: bool = True) -> dict[str, Any]:
         """The case without its comments."""
@@ -169,10 +176,19 @@ class DraftCase(NamedTuple):
         return f"the call of {entry['tool']}"
 
 
+def fill(tree: Any, row: Mapping[str, Any]) -> None:
+    """Put the values of one row in the place of the variables."""
+    for key, below in tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ():
+        if is_variable(below):
+            tree[key] = Noted(row[below.value.name], below.note) if below.value.name in row else below
+        else:
+            fill(below, row)
+
+
 def _holds(entry: Expected, traces: Sequence[Trace]) -> bool:
     """Whether all of these traces have such a call."""
     wanted = {key: value for key, value in entry.items() if value is not None}
-    check = msgspec.convert(plain(wanted), ToolCalls)
+    check = msgspec.convert(plain(wanted, variables=False), ToolCalls)
     return all(check.judge(trace).status is Status.PASSED for trace in traces)
 
 
@@ -188,6 +204,8 @@ def _is_missed(entry: Expected, path: tuple[str, ...], samples: Sequence[Trace],
     wanted: Any = entry["arguments"]
     for step in path:
         wanted = wanted[step]
+    if is_variable(wanted):
+        return False
     holds = matcher(plain(wanted)).holds
     for trace in samples:
         calls = [call for call in trace.of_turn(turn).tool_calls if call.name == entry["tool"]]

@@ -27,7 +27,7 @@ def plain(value: Any, *, variables: bool = True) -> Json:
     if isinstance(value, RowVariable):
         return f"{{{value.name}}}"
     if isinstance(value, dict):
-        kept = {key: below for key, below in value.items() if variables or not _is_variable(below)}
+        kept = {key: below for key, below in value.items() if variables or not is_variable(below)}
         found = {key: plain(below, variables=variables) for key, below in kept.items()}
         return {key: below for key, below in found.items() if below != {} or value[key] == {}}
     if isinstance(value, list):
@@ -35,7 +35,7 @@ def plain(value: Any, *, variables: bool = True) -> Json:
     return value  # type: ignore[no-any-return]  # JSON by now
 
 
-def _is_variable(value: object) -> bool:
+def is_variable(value: object) -> bool:
     return isinstance(value, Noted) and isinstance(value.value, RowVariable)
 
 

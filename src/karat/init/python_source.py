@@ -76,6 +76,14 @@ class PythonSource:
             if package in FRAMEWORKS and last.removesuffix("()").endswith(("Agent", "Crew")):
                 yield package, line
 
+    def serve_line(self, app: str, port: int) -> str:
+        """The command that serves one of its web apps, or what a function of it makes."""
+        made = self.exports.get(app, "") or self.exports.get(f"{app}()", "")
+        if made.endswith(".Flask()"):  # which speaks WSGI
+            return f"flask --app {self.module}:{app} run --port {port}"
+        is_made = app not in self.exports and f"{app}()" in self.exports
+        return f"uvicorn {'--factory ' * is_made}{self.module}:{app} --port {port}"
+
     @property
     def module(self) -> str:
         """The file as `python -m` names it."""
@@ -123,6 +131,7 @@ class _Reader:
                     self._own_prefixes[name] = prefix
         for function in (node for node in _top(tree.body) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)):
             self._read_function(function)
+        self._read_methods(tree)
         for node in ast.walk(tree):
             if isinstance(node, ast.Call):
                 self._read_call(node)
@@ -144,7 +153,7 @@ class _Reader:
         """What a function returns, so far as its own lines say."""
         known = dict(self._origins)
         result = ""
-        for node in ast.walk(function):
+        for node in _own_nodes(function):
             for name, value in _assigned(node):
                 self._origins[name] = self._origin(value)
             if isinstance(node, ast.Return) and node.value is not None:
@@ -193,15 +202,18 @@ class _Reader:
         if any("langgraph" in self._origin(one) and "entrypoint" in self._origin(one) for one in _called(function)):
             self.found.graphs[function.name] = function.lineno
             return
-        words = set(function.name.lower().split("_"))
-        if function.name.startswith("_") or function.decorator_list or not words & ANSWERING or not needed:
-            return
-        kwonly = [one for one, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if not default]
-        others = {one.arg for one in (*needed[1:], *kwonly)}
-        hint = needed[0].annotation
-        is_text = hint is None or (isinstance(hint, ast.Name) and hint.id == "str")
-        if needed[0].arg in PROMPT_NAMES and is_text and others <= GIVEN and not _gives_nothing(function):
+        if _answers(function):
             self.found.answers[function.name] = function.lineno
+
+    def _read_methods(self, tree: ast.Module) -> None:
+        """Methods that answer, of objects that the file makes of its own classes."""
+        own = {node.name: node for node in _top(tree.body) if isinstance(node, ast.ClassDef)}
+        for node in _top(tree.body):
+            for name, value in _assigned(node):
+                made = own.get(self._origin(value).removesuffix("()")) if isinstance(value, ast.Call) else None
+                for method in made.body if made else ():
+                    if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef) and _answers(method, is_method=True):
+                        self.found.answers[f"{name}.{method.name}"] = method.lineno
 
     def _read_call(self, call: ast.Call) -> None:
         last = self._origin(call.func).rpartition(".")[2]
@@ -244,6 +256,14 @@ def _top(body: list[ast.stmt]) -> Iterator[ast.stmt]:
                 yield from _top(getattr(node, inner, []))
 
 
+def _own_nodes(function: ast.AST) -> Iterator[ast.AST]:
+    """All within a function but for what is within functions of its own, which return values of their own."""
+    for node in ast.iter_child_nodes(function):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield node
+            yield from _own_nodes(node)
+
+
 def _assigned(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
     match node:
         case ast.Assign(targets=targets, value=value):
@@ -254,6 +274,21 @@ def _assigned(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
 
 def _called(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.expr]:
     return [one.func if isinstance(one, ast.Call) else one for one in function.decorator_list]
+
+
+def _answers(function: ast.FunctionDef | ast.AsyncFunctionDef, *, is_method: bool = False) -> bool:
+    """Whether a function takes a prompt, needs nothing that Karat does not have, and gives an answer."""
+    arguments = function.args
+    parameters = [*arguments.posonlyargs, *arguments.args]
+    needed = parameters[is_method : len(parameters) - len(arguments.defaults)]
+    words = set(function.name.lower().split("_"))
+    if function.name.startswith("_") or function.decorator_list or not words & ANSWERING or not needed:
+        return False
+    kwonly = [one for one, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if not default]
+    others = {one.arg for one in (*needed[1:], *kwonly)}
+    hint = needed[0].annotation
+    is_text = hint is None or (isinstance(hint, ast.Name) and hint.id == "str")
+    return needed[0].arg in PROMPT_NAMES and is_text and others <= GIVEN and not _gives_nothing(function)
 
 
 def _gives_nothing(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

@@ -27,6 +27,7 @@ DEEPEST = 5
 MOST_FILES = 3_000
 LARGEST = 512 * 1024
 USUAL_PORT = 8000
+FLASK, FLASK_PORT = "flask.Flask()", 5000
 NODE_PORT = 3000
 OUR_OWN = ("karat-1", "eval-set", "golden")
 SUITE_FOLDERS = ("tests", "test", "evals", "eval", ".claude")
@@ -157,7 +158,8 @@ def _functions(source: PythonSource) -> Iterator[FoundAgent]:
     if source.apps:
         return
     for name, line in source.answers.items():
-        yield FoundAgent(f"python:{source.path}:{name}", f"function {name}()", f"{source.path}:{line}", name)
+        plain = name.replace(".", "_")
+        yield FoundAgent(f"python:{source.path}:{name}", f"function {name}()", f"{source.path}:{line}", plain)
 
 
 def _services(sources: list[PythonSource], port: int) -> Iterator[FoundAgent]:
@@ -166,7 +168,7 @@ def _services(sources: list[PythonSource], port: int) -> Iterator[FoundAgent]:
     if not apps:
         return
     source, name, line = next((one for one in apps if one[1] in one[0].protocols), apps[0])
-    start = f"uvicorn {source.module}:{name} --port {port}"
+    start = source.serve_line(name, port)
     base, where = f"http://127.0.0.1:{port}", f"{source.path}:{line}"
     if protocol := source.protocols.get(name):
         yield FoundAgent(f"{protocol}:{base}", f"app that speaks {protocol}", where, "app", "http", start)
@@ -190,7 +192,7 @@ def _unknown_paths(sources: list[PythonSource], port: int) -> Iterator[FoundAgen
     """A web app whose paths no line says: once it runs, it may say itself which of them take a prompt."""
     for source in sources:
         for name, line in source.apps.items():
-            start = f"uvicorn {source.module}:{name} --port {port}"
+            start = source.serve_line(name, port)
             what, where = "web app, paths unknown", f"{source.path}:{line}"
             yield FoundAgent(f"http://127.0.0.1:{port}/", what, where, "app", "http", start)
             return
@@ -213,6 +215,8 @@ def _port(folder: Path, sources: list[PythonSource], written: Mapping[str, str])
     for name in STARTING if named is None else ():
         if match := _PORT.search(_read(folder, name)):
             return int(match[1])
+    if named is None and any(made == FLASK for source in sources for made in source.exports.values()):
+        return FLASK_PORT
     return named or USUAL_PORT
 
 

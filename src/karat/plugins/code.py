@@ -17,6 +17,8 @@ from typing import Any, cast
 from karat.errors import ConfigError
 from karat.text.wording import did_you_mean, said, with_article
 
+PACKAGES = f"{os.sep}site-packages{os.sep}"
+_LIBRARY = ("<", os.path.dirname(os.__file__), __file__)
 _IMPORTING = threading.RLock()
 _SET_ASIDE: dict[tuple[str, ...], dict[str, ModuleType]] = {}
 """Modules of each import path whose names another project's modules have in `sys.modules`."""
@@ -173,7 +175,9 @@ def _packages(file: Path) -> tuple[str, list[str]]:
 
 def _not_importable(spec: str, error: BaseException) -> ConfigError:
     frames = traceback.extract_tb(error.__traceback__)
-    where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    # What raised it may be the standard library or a package, where there is nothing to fix.
+    own = [one for one in frames if not one.filename.startswith(_LIBRARY) and PACKAGES not in one.filename]
+    where = f" at {last.filename}:{last.lineno}" if (last := next(reversed(own or frames), None)) else ""
     if isinstance(error, SyntaxError):
         where = f" at {error.filename}:{error.lineno}"
     return ConfigError(f"{spec!r} cannot be imported: {type(error).__name__}: {said(error)}{where}")

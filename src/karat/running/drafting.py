@@ -34,6 +34,7 @@ from karat.system.sync_async import synchronous
 from karat.targets.config import read_config
 from karat.targets.reach import reach_of
 from karat.targets.recorded_traces import RecordedTraces
+from karat.targets.taped_traces import read_taped_traces
 
 TAPES = (".yaml", ".yml")
 PROMPT_COLUMN = "prompt"
@@ -86,20 +87,18 @@ class AllTraces:
 
 
 def open_source(path: str | Path, project: Project) -> list[Iterable[Trace | Sighting]]:
-    """What a path holds: a journal, a recording, an export of spans, or a folder of journals."""
+    """What a path holds: a journal, a recording, an export of spans, a tape, or a folder of journals."""
     if os.path.isdir(path) or begins_a_journal(Path(path)):
         return [JournalTraces(journal) for journal in find_journals(path, project)]
     if Path(path).suffix.lower() in TAPES:
-        fix = "Name the journal of the run that recorded it: it holds what the agent did."
-        message = "a tape holds what services answered, not what the agent did."
-        raise UsageError(message, where=str(path), fix=fix, slug="bad-source")
+        return [read_taped_traces(Path(path))]
     return [RecordedTraces(str(path))]
 
 
 def draft_sources(sources: Sequence[str | Path], options: DraftOptions, project: Project) -> SuiteDraft:
     """Draft a suite from recorded runs."""
     if not sources:
-        fix = "Name journals, recordings or exports of spans, or a target with --target and --prompts."
+        fix = "Name journals, recordings, exports of spans or tapes, or a target with --target and --prompts."
         raise UsageError("there is nothing to draft from.", fix=fix, slug="no-traces")
     found = [source for path in sources for source in open_source(path, project)]
     return draft_from_traces(AllTraces(found), catalog_for(project), with_declared_effects(options, project))
