@@ -14,8 +14,9 @@ HERE = Path(__file__).parent
 HEAD = """\
 # Coming from other tools
 
-Each table lists what another tool can assert without a model, by its own name for it, and the Karat expectation that does the same. Karat's
-tests run every row: a right answer passes, and a wrong one fails. Assertions that need a model to judge are left out.
+Each table lists what another tool can assert without a model, by its own name for it, and the Karat expectation that
+does the same. Karat's tests run every row: a right answer passes, and a wrong one fails. Assertions that need a model
+to judge are left out.
 
 You can also run the files of these tools [unchanged](suites.md#files-of-other-tools).
 
