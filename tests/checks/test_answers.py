@@ -38,7 +38,7 @@ def result(expected: dict[str, Any], text: str = "Done.", **more: Any) -> CheckR
             {"answer_json": {"type": "objekt"}},
             "cases[0].expected.answer_json.type: not a JSON Schema",
         ),
-        ({"answer_json": {"properties": {"a": {"minLength": -1}}}}, "answer_json.properties.a.minLength: not a JSON Schema"),
+        ({"answer_json": {"properties": {"a": {"minLength": -1}}}}, "answer_json.properties.a.minLength: not a JSON"),
         ({"answer_json": {"$ref": "https://example.org/order.json"}}, "answer_json: the schema cannot be used"),
         ({"answer_json": {"pattern": "("}}, "answer_json"),
         ({"answer_at": {"total": 1}}, 'cases[0].expected.answer_at.total: it is not a JSONPath'),

@@ -285,13 +285,13 @@ class CheckKeywords(TypedDict, total=False):
     tool_calls_any: Sequence[str]
     """At least one of these tools was called."""
     tool_calls_none: Sequence[str]
-    """None of these tools was even asked for."""
+    """None of these tools was called, or even requested."""
     tool_calls: Sequence[ExpectedCallKeys]
     """Calls that were made: {tool, arguments, success, result, error, times}, or with {never: true} were not."""
     trajectory: TrajectoryRuleKeys
-    """All calls that were made with their arguments, next to those of a reference: {calls, match}."""
+    """All calls with their arguments, compared with a reference: {calls, match}."""
     tool_order: Sequence[str]
-    """These calls were made in this order; others may stand between."""
+    """These calls were made in this order; others may come between."""
     tool_requires: Mapping[str, Sequence[str]]
     """Preconditions: each call to a tool comes after a successful call to every tool that is listed for it."""
     valid_arguments: Literal[True]
@@ -370,7 +370,7 @@ class CheckKeywords(TypedDict, total=False):
     must_not_contain: Sequence[str]
     """None of these phrases is in the final message."""
     grounded_numbers: Literal[True]
-    """Every number of the answer is in a tool result, the page or the user's words, or follows from those."""
+    """Every number in the answer is in a tool result, the page or the user's words, or follows from those."""
     grounded_constants: Sequence[int | float]
     """Numbers that the answer may state without a source."""
     grounded_in: Sequence[str]
@@ -386,10 +386,10 @@ class CheckKeywords(TypedDict, total=False):
     max_retries: int
     """The maximum number of times that a failed call is repeated with the same arguments."""
     admits_failure: Literal[True] | LostDataKeys
-    """Where the last call of a tool failed, the answer admits it in listed words. `tools` names those that gave
-    nothing usable, whatever their result looks like; with `old` they gave old data, and the answer may say from
-    when instead. `lost` are values that only they know; `usual` is the answer of a run in which nothing failed. A
-    lost value, or nothing but the usual words, is a failure; an answer with neither is unknown.
+    """If the last call of a tool failed, the answer admits it in listed words. `tools` names tools whose result cannot
+    be used, even if it looks fine; with `old` their data is old, and the answer may say how old instead. `lost` are
+    values that only they know; `usual` is the answer of a run in which nothing failed. A lost value, or only the
+    usual words, fails; an answer with neither is unknown.
     """
     no_leak: Sequence[str]
     """None of these texts is in the answer or in an argument of a call: as it is, escaped, in Base64, Base32 or hex,

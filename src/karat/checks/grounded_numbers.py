@@ -43,7 +43,7 @@ class GroundedNumbers(Check, Struct, frozen=True):
         Field(
             "grounded_numbers",
             Literal[True],
-            "Every number of the answer is in a tool result, the page or the user's words, or follows from those.",
+            "Every number in the answer is in a tool result, the page or the user's words, or follows from those.",
             since="1",
         ),
         Field(

@@ -201,10 +201,10 @@ class AdmitsFailure(Check, Struct, frozen=True):
         Field(
             "admits_failure",
             Literal[True] | LostData,
-            "Where the last call of a tool failed, the answer admits it in listed words. `tools` names those that gave "
-            "nothing usable, whatever their result looks like; with `old` they gave old data, and the answer may say "
-            "from when instead. `lost` are values that only they know; `usual` is the answer of a run in which nothing "
-            "failed. A lost value, or nothing but the usual words, is a failure; an answer with neither is unknown.",
+            "If the last call of a tool failed, the answer admits it in listed words. `tools` names tools whose result "
+            "cannot be used, even if it looks fine; with `old` their data is old, and the answer may say how old "
+            "instead. `lost` are values that only they know; `usual` is the answer of a run in which nothing failed. A "
+            "lost value, or only the usual words, fails; an answer with neither is unknown.",
             since="1",
         ),
     )

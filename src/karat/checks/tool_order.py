@@ -41,7 +41,7 @@ class ToolOrder(Check, Struct, frozen=True):
         Field(
             "tool_order",
             Annotated[list[Phrase], Meta(min_length=2)],
-            "These calls were made in this order; others may stand between.",
+            "These calls were made in this order; others may come between.",
             since="1",
         ),
     )

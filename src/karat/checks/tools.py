@@ -75,7 +75,7 @@ class ToolCallsNone(Check, Struct, frozen=True):
     failure: ClassVar = ("no call to ", "called ")
     group: ClassVar = Group.TOOL_HYGIENE
     channels: ClassVar = CALLS
-    fields: ClassVar = (Field("tool_calls_none", Phrases, "None of these tools was even asked for."),)
+    fields: ClassVar = (Field("tool_calls_none", Phrases, "None of these tools was called, or even requested."),)
     examples: ClassVar = (
         Example({"tool": "delete"}, calls("lookup refund"), Status.PASSED),
         Example({"tool": "delete"}, calls("delete:crashed"), Status.FAILED),

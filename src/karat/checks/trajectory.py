@@ -91,7 +91,7 @@ class Trajectory(Check, Struct, frozen=True, dict=True):
         Field(
             "trajectory",
             TrajectoryRule,
-            "All calls that were made with their arguments, next to those of a reference: {calls, match}.",
+            "All calls with their arguments, compared with a reference: {calls, match}.",
             since="1",
         ),
     )

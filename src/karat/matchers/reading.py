@@ -230,10 +230,10 @@ DOLLAR_KEYS: Mapping[str, DollarKey] = {
     "$eq": DollarKey("Exactly this value; objects have no other members.", _any, Equal, {}),
     "$ne": DollarKey("There is a value, but not this one.", _any, Unequal, {}),
     "$gt": DollarKey("Greater than this number, or sorts after this string.", _limit, _bound("$gt"), _LIMIT),
-    "$gte": DollarKey("It is at least this.", _limit, _bound("$gte"), _LIMIT),
+    "$gte": DollarKey("At least this.", _limit, _bound("$gte"), _LIMIT),
     "$lt": DollarKey("Less than this number, or sorts before this string.", _limit, _bound("$lt"), _LIMIT),
-    "$lte": DollarKey("It is at most this.", _limit, _bound("$lte"), _LIMIT),
-    "$in": DollarKey("It is one of these values.", _values, OneOf, {"type": "array", "minItems": 1}),
+    "$lte": DollarKey("At most this.", _limit, _bound("$lte"), _LIMIT),
+    "$in": DollarKey("One of these values.", _values, OneOf, {"type": "array", "minItems": 1}),
     "$regex": DollarKey(
         "A string in which this regex is found; case-sensitive.",
         _regex,
@@ -257,7 +257,7 @@ DOLLAR_KEYS: Mapping[str, DollarKey] = {
     ),
     "$all": DollarKey("All of these match.", _matchers, _all_of, _MATCHERS),
     "$type": DollarKey(
-        "It is of this type, or of one of these.",
+        "This type, or one of these.",
         _types,
         lambda operand: OfType([operand] if isinstance(operand, str) else operand),
         {"anyOf": [_TYPE_NAME, {"type": "array", "minItems": 1, "items": _TYPE_NAME}]},
@@ -269,7 +269,7 @@ DOLLAR_KEYS: Mapping[str, DollarKey] = {
         {"anyOf": [{"type": "integer", "minimum": 0}, _MATCHER]},
     ),
     "$approx": DollarKey(
-        "It is close to this number: within a millionth, or within `abs` or `rel` given next to `value`.",
+        "Close to this number: within a millionth, or within `abs` or `rel` given next to `value`.",
         _nearly,
         _approx,
         {
