@@ -61,7 +61,7 @@ MATCHERS = """
 ## Matchers
 
 Use a matcher instead of a value in arguments, results, errors, JSON answers and state. Several matchers in one object
-must all match. Plain values must be equal, objects must have at least the given members, and lists must match completely.
+must all match. Plain values must be equal, objects have at least the given members, and lists must match completely.
 
 | matcher | meaning |
 |---|---|
