@@ -42,7 +42,7 @@ Every command with its options, as `karat COMMAND --help` prints them. This page
 CODES = {
     ExitCode.OK: "every case passed, and every gate",
     ExitCode.FAILED: "a case failed, had an error or is PARTIAL; a gate was not met; `audit` or `lint` found something",
-    ExitCode.INTERRUPTED: "interrupted; what was finished is kept, and `karat resume` goes on",
+    ExitCode.INTERRUPTED: "interrupted; what was finished is kept, and `karat resume` continues",
     ExitCode.INTERNAL: "Karat itself failed, or could not write a file",
     ExitCode.USAGE: "a wrong option, configuration or suite; nothing was run",
     ExitCode.NOTHING_SELECTED: "no case was selected",
@@ -51,10 +51,10 @@ ERRORS = """\
 # Errors
 
 A message ends with the name of the error in brackets:
-`suite.yaml:4:7 cases[0].prompt: expected a text. [wrong-type]`. Here is what each of them says, and how to fix it.
+`suite.yaml:4:7 cases[0].prompt: expected a text. [wrong-type]`. This page lists each error with its messages and fixes.
 `…` is a part that depends on your files. This page is written by `python docs/commands_and_errors.py` from the code.
 """
-TABLE = "\n| says | fix |\n|---|---|\n"
+TABLE = "\n| message | fix |\n|---|---|\n"
 
 
 def commands_page() -> str:

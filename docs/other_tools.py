@@ -14,12 +14,13 @@ HERE = Path(__file__).parent
 HEAD = """\
 # Coming from other tools
 
-What other tools can assert without asking a model, by the names that they give it, and how a case of Karat expects the
-same. Every row is run by Karat's own tests: a right answer passes, and a wrong one fails. What a model judges is left
-out: Karat has no judge.
-This page is written by `python docs/other_tools.py` from `docs/other-tools.yaml`.
+Each table lists what another tool can assert without a model, by its own name for it, and the Karat expectation that
+does the same. Karat's tests run every row: a right answer passes, and a wrong one fails. Assertions that need a model
+to judge are left out.
 
-`polite` stands for a [check of your own](extending.md), a Python function.
+You can also run the files of these tools [unchanged](suites.md#files-of-other-tools).
+
+`polite` is an example of [your own check](extending.md), a Python function.
 """
 
 
@@ -67,7 +68,7 @@ def page() -> str:
 def _lines(known: Table) -> Iterator[str]:
     for name, tool in known["tools"].items():
         about = f" {tool['about']}" if "about" in tool else ""
-        yield f"## {name}\n\n[Its own page]({tool['page']}).{about}\n\n| {name} | Karat | |\n|---|---|---|"
+        yield f"## {name}\n\n[Documentation]({tool['page']}).{about}\n\n| {name} | Karat | |\n|---|---|---|"
         for row in tool["rows"]:
             says = ", ".join(f"`{one}`" for one in row["says"])
             in_karat = f"`{shown(known['ways'][row['way']]['expected'])}`" if "way" in row else "not in Karat"

@@ -36,23 +36,23 @@ CATALOG = CheckCatalog(Project())
 HEAD = """\
 # Checks
 
-Every key that `expected` knows: the checks by the group they score in, and at the end the [keys that are no
-checks](#keys-that-are-no-checks). This page is written by `python docs/reference.py` from the code;
-[suites.md](suites.md) shows how to write suites, with an example of each key.
+Every key of `expected`, by the group that it scores in, then the [keys that are not checks](#keys-that-are-not-checks)
+and the [matchers](#matchers). [suites.md](suites.md) has an example of each key. This page is written by
+`python docs/reference.py` from the code.
 
-Text is looked for in the final message without regard to letter case, runs of white space and typographic quotes.
-Regexes see the lines of the text, ignore letter case, and `^` and `$` match at every line. What is required counts only
-where a reader sees it, what is forbidden however it is written: [how words are read](suites.md#how-words-are-read).
+Karat looks for text in the final message, and ignores letter case, repeated white space and typographic quotes. Regexes
+ignore letter case, and `^` and `$` match at every line. Required words must be visible to a reader; forbidden words are
+found however they are written: [how words are read](suites.md#how-words-are-read).
 """
 TABLE = """
 | key | value | since | meaning |
 |---|---|---|---|
 """
 REST = """
-## Keys that are no checks
+## Keys that are not checks
 
-They say how the checks of a case become its status. `scoring` may also stand in the case itself, beside `expected`, but
-not in both places. Golden sets know no `scoring`.
+These keys decide how the checks of a case become its status. You can also write `scoring` in the case itself, next to
+`expected`, but not in both places. Golden sets have no `scoring`.
 
 | key | value | meaning |
 |---|---|---|
@@ -60,9 +60,8 @@ not in both places. Golden sets know no `scoring`.
 MATCHERS = """
 ## Matchers
 
-They stand where a value of arguments, results, errors, JSON answers or state is expected; several in one object must
-all hold.
-Plain values are equal, objects have at least the given members, lists are matched as a whole.
+Use a matcher instead of a value in arguments, results, errors, JSON answers and state. Several matchers in one object
+must all match. Plain values must be equal, objects have at least the given members, and lists must match completely.
 
 | matcher | meaning |
 |---|---|
@@ -95,12 +94,12 @@ MANY = {
 WORDS_HEAD = """\
 # Word lists
 
-Every word that Karat looks for in prose. This page is written by `python docs/reference.py` from the lists in the code;
-checks take words from nowhere else. Karat does not guess what other words mean.
+The words that Karat looks for in answers. It uses no others and does not guess what other words mean. This page is
+written by `python docs/reference.py` from the lists in the code.
 
-An entry is looked for as whole words, in any letter case. `(a|b)` are alternatives, `...` stands for up to four words.
-The lists are English. A suite replaces a list with `words: {refusal: [...]}` at its top, or adds to one with
-`words: {refusal: {add: [...]}}`; a table `[words]` in `karat.toml` does the same for every suite.
+An entry matches as whole words and ignores letter case. `(a|b)` are alternatives, and `...` is up to four words.
+The lists are English. To replace a list, write `words: {refusal: [...]}` at the top of a suite; to add to it, write
+`words: {refusal: {add: [...]}}`. A table `[words]` in `karat.toml` does the same for every suite.
 """
 
 

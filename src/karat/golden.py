@@ -11,7 +11,7 @@ from karat.api import judge, load_suite
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import Status
 
-NO_RESULTS = "an ExecutionContext names the tools that were called and nothing of their results"
+NO_RESULTS = "an ExecutionContext has the names of the tools that were called, but not their results"
 
 
 class ExecutionContext(Struct, frozen=True):

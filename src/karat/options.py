@@ -75,22 +75,22 @@ class SelectionKeywords(TypedDict, total=False):
 
     cases: Annotated[
         Sequence[str] | None,
-        Option(metavar="A,B", help="Only the cases with these ids; 'refund-*' takes all that begin so."),
+        Option(metavar="A,B", help="Only cases with these ids; * and ? are wildcards: 'refund-*'."),
     ]
     categories: Annotated[
         Sequence[str] | None,
-        Option(flags=("--category",), metavar="C,D", help="Only the cases of these categories."),
+        Option(flags=("--category",), metavar="C,D", help="Only cases of these categories."),
     ]
     tags: Annotated[
         Sequence[str] | None,
-        Option(flags=("--tag",), metavar="T,U", help="Only the cases with one of these tags."),
+        Option(flags=("--tag",), metavar="T,U", help="Only cases with one of these tags."),
     ]
     keyword: Annotated[
         str | None,
         Option(
             flags=("-k",),
             metavar="EXPRESSION",
-            help="Only cases whose id, category or tags hold these words: 'refund and not slow'.",
+            help="Only cases whose id, category or tags contain these words: 'refund and not slow'.",
         ),
     ]
 
@@ -108,13 +108,13 @@ class CaseKeywords(TypedDict, total=False):
             default_text_again="as in the journal",
         ),
     ]
-    concurrency: Annotated[int, Option(default=1, least=1, most=10_000, help="Cases at once per worker.")]
+    concurrency: Annotated[int, Option(default=1, least=1, most=10_000, help="Cases that run at once in each worker.")]
     workers: Annotated[
         int | None,
         Option(
             least=0,
             most=1_000,
-            help="Processes; 0 runs in this one, for debugging.",
+            help="Worker processes; 0 runs in Karat's own process, for debugging.",
             default_text="1; 0 for a target that is a Python object",
         ),
     ]
@@ -127,12 +127,20 @@ class CaseKeywords(TypedDict, total=False):
     ]
     ray_address: Annotated[
         str | None,
-        Option(metavar="A", help="The Ray cluster, or 'auto' for one that runs here; without it, one is started."),
+        Option(
+            metavar="A",
+            help="Address of the Ray cluster, or 'auto' for one on this machine; without it, one is started.",
+        ),
     ]
-    rate: Annotated[str | None, Option(metavar="30/min", help="Start no more cases than this.")]
+    rate: Annotated[str | None, Option(metavar="30/min", help="Maximum rate at which cases start, such as 30/min.")]
     retries: Annotated[
         int,
-        Option(default=0, least=0, most=1_000, help="Further attempts after an error (never after a failed check)."),
+        Option(
+            default=0,
+            least=0,
+            most=1_000,
+            help="Attempts to repeat a case after an error (never after a failed check).",
+        ),
     ]
     backoff: Annotated[
         float,
@@ -140,14 +148,14 @@ class CaseKeywords(TypedDict, total=False):
             default=1.0,
             over=0,
             metavar="S",
-            help="Seconds before the first retry; each further one waits twice as long.",
+            help="Seconds before the first retry; each later one waits twice as long.",
         ),
     ]
     tape: Annotated[
         TapeMode | None,
         Option(
-            help="Answer for models and services from the suite's tape: replay it, follow it by position, "
-            "record it, or extend it by what is missing.",
+            help="Record the agent's traffic with models and services on the suite's tape, or replay it; extend "
+            "adds what is missing, follow replays by position.",
             default_text="`mode` of [tape] in karat.toml, or none",
         ),
     ]
@@ -159,7 +167,7 @@ class CaseKeywords(TypedDict, total=False):
         str | Path | None,
         Option(
             metavar="D",
-            help="Where the journal and the reports go.",
+            help="Folder for the journal and the reports.",
             default_text="results_dir of karat.toml, or karat-results",
             default_text_again="next to the old journal",
         ),
@@ -180,7 +188,7 @@ class HowToRun(CaseKeywords, total=False):
         ),
     ]
     max_repeats: Annotated[
-        int, Option(default=50, least=2, most=1_000_000, help="With --repeat auto: runs of a case at most.")
+        int, Option(default=50, least=2, most=1_000_000, help="With --repeat auto: maximum runs of a case.")
     ]
     min_pass_rate: Annotated[
         float | None,
@@ -188,17 +196,17 @@ class HowToRun(CaseKeywords, total=False):
             over=0,
             under=1,
             metavar="R",
-            help="With --repeat auto: of cases that have none.",
+            help="With --repeat auto: pass rate for cases that have no min_pass_rate.",
             default_text="0.8",
         ),
     ]
     confidence: Annotated[
         float | None,
-        Option(over=0.5, under=1, metavar="C", help="With --repeat auto: how sure.", default_text="0.95"),
+        Option(over=0.5, under=1, metavar="C", help="With --repeat auto: confidence level.", default_text="0.95"),
     ]
     baseline: Annotated[
         str | None,
-        Option(metavar="B", help="With --confirm: what a case must have fallen from, such as @baseline or @last-5."),
+        Option(metavar="B", help="With --confirm: the earlier runs to compare with, such as @baseline or @last-5."),
     ]
     confirm: Annotated[
         int,
@@ -207,15 +215,15 @@ class HowToRun(CaseKeywords, total=False):
             least=0,
             most=1_000,
             metavar="N",
-            help="Run each case N times more that fell from --baseline: one flip of a flaky case proves no break.",
+            help="Repeat each case that passed in --baseline and fails now N times, to tell broken from flaky.",
         ),
     ]
     run_timeout: Annotated[
-        float | None, Option(over=0, metavar="S", help="Seconds for the run of a suite; resume the rest.")
+        float | None, Option(over=0, metavar="S", help="Seconds for the run of a suite; `karat resume` runs the rest.")
     ]
-    shuffle: Annotated[int | None, Option(metavar="SEED", help="Run in an order that the seed decides.")]
+    shuffle: Annotated[int | None, Option(metavar="SEED", help="Run cases in random order, with this seed.")]
     max_failures: Annotated[
-        int | None, Option(least=1, most=1 << 32, metavar="N", help="Stop after N cases that fail or err.")
+        int | None, Option(least=1, most=1 << 32, metavar="N", help="Stop after N cases that fail or end in an error.")
     ]
     reports: Annotated[
         Sequence[str],
@@ -228,14 +236,15 @@ class HowToRun(CaseKeywords, total=False):
     ]
     trust_code: Annotated[
         bool | None,
-        Option(help="Run the code that the suite holds, such as javascript assertions, in processes of its own."),
+        Option(help="Run code in the suite, such as javascript assertions, in separate processes."),
     ]
     allow_partial: Annotated[
         bool | None, Option(help="Accept PARTIAL cases that met their threshold and have no UNKNOWN check.")
     ]
     allow_unknown: Annotated[bool | None, Option(help="Accept cases with UNKNOWN checks.")]
     allow_unjudged: Annotated[
-        bool | None, Option(help="Leave what is not judged by nature to another tool; something else must be judged.")
+        bool | None,
+        Option(help="Accept cases with expectations that Karat does not judge, if it judged something else in them."),
     ]
 
 

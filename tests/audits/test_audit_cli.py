@@ -105,8 +105,8 @@ def test_a_mended_suite_is_audited_after_a_rescore(karat: Karat) -> None:
     ran = karat("audit", journal, "--suite", "suite.json")
     assert ran.code == 4
     assert (
-        f"suite.json has changed since this run. Judge it by the suite of now, and audit that: karat rescore {journal}"
-        in ran.err
+        "suite.json has changed since this run. Judge it by the current suite, and audit the result: "
+        f"karat rescore {journal}" in ran.err
     )
     karat("rescore", journal, "--suite", "suite.json", "--results-dir", "again")
     (again,) = Path("again").glob("suite-*Z.jsonl")

@@ -36,9 +36,9 @@ def result(expected: dict[str, Any], text: str = "Done.", **more: Any) -> CheckR
     [
         (
             {"answer_json": {"type": "objekt"}},
-            "cases[0].expected.answer_json.type: the schema is none",
+            "cases[0].expected.answer_json.type: not a JSON Schema",
         ),
-        ({"answer_json": {"properties": {"a": {"minLength": -1}}}}, "answer_json.properties.a.minLength: the schema"),
+        ({"answer_json": {"properties": {"a": {"minLength": -1}}}}, "answer_json.properties.a.minLength: not a JSON"),
         ({"answer_json": {"$ref": "https://example.org/order.json"}}, "answer_json: the schema cannot be used"),
         ({"answer_json": {"pattern": "("}}, "answer_json"),
         ({"answer_at": {"total": 1}}, 'cases[0].expected.answer_at.total: it is not a JSONPath'),
@@ -55,7 +55,7 @@ def result(expected: dict[str, Any], text: str = "Done.", **more: Any) -> CheckR
         ({"answer_equals": " "}, "a blank phrase"),
         ({"min_words": 0}, "must be at least 1, found 0."),
         ({"tool_order": ["a"]}, "must have at least 2 entries, found 1."),
-        ({"tool_requires": {"a": ["a"]}}, "no first call of 'a' can come after one."),
+        ({"tool_requires": {"a": ["a"]}}, "the first call to 'a' cannot come after another call to it."),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_told_at_its_place(expected: dict[str, Any], told: str) -> None:

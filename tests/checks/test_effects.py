@@ -296,7 +296,7 @@ def test_lint_proposes_no_false_success_where_effects_are_declared() -> None:
     case: dict[str, Any] = {"id": "A", "prompt": "p", "expected": {"max_words": 9}}
     suite = {"karat": 1, "effects": {"pay": ["paid"]}, "cases": [case]}
     (found,) = suggestions(suite)
-    assert found.startswith("propose-no-false-success effects are declared, and 1 case")
+    assert found.startswith("propose-no-false-success effects are declared, but any claim passes in 1 case")
     case["expected"]["no_false_success"] = True
     assert suggestions(suite) == []
 

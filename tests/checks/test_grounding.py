@@ -121,7 +121,7 @@ def test_where_a_number_may_come_from(trace: Trace, status: Status) -> None:
 
 def test_a_failure_names_every_number_that_rests_on_nothing() -> None:
     result = GroundedNumbers().judge(told("12 orders, 13 visits and 14 pages"))
-    assert result.found == "nothing seen holds 13, 14"
+    assert result.found == "no source for 13, 14"
     assert result.at is not None
     assert (result.at.start, result.at.end) == (11, 13)
     assert GroundedNumbers((13, 14)).judge(told("12 orders, 13 visits and 14 pages")).status is P

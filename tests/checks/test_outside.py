@@ -109,7 +109,7 @@ def test_an_outside_check_joins_ours(installs: Installs, cls: type[Check]) -> No
         pytest.param("karat.checks.catalog:CHECKS", "it is not a subclass of karat.Check", id="no-class"),
         pytest.param("karat.errors:UsageError", "it is not a subclass of karat.Check", id="no-check"),
         pytest.param(f"{__name__}:Plain", "it is neither a dataclass nor a struct", id="no-arguments"),
-        pytest.param(f"{__name__}:Namesake", "it is called 'outcome': Karat has that name already", id="namesake"),
+        pytest.param(f"{__name__}:Namesake", "it is called 'outcome': Karat already uses that name", id="namesake"),
     ],
 )
 def test_one_that_is_broken_is_told_in_a_line(installs: Installs, value: str, said: str) -> None:

@@ -76,7 +76,7 @@ def test_a_failure_shows_the_nearest_call_argument_by_argument() -> None:
         ({"result": {"status": "paid"}}, ToolCall("pay", {}, success=True, result='{"status": "held"}'), "result.stat"),
         ({"error": {"$contains": "limit"}}, ToolCall("pay", {}, error="no such card"), "error: expected something"),
         ({"success": False}, call("pay"), "expected a failure, found a success"),
-        ({}, ToolCall("pay", started=False, unfinished=True), "one that was asked for and never run"),
+        ({}, ToolCall("pay", started=False, unfinished=True), "one that was requested but never ran"),
         ({"arguments": {"$eq": {}}}, call("pay", a=1), "expected {}, found"),
     ],
 )

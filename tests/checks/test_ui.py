@@ -20,7 +20,7 @@ REGION = '- region "Notes"\n'
         pytest.param(
             "The confetti falls.",
             shows(TILE),
-            "no rule reads this sentence: define it in ui_vocabulary of the target, or write an object instead, such "
+            "Karat does not know this sentence: define it in the target's ui_vocabulary, or write an object, such "
             'as {"role": "heading", "name": "My Activity"}',
             id="no-rule",
         ),

@@ -48,7 +48,7 @@ SUITES = {
     "nan": (GOOD.replace('["hello"]', "NaN"), "NaN is not JSON"),
     "infinity": (GOOD.replace('["hello"]', "Infinity"), "is not JSON"),
     "too-large-a-number": (GOOD.replace('"A"', '"A", "x-n": 1e999', 1), "does not fit in 64 bits"),
-    "lone-surrogate": (GOOD.replace("hello", "\\ud800"), "half of a surrogate pair is alone"),
+    "lone-surrogate": (GOOD.replace("hello", "\\ud800"), "half of a surrogate pair is missing"),
     "nested-too-deeply": ("[" * 100_000, "nested too deeply"),
     "duplicate-key": (GOOD.replace('"id":', '"id": "B", "id":'), "cases[0].id: duplicate key"),
     "duplicate-id": (eval_set(case("A"), case("B"), case("A")), "cases[2].id: cases[0] has the id 'A' already"),

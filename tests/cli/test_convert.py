@@ -22,9 +22,9 @@ def deep(levels: int) -> str:
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
-        pytest.param("golden.json -o there.yaml", 4, "there.yaml: it is there already. Name another", id="there"),
-        pytest.param("golden.json -o link.yaml", 4, "link.yaml: it is there already.", id="a-link-to-nowhere"),
-        pytest.param("golden.json -o new.json", 4, "new.json: it would not be read as YAML.", id="suffix"),
+        pytest.param("golden.json -o there.yaml", 4, "there.yaml: it already exists. Choose another path", id="there"),
+        pytest.param("golden.json -o link.yaml", 4, "link.yaml: it already exists.", id="a-link-to-nowhere"),
+        pytest.param("golden.json -o new.json", 4, "new.json: its name does not end in .yaml.", id="suffix"),
         pytest.param("golden.json -o there.yaml/new.yaml", 3, "new.yaml: cannot be written:", id="no-folder"),
         pytest.param("golden.json -o folder.yaml --force", 3, "folder.yaml: cannot be written:", id="a-folder"),
         pytest.param("gone.json", 4, "gone.json: no such file. Check the path.", id="gone"),

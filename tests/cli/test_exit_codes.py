@@ -313,4 +313,4 @@ def test_a_folder_that_is_gone(tmp_path: Path) -> None:
     script = f"mkdir {gone} && cd {gone} && rmdir {gone} && {SCRIPT} run suite.json -t python:a:b"
     ran = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False, timeout=60)
     assert (ran.returncode, ran.stdout) == (4, "")
-    assert ran.stderr == "karat: the current folder is gone. Go to one that is there.\n"
+    assert ran.stderr == "karat: the current folder no longer exists. Change to another one.\n"

@@ -152,7 +152,7 @@ def test_lint_and_problems_tell_the_place_of_the_check(karat: Karat) -> None:
         "b.lines:1:8 lines[1].words: no check is called 'must_sey_any'. Did you mean 'must_say_any'? [unknown-check]",
         "b.lines:2:8 lines[2].words: must_say_any has no argument 'phrase'. Did you mean 'phrases'? [unknown-argument]",
         "b.lines:3:8 lines[3].words: must_say_any: Expected `array`, got `str` - at `$.phrases`. [invalid-value]",
-        "b.lines:4:1 lines[4]: the case checks nothing. Say what the answer must hold. [no-checks]",
+        "b.lines:4:1 lines[4]: the case checks nothing. Say what you expect. [no-checks]",
         "b.lines:5:8 lines[5].words.min_words: expected a whole number, found a string. [wrong-type]",
     ]
 

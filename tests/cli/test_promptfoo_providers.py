@@ -82,7 +82,10 @@ def test_code_is_not_run_unasked(karat: Karat, provider: str) -> None:
     asked = config(provider)
     ran = karat("run", asked)
     assert ran.code == 4
-    assert "its own target is code, which is not run unasked. If you trust it, give --trust-code" in ran.err, ran
+    assert (
+        "the suite's own target is code, which runs only if you trust it. If you trust it, use `karat run --trust-code`"
+        in ran.err
+    ), ran
     assert not Path("ran.txt").exists()
     assert karat("run", asked, "-t", "python:agent.py:greet").code == 1
 

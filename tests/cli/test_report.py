@@ -77,7 +77,7 @@ def test_a_torn_journal_is_reported_as_what_it_is(karat: Karat, journal: str) ->
     whole = Path(journal).read_bytes()
     Path("torn.jsonl").write_bytes(whole[: whole.rindex(b'{"kind":"footer"') - 40])
     ran = karat("report", "torn.jsonl", "-f", "junit", "-o", "torn.xml")
-    assert (ran.code, ran.err) == (0, "karat: torn.jsonl: the last line is torn and was left out\n")
+    assert (ran.code, ran.err) == (0, "karat: torn.jsonl: the last line is incomplete and was ignored\n")
     (suite,) = junitparser.JUnitXml.fromfile("torn.xml")
     assert (suite.tests, suite.errors) == (2, 1)
 
@@ -90,12 +90,12 @@ def test_a_torn_journal_is_reported_as_what_it_is(karat: Karat, journal: str) ->
         pytest.param("foreign.jsonl", "not a journal: the first line is not a header. [journal]", id="foreign"),
         pytest.param(
             "agent.py",
-            "not a journal. A journal is the .jsonl file that `karat run` leaves. [journal]",
+            "not a journal. A journal is the .jsonl file that `karat run` writes. [journal]",
             id="no-json",
         ),
         pytest.param(
             "without",
-            "this folder holds no run. Name the folder that holds the journals of `karat run`, or a journal. [no-run]",
+            "there is no run in this folder. Name a folder with journals of `karat run`, or a journal. [no-run]",
             id="a-folder-without-runs",
         ),
     ],
@@ -113,8 +113,8 @@ def test_what_is_no_journal(karat: Karat, journal: str, source: str, said: str) 
     ("options", "said"),
     [
         pytest.param(["-f", "junti"], "unknown report 'junti'. Did you mean 'junit'? [unknown-report]", id="format"),
-        pytest.param(["-f", "csv", "-o", "s.json"], "s.json: the report would replace what it is made of.", id="suite"),
-        pytest.param(["-f", "csv", "-o", "JOURNAL"], "the report would replace what it is made of.", id="journal"),
+        pytest.param(["-f", "csv", "-o", "s.json"], "s.json: the report would overwrite its own source.", id="suite"),
+        pytest.param(["-f", "csv", "-o", "JOURNAL"], "the report would overwrite its own source.", id="journal"),
     ],
 )
 def test_what_cannot_be_made_of_it(karat: Karat, journal: str, options: list[str], said: str) -> None:
@@ -156,7 +156,7 @@ def test_two_reports_at_one_place(karat: Karat, reports: list[str], said: str) -
     suite = write("s.json", eval_set())
     asked = [word for report in reports for word in ("--report", report)]
     ran = karat("run", suite, "-t", "python:agent.py:greet", *asked)
-    fix = "Give the report a file of its own."
+    fix = "Give the report another file."
     assert (ran.code, ran.out, ran.err) == (4, "", f"karat: {said} {fix} [bad-option]\n")
     assert json.loads(Path(suite).read_text())["version"] == "0.3"
     assert not Path("karat-results").exists()

@@ -65,7 +65,7 @@ def test_by_a_suite(karat: Karat, journal: str, cases: list[dict[str, Any]], sta
     ran = karat("rescore", journal, "--suite", write("today.json", eval_set(*cases)))
     assert " ".join(f"{name}:{status}" for name, status in ran.statuses.items()) == statuses
     assert ran.code == (1 if "FAIL" in statuses or "ERROR" in statuses else 0)
-    told = f"karat: recorded but not in the suite, left out: {left_out}\n" if left_out else ""
+    told = f"karat: recorded but not in the suite, ignored: {left_out}\n" if left_out else ""
     assert ran.err == told
     assert journal_of().name.startswith("today-")
     assert [entry["id"] for entry in report()["cases"]] == list(ran.statuses)
@@ -75,7 +75,7 @@ def test_by_a_suite(karat: Karat, journal: str, cases: list[dict[str, Any]], sta
 @pytest.mark.parametrize(
     ("expected", "why"),
     [
-        pytest.param("D", "not-recorded: the journal holds no trace of this case", id="missing"),
+        pytest.param("D", "not-recorded: the journal has no trace of this case", id="missing"),
         pytest.param("A", "not-recorded: the trace was recorded with another prompt", id="another-prompt"),
     ],
 )
@@ -96,7 +96,7 @@ def test_repeats_that_were_not_recorded_are_errors(karat: Karat) -> None:
     ran = karat("rescore", str(journal_of("first")), "--suite", write("two.json", eval_set(case("A"), case("B"))))
     assert (ran.code, ran.statuses) == (1, {"A": "PASS", "B": "ERROR"})
     assert "B  0.00s  0 of 3 passed" in ran.out
-    assert ran.out.count("not-recorded: the journal holds no trace of this case") == 3
+    assert ran.out.count("not-recorded: the journal has no trace of this case") == 3
 
 
 def interrupted_journal(karat: Karat) -> str:

@@ -268,7 +268,7 @@ def test_ui_vocabulary(karat: Karat, file: str, section: str, sentence: str, sta
     traces(A={"final_message": "Done.", "page": PAGE})
     ran = karat("run", suite, "-t", "app")
     assert ran.statuses == {"A": status}
-    assert ("define it in ui_vocabulary of the target" in ran.out) == (status == "PARTIAL")
+    assert ("define it in the target's ui_vocabulary" in ran.out) == (status == "PARTIAL")
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_ui_vocabulary(karat: Karat, file: str, section: str, sentence: str, sta
         pytest.param('"x"', "Expected `array`, got `str`", id="no-list"),
         pytest.param('[{ rol = "x" }]', "unknown field `rol`", id="unknown-key"),
         pytest.param("[{ visible = true }]", "give at least one of 'role', 'name', 'name_contains'", id="no-element"),
-        pytest.param('[{ role = "x", min = 0 }]', "min 0 without max holds on every page", id="cannot-fail"),
+        pytest.param('[{ role = "x", min = 0 }]', "min 0 without max passes on every page", id="cannot-fail"),
         pytest.param("[]", "the list is empty", id="empty"),
         pytest.param('[{ name = "{where}" }]', "the sentence has no {where}", id="unknown-slot"),
     ],

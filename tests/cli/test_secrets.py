@@ -88,7 +88,7 @@ def test_going_on_needs_the_target_again(karat: Karat, command: str) -> None:
     journal = str(journal_of("first"))
     ran = karat(command, journal)
     assert (ran.code, ran.out, ran.err.count("\n")) == (4, "", 1)
-    assert "the target holds a secret that is not in the journal. Give it with --target" in ran.err
+    assert "the target contains a secret, which is not in the journal. Give it with --target" in ran.err
     ran = karat(command, journal, "-t", target, "--results-dir", "again")
     assert f"kept {1 + (command == 'resume')} finished case" in ran.err
     assert hidden(written("again"))

@@ -97,7 +97,7 @@ def test_the_last_run_is_run_again(karat: Karat) -> None:
 
 def test_where_no_run_is_kept(karat: Karat) -> None:
     ran = karat("rerun", "--last")
-    assert (ran.code, "no run is kept here" in ran.err) == (ExitCode.USAGE, True)
+    assert (ran.code, "there is no run here" in ran.err) == (ExitCode.USAGE, True)
 
 
 def test_a_run_that_stopped_tells_how_to_go_on(karat: Karat) -> None:

@@ -103,7 +103,7 @@ def test_no_wording_and_no_call_id_is_pinned(of_refunds: SuiteDraft) -> None:
 def test_it_says_what_it_notices_and_what_it_cannot_see(of_refunds: SuiteDraft) -> None:
     assert of_refunds.summary.rate_of_facts.value >= 0.9
     assert of_refunds.summary.rate.value < of_refunds.summary.rate_of_facts.value
-    assert "# What no line here can see:" in of_refunds.yaml
+    assert "# What this suite cannot catch:" in of_refunds.yaml
     assert any("taken back" in line for line in of_refunds.summary.unseen)
 
 

@@ -53,5 +53,5 @@ def test_it_is_told_after_a_long_run_that_nothing_held_back(
     monkeypatch: pytest.MonkeyPatch, long: float, worth: float, options: dict[str, object], told: bool
 ) -> None:
     found = said(monkeypatch, long, worth, **options)
-    assert [line.startswith("one case at a time, the cases took ") for line in found] == [True] * told
-    assert all("--concurrency 4 would have taken about" in line for line in found)
+    assert [line.startswith("running one case at a time took ") for line in found] == [True] * told
+    assert all("--concurrency 4 would take about" in line for line in found)

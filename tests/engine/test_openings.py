@@ -67,7 +67,9 @@ async def test_the_others_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     result, noticed = await ran(tmp_path, ["answer"] * 4 + ["patient"] + ["answer"] * 4, **options)
     assert (result.summary.passed, result.summary.incomplete) == (9, "")
     (message,) = noticed
-    assert message.startswith("not all workers could be opened, going on with fewer: 'agent:answer' cannot be imported")
+    assert message.startswith(
+        "not all workers could be started; continuing with fewer: 'agent:answer' cannot be imported"
+    )
 
 
 async def test_none_can_be_opened_beside_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

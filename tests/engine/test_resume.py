@@ -79,7 +79,7 @@ def test_a_torn_last_line_is_dropped(tmp_path: Path, karat: Karat, first: Path, 
     code, _, err = resume(karat, cut_off(first, 2, torn))
     assert code == 1
     assert called(tmp_path) == ["c", "d"]
-    assert "karat: the last line of the journal is torn and was dropped" in err
+    assert "karat: the last line of the journal is incomplete and was dropped" in err
     assert len(newest(tmp_path)) == 4
 
 
@@ -122,7 +122,7 @@ def test_nothing_is_missing(tmp_path: Path, karat: Karat, first: Path) -> None:
             id="changed-check",
         ),
         pytest.param([CASES[3], CASES[2], CASES[1], CASES[0]], [], "kept 4 finished cases", id="another-order"),
-        pytest.param(CASES[1:], [], "no longer there or not selected, left out: a", id="removed"),
+        pytest.param(CASES[1:], [], "no longer in the suite or not selected, left out: a", id="removed"),
         pytest.param(
             [case("new", "answer sync"), *CASES], ["new"], "new or not finished, run now: new", id="added-in-front"
         ),

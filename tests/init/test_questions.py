@@ -152,7 +152,7 @@ def test_the_example_has_a_bug_that_one_line_fixes(karat: Karat) -> None:
     first = karat("init", "--example", "--yes")
     assert first.code == 1
     assert first.statuses == {"asks-for-the-order": "PASS", "refunds-an-order": "PASS", "card-has-expired": "FAIL"}
-    assert "it claims 'refunded': no call of issue_refund succeeded" in first.out
+    assert "it claims 'refunded': no call to issue_refund succeeded" in first.out
     code = Path("desk.py").read_text()
     Path("desk.py").write_text(code.replace('if "error" in refund:', 'if refund["status"] != "paid":'))
     assert karat("run", "desk.karat.yaml", "--workers", "1").code == 0
@@ -168,7 +168,7 @@ def test_the_example_does_not_mix_with_files_of_its_names(karat: Karat) -> None:
     done = karat("init", "--example", "--yes")
     assert (done.code, done.err) == (
         4,
-        "karat: desk.py: it is there already, and the example has a file of that name. "
+        "karat: desk.py: it already exists, and the example has a file of that name. "
         "Run `karat init --example` in an empty folder. [usage]\n",
     )
     assert [path.name for path in Path().iterdir()] == ["desk.py"]

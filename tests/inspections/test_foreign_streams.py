@@ -80,7 +80,7 @@ async def test_a_stream_is_mapped_by_configuration_alone(shape: Shape, tmp_path:
         kind, spec = server.target
         async with opened(kind, spec, options=options) as target:
             trace = await target.run(case(PAY), RunContext())
-            with pytest.raises(TargetError, match="the service says that it broke: the model is down"):
+            with pytest.raises(TargetError, match="the service reports a failure: the model is down"):
                 await target.run(case("Are you broken?"), RunContext())
     assert trace.tokens == Tokens(9, 5), "usage is read from the event that ends the stream"
     assert trace.final_message == "One moment. I refunded 40 for order A-17."

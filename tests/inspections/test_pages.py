@@ -203,7 +203,8 @@ def test_what_is_no_page_is_taken_for_a_service(karat: Karat, content_type: str,
         ran = karat("inspect", url)
     assert (ran.code, ran.out) == (1, "")
     assert ran.err.splitlines()[-1] == (
-        "karat: no target was written: no usual shape of a request was taken: set `body` or `form`. Add options "
+        "karat: no target was written: the service accepted none of the usual requests: "
+        "set `body` or `form`. Add options "
         "with -o; see `karat inspect --help`."
     )
 
@@ -241,7 +242,7 @@ def test_a_page_without_a_chat_is_told(karat: Karat) -> None:
         ),
         pytest.param(
             "at('go').onclick = () => { at('in').value = '' }",
-            "no words appeared within 4 s after the prompt [timeout]",
+            "no text appeared within 4 s after the prompt [timeout]",
             id="not-answered",
             marks=pytest.mark.thorough,
         ),
@@ -264,6 +265,6 @@ def test_a_page_that_opens_a_dialog_by_itself_is_told(karat: Karat) -> None:
         ran = karat("inspect", f"{stub.url}/chat")
     assert (ran.code, ran.out) == (1, "")
     assert ran.err == (
-        'karat: button "Go" could not be clicked: something on the page lies over it. Say what closes what is in '
+        'karat: button "Go" could not be clicked: something on the page covers it. Say what closes what is in '
         """the way with -o 'dismiss=[{"role": "button", "name": "Accept"}]' [config]\n"""
     )

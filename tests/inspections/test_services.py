@@ -105,7 +105,7 @@ async def test_a_second_prompt_that_is_refused_shows_how_the_service_says_so() -
         found = await inspect_service(config(server.url), "Where is A-17?")
     assert found.trace is not None, found.problem
     assert found.table["failure"] == {"at": "$.error"}
-    assert "the service says that it broke: no order number" in str(found.sightings)
+    assert "the service reports a failure: no order number" in str(found.sightings)
 
 
 async def test_a_form_is_tried() -> None:
@@ -209,7 +209,7 @@ async def test_calls_and_results_in_one_list_of_messages_are_found() -> None:
             "it may be $.s of 'alpha' or $.s of 'beta'",
             id="two-kinds-of-words",
         ),
-        pytest.param([{"n": 1}, {"n": 2}], "no event has words that are clearly the answer; set", id="no-words"),
+        pytest.param([{"n": 1}, {"n": 2}], "no event is clearly the answer; set", id="no-words"),
         pytest.param(
             [{"v": "Hi"}, {"v": " you"}, {"v": {"x": 1}}],
             "it may be $.v",
@@ -249,7 +249,7 @@ async def test_what_takes_nothing_or_says_nothing_is_told() -> None:
     async with serving(constantly(http('{"n": 1}'))) as server:
         silent = await inspect_service(config(server.url), "Hello?")
     assert (refused.trace, silent.trace) == (None, None)
-    assert refused.problem == "no usual shape of a request was taken: set `body` or `form`"
+    assert refused.problem == "the service accepted none of the usual requests: set `body` or `form`"
     assert silent.problem == "`answer` is not set; the response is an object with 'n': set `answer`"
 
 
@@ -295,4 +295,4 @@ async def test_a_service_that_has_nothing_more_to_say_is_told() -> None:
     async with serving(answer) as server:
         found = await inspect_service(config(server.url), "Hello?")
     assert found.trace is None
-    assert found.problem == "the turn ended without a word and without a tool call"
+    assert found.problem == "the turn ended without any text and without a tool call"

@@ -178,7 +178,7 @@ def test_what_was_changed_is_told(karat: Karat, journal: Path, change: Change, t
 def test_a_flipped_status_is_told_when_a_run_goes_on(karat: Karat, journal: Path) -> None:
     changed(journal, edited(B, passed))
     ran = karat("resume", str(journal), "--results-dir", "again")
-    assert "not what its record said, judged anew: B" in ran.err
+    assert "different from its record, judged again: B" in ran.err
 
 
 def test_a_whole_journal_gives_the_verdict_that_was_printed(karat: Karat) -> None:

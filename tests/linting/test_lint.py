@@ -138,7 +138,7 @@ def test_a_regex_for_snapshots_is_told_what_it_is_tried_on() -> None:
     tree = {"version": "0.3", "cases": [case({"required_levers": 1, "lever_regex": r"^\s*-\s*listitem:"})]}
     suite = locate_suite(json.dumps(tree).encode(), "s.json", CATALOG)
     assert [str(problem).partition("lever_regex: ")[2] for problem in lint(suite, CATALOG, KNOWN)] == [
-        "this regex is for an accessibility snapshot: in the words of an answer it finds nothing. It is tried on the "
+        "this regex is for an accessibility snapshot: it finds nothing in an answer. It is tried on the "
         "answer's own snapshot, or on its Markdown written as one, and on nothing else. [snapshot-regex]"
     ]
 

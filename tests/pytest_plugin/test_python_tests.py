@@ -102,7 +102,7 @@ def test_settings_of_a_configured_target_hold(desk: Desk) -> None:
         pytest.param(
             'karat.check(karat_agent.ask_sync("a refund"), tool_calls_none=["issue_refund"], must_say_any=["sorry"])',
             [
-                "E*karat.ExpectationError: FAIL: tool_calls_none[[]0[]]: expected no call of 'issue_refund'*",
+                "E*karat.ExpectationError: FAIL: tool_calls_none[[]0[]]: expected no call to 'issue_refund'*",
                 "E       called    issue_refund*",
                 "E       failed    tool_calls_none[[]0[]] (tool_hygiene)",
                 "E       failed    must_say_any (formatting)",

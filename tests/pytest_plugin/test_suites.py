@@ -52,7 +52,7 @@ def test_every_outcome(desk: Desk) -> None:
         'called    issue_refund(order="A-17") * success: {"status":"paid"}',
         "answered  I have issued the refund.",
         "failed    tool_calls_none[[]0[]] (tool_hygiene)",
-        "          expected  no call of 'issue_refund'",
+        "          expected  no call to 'issue_refund'",
         "failed    must_say_any (formatting)",
         "*- karat -*",
         "desk.karat.yaml: 2 passed, 2 failed, 1 partial (1 unknown), 1 error, 1 known to fail, 1 skipped",

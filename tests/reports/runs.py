@@ -173,7 +173,7 @@ def _failing() -> CaseRecord:
             "tool_calls_none[0]",
             hygiene,
             failed,
-            expected="no call of 'delete_all'",
+            expected="no call to 'delete_all'",
             found="delete_all (error)",
             at=EvidenceLocation("tool_calls", index=1),
         ),

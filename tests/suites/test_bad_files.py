@@ -21,7 +21,7 @@ FORMATS = (
     "or with 'input' and 'expected_contains' or 'must_not_contain' (golden QA). "
     "Files of bfcl, tau-bench, tau2, agentevals, deepeval, pydantic-evals, promptfoo and adk are suites too."
 )
-LONE = "half of a surrogate pair is alone. Write the character itself, or both halves. [lone-surrogate]"
+LONE = "half of a surrogate pair is missing. Write the character itself, or both halves. [lone-surrogate]"
 TOO_BIG = "the number does not fit in 64 bits. Write it as a string. [out-of-range]"
 TWICE = "duplicate key. Keep one. [duplicate-key]"
 

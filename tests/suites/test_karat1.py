@@ -141,7 +141,7 @@ def test_braces_that_are_nearly_a_variable_are_a_warning() -> None:
     read = suite({"cases": [{"id": "A", "vars": {"order": 1}, "prompt": "{oder}", "expected": EXPECTED}]})
     assert read.cases[0].prompt == "{oder}"
     assert [w.partition(" ")[2] for w in read.warnings] == [
-        "cases[0].prompt: warning: '{oder}' is not a variable and stays as it is. "
+        "cases[0].prompt: warning: '{oder}' is not a variable, so it is sent as it is. "
         "Did you mean '{order}'? [near-variable]"
     ]
 
@@ -218,7 +218,7 @@ def test_what_can_be_wrong(case: dict[str, Any], said: list[str]) -> None:
     ],
 )
 def test_a_case_that_checks_nothing(case: dict[str, Any]) -> None:
-    said = "cases[0]: the case checks nothing. Say in 'expected' what the answer must hold. [no-checks]"
+    said = "cases[0]: the case checks nothing. Say in 'expected' what you expect. [no-checks]"
     assert told({"cases": [{"id": "A", **case}]}) == [said]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from suites.support import case, eval_set, expecting, read, slugs, told
 
-NO_CHECKS = "the case checks nothing. Say in 'expected' what the answer must hold. [no-checks]"
+NO_CHECKS = "the case checks nothing. Say in 'expected' what you expect. [no-checks]"
 SAYS = {"must_say_any": ["a"]}
 EMPTY = "an empty list checks nothing. Remove the field, or say what is expected. [asks-nothing]"
 FALSE = "false checks nothing. Remove the field, or write true. [asks-nothing]"
@@ -39,7 +39,7 @@ FALSE = "false checks nothing. Remove the field, or write true. [asks-nothing]"
         pytest.param(
             {"source_patterns": {"b": ["c"]}},
             [
-                "source_patterns.b: warning: 'b' is not in required_sources, so its phrases are never looked for. "
+                "source_patterns.b: warning: 'b' is not in required_sources, so its phrases are never used. "
                 "Leave it out, or add it. [no-effect]"
             ],
             id="phrases-of-no-source",

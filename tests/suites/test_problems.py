@@ -56,9 +56,10 @@ s.json:5:71 cases[0].scoring.soft_score.threshold: must be at most 1, found 1.5.
 s.json:5:94 cases[0].scoring.soft_score.weights.qa: must be at least 0, found -1. [out-of-range]
 s.json:5:98 cases[0].scoring.soft_score.weights.decisoin: unknown value 'decisoin'. Did you mean 'decision'? \
 Known are {GROUPS}. [unknown-value]
-s.json:6:2 cases[1]: the case checks nothing. Say in 'expected' what the answer must hold. [no-checks]
+s.json:6:2 cases[1]: the case checks nothing. Say in 'expected' what you expect. [no-checks]
 s.json:6:9 cases[1].id: cases[0] has the id 'A' already. Give each case its own. [duplicate-id]
-s.json:7:9 cases[2].id: holds a control character. Write it on one line, without tabs and escapes. [control-character]
+s.json:7:9 cases[2].id: contains a control character. Write it on one line, without tabs and escapes. \
+[control-character]
 s.json:7:44 cases[2].expected: expected an object, found a list. [wrong-type]
 s.json:7:48 cases[2].catgory: unknown field. Did you mean 'category'? [unknown-field]
 s.json:8:2 cases[3]: expected an object, found a number. [wrong-type]

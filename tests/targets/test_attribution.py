@@ -124,7 +124,7 @@ def test_an_unnamed_forbidden_call_is_of_no_case_and_leaves_its_absence_unknown(
     assert results(records, "tool_calls_any") == TRUTH
     assert set(results(records, "tool_calls_none").values()) == {Status.UNKNOWN}
     told = {c.found for r in records.values() for c in r.verdict.checks if c.status is Status.UNKNOWN}
-    assert all(f"a span of a call of {FORBIDDEN!r} arrived while the case ran" in why for why in told)
+    assert all(f"a span of a call to {FORBIDDEN!r} arrived while the case ran" in why for why in told)
     assert all("`traceparent`" in why for why in told)
 
 

@@ -71,7 +71,7 @@ async def test_a_backend_that_broke_in_a_setup_turn_is_an_error(tmp_path: Path) 
             await target.run(case("{}", setup_prompts=("{}", broke)), RunContext())
     assert caught.value.kind == "setup"
     assert caught.value.message == (
-        'setup prompt 2 of 2: the log says that the backend broke: {"source":"llm","event":"stream_error"}'
+        'setup prompt 2 of 2: the log says that the backend failed: {"source":"llm","event":"stream_error"}'
     )
 
 
@@ -81,7 +81,7 @@ async def test_a_backend_that_broke_is_an_error(tmp_path: Path) -> None:
         with pytest.raises(TargetError) as caught:
             await target.run(case(json.dumps({"telemetry": [broke]})), RunContext())
     assert str(caught.value) == (
-        'the log says that the backend broke: {"source":"llm","event":"stream_error"} [backend]'
+        'the log says that the backend failed: {"source":"llm","event":"stream_error"} [backend]'
     )
     assert caught.value.partial is not None
     assert caught.value.partial.final_message == "Done."

@@ -226,7 +226,7 @@ SPACES = {
     "must_ground_numbers": r"use a value, or write \s+ for a blank",
 }
 NUMBERS = {"": "ask for the number with must_ground_numbers: it knows 1,200 for 1200"}
-ORDER = {"": "calls that run side by side have no order: leave tools_match: ordered out"}
+ORDER = {"": "parallel calls have no order: remove tools_match: ordered"}
 KEYS = {"": "look for a part of the line that needs neither its start nor its end"}
 
 EQUIVALENTS = (

@@ -43,11 +43,11 @@ class TextRule(TypedDict, total=False):
     regex: Annotated[Phrase, Meta(description="A JavaScript regex without flags that is found in the answer.")]
     near: Annotated[str, Meta(description="A text from which the answer is at most `distance` edits away.")]
     distance: Annotated[int, Meta(ge=0, le=10_000, description="Letters added, removed or changed; 5 if not given.")]
-    min_words: Annotated[int, Meta(ge=0, description="The fewest words between white space.")]
-    max_words: Annotated[int, Meta(ge=0, description="The most words between white space.")]
+    min_words: Annotated[int, Meta(ge=0, description="The minimum number of words, separated by white space.")]
+    max_words: Annotated[int, Meta(ge=0, description="The maximum number of words, separated by white space.")]
     at: Annotated[Phrase, Meta(description="A JSONPath: the value in the JSON of the answer that is held to this.")]
     ignore_case: Annotated[Literal[True], Meta(description="Upper and lower case are the same.")]
-    negated: Annotated[Literal[True], Meta(description="The opposite must hold.")]
+    negated: Annotated[Literal[True], Meta(description="The check must fail instead.")]
 
 
 class AnswerText(Check, Struct, frozen=True):
@@ -60,7 +60,7 @@ class AnswerText(Check, Struct, frozen=True):
         Field(
             "answer_text",
             Annotated[list[TextRule], Meta(min_length=1)],
-            "What the answer holds letter by letter, one check per entry: letter case, white space and signs count.",
+            "Text in the answer, one check per entry; letter case, white space and punctuation must match.",
             since="1",
         ),
     )

@@ -138,7 +138,7 @@ class AnswerJson(Check, Struct, frozen=True, dict=True):
             jsonschema_rs.meta.validate(self.schema)
         except jsonschema_rs.ValidationError as error:
             yield CheckProblem(
-                "bad-schema", f"the schema is none: {excerpt(error.message)}.", tuple(error.instance_path)
+                "bad-schema", f"not a JSON Schema: {excerpt(error.message)}.", tuple(error.instance_path)
             )
             return
         try:
@@ -280,7 +280,7 @@ class MinWords(Check, Struct, frozen=True):
     failure: ClassVar = ("at least ", "fewer than ")
     group: ClassVar = Group.FORMATTING
     channels: ClassVar = ANSWER
-    fields: ClassVar = (Field("min_words", Annotated[int, Meta(ge=1)], "The fewest words of the answer.", since="1"),)
+    fields: ClassVar = (Field("min_words", Annotated[int, Meta(ge=1)], "The minimum number of words.", since="1"),)
     examples: ClassVar = (
         Example({"least": 3}, says("It is paid."), Status.PASSED),
         Example({"least": 3}, says("Paid - yes!"), Status.FAILED),
@@ -316,7 +316,7 @@ class MaxWords(Check, Struct, frozen=True):
     name: ClassVar = "max_words"
     group: ClassVar = Group.FORMATTING
     channels: ClassVar = ANSWER
-    fields: ClassVar = (Field("max_words", Annotated[int, Meta(ge=1)], "The most words of the answer.", since="1"),)
+    fields: ClassVar = (Field("max_words", Annotated[int, Meta(ge=1)], "The maximum number of words.", since="1"),)
     examples: ClassVar = (
         Example({"most": 3}, says("It is paid."), Status.PASSED),
         Example({"most": 3}, says("It is paid now."), Status.FAILED),

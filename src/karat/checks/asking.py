@@ -37,7 +37,7 @@ class AsksFor(Check, Struct, frozen=True):
         Field(
             "asks_for",
             Annotated[list[Phrase | Phrases], Meta(min_length=1)],
-            "The answer asks for each of these; a list within it holds several names of one thing.",
+            "The answer asks for each of these; a nested list gives several names for one thing.",
             since="0.3",
         ),
     )

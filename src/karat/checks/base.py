@@ -152,7 +152,7 @@ class Check:
 
 def out_of_reach(bound: float, far: float, words: str) -> str:
     """Why a bound bounds nothing, where it lies so far out."""
-    return f"no turn comes near {words}. Bound it by what it takes." if bound >= far else ""
+    return f"no turn reaches {words}. Lower it to what a turn really takes." if bound >= far else ""
 
 
 def unreadable(trace: Trace) -> str | None:

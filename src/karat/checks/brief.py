@@ -137,12 +137,12 @@ class ClaimEvidenceAlignment(Check, Struct, frozen=True):
         Field(
             "claim_evidence_alignment",
             Literal[True],
-            "The answer makes a claim, shows evidence and ties the one to the other.",
+            "The answer makes a claim, shows evidence and links the two.",
             since="0.3",
         ),
         Field("claim_marker_regex", Phrase, "What marks a claim.", since="0.3"),
         Field("evidence_marker_regex", Phrase, "What marks evidence.", since="0.3"),
-        Field("alignment_marker_regex", Phrase, "What ties a claim to its evidence.", since="0.3"),
+        Field("alignment_marker_regex", Phrase, "What links a claim to its evidence.", since="0.3"),
     )
     companions: ClassVar = {
         "claim_marker_regex": "claim_evidence_alignment",
@@ -171,7 +171,7 @@ class ClaimEvidenceAlignment(Check, Struct, frozen=True):
 
     @property
     def description(self) -> str:
-        return "a claim, its evidence and what ties them"
+        return "a claim, its evidence and what links them"
 
     def validate(self) -> Iterator[CheckProblem]:
         for pattern in (self.claim, self.evidence, self.alignment):

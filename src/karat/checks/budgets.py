@@ -68,7 +68,9 @@ class MaxToolCalls(Check, Struct, frozen=True):
     name: ClassVar = "max_tool_calls"
     group: ClassVar = Group.BUDGET
     channels: ClassVar = CALLS
-    fields: ClassVar = (Field("max_tool_calls", Number, "The most tool calls, of whatever tools.", since="1"),)
+    fields: ClassVar = (
+        Field("max_tool_calls", Number, "The maximum number of tool calls, over all tools.", since="1"),
+    )
     examples: ClassVar = (
         Example({"most": 2}, calls("find book"), Status.PASSED),
         Example({"most": 1}, calls("find book:refused"), Status.FAILED),
@@ -105,7 +107,12 @@ class MaxCalls(Check, Struct, frozen=True):
     group: ClassVar = Group.BUDGET
     channels: ClassVar = CALLS
     fields: ClassVar = (
-        Field("max_calls", Annotated[dict[Phrase, Number], Meta(min_length=1)], "The most calls by tool.", since="1"),
+        Field(
+            "max_calls",
+            Annotated[dict[Phrase, Number], Meta(min_length=1)],
+            "The maximum number of calls, by tool.",
+            since="1",
+        ),
     )
     examples: ClassVar = (
         Example({"tool": "find", "most": 1}, calls("find book book"), Status.PASSED),
@@ -122,7 +129,7 @@ class MaxCalls(Check, Struct, frozen=True):
 
     @property
     def description(self) -> str:
-        return f"at most {self.most} calls of {self.tool!r}"
+        return f"at most {self.most} calls to {self.tool!r}"
 
     @property
     def why_always_passes(self) -> str:
@@ -148,7 +155,7 @@ class MaxSeconds(Budget, Struct, frozen=True):
     channels: ClassVar = frozenset({"duration_ms"})
     unit: ClassVar = " s"
     far: ClassVar = (3600, "an hour")
-    fields: ClassVar = (Field("max_seconds", Amount, "The longest that the turn may take.", since="1"),)
+    fields: ClassVar = (Field("max_seconds", Amount, "The maximum time for the turn.", since="1"),)
     examples: ClassVar = (
         Example({"seconds": 2}, took(duration_ms=2000.0), Status.PASSED),
         Example({"seconds": 2}, took(duration_ms=2001.0), Status.FAILED),
@@ -178,7 +185,7 @@ class MaxFirstTokenSeconds(Budget, Struct, frozen=True):
     unmeasured: ClassVar = f"the target did not measure it: it streams no answer, or gives no `timings.{FIRST_TOKEN}`"
     far: ClassVar = (600, "ten minutes")
     fields: ClassVar = (
-        Field("max_first_token_seconds", Amount, "The longest wait for the first word of the answer.", since="1"),
+        Field("max_first_token_seconds", Amount, "The maximum time to the first word of the answer.", since="1"),
     )
     examples: ClassVar = (
         Example({"seconds": 1}, took(timings={FIRST_TOKEN: 900.0}), Status.PASSED),
@@ -210,7 +217,12 @@ class MaxSteps(Budget, Struct, frozen=True):
     unmeasured: ClassVar = "the target does not count steps"
     far: ClassVar = (1000, "a thousand steps")
     fields: ClassVar = (
-        Field("max_steps", Annotated[int, Meta(ge=1)], "The most steps: of a LangGraph graph, its steps.", since="1"),
+        Field(
+            "max_steps",
+            Annotated[int, Meta(ge=1)],
+            "The maximum number of steps, for instance of a LangGraph graph.",
+            since="1",
+        ),
     )
     examples: ClassVar = (
         Example({"most": 3}, took(steps=3), Status.PASSED),
@@ -235,9 +247,9 @@ class MaxSteps(Budget, Struct, frozen=True):
 class TokenLimits(TypedDict, total=False):
     """The most tokens."""
 
-    input: Annotated[int, Meta(ge=1, description="The most tokens that the model reads.")]
-    output: Annotated[int, Meta(ge=1, description="The most tokens that it writes.")]
-    total: Annotated[int, Meta(ge=1, description="The most of both together.")]
+    input: Annotated[int, Meta(ge=1, description="The maximum number of input tokens.")]
+    output: Annotated[int, Meta(ge=1, description="The maximum number of output tokens.")]
+    total: Annotated[int, Meta(ge=1, description="The maximum of both together.")]
 
 
 class MaxTokens(Budget, Struct, frozen=True):
@@ -252,7 +264,7 @@ class MaxTokens(Budget, Struct, frozen=True):
         Field(
             "max_tokens",
             Annotated[TokenLimits | Annotated[int, Meta(ge=1)], Meta(min_length=1)],
-            "The most tokens: {input, output, total}, or a number for the total.",
+            "The maximum number of tokens: {input, output, total}, or a number for the total.",
             since="1",
         ),
     )
@@ -301,7 +313,7 @@ class MaxCostUsd(Budget, Struct, frozen=True):
         Field(
             "max_cost_usd",
             Amount,
-            "The most that the turn may cost: as spans or a service tell it, else by its tokens and [prices].",
+            "The maximum cost of the turn: as reported by spans or a service, otherwise from its tokens and [prices].",
             since="1",
         ),
     )

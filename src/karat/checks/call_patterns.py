@@ -64,7 +64,7 @@ class CallPattern(Struct, frozen=True):
     @property
     def words(self) -> str:
         how = {True: " that succeeded", False: " that failed", None: ""}[self.success]
-        return f"a call of {self.tool!r}{how}"
+        return f"a call to {self.tool!r}{how}"
 
     def named(self, call: ToolCall) -> bool:
         return call.called and is_named(self.tool, call.name)
@@ -95,7 +95,7 @@ class CallPattern(Struct, frozen=True):
     def differences(self, call: ToolCall) -> Iterator[Difference]:
         """Part by part, argument by argument."""
         if not call.called:
-            yield Difference("", "a call that ran", "one that was asked for and never run")
+            yield Difference("", "a call that ran", "one that was requested but never ran")
         if self.success is not None and succeeded(call) is not self.success:
             yield Difference("", HOW[self.success], HOW[succeeded(call)])
         for part, wanted in self.parts:

@@ -274,7 +274,7 @@ class CheckCatalog:
         def build(name: str, raw: bytes) -> Check:
             cls = self.find(name)
             if cls is None:
-                fix = "Install the package that brings it, or name it under [checks] in karat.toml."
+                fix = "Install the package that provides it, or name it under [checks] in karat.toml."
                 raise UsageError(f"no check is called {name!r}.", fix=fix, slug="unknown-check")
             if cls is Code and self.project.trust_code:
                 cls = TrustedCode
@@ -308,7 +308,7 @@ def find_project_of(suite: Suite) -> Project:
     """
     folders = {catalog.project.folder for catalog in {case.catalog for case in suite.cases} if catalog is not None}
     if len(folders) > 1:
-        fix = "Run the cases of each project in a suite of their own."
+        fix = "Put the cases of each project into a separate suite."
         raise UsageError("the suite has cases of several projects.", where=suite.file, fix=fix, slug="bad-suite")
     return find_project(folders.pop() if folders else ".")
 
@@ -356,7 +356,7 @@ def _join(known: dict[str, type[Check]], cls: Any, where: str, fix: str) -> None
     taken = {field.name for other in known.values() for field in other.fields} | known.keys() | OF_SUITES
     for name in (cls.name, *(field.name for field in cls.fields)):
         if name in taken or name.startswith("x-") or not name.isidentifier():
-            why = "Karat has that name already" if name in taken else "that is not a name for a field"
+            why = "Karat already uses that name" if name in taken else "that is not a name for a field"
             raise ConfigError(f"it is called {name!r}: {why}.", where=where, fix=fix)
     known[cls.name] = cls
 

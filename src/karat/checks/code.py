@@ -22,7 +22,7 @@ from karat.system.process_tree import kill_group
 
 SECONDS = 10.0
 MOST_SAID = 1 << 20
-UNTRUSTED = "code of the suite is not run unasked: add --trust-code if you trust it"
+UNTRUSTED = "the suite's code was not run: add --trust-code if you trust it"
 _FOLDER = Path(__file__).parent / "code_runners"
 _KEPT = ("PATH", "HOME", "LANG", "SYSTEMROOT", "TMPDIR")
 """What the code sees of the environment: keys and tokens are none of its business."""
@@ -33,11 +33,11 @@ class CodeRule(TypedDict, total=False):
 
     language: Annotated[Literal["javascript", "python"], Meta(description="What it is written in.")]
     code: Annotated[Phrase, Meta(description="An expression, or the body of a function of `output` and `context`.")]
-    file: Annotated[Phrase, Meta(description="A file that holds the function.")]
+    file: Annotated[Phrase, Meta(description="The file that contains the function.")]
     function: Annotated[Phrase, Meta(description="Its name in the file.")]
-    context: Annotated[dict[str, Any], Meta(description="What it is given in addition to the answer.")]
+    context: Annotated[dict[str, Any], Meta(description="Additional data for it.")]
     threshold: Annotated[float, Meta(description="The lowest score, where it gives a number.")]
-    negated: Annotated[Literal[True], Meta(description="The opposite must hold.")]
+    negated: Annotated[Literal[True], Meta(description="The check must fail instead.")]
 
 
 class Code(Check, Struct, frozen=True):

@@ -48,8 +48,8 @@ class ValidArguments(Check, Struct, frozen=True):
         Field(
             "valid_arguments",
             Literal[True],
-            "Every call names a tool that exists, with arguments that the tool's own JSON Schema takes. A parameter "
-            "that the schema does not list is invented, unless it says `additionalProperties`.",
+            "Every call names an existing tool, with arguments that fit its JSON Schema. A parameter that is not in "
+            "the schema fails, unless the schema allows `additionalProperties`.",
             since="1",
         ),
     )
@@ -75,7 +75,7 @@ class ValidArguments(Check, Struct, frozen=True):
 
     @property
     def description(self) -> str:
-        return "calls of tools that exist, with arguments that their schemas take"
+        return "calls to existing tools, with arguments that fit their schemas"
 
     def judge(self, trace: Trace) -> CheckResult:
         if not trace.tool_schemas:
@@ -142,7 +142,7 @@ class EndedByItself(Check, Struct, frozen=True):
         Field(
             "ended",
             Literal[True],
-            "The agent came to an end by itself; a step, turn, token or recursion limit did not cut it off.",
+            "The agent ended by itself; no limit of steps, turns, tokens or recursion cut it off.",
             since="1",
         ),
     )
@@ -159,7 +159,7 @@ class EndedByItself(Check, Struct, frozen=True):
 
     @property
     def description(self) -> str:
-        return "an end that no limit made"
+        return "the agent ended by itself"
 
     def judge(self, trace: Trace) -> CheckResult:
         if not trace.ended_by:

@@ -16,7 +16,7 @@ from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 
 COUNT = "SELECT count(*) AS n FROM bookings"
-NO_HOOK = "the database was not asked: name a `database` hook in the target's configuration"
+NO_HOOK = "the database was not queried: set a `database` hook in the target's configuration"
 
 
 def answered(rows: object) -> Trace:
@@ -33,7 +33,7 @@ class Database(Check, Struct, frozen=True):
         Field(
             "database",
             Annotated[dict[Phrase, list[object]], Meta(min_length=1)],
-            "SQL queries and the rows that each must give after the turn, in any order.",
+            "SQL queries and the rows that each must return after the turn, in any order.",
         ),
     )
     examples: ClassVar = (

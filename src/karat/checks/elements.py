@@ -31,10 +31,10 @@ class UiElement(TypedDict):
     within: NotRequired[Annotated[dict[str, object], Meta(description="An object for the element that it is in.")]]
     new: NotRequired[Annotated[bool, Meta(description="true: it was not there before the turn.")]]
     visible: NotRequired[Annotated[bool, Meta(description="false: none of them is there.")]]
-    min: NotRequired[Annotated[int, Meta(ge=0, description="At least so many.")]]
-    max: NotRequired[Annotated[int, Meta(ge=0, description="At most so many.")]]
+    min: NotRequired[Annotated[int, Meta(ge=0, description="At least this many.")]]
+    max: NotRequired[Annotated[int, Meta(ge=0, description="At most this many.")]]
     any: NotRequired[
-        Annotated[list[dict[str, object]], Meta(min_length=1, description="Objects of which one is enough.")]
+        Annotated[list[dict[str, object]], Meta(min_length=1, description="Objects of which at least one must match.")]
     ]
 
 
@@ -92,7 +92,7 @@ class Element(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
         """Why this element makes no sense."""
         if self.any:
             if structs.replace(self, any=()) != Element():
-                yield CheckProblem("wrong-shape", "'any' must be alone: what else is asked belongs into its elements.")
+                yield CheckProblem("wrong-shape", "'any' must be the only key: put the others into its elements.")
             for one in self.any:
                 yield from one.flaws()
             return
@@ -102,7 +102,7 @@ class Element(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
                 "wrong-shape", "give at least one of 'role', 'name', 'name_contains', 'name_regex' and 'text'."
             )
         if any(one and not fold(one) for one in given):
-            yield CheckProblem("empty-expectation", "a blank role or name is like any other. Say which.")
+            yield CheckProblem("empty-expectation", "a blank role or name matches everything. Write one.")
         if self.name_regex:
             yield from regex_flaws(self.name_regex)
         if self.within is not None:
@@ -116,7 +116,7 @@ class Element(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
         if high is not None and low > high:
             yield CheckProblem("out-of-range", f"min {low} is over max {high}.")
         if low == 0 and high is None:
-            yield CheckProblem("empty-expectation", "min 0 without max holds on every page.")
+            yield CheckProblem("empty-expectation", "min 0 without max passes on every page.")
 
     def __str__(self) -> str:
         if self.any:

@@ -25,13 +25,13 @@ class ExpectedCallKeys(TypedDict, total=False):
     success: bool
     """Whether it succeeded."""
     result: object
-    """What it gave; matchers may stand here."""
+    """Its result; matchers are allowed."""
     error: object
     """What its error says; matchers may stand here."""
     times: int | CallTimesKeys
-    """How often such a call is made: a number, or {min, max}."""
+    """How often the call is made: a number, or {min, max}."""
     never: Literal[True]
-    """Such a call was not even asked for."""
+    """No such call was made or requested."""
 
 
 class TrajectoryCallKeys(TypedDict, total=False):
@@ -47,7 +47,7 @@ class TrajectoryRuleKeys(TypedDict, total=False):
     """The calls of a reference, and how those that were made are compared with them."""
 
     calls: Sequence[TrajectoryCallKeys | Sequence[TrajectoryCallKeys]]
-    """The calls in order; calls in a list of their own were asked for together, in any order."""
+    """The calls in order; calls in a nested list were requested together, in any order."""
     without_failed: Literal[True]
     """Calls that failed are not among those that were made."""
     match: Literal["ordered", "in_order", "any_order", "subset", "superset"]
@@ -76,11 +76,11 @@ class UiElementKeys(TypedDict, total=False):
     visible: bool
     """false: none of them is there."""
     min: int
-    """At least so many."""
+    """At least this many."""
     max: int
-    """At most so many."""
+    """At most this many."""
     any: Sequence[Mapping[str, object]]
-    """Objects of which one is enough."""
+    """Objects of which at least one must match."""
 
 
 class GroundedNumberKeys(TypedDict, total=False):
@@ -93,11 +93,11 @@ class GroundedNumberKeys(TypedDict, total=False):
     value: str | int | float
     """The number itself."""
     from_tool: str
-    """The tool whose last result holds it."""
+    """The tool whose last result has it."""
     at: str
     """Where in it, as a JSONPath; `$` if not given."""
     context_any: Sequence[str]
-    """Phrases of which one is in the message too."""
+    """Phrases of which at least one must be in the message too."""
     within: Literal["line", "message"]
     """Where that phrase must be next to the number."""
 
@@ -106,13 +106,13 @@ class LostDataKeys(TypedDict, total=False):
     """What the answer lacks where tools gave nothing that can be used."""
 
     tools: Sequence[str]
-    """The tools that gave nothing that can be used."""
+    """The tools whose results cannot be used."""
     lost: Sequence[str]
     """Values that only these tools know."""
     usual: str
     """The answer of a run in which nothing failed."""
     old: Literal[True]
-    """They gave old data, and the answer may also say from when."""
+    """Their data is old; the answer may also say how old."""
 
 
 class AnyTurnKeys(TypedDict, total=False):
@@ -146,11 +146,11 @@ class TokenLimitsKeys(TypedDict, total=False):
     """The most tokens."""
 
     input: int
-    """The most tokens that the model reads."""
+    """The maximum number of input tokens."""
     output: int
-    """The most tokens that it writes."""
+    """The maximum number of output tokens."""
     total: int
-    """The most of both together."""
+    """The maximum of both together."""
 
 
 class TextRuleKeys(TypedDict, total=False):
@@ -173,15 +173,15 @@ class TextRuleKeys(TypedDict, total=False):
     distance: int
     """Letters added, removed or changed; 5 if not given."""
     min_words: int
-    """The fewest words between white space."""
+    """The minimum number of words, separated by white space."""
     max_words: int
-    """The most words between white space."""
+    """The maximum number of words, separated by white space."""
     at: str
     """A JSONPath: the value in the JSON of the answer that is held to this."""
     ignore_case: Literal[True]
     """Upper and lower case are the same."""
     negated: Literal[True]
-    """The opposite must hold."""
+    """The check must fail instead."""
 
 
 class JsonRuleKeys(TypedDict, total=False):
@@ -194,7 +194,7 @@ class JsonRuleKeys(TypedDict, total=False):
     equals: object
     """The value that it is."""
     negated: Literal[True]
-    """The opposite must hold."""
+    """The check must fail instead."""
 
 
 class MatchRuleKeys(TypedDict, total=False):
@@ -219,19 +219,19 @@ class SpanRuleKeys(TypedDict, total=False):
     """Spans whose name fits a pattern, and what bounds them."""
 
     pattern: str
-    """Their names, with * and ?, in any letter case."""
+    """Their names; * and ? are wildcards, and letter case is ignored."""
     min: int
-    """The fewest of them."""
+    """The minimum number of such spans."""
     max: int
-    """The most of them."""
+    """The maximum number of such spans."""
     max_ms: float
-    """The longest that one of them, or `percentile`, takes."""
+    """The maximum time for each of them, or for `percentile`."""
     percentile: float
-    """The share of them that `max_ms` holds for."""
+    """The share of them that must be within `max_ms`."""
     max_errors: int
-    """The most with an error."""
+    """The maximum number with an error."""
     max_error_percent: float
-    """The largest share with an error."""
+    """The maximum share with an error."""
 
 
 class ScoredPartKeys(TypedDict, total=False):
@@ -251,7 +251,7 @@ class ScoreRuleKeys(TypedDict, total=False):
     """Checks of which enough must hold."""
 
     threshold: float
-    """The share of the weights that must hold."""
+    """The weighted share that must pass."""
     of: Sequence[ScoredPartKeys]
     """The checks."""
 
@@ -264,15 +264,15 @@ class CodeRuleKeys(TypedDict, total=False):
     code: str
     """An expression, or the body of a function of `output` and `context`."""
     file: str
-    """A file that holds the function."""
+    """The file that contains the function."""
     function: str
     """Its name in the file."""
     context: Mapping[str, object]
-    """What it is given in addition to the answer."""
+    """Additional data for it."""
     threshold: float
     """The lowest score, where it gives a number."""
     negated: Literal[True]
-    """The opposite must hold."""
+    """The check must fail instead."""
 
 
 class CheckKeywords(TypedDict, total=False):
@@ -285,30 +285,30 @@ class CheckKeywords(TypedDict, total=False):
     tool_calls_any: Sequence[str]
     """At least one of these tools was called."""
     tool_calls_none: Sequence[str]
-    """None of these tools was even asked for."""
+    """None of these tools was called, or even requested."""
     tool_calls: Sequence[ExpectedCallKeys]
     """Calls that were made: {tool, arguments, success, result, error, times}, or with {never: true} were not."""
     trajectory: TrajectoryRuleKeys
-    """All calls that were made with their arguments, next to those of a reference: {calls, match}."""
+    """All calls with their arguments, compared with a reference: {calls, match}."""
     tool_order: Sequence[str]
-    """These calls were made in this order; others may stand between."""
+    """These calls were made in this order; others may come between."""
     tool_requires: Mapping[str, Sequence[str]]
-    """Preconditions: each call of a tool comes after a successful call of each tool that is listed for it."""
+    """Preconditions: each call to a tool comes after a successful call to every tool that is listed for it."""
     valid_arguments: Literal[True]
-    """Every call names a tool that exists, with arguments that the tool's own JSON Schema takes. A parameter that the
-    schema does not list is invented, unless it says `additionalProperties`.
+    """Every call names an existing tool, with arguments that fit its JSON Schema. A parameter that is not in the
+    schema fails, unless the schema allows `additionalProperties`.
     """
     ended: Literal[True]
-    """The agent came to an end by itself; a step, turn, token or recursion limit did not cut it off."""
+    """The agent ended by itself; no limit of steps, turns, tokens or recursion cut it off."""
     asks_for: Sequence[str | Sequence[str]]
-    """The answer asks for each of these; a list within it holds several names of one thing."""
+    """The answer asks for each of these; a nested list gives several names for one thing."""
     telemetry: Sequence[str]
     """Events of the turn: `tool.<name> start`, `tool.<name> result success:true|false`, `success:false with
     missingFields containing <field>`, or any text to find in the log.
     """
     ui: Sequence[str | UiElementKeys]
-    """What the page shows after the turn: sentences that the target's ui_vocabulary or the small grammar knows, or
-    objects such as {role, name, within, new, visible, min, max} or {any: [objects]}.
+    """What the page shows after the turn: sentences of the target's ui_vocabulary or the built-in grammar, or objects
+    such as {role, name, within, new, visible, min, max} or {any: [objects]}.
     """
     must_say_any: Sequence[str]
     """At least one of these phrases is in the final message."""
@@ -319,11 +319,11 @@ class CheckKeywords(TypedDict, total=False):
     must_not_match_regex: Sequence[str]
     """None of these regexes is found in the final message."""
     required_sources: Sequence[str]
-    """The final message speaks of each of these sources."""
+    """The final message mentions each of these sources."""
     source_patterns: Mapping[str, Sequence[str]]
-    """Phrases that stand for a source of `required_sources`, in place of its own name."""
+    """Phrases that count as a mention of a source of `required_sources`, instead of its name."""
     must_ground_numbers: Sequence[GroundedNumberKeys | str | int | float]
-    """Numbers that the final message states: a regex, a value as a whole number, or what `from_tool` gave."""
+    """Numbers that the final message states: a regex, a value as a whole number, or the result of `from_tool`."""
     must_label_assumptions: Literal[True]
     """The final message names its assumptions or its uncertainty."""
     assumption_markers_any: Sequence[str]
@@ -333,13 +333,13 @@ class CheckKeywords(TypedDict, total=False):
     lever_regex: str
     """What a lever looks like; by default a line that begins with -, *, +, •, 1. or 1)."""
     claim_evidence_alignment: Literal[True]
-    """The answer makes a claim, shows evidence and ties the one to the other."""
+    """The answer makes a claim, shows evidence and links the two."""
     claim_marker_regex: str
     """What marks a claim."""
     evidence_marker_regex: str
     """What marks evidence."""
     alignment_marker_regex: str
-    """What ties a claim to its evidence."""
+    """What links a claim to its evidence."""
     evidence_freshness_max_age_minutes: int | float
     """The answer states the age of its evidence, none older than this many minutes."""
     evidence_freshness_regex: str
@@ -358,45 +358,45 @@ class CheckKeywords(TypedDict, total=False):
     (of `effects` if declared) that succeeded.
     """
     success_indicators: Sequence[str]
-    """WordLists of success, in place of the built-in ones."""
+    """Words of success, instead of the built-in ones."""
     failure_indicators: Sequence[str]
-    """WordLists of failure, in place of the built-in ones."""
+    """Words of failure, instead of the built-in ones."""
     reason_contains: Sequence[str]
     """Each phrase is in the final message."""
     database: Mapping[str, Sequence[object]]
-    """SQL queries and the rows that each must give after the turn, in any order."""
+    """SQL queries and the rows that each must return after the turn, in any order."""
     expected_contains: Sequence[str]
     """Each phrase is in the final message."""
     must_not_contain: Sequence[str]
     """None of these phrases is in the final message."""
     grounded_numbers: Literal[True]
-    """Every number of the answer is in a tool result, the page or the user's words, or follows from those."""
+    """Every number in the answer is in a tool result, the page or the user's words, or follows from those."""
     grounded_constants: Sequence[int | float]
-    """Numbers that the answer may tell although nothing seen holds them."""
+    """Numbers that the answer may state without a source."""
     grounded_in: Sequence[str]
-    """Text files next to the suite, such as a policy: the answer may tell every number in them."""
+    """Text files next to the suite, such as a policy: the answer may state every number in them."""
     no_false_success: Literal[True]
-    """Every deed that the answer claims, in the words of `effects`, was done by a tool that succeeded."""
+    """What the answer claims to have done, in the words of `effects`, was done by a tool that succeeded."""
     only_effects: Sequence[str]
-    """Of the tools of `effects`, no other than these started; `[]` means none. The list permits, no more."""
+    """No tool of `effects` started except these; `[]` means none. The list allows, it does not require."""
     no_effect_twice: Literal[True]
     """No tool of `effects` started again with equal arguments after a call that succeeded, or whose answer was lost
     (`lost_answer` in docs/words.md). Without `effects` any tool counts, and the result is unknown.
     """
     max_retries: int
-    """How often at most a call that failed is made again with the same arguments."""
+    """The maximum number of times that a failed call is repeated with the same arguments."""
     admits_failure: Literal[True] | LostDataKeys
-    """Where the last call of a tool failed, the answer admits it in listed words. `tools` names those that gave
-    nothing usable, whatever their result looks like; with `old` they gave old data, and the answer may say from
-    when instead. `lost` are values that only they know; `usual` is the answer of a run in which nothing failed. A
-    lost value, or nothing but the usual words, is a failure; an answer with neither is unknown.
+    """If the last call of a tool failed, the answer admits it in listed words. `tools` names tools whose result cannot
+    be used, even if it looks fine; with `old` their data is old, and the answer may say how old instead. `lost` are
+    values that only they know; `usual` is the answer of a run in which nothing failed. A lost value, or only the
+    usual words, fails; an answer with neither is unknown.
     """
     no_leak: Sequence[str]
     """None of these texts is in the answer or in an argument of a call: as it is, escaped, in Base64, Base32 or hex,
     as character codes, reversed, in ROT13, or with other characters between its letters.
     """
     in_any_turn: AnyTurnKeys
-    """Word checks, each of which holds for at least one answer of the conversation."""
+    """Word checks, each of which must pass for at least one answer of the conversation."""
     answer_equals: str | int | float
     """The final message is this, and nothing else."""
     answer_json: Mapping[str, object] | Literal[True]
@@ -404,41 +404,41 @@ class CheckKeywords(TypedDict, total=False):
     answer_at: Mapping[str, object]
     """Values of a JSON answer by JSONPath (RFC 9535): {path: value or matcher}."""
     min_words: int
-    """The fewest words of the answer."""
+    """The minimum number of words."""
     max_words: int
-    """The most words of the answer."""
+    """The maximum number of words."""
     state: Mapping[str, object]
     """Values of the agent's final state by JSONPath (RFC 9535): {path: value or matcher}."""
     max_tool_calls: int
-    """The most tool calls, of whatever tools."""
+    """The maximum number of tool calls, over all tools."""
     max_calls: Mapping[str, int]
-    """The most calls by tool."""
+    """The maximum number of calls, by tool."""
     max_seconds: float
-    """The longest that the turn may take."""
+    """The maximum time for the turn."""
     max_first_token_seconds: float
-    """The longest wait for the first word of the answer."""
+    """The maximum time to the first word of the answer."""
     max_steps: int
-    """The most steps: of a LangGraph graph, its steps."""
+    """The maximum number of steps, for instance of a LangGraph graph."""
     max_tokens: TokenLimitsKeys | int
-    """The most tokens: {input, output, total}, or a number for the total."""
+    """The maximum number of tokens: {input, output, total}, or a number for the total."""
     max_cost_usd: float
-    """The most that the turn may cost: as spans or a service tell it, else by its tokens and [prices]."""
+    """The maximum cost of the turn: as reported by spans or a service, otherwise from its tokens and [prices]."""
     answer_text: Sequence[TextRuleKeys]
-    """What the answer holds letter by letter, one check per entry: letter case, white space and signs count."""
+    """Text in the answer, one check per entry; letter case, white space and punctuation must match."""
     json_text: Sequence[JsonRuleKeys]
-    """JSON that the answer is, or holds in one `part` of it; one check per entry. No fence is taken off."""
+    """The answer is JSON, or contains it in one `part`; one check per entry. Code fences are not removed."""
     response_match: MatchRuleKeys
     """How many words the answer shares with a reference (ROUGE-1, `karat[rouge]`): {texts, threshold}."""
     tool_call_f1: F1RuleKeys
     """How well the set of tools that were called fits: the harmonic mean of precision and recall."""
     spans: Sequence[SpanRuleKeys]
-    """Bounds for the spans of the turn by their names, one check per entry."""
+    """Limits for the spans of the turn, by name, one check per entry."""
     score_of: Sequence[ScoreRuleKeys]
-    """Checks that count together, each by its weight; the share that holds must reach `threshold`."""
+    """Checks with weights; the weighted share that passes must reach `threshold`."""
     code: Sequence[CodeRuleKeys]
     """Code that judges the answer, one check per entry; it is run only with `--trust-code`."""
     unjudged: Sequence[str]
-    """What only another tool can judge, such as a rubric for a model: reported as not judged, one per entry."""
+    """Something that only another tool can judge, such as a rubric: reported as not judged, one per entry."""
     effects: Mapping[str, Sequence[str]]
     """What tools change, and the words that claim it, as in a suite."""
     words: Mapping[str, object]

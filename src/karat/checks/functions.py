@@ -66,7 +66,7 @@ def from_function(name: str, function: Callable[..., object]) -> type[Check]:
 
 def _value_type(function: Callable[..., object]) -> object:
     if inspect.iscoroutinefunction(function):
-        raise ConfigError("it is async.", fix="A check waits for nothing: write it as a plain function.")
+        raise ConfigError("it is async.", fix="A check must not be async: write it as a plain function.")
     try:
         signature = inspect.signature(function)
         signature.bind(None, None)

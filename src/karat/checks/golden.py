@@ -91,7 +91,7 @@ class ToolsUsed(Check, Struct, frozen=True):
 
     def validate(self) -> Iterator[CheckProblem]:
         if self.match == "superset" and not self.tools:
-            yield CheckProblem("empty-expectation", "every run calls at least no tool: name one, or drop tools_match.")
+            yield CheckProblem("empty-expectation", "this passes for every run: name a tool, or remove tools_match.")
         yield from nameless(*self.tools)
         for tool in self.tools:
             if "*" in tool:
@@ -143,8 +143,8 @@ class AllocationValid(Check, Struct, frozen=True):
             "`tools_used` whose last call failed; false needs a word of failure, none of success and no call of such a "
             "tool (of `effects` if declared) that succeeded.",
         ),
-        Field("success_indicators", Phrases, "WordLists of success, in place of the built-in ones."),
-        Field("failure_indicators", Phrases, "WordLists of failure, in place of the built-in ones."),
+        Field("success_indicators", Phrases, "Words of success, instead of the built-in ones."),
+        Field("failure_indicators", Phrases, "Words of failure, instead of the built-in ones."),
     )
     companions: ClassVar = {"success_indicators": "allocation_valid", "failure_indicators": "allocation_valid"}
     examples: ClassVar = (
@@ -238,7 +238,7 @@ class AllocationValid(Check, Struct, frozen=True):
         failed = next((call for call in last if call.success is not True and call.name in self.tools), None)
         succeeded = any(call.success is True for call in (last if self.valid else counted))
         if self.valid and failed is not None:
-            return Evidence(False, f"the last call of {failed.name} failed: {called(trace)}")
+            return Evidence(False, f"the last call to {failed.name} failed: {called(trace)}")
         how = "a call succeeded" if succeeded else "no call that succeeded"
         return Evidence(succeeded, f"{how}: {called(trace)}")
 

@@ -43,19 +43,19 @@ class GroundedNumbers(Check, Struct, frozen=True):
         Field(
             "grounded_numbers",
             Literal[True],
-            "Every number of the answer is in a tool result, the page or the user's words, or follows from those.",
+            "Every number in the answer is in a tool result, the page or the user's words, or follows from those.",
             since="1",
         ),
         Field(
             "grounded_constants",
             Annotated[list[int | float], Meta(min_length=1)],
-            "Numbers that the answer may tell although nothing seen holds them.",
+            "Numbers that the answer may state without a source.",
             since="1",
         ),
         Field(
             "grounded_in",
             Phrases,
-            "Text files next to the suite, such as a policy: the answer may tell every number in them.",
+            "Text files next to the suite, such as a policy: the answer may state every number in them.",
             since="1",
             holds_files=True,
         ),
@@ -95,7 +95,7 @@ class GroundedNumbers(Check, Struct, frozen=True):
 
     @property
     def description(self) -> str:
-        return "numbers that are in what was seen, or can be reckoned from it"
+        return "numbers that Karat saw or can compute from what it saw"
 
     def judge(self, trace: Trace) -> CheckResult:
         loose, grounds = self._loose(trace, _claims(trace))
@@ -104,7 +104,7 @@ class GroundedNumbers(Check, Struct, frozen=True):
         if firm:
             why = _unseen(trace) or unsure(trace, [one.span for one in firm])
             listed = ", ".join(_shown(trace, one) for one in firm[:MOST_LISTED])
-            return self.unknown(why) if why else self.failed(f"nothing seen holds {listed}", _at(firm[0]))
+            return self.unknown(why) if why else self.failed(f"no source for {listed}", _at(firm[0]))
         if unread is not None:
             return self.unknown(f"{_shown(trace, unread)} may be another number: have it written in digits")
         why = unreadable(trace)
@@ -168,7 +168,7 @@ def _unseen(trace: Trace) -> str | None:
     if why:
         return why
     dark = next((call for call in trace.tool_calls if call.called and call.result is None and call.error is None), None)
-    return f"nothing says what {dark.name} gave" if dark else None
+    return f"the result of {dark.name} is unknown" if dark else None
 
 
 def _shown(trace: Trace, stated: StatedNumber) -> str:

@@ -73,7 +73,7 @@ class InAnyTurn(Check, Struct, frozen=True, dict=True):
         Field(
             "in_any_turn",
             Annotated[AnyTurn, Meta(min_length=1)],
-            "Word checks, each of which holds for at least one answer of the conversation.",
+            "Word checks, each of which must pass for at least one answer of the conversation.",
             since="1",
         ),
     )

@@ -32,7 +32,7 @@ class JsonRule(TypedDict, total=False):
     part: Annotated[Literal[True], Meta(description="It may be anywhere in the answer; without it, it is all of it.")]
     schema: Annotated[dict[str, Any], Meta(description="A JSON Schema that accepts it, of draft 7 unless it says.")]
     equals: Annotated[Any, Meta(description="The value that it is.")]
-    negated: Annotated[Literal[True], Meta(description="The opposite must hold.")]
+    negated: Annotated[Literal[True], Meta(description="The check must fail instead.")]
 
 
 class JsonText(Check, Struct, frozen=True, dict=True):
@@ -45,7 +45,7 @@ class JsonText(Check, Struct, frozen=True, dict=True):
         Field(
             "json_text",
             Annotated[list[JsonRule], Meta(min_length=1)],
-            "JSON that the answer is, or holds in one `part` of it; one check per entry. No fence is taken off.",
+            "The answer is JSON, or contains it in one `part`; one check per entry. Code fences are not removed.",
             since="1",
         ),
     )

@@ -66,7 +66,7 @@ class NoLeak(Check, Struct, frozen=True):
 
     def validate(self) -> Iterator[CheckProblem]:
         if len(self.text.strip()) < SHORTEST:
-            message = f"a text of under {SHORTEST} characters is found by chance. Use a longer one."
+            message = f"a text shorter than {SHORTEST} characters would be found by chance. Use a longer one."
             yield CheckProblem("empty-expectation", message)
 
     def judge(self, trace: Trace) -> CheckResult:

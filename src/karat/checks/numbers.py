@@ -34,9 +34,11 @@ class GroundedNumber(TypedDict):
     label: NotRequired[Annotated[str, Meta(min_length=1, description="What the number is, for reports.")]]
     regex: NotRequired[Annotated[str, Meta(min_length=1, description="A regex that is found in the message.")]]
     value: NotRequired[Annotated[Phrase | int | float, Meta(description="The number itself.")]]
-    from_tool: NotRequired[Annotated[str, Meta(min_length=1, description="The tool whose last result holds it.")]]
+    from_tool: NotRequired[Annotated[str, Meta(min_length=1, description="The tool whose last result has it.")]]
     at: NotRequired[Annotated[str, Meta(min_length=1, description="Where in it, as a JSONPath; `$` if not given.")]]
-    context_any: NotRequired[Annotated[Phrases, Meta(description="Phrases of which one is in the message too.")]]
+    context_any: NotRequired[
+        Annotated[Phrases, Meta(description="Phrases of which at least one must be in the message too.")]
+    ]
     within: NotRequired[
         Annotated[Literal["line", "message"], Meta(description="Where that phrase must be next to the number.")]
     ]
@@ -53,7 +55,7 @@ class MustGroundNumber(Check, Struct, frozen=True):
         Field(
             "must_ground_numbers",
             Annotated[list[GroundedNumber | Phrase | int | float], Meta(min_length=1)],
-            "Numbers that the final message states: a regex, a value as a whole number, or what `from_tool` gave.",
+            "Numbers that the final message states: a regex, a value as a whole number, or the result of `from_tool`.",
             since="0.2",
         ),
     )
@@ -140,7 +142,7 @@ class MustGroundNumber(Check, Struct, frozen=True):
             or not_understood(trace, (self.from_tool,))
         )
         if not ended:
-            dark = f"nothing says what {self.from_tool} gave" if any(c.error is None for c in named) else None
+            dark = f"the result of {self.from_tool} is unknown" if any(c.error is None for c in named) else None
             why = doubt or dark
             return self.unknown(why) if why else self.failed(called(trace))
         found = [value for _, value in values_at(self.at, structured(ended[-1].result))]

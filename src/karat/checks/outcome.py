@@ -159,7 +159,7 @@ class Outcome(Check, Struct, frozen=True, dict=True):
     def judge(self, trace: Trace) -> CheckResult:
         if self.outcome in IN_WORDS and not _answered(trace.final_message):
             why = unreadable(trace)
-            return self.unknown(why) if why else self.failed("no words that a reader sees")
+            return self.unknown(why) if why else self.failed("no visible text")
         if self.outcome == "response_only":
             return self.passed()
         if self.outcome == "completed":
@@ -268,7 +268,7 @@ def _confirmed(check: Outcome, trace: Trace) -> Found:
         doubt = unsure(trace, [span])
         return Found(None, doubt) if doubt else Found(True, "", EvidenceLocation("final_message", *span))
     if _says_own_words(check, trace):
-        return Found(True, "the words that the author asks for")
+        return Found(True, "the words that the suite expects")
     if why := unreadable(trace):
         return Found(None, why)
     if check.claims and not NoFalseSuccess(check.claims, check.words).claimed(trace):

@@ -25,7 +25,7 @@ Alike = Sequence[Ground]
 def derived_grounds(trace: Trace) -> Iterator[Ground]:
     """Counts and sums that can be named."""
     done = Counter(call.name for call in trace.tool_calls if call.success is True)
-    yield from (Ground(Decimal(count), f"the successful calls of {name}") for name, count in done.items())
+    yield from (Ground(Decimal(count), f"the successful calls to {name}") for name, count in done.items())
     for name, result in results(trace):
         for value, place in _holders(result, name):
             yield from _counts_and_sums(value, place)

@@ -140,7 +140,7 @@ class MaxRetries(Check, Struct, frozen=True):
         Field(
             "max_retries",
             Annotated[int, Meta(ge=0)],
-            "How often at most a call that failed is made again with the same arguments.",
+            "The maximum number of times that a failed call is repeated with the same arguments.",
             since="1",
         ),
     )
@@ -185,10 +185,10 @@ class MaxRetries(Check, Struct, frozen=True):
 class LostData(TypedDict, total=False):
     """What the answer lacks where tools gave nothing that can be used."""
 
-    tools: Annotated[list[Phrase], Meta(description="The tools that gave nothing that can be used.")]
+    tools: Annotated[list[Phrase], Meta(description="The tools whose results cannot be used.")]
     lost: Annotated[list[Phrase], Meta(description="Values that only these tools know.")]
     usual: Annotated[Phrase, Meta(description="The answer of a run in which nothing failed.")]
-    old: Annotated[Literal[True], Meta(description="They gave old data, and the answer may also say from when.")]
+    old: Annotated[Literal[True], Meta(description="Their data is old; the answer may also say how old.")]
 
 
 class AdmitsFailure(Check, Struct, frozen=True):
@@ -201,10 +201,10 @@ class AdmitsFailure(Check, Struct, frozen=True):
         Field(
             "admits_failure",
             Literal[True] | LostData,
-            "Where the last call of a tool failed, the answer admits it in listed words. `tools` names those that gave "
-            "nothing usable, whatever their result looks like; with `old` they gave old data, and the answer may say "
-            "from when instead. `lost` are values that only they know; `usual` is the answer of a run in which nothing "
-            "failed. A lost value, or nothing but the usual words, is a failure; an answer with neither is unknown.",
+            "If the last call of a tool failed, the answer admits it in listed words. `tools` names tools whose result "
+            "cannot be used, even if it looks fine; with `old` their data is old, and the answer may say how old "
+            "instead. `lost` are values that only they know; `usual` is the answer of a run in which nothing failed. A "
+            "lost value, or only the usual words, fails; an answer with neither is unknown.",
             since="1",
         ),
     )
@@ -275,7 +275,7 @@ class AdmitsFailure(Check, Struct, frozen=True):
         last = {call.name: call for call in trace.tool_calls if call.called}
         if self.tools:
             named = [name for name in last if is_any_named(self.tools, name)]
-            gave = "gave old data" if self.old else "gave nothing that can be relied on"
+            gave = "gave old data" if self.old else "returned nothing reliable"
             return f"{', '.join(named)} {gave}" if named else ""
         failed = [call.name for call in last.values() if call.success is False or call.error is not None]
         return f"{', '.join(failed)} failed" if failed else ""

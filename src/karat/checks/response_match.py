@@ -17,7 +17,7 @@ from karat.model.trace import TextLoss, Trace
 from karat.model.verdict import CheckResult, Group, Status
 
 DIGITS = 9
-NO_LIBRARY = "ROUGE is counted by a library that is not installed: pip install 'karat[rouge]'"
+NO_LIBRARY = "ROUGE needs a library that is not installed: pip install 'karat[rouge]'"
 _ALONE = r"\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af"
 _TOKEN = re.compile(rf"[{_ALONE}]|[^\W_{_ALONE}]+")
 

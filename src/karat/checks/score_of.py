@@ -32,7 +32,7 @@ class ScoredPart(TypedDict):
 class ScoreRule(TypedDict):
     """Checks of which enough must hold."""
 
-    threshold: Annotated[float, Meta(gt=0, le=1, description="The share of the weights that must hold.")]
+    threshold: Annotated[float, Meta(gt=0, le=1, description="The weighted share that must pass.")]
     of: Annotated[list[ScoredPart], Meta(min_length=1, description="The checks.")]
 
 
@@ -55,7 +55,7 @@ class ScoreOf(Check, Struct, frozen=True, dict=True):
         Field(
             "score_of",
             Annotated[list[ScoreRule], Meta(min_length=1)],
-            "Checks that count together, each by its weight; the share that holds must reach `threshold`.",
+            "Checks with weights; the weighted share that passes must reach `threshold`.",
             since="1",
         ),
     )

@@ -24,11 +24,11 @@ class RequiredSource(Check, Struct, frozen=True):
     channels: ClassVar = ANSWER
     metric: ClassVar = "sources"
     fields: ClassVar = (
-        Field("required_sources", Phrases, "The final message speaks of each of these sources.", since="0.2"),
+        Field("required_sources", Phrases, "The final message mentions each of these sources.", since="0.2"),
         Field(
             "source_patterns",
             dict[Phrase, Phrases],
-            "Phrases that stand for a source of `required_sources`, in place of its own name.",
+            "Phrases that count as a mention of a source of `required_sources`, instead of its name.",
             since="0.2",
         ),
     )
@@ -51,7 +51,7 @@ class RequiredSource(Check, Struct, frozen=True):
     def unused_fields(cls, expected: Expected) -> Iterator[CheckProblem]:
         for source in expected.get("source_patterns", {}):
             if source not in expected.get("required_sources", ()):
-                why = f"{source!r} is not in required_sources, so its phrases are never looked for."
+                why = f"{source!r} is not in required_sources, so its phrases are never used."
                 message = f"{why} Leave it out, or add it."
                 yield CheckProblem("no-effect", message, ("source_patterns", source))
 

@@ -26,13 +26,13 @@ CHAT = (
 class SpanRule(TypedDict, total=False):
     """Spans whose name fits a pattern, and what bounds them."""
 
-    pattern: Annotated[Phrase, Meta(description="Their names, with * and ?, in any letter case.")]
-    min: Annotated[int, Meta(ge=0, description="The fewest of them.")]
-    max: Annotated[int, Meta(ge=0, description="The most of them.")]
-    max_ms: Annotated[float, Meta(ge=0, description="The longest that one of them, or `percentile`, takes.")]
-    percentile: Annotated[float, Meta(gt=0, le=100, description="The share of them that `max_ms` holds for.")]
-    max_errors: Annotated[int, Meta(ge=0, description="The most with an error.")]
-    max_error_percent: Annotated[float, Meta(ge=0, le=100, description="The largest share with an error.")]
+    pattern: Annotated[Phrase, Meta(description="Their names; * and ? are wildcards, and letter case is ignored.")]
+    min: Annotated[int, Meta(ge=0, description="The minimum number of such spans.")]
+    max: Annotated[int, Meta(ge=0, description="The maximum number of such spans.")]
+    max_ms: Annotated[float, Meta(ge=0, description="The maximum time for each of them, or for `percentile`.")]
+    percentile: Annotated[float, Meta(gt=0, le=100, description="The share of them that must be within `max_ms`.")]
+    max_errors: Annotated[int, Meta(ge=0, description="The maximum number with an error.")]
+    max_error_percent: Annotated[float, Meta(ge=0, le=100, description="The maximum share with an error.")]
 
 
 class Spans(Check, Struct, frozen=True):
@@ -45,7 +45,7 @@ class Spans(Check, Struct, frozen=True):
         Field(
             "spans",
             Annotated[list[SpanRule], Meta(min_length=1)],
-            "Bounds for the spans of the turn by their names, one check per entry.",
+            "Limits for the spans of the turn, by name, one check per entry.",
             since="1",
         ),
     )
@@ -78,7 +78,7 @@ class Spans(Check, Struct, frozen=True):
 
     def validate(self) -> Iterator[CheckProblem]:
         if all(getattr(self, name) is None for name in BOUNDS):
-            yield CheckProblem("empty-expectation", f"it bounds nothing. Write one of {', '.join(BOUNDS)}.")
+            yield CheckProblem("empty-expectation", f"it has no limit. Write one of {', '.join(BOUNDS)}.")
 
     def judge(self, trace: Trace) -> CheckResult:
         if not trace.spans:
@@ -86,7 +86,7 @@ class Spans(Check, Struct, frozen=True):
         spans = [span for span in trace.spans if fnmatchcase(span.name.lower(), self.pattern.lower())]
         open_spans = [span.name for span in spans if span.started_at is None or span.ended_at is None]
         if self.max_ms is not None and open_spans:
-            return self.unknown(f"no times were seen of {open_spans[0]!r}")
+            return self.unknown(f"there are no times for {open_spans[0]!r}")
         wrong = list(self._wrong(spans))
         found = f"{len(spans)} of {len(trace.spans)} spans"
         return self.failed("; ".join(wrong)) if wrong else self.passed(found)

@@ -72,12 +72,12 @@ class ExpectedCall(TypedDict):
         ]
     ]
     success: NotRequired[Annotated[bool, Meta(description="Whether it succeeded.")]]
-    result: NotRequired[Annotated[MatchedValue, Meta(description="What it gave; matchers may stand here.")]]
+    result: NotRequired[Annotated[MatchedValue, Meta(description="Its result; matchers are allowed.")]]
     error: NotRequired[Annotated[MatchedValue, Meta(description="What its error says; matchers may stand here.")]]
     times: NotRequired[
-        Annotated[Often | CallTimes, Meta(description="How often such a call is made: a number, or {min, max}.")]
+        Annotated[Often | CallTimes, Meta(description="How often the call is made: a number, or {min, max}.")]
     ]
-    never: NotRequired[Annotated[Literal[True], Meta(description="Such a call was not even asked for.")]]
+    never: NotRequired[Annotated[Literal[True], Meta(description="No such call was made or requested.")]]
 
 
 class Rivals(Struct, frozen=True, omit_defaults=True):

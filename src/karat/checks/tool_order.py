@@ -41,7 +41,7 @@ class ToolOrder(Check, Struct, frozen=True):
         Field(
             "tool_order",
             Annotated[list[Phrase], Meta(min_length=2)],
-            "These calls were made in this order; others may stand between.",
+            "These calls were made in this order; others may come between.",
             since="1",
         ),
     )
@@ -111,7 +111,7 @@ class ToolRequires(Check, Struct, frozen=True):
         Field(
             "tool_requires",
             Annotated[dict[Phrase, Phrases], Meta(min_length=1)],
-            "Preconditions: each call of a tool comes after a successful call of each tool that is listed for it.",
+            "Preconditions: each call to a tool comes after a successful call to every tool that is listed for it.",
             since="1",
         ),
     )
@@ -145,7 +145,7 @@ class ToolRequires(Check, Struct, frozen=True):
     def validate(self) -> Iterator[CheckProblem]:
         yield from nameless(self.tool, *self.first)
         if self.tool in self.first:
-            message = f"no first call of {self.tool!r} can come after one. Leave it out."
+            message = f"the first call to {self.tool!r} cannot come after another call to it. Remove it."
             yield CheckProblem("never-passes", message)
 
     def judge(self, trace: Trace) -> CheckResult:

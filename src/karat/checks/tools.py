@@ -27,14 +27,14 @@ from karat.text.tool_names import (
 
 NUL = "\0"
 APPEND = "Let the app open its log to append, or let nothing else truncate it."
-UNOWNED = PossibleCall("delete", "a call of 'delete' cannot be attributed. Pass `traceparent` on.")
+UNOWNED = PossibleCall("delete", "a call to 'delete' cannot be attributed. Pass `traceparent` on.")
 
 
 class ToolCallsAny(Check, Struct, frozen=True):
     """At least one of the tools was called: it began to run, or it ended in any way."""
 
     name: ClassVar = "tool_calls_any"
-    failure: ClassVar = ("a call of ", "did not call ")
+    failure: ClassVar = ("a call to ", "did not call ")
     group: ClassVar = Group.TOOL_HYGIENE
     channels: ClassVar = CALLS
     fields: ClassVar = (Field("tool_calls_any", Phrases, "At least one of these tools was called."),)
@@ -55,7 +55,7 @@ class ToolCallsAny(Check, Struct, frozen=True):
 
     @property
     def description(self) -> str:
-        return f"a call of {quoted(self.tools)}"
+        return f"a call to {quoted(self.tools)}"
 
     def validate(self) -> Iterator[CheckProblem]:
         return nameless(*self.tools)
@@ -72,10 +72,10 @@ class ToolCallsNone(Check, Struct, frozen=True):
     """The tool was not even asked for, under whatever spelling of its name."""
 
     name: ClassVar = "tool_calls_none"
-    failure: ClassVar = ("no call of ", "called ")
+    failure: ClassVar = ("no call to ", "called ")
     group: ClassVar = Group.TOOL_HYGIENE
     channels: ClassVar = CALLS
-    fields: ClassVar = (Field("tool_calls_none", Phrases, "None of these tools was even asked for."),)
+    fields: ClassVar = (Field("tool_calls_none", Phrases, "None of these tools was called, or even requested."),)
     examples: ClassVar = (
         Example({"tool": "delete"}, calls("lookup refund"), Status.PASSED),
         Example({"tool": "delete"}, calls("delete:crashed"), Status.FAILED),
@@ -102,7 +102,7 @@ class ToolCallsNone(Check, Struct, frozen=True):
 
     @property
     def description(self) -> str:
-        return f"no call of {self.tool!r}"
+        return f"no call to {self.tool!r}"
 
     def validate(self) -> Iterator[CheckProblem]:
         return nameless(self.tool)

@@ -54,7 +54,7 @@ class TrajectoryRule(TypedDict):
 
     calls: Annotated[
         list[TrajectoryCall | list[TrajectoryCall]],
-        Meta(description="The calls in order; calls in a list of their own were asked for together, in any order."),
+        Meta(description="The calls in order; calls in a nested list were requested together, in any order."),
     ]
     without_failed: NotRequired[
         Annotated[Literal[True], Meta(description="Calls that failed are not among those that were made.")]
@@ -91,7 +91,7 @@ class Trajectory(Check, Struct, frozen=True, dict=True):
         Field(
             "trajectory",
             TrajectoryRule,
-            "All calls that were made with their arguments, next to those of a reference: {calls, match}.",
+            "All calls with their arguments, compared with a reference: {calls, match}.",
             since="1",
         ),
     )
@@ -144,7 +144,7 @@ class Trajectory(Check, Struct, frozen=True, dict=True):
         yield from nameless(*(one.tool for one in self.wanted))
         if not self.wanted and self.match in ("superset", "in_order"):
             yield CheckProblem(
-                "empty-expectation", f"'{self.match}' of no calls holds always. Name a call.", ("calls",)
+                "empty-expectation", f"'{self.match}' without calls always passes. Name a call.", ("calls",)
             )
 
     def judge(self, trace: Trace) -> CheckResult:

@@ -27,8 +27,7 @@ from karat.text.wording import did_you_mean
 
 HEADING = '{"role": "heading", "name": "My Activity"}'
 HOW_TO_DEFINE = (
-    "no rule reads this sentence: define it in ui_vocabulary of the target, or write an object instead, such as "
-    f"{HEADING}"
+    f"Karat does not know this sentence: define it in the target's ui_vocabulary, or write an object, such as {HEADING}"
 )
 INSTEAD = 'write what must not come as an object, such as {"role": "heading", "new": true, "visible": false}'
 UNMARKED = f"no element of the page has the role of a component ({', '.join(sorted(COMPONENTS))})"
@@ -65,8 +64,8 @@ class Ui(Check, Struct, frozen=True):
         Field(
             "ui",
             Annotated[list[Phrase | UiElement], Meta(min_length=1)],
-            "What the page shows after the turn: sentences that the target's ui_vocabulary or the small grammar "
-            "knows, or objects such as {role, name, within, new, visible, min, max} or {any: [objects]}.",
+            "What the page shows after the turn: sentences of the target's ui_vocabulary or the built-in grammar, "
+            "or objects such as {role, name, within, new, visible, min, max} or {any: [objects]}.",
         ),
     )
     examples: ClassVar = (

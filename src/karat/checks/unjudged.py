@@ -25,7 +25,7 @@ class Unjudged(Check, Struct, frozen=True):
         Field(
             "unjudged",
             Annotated[list[Phrase], Meta(min_length=1)],
-            "What only another tool can judge, such as a rubric for a model: reported as not judged, one per entry.",
+            "Something that only another tool can judge, such as a rubric: reported as not judged, one per entry.",
             since="1",
         ),
     )

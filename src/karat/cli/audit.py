@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 
-@click.command(short_help="Prove that a suite can fail: wrong answers on purpose, no agent.")
+@click.command(short_help="Measure how many wrong answers a suite would catch. Runs no agent.")
 @click.argument("journal")
 @click.option(
     "--min-kill",
@@ -15,15 +15,15 @@ import click
     default=0.9,
     show_default=True,
     metavar="R",
-    help="The least share of wrong traces that the suite must notice (exit 1 under it).",
+    help="Exit with 1 if the suite catches a smaller share of wrong traces.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Decides what is tried where there is a choice.")
-@click.option("--suite", metavar="SUITE", help="Refuse the journal if it is not of this suite as it is now.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed for random choices.")
+@click.option("--suite", metavar="SUITE", help="Refuse the journal unless it belongs to this suite, unchanged.")
 @click.option(
     "--results-dir",
     type=click.Path(path_type=Path),
     metavar="D",
-    help="Where the reports go (default: next to the journal).",
+    help="Folder for the reports (default: next to the journal).",
 )
 def command(journal: str, min_kill: float, seed: int, suite: str | None, results_dir: Path | None) -> int:
     """Prove that a suite can fail: recorded traces that passed are made wrong, one change at a time, and judged again.

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 
-@click.group(short_help="Keep a run as the one that others are compared with.")
+@click.group(short_help="Save a run to compare others with.")
 def command() -> None:
     """Save the results of a run in a small file next to its suite: one line per case, to be reviewed and committed.
 
@@ -25,9 +25,9 @@ def command() -> None:
     "--file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Where to keep it (default: SUITE.baseline.jsonl next to the suite).",
+    help="File to write (default: SUITE.baseline.jsonl next to the suite).",
 )
-@click.option("--results-dir", type=click.Path(path_type=Path), metavar="D", help="Where @last is looked for.")
+@click.option("--results-dir", type=click.Path(path_type=Path), metavar="D", help="Folder to look for @last in.")
 def set_baseline(run: str, file: Path | None, results_dir: Path | None) -> int:
     """Make a run (a journal, @last, a commit or tag), or several (@last-5), the baseline of its suite."""
     from karat import api

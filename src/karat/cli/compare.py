@@ -9,7 +9,7 @@ import click
 FORMATS = ("terminal", "json", "markdown", "html")
 
 
-@click.command(short_help="Better or worse? Two runs case by case, with error bars and gates.")
+@click.command(short_help="Compare runs case by case: better, worse or chance? With gates for CI.")
 @click.argument("base")
 @click.argument("new", nargs=-1, required=True)
 @click.option(
@@ -19,9 +19,9 @@ FORMATS = ("terminal", "json", "markdown", "html")
     "--output",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write that into a file, and the words to the terminal.",
+    help="Write the --format to a file, and text to the terminal.",
 )
-@click.option("--confidence", type=float, metavar="C", help="How sure to be (default: that of [gate], or 0.95).")
+@click.option("--confidence", type=float, metavar="C", help="Confidence level (default: that of [gate], or 0.95).")
 @click.option("--max-new-failures", type=int, metavar="N", help="Gate: at most N cases broke.")
 @click.option(
     "--min-pass-rate", type=float, metavar="R", help="Gate: the new pass rate is at least R (at --confidence)."
@@ -35,8 +35,8 @@ FORMATS = ("terminal", "json", "markdown", "html")
 @click.option("--max-tokens-ratio", type=float, metavar="X", help="Gate: at most X times the tokens (at --confidence).")
 @click.option("--max-cost-ratio", type=float, metavar="X", help="Gate: at most X times the cost (at --confidence).")
 @click.option("--results-dir", type=click.Path(path_type=Path), metavar="D",
-              help="Where @last, @last-green, commits and tags are looked for.")  # fmt: skip
-@click.option("--mix-tapes", is_flag=True, help="Compare a run that was replayed from a tape with one that was not.")
+              help="Folder to look for @last, @last-green, commits and tags in.")  # fmt: skip
+@click.option("--mix-tapes", is_flag=True, help="Allow comparing a replayed run with a live one.")
 def command(base: str, new: tuple[str, ...], form: str, output: Path | None, **asked: float | int | Path | None) -> int:
     """Compare two runs: what broke, what was fixed, what is flaky, and how certain that is.
 

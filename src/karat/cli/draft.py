@@ -16,36 +16,43 @@ if TYPE_CHECKING:
 SHOWN = 20
 
 
-@click.command(short_help="Draft a suite from what an agent did: recorded runs, or prompts that it is asked.")
+@click.command(short_help="Draft a suite from recorded runs, or by sending prompts to an agent.")
 @click.argument("sources", nargs=-1, metavar="[SOURCE]...")
 @click.option("-o", "--output", "place", metavar="FILE", help="A .yaml file to write (default: stdout).")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
-@click.option("-t", "--target", metavar="TARGET", help="The agent to ask, where there is nothing recorded.")
-@click.option("--prompts", metavar="FILE", help="What it is asked: a prompt a line, or a .csv with a column `prompt`.")
+@click.option("-t", "--target", metavar="TARGET", help="The agent to send prompts to, if there are no recordings.")
+@click.option("--prompts", metavar="FILE", help="Prompts to send: one per line, or a .csv with a column `prompt`.")
 @click.option(
-    "--repeat", type=RepeatsParameter(), default=5, show_default=True, metavar="N", help="How often each is asked."
+    "--repeat",
+    type=RepeatsParameter(),
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="How often to send each prompt.",
 )
 @click.option(
     "--allow-effects",
     is_flag=True,
-    help="Let the agent use tools that change something. Without it, only an agent is asked that cannot.",
+    help="Let the agent use tools that change something. Without it, Karat asks only agents whose tools it can stub.",
 )
-@click.option("--name", metavar="NAME", default="", help="What the suite is called.")
+@click.option("--name", metavar="NAME", default="", help="Name of the suite.")
 @click.option(
     "--max-cases",
     type=click.IntRange(min=1),
     default=30,
     show_default=True,
     metavar="N",
-    help="The most cases; kinds of runs that come up less often are listed as questions.",
+    help="Maximum number of cases; rarer kinds of runs are listed as questions.",
 )
 @click.option(
     "--keep-personal-data",
     is_flag=True,
-    help="Keep mail addresses, phone, card and account numbers and keys as they are.",
+    help="Do not mask email addresses, phone, card and account numbers and keys.",
 )
-@click.option("--timeout", type=Seconds(), metavar="S", help="Seconds that one run of a prompt may take.")
-@click.option("--concurrency", type=click.IntRange(min=1), default=4, show_default=True, help="Prompts asked at once.")
+@click.option("--timeout", type=Seconds(), metavar="S", help="Seconds for one run of a prompt.")
+@click.option(
+    "--concurrency", type=click.IntRange(min=1), default=4, show_default=True, help="Prompts to send at once."
+)
 @click.option(
     "--option", "options", multiple=True, callback=assignments, metavar="KEY=VALUE", help="An option of the target."
 )
@@ -92,7 +99,7 @@ def summary_lines(draft: SuiteDraft) -> list[str]:
 
     figures = draft.summary
     lines = [
-        f"{counted(figures.cases, 'case')} from {figures.covered} of {figures.traces} traces; {figures.apart} apart"
+        f"{counted(figures.cases, 'case')} from {figures.covered} of {figures.traces} traces; {figures.apart} left out"
     ]
     if figures.masked:
         lines.append("masked: " + ", ".join(f"{count} {kind}" for kind, count in figures.masked.most_common()))

@@ -15,20 +15,22 @@ if TYPE_CHECKING:
     from karat.init.plan import InitPlan
 
 LATER = "fill it in later"
-HERE = "Karat loads {agent.use} into this process and greets it, a few times. May it?"
-THERE = "Karat greets the agent at {agent.address}, a few times. May it?"
-PROMPTS = "What do people ask it? It is sent, and tools act on it. (several: separate them with |; none: Enter)"
+HERE = "May Karat load {agent.use} into this process and send it a few greetings?"
+THERE = "May Karat send the agent at {agent.address} a few greetings?"
+PROMPTS = "What do people ask it? These prompts are sent, and tools act on them. (separate with |; Enter for none)"
 
 
 @click.command(short_help="Find the agent of a project, write a first suite, and run it.")
-@click.option("--yes", is_flag=True, help="Ask nothing: take the likeliest agent, ask it, and write.")
+@click.option("--yes", is_flag=True, help="Ask no questions: use the likeliest agent, call it, and write the files.")
 @click.option("--example", is_flag=True, help="Write a tiny agent with a bug to find, and the suite that finds it.")
 @click.option(
-    "-t", "--target", metavar="SPEC", help="The agent, if Karat does not find it: such as python:agent.py:answer."
+    "-t", "--target", metavar="SPEC", help="The agent, if Karat does not find it, such as python:agent.py:answer."
 )
-@click.option("--prompt", "prompts", multiple=True, metavar="TEXT", help="What people ask the agent. Repeatable.")
-@click.option("--allow-effects", is_flag=True, help="Send the prompts of --prompt: tools of the agent act on them.")
-@click.option("--no-ask", is_flag=True, help="Neither load nor ask the agent; the first suite is one to fill in.")
+@click.option(
+    "--prompt", "prompts", multiple=True, metavar="TEXT", help="A prompt that people send to the agent. Repeatable."
+)
+@click.option("--allow-effects", is_flag=True, help="Send the prompts of --prompt; the agent's tools act on them.")
+@click.option("--no-ask", is_flag=True, help="Do not load or call the agent; write a suite to fill in.")
 def command(
     yes: bool, example: bool, target: str | None, prompts: tuple[str, ...], allow_effects: bool, no_ask: bool
 ) -> int:
@@ -103,14 +105,14 @@ def _choose(survey: Survey, target: str | None, *, may_ask: bool, talks: bool) -
         )
         return survey.agents[choice - 1] if choice else None
     spec = click.prompt(
-        "How is your agent reached? (such as python:agent.py:answer, or an http:// address)", default=LATER
+        "How can Karat reach your agent? (such as python:agent.py:answer, or an http:// address)", default=LATER
     )
     return None if spec == LATER else api.choose_agent(survey, spec)
 
 
 def _may_ask(survey: Survey, agent: FoundAgent | None) -> bool:
     if agent is None:
-        return bool(survey.targets) and click.confirm("Karat greets the target of karat.toml, a few times. May it?")
+        return bool(survey.targets) and click.confirm("May Karat send the target in karat.toml a few greetings?")
     return agent.is_local and click.confirm((THERE if agent.address else HERE).format(agent=agent))
 
 

@@ -8,17 +8,17 @@ from karat.cli.options import assignments
 from karat.errors import ExitCode
 
 
-@click.command(short_help="Look at an agent, and write the target for it.")
+@click.command(short_help="Send a prompt to an agent, show what Karat sees, and write its target.")
 @click.argument("where", metavar="URL|TARGET")
 @click.option(
     "--prompt",
     "prompts",
     multiple=True,
     metavar="TEXT",
-    help="What is sent (default: a greeting). A service takes several: one that calls a tool, one for which it fails.",
+    help="The prompt to send (default: a greeting). A service takes several: one that uses a tool, one where it fails.",
 )
-@click.option("--name", metavar="NAME", help="What the target is to be called.")
-@click.option("--as", "kind", metavar="KIND", help="What answers at the URL, if Karat takes it for something else.")
+@click.option("--name", metavar="NAME", help="Name of the target.")
+@click.option("--as", "kind", metavar="KIND", help="The kind of service at the URL, if Karat guesses wrong.")
 @click.option(
     "-o",
     "--option",
@@ -26,7 +26,7 @@ from karat.errors import ExitCode
     multiple=True,
     callback=assignments,
     metavar="KEY=VALUE",
-    help="An option of the target that is known already, such as `steps` of a login.",
+    help="An option of the target that you already know, such as `steps` for a login.",
 )
 @click.option("--write", is_flag=True, help="Add the target to karat.toml instead of printing it.")
 def command(

@@ -10,11 +10,13 @@ from karat.cli.options import comma_list
 from karat.errors import ExitCode, SuiteError, UsageError
 
 
-@click.command(short_help="Look for expectations that prove nothing, without an agent.")
+@click.command(short_help="Find expectations that prove less than they seem to. Runs no agent.")
 @click.argument("suites", nargs=-1, required=True, metavar="SUITE...")
-@click.option("-t", "--target", help="Whose ui_vocabulary and tools to look at (default: every vocabulary known).")
 @click.option(
-    "--ignore", multiple=True, callback=comma_list, metavar="SLUG,...", help="Leave out smells of these kinds."
+    "-t", "--target", help="Target whose ui_vocabulary and tools to use (default: the vocabularies of all targets)."
+)
+@click.option(
+    "--ignore", multiple=True, callback=comma_list, metavar="SLUG,...", help="Turn off these kinds of smells."
 )
 @click.option("--strict", is_flag=True, help="Count a smell as a failure (exit 1).")
 def command(suites: tuple[str, ...], target: str | None, ignore: list[str] | None, strict: bool) -> int:
@@ -50,7 +52,7 @@ def command(suites: tuple[str, ...], target: str | None, ignore: list[str] | Non
         found = counted(len(report.smells), "smell") if report.smells else "no smell"
         click.echo(f"{visible(file)}: {counted(len(report.suite.cases), 'case')}, {found}")
     if smells:
-        click.echo("Each slug is explained in docs/lint.md; leave out what is meant with --ignore SLUG.", err=True)
+        click.echo("docs/lint.md explains each slug. Turn one off with --ignore SLUG.", err=True)
     if not readable:
         return ExitCode.USAGE
     return ExitCode.FAILED if smells and strict else ExitCode.OK

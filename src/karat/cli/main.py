@@ -38,7 +38,7 @@ COMMANDS = {
 
 COMPLETE = "_KARAT_COMPLETE"
 """Set by the shell where it wants a line completed, or the script that does so."""
-NOWHERE = "karat: the current folder is gone. Go to one that is there."
+NOWHERE = "karat: the current folder no longer exists. Change to another one."
 
 
 class Commands(click.Group):

@@ -7,13 +7,13 @@ from pathlib import Path
 import click
 
 
-@click.command(short_help="Offer Karat to a coding agent, over MCP on stdin and stdout.")
-@click.option("--allow-run", is_flag=True, help="Also offer to run cases against the targets of karat.toml.")
+@click.command(short_help="Let a coding agent use Karat, over MCP on stdin and stdout.")
+@click.option("--allow-run", is_flag=True, help="Also let it run cases against the targets in karat.toml.")
 @click.option(
     "--root",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="The project (default: this folder). No file outside of it is read.",
+    help="The project (default: this folder). Files outside it are not read.",
 )
 def command(allow_run: bool, root: Path | None) -> None:
     """Offer Karat to a coding agent: an MCP server on stdin and stdout, for the project in this folder.

@@ -70,7 +70,7 @@ def assignments(ctx: click.Context, param: click.Parameter, value: tuple[str, ..
 def most_failures(fail_fast: bool, max_failures: int | None) -> int | None:
     """How many failures end a run."""
     if fail_fast and max_failures is not None:
-        raise UsageError("--fail-fast is --max-failures 1, and another number is given.", fix="Keep one of the two.")
+        raise UsageError("--fail-fast means --max-failures 1, but another number is given.", fix="Keep one of the two.")
     return 1 if fail_fast else max_failures
 
 
@@ -112,12 +112,12 @@ def click_option(option: Option, *, again: bool = False) -> Callable[[Command], 
 
 LOUDNESS = (
     click.option("-q", "--quiet", is_flag=True,
-                 help="Only the verdict, and a line for each case that did not pass: what was expected and found."),
+                 help="Print only the verdict, and one line for each case that did not pass."),
     click.option("-v", "--verbose", count=True,
-                 help="Every case and every failure; -vv: all that was asked, called and answered, whole."),
+                 help="Print every case and every failure; -vv: with complete prompts, calls and answers."),
 )  # fmt: skip
-FAIL_FAST = click.option("--fail-fast", is_flag=True, help="Stop at the first case that fails or errs.")
-LAST = click.option("--last", is_flag=True, help="The journal of the last run here, in place of JOURNAL.")
+FAIL_FAST = click.option("--fail-fast", is_flag=True, help="Stop at the first case that fails or ends in an error.")
+LAST = click.option("--last", is_flag=True, help="Use the journal of the last run here instead of JOURNAL.")
 
 
 def selection(command: Command) -> Command:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 
-@click.command(short_help="Write a report of recorded runs: JUnit, GitHub, GitLab, CSV, JSON lines and others.")
+@click.command(short_help="Write a report of recorded runs: HTML, JUnit, GitHub, GitLab, CSV, JSON lines and others.")
 @click.argument("journals", nargs=-1, required=True, metavar="JOURNAL...")
 @click.option("-f", "--format", "name", required=True, metavar="F",
               help="html, junit, github, github-summary, gitlab, csv, jsonl, json, markdown, or your own.")  # fmt: skip
@@ -30,6 +30,6 @@ def command(journals: tuple[str, ...], name: str, place: str | None) -> None:
     found = [journal for source in journals for journal in api.find_journals(source, project)]
     for journal in found:
         if journal.torn:
-            click.echo(f"karat: {visible(journal.path)}: the last line is torn and was left out", err=True)
+            click.echo(f"karat: {visible(journal.path)}: the last line is incomplete and was ignored", err=True)
     for path in api.report(found, name, sys.stdout.buffer if place == "-" else place):
         click.echo(visible(str(path)))

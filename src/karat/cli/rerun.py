@@ -23,13 +23,13 @@ def statuses(ctx: click.Context, param: click.Parameter, value: tuple[str, ...])
     return named
 
 
-@click.command(short_help="Run failed cases of a finished run again.")
+@click.command(short_help="Run the failed cases of a run again.")
 @click.argument("journal", required=False)
 @LAST
 @click.option("--status", multiple=True, default=("error,fail",), show_default=True, callback=statuses, metavar="S,...",
               help=f"Which cases to run again: {', '.join(STATUSES)}.")  # fmt: skip
 @click.option("--suite", metavar="SUITE", help="The suite, if it is no longer where it was.")
-@click.option("-t", "--target", help="The target, if it has another name now.")
+@click.option("-t", "--target", help="The target, if its name has changed.")
 @resume_options
 def command(journal: str | None, status: list[StatusName], **given: Any) -> int:
     """Run the cases of a finished run again that came out with one of these statuses; the others are kept.

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Judge recorded runs again, without an agent.")
 @click.argument("journals", nargs=-1, required=True, metavar="JOURNAL...")
-@click.option("--suite", metavar="SUITE", help="Judge by the cases of this suite, not by those that were recorded.")
+@click.option("--suite", metavar="SUITE", help="Judge by the cases of this suite instead of the recorded ones.")
 @click.option(
     "--workers",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Processes that judge; the verdicts are the same.",
+    help="Number of processes; it does not affect the verdicts.",
 )
 @rescore_options
 def command(journals: tuple[str, ...], suite: str | None, quiet: bool, verbose: int, **how: Any) -> int:
@@ -69,6 +69,6 @@ def _again(recorded: Journal, by: Suite | None, screen: Screen, *, results_dir: 
     lined = not screen.folds and recorded.header.repeat == 1
     result = api.rescore(recorded, by, results_dir=folder, each=CaseLines(screen) if lined else None, **how)
     if result.left_out:
-        click.echo(f"karat: recorded but not in the suite, left out: {', '.join(result.left_out)}", err=True)
+        click.echo(f"karat: recorded but not in the suite, ignored: {', '.join(result.left_out)}", err=True)
     show_ending(result, screen)
     return result.exit_code

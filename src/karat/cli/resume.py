@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.argument("journal", required=False)
 @LAST
 @click.option("--suite", metavar="SUITE", help="The suite, if it is no longer where it was.")
-@click.option("-t", "--target", help="The target, if it has another name now.")
+@click.option("-t", "--target", help="The target, if its name has changed.")
 @resume_options
 def command(journal: str | None, **given: Any) -> int:
     """Finish a run that was interrupted or killed: only what is missing is run.
@@ -56,7 +56,7 @@ def go_on(
     verbosity = read_verbosity(quiet, verbose)
     if last is (path is not None):
         what = "a journal cannot be combined with --last." if path else "no journal is given."
-        raise UsageError(what, fix="Name one, or give --last for that of the last run here.", slug="no-journal")
+        raise UsageError(what, fix="Name one, or use --last for the last run here.", slug="no-journal")
     project = api.find_project()
     journal = api.open_journal(path or api.last_journal(project), project)
     loaded = api.load_file(suite, project) if suite else api.load_recorded_suite(journal, project)

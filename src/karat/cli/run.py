@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Run suites against an agent and judge every case.")
 @click.argument("suites", nargs=-1, required=True, metavar="SUITE...")
-@click.option("-t", "--target", help="The agent: a spec such as python:module:function, or a name of karat.toml.")
+@click.option(
+    "-t", "--target", help="The agent: a spec such as python:module:function, or the name of a target in karat.toml."
+)
 @selection
 @run_options
 def command(

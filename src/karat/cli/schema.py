@@ -16,7 +16,7 @@ import click
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="SUITE",
-    help="With --write: let editors check this YAML suite by it. Repeatable.",
+    help="With --write: add the line to this YAML suite that makes editors use the schema. Repeatable.",
 )
 def command(name: str, write: bool, suites: tuple[Path, ...]) -> None:
     """Print the JSON Schema of a suite format, so that editors complete and check suites.

@@ -7,7 +7,7 @@ import click
 from karat.errors import ExitCode
 
 
-@click.command(name="self-test", short_help="Prove every check with its own examples.")
+@click.command(name="self-test", short_help="Run the examples of every check.")
 def command() -> int:
     """Prove every check with its own examples, and the scoring with known verdicts.
 
@@ -22,6 +22,6 @@ def command() -> int:
             broken.append(proof)
     for proof in broken:
         click.echo(f"{proof.what}: expected {proof.expected}, found {proof.found}", err=True)
-    click.echo(f"{count} proofs, {count - len(broken)} hold")
+    click.echo(f"{count} examples, {count - len(broken)} as expected")
     click.echo(f"SELF-TEST {'FAIL' if broken else 'PASS'}")
     return ExitCode.FAILED if broken else ExitCode.OK

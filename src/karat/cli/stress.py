@@ -20,29 +20,35 @@ def run_options(command: Any) -> Any:
     return command
 
 
-@click.command(short_help="Break the world around an agent, and see whether it holds.")
+@click.command(short_help="Break an agent's tools and models, and check how it reacts.")
 @click.argument("suite", metavar="SUITE")
-@click.option("-t", "--target", help="The agent: a spec such as langgraph:module:graph, or a name of karat.toml.")
+@click.option(
+    "-t", "--target", help="The agent: a spec such as langgraph:module:graph, or the name of a target in karat.toml."
+)
 @click.option(
     "--max-runs",
     type=click.IntRange(min=1),
     default=200,
     show_default=True,
     metavar="N",
-    help="The most runs with a fault; the most telling come first, and what is left out is reported.",
+    help="Maximum number of runs with a fault. The most important come first; the rest is reported.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Decides what faults choose.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed for random choices of faults."
+)
 @click.option(
     "--faults", multiple=True, callback=comma_list, metavar="A,B", help="Only these faults: 'lost answer,inject*'."
 )
-@click.option("--from", "base", metavar="RUN", help="A journal of this suite to start from, instead of a run.")
-@click.option("--resume", metavar="RUN", help="Finish a stress run that was interrupted, by its journal.")
-@click.option("--injections", type=click.Path(path_type=Path), metavar="FILE", help="Other texts to inject (TOML).")
+@click.option("--from", "base", metavar="RUN", help="Start from this journal instead of running the suite first.")
+@click.option("--resume", metavar="RUN", help="Finish the interrupted stress run of this journal.")
+@click.option(
+    "--injections", type=click.Path(path_type=Path), metavar="FILE", help="A TOML file with other texts to inject."
+)
 @click.option(
     "--write",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Write each cell that broke as a Karat 1 case, with its fault.",
+    help="Write each broken cell as a Karat 1 case with its fault.",
 )
 @click.option("--force", is_flag=True, help="With --write: overwrite an existing file.")
 @selection

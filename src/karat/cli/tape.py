@@ -7,7 +7,7 @@ import click
 from karat.errors import ExitCode
 
 
-@click.group(short_help="Look at tapes: recorded answers of models and services.")
+@click.group(short_help="Show and check tapes: recorded answers of models and services.")
 def command() -> None:
     """Look at tapes, which `karat run --tape record` makes and `karat run --tape replay` plays.
 
@@ -21,7 +21,7 @@ def command() -> None:
 
 @command.command(short_help="Read a tape.")
 @click.argument("tape")
-@click.option("--case", help="Only the exchanges of this case, with what was asked and answered.")
+@click.option("--case", help="Only the exchanges of this case, with requests and answers.")
 def show(tape: str, case: str | None) -> int:
     """Print one line for each exchange; with --case, the last words that were sent and the answer."""
     from karat.api import read_tape
@@ -42,7 +42,7 @@ def show(tape: str, case: str | None) -> int:
     return ExitCode.OK
 
 
-@command.command(short_help="Hold tapes against their suites.")
+@command.command(short_help="Compare tapes with their suites.")
 @click.argument("suites", nargs=-1, required=True, metavar="SUITE...")
 def check(suites: tuple[str, ...]) -> int:
     """Find recordings of cases that a suite no longer has, cases without a recording, and recordings that expired."""
@@ -75,7 +75,7 @@ def seal(tape: str) -> int:
     return ExitCode.OK
 
 
-@command.command(short_help="Put an MCP server over stdio on the tape.")
+@command.command(short_help="Record an MCP server that uses stdio.")
 @click.argument("name")
 @click.argument("server", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
 def stdio(name: str, server: tuple[str, ...]) -> int:

@@ -9,7 +9,7 @@ import click
 from karat.errors import ExitCode
 
 
-@click.command(short_help="Look at runs in a browser: every case with its evidence.")
+@click.command(short_help="Show runs in a browser: every case with its evidence.")
 @click.argument("folder", required=False, type=click.Path(path_type=Path))
 @click.option(
     "--port",
@@ -17,9 +17,9 @@ from karat.errors import ExitCode
     default=8642,
     show_default=True,
     metavar="N",
-    help="The port to listen on; 0 takes any that is free.",
+    help="Port to listen on; 0 for any free port.",
 )
-@click.option("--no-browser", is_flag=True, help="Print the address, and open nothing.")
+@click.option("--no-browser", is_flag=True, help="Print the address, but do not open a browser.")
 def command(folder: Path | None, port: int, no_browser: bool) -> int:
     """Look at runs in a browser: what was said and called, and the words that broke the contract.
 

@@ -76,7 +76,7 @@ class BaselineFile:
         return header
 
     def _broken(self, message: str, number: int) -> JournalError:
-        fix = "Make it anew: karat baseline set."
+        fix = "Make a new one: karat baseline set."
         return JournalError(message, where=f"{self.path}:{number}", fix=fix, slug="baseline")
 
 
@@ -99,7 +99,7 @@ def baseline_lines(source: JournalCases | PooledRuns) -> Iterator[bytes]:
         yield _encode(structs.replace(result, place=-1, measures=_rounded(result.measures)))
     side = source.side(**counts)
     if side.incomplete or not counts["cases"]:
-        why = side.incomplete or "it holds no case"
+        why = side.incomplete or "it has no case"
         fix = f"Finish it first: karat resume {side.path}"
         raise JournalError(f"the run cannot be a baseline: {why}.", where=side.path, fix=fix, slug="baseline")
     yield _encode(BaselineHeader(karat_baseline=FORMAT, run=structs.replace(side, path=_named(side))))

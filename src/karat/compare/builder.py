@@ -267,7 +267,7 @@ class ComparisonBuilder:
                 " are variants of one case; give rows that are not a `cluster` of their own, such as 'row-{column}'"
             )
         if len(self.scopes) >= SCOPES:
-            yield f"only the first {SCOPES} categories and tags are weighed"
+            yield f"only the first {SCOPES} categories and tags are compared"
 
 
 def corrected(groups: Sequence[Weighed]) -> tuple[Weighed, ...]:

@@ -191,7 +191,11 @@ def gates(project: Project, given: Mapping[str, float | None], confidence: float
     sure = CONFIDENCE if wanted is None else wanted
     if not 0.5 <= sure < 1:
         where = line_of(file, place, "confidence") if project.file and confidence is None else "--confidence"
-        raise ConfigError(f"a confidence of {sure:g} is none.", where=where, fix="Use 0.95, or another under 1.")
+        raise ConfigError(
+            f"confidence must be at least 0.5 and under 1, not {sure:g}.",
+            where=where,
+            fix="Use 0.95, or another under 1.",
+        )
     found = {(gate.scope, gate.name): gate for gate in _of_file(form, file, place)}
     for name, bound in given.items():
         if name not in GateTable.__struct_fields__:

@@ -72,10 +72,10 @@ class AuditLines:
             yield from self._matrix(summary)
         yield from self._survivors(summary)
         yield from self._apart(summary)
-        yield from self._pairs("Brittle: right answers that these checks refuse", self._shown.brittle, summary.brittle)
+        yield from self._pairs("Brittle: right answers that these checks fail", self._shown.brittle, summary.brittle)
         redundant = [(case_id, _listed(checks)) for case_id, checks in self._shown.redundant]
         more = summary.redundant - sum(len(checks) for _, checks in self._shown.redundant)
-        title = "Redundant: without one of these checks alone, no kill is lost"
+        title = "Redundant: you can remove any one of these checks without losing a kill"
         yield from self._pairs(title, redundant, len(redundant) + max(more, 0))
 
     def _set_aside(self, summary: AuditSummary) -> Iterator[str]:
@@ -83,7 +83,7 @@ class AuditLines:
             (entry.case_id, f"{entry.status}{f', {entry.reason}' if entry.reason else ''}")
             for entry in self._shown.set_aside
         ]
-        yield from self._pairs("Not audited: these cases did not pass, which proves nothing", pairs, summary.set_aside)
+        yield from self._pairs("Not audited: these cases did not pass", pairs, summary.set_aside)
 
     def _controls(self, summary: AuditSummary) -> Iterator[str]:
         pairs = [(case_id, f"passes with an agent that {name}") for case_id, name in self._shown.controls]
@@ -127,7 +127,7 @@ class AuditLines:
         if not summary.survivors:
             return
         yield ""
-        yield self._bold("Survivors: wrong on purpose, and the suite lets them pass")
+        yield self._bold("Survivors: wrong answers that the suite would pass")
         last = ""
         for case_id, survivor in self._shown.survivors:
             if case_id != last:
@@ -147,7 +147,7 @@ class AuditLines:
         if not blind:
             return
         yield ""
-        yield self._bold("What no contract of this suite can see; not in the kill rate")
+        yield self._bold("What this suite cannot catch; not in the kill rate")
         for operator in blind:
             seen = f"unseen in {operator.unseen} of {counted(operator.cases, 'case')}"
             yield f"  {terminal(operator.operator, NAME):<22}{seen:<24}  {terminal(operator.about, LINE)}"

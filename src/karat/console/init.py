@@ -30,7 +30,7 @@ def show_survey(survey: Survey) -> None:
         [("pytest", FOR_PYTEST + (f" in {survey.tests}/" if survey.tests else ""))] if survey.tests is not None else []
     )
     rows += [("configuration of Karat", survey.config)] if survey.config else []
-    _echo("Found here:" if rows else "Found here: no agent, no suite, nothing else that Karat knows.")
+    _echo("Found here:" if rows else "Found no agent, no suite, and nothing else that Karat knows.")
     width = max((len(what) for what, _ in rows), default=0)
     for what, where in rows:
         _echo(f"  {what:<{width}}  {where}")
@@ -48,7 +48,7 @@ def show_plan(plan: InitPlan) -> None:
     for note in plan.notes:
         _echo(f"note: {note}")
     if not plan.files:
-        done = "Nothing to write: all that `karat init` writes is there."
+        done = "Nothing to write: all files already exist."
         _echo(f"{done} Run the suite with: karat run {quote(plan.suite)}")
         return
     _echo("\nTo be written:")

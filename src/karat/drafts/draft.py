@@ -14,7 +14,7 @@ class DraftOptions(Struct, frozen=True, kw_only=True):
     """How a draft is made."""
 
     name: str = ""
-    """What the suite is called."""
+    """Name of the suite."""
     max_cases: int = 30
     """The most cases: kinds of traces that come up less often are named, not drafted."""
     keep_personal_data: bool = False

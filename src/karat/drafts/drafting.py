@@ -23,7 +23,7 @@ from karat.text.tool_names import effect_tools, is_any_named
 from karat.text.wording import counted
 
 NO_TRACES = "there is no trace to draft from."
-FIX = "Name journals, recordings or exports of spans that hold runs of the agent."
+FIX = "Name journals, recordings or span exports with runs of the agent."
 OF_ALL = (
     "only_effects", "grounded_numbers", "no_false_success", "valid_arguments", "ended", "max_seconds",
     "max_first_token_seconds", "max_steps", "max_tokens", "max_cost_usd", "max_words", "max_tool_calls",

@@ -108,7 +108,7 @@ def _has_notes(value: Any) -> bool:
 def head(summary: DraftSummary, findings: Sequence[Finding]) -> Iterator[str]:
     """What a reader must know before the first case."""
     traces = counted(summary.traces, "trace")
-    yield comment(f"Drafted by Karat from {traces}. No model wrote it, and no one has read it yet.")
+    yield comment(f"Drafted by Karat from {traces}. No model was involved, and it has not been reviewed yet.")
     yield comment("Read each case, change what is wrong, then remove the line `draft: true`.")
     share = f"{summary.covered} of {summary.traces} traces became {counted(summary.cases, 'case')}"
     yield comment(f"{share}; {summary.apart} rare, odd or failed ones are questions at the end of this file.")
@@ -117,13 +117,13 @@ def head(summary: DraftSummary, findings: Sequence[Finding]) -> Iterator[str]:
         yield comment(f"Masked: {masked}. Put test data in their place.")
     if summary.held_out:
         passed = f"{summary.held_out_passed} of {summary.held_out}"
-        yield comment(f"Held out: {passed} traces that nothing was learned from passed at once.")
+        yield comment(f"Held out: {passed} traces, from which nothing was learned, passed the draft.")
     yield comment(
         f"Audit: {_rate(summary.rate_of_facts)} of wrong traces noticed where the answer is left as it is, "
         f"{_rate(summary.rate)} with changed answers as well."
     )
     if summary.unseen:
-        yield comment("What no line here can see:")
+        yield comment("What this suite cannot catch:")
         yield from (comment(f"- {what}") for what in summary.unseen)
 
 
@@ -131,7 +131,7 @@ def tail(findings: Sequence[Finding]) -> Iterator[str]:
     """The questions that a person has to answer."""
     if findings:
         yield ""
-        yield comment("Questions and findings: nothing of this was made a contract.")
+        yield comment("Questions and findings: none of these became an expectation.")
         for found in findings:
             times = f" ({found.times} times)" if found.times > 1 else ""
             yield comment(f"- {found.kind}{times}: {found.text}")

@@ -29,8 +29,7 @@ class ConcurrencyHint:
         if alone < LONG or together > WORTH * alone:
             return ""
         return (
-            f"one case at a time, the cases took {alone:.0f} s; "
-            f"--concurrency {AT_ONCE} would have taken about {together:.0f} s"
+            f"running one case at a time took {alone:.0f} s; --concurrency {AT_ONCE} would take about {together:.0f} s"
         )
 
 

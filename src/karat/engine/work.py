@@ -30,7 +30,7 @@ _encode = msgspec.json.Encoder().encode
 
 ONE_TURN = TraceError(
     "no-conversation",
-    "the target answered one prompt alone and cannot play several turns: see `converse` in docs/extending.md",
+    "the target answered only one prompt and does not support several turns: see `converse` in docs/extending.md",
 )
 TIMEOUT = "timeout"
 BUG = "harness"

@@ -14,7 +14,7 @@ from karat.plugins.project import Project
 SUITE = "desk.karat.yaml"
 FILES = {
     "desk.py": "the agent: a refund desk with two tools",
-    "model.py": "a scripted model that the agent can ask, for later",
+    "model.py": "a scripted model for the tutorial",
     SUITE: "",
     "karat.toml": "",
 }
@@ -28,7 +28,7 @@ def plan_example(folder: Path, project: Project) -> InitPlan:
         return InitPlan(folder, (), SUITE, works=True)
     if there:
         fix = "Run `karat init --example` in an empty folder."
-        raise UsageError("it is there already, and the example has a file of that name.", where=there[0], fix=fix)
+        raise UsageError("it already exists, and the example has a file of that name.", where=there[0], fix=fix)
     files = [PlannedFile(name, _text(name), note=note) for name, note in FILES.items()]
     files += plan_schema(folder, project)
     files += plan_ignored(folder)

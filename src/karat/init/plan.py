@@ -122,7 +122,7 @@ def plan_schema(folder: Path, project: Project) -> list[PlannedFile]:
         return []
     catalog = catalog_for(project)
     text = json.dumps(find_format("karat-1", catalog.formats).schema(catalog), indent=2, ensure_ascii=False) + "\n"
-    note = f"the JSON Schema by which editors complete suites, {text.count(chr(10)):,} lines"
+    note = f"the JSON Schema with which editors complete suites, {text.count(chr(10)):,} lines"
     return [PlannedFile(texts.SCHEMA, text, note=note)]
 
 

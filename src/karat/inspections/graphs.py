@@ -29,7 +29,7 @@ INVENTED = "test"
 WHOLE = "$"
 DEEPEST = 4
 NO_TEXT = "its state has neither `messages` nor a field of text for the prompt: set `input` and `output`"
-EACH = "it is made for each case, so nothing of it is known before"
+EACH = "it is made for each case, so it is not known before"
 
 
 async def inspect_graph(config: TargetConfig, prompt: str) -> Inspection:
@@ -156,7 +156,7 @@ def _sightings(graph: object) -> Iterator[Observation]:
     tools = tools_of(graph)
     yield Observation("tools", tuple(sorted(tools)) if tools else ("none in tool nodes: any node may call anything",))
     saver = getattr(graph, "checkpointer", None)
-    none = "none: earlier prompts are sent again, and what it asks cannot be answered"
+    none = "none: earlier prompts are sent again, and interrupts cannot be answered"
     yield Observation("checkpointer", (none if saver in (None, False) else type(saver).__name__,))
 
 

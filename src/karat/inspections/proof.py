@@ -25,7 +25,7 @@ async def prove_target(config: TargetConfig, *prompts: str, earlier: list[Trace]
     if trace.error is not None:
         raise TargetError(trace.error.kind, trace.error.message, partial=trace)
     if not trace.final_message.strip() and not trace.tool_calls:
-        raise TargetError("bad-answer", "the turn ended without a word and without a tool call", partial=trace)
+        raise TargetError("bad-answer", "the turn ended without any text and without a tool call", partial=trace)
     return trace
 
 

@@ -43,7 +43,7 @@ STREAMS: dict[str, Format] = {
     "application/json-seq": "json",
 }
 OPENAPI = "/openapi.json"
-NOTHING_TAKEN = "no usual shape of a request was taken: set `body` or `form`"
+NOTHING_TAKEN = "the service accepted none of the usual requests: set `body` or `form`"
 UNREAD = (
     "two different prompts got the same answer, so it is not proved that the service reads them: "
     "check `body` or `form`, or give other prompts with --prompt"

@@ -39,6 +39,6 @@ def _try(text: str, file: Path) -> None:
     try:
         tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        fix = "Print the target instead, and put it where it belongs."
-        what = "`targets`, or what holds it, is written inline: no table can be added at its end."
+        fix = "Print the target instead, and add it by hand."
+        what = "`targets` is written inline, so no table can be added at the end of the file."
         raise ConfigError(what, where=str(file), fix=fix) from error

@@ -100,7 +100,7 @@ class CarryOver:
     def said(self, target: dict[str, object]) -> Iterator[str]:
         """What is kept, what is run again and why, for the one who resumes."""
         if self._journal.torn:
-            yield "the last line of the journal is torn and was dropped"
+            yield "the last line of the journal is incomplete and was dropped"
         what = "run" if self._journal.header.repeat > 1 else "case"
         yield f"kept {len(self.kept)} finished {what}{'s' * (len(self.kept) != 1)}"
         changed = "changed since"
@@ -109,10 +109,10 @@ class CarryOver:
         new = [place for place in self._planned if place not in self.kept | self._changed.keys() | self._redone.keys()]
         for what, places in (
             (f"{changed}, run again", self._changed),
-            ("not what its record said, judged anew", self._judged_anew),
+            ("different from its record, judged again", self._judged_anew),
             ("run again for their status", self._redone),
             ("new or not finished, run now", new),
-            ("no longer there or not selected, left out", self._gone),
+            ("no longer in the suite or not selected, left out", self._gone),
         ):
             if places:
                 yield f"{what}: {named([case_id for case_id, _ in places])}"

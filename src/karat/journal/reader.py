@@ -255,7 +255,7 @@ def read_header(line: bytes, path: str) -> Header:
     try:
         kind = read_kind(line)
     except UNREADABLE as error:
-        fix = "A journal is the .jsonl file that `karat run` leaves."
+        fix = "A journal is the .jsonl file that `karat run` writes."
         raise JournalError("not a journal.", where=path, fix=fix) from error
     if kind.kind != "header":
         raise JournalError("not a journal: the first line is not a header.", where=path)

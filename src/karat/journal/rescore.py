@@ -28,14 +28,14 @@ from karat.scoring import verdicts
 from karat.scoring.tally import Tally
 from karat.traces.redact import Redactor
 
-NOT_RECORDED = TraceError("not-recorded", "the journal holds no trace of this case")
+NOT_RECORDED = TraceError("not-recorded", "the journal has no trace of this case")
 OTHER_PROMPT = TraceError("not-recorded", "the trace was recorded with another prompt: run the case again")
 OTHER_SURROUNDINGS = TraceError("not-recorded", "the trace was recorded with other stubs or faults: run the case again")
 SECRET_PROMPT = TraceError(
     "not-recorded",
     "a secret was redacted from the recorded prompt, so it cannot be compared: set the secret as it was, or rerun it",
 )
-LOST = "what was expected held a secret, which is not in the journal: judge by the suite, with --suite"
+LOST = "the expectation contained a secret, which is not in the journal: judge by the suite, with --suite"
 PIECE = 250
 """Records that are judged and written together: what fails here is made again, not resumed."""
 

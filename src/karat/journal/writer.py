@@ -92,7 +92,7 @@ _ELSEWHERE = "Free some space, or choose another folder with --results-dir."
 
 
 def _not_written(path: str, error: OSError, *, nothing_yet: bool) -> ArtifactError:
-    resume = f"What was journalled can be resumed elsewhere: karat resume {path} --results-dir FOLDER."
+    resume = f"Continue the run elsewhere: karat resume {path} --results-dir FOLDER."
     return ArtifactError(
         f"the journal could not be written: {error.strerror}.",
         where=path,

@@ -18,7 +18,7 @@ def unreachable(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic
     for index, reply in enumerate(case.case.replies):
         before[reply.asks_for] += 1
         if before[reply.asks_for] >= most:
-            message = f"the conversation is over by then: it has {counted(most, 'turn')}. Raise 'max_turns'."
+            message = f"it can never be used: the conversation has only {counted(most, 'turn')}. Increase 'max_turns'."
             yield PathDiagnostic((*case.path, "replies", index), message, "unreachable-reply")
 
 

@@ -33,7 +33,7 @@ def suggestions(cases: Sequence[LintCase], around: Surroundings) -> Iterator[Pat
         return
     without = [case for case in cases if not any(any(part.of(NoFalseSuccess)) for part in (case, *case.turns))]
     if without:
-        message = f"effects are declared, and {counted(len(without), 'case')} let any deed be claimed. "
+        message = f"effects are declared, but any claim passes in {counted(len(without), 'case')}. "
         yield PathDiagnostic(without[0].path, f"{message}Add no_false_success: true.", CLAIMS)
 
 

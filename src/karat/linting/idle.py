@@ -29,7 +29,7 @@ def idle(cases: Sequence[LintCase]) -> Iterator[PathDiagnostic]:
         for placed in part.of(ToolRequires):
             if placed.args["tool"] not in tools:
                 named = quoted(placed.args["tool"])
-                message = f"no case expects a call of {named}: agents that never call it satisfy this. Expect one."
+                message = f"no case expects a call to {named}: agents that never call it satisfy this. Expect one."
                 yield PathDiagnostic(placed.path, message, IDLE)
         for placed in part.of(GroundedNumbers):
             if not is_observed:

@@ -57,7 +57,7 @@ def satisfied(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
         if isinstance(placed.check, SAID) or placed.args.get("regex") or len(holds) == len(found):
             path, said = _place(placed, case.case.prompt, result.found)
             what = f"the prompt itself holds {quoted(said)}" if said else "the prompt itself satisfies this"
-            message = f"{what}: repeating it is enough. Ask for what only a right answer can hold."
+            message = f"{what}: repeating it is enough. Expect something that only a right answer has."
             yield PathDiagnostic(path, message, "prompt-satisfies")
 
 
@@ -65,7 +65,9 @@ def echoed(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
     """Cases that pass with the prompt for an answer."""
     checks = [placed.check for placed in case.checks]
     if verdicts.judge(checks, case.case.scoring, _echo(case)).status is CaseStatus.PASS:
-        message = "an agent that repeats the prompt and calls no tool passes. Say what a right answer holds."
+        message = (
+            "an agent that repeats the prompt and calls no tool passes. Expect something that only a right answer has."
+        )
         yield PathDiagnostic((*case.path, "id"), message, "echo-passes")
 
 

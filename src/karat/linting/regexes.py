@@ -26,7 +26,7 @@ QUANTITY = regex.compile(r"\{\d*,?\d*\}|\\[1-9]")
 NUMBERED = regex.compile(r"\^(?:\\s[*+]?)?\\d(?:\+|\{[\d,]*\})?\\?[.)]")
 """The number of an item at the start of a line, which may be any."""
 WRITTEN = regex.compile(r"\d")
-IN_SNAPSHOT = "this regex is for an accessibility snapshot: in the words of an answer it finds nothing."
+IN_SNAPSHOT = "this regex is for an accessibility snapshot: it finds nothing in an answer."
 
 ANSWERS = (
     "Yes.",
@@ -80,7 +80,7 @@ def dead(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
         except UnreadableError:
             continue
         if matched is None:
-            message = "this regex seems to match no text at all. Look at its anchors and at what is around them."
+            message = "this regex seems to match no text at all. Check its anchors."
             yield PathDiagnostic(path, message, "dead-regex")
 
 

@@ -28,7 +28,7 @@ def near_misses(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic
     for placed in case.of(Telemetry):
         entry = placed.args["entry"]
         if shorthand(entry) is None and '"' not in entry and NEAR.match(entry):
-            message = f"no shorthand, so it is looked for as plain text. Did you mean {quoted(_meant(entry))}?"
+            message = f"not a shorthand, so Karat looks for it as plain text. Did you mean {quoted(_meant(entry))}?"
             yield PathDiagnostic(placed.path, message, "telemetry-shorthand")
 
 

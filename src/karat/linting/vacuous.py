@@ -50,7 +50,7 @@ def logs(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
         entry = placed.args["entry"]
         words = PLAIN.sub(" ", fold(entry)).split()
         if shorthand(entry) is None and (len("".join(words)) < SHORT_TEXT or KEYS.issuperset(words)):
-            message = f"nearly every line of a log holds {quoted(entry)}. Ask for a tool, a value or an event."
+            message = f"nearly every line of a log holds {quoted(entry)}. Look for a tool, a value or an event."
             yield PathDiagnostic(placed.path, message, "vacuous-telemetry")
 
 
@@ -59,7 +59,9 @@ def ages(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
     for placed in case.of(EvidenceFreshness):
         bound = placed.args["minutes"]
         if bound >= YEAR_MINUTES:
-            message = f"evidence of {bound // YEAR_MINUTES:g} years ago would be fresh. The bound is in minutes."
+            message = (
+                f"evidence from {bound // YEAR_MINUTES:g} years ago would count as fresh. The limit is in minutes."
+            )
             yield PathDiagnostic(placed.path, message, "vacuous-freshness")
 
 
@@ -75,11 +77,11 @@ def unchecked(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
     judged = {placed.check.group for part in (case, *case.turns) for placed in part.checks}
     for index, group in enumerate(case.hard_fail):
         if group not in judged:
-            message = f"no check of this case is in the group {group}, so it can never fail. Add one, or leave it out."
+            message = f"no check of this case is in the group {group}, so it can never fail. Add one, or remove it."
             yield PathDiagnostic((*case.scoring_path, "hard_fail", index), message, "group-without-checks")
     for group, weight in (case.case.scoring.weights or {}).items():
         if weight and group not in judged:
-            message = f"no check of this case is in the group {group}, so its weight counts for nothing."
+            message = f"no check of this case is in the group {group}, so its weight has no effect."
             path = (*case.scoring_path, "soft_score", "weights", group)
             yield PathDiagnostic(path, message, "group-without-checks", key=True)
 

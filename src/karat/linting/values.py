@@ -28,7 +28,7 @@ def schemas(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
         )
         if placed.args["schema"] is not True and all(_passes(placed, answer) for answer in answers):
             yield PathDiagnostic(
-                placed.path, "any JSON satisfies it. Say what it holds, or write true if any will do.", SLUG
+                placed.path, "any JSON satisfies it. Say what it must contain, or write true if any JSON is fine.", SLUG
             )
 
 

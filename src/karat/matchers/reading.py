@@ -84,7 +84,7 @@ def _operator_flaws(operand: object, path: Path) -> Iterator[CheckProblem]:
     known = DOLLAR_KEYS.get(key)
     if known is None:
         hint = did_you_mean(key, DOLLAR_KEYS) or f"Known are {listed(DOLLAR_KEYS, 'and')}."
-        message = f"unknown matcher {quoted(key)}. {hint} Where a value has such a key itself, write it below '$eq'."
+        message = f"unknown matcher {quoted(key)}. {hint} If the value itself has this key, write it under '$eq'."
         yield CheckProblem("unknown-matcher", message, path, key=True)
         return
     yield from known.flaws(operand, path)
@@ -135,7 +135,7 @@ def _regex(operand: object, path: Path) -> Iterator[CheckProblem]:
 
 def _part(operand: object, path: Path) -> Iterator[CheckProblem]:
     if operand == "":
-        yield CheckProblem("empty-expectation", "every text contains the empty one. Say what it must contain.", path)
+        yield CheckProblem("empty-expectation", "every text contains the empty text. Say what it must contain.", path)
     yield from flaws(operand, path)
 
 
@@ -227,21 +227,21 @@ _MATCHERS = {"type": "array", "minItems": 1, "items": _MATCHER}
 _TYPE_NAME = {"enum": [*TYPES]}
 
 DOLLAR_KEYS: Mapping[str, DollarKey] = {
-    "$eq": DollarKey("The value is just this one, objects with no other members.", _any, Equal, {}),
-    "$ne": DollarKey("There is a value, and it is another one.", _any, Unequal, {}),
-    "$gt": DollarKey("It is over this number, or sorts after this string.", _limit, _bound("$gt"), _LIMIT),
-    "$gte": DollarKey("It is at least this.", _limit, _bound("$gte"), _LIMIT),
-    "$lt": DollarKey("It is under this number, or before this string.", _limit, _bound("$lt"), _LIMIT),
-    "$lte": DollarKey("It is at most this.", _limit, _bound("$lte"), _LIMIT),
-    "$in": DollarKey("It is one of these values.", _values, OneOf, {"type": "array", "minItems": 1}),
+    "$eq": DollarKey("Exactly this value; objects have no other members.", _any, Equal, {}),
+    "$ne": DollarKey("There is a value, but not this one.", _any, Unequal, {}),
+    "$gt": DollarKey("Greater than this number, or sorts after this string.", _limit, _bound("$gt"), _LIMIT),
+    "$gte": DollarKey("At least this.", _limit, _bound("$gte"), _LIMIT),
+    "$lt": DollarKey("Less than this number, or sorts before this string.", _limit, _bound("$lt"), _LIMIT),
+    "$lte": DollarKey("At most this.", _limit, _bound("$lte"), _LIMIT),
+    "$in": DollarKey("One of these values.", _values, OneOf, {"type": "array", "minItems": 1}),
     "$regex": DollarKey(
-        "It is a string in which this regex is found, letter case as written.",
+        "A string in which this regex is found; case-sensitive.",
         _regex,
         Matches,
         {"type": "string", "minLength": 1},
     ),
     "$contains": DollarKey(
-        "It is a string with this text in it, or a list with such an entry.", _part, _contains, _MATCHER
+        "A string that contains this text, or a list with such an entry.", _part, _contains, _MATCHER
     ),
     "$absent": DollarKey(
         "true: there is no such member; false: there is one, null or not.",
@@ -250,26 +250,26 @@ DOLLAR_KEYS: Mapping[str, DollarKey] = {
         {"type": "boolean"},
     ),
     "$any": DollarKey(
-        "At least one of these holds.",
+        "At least one of these matches.",
         _matchers,
         lambda operand: AnyOf([*map(matcher, operand)]),
         _MATCHERS,
     ),
-    "$all": DollarKey("All of these hold.", _matchers, _all_of, _MATCHERS),
+    "$all": DollarKey("All of these match.", _matchers, _all_of, _MATCHERS),
     "$type": DollarKey(
-        "It is of this type, or of one of these.",
+        "This type, or one of these.",
         _types,
         lambda operand: OfType([operand] if isinstance(operand, str) else operand),
         {"anyOf": [_TYPE_NAME, {"type": "array", "minItems": 1, "items": _TYPE_NAME}]},
     ),
     "$length": DollarKey(
-        "So many characters, entries or members, or as a matcher says.",
+        "This number of characters, entries or members, or a number that this matcher accepts.",
         _length,
         lambda operand: OfLength(matcher(operand)),
         {"anyOf": [{"type": "integer", "minimum": 0}, _MATCHER]},
     ),
     "$approx": DollarKey(
-        "It is close to this number: within a millionth, or within `abs` or `rel` given next to `value`.",
+        "Close to this number: within a millionth, or within `abs` or `rel` given next to `value`.",
         _nearly,
         _approx,
         {
@@ -279,7 +279,7 @@ DOLLAR_KEYS: Mapping[str, DollarKey] = {
                     "type": "object",
                     "required": ["value"],
                     "properties": {
-                        "value": {"type": "number", "description": "The number that it is near to."},
+                        "value": {"type": "number", "description": "The number to be close to."},
                         "abs": {"type": "number", "exclusiveMinimum": 0, "description": "How far off it may be."},
                         "rel": {"type": "number", "exclusiveMinimum": 0, "description": "The same as a share of it."},
                     },
@@ -290,37 +290,37 @@ DOLLAR_KEYS: Mapping[str, DollarKey] = {
         },
     ),
     "$not": DollarKey(
-        "There is a value, and this does not hold of it.",
+        "There is a value, and it does not match this.",
         flaws,
         lambda operand: Not(matcher(operand)),
         _MATCHER,
     ),
     "$each": DollarKey(
-        "It is a list that is not empty, and this holds of every entry.",
+        "A list that is not empty, and every entry matches this.",
         flaws,
         lambda operand: Each(matcher(operand)),
         _MATCHER,
     ),
     "$only": DollarKey(
-        "It is an object with these members and no other.",
+        "An object with these members and no others.",
         _members,
         lambda operand: Only(Members({name: matcher(value) for name, value in operand.items()})),
         {"type": "object", "additionalProperties": _MATCHER},
     ),
     "$text": DollarKey(
-        "It is a string of the same words, whatever their case, spacing, punctuation and Unicode form.",
+        "A string of the same words; case, spacing, punctuation and Unicode form are ignored.",
         _words,
         SameText,
         {"type": "string", "minLength": 1},
     ),
     "$loosely": DollarKey(
-        "It is a string of the same letters; case, spaces, `, . / - _ * ^` and the kind of quote do not count.",
+        "A string of the same letters; case, spaces, `, . / - _ * ^` and the kind of quote are ignored.",
         _string,
         Loosely,
         {"type": "string"},
     ),
     "$set": DollarKey(
-        "It is a list of just these entries, in any order.",
+        "A list of exactly these entries, in any order.",
         _entries,
         lambda operand: InAnyOrder([*map(matcher, operand)]),
         {"type": "array", "items": _MATCHER},

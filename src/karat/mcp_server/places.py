@@ -40,7 +40,7 @@ class ProjectFolder:
     def _inside(self, name: str, largest: int) -> Path:
         """A regular file below the root, relative to it. Raises UsageError for anything else."""
         if len(name) > LONGEST_PATH or not name.isprintable() or not name.strip():
-            raise UsageError("this is not the name of a file.", where=quoted(name), slug="bad-path")
+            raise UsageError("this is not a file name.", where=quoted(name), slug="bad-path")
         full = Path(os.path.realpath(self.root / name))
         if not full.is_relative_to(self.root):
             fix = "Name a file of the project, relative to its folder."
@@ -48,7 +48,7 @@ class ProjectFolder:
         try:
             about = full.stat()
         except OSError:
-            fix = "list_suites shows those that there are."
+            fix = "list_suites shows the files of the project."
             raise UsageError("no such file.", where=quoted(name), fix=fix, slug="missing-file") from None
         if not stat.S_ISREG(about.st_mode):
             raise UsageError("this is not a regular file.", where=quoted(name), slug="not-a-file")

@@ -48,7 +48,7 @@ FAULT_KINDS = (
         stage="result",
         value="count",
         at=True,
-        about="the result ends early: after so many characters, or half-way",
+        about="the result is cut: after this many characters, or in half",
     ),
     FaultKind(name="garbage", hits=_TOOL, stage="result", at=True, about="the result is unreadable characters"),
     FaultKind(
@@ -60,7 +60,7 @@ FAULT_KINDS = (
         stage="result",
         value="any",
         at=True,
-        about="the result is about something else than was asked for",
+        about="the result is about something other than requested",
     ),
     FaultKind(
         name="stale",
@@ -68,10 +68,10 @@ FAULT_KINDS = (
         stage="result",
         value="count",
         at=True,
-        about="the result is old: what the same call gave first, or with dates so many days back (400)",
+        about="the result is old: that of the first such call, or with dates this many days back (400)",
     ),
-    FaultKind(name="slow", hits=_TOOL, stage="wait", value="seconds", about="the call takes so many seconds longer"),
-    FaultKind(name="gone", hits=_TOOL, stage="instead", permanent=True, about="the tool does not exist any more"),
+    FaultKind(name="slow", hits=_TOOL, stage="wait", value="seconds", about="the call takes this many seconds longer"),
+    FaultKind(name="gone", hits=_TOOL, stage="instead", permanent=True, about="the tool no longer exists"),
     FaultKind(
         name="timeout",
         hits=_TOOL,
@@ -94,10 +94,14 @@ FAULT_KINDS = (
         hits=("model",),
         stage="result",
         value="count",
-        about="the answer breaks off: after so many events, or half-way",
+        about="the answer breaks off: after this many events, or in the middle",
     ),
-    FaultKind(name="hang", hits=("service", "model"), stage="instead", about="no answer comes, and no end of it"),
-    FaultKind(name="slow", hits=("model",), stage="wait", value="seconds", about="the answer begins so much later"),
+    FaultKind(
+        name="hang", hits=("service", "model"), stage="instead", about="no answer comes, and the connection stays open"
+    ),
+    FaultKind(
+        name="slow", hits=("model",), stage="wait", value="seconds", about="the answer starts this many seconds later"
+    ),
     FaultKind(
         name="context_length",
         hits=("model",),
@@ -118,14 +122,14 @@ FAULT_KINDS = (
         hits=("model",),
         stage="result",
         value="any",
-        about="the model asks for a tool with arguments that are not JSON, or with these",
+        about="the model requests a tool with arguments that are not JSON, or with these",
     ),
     FaultKind(
         name="unknown_tool",
         hits=("model",),
         stage="result",
         value="any",
-        about="the model asks for a tool that does not exist, or for this one",
+        about="the model requests a tool that does not exist, or this one",
     ),
     FaultKind(name="empty", hits=("model",), stage="result", about="the model answers with nothing"),
 )

@@ -27,7 +27,7 @@ def brought(group: str) -> dict[str, EntryPoint]:
 
     for point in entry_points(group=group):
         if found.setdefault(point.name, point).value != point.value:
-            why = f"two packages bring it: {found[point.name].value} and {point.value}."
+            why = f"two packages provide it: {found[point.name].value} and {point.value}."
             raise ConfigError(why, where=where(point), fix="Uninstall one of them.")
     return found
 

@@ -296,7 +296,7 @@ class AuditMarkdown:
     def _holdings(self) -> Iterator[str]:
         if not self._shown.holdings:
             return
-        yield "\n## Which check holds what\n"
+        yield "\n## Which check catches what\n"
         yield "Without a check, the mutants that only it catches would pass.\n"
         yield "| Case | Check | Catches | Only it | Which |"
         yield "|---|---|---|---|---|"
@@ -309,7 +309,7 @@ class AuditMarkdown:
     def _apart(self, summary: AuditSummary) -> Iterator[str]:
         if not any(operator.unseen for operator in summary.apart):
             return
-        yield "\n## What no contract of this suite can see\n"
+        yield "\n## What this suite cannot catch\n"
         yield "Not in the kill rate.\n"
         yield "| Operator | What it makes wrong | Unseen in cases | Tried on cases | What would help |"
         yield "|---|---|---|---|---|"

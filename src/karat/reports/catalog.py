@@ -104,7 +104,7 @@ def _refuse_shared(reports: Sequence[Wanted], spared: Sequence[str], base: str) 
         place = os.path.realpath(os.path.join(base, path))
         if place in taken:
             why = f"{taken[place]} and the report {report.name!r} cannot both be at {report.place}."
-            raise UsageError(why, fix="Give the report a file of its own.", slug="bad-option")
+            raise UsageError(why, fix="Give the report another file.", slug="bad-option")
         taken[place] = f"the report {report.name!r}"
 
 

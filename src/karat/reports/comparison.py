@@ -42,7 +42,7 @@ STYLE: Final = (
 
 
 NOT_GATED: Final = (
-    "NOTHING WAS GATED: no gate is set, so that only a run that is significantly worse, or not whole, fails."
+    "NO GATE: only a run that is significantly worse, or incomplete, fails."
     " Set one, such as --max-new-failures 0, or [gate] in karat.toml"
 )
 

@@ -59,7 +59,7 @@ def _reported(journals: Sequence[Journal], name: str, kind: type[Report], file: 
     precious = [place for journal in journals for place in (journal.path, journal.header.suite)]
     if os.path.realpath(file) in map(os.path.realpath, precious):
         fix = "Name another file with -o."
-        raise UsageError("the report would replace what it is made of.", where=str(file), fix=fix, slug="bad-option")
+        raise UsageError("the report would overwrite its own source.", where=str(file), fix=fix, slug="bad-option")
     try:
         with whole_file(file, replace=True, elsewhere=PLACE) as out:
             write_into(journals, kind, out)

@@ -111,7 +111,7 @@ class CaseRunner:
             raise UsageError("the runner is closed.", fix="Run cases inside `async with`.", slug="closed-runner")
         if case.catalog is not None and case.catalog.project.folder != self._project.folder:
             fix = "Open the runner with `suite=`, or in the folder in which the suite was read."
-            raise UsageError(f"the case {case.id!r} is of another project.", fix=fix, slug="bad-suite")
+            raise UsageError(f"the case {case.id!r} belongs to another project.", fix=fix, slug="bad-suite")
         case = add_target_surroundings(resolve(case, self._agent.ui_vocabulary), self._agent.identity)
         refuse_unreachable([case], self._agent.target, self._agent.name)
         number = next(self._numbers) if index is None else index
@@ -200,9 +200,12 @@ def own_target(suite: Suite, project: Project) -> str | None:
     if not suite.target_is_code or project.trust_code:
         return suite.target or None
     if read_config(project).target is None:
-        fix = "If you trust it, give --trust-code to `karat run`; else name a target."
+        fix = "If you trust it, use `karat run --trust-code`; otherwise name a target."
         raise UsageError(
-            "its own target is code, which is not run unasked.", where=suite.file, fix=fix, slug="no-trust"
+            "the suite's own target is code, which runs only if you trust it.",
+            where=suite.file,
+            fix=fix,
+            slug="no-trust",
         )
     return None
 

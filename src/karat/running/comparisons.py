@@ -25,8 +25,8 @@ from karat.scoring.intervals import Runs
 from karat.targets.config import read_config
 
 LUCKY = (
-    "a run that is chosen because it passed was lucky, and what follows looks worse than it: compare with several runs"
-    " instead, @last-5, or make a baseline of them: karat baseline set @last-5"
+    "a run that was chosen because it passed may have been lucky, so later runs look worse: compare with several runs, "
+    "@last-5, or save them as a baseline: karat baseline set @last-5"
 )
 
 

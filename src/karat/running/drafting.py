@@ -41,8 +41,8 @@ PROMPT_COLUMN = "prompt"
 EVERY_TOOL = "*"
 STUB = {"result": {"status": "ok"}}
 """What answers instead of a tool that may change something."""
-CANNOT_HOLD_BACK = "Karat cannot keep the tools of this target from changing something while it is asked."
-HOW_TO_ALLOW = "Ask it where nothing matters, and say so with --allow-effects; or draft from recorded runs."
+CANNOT_HOLD_BACK = "Karat cannot stub the tools of this target, so they may change something while it sends prompts."
+HOW_TO_ALLOW = "Use test data and allow it with --allow-effects, or draft from recorded runs."
 
 
 def read_prompts(path: Path) -> list[str]:
@@ -60,7 +60,7 @@ def read_prompts(path: Path) -> list[str]:
         lines = text.splitlines()
     found = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
     if not found:
-        raise UsageError("it holds no prompt.", where=str(path), fix="Write one a line.", slug="bad-prompts")
+        raise UsageError("it has no prompt.", where=str(path), fix="Write one per line.", slug="bad-prompts")
     return found
 
 
@@ -98,7 +98,7 @@ def open_source(path: str | Path, project: Project) -> list[Iterable[Trace | Sig
 def draft_sources(sources: Sequence[str | Path], options: DraftOptions, project: Project) -> SuiteDraft:
     """Draft a suite from recorded runs."""
     if not sources:
-        fix = "Name journals, recordings, exports of spans or tapes, or a target with --target and --prompts."
+        fix = "Name journals, recordings, span exports or tapes, or a target with --target and --prompts."
         raise UsageError("there is nothing to draft from.", fix=fix, slug="no-traces")
     found = [source for path in sources for source in open_source(path, project)]
     return draft_from_traces(AllTraces(found), catalog_for(project), with_declared_effects(options, project))

@@ -79,7 +79,7 @@ def last_journal(project: Project) -> Path:
     found = [file for place in folders for file in place.glob("*.jsonl")]
     if not found:
         fix = "Run a suite first: karat run SUITE."
-        raise UsageError("no run is kept here.", where=" or ".join(map(str, folders)), fix=fix, slug="no-run")
+        raise UsageError("there is no run here.", where=" or ".join(map(str, folders)), fix=fix, slug="no-run")
     return max(found, key=lambda file: (file.stat().st_mtime_ns, file.name))
 
 
@@ -98,7 +98,7 @@ def load_recorded_suite(journal: Journal, project: Project) -> Suite:
     file = Path(journal.header.suite)
     if STRESS in journal.header.options:
         fix = f"Finish it with: karat stress SUITE --resume {journal.path}"
-        raise UsageError("this is a stress run, whose cases are in no suite.", where=journal.path, fix=fix)
+        raise UsageError("this is a stress run; its cases are not in the suite.", where=journal.path, fix=fix)
     if not file.exists():
         fix = "Run this where the suite is, or name it with --suite."
         raise UsageError(f"the suite {file} of this journal is not here.", where=journal.path, fix=fix, slug="no-suite")
@@ -182,8 +182,8 @@ def _as_selected(suite: Suite, options: Mapping[str, Any]) -> Suite:
     means = Selection.of_journal(options.get("selection", {})).matcher()
     cases = [case for case in suite.cases if means(case.id, case.category, case.tags)]
     if not cases:
-        fix = "The run had selected other cases."
-        raise NothingSelectedError("no case of this suite is of that run.", where=suite.file, fix=fix)
+        fix = "The run selected other cases."
+        raise NothingSelectedError("none of the cases of this suite were in that run.", where=suite.file, fix=fix)
     return structs.replace(suite, cases=tuple(cases))
 
 
@@ -192,16 +192,16 @@ def require_auditable(journal: Journal, suite: Suite | None) -> Journal:
     path = journal.path
     finish = f"Finish it first: karat resume {path}"
     if journal.torn:
-        raise JournalError("the journal is torn: its last line is cut off.", where=path, fix=finish)
+        raise JournalError("the journal is incomplete: its last line is cut off.", where=path, fix=finish)
     if journal.footer is None or journal.summary.incomplete or journal.summary.interrupted:
         why = journal.summary.incomplete or "it was interrupted"
         raise JournalError(f"the run is not complete: {why}.", where=path, fix=finish)
     first = next(journal.lines(), None)
     if first is None:
-        raise JournalError("the journal holds no case.", where=path, fix="Run the suite first: karat run SUITE.")
+        raise JournalError("the journal has no case.", where=path, fix="Run the suite first: karat run SUITE.")
     if not _has_trace(first):
-        fix = "Only what was seen of an agent can be audited: run the suite again."
-        raise JournalError("the journal holds no traces.", where=path, fix=fix)
+        fix = "An audit needs recorded traces: run the suite again."
+        raise JournalError("the journal has no traces.", where=path, fix=fix)
     if suite is not None:
         _refuse_another(journal, suite)
     return journal
@@ -228,7 +228,7 @@ def _refuse_another(journal: Journal, suite: Suite) -> None:
     raise JournalError(
         f"{suite.file} has changed since this run.",
         where=journal.path,
-        fix=f"Judge it by the suite of now, and audit that: karat rescore {journal.path} --suite {suite.file}",
+        fix=f"Judge it by the current suite, and audit the result: karat rescore {journal.path} --suite {suite.file}",
     )
 
 
@@ -238,8 +238,8 @@ def find_journals(source: AnyJournal, project: Project) -> list[Journal]:
         return [open_journal(source, project)]
     found = sorted(path for path in Path(source).glob("*.jsonl") if begins_a_journal(path))
     if not found:
-        fix = "Name the folder that holds the journals of `karat run`, or a journal."
-        raise UsageError("this folder holds no run.", where=str(source), fix=fix, slug="no-run")
+        fix = "Name a folder with journals of `karat run`, or a journal."
+        raise UsageError("there is no run in this folder.", where=str(source), fix=fix, slug="no-run")
     return [open_journal(path, project) for path in found]
 
 

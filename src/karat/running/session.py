@@ -196,7 +196,7 @@ def check_provable(suite: Suite, options: RunOptions) -> None:
     for rate in {until.bound(case.min_pass_rate): None for case in suite.cases if not case.skip} if until else ():
         if until is not None and fewest_passes(rate, until.confidence, most) is None:
             fix = "Raise --max-repeats, or lower the rate."
-            message = f"no case can be proved to pass {rate:g} of the time in {most} runs at {until.confidence:g}."
+            message = f"{most} runs cannot show that a case passes {rate:g} of the time, at {until.confidence:g}."
             raise UsageError(message, where=suite.file, fix=fix, slug="hopeless-repeats")
 
 
@@ -291,10 +291,10 @@ async def resume_suite(
     hidden = [name for name, value in options.items() if REMOVED in str(value)]
     if hidden:
         fix = f"Give {' '.join(f'-o {name}=...' for name in hidden)}."
-        raise UsageError("options of the target are secret and not in the journal.", where=path, fix=fix)
+        raise UsageError("some options of the target are secret, so they are not in the journal.", where=path, fix=fix)
     if target is None and REMOVED in header.target:
         fix = "Give it with --target, as for the run."
-        raise UsageError("the target holds a secret that is not in the journal.", where=path, fix=fix)
+        raise UsageError("the target contains a secret, which is not in the journal.", where=path, fix=fix)
     request = structs.replace(request, selection=selection, options=options)
     tape = how.tape or asked.get("tape", {}).get("mode")
     how = structs.replace(how, timeout=how.timeout or asked.get("timeout"), tape=tape, **_repeats(how, header))

@@ -141,7 +141,7 @@ def _reached(
         agent, *_ = settle(target, how, request, project, suite)
     if reached := reach_of(agent.target):
         return reached
-    raise ConfigError(f"of {agent.name!r} Karat reaches nothing that it could break.", fix=WHERE, slug=UNREACHABLE)
+    raise ConfigError(f"Karat cannot break any tool or model of {agent.name!r}.", fix=WHERE, slug=UNREACHABLE)
 
 
 def plan_cells(
@@ -240,7 +240,7 @@ def write_broken(result: StressResult, path: Path) -> int:
     controls = {record.case.id: failed_checks(record) for record in result.run if record.case.id not in broken}
     cells = [_as_found(cell, controls) for cell in result.plan.cells if cell.case.id in broken]
     if cells:
-        origin = f"Cells of `karat stress {result.report.suite}` that broke; each holds once the agent does."
+        origin = f"Cells of `karat stress {result.report.suite}` that broke; each passes once the agent is fixed."
         with whole_file(path, replace=True, elsewhere="name another place for it") as out:
             out.write(spell_cells(cells, origin).encode())
         path.chmod(0o644)

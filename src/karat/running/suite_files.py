@@ -91,7 +91,7 @@ def refuse_place(path: Path, force: bool) -> None:
     """Refuse a place before any work is done."""
     if path.suffix.lower() not in _SUFFIXES:
         fix = "Give it a name that ends in .yaml."
-        raise UsageError("it would not be read as YAML.", where=str(path), fix=fix, slug="bad-option")
+        raise UsageError("its name does not end in .yaml.", where=str(path), fix=fix, slug="bad-option")
     if not force and os.path.lexists(path):
-        fix = "Name another place, or write over it with --force."
-        raise UsageError("it is there already.", where=str(path), fix=fix, slug="name-taken")
+        fix = "Choose another path, or overwrite it with --force."
+        raise UsageError("it already exists.", where=str(path), fix=fix, slug="name-taken")

@@ -60,7 +60,11 @@ def put_on_tape(
         raise UsageError(message, fix=BY_NAME, slug="bad-option")
     if plays is not None and options.repeat == "auto":
         fix = "Give --repeat a number, or leave the tape out."
-        raise UsageError("--repeat auto asks how an agent varies, and a tape does not.", fix=fix, slug="bad-option")
+        raise UsageError(
+            "--repeat auto measures how an agent varies, but a tape always answers the same.",
+            fix=fix,
+            slug="bad-option",
+        )
     if plays is None and not for_faults and table == TapeTable():
         return agent
     path = tape_path("" if suite is None else suite.file, table, project) if plays is not None else Path()

@@ -79,7 +79,7 @@ KINDS: tuple[StressKind, ...] = (
     _tool("wrong type", "wrong_type", "some", 56, "its values are of other types"),
     _tool("truncated", "truncated", "some", 54, "its result ends half-way"),
     _tool("stale", "stale", "old", 52, "its result is 400 days old"),
-    _tool("gone", "gone", "nothing", 50, "the tool does not exist any more"),
+    _tool("gone", "gone", "nothing", 50, "the tool no longer exists"),
     _tool("error once", "error", "later", 48, "it fails with 503 the first time", value=DOWN, times=1),
     _tool("slow", "slow", "all", 10, "it takes a second longer", value=1),
     _model("cut stream", "cut_stream", "later", 88, "its answer breaks off", times=1),

@@ -47,7 +47,7 @@ def surrounding_keys(known: KnownKeys) -> dict[str, Key]:
     """The keys of a case, and of a suite."""
     stub = {
         "result": Key(AnyShape(), "What the tool gives."),
-        "error": Key(TextShape(pattern=NOT_BLANK), "With what every call of it fails."),
+        "error": Key(TextShape(pattern=NOT_BLANK), "The error with which every call fails."),
     }
     stubs = StubShape(RecordShape("Stub", "What answers instead of a tool.", stub, known))
     return {

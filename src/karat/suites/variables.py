@@ -66,7 +66,9 @@ class Variables:
             message = f"the row has no {quoted(name)}, which others of its table have. Give it one."
             self.diagnostics.append(PathDiagnostic(path, message, "missing-variable"))
         elif self._values and (near := nearest(name, self._values)):
-            message = f"{quoted(braces[0])} is not a variable and stays as it is. Did you mean {quoted(f'{{{near}}}')}?"
+            message = (
+                f"{quoted(braces[0])} is not a variable, so it is sent as it is. Did you mean {quoted(f'{{{near}}}')}?"
+            )
             self.near_misses.append(PathDiagnostic(path, message, "near-variable"))
         return braces[0]
 

@@ -134,7 +134,7 @@ class CommandTarget:
             child.send(None)
             _, going_on = await asyncio.wait({running}, timeout=self._config.turn_timeout)
             if going_on:
-                raise TargetError("timeout", "the command went on after its last answer", partial=trace)
+                raise TargetError("timeout", "the command did not exit after its last answer", partial=trace)
         finally:
             child.stop()
             await asyncio.wait({running})
@@ -197,7 +197,7 @@ class _Answers:
                 broken = broken or error
         if broken is None and trace is not None:
             return trace
-        broken = broken or TargetError("bad-answer", "the command gave no answer")
+        broken = broken or TargetError("bad-answer", "the command wrote no answer")
         broken.detail = broken.detail or ended.stderr
         broken.partial = broken.partial or trace
         raise broken

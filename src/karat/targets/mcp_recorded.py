@@ -22,15 +22,15 @@ from karat.traces.turns import conversation
 MCP = "{mcp}"
 ENVIRONMENT = "KARAT_MCP_URL"
 UNOWNED = (
-    "a call of {!r} crossed the MCP proxy while the case ran, and nothing says whose it is: let the agent pass "
+    "a call to {!r} crossed the MCP proxy while the case ran, and its case is unknown: let the agent pass "
     "`traceparent` or `baggage` on, or use the address in KARAT_MCP_URL of a process that is started for each case"
 )
 UNREAD = "a request to the MCP server could not be read, so the tool that it calls is unknown: send it as plain JSON"
 NOT_COMPLETE = (
-    "{!r} was called and did not cross the MCP proxy, so `complete = true` does not hold: not all calls are known. "
+    "{!r} was called and did not cross the MCP proxy, so `complete = true` is wrong: not all calls are known. "
     "Remove `complete`, or let this tool be called through the proxy"
 )
-LOST = "more crossed the MCP proxy while the case ran than there is room for, so calls of it may be missing"
+LOST = "too much MCP traffic while the case ran, so some of its calls may be missing"
 REMEMBERED = 20_000
 
 

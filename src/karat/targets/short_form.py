@@ -272,7 +272,7 @@ def event_lines(item: str | dict[str, Any]) -> list[str]:
 
 def _as_target_error(error: str | ShortError, trace: Trace) -> TargetError:
     if isinstance(error, str):
-        return TargetError("agent", error or "the agent gave an empty error", partial=trace)
+        return TargetError("agent", error or "the agent returned an empty error", partial=trace)
     return TargetError(error.kind, error.message, detail=error.detail, partial=trace, retry_after=error.wait)
 
 

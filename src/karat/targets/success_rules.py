@@ -127,7 +127,7 @@ class WithSuccessRules:
         broke = broken_backend(trace.telemetry, self._dialect) if trace.telemetry else None
         if broke is not None:
             raise TargetError(
-                "backend", f"the log says that the backend broke: {visible(shorten(broke, 200))}", partial=trace
+                "backend", f"the log says that the backend failed: {visible(shorten(broke, 200))}", partial=trace
             )
 
     def _read(self, trace: Trace) -> Trace:

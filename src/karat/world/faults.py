@@ -45,7 +45,7 @@ class FaultError(Exception):
     """What the agent gets instead of an answer. Its text is that of the fault, and says nothing of a test."""
 
     gone = False
-    """Whether the tool does not exist any more."""
+    """Whether the tool no longer exists."""
 
 
 class FaultTimeoutError(FaultError, TimeoutError):

@@ -57,12 +57,12 @@ async def test_places_are_filled_in(tmp_path: Path) -> None:
         ),
         pytest.param(
             """sh -c 'printf "one\\n\\033[31mtwo\\n"; exit 4'""",
-            "the app ended with exit code 4. It printed: one [31mtwo. See that `start` works by hand.",
+            "the app ended with exit code 4. It printed: one [31mtwo. Check that `start` works by hand.",
             id="ends-at-once",
         ),
         pytest.param(
             "true",
-            "the app ended with exit code 0. It printed: nothing. See that `start` works by hand.",
+            "the app ended with exit code 0. It printed: nothing. Check that `start` works by hand.",
             id="prints-nothing",
         ),
         pytest.param(

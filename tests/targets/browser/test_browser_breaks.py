@@ -51,7 +51,7 @@ async def answered(target: BrowserTarget, prompt: str) -> str:
         pytest.param("hang", 'the sign of work busy = "#out" still shows', id="hangs"),
         pytest.param(
             "spin",
-            "the page is stuck: it answers no look, as if a script of it never ended",
+            "the page does not respond: one of its scripts may be in an endless loop",
             id="stuck",
             marks=pytest.mark.thorough,
         ),
@@ -207,7 +207,7 @@ async def refused(target: BrowserTarget) -> str:
 async def test_an_app_that_nobody_named() -> None:
     nameless = BrowserTarget(TargetConfig(kind="browser", spec="app"))
     assert await refused(nameless) == (
-        "the browser target does not know the app. Give `app_url`, or `start` to start it. [config]"
+        "the browser target has no app. Give `app_url`, or `start` to start it. [config]"
     )
 
 

@@ -50,7 +50,7 @@ async def test_a_broken_turn_has_its_evidence_too(stub: Stub, tmp_path: Path) ->
 
 
 async def test_a_page_that_is_stuck_does_not_hold_the_case_up(stub: Stub, tmp_path: Path) -> None:
-    why = "the page is stuck: it answers no look, as if a script of it never ended"
+    why = "the page does not respond: one of its scripts may be in an endless loop"
     said = f"no complete answer within {{}} ms: {why} [timeout]"
     options: dict[str, Any] = {"complete": {"busy": "#out"}}
     context = await waited_in_vain(

@@ -52,7 +52,8 @@ def target(spec: str = "http://127.0.0.1:1", **options: Any) -> BrowserTarget:
         ),
         pytest.param(
             {"telemetry": {"log": "x", "failure": [{}]}},
-            "an entry of `telemetry.failure` fits every line. Give it at least one of source, event, level and text. "
+            "an entry of `telemetry.failure` matches every line. Give it at least one of source, event, "
+            "level and text. "
             "[bad-options]",
             id="failure-without-a-sign",
         ),

@@ -22,7 +22,7 @@ PROMPT = "Please book a room for me now"
 EARLIER = ("Is the desk open?", "And the bar?")
 FREE, ALSO_FREE = "Three are free:\n- Blue\n- Red", "Three are free:\n- Green\n- Red"
 BOOKED = "Booked. Room 7 is yours."
-SAME = "the place of the answer shows the words that it showed before: whether they were said again is unknown"
+SAME = "the answer is the same text as before, so it is unknown whether the assistant said it again"
 
 
 class Row(NamedTuple):

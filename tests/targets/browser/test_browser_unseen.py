@@ -85,7 +85,7 @@ async def test_words_that_went_unread_are_not_an_empty_answer(stub: Stub, answer
     stub.script = TURN.format("history.pushState({}, '', '/elsewhere'); await sleep(300);")
     async with opened(stub.url, **BUSY, **answer) as target:
         trace = await ask(target, "Save it")
-    assert trace.unobserved["final_message"] == "the app left the page before its words could be read"
+    assert trace.unobserved["final_message"] == "the app left the page before its answer could be read"
 
 
 async def test_a_time_out_tells_what_the_backend_said(stub: Stub) -> None:

@@ -87,7 +87,9 @@ async def test_a_graph_that_loops_ends(name: str, options: dict[str, Any], steps
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        pytest.param("number", f"is an int, neither a graph nor a factory of one. {NAME_ONE} [config]", id="no-graph"),
+        pytest.param(
+            "number", f"is an int, neither a graph nor a function that returns one. {NAME_ONE} [config]", id="no-graph"
+        ),
         pytest.param("factory_that_breaks", "raised RuntimeError: no model here [config]", id="factory-breaks"),
         pytest.param(
             "factory_of_something_else",
@@ -115,7 +117,7 @@ async def test_a_checkpointer_that_cannot_be_read_is_told_before_any_case() -> N
             pass
     assert str(caught.value) == (
         "the checkpointer of 'graphs.py:unreachable_saver', a LostSaver, cannot be read: OSError: connection "
-        "refused. See that its database runs and was set up (`setup()` of the checkpointer). [config]"
+        "refused. Check that its database is running and was set up (`setup()` of the checkpointer). [config]"
     )
 
 

@@ -85,7 +85,7 @@ async def test_modules_of_local_dependencies_are_found_also_in_their_src(tmp_pat
     [
         pytest.param(
             {"env": "."},
-            "its `env` '.' cannot be read: Is a directory. Write that file, or take `env` out.",
+            "its `env` '.' cannot be read: Is a directory. Write that file, or remove `env`.",
             id="no-file",
         ),
         pytest.param(

@@ -34,8 +34,8 @@ BREAK = regex.compile(r"(?<=[.!?])[ \t]+(?=[A-Z])|\n+(?=\S)")
 
 def retracted(subject: Subject) -> Iterator[Mutant]:
     after, before = f"{subject.answer}\n\n{RETRACTED_AFTER}", f"{RETRACTED_BEFORE}\n\n{subject.answer}"
-    yield Mutant(subject.with_answer(after), "the answer was taken back at its end")
-    yield Mutant(subject.with_answer(before), "the answer was taken back before it began")
+    yield Mutant(subject.with_answer(after), "the answer was retracted at its end")
+    yield Mutant(subject.with_answer(before), "the answer was retracted before it began")
 
 
 def overclaimed(subject: Subject) -> Iterator[Mutant]:
@@ -89,7 +89,7 @@ def slipped_in(subject: Subject) -> Iterator[Mutant]:
 OPERATORS = (
     Operator(
         name="answer-retracted",
-        about="the answer is taken back before or after it",
+        about="the answer is retracted, before or after it",
         nothing="says how the answer begins and ends",
         mutants=retracted,
         kills={"must_match_regex": [r"metric\s+fell\.\s*\Z"]},
@@ -118,7 +118,7 @@ OPERATORS = (
     Operator(
         name="answer-commented",
         about="the answer is in a hidden comment",
-        nothing="asks for words that a reader sees",
+        nothing="requires visible words",
         mutants=commented,
         kills={**SAYS, "must_match_regex": [r"\A\s*Recommendation:"]},
         trace=REPORT,
@@ -127,7 +127,7 @@ OPERATORS = (
     Operator(
         name="answer-courtesy",
         about="a claim and a courtesy replace the question",
-        nothing="asks for words of the question",
+        nothing="requires words of the question",
         mutants=courtesy,
         kills={
             "must_say_any": ["which day"],
@@ -145,7 +145,7 @@ OPERATORS = (
     ),
     Operator(
         name="claim-slipped-in",
-        about="a claim of something never done, in words that no list holds, is in the middle of the answer",
+        about="the middle of the answer claims something that was never done, in words that no word list has",
         nothing="says what the whole answer is",
         mutants=slipped_in,
         kills={"must_match_regex": [r"\A[^.]*\.\s+- GitHub[^.]*\.[^.]*\.[^.]*\.\s*\Z"]},

@@ -103,7 +103,7 @@ OPERATORS = (
     Operator(
         name="answer-emptied",
         about="there is no answer",
-        nothing="asks for an answer",
+        nothing="requires an answer",
         mutants=emptied,
         kills={"outcome": "response_only", **SAYS, "evidence_freshness_max_age_minutes": 60},
         trace=REPORT,
@@ -121,7 +121,7 @@ OPERATORS = (
     Operator(
         name="answer-refused",
         about="a refusal replaces the answer",
-        nothing="asks for words that a refusal lacks",
+        nothing="requires words that a refusal does not have",
         mutants=refused,
         kills={**SAYS, "allocation_valid": True},
         given={"success_indicators": ["granted"]},
@@ -131,7 +131,7 @@ OPERATORS = (
     Operator(
         name="answer-claims-success",
         about="a success is claimed after a tool failed",
-        nothing="asks for words of the failure",
+        nothing="requires words of failure",
         mutants=claimed,
         kills={
             "must_say_any": ["failed"],

@@ -172,8 +172,8 @@ OPERATORS = (
     ),
     Operator(
         name="source-removed",
-        about="a source is not spoken of",
-        nothing="asks for the source",
+        about="a source is not mentioned",
+        nothing="requires the source",
         mutants=source_removed,
         kills={
             "required_sources": ["Slack"],
@@ -190,7 +190,7 @@ OPERATORS = (
     Operator(
         name="assumptions-removed",
         about="no assumption or doubt is marked",
-        nothing="asks for assumptions to be marked",
+        nothing="requires marked assumptions",
         mutants=assumptions_removed,
         kills={
             "must_label_assumptions": True,

@@ -194,7 +194,7 @@ OPERATORS = (
     Operator(
         name="budget-spent",
         about="the turn cost far too much",
-        nothing="bounds what a turn may cost",
+        nothing="limits what a turn may cost",
         mutants=overspent,
         kills=BUDGETS,
         trace=REPORTED,
@@ -210,7 +210,7 @@ OPERATORS = (
     Operator(
         name="number-off-by-one",
         about="a number is off by one",
-        nothing="asks what numbers rest on",
+        nothing="checks where numbers come from",
         mutants=off_by_one,
         kills={"grounded_numbers": True, "answer_equals": REPORTED.final_message},
         trace=REPORTED,
@@ -218,15 +218,15 @@ OPERATORS = (
     ),
     Operator(
         name="result-changed",
-        about="no tool gave a number that the answer states",
-        nothing="asks what numbers rest on",
+        about="the answer states a number that no tool returned",
+        nothing="checks where numbers come from",
         mutants=results_changed,
         kills={"grounded_numbers": True},
         trace=REPORTED,
     ),
     Operator(
         name="json-changed",
-        about="a member of a JSON answer is missing or another",
+        about="a member of a JSON answer is missing or different",
         nothing="looks into the JSON",
         mutants=json_changed,
         kills={
@@ -240,7 +240,7 @@ OPERATORS = (
     Operator(
         name="answer-padded",
         about="the answer goes on and on",
-        nothing="bounds the length of the answer",
+        nothing="limits the length of the answer",
         mutants=padded,
         kills={"max_words": 10, "answer_equals": REPORTED.final_message},
         trace=REPORTED,
@@ -248,8 +248,8 @@ OPERATORS = (
     ),
     Operator(
         name="precondition-dropped",
-        about="a call that others come after was not made",
-        nothing="asks what must come first",
+        about="a call that must come first was not made",
+        nothing="checks what must come first",
         mutants=precondition_dropped,
         kills={"tool_requires": {"book": ["find"]}, "tool_order": ["find", "book"]},
         trace=BOOKED,

@@ -142,7 +142,7 @@ OPERATORS = (
     ),
     Operator(
         name="database-undone",
-        about="the database does not hold what it should",
+        about="the database does not have what it should",
         nothing="looks at the database",
         mutants=database_undone,
         kills={"database": {COUNT: [1]}},

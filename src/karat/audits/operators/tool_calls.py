@@ -143,7 +143,7 @@ def result_missing(subject: Subject) -> Iterator[Mutant]:
         trace = _with_call(
             subject, index, lines, success=None, result=None, error=None, missing_fields=(), ended_at=None
         )
-        yield Mutant(trace, f"{call.name} never gave a result", _came_out(subject, index))
+        yield Mutant(trace, f"{call.name} never returned a result", _came_out(subject, index))
 
 
 def forbidden_called(subject: Subject) -> Iterator[Mutant]:
@@ -202,7 +202,7 @@ OPERATORS = (
     Operator(
         name="tool-dropped",
         about="a tool call is missing",
-        nothing="minds a missing tool call",
+        nothing="notices a missing tool call",
         mutants=dropped,
         kills=CALLED,
         trace=ONE_CALL,
@@ -210,7 +210,7 @@ OPERATORS = (
     Operator(
         name="tool-renamed",
         about="another tool was called",
-        nothing="minds which tools are called",
+        nothing="checks which tools are called",
         mutants=renamed,
         kills={field: value for field, value in CALLED.items() if field != Outcome.name},
         trace=ONE_CALL,
@@ -231,7 +231,7 @@ OPERATORS = (
     Operator(
         name="tool-moved",
         about="the calls came in another order",
-        nothing="minds the order of the calls",
+        nothing="checks the order of the calls",
         mutants=moved,
         kills={"tools_match": "ordered", "tool_order": ["find", "book"], "tool_requires": {"book": ["find"]}},
         given={"tools_used": ["find", "book"]},
@@ -251,7 +251,7 @@ OPERATORS = (
     Operator(
         name="tool-outcome",
         about="a success was a failure, or a failure a success",
-        nothing="minds whether the tools succeed",
+        nothing="checks whether the tools succeed",
         mutants=outcome_flipped,
         kills=CAME_OUT,
         trace=ONE_CALL,
@@ -259,14 +259,14 @@ OPERATORS = (
     Operator(
         name="tool-result-denied",
         about="the text of a result says that nothing was done",
-        nothing="minds whether the tools succeed",
+        nothing="checks whether the tools succeed",
         mutants=result_denied,
         kills=CAME_OUT,
         trace=ONE_CALL,
     ),
     Operator(
         name="tool-result-missing",
-        about="a tool never gave a result",
+        about="a tool never returned a result",
         nothing="waits for the result of a tool",
         mutants=result_missing,
         kills=CAME_OUT,

@@ -93,7 +93,7 @@ class ProcessExecutor:
     def _say(self, error: KaratError) -> None:
         if not self._said:
             self._said = True
-            self._tell(f"not all workers could be opened, going on with fewer: {error}")
+            self._tell(f"not all workers could be started; continuing with fewer: {error}")
 
     async def _keep_watch(self) -> None:
         loop = asyncio.get_running_loop()

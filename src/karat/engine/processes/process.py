@@ -86,7 +86,7 @@ class WorkerProcess:
         if code >= 0:
             return f"exit code {code}"
         name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
-        return f"{name}, perhaps for want of memory" if -code == signal.SIGKILL else name
+        return f"{name}, perhaps out of memory" if -code == signal.SIGKILL else name
 
 
 def _channels(ours: ExitStack, theirs: ExitStack) -> tuple[OurEnds, tuple[int, int, int]]:

@@ -210,7 +210,7 @@ class Worker:
 
     def _on_message(self, message: ReceivedMessage) -> None:
         if isinstance(message, Garbled):
-            self.kill("harness", f"the worker sent what cannot be read: {message.why}")
+            self.kill("harness", f"the worker sent unreadable data: {message.why}")
             return
         self._last_message_at = asyncio.get_running_loop().time()
         if isinstance(message, Finished):

@@ -272,7 +272,7 @@ class RayExecutor:
 
     def _lose(self, why: str) -> None:
         self._gone = True
-        fix = "What was journalled can be resumed elsewhere: karat resume JOURNAL."
+        fix = "Continue the run elsewhere: karat resume JOURNAL."
         self._give_up(ClusterLostError(f"the Ray cluster was lost: {why}.", fix=fix))
 
     def _give_up(self, error: BaseException) -> None:

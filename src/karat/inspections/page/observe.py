@@ -35,7 +35,7 @@ FEW_LETTERS = 12
 SENT_WITHIN = 2.0
 COMES_UP = 10.0
 """How long a page may take to show its chat box."""
-SAY_DISMISS = """Say what closes what is in the way with -o 'dismiss=[{"role": "button", "name": "Accept"}]'"""
+SAY_DISMISS = """Name the button that closes it with -o 'dismiss=[{"role": "button", "name": "Accept"}]'"""
 VALUE = "(element) => element.value ?? element.innerText"
 
 
@@ -169,7 +169,7 @@ async def _box(page: View, options: BrowserOptions, seen: PageObservation) -> tu
         raise TargetError(
             "config",
             f"nothing at {page.url} takes a prompt: no box that can be written into shows. "
-            "Where the chat comes after a login or a click, say the way with -o 'steps=[...]'",
+            "If the chat comes after a login or a click, describe the steps with -o 'steps=[...]'",
         )
     seen.boxes = found["boxes"]
     box = await element(page, "Boxes")
@@ -204,7 +204,7 @@ async def _click(button: ElementHandle, place: Place) -> None:
     try:
         await button.click(timeout=1000 * COMES_UP)
     except TooLongError as error:
-        covered = ": something on the page lies over it" * ("intercepts pointer events" in error.message)
+        covered = ": something on the page covers it" * ("intercepts pointer events" in error.message)
         raise TargetError("config", f"{place} could not be clicked{covered}. {SAY_DISMISS}") from error
 
 
@@ -250,7 +250,7 @@ async def _await_answer(page: View, box: ElementHandle, prompt: str, seen: PageO
         except Error as error:
             if not any(sign in error.message for sign in LOADING):
                 raise
-    raise TargetError("timeout", f"no words appeared within {seconds:g} s after the prompt")
+    raise TargetError("timeout", f"no text appeared within {seconds:g} s after the prompt")
 
 
 def _note(response: Response, seen: PageObservation) -> None:

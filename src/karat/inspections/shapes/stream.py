@@ -67,7 +67,7 @@ TOKENS = {
 }
 Read = Sequence[Sequence[tuple[WireEvent, Json]]]
 """The events of each answer, with their values; None for what is not JSON."""
-NO_TEXT = "no event has words that are clearly the answer"
+NO_TEXT = "no event is clearly the answer"
 
 
 @dataclass

@@ -119,7 +119,7 @@ def _refusal(data: bytes, message: str, path_at: Callable[[int], Path]) -> Refus
     place, offset = _offset(data, int(at[1]), int(at[2])) if at else ((1, 1), 0)
     why = _AT.sub("", message)
     if "surrogate" in why or "hex escape" in why:
-        halves = "half of a surrogate pair is alone. Write the character itself, or both halves."
+        halves = "half of a surrogate pair is missing. Write the character itself, or both halves."
         lone = [
             PathDiagnostic(path_at(offset), halves, "lone-surrogate", place=byte_place(data, offset))
             for offset in _lone_surrogates(data)

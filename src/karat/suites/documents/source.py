@@ -49,7 +49,7 @@ def read_bytes(path: str | Path) -> bytes:
         why = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
         raise UsageError(f"cannot be read: {why}.", where=shown, slug="unreadable-file") from None
     if len(data) > LARGEST:
-        message = f"is larger than {LARGEST >> 20} MiB, the most that a suite may hold."
+        message = f"is larger than {LARGEST >> 20} MiB, the limit for a suite."
         raise UsageError(message, where=shown, fix="Split it into several suites.", slug="too-large")
     return data
 

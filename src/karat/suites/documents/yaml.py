@@ -160,7 +160,7 @@ class _Builder:
     def _scalar(self, event: Any, path: Path) -> object:
         text: str = event.value
         if not text.isascii() and _SURROGATE.search(text):
-            message = "half of a surrogate pair is alone. Write the character itself."
+            message = "half of a surrogate pair is missing. Write the character itself."
             raise self._refuse(event, message, "lone-surrogate", path)
         return self._plain(event, text, path) if event.style is None or event.style == "" else text
 

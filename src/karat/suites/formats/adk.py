@@ -170,7 +170,7 @@ class EvalSetReader:
     ) -> None:
         for turn in turns:
             if not turn.prompt.strip():
-                self._suite.problem(turn.path, "the user says nothing in text. Karat sends text alone.", "empty-value")
+                self._suite.problem(turn.path, "the user's message has no text. Karat sends only text.", "empty-value")
         silent = all(turn.calls is None and turn.answer is None for turn in turns)
         if silent and not state and not self._models:
             message = "nothing is expected: it has neither tool calls nor a response. Add one of the two."

@@ -91,7 +91,7 @@ class _Reader:
             return None
         if "question" not in row:
             fix = f"It is read with the file of the same name in the folder above '{ANSWERS}': name that one."
-            raise refuse(f"the file holds answers without their questions. {fix}", "no-questions")
+            raise refuse(f"the file has answers without their questions. {fix}", "no-questions")
         self._problems.unknown_keys(row, _KNOWN, path)
         turns = (
             row["question"] if isinstance(row["question"], list) else [[{"role": "user", "content": row["question"]}]]

@@ -166,7 +166,7 @@ class CaseBuilder(Expectations):
         if not self.id.strip() or not all(prompt.strip() for prompt in prompts):
             return PathDiagnostic(self.path, "the case needs an id and a prompt that are not blank.", "empty-value")
         if self.is_empty and all(turn.is_empty for _, turn in self._turns):
-            return PathDiagnostic(self.path, "the case checks nothing. Say what the answer must hold.", "no-checks")
+            return PathDiagnostic(self.path, "the case checks nothing. Say what you expect.", "no-checks")
         return None
 
 

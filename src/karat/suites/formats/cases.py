@@ -129,7 +129,7 @@ class CaseReader:
         asked = [list(self._vocabulary.read(expectation.expected)) for expectation in expectations]
         wrong = [diagnostic for pair in zip(expectations, asked, strict=True) for diagnostic in _flaws(*pair)]
         if not wrong and all(map(_asks_nothing, expectations, asked)):
-            message = "the case checks nothing. Say in 'expected' what the answer must hold."
+            message = "the case checks nothing. Say in 'expected' what you expect."
             wrong.append(PathDiagnostic(path, message, "no-checks"))
         self.diagnostics += [*wrong, *self._dialect.wrong(raw, path, faults)]
         self.warnings += [stray for expectation in expectations for stray in _strays(expectation, self._vocabulary)]

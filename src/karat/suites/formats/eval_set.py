@@ -104,7 +104,7 @@ def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> EvalSetShape:
         "id": Key(LABEL, "A name that no other case of the suite has.", required=True),
         "category": Key(LABEL, "What kind of case it is, to select by."),
         "setup_prompts": Key(ListShape(PROMPT), "Prompts sent first in the same conversation, not judged."),
-        "preconditions": Key(ListShape(TEXT), "What must hold before the case, for people to read."),
+        "preconditions": Key(ListShape(TEXT), "What must be true before the case, as a note for people."),
         "prompt": Key(PROMPT, "What the agent is asked.", required=True),
         "expected": Key(expected, "What is expected of the answer.", required=True),
         "scoring": scoring,

@@ -112,10 +112,10 @@ def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> Karat1Shape:
             LABEL, "The name of what this is a variant of; rows of one `each` are variants of each other by default."
         ),
         "setup_prompts": Key(ListShape(PROMPT), "Prompts sent first in the same conversation, not judged."),
-        "preconditions": Key(ListShape(TEXT), "What must hold before the case, for people to read."),
+        "preconditions": Key(ListShape(TEXT), "What must be true before the case, as a note for people."),
         "prompt": Key(PROMPT, "What the agent is asked."),
         "turns": Key(turns, "A conversation: what the user says in order."),
-        "replies": Key(replies, "A scripted user, who answers what the agent asks after `prompt`."),
+        "replies": Key(replies, "A scripted user who answers what the agent asks for after `prompt`."),
         "max_turns": Key(NumberShape(whole=True, least=1), "The most that a scripted user says, `prompt` included."),
         "expected": Key(expected, "What is expected of the whole conversation and its last answer."),
         "scoring": Key(scoring_shape(groups, known), SCORING),

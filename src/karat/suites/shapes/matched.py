@@ -41,7 +41,7 @@ def _matcher_schema() -> Schema:
     keys: Schema = {name: {**key.schema, "description": key.about} for name, key in DOLLAR_KEYS.items()}  # type: ignore[dict-item]
     matcher: Schema = {
         "type": "object",
-        "description": "Matchers, all of which must hold.",
+        "description": "Matchers, all of which must match.",
         "properties": keys,
         "minProperties": 1,
         "additionalProperties": False,

@@ -163,7 +163,7 @@ def _off_pattern(value: str, pattern: str) -> PathDiagnostic:
     if not value.strip():
         return PathDiagnostic((), "must not be blank.", "empty-value")
     if pattern in (ONE_LINE, NOT_BLANK):
-        message = "holds a control character. Write it on one line, without tabs and escapes."
+        message = "contains a control character. Write it on one line, without tabs and escapes."
         return PathDiagnostic((), message, "control-character")
     return PathDiagnostic((), f"{quoted(value)} is not of the form {pattern}.", "invalid-value")
 

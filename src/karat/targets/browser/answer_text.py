@@ -29,8 +29,8 @@ EITHER = "{} may be either"
 DISCOVERED = "no `answer` is configured: took what appeared after the prompt, in {where}"
 
 CAUGHT = "caught when the app left the page"
-LEFT = "the app left the page before its words could be read"
-SAME = "the place of the answer shows the words that it showed before: whether they were said again is unknown"
+LEFT = "the app left the page before its answer could be read"
+SAME = "the answer is the same text as before, so it is unknown whether the assistant said it again"
 
 
 class SeenMessage(TypedDict):

@@ -111,9 +111,7 @@ class BrowserEnvironment:
             await self._start(self._app)
             self.log = self._app.log if options.has_log else None
         elif not given:
-            raise ConfigError(
-                "the browser target does not know the app.", fix="Give `app_url`, or `start` to start it."
-            )
+            raise ConfigError("the browser target has no app.", fix="Give `app_url`, or `start` to start it.")
         else:
             self.base, self.log = filled(given, SESSION), log
 
@@ -247,7 +245,7 @@ class AppProcess:
             if left and TAKEN in self.printed().lower():
                 self.port = _free_port()  # somebody else was faster
                 continue
-            raise ConfigError(f"{self.ended()}.", fix="See that `start` works by hand.", slug="app-not-started")
+            raise ConfigError(f"{self.ended()}.", fix="Check that `start` works by hand.", slug="app-not-started")
 
     def _spawn(self) -> None:
         """In this thread, because it ends with the thread that starts it."""

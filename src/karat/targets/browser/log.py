@@ -20,7 +20,7 @@ FOLLOW = 0.05
 EXCERPT = 80
 COMPLAINT = 300
 MAY_BE_LATE = (
-    "a call of {!r} was logged during the turn, and it may be a late one of an earlier case: name the field that holds "
+    "a call to {!r} was logged during the turn, and it may be a late one of an earlier case: name the field with "
     "the conversation, telemetry = {{ correlation_field = ... }}, or vouch that nothing is logged after a turn has "
     "ended, telemetry = {{ complete = true }}"
 )

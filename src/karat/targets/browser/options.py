@@ -189,7 +189,7 @@ def checked(options: BrowserOptions, address: str) -> BrowserOptions:
         )
     if any(line == Line() for line in options.telemetry.failure):
         raise ConfigError(
-            "an entry of `telemetry.failure` fits every line.",
+            "an entry of `telemetry.failure` matches every line.",
             fix="Give it at least one of source, event, level and text.",
             slug="bad-options",
         )

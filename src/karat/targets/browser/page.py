@@ -85,9 +85,9 @@ SIZE = """(elements) => {
 HIDE = with_sight("hide.js")
 NEAREST = 3
 UNSENT = "the prompt was not sent, because {}; what is in its way may be named in `dismiss` or `steps`"
-STILL_CHANGED = "the answer still changed, raise `wait_ms`"
-STUCK = "the page is stuck: it answers no look, as if a script of it never ended"
-NOTHING_NEW = "nothing new was seen on the page, see whether `send` sends the prompt, or raise `wait_ms`"
+STILL_CHANGED = "the answer was still changing: increase `wait_ms`"
+STUCK = "the page does not respond: one of its scripts may be in an endless loop"
+NOTHING_NEW = "nothing new appeared on the page: check that `send` sends the prompt, or increase `wait_ms`"
 MATCHED_NOTHING = "`answer` ({place}) matched nothing on the page"
 
 

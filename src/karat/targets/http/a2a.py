@@ -15,7 +15,7 @@ from karat.targets.http.streams import WireEvent
 from karat.targets.http.target import ServiceTarget
 from karat.text.wording import shorten, visible
 
-NO_TOOLS = "A2A reports no tools: its spans may (`telemetry`)"
+NO_TOOLS = "A2A does not report tool calls: use the agent's spans (`telemetry`)"
 ANSWERED = ("completed", "input-required")
 WAITS = "input-required"
 GOING_ON = ("submitted", "working", "unspecified", "")
@@ -80,7 +80,7 @@ class A2aReader:
         error = value.get("error") if isinstance(value, dict) else None
         if isinstance(error, dict):
             kind = "config" if error.get("code") in MISSPOKEN else "agent"
-            raise TargetError(kind, f"the agent gave an error: {visible(shorten(str(error.get('message')), 300))}")
+            raise TargetError(kind, f"the agent returned an error: {visible(shorten(str(error.get('message')), 300))}")
         result = value.get("result") if isinstance(value, dict) else None
         if not isinstance(result, dict):
             raise protocol_error("the answer is not JSON-RPC of A2A")

@@ -13,7 +13,7 @@ CallPaths = dict[str, JsonPath | None]
 """Where a call has what: `name`, `arguments`, `result`, `error` and `id`."""
 NOT_YET = (None, "")
 """What a stream has in the place of what comes later."""
-UNSAID = "the service reports that the call failed, and not why"
+UNSAID = "the service reports that the call failed, but not why"
 
 
 class CallReader:
@@ -68,7 +68,7 @@ class CallReader:
         if not found:
             return
         if call is None:
-            self.unclear = f"there are arguments of a call that was not seen to begin: {_shown(item)}"
+            self.unclear = f"there are arguments for a call that was not seen: {_shown(item)}"
         elif isinstance(found[0], str):
             call.add_piece(found[0])
         else:
@@ -88,7 +88,7 @@ class CallReader:
         else:
             self._book.end_unread(call)
             self._heard.no_results = (
-                f"an event that ends a call has neither `result` nor `error` where the target says: {_shown(item)}"
+                f"an event that ends a call has neither `result` nor `error` at the configured paths: {_shown(item)}"
             )
 
     def _close(self, call: CallSoFar, result: Json, error: Json, *around: Json, failed: bool = False) -> None:
@@ -108,7 +108,7 @@ class CallReader:
         waiting_calls = self._book.open_calls
         if not ids and len(waiting_calls) == 1:
             return waiting_calls[0]
-        self.unclear = f"a result names no call that was seen to begin: {_shown(item)}"
+        self.unclear = f"a result belongs to no call that was seen: {_shown(item)}"
         return None
 
     def _is_over(self, item: Json, fields: dict[str, Json], paths: CallPaths) -> bool:

@@ -115,7 +115,7 @@ class TurnBuffer:
     def checked(self, what: str) -> None:
         """A turn that ended well has an answer, or a tool that was called."""
         if not self.final_message and not self.book.calls:
-            raise TargetError("bad-answer", f"{what} ended without a word")
+            raise TargetError("bad-answer", f"{what} ended without any text")
 
     def spend(self, given: Tokens) -> None:
         """Count the tokens of a further model call."""

@@ -70,7 +70,7 @@ class HttpTarget(ServiceTarget[HttpOptions]):
             raise ConfigError(
                 "`body` is not set, so no request can be sent.",
                 where=place_of(self._config, "use"),
-                fix='Set body = { message = "{prompt}" }, or as the service wants it.',
+                fix='Set body = { message = "{prompt}" }, or whatever the service expects.',
                 slug="bad-options",
             )
         form = options.form is not None
@@ -78,7 +78,7 @@ class HttpTarget(ServiceTarget[HttpOptions]):
         self._paths = Paths(self)
         self._preparations = Preparations(options.preconditions, self.template)
         if options.preconditions and options.conversation is not None:
-            raise self.flawed("preconditions", "the service names the conversation, which has not begun by then")
+            raise self.flawed("preconditions", "the service names the conversation only in its first answer")
 
     def greet(self, talk: HttpConversation) -> None:
         if self._options.conversation is not None:
@@ -278,7 +278,7 @@ class MappedReader:
         if stream is None:
             return
         if self._broken:
-            raise TargetError("agent", f"the service says that it broke: {visible(shorten(self._broken, 300))}")
+            raise TargetError("agent", f"the service reports a failure: {visible(shorten(self._broken, 300))}")
         if stream.has_end and not self._done:
             end = repr(stream.done) if stream.done else "the event that ends it"
             raise TargetError("bad-answer", f"the stream ended without {end}: it is torn")
@@ -336,7 +336,7 @@ class MappedReader:
         broken = paths.failure.first(value) if paths.failure else value
         if broken or when is not None:
             detail = broken.get("message", broken) if isinstance(broken, dict) else broken or value
-            raise TargetError("agent", f"the service says that it broke: {visible(shorten(words([detail]), 300))}")
+            raise TargetError("agent", f"the service reports a failure: {visible(shorten(words([detail]), 300))}")
 
     def _count(self, value: Json, name: str) -> bool:
         """Whether tokens or costs are counted here."""
@@ -364,7 +364,7 @@ class MappedReader:
     def _no_answer(self, value: Json) -> str:
         has = f"{kind(value)} with {', '.join(map(repr, list(value)[:20]))}" if isinstance(value, dict) else kind(value)
         if self._paths.answer is not None:
-            return f"`answer` {self._paths.answer.text} finds nothing in what the service gave: {visible(has)}"
+            return f"`answer` {self._paths.answer.text} finds nothing in the response: {visible(has)}"
         guess = answer_path(value)
         hint = f', for instance answer = "{guess}"' if guess else ""
         return f"`answer` is not set; the response is {visible(has)}: set `answer`{hint}"

@@ -172,7 +172,7 @@ def raise_error(error: Json) -> None:
     """An error in place of an answer."""
     if error:
         message = error.get("message", error) if isinstance(error, dict) else error
-        raise TargetError("agent", f"the endpoint gave an error: {visible(shorten(str(message), 300))}")
+        raise TargetError("agent", f"the endpoint returned an error: {visible(shorten(str(message), 300))}")
 
 
 def chat_body(model: str, system: str, memory: list[object], tools: list[OfferedTool]) -> dict[str, object]:
@@ -358,7 +358,7 @@ class OpenAiTarget(ServiceTarget[OpenAiOptions]):
                 return
         heard.ended_by = "step limit"
         if not judges_end(talk.case):
-            what = f"the model still asks for tools after {self._options.max_steps} steps: max_steps"
+            what = f"the model still requests tools after {self._options.max_steps} steps: max_steps"
             raise TargetError("agent", what)
 
     def build_request(self, talk: HttpConversation, prompt: str) -> WireRequest:

@@ -278,16 +278,16 @@ def _map_errors(url: str, received: Received, idle: float) -> Iterator[None]:
         untrusted = any(isinstance(cause, ssl.SSLError) for cause in _causes(error))
         raise TargetError("config" if untrusted else "gone", _unreachable(url, error)) from error
     except httpx2.ConnectTimeout as error:
-        raise TargetError("gone", f"{_host(url)} did not take the connection within {CONNECT:g} s") from error
+        raise TargetError("gone", f"{_host(url)} did not accept the connection within {CONNECT:g} s") from error
     except httpx2.TimeoutException as error:
-        raise received.error("timeout", f"{_host(url)} said nothing for {idle:g} s") from error
+        raise received.error("timeout", f"{_host(url)} sent nothing for {idle:g} s") from error
     except httpx2.DecodingError as error:
-        raise received.error("bad-answer", f"the answer cannot be unpacked: {said(error)}") from error
+        raise received.error("bad-answer", f"the answer cannot be decompressed: {said(error)}") from error
     except (httpx2.LocalProtocolError, httpx2.UnsupportedProtocol, httpx2.InvalidURL) as error:
         raise TargetError("config", f"the request cannot be sent: {said(error)}") from error
     except httpx2.TransportError as error:
         how = said(error) or type(error).__name__
-        raise received.error("gone", f"the connection broke before the answer was whole: {how}") from error
+        raise received.error("gone", f"the connection broke before the answer was complete: {how}") from error
 
 
 def _unreachable(url: str, error: Exception) -> str:

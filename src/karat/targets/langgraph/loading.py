@@ -31,7 +31,9 @@ class GraphSource:
         if not is_graph(found) and not _is_builder(found):
             if not callable(found):
                 kind = with_article(type(found).__name__)
-                raise ConfigError(f"{spec!r} is {kind}, neither a graph nor a factory of one.", fix=NAME_A_GRAPH)
+                raise ConfigError(
+                    f"{spec!r} is {kind}, neither a graph nor a function that returns one.", fix=NAME_A_GRAPH
+                )
             self._takes = self._wanted(found)
 
     @property
@@ -73,7 +75,7 @@ class GraphSource:
             elif parameter.default is parameter.empty and not free:
                 raise ConfigError(
                     f"{self._spec!r} asks for {parameter.name!r}, which Karat does not have.",
-                    fix="A factory of graphs may take `context` and `config`, by name; anything else needs a default.",
+                    fix="A factory may have the parameters `context` and `config`; any other needs a default.",
                 )
         return wanted
 
@@ -233,7 +235,7 @@ def _environment(file: Path, given: object) -> dict[str, str]:
     try:
         lines = (file.parent / given).read_text("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        fix = "Write that file, or take `env` out."
+        fix = "Write that file, or remove `env`."
         raise ConfigError(f"its `env` {given!r} cannot be read: {_why(error)}.", where=str(file), fix=fix) from error
     found = (_LINE.fullmatch(line) for line in lines)
     return {line["name"]: _unquoted(line["value"]) for line in found if line}

@@ -37,7 +37,7 @@ ASYNC_SAVER = "Use its async form, such as AsyncSqliteSaver or AsyncPostgresSave
 
 NOTHING = "'NoneType' object has no attribute"
 NO_STORE = 'the graph has no store and perhaps no context; if it needs them, set `store = "memory"` and `context`'
-READABLE_SAVER = "See that its database runs and was set up (`setup()` of the checkpointer)."
+READABLE_SAVER = "Check that its database is running and was set up (`setup()` of the checkpointer)."
 
 
 class GraphOptions(Struct, frozen=True, forbid_unknown_fields=True):

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 OUT_OF_STEPS = "Sorry, need more steps to process this request."
 """What LangGraph's own agent says when it may take no further step."""
-MORE_STEPS = "raise `recursion_limit` in the target's options, or fix the loop"
+MORE_STEPS = "increase `recursion_limit` in the target's options, or fix the loop"
 NO_MEMORY = (
     "the graph waits for an answer, and it cannot resume without a checkpointer: compile it with a checkpointer, "
     "such as InMemorySaver()"
 )
 LOST_HISTORY = (
-    "the graph has no checkpointer, and `input` does not give it what was said before: use {messages} in `input`, make "
+    "the graph has no checkpointer, and `input` does not include the earlier messages: use {messages} in `input`, make "
     "the input by a function, or compile the graph with a checkpointer"
 )
 STEPS = "recursion_limit"

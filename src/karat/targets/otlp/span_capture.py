@@ -31,7 +31,7 @@ SETTLE = 0.3
 SHORT_WAIT = 0.5
 """Once a whole wait brought nothing from anybody, later cases wait only so long."""
 UNOWNED = (
-    "a span of a call of {!r} arrived while the case ran, and nothing says whose it is: let the agent pass "
+    "a span of a call to {!r} arrived while the case ran, and its case is unknown: let the agent pass "
     "`traceparent` on, or set gen_ai.conversation.id or session.id to the conversation"
 )
 ONE_PORT = "the receiver of spans has a port of its own"
