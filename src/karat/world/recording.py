@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from functools import cached_property
 from time import monotonic
@@ -57,8 +58,8 @@ class Recording:
     def write(self) -> None:
         """Replace the tape, or leave it as it was. Raises ConfigError."""
         began = monotonic()
+        self._file.flush()
         write_runs(self._path, self._runs, self._read)
-        self._file.seek(self._size)
         ended = monotonic()
         self._next_write = ended + max(SECONDS_BETWEEN_WRITES, TIMES_A_WRITE * (ended - began))
 
@@ -69,5 +70,4 @@ class Recording:
             self._file.close()
 
     def _read(self, kept: Kept) -> bytes:
-        self._file.seek(kept.start)
-        return self._file.read(kept.size)
+        return os.pread(self._file.fileno(), kept.size, kept.start)
