@@ -349,6 +349,16 @@ def test_a_run_with_faults_of_models_needs_no_tape(project: Project, monkeypatch
         assert error(missed).startswith("fault-not-reached: the fault was not reached: status (500) of other")
 
 
+def test_an_agent_whose_every_request_meets_a_fault_is_not_called_silent(project: Project) -> None:
+    project.write(suite())
+    project.recorded("give_up")
+    project.write(suite({"model": {"status": 500}}))
+    for mode in ("replay", "extend"):
+        record = project.run(mode, "give_up")["hello"]
+        assert (record.verdict.status, record.trace.final_message) == (CaseStatus.PASS, "I cannot answer now.")
+    assert not [line for line in project.notices if "sent nothing" in line]
+
+
 def test_who_does_not_reach_it_is_refused_before_anything_runs(project: Project) -> None:
     project.write(suite(MODEL_FAULT))
     with pytest.raises(ConfigError, match=r"runs already: Karat cannot point it at the proxy"):
