@@ -264,6 +264,7 @@ def test_a_tape_keeps_what_the_service_said_and_not_the_fault(tmp_path: Path) ->
     for mode in MODES:
         tape = read_tape(path) if path.exists() else Tape(path=path)
         player = TapePlayer(tape, mode, Leaves(), Redactor(["a-secret-value"]))
+        player.open()
         with client(tool_fault("empty", times=1), player=player) as here:
             assert here.call("get_order")["result"] != here.call("get_order")["result"]
             assert here.shop.ran == ["get_order"] * (2 if mode == "record" else 0)

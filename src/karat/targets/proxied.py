@@ -98,6 +98,8 @@ class Proxied:
                 fix="Let the agent read its address from the environment, and record again.",
                 slug="bad-tape",
             )
+        if player is not None:
+            player.open()
         self._proxy.open(settings.port, settings.token)
         self._announced = announce(self._proxy.url(), os.environ)
         spec = self._proxy.url(OWN_MODEL) if self._config.kind == MODEL else self._config.spec
