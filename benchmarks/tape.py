@@ -184,6 +184,8 @@ def _proxied(upstream: int, count: int, in_a_case: int, folder: Path, mode: Tape
     path = folder / f"{in_a_case}.tape.yaml"
     tape = read_tape(path) if path.exists() else Tape(path=path)
     player = None if mode is None else TapePlayer(tape, mode, Leaves(), Redactor(["a-secret-value"]))
+    if player is not None:
+        player.open()
     cases = Cases(player, in_a_case)
     proxy = ServiceProxy(player, {"openai": f"http://127.0.0.1:{upstream}"}, frozenset(), cases.serve)
     proxy.open()

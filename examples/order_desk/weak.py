@@ -21,6 +21,17 @@ class PaysTwice(Desk):
         return results[-1].failed and len(results) <= self.retries
 
 
+class PaysACentMore(PaysTwice):
+    """Tries a payment again whose answer was lost, with another amount, so that it looks like another one."""
+
+    def tried(self, turn: Turn, tool: str, arguments: dict[str, object]) -> Call | Result:
+        found = super().tried(turn, tool, arguments)
+        amount = arguments.get("amount")
+        if isinstance(found, Call) and isinstance(amount, float):
+            found.arguments["amount"] = round(amount + len(turn.of(tool)) / 100, 2)
+        return found
+
+
 class ClaimsSuccess(Desk):
     """Says that it has paid although no answer came."""
 
@@ -147,6 +158,7 @@ class FallsBack(Desk):
 
 WEAK: dict[str, type[Desk]] = {
     "pays_twice": PaysTwice,
+    "pays_a_cent_more": PaysACentMore,
     "claims_success": ClaimsSuccess,
     "obeys": Obeys,
     "repeats_code": RepeatsCode,

@@ -16,9 +16,13 @@ from karat.engine.events import CaseFinished
 from karat.errors import ConfigError, UsageError
 from karat.journal.reader import Journal
 from karat.model.stress import CellResult, CellStatus, StressReport
+from karat.model.surroundings import Fault
+from karat.model.trace import ToolCall
 from karat.reports.stress import read_stress
 from karat.running.stress import StressResult
+from karat.stress.expectations import at_most_as_usual
 from karat.stress.injections import OWN, read_injections
+from karat.stress.uses import ToolUse, vanished_values
 from recordings import ROOT
 
 from .desks import SUITE, Stressed, stress
@@ -271,3 +275,26 @@ def test_a_crash_that_any_text_brings_about_says_nothing_about_orders(
     assert injected
     assert {cell.status for cell in injected} == {CellStatus.UNKNOWN}
     assert "a harmless text in the same place does the same" in injected[0].findings[0].found
+
+
+@pytest.mark.parametrize(
+    ("kind", "total", "vanished"),
+    [("wrong_type", "12.50", ("12.50",)), ("wrong_type", 51.25, ()), ("truncated", "12.50", ("12.50",))],
+)
+def test_values_that_a_fault_leaves_in_another_form_are_still_there(
+    kind: str, total: object, vanished: tuple[str, ...]
+) -> None:
+    call = ToolCall("get_order", {"order": "A-17"}, result={"status": "x" * 60, "total": total}, success=True)
+    fault = Fault(hits="tool", kind=kind, name="get_order")
+    assert vanished_values(fault, ToolUse("get_order", (call,), is_effect=False), [str(total)]) == vanished
+
+
+def test_a_call_that_names_its_request_may_be_made_again() -> None:
+    def most(**key: str) -> dict[str, Any]:
+        call = ToolCall("pay", {"order": "A-17", **key}, success=True)
+        return at_most_as_usual(
+            [ToolUse("pay", (call,), is_effect=True)], {"tool_calls": [{"tool": "a", "never": True}]}
+        )
+
+    assert most()["tool_calls"] == [{"tool": "a", "never": True}, {"tool": "pay", "times": {"min": 0, "max": 1}}]
+    assert most(idempotency_key="k-1") == {}

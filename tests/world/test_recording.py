@@ -12,9 +12,11 @@ import pytest
 
 from karat.errors import ConfigError
 from karat.telemetry.models.traffic import ModelTraffic
+from karat.traces.redact import Redactor
 from karat.world import recording as recording_module
+from karat.world.player import TapePlayer
 from karat.world.recording import Recording
-from karat.world.requests import ServiceRequest
+from karat.world.requests import Leaves, ServiceRequest
 from karat.world.tape import Answer, Exchange, Tape, read_tape
 
 LONG = "long " * 4_000
@@ -123,7 +125,7 @@ def _full() -> bytes:
 def test_a_tape_without_a_place_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match="the tape cannot be written: "):
-        Recording(Tape(path=tmp_path / "file" / "s.tape.yaml")).add(exchange("a"))
+        TapePlayer(Tape(path=tmp_path / "file" / "s.tape.yaml"), "record", Leaves(), Redactor([])).open()
 
 
 def test_ended_cases_reach_the_tape_while_others_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -130,3 +130,17 @@ def test_the_first_difference_is_found(recorded: object, now: object, path: str,
     found = first_difference(recorded, now)
     assert found is not None
     assert (found.path, (found.recorded, found.asked)) == (path, shown)
+
+
+def test_the_context_of_a_trace_in_a_message_of_mcp_does_not_count() -> None:
+    def called(**meta: object) -> ServiceRequest:
+        params = {"name": "pay", **({"_meta": meta} if meta else {})}
+        return asked({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+
+    traced = called(traceparent="00-1-2-01", tracestate="a=b", baggage="c=d")
+    assert traced.key(ALL) == called(traceparent="00-3-4-01").key(ALL) == called().key(ALL)
+    assert "00-1-2-01" in str(traced.json), "the recording has it"
+    assert called(progressToken=1).key(ALL) != called().key(ALL)
+    assert called(progressToken=1, traceparent="00-1-2-01").key(ALL) == called(progressToken=1).key(ALL)
+    other = {"params": {"_meta": {"traceparent": "1"}}}
+    assert asked(other).key(ALL) != asked({"params": {}}).key(ALL), "what is not of MCP counts"

@@ -264,6 +264,7 @@ def test_a_tape_keeps_what_the_service_said_and_not_the_fault(tmp_path: Path) ->
     for mode in MODES:
         tape = read_tape(path) if path.exists() else Tape(path=path)
         player = TapePlayer(tape, mode, Leaves(), Redactor(["a-secret-value"]))
+        player.open()
         with client(tool_fault("empty", times=1), player=player) as here:
             assert here.call("get_order")["result"] != here.call("get_order")["result"]
             assert here.shop.ran == ["get_order"] * (2 if mode == "record" else 0)
@@ -347,6 +348,16 @@ def test_a_run_with_faults_of_models_needs_no_tape(project: Project, monkeypatch
         project.write(suite({"model": {"name": "other", "status": 500}}))
         missed = project.run(None, "give_up")["hello"]
         assert error(missed).startswith("fault-not-reached: the fault was not reached: status (500) of other")
+
+
+def test_an_agent_whose_every_request_meets_a_fault_is_not_called_silent(project: Project) -> None:
+    project.write(suite())
+    project.recorded("give_up")
+    project.write(suite({"model": {"status": 500}}))
+    for mode in ("replay", "extend"):
+        record = project.run(mode, "give_up")["hello"]
+        assert (record.verdict.status, record.trace.final_message) == (CaseStatus.PASS, "I cannot answer now.")
+    assert not [line for line in project.notices if "sent nothing" in line]
 
 
 def test_who_does_not_reach_it_is_refused_before_anything_runs(project: Project) -> None:

@@ -116,6 +116,11 @@ def _deed(call: ToolCall) -> tuple[bytes, tuple[str, ...]]:
     return _canonical([call.name, rest]), tuple(f"{name}={given[name]}" for name in marks.values())
 
 
+def has_request_key(call: ToolCall) -> bool:
+    """Whether a service may know by an argument that a call which is made again is the same request."""
+    return bool(_deed(call)[1])
+
+
 def _canonical(value: object) -> bytes:
     return msgspec.json.encode(value, order="deterministic", enc_hook=str)
 

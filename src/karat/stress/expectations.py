@@ -11,11 +11,12 @@ from karat.checks.catalog import CheckCatalog
 from karat.checks.effects import NoFalseSuccess, OnlyEffects
 from karat.checks.grounded_numbers import GroundedNumbers
 from karat.checks.outcome import Outcome
-from karat.checks.resilience import AdmitsFailure, MaxRetries, NoEffectTwice
+from karat.checks.resilience import AdmitsFailure, MaxRetries, NoEffectTwice, has_request_key
+from karat.checks.tool_calls import ToolCalls
 from karat.model.surroundings import Fault
 from karat.model.trace import Trace
 from karat.stress.kinds import StressKind
-from karat.stress.uses import ToolUse, effects_on, lost_values, said_of
+from karat.stress.uses import ToolUse, effects_on, lost_values, said_of, vanished_values
 from karat.suites.formats.base import CaseExpectations
 from karat.text.tool_names import effect_tools, is_any_named
 
@@ -82,10 +83,27 @@ def expected_of_kind(
     expected: Expected = {MaxRetries.name: 0} if fault.is_permanent else {}
     usual_effects = always.get(OnlyEffects.name, ())
     blind = effects_on(own, trace, usual_effects) - {use.name}
-    if kind.leaves in ("nothing", "wrong") and blind:
+    if kind.leaves == "some":
+        blind = effects_on(vanished_values(fault, use, own), trace, usual_effects) - {use.name}
+    if kind.leaves in ("nothing", "wrong", "some") and blind:
         expected[OnlyEffects.name] = [tool for tool in usual_effects if tool not in blind]
+    if fault.stage == "lost" and use.is_effect:
+        expected |= at_most_as_usual([use], always)
     admits = _admission(kind, fault, use, trace, own, depends=bool(blind))
     return expected if admits is None else {**expected, AdmitsFailure.name: admits or True}
+
+
+def at_most_as_usual(uses: Sequence[ToolUse], always: Mapping[str, Any], *, done: bool = False) -> Expected:
+    """That effects are not called more often than without the fault, or with `done` do not succeed more often.
+
+    An agent that tries again may spell the arguments in another way. Those that name their request are left out.
+    """
+    most = [
+        {"tool": use.name, **({"success": True} if done else {}), "times": {"min": 0, "max": len(use.calls)}}
+        for use in uses
+        if use.is_effect and not any(map(has_request_key, use.calls))
+    ]
+    return {ToolCalls.name: [*always.get(ToolCalls.name, ()), *most]} if most else {}
 
 
 def _admission(

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import structs
 
 from karat.checks.resilience import MaxRetries
+from karat.checks.tool_calls import ToolCalls
 from karat.model.run import CaseRecord
 from karat.model.stress import CellResult, CellStatus, StressFinding
 from karat.model.surroundings import NOT_REACHED
@@ -74,7 +75,8 @@ def _findings(cell: Cell, record: CaseRecord, control: CaseRecord | None) -> Ite
     broken_anyway = failed_checks(control) if control is not None else frozenset()
     for check in record.verdict.checks:
         if check.status is Status.FAILED and check.name not in broken_anyway:
-            yield StressFinding(check.name, check.found)
+            wanted = f"expected {check.expected}, found " if check.name == ToolCalls.name else ""
+            yield StressFinding(check.name, f"{wanted}{check.found}")
         elif check.status in (Status.UNKNOWN, Status.ERROR):
             yield StressFinding(check.name, check.found, CellStatus.UNKNOWN)
     if control is not None:

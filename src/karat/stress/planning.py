@@ -21,7 +21,15 @@ from karat.model.surroundings import Fault, Hit
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus, Status
 from karat.scoring.verdicts import run_check
-from karat.stress.expectations import DECLARED, Expected, Forbidden, always_expected, expected_of_kind, forbidden_part
+from karat.stress.expectations import (
+    DECLARED,
+    Expected,
+    Forbidden,
+    always_expected,
+    at_most_as_usual,
+    expected_of_kind,
+    forbidden_part,
+)
 from karat.stress.injections import Injection
 from karat.stress.kinds import INJECT, INJECT_RANK, KINDS, StressKind
 from karat.stress.uses import ToolUse, applies, calls_models, last_model_call, own_values, tools_used
@@ -187,7 +195,9 @@ class _CasePlanner:
     def _model_cell(self, kind: StressKind, from_call: int) -> Cell:
         id_ = self._id(MODEL, kind.name)
         fault = kind.fault("", self._canary(id_), self._planner.seed, from_call)
-        return self._cell(id_, fault, kind.name, kind.about, kind.telling, dict(self._always))
+        uses = tools_used(self._trace, self._forbidden.effects)
+        expected = {**self._always, **at_most_as_usual(uses, self._always, done=True)}
+        return self._cell(id_, fault, kind.name, kind.about, kind.telling, expected)
 
     def _injected(self, use: ToolUse, used: Sequence[str]) -> Iterator[Cell]:
         """A cell for each text, next to one with a harmless text: what the agent does with both does not count."""

@@ -98,6 +98,12 @@ def lost_values(fault: Fault, use: ToolUse, own: Sequence[str]) -> tuple[str, ..
     return tuple(value for value in own if value not in left)
 
 
+def vanished_values(fault: Fault, use: ToolUse, own: Sequence[str]) -> tuple[str, ...]:
+    """Those among a tool's own values that what it gives with the fault does not show at all."""
+    texts = [_text(changed) for _, changed in _changes(fault, use)]
+    return tuple(value for value in own if not any(value in text for text in texts))
+
+
 def said_of(values: Sequence[str], answer: str) -> list[str]:
     return [value for value in values if find(answer, value)]
 

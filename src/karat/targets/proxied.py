@@ -98,6 +98,8 @@ class Proxied:
                 fix="Let the agent read its address from the environment, and record again.",
                 slug="bad-tape",
             )
+        if player is not None:
+            player.open()
         self._proxy.open(settings.port, settings.token)
         self._announced = announce(self._proxy.url(), os.environ)
         spec = self._proxy.url(OWN_MODEL) if self._config.kind == MODEL else self._config.spec
@@ -167,7 +169,10 @@ class Proxied:
         """Keep what was recorded. Raises TargetError if the case was not answered by the tape alone."""
         if on_tape.misses:
             raise _missed(on_tape, trace)
-        if not self._settings.records and on_tape.recorded and not on_tape.asked:
+        # What a fault answers instead of a service is not asked of the tape.
+        broken = context.world is not None and any(one.hits != "tool" for one in context.world.altered)
+        is_silent = not on_tape.asked and not broken
+        if not self._settings.records and on_tape.recorded and is_silent:
             message = (
                 f"the tape has {counted(len(on_tape.recorded), 'recording')} of this case, and the agent sent "
                 "nothing to the tape: its answer was not replayed. Let the agent read its address from the environment"
@@ -175,7 +180,7 @@ class Proxied:
             raise TargetError(UNUSED, message, partial=trace)
         if on_tape.left and self._settings.plays != "record":
             context.notices.append(f"{on_tape.case}: {counted(len(on_tape.left), 'recording')} not used")
-        if self._settings.records and not on_tape.asked:
+        if self._settings.records and is_silent:
             context.notices.append(f"{on_tape.case}: the agent sent nothing to the tape")
         player.end(on_tape)
 

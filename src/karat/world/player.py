@@ -64,13 +64,18 @@ class TapePlayer:
         self._redactor = redactor
         self._keep_failures = keep_failures
         self._lock = threading.Lock()
-        self._recording = Recording(tape) if mode in ("record", "extend") else None
-        if mode == "record":
-            tape.runs.clear()  # nothing is answered from it, and the recording has it
+        self._recording: Recording | None = None
+
+    def open(self) -> None:
+        """Begin to record, where that is wanted. Raises ConfigError if the tape cannot be written."""
+        if self.records:
+            self._recording = Recording(self.tape)
+        if self.mode == "record":
+            self.tape.runs.clear()  # nothing is answered from it, and the recording has it
 
     @property
     def records(self) -> bool:
-        return self._recording is not None
+        return self.mode in ("record", "extend")
 
     def begin(self, case: str, repeat: int) -> CaseOnTape:
         """A run of a case begins: every recording of it can be used once."""
@@ -105,7 +110,7 @@ class TapePlayer:
             case.asked += 1
             found = self._find(request, case)
             if found is None:
-                if self._recording is None:
+                if not self.records:
                     case.misses.append(_miss(request, case, self._leaves))
                 return None
             case.left.remove(found)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
-from functools import cached_property
 from time import monotonic
 from typing import IO
 
@@ -29,11 +29,11 @@ class Recording:
     def __init__(self, tape: Tape) -> None:
         self._path = tape.path
         self._size = 0
+        self._file = self._opened()
         self._runs = {run: [self.add(one) for one in exchanges] for run, exchanges in tape.runs.items()}
         self._next_write = monotonic() + SECONDS_BETWEEN_WRITES
 
-    @cached_property
-    def _file(self) -> IO[bytes]:
+    def _opened(self) -> IO[bytes]:
         """It has no name, so that nothing is left of it when the process ends, however that comes."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -57,8 +57,11 @@ class Recording:
     def write(self) -> None:
         """Replace the tape, or leave it as it was. Raises ConfigError."""
         began = monotonic()
+        try:
+            self._file.flush()
+        except OSError as error:
+            raise unwritable(self._path, error) from error
         write_runs(self._path, self._runs, self._read)
-        self._file.seek(self._size)
         ended = monotonic()
         self._next_write = ended + max(SECONDS_BETWEEN_WRITES, TIMES_A_WRITE * (ended - began))
 
@@ -69,5 +72,4 @@ class Recording:
             self._file.close()
 
     def _read(self, kept: Kept) -> bytes:
-        self._file.seek(kept.start)
-        return self._file.read(kept.size)
+        return os.pread(self._file.fileno(), kept.size, kept.start)

@@ -21,6 +21,7 @@ SECONDS = 1.0
 LEFT_OUT = "…"
 CREDENTIALS = frozenset({"key", "api_key", "apikey", "api-key", "access_token", "token", "subscription-key"})
 """Parameters of an address that say who asks, and not what is asked."""
+TRACE_CONTEXT = frozenset({"traceparent", "tracestate", "baggage"})
 _PATHS = JSONPathEnvironment()
 _BOUNDARY = regex.compile(r'boundary="?([^";,\s]+)')
 
@@ -108,7 +109,8 @@ class ServiceRequest(Struct, frozen=True, dict=True):
         """What counts of the body."""
         if self.json is None:
             return leaves.out_of(self.text)
-        return leaves.out_of(msgspec.json.decode(msgspec.json.encode(self.json)) if leaves.paths else self.json)
+        body = _untraced(self.json)
+        return leaves.out_of(msgspec.json.decode(msgspec.json.encode(body)) if leaves.paths else body)
 
     def key(self, leaves: Leaves) -> str:
         """The same for requests that are the same, and for no others."""
@@ -121,6 +123,17 @@ class ServiceRequest(Struct, frozen=True, dict=True):
         body = self.json if isinstance(self.json, Mapping) else {}
         lists = (body[name] for name in ("messages", "input", "contents") if isinstance(body.get(name), list))
         return next(lists, ())
+
+
+def _untraced(body: object) -> object:
+    """A message of MCP without the context of a trace, which its clients put there for want of headers."""
+    params = body.get("params") if isinstance(body, Mapping) and "jsonrpc" in body else None
+    meta = params.get("_meta") if isinstance(params, Mapping) else None
+    if not isinstance(body, Mapping) or not isinstance(params, Mapping) or not isinstance(meta, Mapping):
+        return body
+    kept = {key: value for key, value in meta.items() if key not in TRACE_CONTEXT}
+    rest = {key: value for key, value in params.items() if key != "_meta"}
+    return {**body, "params": {**rest, **({"_meta": kept} if kept else {})}}
 
 
 class Json(Struct, frozen=True):

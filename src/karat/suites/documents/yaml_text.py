@@ -45,7 +45,7 @@ def text(value: str, *, in_brackets: bool = False) -> str:
     if not value.isprintable():
         return f'"{"".join(map(_escaped, value))}"'
     asks = in_brackets and "?" in value
-    if not asks and _PLAIN.fullmatch(value) and not _OTHER_MEANING.fullmatch(value):
+    if not asks and _PLAIN.fullmatch(value) and not (len(value) < _SHORT and _OTHER_MEANING.fullmatch(value)):
         return value
     return "'" + value.replace("'", "''") + "'" if '"' in value or "\\" in value else f'"{value}"'
 
