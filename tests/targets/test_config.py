@@ -92,6 +92,11 @@ def test_the_nearest_upward_counts(tmp_path: Path) -> None:
     ("text", "message"),
     [
         pytest.param("targe = 'x'", ":2: unknown key 'targe'. Did you mean 'target'?", id="top"),
+        pytest.param(
+            f"{A}store = 'memory'",
+            ":4: unknown key 'store'. If it is an option of this kind of target, put",
+            id="option",
+        ),
         pytest.param(f"{A}time_out = 3", ":4: unknown key 'time_out'. Did you mean 'timeout'?", id="target"),
         pytest.param(f"{A}timeout = 'x'", ":4: `targets.a.timeout`: Expected `float | null`, got `str`.", id="type"),
         pytest.param(f"{A}timeout = 0", ":4: `targets.a.timeout`: Expected `float` > 0.0", id="zero"),

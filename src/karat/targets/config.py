@@ -27,6 +27,7 @@ HIDDEN = frozenset({"headers", "cookies", "start_env"})
 """Options whose values are distinguished in a journal but never shown."""
 WIRE_KINDS = frozenset({"http", "https", "openai", "langgraph-server", "ag-ui", "ai-sdk", "a2a"})
 """Kinds that have nearly nothing but options of their own: these are in the table of the target itself."""
+OPTIONS_FIX = "If it is an option of this kind of target, put it into `options`: options = { … }."
 _SECONDS = {"s": 1, "sec": 1, "second": 1, "min": 60, "m": 60, "minute": 60, "h": 3600, "hour": 3600}
 _RATE = re.compile(r"\s*(\d{1,9})\s*/\s*([a-z]+)\s*", re.IGNORECASE)
 
@@ -265,7 +266,12 @@ def parse_rate(text: str) -> float:
 def _target(name: str, table: dict[str, object], project: Project) -> TargetConfig:
     file, place = Path(project.file), dotted(project.section, "targets", name)
     own = _own_options(table)
-    given = read({key: value for key, value in table.items() if key not in own}, _TargetTable, file, place)
+    try:
+        given = read({key: value for key, value in table.items() if key not in own}, _TargetTable, file, place)
+    except ConfigError as error:
+        if error.slug == "unknown-key":
+            error.fix = error.fix or OPTIONS_FIX
+        raise
     kind, colon, spec = given.use.partition(":")
     if not (colon and kind and spec):
         where = line_of(file, place, "use")

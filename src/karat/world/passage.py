@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from karat.system.door import RefusedRequest
 from karat.telemetry.models.traffic import ModelTraffic
+from karat.telemetry.otlp import loopback
 from karat.telemetry.otlp.loopback import HttpRequest, Wire
 from karat.telemetry.otlp.upstream import EVENTS, Upstream, UpstreamReply, broken
 from karat.world.replies import ServiceReply
@@ -15,6 +16,8 @@ from karat.world.tape import KEPT_HEADERS, StreamEvent
 
 Heard = Callable[[ServiceReply, bool], None]
 """Takes what the agent got, and whether it is torn."""
+EVENT = 200
+"""Bytes that an event takes besides what is in it."""
 
 
 class Passage:
@@ -67,8 +70,10 @@ class Passage:
             return recorded
         with self._upstream.asked(self.request, self.path) as reply:
             if reply.is_stream:
-                events = (StreamEvent(ms, data.decode("utf-8", "replace")) for ms, data in _events(reply, self._wire))
-                found = ServiceReply(reply.status, self._headers(reply), events=tuple(events))
+                kept = _KeptEvents()
+                if not all(kept.add(ms, data) for ms, data in _events(reply, self._wire)):
+                    raise broken(f"{self.service} sent a stream of more than {loopback.BODY_CAP:,} bytes")
+                found = ServiceReply(reply.status, self._headers(reply), events=tuple(kept.events))
             else:
                 found = ServiceReply(reply.status, self._headers(reply), reply.body(self._wire))
         if self.keep is not None:
@@ -95,18 +100,17 @@ class Passage:
                 self._wire.send(reply.head(**moved, **{"Content-Length": str(len(body))}) + b"\r\n" + body)
                 return self.request.keeps_alive
             self._wire.send(reply.head(Connection="close", **moved) + b"\r\n")
-            events: list[StreamEvent] = []
-            whole = False
+            kept, whole = _KeptEvents(), False
             try:
                 for after_ms, data in _events(reply, self._wire):
                     if heard is not None or self.keep is not None:
-                        events.append(StreamEvent(after_ms, data.decode("utf-8", "replace")))
+                        kept.add(after_ms, data)
                     self._wire.send(data)
-                whole = True
+                whole = kept.all_of_them
             except RefusedRequest:
                 return False  # the status was sent before, so only the end of the connection can say it
             finally:
-                self._take(heard, ServiceReply(reply.status, headers, events=tuple(events)), torn=not whole)
+                self._take(heard, ServiceReply(reply.status, headers, events=tuple(kept.events)), torn=not whole)
             return False
 
     def _take(self, heard: Heard | None, reply: ServiceReply, *, torn: bool) -> None:
@@ -128,17 +132,36 @@ class Passage:
             continue
 
 
+class _KeptEvents:
+    """The events of a stream, as far as they may be held."""
+
+    def __init__(self) -> None:
+        self.events: list[StreamEvent] = []
+        self.all_of_them = True
+        self._room = loopback.BODY_CAP
+
+    def add(self, after_ms: int, data: bytes) -> bool:
+        """Keep a further event; whether there was room for it."""
+        self._room -= len(data) + EVENT
+        self.all_of_them = self._room >= 0
+        if self.all_of_them:
+            self.events.append(StreamEvent(after_ms, data.decode("utf-8", "replace")))
+        return self.all_of_them
+
+
 def _events(reply: UpstreamReply, wire: Wire) -> Iterator[tuple[int, bytes]]:
     """The events of a stream, each with the empty line that ends it, and how long after the one before it came."""
-    last, data = monotonic(), b""
+    last, data = monotonic(), bytearray()
     for line in reply.lines(wire):
         data += line
+        if len(data) > loopback.BODY_CAP:
+            raise broken(f"an event has more than {loopback.BODY_CAP:,} bytes")
         if not line.strip():
             now = monotonic()
-            yield round((now - last) * 1000), data
-            last, data = now, b""
+            yield round((now - last) * 1000), bytes(data)
+            last, data = now, bytearray()
     if data:
-        yield round((monotonic() - last) * 1000), data
+        yield round((monotonic() - last) * 1000), bytes(data)
 
 
 def base_of(upstream: Upstream) -> str:

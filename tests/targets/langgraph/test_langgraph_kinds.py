@@ -570,9 +570,15 @@ async def test_store_of_memory_is_empty_for_each_case_and_a_file_is_shared(tmp_p
             assert (await ask(target, "one")).final_message == "one"
             assert (await ask(target, "two")).final_message == second
     assert (tmp_path / "kept.db").is_file()
-    with pytest.raises(ConfigError, match="folder that does not exist"):
-        async with graph(Kind("", "further:remembering", (), rest=options(store="no/such/kept.db"))):
-            pass
+    (tmp_path / "notes.txt").write_text("not a database, and longer than the head of one " * 9)
+    for store, why in (
+        ("no/such/kept.db", "folder that does not exist"),
+        (".", "unable to open"),
+        ("notes.txt", "not a"),
+    ):
+        with pytest.raises(ConfigError, match=why):
+            async with graph(Kind("", "further:remembering", (), rest=options(store=str(tmp_path / store)))):
+                pass
 
 
 @pytest.mark.parametrize(

@@ -355,11 +355,12 @@ def _find_usage(values: Sequence[Json]) -> dict[str, object]:
     """Where tokens are counted, by the usual keys next to each other."""
     for value in reversed(values):
         item = EventItem("", value, 0, 0)
-        numbers = {path for path, one in item.leaves.items() if isinstance(one, int) and not isinstance(one, bool)}
-        for given, made in ((a, b) for a in TOKENS["input"] for b in TOKENS["output"]):
-            for path in numbers:
+        numbers = {path: key_of(path) for path, one in item.leaves.items() if type(one) is int}
+        inputs = [(given, path) for given in TOKENS["input"] for path, key in numbers.items() if key == given]
+        for given, path in inputs:
+            for made in TOKENS["output"]:
                 other = f"{path.removesuffix(given)}{made}"
-                if key_of(path) == given and other in numbers:
+                if other in numbers:
                     return {"usage": {"input": path, "output": other}}
     return {}
 

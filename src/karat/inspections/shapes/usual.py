@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from functools import lru_cache
 
 from karat.suites.diagnostics import Json
 from karat.targets.http.streams import loads
@@ -50,12 +50,18 @@ IDENTIFIER = re.compile(r"[A-Za-z_][\w.:/-]{0,79}")
 SEVERAL_WORDS = re.compile(r"[a-z][a-z0-9]*(?:[_.:/-][A-Za-z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+")
 
 
-def usual_keys(value: dict[str, Json], usual: Sequence[str]) -> list[str]:
+def usual_keys(value: dict[str, Json], usual: tuple[str, ...]) -> list[str]:
     """The keys of an object that are usual ones in any spelling (`call_id`, `callID`), the most usual first."""
-    ranks = {_folded(key): rank for rank, key in reversed([*enumerate(usual)])}
+    ranks = _ranks(usual)
     return sorted((key for key in value if _folded(key) in ranks), key=lambda key: ranks[_folded(key)])
 
 
+@lru_cache
+def _ranks(usual: tuple[str, ...]) -> dict[str, int]:
+    return {_folded(key): rank for rank, key in reversed([*enumerate(usual)])}
+
+
+@lru_cache(10_000)
 def _folded(key: str) -> str:
     return re.sub(r"[_-]", "", key).lower()
 

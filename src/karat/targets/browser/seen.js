@@ -1,5 +1,5 @@
 // What a reader sees, by what the browser knows of it: styles, boxes, clips and what lies above.
-const FAINT = 0.1, OPAQUE = 0.9, TINY = 3;
+const FAINT = 0.1, OPAQUE = 0.9, TINY = 3, BLURRED = 0.5, ALIKE = 8;
 const styles = new Map();
 const styleOf = (element) => styles.get(element) || styles.set(element, getComputedStyle(element)).get(element);
 const up = (element) => element.assignedSlot || element.parentElement || element.getRootNode().host || null;
@@ -8,18 +8,28 @@ const alpha = (color) => {
   return alpha ? Number(alpha[1]) : color === "transparent" ? 0 : 1;
 };
 
-// `filter: opacity(0)` hides as `opacity: 0` does.
-const filtered = (filter) => [...filter.matchAll(/\bopacity\(\s*([\d.]+)(%?)\s*\)/g)]
-  .reduce((whole, [, part, percent]) => whole * Number(part) / (percent ? 100 : 1), 1);
+// `filter: opacity(0)` hides as `opacity: 0` does, and `contrast(0)` makes all of it grey.
+const filtered = (filter) => [...filter.matchAll(/\b(?:opacity|contrast)\(\s*([\d.]+)(%?)\s*\)/g)]
+  .reduce((whole, [, part, percent]) => whole * Math.min(1, Number(part) / (percent ? 100 : 1)), 1);
+const blurOf = (filter) => [...filter.matchAll(/\bblur\(\s*([\d.]+)px\s*\)/g)]
+  .reduce((whole, [, radius]) => whole + Number(radius), 0);
+const maskedAway = ({ maskImage, maskSize }) => {
+  if (!maskImage || maskImage === "none") return false;
+  if (/^0(px|%)?( |$)| 0(px|%)?$/.test(maskSize)) return true;
+  const colors = /gradient\(/.test(maskImage) && !/url\(/.test(maskImage) && maskImage.match(/rgba?\([^)]*\)|transparent/g);
+  return Boolean(colors) && colors.every((color) => alpha(color) < FAINT);
+};
 
 const inks = new Map();  // how strongly an element is painted, and whether its text is struck out
 const inkOf = (element) => {
-  if (!element) return { opacity: 1, struck: false, gone: false };
+  if (!element) return { opacity: 1, blur: 0, struck: false, gone: false, cutOut: false };
   if (inks.has(element)) return inks.get(element);
   const style = styleOf(element), above = inkOf(up(element));
   const apart = /^inline-/.test(style.display) || /absolute|fixed/.test(style.position) || style.float !== "none";
   const ink = {
-    opacity: above.opacity * Number(style.opacity) * filtered(style.filter),
+    opacity: maskedAway(style) ? 0 : above.opacity * Number(style.opacity) * filtered(style.filter),
+    blur: above.blur + blurOf(style.filter),
+    cutOut: above.cutOut || style.clipPath !== "none" || style.backfaceVisibility === "hidden",
     gone: above.gone || /^(DEL|S|STRIKE)$/.test(element.tagName),
     struck: (above.struck && !apart) || style.textDecorationLine.includes("line-through"),
   };
@@ -54,11 +64,13 @@ const frameOf = (element) => {
   if (frames.has(element)) return frames.get(element);
   const style = styleOf(element), root = element === document.body || element === document.documentElement;
   const across = style.overflowX, down = style.overflowY;
-  const overflows = across !== "visible" || down !== "visible";
+  const contains = /paint|strict|content/.test(style.contain), picture = element.tagName === "svg";
+  const overflows = across !== "visible" || down !== "visible" || contains;
   const frame = {
-    across, down, position: style.position,
+    across: contains && across === "visible" ? "clip" : across, down: contains && down === "visible" ? "clip" : down,
+    position: style.position,
     away: (style.clipPath !== "none" || style.clip !== "auto") && clippedAway(element, style),
-    clips: overflows && !root && !/^(inline|contents)$/.test(style.display),
+    clips: overflows && !root && (picture || !/^(inline|contents)$/.test(style.display)),
     apart: style.transform !== "none" || style.filter !== "none",
   };
   frames.set(element, frame);
@@ -168,14 +180,27 @@ const covers = (cover, element) => {
   const box = cover.getBoundingClientRect();
   return box.left <= port.left + 1 && box.top <= port.top + 1 && box.right >= port.right - 1 && box.bottom >= port.bottom - 1;
 };
+const alike = (one, other) => {
+  const [these, those] = [one, other].map((color) => (color.match(/[\d.]+/g) || []).map(Number));
+  return one === other || (/^rgb/.test(one) && /^rgb/.test(other) && alpha(one) === 1 && alpha(other) === 1
+    && [0, 1, 2].every((part) => Math.abs(these[part] - those[part]) <= ALIKE));
+};
+// What is below a page that paints nothing itself; unknown in a frame and where the page may be dark.
+const canvasColor = () => window === top && !/dark/.test(styleOf(document.documentElement).colorScheme)
+  ? "rgb(255, 255, 255)" : "";
 const hiddenAt = (x, y, element, color) => {
   const stack = element.getRootNode().elementsFromPoint(x, y);
-  const own = stack.findIndex((one) => related(one, element));
+  const own = stack.findIndex((one) => related(one, element)), itself = stack.indexOf(element);
+  // A browser finds nothing where a shape cuts an element out, or at the back of one that has none.
+  if (itself < 0 && inkOf(element).cutOut && !element.closest("[inert]") && !stack.some((one) => element.contains(one)))
+    return true;
+  if (stack.slice(0, Math.max(0, itself)).some((one) => one !== element && one.contains(element) && paints(one))) return true;
   if (stack.slice(0, own < 0 ? 0 : own).some((one) => paints(one) && covers(one, element))) return true;
   const below = own < 0 ? [] : stack.slice(own);
   const ground = below.findIndex((one) => paints(one) || styleOf(one).backgroundImage !== "none");
-  return color !== "" && ground >= 0 && styleOf(below[ground]).backgroundImage === "none"
-    && styleOf(below[ground]).backgroundColor === color;
+  if (color === "" || own < 0) return false;
+  if (ground < 0) return alike(color, canvasColor());
+  return styleOf(below[ground]).backgroundImage === "none" && alike(styleOf(below[ground]).backgroundColor, color);
 };
 const boxSeen = (rect, element, color = "") => {
   const box = left(rect, element);
@@ -193,17 +218,19 @@ const isIcon = (text, style) => /\b(icons?|symbols?|awesome|glyphs?)\b/i.test(st
 // Of a text, what a reader sees: all of it, nothing, or the words that are not clipped.
 const seenText = (node, element) => {
   const style = styleOf(element), ink = inkOf(element);
-  const fill = style.webkitTextFillColor || style.color;
+  const drawn = element instanceof SVGElement;  // its letters are shapes
+  const fill = drawn ? (style.fill === "none" ? "transparent" : style.fill) : style.webkitTextFillColor || style.color;
   const shaped = style.webkitBackgroundClip === "text" || style.backgroundClip === "text";
   if (style.visibility !== "visible" || ink.struck || ink.gone || ink.opacity < FAINT) return "";
   if (style.contentVisibility === "hidden" || (element.tagName === "DETAILS" && !element.open)) return "";
-  if (isIcon(node.data, style)) return "";
-  if (!shaped && alpha(fill) * ink.opacity < FAINT) return "";
+  if (isIcon(node.data, style) || ink.blur >= BLURRED * parseFloat(style.fontSize)) return "";
+  if (style.webkitTextSecurity && style.webkitTextSecurity !== "none") return "";
+  if (!shaped && alpha(fill) * (drawn ? Number(style.fillOpacity) : 1) * ink.opacity < FAINT) return "";
   const range = document.createRange();
   const seen = (from, to) => {
     range.setStart(node, from);
     range.setEnd(node, to);
-    return [...range.getClientRects()].map((rect) => boxSeen(rect, element, shaped ? "" : fill));
+    return [...range.getClientRects()].map((rect) => boxSeen(rect, element, shaped || drawn ? "" : fill));
   };
   const all = seen(0, node.length);
   if (all.every(Boolean)) return all.length ? node.data : "";

@@ -32,8 +32,13 @@ class Stores:
         file = root / kind
         if not file.parent.is_dir():
             raise ConfigError(f"`store` {kind!r} is in a folder that does not exist.", fix="Correct `store`.")
-        store = await stack.enter_async_context(AsyncSqliteStore.from_conn_string(str(file)))
-        await store.setup()
+        import sqlite3  # as LangGraph's stores do, and only they
+
+        try:
+            store = await stack.enter_async_context(AsyncSqliteStore.from_conn_string(str(file)))
+            await store.setup()
+        except sqlite3.Error as error:
+            raise ConfigError(f"`store` {kind!r} cannot be used: {error}.", fix="Name a file of SQLite.") from error
         return cls(kind, store)
 
     def given_to(self, graph: Any) -> Any:
