@@ -163,7 +163,7 @@ class MustGroundNumber(Check, Struct, frozen=True):
             near = excerpt(text[unread[0] : unread[1] + 20])
             return self.unknown(f"{near!r} may be another number: have it written in digits")
         absent = f"{value} is not stated: {quote_answer(trace)}" if self.from_tool else ""
-        return self.present(trace, grounded.number if grounded else None, absent)
+        return self.present(trace, grounded, absent)
 
 
 def _rounded(value: str) -> list[str]:

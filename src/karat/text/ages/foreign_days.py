@@ -11,37 +11,15 @@ from typing import Final
 from karat.text.forms.offsets import Span
 from karat.text.prose.sentences import spaced
 from karat.text.regexes import lazy
+from karat.text.words.ages import DATA_ELSEWHERE, DAYS_GONE, JOINED_DAYS_GONE, WEEKDAYS_ELSEWHERE
 
-_YESTERDAY: Final = (
-    "gestern|vorgestern|gisteren|eergisteren|ayer|anteayer|anoche|ieri|avantieri|ontem|anteontem|avant-hier|i går|igår"
-    "|eilen|wczoraj|przedwczoraj|včera|dün|вчера|позавчера|учора"
-)
-_LAST: Final = (
-    r"(?:letzte[rnms]?|vorige[rnms]?|vergangene[rnms]?) (?:woche|nacht|monats?|quartals?|jahr(?:e?s)?)"
-    r"|vorig(?:e week|e maand|e nacht|jaar)|vorig jaar"
-    r"|semana pasada|mes pasado|año pasado|semana passada|mês passado|ano passado"
-    r"|semaine (?:dernière|passée)|mois (?:dernier|passé)|an(?:née)? derni(?:er|ère)"
-    r"|settimana scorsa|mese scorso|anno scorso|прошл\w+ (?:недел\w+|месяц\w*|год\w*)"
-)
-_WEEKDAY: Final = (
-    "montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonnabend|sonntag|lundi|mardi|mercredi|jeudi|vendredi|samedi"
-    "|dimanche|lunes|martes|miércoles|jueves|viernes|sábado|domingo|lunedì|martedì|mercoledì|giovedì|venerdì|sabato"
-    "|domenica|maandag|dinsdag|woensdag|donderdag|vrijdag|zaterdag|zondag"
-)
-_STATE: Final = (
-    "stand|datenstand|aktualisiert|abgerufen|geladen|erhoben|vom|von|seit|état|données|mise?s? à jour|actualisée?s?"
-    "|depuis|datos|actualizad[oa]s?|desde|dati|aggiornat[oaie]|dal|dados|atualizad[oa]s?|bijgewerkt|gegevens|sinds|van"
-    "|oppdatert|uppdaterad|opdateret|zaktualizowano|обновлен\\w*|данные|от|за|с|de|d'|di|da"
-)
-"""What says that a time is one of data."""
-_UNSPACED: Final = "昨天|昨日|前天|上周|上个月|去年|先週|先月|昨年|어제|그저께|지난주|지난달"
-
+_WEEKDAY, _STATE = "|".join(WEEKDAYS_ELSEWHERE.entries), "|".join(DATA_ELSEWHERE.entries)
 _NO_SPAN: Final = r"(?! (?:bis|à|au|a|al|hasta|tot|t/m)\b|[^\S\n]*-[^\S\n]*\w)"
-_GONE = lazy.pattern(spaced(rf"(?<![\w-])(?:{_YESTERDAY}|{_LAST})(?![\w-])"), re.IGNORECASE)
+_GONE = lazy.pattern(spaced(rf"(?<![\w-])(?:{'|'.join(DAYS_GONE.entries)})(?![\w-])"), re.IGNORECASE)
 _AS_OF = lazy.pattern(
     spaced(rf"\b(?:{_STATE})(?:[^\S\n]*[:=(-])?[^\S\n]*(?:{_WEEKDAY}|hier)\b{_NO_SPAN}"), re.IGNORECASE
 )
-_JOINED = lazy.pattern(_UNSPACED)
+_JOINED = lazy.pattern("|".join(JOINED_DAYS_GONE.entries))
 _IS_STATE = lazy.pattern(
     spaced(rf"\b(?:{_STATE})(?:[^\S\n]*[:=(-])?[^\S\n]*(?:d(?:er|em|ie)|la|le|el|l')?[^\S\n]*\Z"), re.IGNORECASE
 )

@@ -29,7 +29,19 @@ from karat.text.forms.offsets import Span
 from karat.text.forms.views import seen as seen_by_reader
 from karat.text.regexes import lazy
 from karat.text.regexes.safe_regex import seen_matches
-from karat.text.words.ages import AGE_UNITS, MAY_BE_OLDER, OR_OLDER
+from karat.text.words.ages import (
+    AGE_FILLERS,
+    AGE_UNITS,
+    COUNTED_NOUNS,
+    LENGTHS,
+    LINKS,
+    MAY_BE_OLDER,
+    MEASURED,
+    NO_NOUNS,
+    OR_OLDER,
+    SHAPES,
+    SPAN_WORDS,
+)
 from karat.text.words.numbers import any_of
 
 _HOUR: Final = 60.0
@@ -97,33 +109,8 @@ _AT = lazy.pattern(r"\b(?:at|by|from|until|à)[^\S\n]+\Z", re.IGNORECASE)
 _LOOK_BACK: Final = 60
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_FILLERS = _words("about almost another approximately around nearly only roughly some the") | {""}
-_LENGTHS = _words("duration interval length limit maximum minimum period timeout window eta uptime runtime downtime")
-_SPAN_WORDS = _words(
-    "after during each every first for in last lasted lasting lasts least most next over past per previous spans spent"
-    " take taken takes taking throughout took until waited waiting waits within"
-)
-_NOT_NOUNS = _words(
-    "across afterwards ago always as besides does has hers his is its less minus ours perhaps plus regardless sometimes"
-    " theirs this thus towards unless us vs was yes yours"
-)
-_LINKS = _NOT_NOUNS | _words("and are at but by for from in now of on or so the to until were while with")
-_COUNTED = _words(
-    "accounts arr budget calls children clients customers devices documents dollars downloads euros events files"
-    " funding hits impressions installs items lines members men messages orders parameters people players pounds"
-    " queries records requests revenue rows sales sessions subscribers tokens transactions units users views"
-    " visitors visits women"
-)
-_MEASURED = _words("above away below dash deep high long race run sprint tall walk wide")
-_SHAPES = _words(
-    "animation array chart design engine film game graph graphics image map matrix mesh model modeling modelling object"
-    " plot print printed printer printing render rendering scan scanner scene shape space vector view visualisation"
-    " visualization world"
-)
+_LENGTHS, _COUNTED, _SHAPES = (frozenset(one.entries) for one in (LENGTHS, COUNTED_NOUNS, SHAPES))
+_LINKS = frozenset((*NO_NOUNS.entries, *LINKS.entries))
 
 
 class Age(Struct, frozen=True):
@@ -273,11 +260,11 @@ def _is_length(seen: str, parts: list[re.Match[str]]) -> bool:
 
 def _follows_span_word(seen: str, start: int) -> bool:
     words = [word.strip(":=~(") for word in seen[max(0, start - 40) : start].rpartition("\n")[2].lower().split()]
-    while words and words[-1] in _FILLERS:
+    while words and words[-1] in ("", *AGE_FILLERS.entries):
         words.pop()
     if len(words) > 1 and words[-1] in ("of", "is", "was"):
         return words[-2] in _LENGTHS
-    return bool(words) and (words[-1] in _SPAN_WORDS or words[-1] in _LENGTHS or words[-2:] == ["up", "to"])
+    return bool(words) and (words[-1] in SPAN_WORDS.entries or words[-1] in _LENGTHS or words[-2:] == ["up", "to"])
 
 
 def _is_sure_letter(seen: str, part: re.Match[str], start: int) -> bool | None:
@@ -303,7 +290,7 @@ def _is_sure_dimension(seen: str, start: int, follower: str) -> bool | None:
 
 def _is_sure_before(unit: str, follower: str) -> bool | None:
     """Whether a letter is a unit of time before this word: "5m users" counts, "5m wide" measures."""
-    if unit == "m" and follower in _COUNTED | _MEASURED:
+    if unit == "m" and (follower in _COUNTED or follower in MEASURED.entries):
         return None if follower in _COUNTED else False
     return not follower.endswith("s") or follower in _LINKS
 

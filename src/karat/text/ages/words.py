@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 from karat.text.ages.foreign_days import QUICK, foreign_days
 from karat.text.prose.sentences import spaced
 from karat.text.regexes import lazy
-from karat.text.words.ages import PERHAPS
-from karat.text.words.numbers import any_of
+from karat.text.words.ages import AGE_UNITS, DATA_TAKEN, PAST_DAYS, PERHAPS, UNITS_ELSEWHERE
+from karat.text.words.numbers import SMALL_NUMBERS, TEENS, TENS, any_of
 
 _HOUR: Final = 60.0
 _DAY: Final = 24 * _HOUR
@@ -38,45 +38,25 @@ def _spaced(pattern: str) -> re.Pattern[str]:
     return lazy.pattern(spaced(pattern), re.IGNORECASE)
 
 
-_NUMERALS = "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
 _COUNTS: Final[dict[str, float]] = {
-    **{word: count for count, word in enumerate(_NUMERALS.split(), start=2)},
-    **dict.fromkeys(("a", "an", "one"), 1),
+    **{word: count for count, word in enumerate((*SMALL_NUMBERS.entries, *TEENS.entries), start=1)},
+    **{word: count for count, word in zip(range(20, 100, 10), TENS.entries, strict=True)},
+    "a": 1,
+    "an": 1,
     "half an": 0.5,
     "half a": 0.5,
     "a couple of": 2,
-    "twenty": 20,
-    "thirty": 30,
-    "forty": 40,
-    "fifty": 50,
 }
-_UNITS: Final = {
-    "second": 1 / 60,
-    "minute": 1.0,
-    "hour": _HOUR,
-    "day": _DAY,
-    "week": 7 * _DAY,
-    "fortnight": 14 * _DAY,
-    "month": 30 * _DAY,
-    "quarter": 91 * _DAY,
-    "year": 365 * _DAY,
-    "decade": 3650 * _DAY,
-}
+_UNITS: Final = {names.entries[-2]: minutes for minutes, names in AGE_UNITS} | {"quarter": 91 * _DAY}
 _UNIT = rf"(?P<unit>{'|'.join(_UNITS)})s?"
 _COUNT = rf"(?P<count>{'|'.join(sorted(_COUNTS, key=len, reverse=True))})"
 _PAST = r"(?:ago|back|behind|earlier|late|old|outdated|overdue|stale)\b"
 _COUNTED = _spaced(rf"(?<![\w-]){_COUNT}(?: |-){_UNIT}(?: |-){_PAST}")
 _JUST_NOW = _spaced(r"\b(?:just now|(?:a )?(?:few )?(?:moments?|seconds) ago)\b")
 
-_OTHER_UNITS: Final = {
-    "second": "sekunden?|secondes?|segundos?|second[oi]|seconden|секунд\\w*|秒钟?|초",
-    "minute": "minuten?|minutes?|minutos?|minut[oi]|минут\\w*|分钟?|분",
-    "hour": "stunden?|heures?|horas?|or[ae]|uur|uren|час\\w*|小时|時間|시간",
-    "day": "tag(?:en?)?|jours?|d[ií]as?|giorn[oi]|dag(?:en)?|дн\\w+|день|天|日",
-    "week": "wochen?|semaines?|semanas?|settiman[ae]|weken|недел\\w+|周|週間",
-    "month": "monat(?:en?)?|mois|mes(?:es)?|mes[ei]|maand(?:en)?|месяц\\w*|个月|か月|ヶ月",
-    "year": "jahr(?:en?)?|ans?|ann[ée]es?|a[ñn]os?|ann[oi]|jaar|лет|год\\w*|年",
-}
+_OTHER_UNITS: Final = dict(
+    zip(("second", "minute", "hour", "day", "week", "month", "year"), UNITS_ELSEWHERE.entries, strict=True)
+)
 _OTHER_UNIT = "|".join(f"(?P<{unit}>{words})" for unit, words in _OTHER_UNITS.items())
 _FOREIGN = _spaced(
     r"(?P<lead>\b(?:vor|seit|hace|il y a|depuis|há|от)(?: (?:etwa|ca\.?|unos|environ|rund))? )?"
@@ -97,25 +77,10 @@ _DATE = (
     r"|(?:19|20)\d\d(?![\w,.]*\d)|\d{1,2}:\d{2})"
 )
 _PAST_DAYS: Final = {
-    "yesterday": 2 * _DAY,
-    "the day before": 3 * _DAY,
-    "last night": 2 * _DAY,
-    "this morning": _DAY,
-    "this afternoon": _DAY,
-    "this week": 7 * _DAY,
-    "last week": 14 * _DAY,
-    "this month": 31 * _DAY,
-    "last month": 62 * _DAY,
-    "last quarter": 190 * _DAY,
-    "last year": 731 * _DAY,
+    name: days * _DAY for name, days in zip(PAST_DAYS.entries, (2, 3, 2, 1, 1, 7, 14, 31, 62, 190, 731), strict=True)
 }
 _WHEN = rf"(?P<when>{'|'.join(_PAST_DAYS)}|the other day|(?:last )?{_DAY_NAME}|(?:last )?(?:weekend|sprint)|{_DATE})"
-_TAKEN = (
-    r"(?:as (?:of|at)|cached|captured|collected|crawled|dated|exported|fetched|gathered|generated|imported"
-    r"|ingested|loaded"
-    r"|measured|pulled|recorded|refreshed|retrieved|sampled|snapshot|sync(?:ed|hroni[sz]ed)?|taken|timestamp|updated"
-    r"|last (?:data|export|fetch|import|refresh|run|seen|sync|update)|age|freshness)"
-)
+_TAKEN = rf"(?:{'|'.join(DATA_TAKEN.entries)})"
 _LINK = (
     r"(?:[^\S\n]*[:=(-]?[^\S\n]*(?:at|data|early|from|in|is|it|late|of|on|since|the|was|were)\b){0,3}"
     r"[^\S\n]*[:=(-]?[^\S\n]*"

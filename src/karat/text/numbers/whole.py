@@ -41,14 +41,6 @@ _POINT_MAY_GROUP = lazy.pattern(r"(?<![\w.,:/-])[1-9]\d{0,2}\.\d{3}(?![.,:/-]?\w
 _JOINTS: Final = ".,:/-\u2010\u2011\u2012\u2013"
 
 
-class Grounded(Struct, frozen=True):
-    """Where a number is, and the phrase that says what it counts."""
-
-    number: Span
-    phrase: str | None = None
-    context: Span | None = None
-
-
 class _Value(Struct, frozen=True):
     """A number to be found, with the folded words that must stand right before and after it."""
 
@@ -57,13 +49,17 @@ class _Value(Struct, frozen=True):
     after: str
 
 
-def ground(text: str, value: str, context_any: tuple[str, ...] = (), same_line: bool = False) -> Grounded | None:
+def ground(text: str, value: str, context_any: tuple[str, ...] = (), same_line: bool = False) -> Span | None:
     """Where a reader sees the value, if one of the phrases is in the text too, or in the same line as the value."""
     view = seen(text)
-    found = _ground(view.text, value, context_any, same_line)
-    if found is None or view.offsets is None:
-        return found
-    return Grounded(view.span(*found.number), found.phrase, view.span(*found.context) if found.context else None)
+    numbers = number_spans(view.text, value)
+    if context_any and same_line:
+        lines = _first_of_each_line(view.text, numbers)
+        numbers = (number for number, line in lines if _has_any(line, context_any))
+    elif context_any and not _has_any(view.text, context_any):
+        return None
+    number = next(numbers, None)
+    return view.span(*number) if number else None
 
 
 def unread_number(text: str, value: str) -> Span | None:
@@ -103,17 +99,9 @@ def number_spans(text: str, value: str) -> Iterator[Span]:
             yield original_span_of_lines(text, number.start, number.end)
 
 
-def _ground(text: str, value: str, context_any: tuple[str, ...], same_line: bool) -> Grounded | None:
-    numbers = number_spans(text, value)
-    if not context_any:
-        return next((Grounded(number) for number in numbers), None)
-    for number, first, last in _first_of_each_line(text, numbers) if same_line else _first_of_all(text, numbers):
-        line = text[first:last]
-        for phrase in context_any:
-            for start, end in whole_words(fold(line), phrase):
-                start, end = original_span(line, start, end)
-                return Grounded(number, phrase, (start + first, end + first))
-    return None
+def _has_any(text: str, phrases: tuple[str, ...]) -> bool:
+    folded_text = fold(text)
+    return any(next(whole_words(folded_text, phrase), None) for phrase in phrases)
 
 
 @lru_cache(maxsize=4096)
@@ -152,14 +140,8 @@ def _is_joined(text: str, span: Span) -> bool:
     return (text[start].isdecimal() and goes_on_before) or (text[end - 1].isdecimal() and goes_on_after)
 
 
-def _first_of_all(text: str, spans: Iterator[Span]) -> Iterator[tuple[Span, int, int]]:
-    for span in spans:
-        yield span, 0, len(text)
-        return
-
-
-def _first_of_each_line(text: str, spans: Iterator[Span]) -> Iterator[tuple[Span, int, int]]:
-    """The first span of each line that has one, with the start and end of the line."""
+def _first_of_each_line(text: str, spans: Iterator[Span]) -> Iterator[tuple[Span, str]]:
+    """The first span of each line that has one, with the line."""
     last = -1
     for span in spans:
         if span[0] < last:
@@ -168,4 +150,4 @@ def _first_of_each_line(text: str, spans: Iterator[Span]) -> Iterator[tuple[Span
             first = last + 1
             line_end = _LINE_END.search(text, first)
             last = line_end.start() if line_end else len(text)
-        yield span, first, last
+        yield span, text[first:last]
