@@ -80,6 +80,15 @@ def test_an_interrupt_before_the_writing_leaves_nothing(
     assert snapshot() == before
 
 
+def test_one_interrupt_ends_the_loading_of_an_agent(karat: Karat) -> None:
+    lines = ("import os, signal", "os.kill(os.getpid(), signal.SIGINT)", "open('loaded', 'w').close()")
+    write("agent.py", "\n".join((*lines, "def answer(prompt): return 'Hello.'")))
+    before = {*os.listdir()}
+    done = karat("init", "--yes")
+    assert (done.code, done.err.strip()) == (2, "karat: interrupted")
+    assert {*os.listdir()} - before <= {"__pycache__"}
+
+
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize(("place", "name", "at"), WHILE_WRITING, ids=[f"{name}-{at}" for _, name, at in WHILE_WRITING])
 def test_an_interrupt_between_files_lets_all_be_written(

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import socket
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -68,7 +71,8 @@ async def ask_agent(agent: FoundAgent, prompts: Sequence[str], project: Project)
     taken = prompts[:2] if config.kind == "http" else prompts[:1]
     try:
         async with asyncio.timeout(PATIENCE):
-            found = without_passwords(await inspect_target(config, taken))
+            with interruptible():
+                found = without_passwords(await inspect_target(config, taken))
     except TimeoutError:
         return Probe(problem=f"no answer came within {PATIENCE:g} s.")
     except (KaratError, TargetError) as error:
@@ -94,12 +98,27 @@ async def ask_target(prompts: Sequence[str], project: Project) -> Probe:
     target = resolve(config.target or next(iter(config.targets)), config, Path(project.folder))
     try:
         async with asyncio.timeout(PATIENCE):
-            await prove_target(target, prompts[0])
+            with interruptible():
+                await prove_target(target, prompts[0])
     except TimeoutError:
         return Probe(problem=f"no answer came within {PATIENCE:g} s.")
     except (KaratError, TargetError) as error:
         return Probe(problem=f"{error.message.rstrip('.')}.")
     return Probe(target)
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let the first Ctrl-C end the block: asyncio waits for the code of an agent that is being loaded."""
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGINT) in (signal.SIG_IGN, None):
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _configured(config: TargetConfig, table: Mapping[str, object]) -> TargetConfig:
