@@ -107,7 +107,7 @@ def test_a_run_of_an_approved_suite_is_no_draft(journal: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
-        ("shop.tape.yaml", "tape: 1\n", "a tape holds what services answered"),
+        ("shop.tape.yaml", "tape: 1\n", "a tape has what services answered"),
         ("empty.jsonl", "", "there is no trace to draft from"),
         ("none.jsonl", None, "cannot be read"),
         ("words.txt", "hello\n", "words.txt:1"),
@@ -150,7 +150,7 @@ def test_a_function_is_not_asked_before_its_effects_are_allowed() -> None:
         return "Done."
 
     for target in (opaque, TargetConfig(kind="command", spec="true")):
-        with pytest.raises(UsageError, match="cannot keep the tools of this target from changing something"):
+        with pytest.raises(UsageError, match="cannot stub the tools of this target"):
             karat.draft(target=target, prompts=["Hi"])
     assert asked == []
     assert karat.draft(target=opaque, prompts=["Hi"], repeat=2, allow_effects=True).summary.traces == 2

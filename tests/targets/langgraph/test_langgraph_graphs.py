@@ -98,8 +98,8 @@ async def test_a_graph_that_loops_ends(name: str, options: dict[str, Any], steps
         ),
         pytest.param(
             "factory_that_asks_for_more",
-            "asks for 'model', which Karat does not have. A factory of graphs may take `context` and `config`, by "
-            "name; anything else needs a default. [config]",
+            "asks for 'model', which Karat does not have. A factory may have the parameters `context` and "
+            "`config`; any other needs a default. [config]",
             id="asks-for-more",
         ),
     ],
