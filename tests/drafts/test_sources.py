@@ -97,7 +97,7 @@ def test_the_command_writes_a_suite_that_passes(
     assert "this suite is a draft" in next(Path("results").glob("*.md")).read_text()
     assert json.loads(next(Path("results").glob("*.json")).read_text())["draft"] is True
     assert command_line(["draft", str(journal), "-o", "drafted.yaml"]) == 4
-    assert "it is there already" in capfd.readouterr().err
+    assert "it already exists" in capfd.readouterr().err
 
 
 def test_a_run_of_an_approved_suite_is_no_draft(journal: Path) -> None:

@@ -439,8 +439,8 @@ TOLD = {
     "a tool that raises, unhandled": "ValueError: fuse blown [agent]",
     "limit of model calls by middleware": "ModelCallLimitExceededError: Model call limits exceeded: run limit (2/2) "
     "[agent]",
-    "a loop without end": "Recursion limit of 6 reached without hitting a stop condition: increase `recursion_limit` in "
-    "the target's options, or fix the loop [agent]",
+    "a loop without end": "Recursion limit of 6 reached without hitting a stop condition: increase `recursion_limit` "
+    "in the target's options, or fix the loop [agent]",
     "“need more steps”": "the agent ran out of steps (50): increase `recursion_limit` in the target's options, or fix "
     "the loop [agent]",
     "a sync saver": "the checkpointer of 'kinds.py:sync_saver', a SqliteSaver, cannot be used in an async run. Use its "
