@@ -139,7 +139,7 @@ def empty_traces(lines: list[str]) -> list[str]:
         pytest.param(newer, "the journal has format 99; this Karat reads 1. Use a newer Karat.", id="newer"),
         pytest.param(lambda lines: [*lines[:-1], lines[-1][:20]], "its last line is cut off. Finish it first",
                      id="torn-in-the-footer"),
-        pytest.param(lambda lines: [*lines[:2], lines[2][:99]], "the journal is torn", id="torn-in-a-case"),
+        pytest.param(lambda lines: [*lines[:2], lines[2][:99]], "the journal is incomplete", id="torn-in-a-case"),
         pytest.param(lambda lines: lines[:-1], "the run is not complete: the run did not end", id="killed"),
         pytest.param(lambda lines: [lines[0], lines[-1]], "the journal was changed: 2 lines lost", id="no-case"),
         pytest.param(lambda lines: [], "the journal is empty.", id="empty"),

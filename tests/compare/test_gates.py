@@ -91,7 +91,7 @@ def test_no_gate_is_met_over_cases_that_erred(runs: Callable[..., Comparison]) -
         ({"max_new_failures": 20}, "never fail"),
         ({"max_seconds_ratio": 0.0}, "never be met"),
         ({"max_tokens_ratio": float("inf")}, "never fail"),
-        ({"confidence": 1.0}, "is none"),
+        ({"confidence": 1.0}, "confidence must be"),
     ],
 )
 def test_a_gate_that_decides_nothing_is_an_error(
@@ -163,7 +163,7 @@ def test_without_gates_each_of_several_runs_must_be_surer_to_be_called_worse(run
         ("[gate]\nmax_new_failure = 1\n", "karat.toml:2: unknown key 'max_new_failure'. Did you mean"),
         ("[gate]\n\nmin_pass_rate = 2\n", "karat.toml:3: the gate min_pass_rate = 2 can never be met."),
         ("[gate.tags.smok]\nmax_new_failures = 0\n", "looks at no case"),
-        ("[gate]\nconfidence = 7\n", "karat.toml:2: a confidence of 7 is none."),
+        ("[gate]\nconfidence = 7\n", "karat.toml:2: confidence must be at least 0.5 and under 1, not 7."),
         ('[gate]\nnon_inferior = "x"\n', "karat.toml:2:"),
         ("gate = 1\n", "gate"),
     ],

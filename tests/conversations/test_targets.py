@@ -201,7 +201,7 @@ def test_a_target_that_plays_one_turn_alone_is_an_error() -> None:
         async def close(self) -> None: ...
 
     record = ran(turns("I want my money back.", "It is order A-17."), Once())
-    assert record.verdict.reason.startswith("no-conversation: the target answered one prompt alone")
+    assert record.verdict.reason.startswith("no-conversation: the target answered only one prompt")
 
 
 def test_a_conversation_is_judged_again_without_the_agent() -> None:

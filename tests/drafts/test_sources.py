@@ -97,7 +97,7 @@ def test_the_command_writes_a_suite_that_passes(
     assert "this suite is a draft" in next(Path("results").glob("*.md")).read_text()
     assert json.loads(next(Path("results").glob("*.json")).read_text())["draft"] is True
     assert command_line(["draft", str(journal), "-o", "drafted.yaml"]) == 4
-    assert "it is there already" in capfd.readouterr().err
+    assert "it already exists" in capfd.readouterr().err
 
 
 def test_a_run_of_an_approved_suite_is_no_draft(journal: Path) -> None:
@@ -150,7 +150,7 @@ def test_a_function_is_not_asked_before_its_effects_are_allowed() -> None:
         return "Done."
 
     for target in (opaque, TargetConfig(kind="command", spec="true")):
-        with pytest.raises(UsageError, match="cannot keep the tools of this target from changing something"):
+        with pytest.raises(UsageError, match="cannot stub the tools of this target"):
             karat.draft(target=target, prompts=["Hi"])
     assert asked == []
     assert karat.draft(target=opaque, prompts=["Hi"], repeat=2, allow_effects=True).summary.traces == 2

@@ -44,7 +44,7 @@ def test_a_full_disk_ends_the_run_and_loses_nothing(tmp_path: Path) -> None:
     assert code == ExitCode.INTERNAL, out + err
     (line,) = err.splitlines()
     assert "No space left on device" in line
-    assert "can be resumed elsewhere: karat resume" in line
+    assert "Continue the run elsewhere: karat resume" in line
     (journal,) = journals(kept)
     finished = records(journal)
     assert 0 < len(finished) < 40

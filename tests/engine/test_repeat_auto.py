@@ -80,7 +80,7 @@ def test_a_case_is_held_to_its_own_rate_and_an_error_ends_it() -> None:
 @pytest.mark.parametrize(
     ("how", "says"),
     [
-        ({"min_pass_rate": 0.99}, "no case can be proved to pass 0.99 of the time in 50 runs"),
+        ({"min_pass_rate": 0.99}, "50 runs cannot show that a case passes 0.99 of the time"),
         ({"max_repeats": 3}, "in 3 runs"),
         ({"confidence": 1.0}, "`confidence` must be over 0.5 and under 1"),
         ({"min_pass_rate": 0.0}, "`min_pass_rate` must be over 0"),

@@ -107,7 +107,7 @@ def test_prompts_are_sent_only_where_tools_may_act(karat: Karat, allowed: bool) 
     write("agent.py", "def answer(prompt):\n    with open('sent', 'a') as out: out.write(prompt)\n    return 'Done.'\n")
     done = karat("init", "--yes", "--prompt", "Delete it all.", *["--allow-effects"] * allowed)
     assert ("Delete it all." in Path("sent").read_text()) == allowed
-    assert ("no suite was drafted. Karat cannot keep the tools" in done.out) == (not allowed)
+    assert ("no suite was drafted. Karat cannot stub the tools" in done.out) == (not allowed)
     assert "Delete it all." in Path("answer.karat.yaml").read_text()
 
 

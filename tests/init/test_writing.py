@@ -155,7 +155,7 @@ def test_ctrl_c_at_a_question_in_a_terminal_writes_nothing() -> None:
     )
     os.close(terminal)
     shown = b""
-    while b"How is your agent reached?" not in shown:
+    while b"How can Karat reach your agent?" not in shown:
         shown += os.read(master, 4096)
     while process.poll() is None:  # one that comes before `input` reads is only seen with the next
         process.send_signal(signal.SIGINT)

@@ -226,8 +226,8 @@ def test_a_page_without_a_chat_is_told(karat: Karat) -> None:
         ran = karat("inspect", url, "-o", "wait_ms=3000")
     assert (ran.code, ran.out) == (1, "")
     assert ran.err == (
-        f"karat: nothing at {url}/ takes a prompt: no box that can be written into shows. Where the chat comes after a "
-        "login or a click, say the way with -o 'steps=[...]' [config]\n"
+        f"karat: found no text box for a prompt at {url}/. If the chat comes after a login or a click, describe the "
+        "steps with -o 'steps=[...]' [config]\n"
     )
 
 
@@ -265,6 +265,6 @@ def test_a_page_that_opens_a_dialog_by_itself_is_told(karat: Karat) -> None:
         ran = karat("inspect", f"{stub.url}/chat")
     assert (ran.code, ran.out) == (1, "")
     assert ran.err == (
-        'karat: button "Go" could not be clicked: something on the page covers it. Say what closes what is in '
-        """the way with -o 'dismiss=[{"role": "button", "name": "Accept"}]' [config]\n"""
+        'karat: button "Go" could not be clicked: something on the page covers it. Name the button that '
+        """closes it with -o 'dismiss=[{"role": "button", "name": "Accept"}]' [config]\n"""
     )

@@ -65,7 +65,7 @@ def test_a_target_is_added_at_the_end(tmp_path: Path, file: str, before: str | N
         pytest.param(
             'targets = { a = { use = "python:a:b" } }\n',
             "`targets` is written inline, so no table can be added at the end of the file. Print the target "
-            "instead, and put it where it belongs. [config]",
+            "instead, and add it by hand. [config]",
             id="inline",
         ),
     ],

@@ -203,7 +203,7 @@ def test_a_broken_package_matters_to_those_who_ask_for_its_report(installs: Inst
 
 def test_two_packages_with_one_name_are_told_apart(installs: Installs) -> None:
     installed(installs, f"{__name__}:Ids", f"{__name__}:NoEnd")
-    with pytest.raises(ConfigError, match="two packages bring it"):
+    with pytest.raises(ConfigError, match="two packages provide it"):
         select_reports(["mine"], Project())
 
 

@@ -128,7 +128,7 @@ def test_it_listens_on_this_machine_alone_and_says_when_a_port_is_taken(viewed: 
     for address in {other for other in others if not other.startswith("127.")}:
         with pytest.raises(OSError):  # noqa: PT011 - refused or unreachable, as the machine has it
             socket.create_connection((address, port), timeout=2).close()
-    with pytest.raises(UsageError, match=rf"port {port} is in use\. Give another with --port"):
+    with pytest.raises(UsageError, match=rf"port {port} is in use\. Choose another with --port"):
         api.open_viewer(viewed.folder, port=port)
 
 

@@ -26,10 +26,10 @@ import click
     help="Folder for the reports (default: next to the journal).",
 )
 def command(journal: str, min_kill: float, seed: int, suite: str | None, results_dir: Path | None) -> int:
-    """Prove that a suite can fail: recorded traces that passed are made wrong, one change at a time, and judged again.
+    """Measure how much a suite catches: make recorded traces wrong, one change at a time, and judge them again.
 
-    Wrong traces that still pass are survivors: each is shown with the field that would have caught it. Agents that do
-    nothing, repeat the prompt or answer another case must not pass. Changes that leave a trace right must.
+    Wrong traces that still pass are survivors; each is shown with the field that would catch it. Agents that do
+    nothing, repeat the prompt or answer another case must not pass. Changes that leave a trace right must still pass.
 
     \b
     Examples:

@@ -41,9 +41,9 @@ def command(base: str, new: tuple[str, ...], form: str, output: Path | None, **a
     """Compare two runs: what broke, what was fixed, what is flaky, and how certain that is.
 
     BASE and NEW are journals, folders of them, @last, @last-green, or a commit or tag that was run. BASE may also be
-    @last-5 (the last five runs pooled), a baseline, or @baseline for that of the suite. Several NEW runs, such as those
-    of all suites of a day, are each compared with BASE, and corrected together for how many they are. Exit code 1: a
-    gate is broken or undecided; without gates, a new run is significantly worse, or a journal is torn or was changed.
+    @last-5 (the last five runs together), a baseline file, or @baseline for the suite's own. Several NEW runs are each
+    compared with BASE, with one correction for their number. Exit code 1: a gate is broken or undecided; without gates,
+    a new run is significantly worse, or a journal is incomplete or was changed.
 
     \b
     Examples:

@@ -12,7 +12,9 @@ import click
 @click.option("-o", "--output", "place", metavar="PATH", help="A .yaml file to write (default: stdout).")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 def command(suite: str, place: str | None, force: bool) -> None:
-    """Write a suite of any format as Karat 1 in YAML. It reads back to the same cases; what had no equal is a comment.
+    """Write a suite of any format as Karat 1 in YAML.
+
+    The result reads back to the same cases. Parts without an equivalent become comments.
 
     \b
     Examples:

@@ -57,23 +57,21 @@ SHOWN = 20
     "--option", "options", multiple=True, callback=assignments, metavar="KEY=VALUE", help="An option of the target."
 )
 def command(sources: tuple[str, ...], place: str | None, force: bool, prompts: str | None, **how: Any) -> int:
-    """Draft a suite from what an agent did. No model writes it: it holds what the recorded runs agree on.
+    """Draft a suite from what an agent did. No model is involved: the suite has what the runs have in common.
 
-    A SOURCE is a journal, a folder of journals, a recording that `replay:` reads, an export of spans as OTLP JSON, or a
-    tape, whose traffic with models shows what the agent did.
-    Similar runs become one case, with how many there were. Each line has its support as a comment. Values are asked for
-    by where they came from: the prompt, an earlier result, the clock. The draft is audited: its kill rate, and what no
-    line of it can see, are at its top; what looks wrong in the runs is listed at its end, and is not made a contract.
+    A SOURCE is a journal, a folder of journals, a recording that `replay:` reads, spans as OTLP JSON, or a tape. Similar
+    runs become one case. A comment on each line says how many runs support it. At the top of the file is how many wrong
+    answers the draft would catch, and what it cannot see; at the end is what looks wrong in the runs.
 
-    The suite says `draft: true` until someone has read it and removes the line.
+    The suite says `draft: true` until you have reviewed it and removed that line.
 
     \b
-    From what was recorded:
+    From recordings:
       karat draft karat-results/checkout-20260101T090000Z.jsonl -o checkout.karat.yaml
       karat draft before.jsonl after.jsonl --max-cases 10 -o drafted.yaml
 
     \b
-    From an agent that is asked:
+    By sending prompts to an agent:
       karat draft --target python:agent.py:ask --prompts prompts.txt --allow-effects -o asked.karat.yaml
     """
     from karat import api

@@ -34,11 +34,11 @@ PROMPTS = "What do people ask it? These prompts are sent, and tools act on them.
 def command(
     yes: bool, example: bool, target: str | None, prompts: tuple[str, ...], allow_effects: bool, no_ask: bool
 ) -> int:
-    """Find what is in this folder, and write what a first run needs: karat.toml, a suite, and what goes with them.
+    """Find the agent in this folder, and write what a first run needs: karat.toml, a suite, and related files.
 
-    Files are only read, until you agree that the agent is asked; an address is asked only if it is on this machine.
-    What would be written is shown first. Nothing is overwritten, and a second run changes nothing. Without a terminal,
-    nothing is written without --yes.
+    Karat only reads files until you agree that it may call the agent, and it calls an address only on this machine. It
+    shows every file first and overwrites nothing; a second run changes nothing. Without a terminal, it writes only with
+    --yes.
 
     \b
     Examples:

@@ -34,8 +34,8 @@ def command(
 ) -> int:
     """Inspect an agent that has no target yet: show what Karat sees of it, and write a target that works.
 
-    The prompt is sent to see what comes of it, and again to prove the target; a service gets a second one as well. What
-    was seen goes to stderr, the target to stdout; --write adds it to karat.toml, where nothing else is changed.
+    Karat sends the prompt once to see the answer, and again to test the target; a service gets a second prompt too.
+    What Karat saw goes to stderr, the target to stdout; --write adds it to karat.toml and changes nothing else there.
 
     \b
     Examples:

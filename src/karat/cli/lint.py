@@ -20,10 +20,9 @@ from karat.errors import ExitCode, SuiteError, UsageError
 )
 @click.option("--strict", is_flag=True, help="Count a smell as a failure (exit 1).")
 def command(suites: tuple[str, ...], target: str | None, ignore: list[str] | None, strict: bool) -> int:
-    """Look for smells: expectations that are allowed, and most likely prove less than they seem to.
+    """Find smells: expectations that are valid, but probably prove less than they seem to.
 
-    Each is shown at its line and column with a slug; docs/lint.md explains every slug. What is wrong with a suite
-    rather than suspect is reported by `karat validate`.
+    Each is shown with line, column and a slug; docs/lint.md explains every slug. `karat validate` reports errors.
 
     \b
     Examples:

@@ -16,7 +16,7 @@ import click
     help="The project (default: this folder). Files outside it are not read.",
 )
 def command(allow_run: bool, root: Path | None) -> None:
-    """Offer Karat to a coding agent: an MCP server on stdin and stdout, for the project in this folder.
+    """Let a coding agent use Karat: an MCP server on stdin and stdout, for the project in this folder.
 
     Without --allow-run, it only reads: it explains failures, lists suites and cases, validates, lints and audits.
     It needs the extra: pip install 'karat[mcp]'. docs/mcp.md shows how agents are configured.

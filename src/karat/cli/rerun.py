@@ -32,7 +32,7 @@ def statuses(ctx: click.Context, param: click.Parameter, value: tuple[str, ...])
 @click.option("-t", "--target", help="The target, if its name has changed.")
 @resume_options
 def command(journal: str | None, status: list[StatusName], **given: Any) -> int:
-    """Run the cases of a finished run again that came out with one of these statuses; the others are kept.
+    """Run the cases with one of these statuses again, and keep the results of the others.
 
     \b
     Examples:

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 )
 @rescore_options
 def command(journals: tuple[str, ...], suite: str | None, quiet: bool, verbose: int, **how: Any) -> int:
-    """Judge recorded runs again, without an agent, and write for each a new journal and reports.
+    """Judge recorded runs again, without an agent, and write a new journal and reports for each.
 
-    With --suite, recorded answers meet today's expectations: a case that was never recorded is an ERROR.
+    With --suite, the recorded answers are judged by the current expectations. A case that was not recorded is an ERROR.
 
     \b
     Examples:

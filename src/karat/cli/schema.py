@@ -22,7 +22,7 @@ def command(name: str, write: bool, suites: tuple[Path, ...]) -> None:
     """Print the JSON Schema of a suite format, so that editors complete and check suites.
 
     FORMAT is karat-1 (the default), eval-set, golden, or a format of an installed package or of the project. The schema
-    holds the checks of the project: write it anew after an update of Karat.
+    includes the checks of the project: write it again after you update Karat.
 
     \b
     Examples:

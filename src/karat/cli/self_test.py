@@ -9,9 +9,9 @@ from karat.errors import ExitCode
 
 @click.command(name="self-test", short_help="Run the examples of every check.")
 def command() -> int:
-    """Prove every check with its own examples, and the scoring with known verdicts.
+    """Run the examples of every check, and the scoring with known verdicts.
 
-    Prints SELF-TEST PASS, or each proof that does not hold and SELF-TEST FAIL (exit 1).
+    Prints SELF-TEST PASS, or each example that went wrong and SELF-TEST FAIL (exit 1).
     """
     from karat import api
 

@@ -63,17 +63,16 @@ def command(
     verbose: int,
     **how: Any,
 ) -> int:
-    """Break the world around an agent in one way at a time, and see whether it holds.
+    """Break an agent's tools and models, one fault at a time, and check how it reacts.
 
-    The suite is run once without faults. Each tool and model that a passing case used is then broken in each way that
-    applies: it fails, times out, runs while its answer is lost, gives nothing, garbage, old data or those of another
-    record, or holds a text that gives the agent orders. Every run is a case with one fault; a fault that never
-    took effect is "not reached".
+    Karat first runs the suite without faults. Then it breaks each tool and model that a passing case used, in each way
+    that applies: the call fails, times out, loses its answer, or returns nothing, garbage, old data, another record, or
+    text with injected instructions. Each run is a case with one fault; if the fault never took effect, it is
+    "not reached".
 
-    What must hold whatever happens: what the case forbids, no claim of a deed that was not done, no number from
-    nowhere, no effect that was not asked for, none twice, no planted secret in the answer or in an argument, few
-    retries, an end in time, and an answer that admits what failed. `effects` of the suite say which tools change
-    something.
+    Whatever happens, the agent must not do what the case forbids, claim what it did not do, invent numbers, cause an
+    unrequested effect or the same effect twice, leak a planted secret, or retry too often. It must end in time and
+    admit what failed. `effects` in the suite says which tools change something.
 
     \b
     Examples:

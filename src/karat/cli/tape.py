@@ -9,7 +9,7 @@ from karat.errors import ExitCode
 
 @click.group(short_help="Show and check tapes: recorded answers of models and services.")
 def command() -> None:
-    """Look at tapes, which `karat run --tape record` makes and `karat run --tape replay` plays.
+    """Show and check the tapes of `karat run --tape record`, which `karat run --tape replay` plays.
 
     \b
     Examples:

@@ -21,10 +21,10 @@ from karat.errors import ExitCode
 )
 @click.option("--no-browser", is_flag=True, help="Print the address, but do not open a browser.")
 def command(folder: Path | None, port: int, no_browser: bool) -> int:
-    """Look at runs in a browser: what was said and called, and the words that broke the contract.
+    """Show runs in a browser: every case with its conversation, its tool calls and its checks.
 
-    FOLDER is where the journals are, or one journal; without it, where runs of this folder are kept. Only you
-    can reach the pages, they change nothing, and a run that is going on fills in. Ctrl-C ends it.
+    FOLDER is a folder of journals or one journal; by default, the results of this folder. The pages are read-only and
+    only available on this machine. A run in progress updates itself. Ctrl-C ends the viewer.
 
     \b
     Examples:

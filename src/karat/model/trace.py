@@ -89,7 +89,7 @@ class ToolCall(Struct, frozen=True, omit_defaults=True):
         return "success" if self.success else "failure"
 
     def __str__(self) -> str:
-        return f"{self.name} ({self.outcome if self.called else 'asked for, never run'})"
+        return f"{self.name} ({self.outcome if self.called else 'requested, never run'})"
 
 
 class Message(Struct, frozen=True, omit_defaults=True):

@@ -17,14 +17,14 @@ from karat.text.wording import counted
 VERDICTS: Final = {"met": "met", "broken": "BROKEN", "undecided": "UNDECIDED"}
 SECTIONS: Final = (
     (Change.BROKE, "Broke"),
-    (Change.FELL, "Fell: passed before, failed in every run now, and these are too few to say that they broke"),
+    (Change.FELL, "Fell: passed before and failed in every run now, but there are too few runs to say that they broke"),
     (Change.FIXED, "Fixed"),
-    (Change.FLICKERS, "Flaky: passed in some runs and not in others, and chance may explain the rest"),
+    (Change.FLICKERS, "Flaky: passed in some runs and not in others; the difference may be chance"),
     (Change.RED, "Stayed red"),
-    (Change.ERRED, "Erred in one of the runs, not weighed"),
-    (Change.ASKS_OTHER, "Asks otherwise now, not compared"),
-    (Change.EXPECTS_OTHER, "Expects otherwise now, not compared"),
-    (Change.APART, "Skipped or known to fail, not weighed"),
+    (Change.ERRED, "Ended in an error in one of the runs, not compared"),
+    (Change.ASKS_OTHER, "Prompt changed, not compared"),
+    (Change.EXPECTS_OTHER, "Expectations changed, not compared"),
+    (Change.APART, "Skipped or known to fail, not compared"),
     (Change.NEW, "New, not in the base"),
     (Change.GONE, "Gone, only in the base"),
 )
@@ -65,7 +65,7 @@ def risen(weighed: Weighed) -> str:
 
 def certainty(weighed: Weighed) -> str:
     at = f"{weighed.confidence * 100:g} %"
-    return f"sure enough at {at}" if weighed.sure else f"not sure at {at}, it may be chance"
+    return f"significant at {at}" if weighed.sure else f"not significant at {at}, it may be chance"
 
 
 def weighed_by(weighed: Weighed) -> str:
@@ -127,7 +127,7 @@ def p_value(p: float) -> str:
 
 def of_group(group: Weighed) -> str:
     changed = f"{group.broke} broke, {group.fixed} fixed"
-    sure = f"; {group.sure}, sure enough" if group.sure else ""
+    sure = f"; {group.sure}, significant" if group.sure else ""
     return f"{changed} of {weighed_by(group)}; {risen(group)}; p = {p_value(group.p)} after Holm's correction{sure}"
 
 

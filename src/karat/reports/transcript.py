@@ -83,7 +83,7 @@ def _arguments(given: object) -> str:
 
 def _outcome(call: ToolCall, limit: int) -> str:
     if not call.called:
-        return "asked for, never run" + (f": {terminal(call.error, limit)}" if call.error else "")
+        return "requested, never run" + (f": {terminal(call.error, limit)}" if call.error else "")
     if call.error:
         return f"error: {terminal(call.error, limit)}"
     how = "failed" if call.success is False else call.outcome

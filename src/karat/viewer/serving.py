@@ -63,7 +63,7 @@ def bound(port: int) -> socket.socket:
         listening.close()
         taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
         why = "is in use" if taken else f"cannot be used: {getattr(error, 'strerror', None) or error}"
-        fix = "Give another with --port, or --port 0 for any that is free."
+        fix = "Choose another with --port, or --port 0 for any free port."
         raise UsageError(f"port {port} {why}.", fix=fix, slug="port") from error
     return listening
 

@@ -147,8 +147,8 @@ async def test_a_sign_that_never_goes_keeps_the_prompt_back(stub: Stub) -> None:
 
 async def test_no_answer_is_a_time_out_unless_the_work_is_seen_to_be_over(stub: Stub) -> None:
     said = (
-        "no complete answer within {} ms: nothing new was seen on the page, see whether `send` sends the prompt, "
-        "or raise `wait_ms` [timeout]"
+        "no complete answer within {} ms: nothing new appeared on the page: check that `send` sends the prompt, "
+        "or increase `wait_ms` [timeout]"
     )
     await waited_in_vain(stub.url, "/chat", "say  ", said, complete={"quiet_ms": 100})
     async with opened(stub.url, "/chat?how=busy", complete={"busy": "#out"}, answer=BOT) as target:

@@ -176,8 +176,8 @@ SERVERS = {
         endless(started("application/json"), chunk("["), 0.02), PLAIN, "timeout", "took longer"
     ),
     "drip-of-events": Hostile(endless(started(), sse({"text": "."}), 0.02), STREAM, "timeout", "took longer"),
-    "silent": Hostile(silent, PLAIN | QUIET, "timeout", "said nothing for 1 s", "nothing was received"),
-    "stuck-after-the-head": Hostile(constantly(started()), STREAM | QUIET, "timeout", "said nothing"),
+    "silent": Hostile(silent, PLAIN | QUIET, "timeout", "sent nothing for 1 s", "nothing was received"),
+    "stuck-after-the-head": Hostile(constantly(started()), STREAM | QUIET, "timeout", "sent nothing"),
     "closed-at-once": Hostile(then_closed(), PLAIN, "gone", "broke before"),
     "reset": Hostile(reset, PLAIN, "gone", "broke before"),
     "no-http": Hostile(then_closed(b"SSH-2.0-OpenSSH_9.2\r\n"), PLAIN, "gone", "broke before"),

@@ -295,8 +295,8 @@ answer = "$.reply"
         pytest.param(
             ('body = { message = "{prompt}" }', ""),
             3,
-            '`body` is not set, so no request can be sent. Set body = { message = "{prompt}" }, or as the service '
-            "wants it.",
+            '`body` is not set, so no request can be sent. Set body = { message = "{prompt}" }, or whatever the '
+            "service expects.",
             id="no-body",
         ),
         pytest.param(

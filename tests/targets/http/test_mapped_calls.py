@@ -90,7 +90,7 @@ async def test_a_result_of_an_unknown_call_leaves_tools_unknown() -> None:
         opened(*server.target, options=MESSAGES) as target,
     ):
         trace = await ask(target, "hi")
-    assert "names no call that was seen to begin" in trace.unobserved["tools"]
+    assert "belongs to no call that was seen" in trace.unobserved["tools"]
 
 
 STEP = {"tool": "pay", "input": {}, "output": "see the log"}
@@ -162,7 +162,7 @@ async def test_results_without_ids_belong_to_the_only_open_call() -> None:
     assert [(call.name, call.result) for call in one.tool_calls] == [("pay", 1), ("log", 2)]
     two = await heard(ACT, ACT | {"fn": "log"}, {"kind": "acted", "out": 1}, WORD, **parts)
     assert [call.success for call in two.tool_calls] == [None, None]
-    assert "names no call" in two.unobserved["tools"]
+    assert "belongs to no call" in two.unobserved["tools"]
 
 
 async def test_an_id_that_comes_again_after_the_end_is_another_call() -> None:

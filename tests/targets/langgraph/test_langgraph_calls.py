@@ -144,7 +144,7 @@ async def test_a_loop_that_was_ended_keeps_what_it_did() -> None:
         with pytest.raises(TargetError) as caught:
             await target.run(case("loop"), context)
     assert str(caught.value) == (
-        "Recursion limit of 6 reached without hitting a stop condition: raise `recursion_limit` in the target's "
+        "Recursion limit of 6 reached without hitting a stop condition: increase `recursion_limit` in the target's "
         "options, or fix the loop [agent]"
     )
     calls = context.recorder.partial(case("loop"), TraceError("agent", "loop")).tool_calls

@@ -79,8 +79,8 @@ async def test_a_graph_that_loops_ends(name: str, options: dict[str, Any], steps
         with pytest.raises(TargetError) as caught:
             await ask(target, "loop")
     assert str(caught.value) == (
-        f"Recursion limit of {steps} reached without hitting a stop condition: raise `recursion_limit` in the target's "
-        "options, or fix the loop [agent]"
+        f"Recursion limit of {steps} reached without hitting a stop condition: increase `recursion_limit` in the "
+        "target's options, or fix the loop [agent]"
     )
 
 
@@ -98,8 +98,8 @@ async def test_a_graph_that_loops_ends(name: str, options: dict[str, Any], steps
         ),
         pytest.param(
             "factory_that_asks_for_more",
-            "asks for 'model', which Karat does not have. A factory of graphs may take `context` and `config`, by "
-            "name; anything else needs a default. [config]",
+            "asks for 'model', which Karat does not have. A factory may have the parameters `context` and "
+            "`config`; any other needs a default. [config]",
             id="asks-for-more",
         ),
     ],

@@ -431,17 +431,17 @@ NO_PATH = (
 TOLD = {
     "a store that is not there": "AttributeError: 'NoneType' object has no attribute 'search': the graph has no store "
     'and perhaps no context; if it needs them, set `store = "memory"` and `context` [agent]',
-    "`input` that drops what was said, no checkpointer": "the graph has no checkpointer, and `input` does not give it "
-    "what was said before: use {messages} in `input`, make the input by a function, or compile the graph with a "
+    "`input` that drops what was said, no checkpointer": "the graph has no checkpointer, and `input` does not include "
+    "the earlier messages: use {messages} in `input`, make the input by a function, or compile the graph with a "
     "checkpointer [config]",
     "interrupt without a checkpointer, answered": "the graph waits for an answer, and it cannot resume without a "
     "checkpointer: compile it with a checkpointer, such as InMemorySaver() [agent]",
     "a tool that raises, unhandled": "ValueError: fuse blown [agent]",
     "limit of model calls by middleware": "ModelCallLimitExceededError: Model call limits exceeded: run limit (2/2) "
     "[agent]",
-    "a loop without end": "Recursion limit of 6 reached without hitting a stop condition: raise `recursion_limit` in "
-    "the target's options, or fix the loop [agent]",
-    "“need more steps”": "the agent ran out of steps (50): raise `recursion_limit` in the target's options, or fix "
+    "a loop without end": "Recursion limit of 6 reached without hitting a stop condition: increase `recursion_limit` "
+    "in the target's options, or fix the loop [agent]",
+    "“need more steps”": "the agent ran out of steps (50): increase `recursion_limit` in the target's options, or fix "
     "the loop [agent]",
     "a sync saver": "the checkpointer of 'kinds.py:sync_saver', a SqliteSaver, cannot be used in an async run. Use its "
     "async form, such as AsyncSqliteSaver or AsyncPostgresSaver, or an InMemorySaver. [sync-saver]",

@@ -168,7 +168,7 @@ async def _box(page: View, options: BrowserOptions, seen: PageObservation) -> tu
     if not found["boxes"]:
         raise TargetError(
             "config",
-            f"nothing at {page.url} takes a prompt: no box that can be written into shows. "
+            f"found no text box for a prompt at {page.url}. "
             "If the chat comes after a login or a click, describe the steps with -o 'steps=[...]'",
         )
     seen.boxes = found["boxes"]
