@@ -60,8 +60,8 @@ def command(sources: tuple[str, ...], place: str | None, force: bool, prompts: s
     """Draft a suite from what an agent did. No model is involved: the suite has what the runs have in common.
 
     A SOURCE is a journal, a folder of journals, a recording that `replay:` reads, spans as OTLP JSON, or a tape.
-    Similar runs become one case. A comment on each line says how many runs support it. At the top of the file is how many
-    wrong answers the draft would catch, and what it cannot see; at the end is what looks wrong in the runs.
+    Similar runs become one case. A comment on each line says how many runs support it. At the top of the file is
+    how many wrong answers the draft would catch, and what it cannot see; at the end is what looks wrong in the runs.
 
     The suite says `draft: true` until you have reviewed it and removed that line.
 
