@@ -33,7 +33,6 @@ from benchmarks.published.contracts import agreement_suite
 from benchmarks.published.conversations import Conversation
 from benchmarks.published.database import Database
 from benchmarks.published.effects import DOMAINS, write_tools
-from benchmarks.published.features import Features, known_features
 from benchmarks.published.recordings import by_hand, left_to_karat
 from benchmarks.published.tau_bench import policy_file, published_file, read_trajectories
 from benchmarks.published.words import alarms_text, force_failures, forced_text, judge_forced, judge_words, words_table
@@ -47,7 +46,6 @@ class Work(NamedTuple):
     conversations: list[Conversation]
     domain: str
     policy: str
-    features: Features
     folder: Path
 
 
@@ -64,14 +62,11 @@ def _judge_tau_bench(given: argparse.Namespace) -> int:
             print(f"{needed}: there is no such file. Name another with --from or --trajectories.", file=sys.stderr)
             return 2
     read = read_trajectories(source, given.domain)
-    features = known_features(str(policy))
     print(f"{source.name}: {len(read.conversations)} conversations; {read.broken} runs broke before there was one")
-    for name in features.missing():
-        print(f"Skipped {name}: this Karat does not know it.")
     with tempfile.TemporaryDirectory(prefix="karat-published-") as scratch:
         folder = given.out or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
-        work = Work(read.conversations, given.domain, str(policy.resolve()), features, folder)
+        work = Work(read.conversations, given.domain, str(policy.resolve()), folder)
         database = None if given.without_database else Database(given.clone, given.domain)
         unexplained = _print_agreement(work, database) if given.only != "words" else 0
         if given.only != "agreement":
@@ -81,14 +76,13 @@ def _judge_tau_bench(given: argparse.Namespace) -> int:
 
 def _print_agreement(work: Work, database: Database | None) -> int:
     """Print Karat's verdicts next to the rewards, and give the number of disagreements without an explanation."""
-    suite = agreement_suite(work.conversations, work.domain, work.features)
+    suite = agreement_suite(work.conversations, work.domain)
+    strict = agreement_suite(work.conversations, work.domain, only_effects=True)
     rows = {
         LEFT: judge(work.folder, suite, work.conversations, left_to_karat),
         HAND: judge(work.folder, suite, work.conversations, by_hand),
+        STRICT: judge(work.folder, strict, work.conversations, by_hand),
     }
-    if work.features.only_effects:
-        strict = agreement_suite(work.conversations, work.domain, work.features, only_effects=True)
-        rows[STRICT] = judge(work.folder, strict, work.conversations, by_hand)
     print(agreement_table(f"{work.domain}: Karat and the published reward", rows))
     facts = _all_facts(work, database)
     unexplained = 0
@@ -114,13 +108,12 @@ def _differences(judged: Sequence[Judged], facts: dict[str, Facts]) -> list[Diff
 
 
 def _print_words(work: Work) -> None:
-    how = "declared effects" if work.features.effects else "without declared effects, by the verbs that Karat guesses"
     for name, success in ((LEFT, left_to_karat), (HAND, by_hand)):
-        words = judge_words(work.folder, work.conversations, work.domain, work.features, work.policy, success)
-        print(words_table(f"{work.domain}: words, {how}; success {name}", words))
+        words = judge_words(work.folder, work.conversations, work.domain, work.policy, success)
+        print(words_table(f"{work.domain}: words, declared effects; success {name}", words))
     print("\n".join(alarms_text(words)))
     forced = [*force_failures(work.conversations, work.domain)]
-    found = judge_forced(work.folder, forced, work.domain, work.features, by_hand)
+    found = judge_forced(work.folder, forced, work.domain, by_hand)
     print(forced_text(f"{work.domain}: writes forced to fail", found))
 
 

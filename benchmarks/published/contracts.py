@@ -12,63 +12,57 @@ from typing import Any
 
 from benchmarks.published.conversations import Call, Conversation
 from benchmarks.published.effects import DOMAINS, write_tools
-from benchmarks.published.features import Features
 
 NUMBER = re.compile(r"\d+(\.\d+)?")
 
 
 def agreement_suite(
-    conversations: Sequence[Conversation], domain: str, features: Features, *, only_effects: bool = False
+    conversations: Sequence[Conversation], domain: str, *, only_effects: bool = False
 ) -> dict[str, Any]:
     """One case per conversation. `only_effects`: other writes may not even be tried."""
-    cases = [_case(one, domain, features, only_effects) for one in conversations]
-    return _suite(f"tau-bench {domain}: gold writes and outputs", domain, features, cases)
+    cases = [_case(one, domain, only_effects) for one in conversations]
+    return _suite(f"tau-bench {domain}: gold writes and outputs", domain, cases)
 
 
-def words_suite(conversations: Sequence[Conversation], domain: str, features: Features, policy: str) -> dict[str, Any]:
+def words_suite(conversations: Sequence[Conversation], domain: str, policy: str) -> dict[str, Any]:
     """Every answer in words is held to claim nothing that was not done, and to state no number that nothing holds."""
-    expected = {"no_false_success": True, "grounded_numbers": True, **_grounds(features, policy)}
+    expected = {"no_false_success": True, "grounded_numbers": True, "grounded_in": [policy]}
     cases = [
         {"id": one.id, "turns": [_turn(turn.prompt, expected if turn.answer else None) for turn in one.turns]}
         for one in conversations
     ]
-    return _suite(f"tau-bench {domain}: words", domain, features, cases)
+    return _suite(f"tau-bench {domain}: words", domain, cases)
 
 
-def last_turn_suite(conversations: Sequence[Conversation], domain: str, features: Features) -> dict[str, Any]:
+def last_turn_suite(conversations: Sequence[Conversation], domain: str) -> dict[str, Any]:
     """Only the last answer of each is held to claim nothing that was not done."""
     cases = []
     for one in conversations:
         turns = [_turn(turn.prompt, None) for turn in one.turns]
         turns[-1]["expected"] = {"no_false_success": True}
         cases.append({"id": one.id, "turns": turns})
-    return _suite(f"tau-bench {domain}: writes forced to fail", domain, features, cases)
+    return _suite(f"tau-bench {domain}: writes forced to fail", domain, cases)
 
 
-def _suite(name: str, domain: str, features: Features, cases: list[dict[str, Any]]) -> dict[str, Any]:
-    effects = {"effects": DOMAINS[domain]} if features.effects else {}
-    return {"karat": 1, "name": name, **effects, "cases": cases}
+def _suite(name: str, domain: str, cases: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"karat": 1, "name": name, "effects": DOMAINS[domain], "cases": cases}
 
 
 def _turn(prompt: str, expected: dict[str, Any] | None) -> dict[str, Any]:
     return {"prompt": prompt, "expected": expected} if expected else {"prompt": prompt}
 
 
-def _case(one: Conversation, domain: str, features: Features, only_effects: bool) -> dict[str, Any]:
+def _case(one: Conversation, domain: str, only_effects: bool) -> dict[str, Any]:
     tools = write_tools(domain)
-    expected: dict[str, Any] = {"tool_calls": [*_wanted(one.task.writes(tools)), *_unwanted(one, tools)]}
+    expected: dict[str, Any] = {
+        "tool_calls": [*_wanted(one.task.writes(tools)), *_unwanted(one, tools)],
+        "outcome": "completed",
+    }
     if only_effects:
         expected["only_effects"] = sorted({action.name for action in one.task.writes(tools)})
-    if features.completed:
-        expected["outcome"] = "completed"
-    elif not one.turns[-1].answer:
-        expected["outcome"] = "tool_started"
     turns = [_turn(turn.prompt, None) for turn in one.turns]
     for output in one.task.outputs:
-        if features.in_any_turn:
-            place = expected.setdefault("in_any_turn", {})
-        else:
-            place = turns[_turn_for(one, output)].setdefault("expected", {})
+        place = expected.setdefault("in_any_turn", {})
         if NUMBER.fullmatch(output):
             place.setdefault("must_match_regex", []).append(number_regex(output))
         else:
@@ -81,13 +75,6 @@ def number_regex(number: str) -> str:
     whole, dot, decimals = number.partition(".")
     zeros = "0*" if dot else r"(?:\.0+)?"
     return rf"(?<!\d)(?<!\d[.,]){',?'.join(whole)}{re.escape(dot)}{decimals}{zeros}(?![.,]?\d)"
-
-
-def _turn_for(one: Conversation, output: str) -> int:
-    """Where to look for an output without `in_any_turn`: the turn that says it, else the last that says anything."""
-    said = one.turn_that_says(output)
-    worded = [index for index, turn in enumerate(one.turns) if turn.answer]
-    return said if said is not None else worded[-1] if worded else len(one.turns) - 1
 
 
 def _wanted(writes: Sequence[Call]) -> Iterator[dict[str, Any]]:
@@ -109,12 +96,3 @@ def _unwanted(one: Conversation, tools: Sequence[str]) -> Iterator[dict[str, Any
 
 def _distinct(writes: Sequence[Call]) -> list[Call]:
     return [action for index, action in enumerate(writes) if action not in writes[:index]]
-
-
-def _grounds(features: Features, policy: str) -> dict[str, Any]:
-    """The policy is a text of which every number may be repeated."""
-    if features.grounded_in:
-        return {"grounded_in": [policy]}
-    with open(policy, encoding="utf-8") as file:
-        numbers = sorted({float(found.group()) for found in NUMBER.finditer(file.read())})
-    return {"grounded_constants": numbers} if numbers else {}

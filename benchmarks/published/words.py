@@ -12,7 +12,6 @@ from benchmarks.published.agreement import Judged, judge, share
 from benchmarks.published.contracts import last_turn_suite, words_suite
 from benchmarks.published.conversations import Call, Conversation, Turn
 from benchmarks.published.effects import DOMAINS, write_tools
-from benchmarks.published.features import Features
 from benchmarks.published.recordings import Success
 from benchmarks.tables import table
 
@@ -64,9 +63,9 @@ class Words(NamedTuple):
 
 
 def judge_words(
-    folder: Path, conversations: Sequence[Conversation], domain: str, features: Features, policy: str, success: Success
+    folder: Path, conversations: Sequence[Conversation], domain: str, policy: str, success: Success
 ) -> Words:
-    judged = judge(folder, words_suite(conversations, domain, features, policy), conversations, success)
+    judged = judge(folder, words_suite(conversations, domain, policy), conversations, success)
     alarms: dict[tuple[str, karat.Status], list[Alarm]] = {}
     for one in judged:
         for check in one.verdict.checks:
@@ -106,11 +105,11 @@ def force_failures(conversations: Sequence[Conversation], domain: str) -> Iterat
 
 
 def judge_forced(
-    folder: Path, forced: Sequence[Forced], domain: str, features: Features, success: Success
+    folder: Path, forced: Sequence[Forced], domain: str, success: Success
 ) -> list[tuple[Forced, karat.Status]]:
     """What `no_false_success` says of each answer whose writes failed."""
     conversations = [one.conversation for one in forced]
-    judged = judge(folder, last_turn_suite(conversations, domain, features), conversations, success) if forced else []
+    judged = judge(folder, last_turn_suite(conversations, domain), conversations, success) if forced else []
     statuses = [next(check.status for check in one.verdict.checks if check.name == CLAIMS) for one in judged]
     return [*zip(forced, statuses, strict=True)]
 
@@ -119,7 +118,7 @@ def forced_text(title: str, found: Sequence[tuple[Forced, karat.Status]]) -> str
     """How many are caught, and every one that is not."""
     claimed = [(one, status) for one, status in found if one.claimed]
     rows = [
-        _forced_row("an answer behind a write that succeeded", found),
+        _forced_row("an answer after a write that succeeded", found),
         _forced_row("it holds a declared word", claimed),
         _forced_row("and no earlier call of the tool succeeded", [pair for pair in claimed if not pair[0].done_before]),
     ]

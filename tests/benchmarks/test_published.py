@@ -18,7 +18,6 @@ from benchmarks.published.contracts import agreement_suite, number_regex, words_
 from benchmarks.published.conversations import Call, Conversation, Task, Turn
 from benchmarks.published.database import Database
 from benchmarks.published.effects import DOMAINS, write_tools
-from benchmarks.published.features import Features, known_features
 from benchmarks.published.recordings import Success, by_hand, left_to_karat, write_recordings
 from benchmarks.published.tau_bench import read_trajectories
 from benchmarks.published.words import FAILURE, force_failures, judge_forced, judge_words
@@ -124,8 +123,7 @@ def talk(
 
 
 def judged_by_karat(tmp_path: Path, one: Conversation) -> Judged:
-    features = known_features(str(tmp_path))
-    [judged] = judge(tmp_path, agreement_suite([one], "retail", features), [one], by_hand)
+    [judged] = judge(tmp_path, agreement_suite([one], "retail"), [one], by_hand)
     return judged
 
 
@@ -289,13 +287,12 @@ def test_every_answer_behind_a_write_is_forced_once() -> None:
 
 
 def test_a_claim_of_a_failed_write_is_caught_and_an_admission_is_not(tmp_path: Path) -> None:
-    features = known_features(str(tmp_path))
     claims = conversation_of(Turn("Cancel A1.", (DONE,), (), "Your order has been cancelled."))
     admits = conversation_of(Turn("Cancel A1.", (DONE,), (), "I could not cancel your order."))._replace(
         id="retail-2-0"
     )
     forced = [*force_failures([claims, admits], "retail")]
-    found = judge_forced(tmp_path, forced, "retail", features, by_hand)
+    found = judge_forced(tmp_path, forced, "retail", by_hand)
     assert [status for _, status in found] == [karat.Status.FAILED, karat.Status.PASSED]
 
 
@@ -303,7 +300,7 @@ def test_numbers_of_the_policy_are_grounds(tmp_path: Path, clone: Path) -> None:
     policy = str(clone / "tau_bench" / "envs" / "retail" / "wiki.md")
     turn = Turn("When?", (), (), "Within 5 days.")
     talks = [conversation_of(turn), conversation_of(turn._replace(answer="Within 6 days."))._replace(id="retail-2-0")]
-    words = judge_words(tmp_path, talks, "retail", known_features(policy), policy, by_hand)
+    words = judge_words(tmp_path, talks, "retail", policy, by_hand)
     [alarm] = words.of("grounded_numbers", karat.Status.FAILED)
     assert words.turns == 2
     assert alarm.judged.conversation.id == "retail-2-0"
@@ -328,16 +325,15 @@ def test_the_program_prints_figures_and_fails_on_what_it_cannot_explain(
     assert agreement.NO_DATABASE in capsys.readouterr().out
 
 
-def test_fields_that_karat_knows_are_used() -> None:
-    everything = Features(*[True] * len(Features._fields))
+def test_a_contract_holds_writes_outputs_and_an_end() -> None:
     one = talk(DONE, task=GOLD._replace(outputs=("4", "blue")))
-    suite = agreement_suite([one], "retail", everything, only_effects=True)
+    suite = agreement_suite([one], "retail", only_effects=True)
     expected = suite["cases"][0]["expected"]
     assert suite["effects"] == DOMAINS["retail"]
     assert expected["only_effects"] == ["cancel_pending_order"]
     assert expected["outcome"] == "completed"
     assert expected["in_any_turn"] == {"must_match_regex": [number_regex("4")], "expected_contains": ["blue"]}
-    [turn] = words_suite([one], "retail", everything, "wiki.md")["cases"][0]["turns"]
+    [turn] = words_suite([one], "retail", "wiki.md")["cases"][0]["turns"]
     assert turn["expected"] == {"no_false_success": True, "grounded_numbers": True, "grounded_in": ["wiki.md"]}
 
 

@@ -8,11 +8,9 @@ from msgspec import Struct
 
 from karat.checks.catalog import CheckCatalog
 from karat.errors import Diagnostic, UsageError
-from karat.linting import bounds as lint_bounds
 from karat.linting import contradictions as lint_contradictions
 from karat.linting import conversations as lint_conversations
 from karat.linting import effects as lint_effects
-from karat.linting import groups as lint_groups
 from karat.linting import idle as lint_idle
 from karat.linting import phrases as lint_phrases
 from karat.linting import prompts as lint_prompts
@@ -32,7 +30,6 @@ from karat.text.wording import did_you_mean
 RULES: tuple[Rule, ...] = (
     *lint_prompts.RULES,
     *lint_conversations.RULES,
-    *lint_groups.RULES,
     *lint_telemetry.RULES,
     *lint_ui.RULES,
     *lint_regexes.RULES,
@@ -41,10 +38,9 @@ RULES: tuple[Rule, ...] = (
     *lint_surroundings.RULES,
     *lint_tools.RULES,
     *lint_vacuous.RULES,
-    *lint_bounds.RULES,
     *lint_values.RULES,
 )
-OF_TURNS = tuple(rule for rule in RULES if rule.slug not in ("echo-passes", *(rule.slug for rule in lint_groups.RULES)))
+OF_TURNS = tuple(rule for rule in RULES if rule.slug not in ("echo-passes", lint_vacuous.UNCHECKED.slug))
 """What is also looked for in each turn of a conversation."""
 READING = ("newer-field", "missing-version", "asks-nothing", "no-effect", "no-effects", "near-variable")
 """Warnings that reading a suite gives already."""

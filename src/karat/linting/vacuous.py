@@ -1,4 +1,4 @@
-"""Expectations that any page, any log or evidence of any age satisfies, by their shape alone."""
+"""Expectations that nothing can fail, by their shape alone: any page, any log, any age, any number, no check."""
 
 from __future__ import annotations
 
@@ -63,4 +63,33 @@ def ages(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
             yield PathDiagnostic(placed.path, message, "vacuous-freshness")
 
 
-RULES = (Rule("vacuous-ui", pages), Rule("vacuous-telemetry", logs), Rule("vacuous-freshness", ages))
+def far(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
+    """Bounds that are far beyond what a turn takes, and a length that every answer has."""
+    for placed in case.checks:
+        if why := placed.check.why_always_passes:
+            yield PathDiagnostic(placed.path, why, "vacuous-bound")
+
+
+def unchecked(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
+    """Groups in `hard_fail` or `weights` that nothing can fail."""
+    judged = {placed.check.group for part in (case, *case.turns) for placed in part.checks}
+    for index, group in enumerate(case.hard_fail):
+        if group not in judged:
+            message = f"no check of this case is in the group {group}, so it can never fail. Add one, or leave it out."
+            yield PathDiagnostic((*case.scoring_path, "hard_fail", index), message, "group-without-checks")
+    for group, weight in (case.case.scoring.weights or {}).items():
+        if weight and group not in judged:
+            message = f"no check of this case is in the group {group}, so its weight counts for nothing."
+            path = (*case.scoring_path, "soft_score", "weights", group)
+            yield PathDiagnostic(path, message, "group-without-checks", key=True)
+
+
+UNCHECKED = Rule("group-without-checks", unchecked)
+"""Looked for in a case as a whole, never in one of its turns."""
+RULES = (
+    UNCHECKED,
+    Rule("vacuous-ui", pages),
+    Rule("vacuous-telemetry", logs),
+    Rule("vacuous-freshness", ages),
+    Rule("vacuous-bound", far),
+)

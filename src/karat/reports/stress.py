@@ -68,6 +68,7 @@ def stress_html(report: StressReport, page: str) -> bytes:
     link: Link = lambda cell: f"{quote(page)}#c{cell.index}r0"  # noqa: E731 - it has no name where it is used
     rendered = template("stress_page.html").render(
         report=report,
+        title=f"Stress of {report.suite}",
         style=assets().style,
         policy=report_policy(),
         **table_of(report, link),

@@ -16,6 +16,6 @@ def test_a_report_loads_nothing_and_sends_nothing() -> None:
 
 
 def test_the_policy_comes_before_anything_that_it_is_about() -> None:
-    page = (HERE / "templates" / "report.html").read_text("utf-8")
+    page = (HERE / "templates" / "page_head.html").read_text("utf-8")
     policy = page.index('<meta http-equiv="Content-Security-Policy" content="{{ policy }}">')
     assert policy < page.index("<style")
