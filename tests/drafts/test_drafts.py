@@ -101,7 +101,7 @@ def test_it_says_what_it_notices_and_what_it_cannot_see(of_refunds: SuiteDraft) 
     assert of_refunds.summary.rate_of_facts.value >= 0.9
     assert of_refunds.summary.rate.value < of_refunds.summary.rate_of_facts.value
     assert "# What this suite cannot catch:" in of_refunds.yaml
-    assert any("taken back" in line for line in of_refunds.summary.unseen)
+    assert any("retracted" in line for line in of_refunds.summary.unseen)
 
 
 def test_a_right_run_passes_and_wrong_ones_do_not(of_refunds: SuiteDraft) -> None:
