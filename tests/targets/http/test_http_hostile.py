@@ -224,13 +224,13 @@ SERVERS = {
         constantly(http('{"error": {"message": "model down\x1b[31m"}}'.replace("\x1b", "\\u001b"))),
         PLAIN | {"failure": {"at": "$.error"}},
         "agent",
-        "broke: model down\\x1b[31m",
+        "failure: model down\\x1b[31m",
     ),
     "failure-in-a-stream": Hostile(
         constantly(started(), sse({"text": "I th"}, {"error": "model down"}), LAST),
         STREAM | {"failure": {"at": "$.error"}},
         "agent",
-        "broke: model down",
+        "failure: model down",
     ),
 }
 
