@@ -81,7 +81,7 @@ def test_a_case_is_held_to_its_own_rate_and_an_error_ends_it() -> None:
     ("how", "says"),
     [
         ({"min_pass_rate": 0.99}, "50 runs cannot show that a case passes 0.99 of the time"),
-        ({"max_repeats": 3}, "in 3 runs"),
+        ({"max_repeats": 3}, "^<object>: 3 runs cannot show"),
         ({"confidence": 1.0}, "`confidence` must be over 0.5 and under 1"),
         ({"min_pass_rate": 0.0}, "`min_pass_rate` must be over 0"),
         ({"max_repeats": 1}, "`max_repeats` must be at least 2"),

@@ -231,7 +231,7 @@ async def test_a_case_of_another_project_is_refused(tmp_path: Path, monkeypatch:
     asked = case()
     monkeypatch.chdir(elsewhere)
     async with karat.open_runner(hello) as runner:
-        with pytest.raises(karat.UsageError, match="of another project"):
+        with pytest.raises(karat.UsageError, match="another project"):
             await runner.run(asked)
     async with karat.open_runner(hello, suite=suite_of(asked)) as runner:
         assert (await runner.run(asked)).status is karat.CaseStatus.PASS

@@ -111,7 +111,9 @@ SERVERS = {
     "endless-body": Hostile(endless(started("application/json"), chunk("[" * 65536)), PLAIN, "bad-answer", "more than"),
     "gzip-bomb": Hostile(bomb(gzip.compress, "gzip"), PLAIN, "bad-answer", "more than 4,194,304"),
     "deflate-bomb": Hostile(bomb(zlib.compress, "deflate"), PLAIN, "bad-answer", "more than 4,194,304"),
-    "no-gzip": Hostile(constantly(http("hello", content_encoding="gzip")), PLAIN, "bad-answer", "cannot be unpacked"),
+    "no-gzip": Hostile(
+        constantly(http("hello", content_encoding="gzip")), PLAIN, "bad-answer", "cannot be decompressed"
+    ),
     "torn-gzip": Hostile(
         constantly(http(gzip.compress(b'{"reply": "' + bytes(range(32, 90)) * 9)[:60], content_encoding="gzip")),
         PLAIN,
@@ -231,13 +233,13 @@ SERVERS = {
         constantly(http('{"error": {"message": "model down\x1b[31m"}}'.replace("\x1b", "\\u001b"))),
         PLAIN | {"failure": {"at": "$.error"}},
         "agent",
-        "broke: model down\\x1b[31m",
+        "failure: model down\\x1b[31m",
     ),
     "failure-in-a-stream": Hostile(
         constantly(started(), sse({"text": "I th"}, {"error": "model down"}), LAST),
         STREAM | {"failure": {"at": "$.error"}},
         "agent",
-        "broke: model down",
+        "failure: model down",
     ),
 }
 

@@ -252,7 +252,7 @@ async def test_an_unmapped_error_at_the_end_breaks_the_turn(events: list[Any], b
     if not breaks:
         assert (await heard(*events)).final_message == "Done."
         return
-    with pytest.raises(TargetError, match="says that it broke") as caught:
+    with pytest.raises(TargetError, match="reports a failure") as caught:
         await heard(*events)
     assert caught.value.kind == "agent"
 
