@@ -82,7 +82,7 @@ def test_the_site_is_built_and_can_be_searched_from_a_folder(browser: Browser, t
     with opened(browser, (tmp_path / "index.html").as_uri()) as seen:
         for words, found in (("unknown", "faq"), ("tool not seen", "faq"), ("flaky", "comparing")):
             seen.page.goto((tmp_path / "index.html").as_uri())
-            seen.page.locator(".md-search__input").fill(words)
+            seen.page.locator(".md-search__input").press_sequentially(words)
             seen.page.locator(".md-search-result__link").first.wait_for(state="attached")
             links = seen.page.locator(".md-search-result__link").evaluate_all("all => all.map(one => one.href)")
             assert any(found in link for link in links), (words, links)
