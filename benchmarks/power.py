@@ -12,7 +12,7 @@ from collections import Counter
 
 from karat.compare import stats
 from karat.compare.stats import Pairs
-from karat.scoring.intervals import alone, grouped
+from karat.scoring.intervals import group_clusters, single_clusters
 
 CONFIDENCE = 0.95
 RUNS = 1_000
@@ -31,7 +31,7 @@ def found(chance: random.Random, base: float, drop: float, cases: int) -> float:
             ((int(chance.random() < base), 1), (int(chance.random() < base - drop), 1)) for _ in range(cases)
         )
         p = stats.mcnemar(counts[(1, 1), (0, 1)], counts[(0, 1), (1, 1)])
-        worse += is_worse(alone(counts), p)
+        worse += is_worse(single_clusters(counts), p)
     return worse / RUNS
 
 
@@ -46,7 +46,7 @@ def found_in_clusters(chance: random.Random, base: float, drop: float, clusters:
             named[str(number)] = Counter(
                 ((int(chance.random() < before), 1), (int(chance.random() < after), 1)) for _ in range(10)
             )
-        pairs = grouped({}, named)
+        pairs = group_clusters({}, named)
         worse += is_worse(pairs, stats.permutation(pairs))
     return worse / RUNS
 

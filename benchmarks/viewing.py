@@ -26,10 +26,10 @@ from karat.journal.index import Index
 from karat.journal.reader import Journal
 from karat.journal.writer import begin, encode
 from karat.plugins.project import Project
-from karat.reports.artifacts import whole_file
+from karat.reports.artifacts import open_atomic
 from karat.reports.html.report import HtmlReport
 from karat.targets.browser.environment import find_browser, launch_arguments
-from karat.viewer.serving import bound, served
+from karat.viewer.serving import bind_port, build_server
 
 MOST_MB, MOST_MS, MOST_TIMES, MOST_MEMORY, MOST_FIRST = 25.0, 100.0, 3.0, 1.25, 1.0
 IMPORTS = "from pathlib import Path; from karat.journal.index import Index"
@@ -74,7 +74,7 @@ def _figures(scratch: Path, cases: int, times: int) -> Iterator[tuple[str, float
 
 
 def _report(journal: Journal, page: Path) -> None:
-    with whole_file(page) as out:
+    with open_atomic(page) as out:
         report = HtmlReport(journal, out)
         for record in journal.records():
             report.case(record)
@@ -118,7 +118,7 @@ def _first_page(scratch: Path, folder: Path) -> float:
     index = Index([folder], scratch / "index.sqlite")
     began = time.perf_counter()
     index.refresh()
-    viewer = served(index, bound(0), Project())
+    viewer = build_server(index, bind_port(0), Project())
     thread = threading.Thread(target=viewer.run)
     thread.start()
     try:

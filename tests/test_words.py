@@ -1,6 +1,8 @@
 """Plain English in the source: words that a reader has to translate are in no name, comment, docstring or message."""
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -70,3 +72,90 @@ def test_word_is_found(line: str) -> None:
 )
 def test_other_words_are_left_alone(line: str) -> None:
     assert unplain(line) == []
+
+
+PARTICIPLE = re.compile(
+    r".*(?:ed|en|wn)|again|also|alone|apart|around|became|began|begun|broke|brought|built|came|dead|did|done|elsewhere"
+    r"|far|fled|found|gone|heard|held|hid|idle|inside|kept|laid|left|lent|loose|loosely|lost|made|meant|met|outside|paid|ran"
+    r"|rebuilt|said|same|saw|sent|spent|stuck|swept|told|together|took|torn|whole|within|won|wrote"
+)
+PARTICLE = {
+    "about", "after", "again", "as", "at", "away", "before", "by", "for", "from", "in", "into", "of", "off", "on",
+    "out", "over", "since", "to", "up", "upon", "with", "within",
+}  # fmt: skip
+VERBS_AND_NOUNS = {
+    "children", "embed", "feed", "golden", "green", "happen", "len", "listen", "loosen", "markdown", "need", "open",
+    "screen", "seed", "shorten", "spawn", "then", "token", "when",
+}  # fmt: skip
+USUAL = {
+    ("karat/checks/base.py", "passed"): "a result is named by its status",
+    ("karat/checks/base.py", "failed"): "a result is named by its status",
+    ("karat/checks/base.py", "unknown"): "a result is named by its status",
+    ("*", "quoted"): "the text in quotes, as `sorted` is the list in order",
+    ("*", "folded"): "the text without letter case, likewise",
+}
+"""Names that are usual all the same, by file."""
+
+
+def bare_participle(name: str) -> bool:
+    """Whether a name is only a participle, so that a call does not show whether it acts and what it gives."""
+    first, *rest = name.strip("_").split("_")
+    return (
+        first not in VERBS_AND_NOUNS and PARTICIPLE.fullmatch(first) is not None and (not rest or rest[0] in PARTICLE)
+    )
+
+
+def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """All but properties, and the operators of the audit: those are named by what a mutant is, as reports print it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            is_property = any("property" in ast.unparse(mark) for mark in node.decorator_list)
+            if not is_property and not (node.returns and ast.unparse(node.returns) == "Iterator[Mutant]"):
+                yield node
+
+
+def bare_names() -> Iterator[tuple[str, str, int]]:
+    for path in sorted(SOURCE.rglob("*.py")):
+        text = path.read_text("utf-8")
+        if any(map(bare_participle, re.findall(r"\bdef (\w+)", text))):  # parsing all of them takes seconds
+            for node in functions(ast.parse(text)):
+                if bare_participle(node.name):
+                    yield str(path.relative_to(SOURCE)), node.name, node.lineno
+
+
+def test_functions_are_named_by_what_they_do() -> None:
+    found, used = [], set()
+    for file, name, line in bare_names():
+        usual = USUAL.keys() & {(file, name.strip("_")), ("*", name.strip("_"))}
+        used |= usual
+        if not usual:
+            found.append(f"{file}:{line}: {name}: start with a verb, or say what it gives")
+    assert not found, "\n".join(found)
+    assert used == USUAL.keys()  # every allowance is needed
+
+
+@pytest.mark.parametrize(
+    "name", ["_named", "asked", "shown_to", "_broken", "heard", "written", "also", "_came_to", "known"]
+)
+def test_bare_participle_is_found(name: str) -> None:
+    assert bare_participle(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "find_named",
+        "known_fields",
+        "is_broken",
+        "shorten",
+        "_spawn",
+        "open",
+        "token_of",
+        "feed",
+        "read",
+        "run",
+        "quote",
+    ],
+)
+def test_names_that_say_more_are_left_alone(name: str) -> None:
+    assert not bare_participle(name)

@@ -20,7 +20,7 @@ from karat.model.verdict import Verdict
 from karat.plugins.project import find_project as find_project
 from karat.reports.artifacts import BinaryWriter
 from karat.reports.catalog import refuse_one_file as refuse_one_file
-from karat.reports.run_result import Allowed, ResultsPlace, RunResult
+from karat.reports.run_result import Allowances, ResultsPlace, RunResult
 from karat.reports.writing import Each
 from karat.running import rescoring
 from karat.running.rescoring import AnyJournal, AnySuite, load_in
@@ -42,8 +42,8 @@ from karat.scoring import verdicts
 from karat.suites.documents.source import SuiteSource, source
 from karat.suites.selection import Selection as Selection
 from karat.suites.selection import select_each as select_each
-from karat.system.sync_async import asynchronous, synchronous
-from karat.text.wording import counted, names_of
+from karat.system.sync_async import make_async, make_sync
+from karat.text.wording import names_of, pluralize
 
 if TYPE_CHECKING:
     from karat.audits.run_audit import Auditor
@@ -78,9 +78,9 @@ def load_suite(suite: AnySuite) -> Suite:
     return suite if isinstance(suite, Suite) else load_in(suite, find_project())
 
 
-aload_suite = asynchronous(load_suite)
-_aload_suite = asynchronous(load_in)
-aconvert = asynchronous(convert)
+aload_suite = make_async(load_suite)
+_aload_suite = make_async(load_in)
+aconvert = make_async(convert)
 
 
 def target_names() -> list[str]:
@@ -110,12 +110,12 @@ def judge(case: Case | Mapping[str, object], trace: Trace | Mapping[str, object]
     if trace.case_id not in ("", case.id):
         raise UsageError(f"the trace is of case {trace.case_id!r}, not of {case.id!r}.", slug="bad-trace")
     if not trace.error and len(case.turns) != len(trace.turns) and (case.turns or not case.replies):
-        message = f"the case {case.id!r} has {counted(len(case.turns), 'turn')}, the trace {len(trace.turns)}."
+        message = f"the case {case.id!r} has {pluralize(len(case.turns), 'turn')}, the trace {len(trace.turns)}."
         raise UsageError(message, fix="Give the trace of each turn in `turns`.", slug="bad-trace")
     return verdicts.judge_case(case, trace, case.catalog or catalog_for(find_project()))
 
 
-ajudge = asynchronous(judge)
+ajudge = make_async(judge)
 
 
 async def arun(suite: AnySuite, target: AnyTarget | None = None, **how: Unpack[RunKeywords]) -> RunResult:
@@ -138,10 +138,10 @@ async def arun(suite: AnySuite, target: AnyTarget | None = None, **how: Unpack[R
     allowed = _allowances(how, project)
     with ResultsPlace(how.get("results_dir")) as place:
         loaded = leave_unjudged_of(await _aload_suite(suite, project), allowed.unjudged)
-        return place.kept_for(await run_suite(loaded, target, options, request, place.folder, project), allowed)
+        return place.keep_for(await run_suite(loaded, target, options, request, place.folder, project), allowed)
 
 
-run = synchronous(arun)
+run = make_sync(arun)
 
 
 async def aresume(
@@ -158,7 +158,7 @@ async def aresume(
     return await _continue_run(journal, (), suite, target, how)
 
 
-resume = synchronous(aresume)
+resume = make_sync(aresume)
 
 
 async def arerun(
@@ -176,10 +176,10 @@ async def arerun(
     return await _continue_run(journal, status, suite, target, how)
 
 
-rerun = synchronous(arerun)
+rerun = make_sync(arerun)
 
 
-def _allowances(how: ResumeKeywords, project: Project) -> Allowed:
+def _allowances(how: ResumeKeywords, project: Project) -> Allowances:
     partial, unknown, unjudged = how.get("allow_partial"), how.get("allow_unknown"), how.get("allow_unjudged")
     return rescoring.resolve_allowances(partial, unknown, unjudged, project)
 
@@ -211,7 +211,7 @@ async def _continue_run(
         suite = load_recorded_suite(previous.journal, project) if suite is None else suite
         loaded = leave_unjudged_of(await _aload_suite(suite, project), allowed.unjudged)
         result = await resume_suite(previous, loaded, target, options, request, place.folder, project)
-        return place.kept_for(result, allowed)
+        return place.keep_for(result, allowed)
 
 
 def rescore(
@@ -244,10 +244,10 @@ def rescore(
         result = rescoring.rescore(
             run, loaded, place.folder, project, further, workers=workers, each=each, allow_unjudged=allow_unjudged
         )
-        return place.kept_for(result, allowed)
+        return place.keep_for(result, allowed)
 
 
-arescore = asynchronous(rescore)
+arescore = make_async(rescore)
 
 
 def compare_runs(
@@ -274,7 +274,7 @@ def compare_runs(
     )
 
 
-acompare_runs = asynchronous(compare_runs)
+acompare_runs = make_async(compare_runs)
 
 
 def set_baseline(
@@ -302,9 +302,9 @@ def history(
     return comparisons.build_history(folder, find_project(), most=runs, since=since, suite=suite, target=target)
 
 
-aset_baseline = asynchronous(set_baseline)
-aload_baseline = asynchronous(load_baseline)
-ahistory = asynchronous(history)
+aset_baseline = make_async(set_baseline)
+aload_baseline = make_async(load_baseline)
+ahistory = make_async(history)
 
 
 def report(
@@ -321,7 +321,7 @@ def report(
     return file_report([run for source in sources for run in find_journals(source, project)], format, path, project)
 
 
-areport = asynchronous(report)
+areport = make_async(report)
 
 
 def auditor(journal: AnyJournal, suite: AnySuite | None = None, *, seed: int = 0) -> Auditor:
@@ -343,7 +343,7 @@ def audit(journal: AnyJournal, suite: AnySuite | None = None, *, seed: int = 0) 
     return auditor(journal, suite, seed=seed).report()
 
 
-aaudit = asynchronous(audit)
+aaudit = make_async(audit)
 
 
 def read_prompts(path: str | Path) -> list[str]:
@@ -380,10 +380,10 @@ async def adraft(
             target, prompts, how.get("repeat", REPEATS), options, project, allow_effects=allow_effects, how=how
         )
     given = [sources] if isinstance(sources, str | Path) else sources
-    return await asynchronous(draft_sources)(given, options, project)
+    return await make_async(draft_sources)(given, options, project)
 
 
-draft = synchronous(adraft)
+draft = make_sync(adraft)
 
 
 async def astress(
@@ -425,7 +425,7 @@ async def astress(
     return await stress_suite(str(suite), target, RunOptions.of(how), request, folder, project, options, previous)
 
 
-stress = synchronous(astress)
+stress = make_sync(astress)
 
 
 def write_broken(result: StressResult, path: str | Path) -> int:
@@ -439,11 +439,11 @@ def linter(
     target: str | TargetConfig | None = None, *, ignore: Collection[str] = ()
 ) -> Callable[[SuiteSource], LintReport]:
     """A linter of suites for a target whose tools and page are looked up once."""
-    from karat.linting.linter import lint_source, refuse_unknown
+    from karat.linting.linter import check_slugs, lint_source
     from karat.linting.target import surroundings
 
     project = find_project()
-    refuse_unknown(names_of("ignore", ignore) or ())
+    check_slugs(names_of("ignore", ignore) or ())
     catalog, around = catalog_for(project), surroundings(target, project)
     return lambda suite: lint_source(*source(suite), catalog, around, ignore)
 
@@ -460,7 +460,7 @@ async def alint(
     return await to_thread(lambda: linter(target, ignore=ignore)(suite))
 
 
-lint = synchronous(alint)
+lint = make_sync(alint)
 
 
 def check_tape(suite: AnySuite) -> TapeReport:
@@ -524,7 +524,7 @@ async def ainspect(
     return without_passwords(await inspect_target(config, prompts))
 
 
-inspect = synchronous(ainspect)
+inspect = make_sync(ainspect)
 
 
 def add_target(inspection: Inspection) -> Path:
@@ -534,7 +534,7 @@ def add_target(inspection: Inspection) -> Path:
     return add(inspection, find_project())
 
 
-aadd_target = asynchronous(add_target)
+aadd_target = make_async(add_target)
 
 
 def survey_project(folder: str | Path = ".") -> Survey:
@@ -546,11 +546,11 @@ def survey_project(folder: str | Path = ".") -> Survey:
 
 def choose_agent(survey: Survey, spec: str | None = None, *, may_ask: bool = False) -> FoundAgent | None:
     """The agent that a spec names, else the likeliest found; with `may_ask`, the first that can be reached now."""
-    from karat.init.findings import named_agent
+    from karat.init.findings import parse_agent
     from karat.init.probe import is_listening
 
     if spec is not None:
-        return named_agent(spec)
+        return parse_agent(spec)
     reached = (agent for agent in survey.agents if may_ask and agent.is_local and is_listening(agent))
     return next(reached, next(iter(survey.agents), None))
 
@@ -574,7 +574,7 @@ async def aplan_init(
     return await plan_files(survey, agent, tuple(prompts), find_project(survey.folder), consent)
 
 
-plan_init = synchronous(aplan_init)
+plan_init = make_sync(aplan_init)
 
 
 def plan_example(folder: str | Path = ".") -> InitPlan:

@@ -44,7 +44,7 @@ class DecisionValidator:
     @staticmethod
     def validate(context: ExecutionContext, expected: Mapping[str, object]) -> Validation:
         """`expected` is that of a golden case: `tools_used`, `allocation_valid`, `reason_contains`."""
-        return _validated(context, {"expected": dict(expected)})
+        return _validate(context, {"expected": dict(expected)})
 
 
 class QAValidator:
@@ -53,10 +53,10 @@ class QAValidator:
     @staticmethod
     def validate(context: ExecutionContext, expected: Mapping[str, object]) -> Validation:
         """`expected` has `expected_contains`, `must_not_contain` or both, as a golden case has them."""
-        return _validated(context, dict(expected))
+        return _validate(context, dict(expected))
 
 
-def _validated(context: ExecutionContext, asks: dict[str, object]) -> Validation:
+def _validate(context: ExecutionContext, asks: dict[str, object]) -> Validation:
     suite = load_suite([{"id": context.test_id, "input": context.test_input, **asks}])
     calls = tuple(ToolCall(name) for name in context.tools_called)
     trace = Trace(

@@ -248,11 +248,11 @@ class HowToRun(CaseKeywords, total=False):
     ]
 
 
-def declared(keywords: type) -> dict[str, Option]:
+def declared_options(keywords: type) -> dict[str, Option]:
     """The options that a class of keywords declares, by name and in order."""
     hints = get_type_hints(keywords, include_extras=True)
     return {name: replace(hint.__metadata__[0], name=name, type=hint.__origin__) for name, hint in hints.items()}
 
 
-SELECTION = declared(SelectionKeywords)
-HOW_TO_RUN = declared(HowToRun)
+SELECTION = declared_options(SelectionKeywords)
+HOW_TO_RUN = declared_options(HowToRun)

@@ -19,7 +19,7 @@ from karat.running.request import ResolvedTarget, RunRequest
 from karat.suites.surroundings import add_target_surroundings
 from karat.targets.base import RunContext, TargetError, secrets_of
 from karat.targets.reach import refuse_unreachable
-from karat.text.wording import said
+from karat.text.wording import error_text
 from karat.traces.limits import cap_trace
 from karat.traces.redact import Redactor
 from karat.world.faults import CaseWorld
@@ -83,7 +83,7 @@ class AgentConversation:
         except TargetError:
             raise
         except Exception as error:
-            raise TargetError("agent", f"{type(error).__name__}: {said(error)}") from error
+            raise TargetError("agent", f"{type(error).__name__}: {error_text(error)}") from error
 
     async def _hear(self, so_far: Trace) -> str | None:
         """Hand a turn to the test, and wait for what it says next."""
@@ -132,7 +132,7 @@ class OpenAgent:
 def open_conversation(request: pytest.FixtureRequest, target: object) -> Iterator[AgentConversation]:
     """A conversation with an agent that stays open until the session ends."""
     state = state_of(request.config)
-    agent = _opened(state, state.chosen_target or target, request)
+    agent = _open_agent(state, state.chosen_target or target, request)
     conversation = AgentConversation(request.node.nodeid, agent)
     try:
         yield conversation
@@ -140,7 +140,7 @@ def open_conversation(request: pytest.FixtureRequest, target: object) -> Iterato
         agent.loop.wait(conversation.end())
 
 
-def _opened(state: SessionState, target: object, request: pytest.FixtureRequest) -> OpenAgent:
+def _open_agent(state: SessionState, target: object, request: pytest.FixtureRequest) -> OpenAgent:
     project = find_project(request.path.parent)
     key = (id(target), project.file)
     if key not in state.agents:

@@ -34,7 +34,7 @@ def explain(item: pytest.Item, excinfo: ExceptionInfo[BaseException], report: py
         for label, found, wanted in excinfo.value.differences:
             shown.addsection(terminal(label), _diff(item.config, found, wanted), "-")
         return
-    for result in _asserted(excinfo):
+    for result in _runs_asserted(excinfo):
         if result.exit_code is ExitCode.NOTHING_SELECTED and result.summary.skipped:
             path, line, _ = item.reportinfo()
             reasons = dict.fromkeys(terminal(record.verdict.reason) for record in result)
@@ -44,7 +44,7 @@ def explain(item: pytest.Item, excinfo: ExceptionInfo[BaseException], report: py
         shown.addsection(f"karat: {counts(result.summary)}", _failures(result), "-")
 
 
-def _asserted(excinfo: ExceptionInfo[BaseException]) -> Iterator[RunResult]:
+def _runs_asserted(excinfo: ExceptionInfo[BaseException]) -> Iterator[RunResult]:
     """The runs that the assertion is about: pytest keeps every value of it where it failed, and names it."""
     frame, text = excinfo.traceback[-1].frame, str(excinfo.value)
     found = {id(value): value for value in frame.f_locals.values() if isinstance(value, RunResult)}

@@ -46,25 +46,25 @@ def describe_case(item: CaseItem, failure: CaseFailure) -> ReprExceptionInfo:
         block = "\n".join(why_not_passed(shown))
     else:
         out = io.StringIO()
-        CaseLines(Screen(out)).repeated(list(records))
+        CaseLines(Screen(out)).write_repeats(list(records))
         block = out.getvalue()
-    return _shown(item.path, item.location[1] or 0, f"{failure.word}: {first_reason(shown)}", block)
+    return _format_failure(item.path, item.location[1] or 0, f"{failure.word}: {first_reason(shown)}", block)
 
 
 def describe_gate(path: Path, failure: GateFailure) -> ReprExceptionInfo:
     lines = [f"{one.verdict:<9}  {one.gate}: {one.says}" for one in failure.verdicts]
     lines += [f"to decide it: {one.decides}" for one in failure.verdicts if one.decides]
     worst = next(one for one in failure.verdicts if one.verdict != "met")
-    return _shown(path, 0, f"{worst.verdict}: {worst.gate}: {worst.says}", "\n".join(map(visible, lines)))
+    return _format_failure(path, 0, f"{worst.verdict}: {worst.gate}: {worst.says}", "\n".join(map(visible, lines)))
 
 
 def describe_error(path: Path, error: KaratError) -> ReprExceptionInfo:
     """What a user can fix, without a traceback."""
     line = error.problems[0].line if isinstance(error, SuiteError) and error.problems else 1
-    return _shown(path, line - 1, str(error).partition("\n")[0], str(error))
+    return _format_failure(path, line - 1, str(error).partition("\n")[0], str(error))
 
 
-def _shown(path: Path, line: int, message: str, block: str) -> ReprExceptionInfo:
+def _format_failure(path: Path, line: int, message: str, block: str) -> ReprExceptionInfo:
     """A failure with its place and its one line, in the form that pytest sends between processes."""
     traceback = ReprTraceback([ReprEntryNative([f"{block.rstrip()}\n"])], None, "native")
     return ReprExceptionInfo(traceback, ReprFileLocation(str(path), line + 1, message))

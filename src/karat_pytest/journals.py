@@ -145,7 +145,7 @@ class Journals:
             case = named[name]
             place = run.places[case.id]
             for repeat in range(book.runs[place], 1 if run.options.until else run.options.most_runs):
-                book.add(case.id, run.broken(case, "worker", message, repeat))
+                book.add(case.id, run.build_error_result(case, "worker", message, repeat))
 
     def _run(self, nodeid: str) -> SuiteRun:
         """The run of a suite. The controller of xdist has read none, and reads it when it must."""

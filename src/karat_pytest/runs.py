@@ -17,15 +17,15 @@ from msgspec import structs
 from karat.checks.catalog import catalog_for
 from karat.engine.events import Event, Notice
 from karat.engine.plan import Item
-from karat.engine.work import CaseResult, error_result, skipped
+from karat.engine.work import CaseResult, error_result, skip_case
 from karat.errors import KaratError, UsageError
 from karat.journal.writer import encode
-from karat.model.keys import Keys, same_target
+from karat.model.keys import Keys, target_identity
 from karat.model.suite import Case, Suite, leave_unjudged_of
 from karat.model.trace import TraceError
 from karat.plugins.project import Project, find_project
-from karat.reports.run_result import Allowed
-from karat.running.case_runner import CaseRunner, files_folder, own_target, settle
+from karat.reports.run_result import Allowances
+from karat.running.case_runner import CaseRunner, files_folder, settle, target_of_suite
 from karat.running.request import ResolvedTarget, RunOptions, RunRequest
 from karat.running.rescoring import default_results_dir, resolve_allowances
 from karat.running.session import check_provable, run_header
@@ -110,7 +110,7 @@ class SuiteRun:
         return GATE if all(case.id != GATE for case in self.suite.cases) else f"{GATE} of karat.toml"
 
     @cached_property
-    def allowed(self) -> Allowed:
+    def allowed(self) -> Allowances:
         return resolve_allowances(None, None, None, self.project)
 
     @cached_property
@@ -138,30 +138,30 @@ class SuiteRun:
         try:
             self._settle(target)
             if case.skip:
-                return skipped(self._item(case, repeat), self.redactor)
+                return skip_case(self._item(case, repeat), self.redactor)
             runner = self._open(target)
             number = self._first_repeat + repeat
             work = runner.run_to_line(case, index=place, repeat=number, until=self.options.until)
             return self._state.suite_loop.wait(work)
         except KaratError as error:
-            return self.broken(case, error.slug, str(error), repeat)
+            return self.build_error_result(case, error.slug, str(error), repeat)
         except BaseException:
             self.close()  # what was interrupted may still go on in the target
             raise
 
-    def done(self, case: Case) -> None:
+    def mark_done(self, case: Case) -> None:
         """A case needs the target no longer; it is closed after the last, unless another process may give us more."""
         self.left.discard(case.id)
         if not self.left and self._state.workers == 1:
             self.close()
 
-    def broken(self, case: Case, kind: str, message: str, repeat: int = 0) -> CaseResult:
+    def build_error_result(self, case: Case, kind: str, message: str, repeat: int = 0) -> CaseResult:
         """The record of a case that could not be run."""
         return error_result(self._item(case, repeat), TraceError(kind, message), 0.0, self.redactor)
 
-    def skipped(self, case: Case, reason: str, repeat: int = 0) -> CaseResult:
+    def build_skip_result(self, case: Case, reason: str, repeat: int = 0) -> CaseResult:
         """The record of a case that something else than the suite skipped."""
-        return skipped(self._item(structs.replace(case, skip=reason), repeat), self.redactor)
+        return skip_case(self._item(structs.replace(case, skip=reason), repeat), self.redactor)
 
     def take_header(self) -> str | None:
         """The first line of the journal, once for each process."""
@@ -181,7 +181,7 @@ class SuiteRun:
         made = run_header(suite, agent, options, request, self.project, run_id=self.run_id, now=now)
         copies = self._state.copies
         made = structs.replace(made, repeat=made.repeat * copies, total=made.total * copies)
-        return encode(self.redactor.walked(made)).decode()
+        return encode(self.redactor.redact_record(made)).decode()
 
     @cached_property
     def redactor(self) -> Redactor:
@@ -196,7 +196,7 @@ class SuiteRun:
             self._state.suite_loop.wait(stack.aclose())
 
     def _item(self, case: Case, repeat: int) -> Item:
-        key = Keys(same_target(self.identity)).of(case)
+        key = Keys(target_identity(self.identity)).of(case)
         return Item(self.places[case.id], self._first_repeat + repeat, key, case, self.options.until)
 
     @property
@@ -209,16 +209,16 @@ class SuiteRun:
             check_provable(self.suite, self.options)
             request = RunRequest(listeners=[self._hear], folder=str(self._state.folder))
             try:
-                meant = target or own_target(self.suite, self.project)
+                meant = target or target_of_suite(self.suite, self.project)
                 self._settled = settle(meant, self.options, request, self.project)  # type: ignore[arg-type]  # resolve_target refuses what is not a target
             except UsageError as error:
                 error.fix = NO_TARGET if error.slug == "no-target" else error.fix
                 raise
-            self._settled = self._shared(*self._settled)
+            self._settled = self._share_limits(*self._settled)
             self.identity = self._settled[0].identity
         return self._settled
 
-    def _shared(
+    def _share_limits(
         self, agent: ResolvedTarget, options: RunOptions, request: RunRequest
     ) -> tuple[ResolvedTarget, RunOptions, RunRequest]:
         """Keep to the limits of the target together with the other xdist workers."""
@@ -240,7 +240,7 @@ class SuiteRun:
             attachments = files_folder(self.results_dir, self.run_id)
             runner = CaseRunner(agent, options, request, self.project, attachments=attachments)
             stack = AsyncExitStack()
-            self._state.suite_loop.wait(stack.enter_async_context(runner.opened(asyncio.Event())))
+            self._state.suite_loop.wait(stack.enter_async_context(runner.open(asyncio.Event())))
             self._stack, self._runner, self._target = stack, runner, target
             self.__dict__.pop("redactor", None)  # the target may know more secrets
         return self._runner

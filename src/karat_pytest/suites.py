@@ -78,7 +78,7 @@ class _Marks:
             item.keywords[tag] = True
 
 
-def _wanted(karat_target: object) -> None:
+def _fixtures(karat_target: object) -> None:
     """Names the fixtures that a case needs."""
 
 
@@ -103,7 +103,7 @@ class CaseItem(pytest.Item):
         from _pytest.fixtures import TopRequest  # as doctests do: there is no other way to give fixtures to an item
 
         if self.run.fixture_info is None:  # the same for every case of a file
-            self.run.fixture_info = self.session._fixturemanager.getfixtureinfo(node=self, func=_wanted, cls=None)
+            self.run.fixture_info = self.session._fixturemanager.getfixtureinfo(node=self, func=_fixtures, cls=None)
         self._fixtureinfo = self.run.fixture_info
         self.fixturenames = self._fixtureinfo.names_closure
         self.funcargs = {}
@@ -149,12 +149,12 @@ class CaseItem(pytest.Item):
     def record_lost(self, kind: str, message: str) -> None:
         """Keep an ERROR of every run that pytest or another plugin ended before it had a result."""
         for repeat in self._missing():
-            self._keep(self.run.broken(self.case, kind, message, repeat))
+            self._keep(self.run.build_error_result(self.case, kind, message, repeat))
 
     def record_skipped(self, reason: str) -> None:
         """Keep that something else than the suite skipped the case."""
         for repeat in self._missing():
-            self._keep(self.run.skipped(self.case, reason, repeat))
+            self._keep(self.run.build_skip_result(self.case, reason, repeat))
 
     def _missing(self) -> range:
         """The runs that the case still lacks; one that another plugin asked for, if it lacks none."""
@@ -283,7 +283,7 @@ class SuiteHooks:
 
     def pytest_runtest_teardown(self, item: pytest.Item) -> None:
         if isinstance(item, CaseItem):
-            item.run.done(item.case)
+            item.run.mark_done(item.case)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:

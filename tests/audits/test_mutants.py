@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from audits.support import QUIET, bare_case, made
 from karat.audits.case_audit import EQUIVALENTS, PER_OPERATOR, mutants
-from karat.audits.operators.base import Mutant, Operator, Subject, same
+from karat.audits.operators.base import Mutant, Operator, Subject, is_same
 from karat.audits.operators.catalog import OPERATORS
 from karat.model.trace import ToolCall, Trace
 from karat.telemetry.calls import tool_calls
@@ -353,7 +353,7 @@ def test_no_trace_is_too_strange(trace: Trace) -> None:
     for operator in OPERATORS:
         for mutant in mutants(operator, subject):
             assert isinstance(mutant.trace, Trace)
-            assert not same(mutant.trace, trace)
+            assert not is_same(mutant.trace, trace)
     for equivalent in EQUIVALENTS:
         assert isinstance(equivalent.change(subject), Trace | None)
 

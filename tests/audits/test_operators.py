@@ -13,7 +13,7 @@ from catalogs import CATALOG
 from karat.audits.case_audit import mutants
 from karat.audits.hints import Spelling, known_fields, noticing, suggest_field
 from karat.audits.judging import judge_trace
-from karat.audits.operators.base import Operator, Subject, same
+from karat.audits.operators.base import Operator, Subject, is_same
 from karat.audits.operators.catalog import OPERATORS
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus
@@ -44,7 +44,7 @@ def killed(operator: Operator, expected: Mapping[str, Any]) -> list[bool]:
 @pytest.mark.parametrize(("operator", "field"), PROOFS)
 def test_a_field_kills_what_it_is_said_to_kill(operator: Operator, field: str) -> None:
     expected = {**operator.given, field: operator.kills[field]}
-    assert [flaw for one in CATALOG.read(expected) for flaw in one.flaws] == []
+    assert [flaw for one in CATALOG.read(expected) for flaw in one.problems] == []
     assert any(killed(operator, expected))
 
 
@@ -56,7 +56,7 @@ def test_without_the_field_it_survives(operator: Operator) -> None:
 @pytest.mark.parametrize("operator", BY_NAME)
 def test_every_mutant_differs(operator: Operator) -> None:
     case = bare_case(quiet(operator))
-    assert all(not same(m.trace, operator.trace) for m in mutants(operator, Subject(case, operator.trace)))
+    assert all(not is_same(m.trace, operator.trace) for m in mutants(operator, Subject(case, operator.trace)))
 
 
 @pytest.mark.parametrize("operator", BY_NAME)

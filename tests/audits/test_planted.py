@@ -12,7 +12,7 @@ from audits import sample
 from audits.support import Answer, case, recorded
 from catalogs import CATALOG
 from karat.audits.run_audit import audit
-from karat.linting.base import Surroundings
+from karat.linting.base import TargetInfo
 from karat.linting.linter import lint
 from karat.model.verdict import CaseStatus
 from karat.suites.reading import locate_suite
@@ -152,7 +152,7 @@ def test_emptiness_is_found(planted: Planted, tmp_path: Path) -> None:
     how, _, what = planted.found_by.partition(" ")
     if how == "lint":
         tools = frozenset(("find_trains", "rank_trains", "drop")) if what == "unknown-tool" else None
-        assert what in {problem.slug for problem in lint(suite, CATALOG, Surroundings("t", tools=tools))}
+        assert what in {problem.slug for problem in lint(suite, CATALOG, TargetInfo("t", tools=tools))}
         return
     (found, *_) = audit(journal).cases
     assert found.case_id == "A"

@@ -14,7 +14,7 @@ from karat.audits.operators.catalog import OPERATORS
 from karat.audits.run_audit import audit
 from karat.journal.reader import Journal
 from karat.linting.linter import lint
-from karat.linting.target import around
+from karat.linting.target import target_info
 from karat.model.audit import AuditReport
 from karat.scoring import verdicts
 from karat.suites.documents.source import read_bytes
@@ -63,7 +63,7 @@ def _at_home(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("suite", "target"), SHIPPED, ids=[Path(suite).stem for suite, _ in SHIPPED])
 def test_lint_is_clean(suite: str, target: str) -> None:
-    surroundings = around(shipped(target))
+    surroundings = target_info(shipped(target))
     found = lint(locate_suite(read_bytes(suite), suite, CATALOG), CATALOG, surroundings)
     assert [str(problem) for problem in found] == []
 

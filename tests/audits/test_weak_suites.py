@@ -13,7 +13,7 @@ from audits.support import Answer, case, recorded
 from catalogs import CATALOG
 from karat.audits.run_audit import audit
 from karat.errors import ExitCode
-from karat.linting.base import Surroundings
+from karat.linting.base import TargetInfo
 from karat.linting.linter import lint
 from karat.suites.reading import locate_suite
 
@@ -57,6 +57,6 @@ def test_a_weak_suite_is_rejected(by: By, expected: dict[str, Any], tmp_path: Pa
     journal = recorded(suite.suite, answers, tmp_path)
     assert journal.summary.passed == 1, "its weakness is that it is green"
     if by == "lint":
-        assert lint(suite, CATALOG, Surroundings())
+        assert lint(suite, CATALOG, TargetInfo())
     else:
         assert audit(journal).summary.exit_code(0.9) is ExitCode.FAILED

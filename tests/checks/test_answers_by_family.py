@@ -15,7 +15,7 @@ from karat.model.trace import Message, ToolCall, Trace
 from karat.model.verdict import CaseStatus, Status
 from karat.scoring.verdicts import judge_case
 from karat.suites.declared import with_declared
-from karat.telemetry.tool_results import call_success, missing_fields, structured
+from karat.telemetry.tool_results import call_success, missing_fields, parse_result
 from karat.traces.turns import conversation
 
 FOLDER = Path(__file__).parent / "answers_by_family"
@@ -31,7 +31,7 @@ def call(given: Item) -> ToolCall:
         result=result,
         error=given.get("error"),
         success=success,
-        missing_fields=missing_fields(structured(result)),
+        missing_fields=missing_fields(parse_result(result)),
     )
 
 

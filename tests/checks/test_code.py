@@ -21,7 +21,7 @@ TRUSTED, NOT_TRUSTED = catalog_for(Project(trust_code=True)), catalog_for(Projec
 def judged(rule: dict[str, object], answer: str, *, trusted: bool = True) -> tuple[str, str]:
     catalog = TRUSTED if trusted else NOT_TRUSTED
     asked = catalog.ask("code", rule, ())
-    assert not asked.flaws
+    assert not asked.problems
     (check,) = catalog.checks([asked.spec])
     result = run_check(check, Trace(case_id="x", final_message=answer))
     return result.status, result.found

@@ -15,7 +15,7 @@ from karat.checks.effects import NoFalseSuccess, OnlyEffects
 from karat.checks.outcome import Outcome
 from karat.checks.sample_traces import calls, says
 from karat.errors import ConfigError, SuiteError
-from karat.linting.base import Surroundings
+from karat.linting.base import TargetInfo
 from karat.linting.linter import lint_source
 from karat.model.check import Declared
 from karat.model.suite import Case, CheckSpec, Suite
@@ -227,7 +227,7 @@ def test_effects_wherever_tools_are_named(expected: dict[str, Any], spelled: str
 
 
 def test_effects_that_are_not_declared_cannot_be_named() -> None:
-    flaws = [flaw for one in CATALOG.read({"tool_calls_none": ["@effects"]}) for flaw in one.flaws]
+    flaws = [flaw for one in CATALOG.read({"tool_calls_none": ["@effects"]}) for flaw in one.problems]
     assert [flaw.slug for flaw in flaws] == ["no-effects"]
     assert OnlyEffects(()).judge(calls("")).status is U
 
@@ -280,7 +280,7 @@ def test_completed_needs_no_words_and_no_limit() -> None:
 
 
 def suggestions(suite: dict[str, Any], tools: frozenset[str] | None = None) -> list[str]:
-    report = lint_source(json.dumps(suite).encode(), "s.json", CATALOG, Surroundings(tools=tools))
+    report = lint_source(json.dumps(suite).encode(), "s.json", CATALOG, TargetInfo(tools=tools))
     return [f"{one.slug} {one.message}" for one in report.suggestions]
 
 

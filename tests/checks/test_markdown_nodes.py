@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from karat.checks.answer_nodes import found_in_answer
+from karat.checks.answer_nodes import find_in_answer
 from karat.checks.markdown_nodes import LONGEST, snapshot_of
 from karat.checks.sample_traces import says
 
@@ -82,7 +82,7 @@ def test_markdown_is_written_as_a_snapshot() -> None:
     ],
 )
 def test_regex_for_snapshots_finds_words_of_the_answer(pattern: str, found: list[str]) -> None:
-    spans = [BRIEF[slice(*span)] for _, span in found_in_answer(pattern, says(BRIEF))]
+    spans = [BRIEF[slice(*span)] for _, span in find_in_answer(pattern, says(BRIEF))]
     assert [words in span or span in words for words, span in zip(found, spans, strict=True)] == [True] * len(found)
 
 

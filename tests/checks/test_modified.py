@@ -23,7 +23,7 @@ UNSEEN = Trace(case_id="A", unobserved={"final_message": "the page moved on"})
 
 def spec(name: str, **args: Any) -> CheckSpec:
     asked = CATALOG.ask(name, args, ("assert", 0))
-    assert asked.flaws == ()
+    assert asked.problems == ()
     return asked.spec
 
 
@@ -80,4 +80,4 @@ def test_a_source_that_must_not_be_named_is_not_missing() -> None:
     ],
 )
 def test_what_is_wrong_with_a_check_by_name_and_arguments(name: str, args: Any, slug: str) -> None:
-    assert [flaw.slug for flaw in CATALOG.ask(name, args, ("assert", 0)).flaws] == [slug]
+    assert [flaw.slug for flaw in CATALOG.ask(name, args, ("assert", 0)).problems] == [slug]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from catalogs import CATALOG
 from karat.api import judge
-from karat.checks.assignment import assigned
+from karat.checks.assignment import assign
 from karat.errors import SuiteError
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, Status
@@ -113,7 +113,7 @@ def test_an_assignment_serves_as_many_as_can_be_served(fits: list[list[int]]) ->
     from scipy.sparse import csr_matrix  # takes a second to load, and no other test needs it
     from scipy.sparse.csgraph import maximum_bipartite_matching
 
-    given_ = assigned(fits)
+    given_ = assign(fits)
     served = [candidate for candidate in given_ if candidate is not None]
     assert len(served) == len(set(served))
     assert all(candidate in fits[slot] for slot, candidate in enumerate(given_) if candidate is not None)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from catalogs import CATALOG
-from karat.linting.base import Surroundings
+from karat.linting.base import TargetInfo
 from karat.linting.linter import lint
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import Status
@@ -63,7 +63,7 @@ def statuses(field: str, given: Any) -> set[Status]:
 def test_a_wildcard(field: str, red: Any, green: Any, idle: Any) -> None:
     assert Status.FAILED in statuses(field, red)
     assert statuses(field, green) == {Status.PASSED}
-    around = Surroundings(target="desk", tools=TOOLS)
+    around = TargetInfo(target="desk", tools=TOOLS)
     found = {
         name: [str(one) for one in lint(suite({field: given}), CATALOG, around)]
         for name, given in (("green", green), ("idle", idle))

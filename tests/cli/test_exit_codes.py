@@ -17,7 +17,7 @@ import pytest
 import karat as library
 from cli.support import SCRIPT, Karat, case, eval_set, journal_of, traces, write
 from karat.cli import main
-from karat.cli.run import worst
+from karat.cli.run import worst_exit_code
 from karat.errors import ExitCode
 from karat.model.run import Summary
 
@@ -213,7 +213,7 @@ def test_a_failed_suite_and_an_interrupted_one(karat: Karat) -> None:
     ],
 )
 def test_of_several_suites_the_worst_counts(codes: list[int], code: int) -> None:
-    assert worst(codes) == code
+    assert worst_exit_code(codes) == code
 
 
 class NotLetIn(BaseHTTPRequestHandler):

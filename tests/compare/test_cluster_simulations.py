@@ -14,7 +14,7 @@ from karat.compare.builder import settle_fall
 from karat.compare.compared_cases import ComparedCase
 from karat.compare.gates import Certainty, of_difference
 from karat.model.comparison import Change
-from karat.scoring.intervals import Runs, grouped, pass_rate
+from karat.scoring.intervals import Runs, group_clusters, pass_rate
 
 CONFIDENCE = 0.95
 RUNS = 300
@@ -40,7 +40,7 @@ def two_runs(chance: Chance, clusters: int, mean: float, hard: float, noise: flo
             )
             for number in range(clusters)
         }
-        yield grouped({}, named)
+        yield group_clusters({}, named)
 
 
 SHARED = [(0.5, NONE, 1.0), (0.8, 4.0, 4.0), (0.8, NONE, 0.3), (0.9, NONE, 1.0), (0.95, NONE, 1.0), (0.9, 3.0, NONE)]
@@ -89,7 +89,7 @@ def is_blocked(pairs: list[stats.Pair]) -> bool:
     """Whether max_new_failures = 0 is not met: a case broke, or fell in too few runs to tell."""
     fell = [pair for pair in pairs if pair[1][0] * pair[0][1] < pair[0][0] * pair[1][1]]
     others = Counter(pair for pair in pairs if pair not in fell and pair[0][0] and sum(pair[0]) < 2 * pair[0][1])
-    shown = stats.fallen(fell, CONFIDENCE, others)
+    shown = stats.find_fallen(fell, CONFIDENCE, others)
     settled = [settle_fall(*judged(*pair), shown=one) for pair, one in zip(fell, shown, strict=True)]
     return any(what in (Change.BROKE, Change.FELL) for what in settled)
 
@@ -134,7 +134,7 @@ def test_thirty_gates_of_one_command_hardly_give_a_false_alarm(runs: int) -> Non
         for _ in range(30):
             before, after = (chance.random(20) < 0.8 for _ in range(2))
             cases = Counter(((int(b), 1), (int(n), 1)) for b, n in zip(before, after, strict=True))
-            pairs = grouped(cases, {})
+            pairs = group_clusters(cases, {})
             verdicts.append(certainty.decide(lambda level, pairs=pairs: _score(pairs, level), 0.0, at_least=True))
             uncorrected.append(_score(pairs, CONFIDENCE).high < 0)
         alarms += "broken" in verdicts

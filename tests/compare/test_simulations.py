@@ -13,8 +13,8 @@ import pytest
 
 from karat.compare import stats
 from karat.model import sequential
-from karat.model.sequential import Sequential, fewest_passes
-from karat.scoring.intervals import Clusters, Estimate, Runs, alone, pass_rate
+from karat.model.sequential import SequentialTest, min_runs_to_prove
+from karat.scoring.intervals import Clusters, Estimate, Runs, pass_rate, single_clusters
 
 RUNS = 2_000
 SOME = [1_000, pytest.param(RUNS, marks=pytest.mark.thorough)]
@@ -26,7 +26,7 @@ ALIKE, SPREAD, UNLIKE = math.inf, 4.0, 0.3
 
 Chance = np.random.Generator
 Counts = TypeVar("Counts", bound=Mapping[object, int])
-decided = cache(sequential.decided)
+decided = cache(sequential.decide_side)
 
 
 def of_each(estimated: Callable[[Counts, float], Estimate], drawn: Iterator[Counts]) -> list[Estimate]:
@@ -51,7 +51,7 @@ def single(chance: Chance, mean: float, spread: float, cases: int, repeats: int,
     passed = chance.binomial(repeats, true_rates(chance, mean, spread, (runs, cases)))
     for row in passed:
         counts = np.bincount(row, minlength=repeats + 1)
-        yield alone({(k, repeats): int(count) for k, count in enumerate(counts) if count})
+        yield single_clusters({(k, repeats): int(count) for k, count in enumerate(counts) if count})
 
 
 def pairs(
@@ -66,7 +66,7 @@ def pairs(
     for row in before * (repeats + 1) + after:
         counts = np.bincount(row, minlength=len(every))
         there = np.flatnonzero(counts)
-        yield alone(dict(zip([every[kind] for kind in there], counts[there].tolist(), strict=True)))
+        yield single_clusters(dict(zip([every[kind] for kind in there], counts[there].tolist(), strict=True)))
 
 
 @pytest.mark.parametrize("mean", [0.5, 0.8, 0.95, 0.99])
@@ -153,8 +153,8 @@ def test_clear_cases_stop_early() -> None:
 
 
 def test_few_runs_prove_nothing_and_a_rate_of_one_is_never_proved() -> None:
-    rule = Sequential()
+    rule = SequentialTest()
     assert (rule.side(5, 5, None), rule.side(0, 2, None), rule.side(0, 3, None)) == ("", "", "below")
     assert (rule.side(999, 999, 1.0), rule.side(998, 999, 1.0)) == ("", "below")
-    assert fewest_passes(0.8, 0.95, 50) == 16
-    assert fewest_passes(0.95, 0.95, 50) is None
+    assert min_runs_to_prove(0.8, 0.95, 50) == 16
+    assert min_runs_to_prove(0.95, 0.95, 50) is None

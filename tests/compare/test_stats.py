@@ -14,14 +14,14 @@ import pytest
 
 from karat.compare import stats
 from karat.scoring import intervals
-from karat.scoring.intervals import alone
+from karat.scoring.intervals import single_clusters
 from karat.scoring.repeats import wilson
 
 COUNTS = [(0, 1), (1, 1), (0, 20), (1, 20), (19, 20), (20, 20), (7, 50), (480, 500), (999_000, 1_000_000)]
 
 
 def of_single_runs(passed: int, total: int) -> dict[intervals.Cluster[intervals.Runs], int]:
-    return alone({runs: count for runs, count in (((1, 1), passed), ((0, 1), total - passed)) if count})
+    return single_clusters({runs: count for runs, count in (((1, 1), passed), ((0, 1), total - passed)) if count})
 
 
 @pytest.mark.parametrize(("passed", "total"), COUNTS)
@@ -81,11 +81,11 @@ def test_permutations_are_those_of_scipy(seed: int) -> None:
     unit = math.lcm(*runs)
     steps = [n * (unit // n_runs) - b * (unit // b_runs) for (b, b_runs), (n, n_runs) in cases]
     theirs = scipy_stats.permutation_test((steps,), np.sum, permutation_type="samples", n_resamples=10**6)
-    assert stats.permutation(alone(Counter(cases))) == pytest.approx(float(theirs.pvalue), abs=1e-9)
+    assert stats.permutation(single_clusters(Counter(cases))) == pytest.approx(float(theirs.pvalue), abs=1e-9)
 
 
 def test_a_drawn_permutation_test_is_near_the_exact_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    pairs = alone({((3, 3), (2, 3)): 30, ((1, 3), (3, 3)): 12, ((2, 3), (2, 3)): 50, ((3, 3), (1, 3)): 9})
+    pairs = single_clusters({((3, 3), (2, 3)): 30, ((1, 3), (3, 3)): 12, ((2, 3), (2, 3)): 50, ((3, 3), (1, 3)): 9})
     exact = stats.permutation(pairs)
     monkeypatch.setattr(stats, "EXACT", 0)
     assert stats.permutation(pairs) == pytest.approx(exact, abs=0.02)
@@ -137,14 +137,14 @@ def test_the_spread_of_clusters_is_that_of_statsmodels() -> None:
     # statsmodels also scales by (cases - 1) / (cases - parameters), which is 1 for a mean
     theirs = fit.conf_int(0.05)[0]
     named = {str(number): Counter(((b, 1), (n, 1)) for b, n in cluster) for number, cluster in enumerate(clusters)}
-    found = stats.robust(intervals.grouped({}, named), 0.95)
+    found = stats.robust(intervals.group_clusters({}, named), 0.95)
     assert (found.low, found.high) == pytest.approx(tuple(theirs), abs=1e-9)
 
 
 def test_variants_that_fall_as_one_are_one_fall() -> None:
     """Ten variants of one case that broke are no ten cases: of six cases one broke, which chance may explain."""
-    apart = alone({((1, 1), (1, 1)): 5, ((1, 1), (0, 1)): 10})
-    variants = intervals.grouped({((1, 1), (1, 1)): 5}, {"one": {((1, 1), (0, 1)): 10}})
+    apart = single_clusters({((1, 1), (1, 1)): 5, ((1, 1), (0, 1)): 10})
+    variants = intervals.group_clusters({((1, 1), (1, 1)): 5}, {"one": {((1, 1), (0, 1)): 10}})
     assert stats.permutation(apart) < 0.01
     assert stats.permutation(variants) == 1.0
     assert stats.difference(apart, 0.95).high < 0 < stats.difference(variants, 0.95).high
@@ -152,9 +152,9 @@ def test_variants_that_fall_as_one_are_one_fall() -> None:
 
 def test_which_cases_fell_by_more_than_chance_explains() -> None:
     broke, flaky, steady = ((5, 5), (0, 6)), ((4, 5), (3, 6)), ((5, 5), (5, 6))
-    assert stats.fallen([broke, *[flaky] * 9, steady], 0.95) == [True, *[False] * 10]
-    assert stats.fallen([((1, 1), (0, 1))] * 3, 0.95) == [False] * 3
-    assert stats.fallen([((3, 3), (0, 6))] * 5, 0.95) == [True] * 5, "five that broke alike confirm each other"
+    assert stats.find_fallen([broke, *[flaky] * 9, steady], 0.95) == [True, *[False] * 10]
+    assert stats.find_fallen([((1, 1), (0, 1))] * 3, 0.95) == [False] * 3
+    assert stats.find_fallen([((3, 3), (0, 6))] * 5, 0.95) == [True] * 5, "five that broke alike confirm each other"
 
 
 def test_the_bootstrap_is_that_of_scipy_within_its_own_chance() -> None:
@@ -163,40 +163,40 @@ def test_the_bootstrap_is_that_of_scipy_within_its_own_chance() -> None:
     chance = random.Random(3)
     cases = [((chance.randint(1, 3), 3), (chance.randint(0, 3), 3)) for _ in range(120)]
     steps = [n / 3 - b / 3 for (b, _), (n, _) in cases]
-    found = stats.resampled(alone(Counter(cases)), 0.95)
+    found = stats.resample(single_clusters(Counter(cases)), 0.95)
     theirs = scipy_stats.bootstrap((steps,), np.mean, method="percentile", rng=np.random.default_rng(1))
     assert (found.low, found.high) == pytest.approx(tuple(theirs.confidence_interval), abs=0.01)
-    assert found == stats.resampled(alone(Counter(reversed(cases))), 0.95)
+    assert found == stats.resample(single_clusters(Counter(reversed(cases))), 0.95)
 
 
 def test_one_case_and_none_are_told_by_wide_intervals() -> None:
-    assert intervals.pass_rate(alone({(1, 1): 1}), 0.95).low < 0.1
-    assert math.isnan(intervals.pass_rate(alone({}), 0.95).value)
-    one = stats.difference(alone({((1, 1), (1, 1)): 1}), 0.95)
+    assert intervals.pass_rate(single_clusters({(1, 1): 1}), 0.95).low < 0.1
+    assert math.isnan(intervals.pass_rate(single_clusters({}), 0.95).value)
+    one = stats.difference(single_clusters({((1, 1), (1, 1)): 1}), 0.95)
     assert (one.value, one.low < -0.8, one.high > 0.8) == (0.0, True, True)
 
 
 def test_no_change_seen_is_not_no_change() -> None:
     """Resampling 20 cases that all passed twice would give an interval of no width."""
-    found = stats.difference(alone({((1, 1), (1, 1)): 20}), 0.95)
+    found = stats.difference(single_clusters({((1, 1), (1, 1)): 20}), 0.95)
     assert found.low < -0.1
     assert found.high > 0.1
 
 
 def test_one_failure_does_not_make_us_surer() -> None:
-    clean = intervals.pass_rate(alone({(10, 10): 20}), 0.95)
-    spotted = intervals.pass_rate(alone({(10, 10): 19, (9, 10): 1}), 0.95)
+    clean = intervals.pass_rate(single_clusters({(10, 10): 20}), 0.95)
+    spotted = intervals.pass_rate(single_clusters({(10, 10): 19, (9, 10): 1}), 0.95)
     assert spotted.low <= clean.low + 0.02
 
 
 def test_repeats_of_unlike_cases_are_not_further_cases() -> None:
     """Half of the cases always fail: a hundred repeats of each tell no more of other cases than one."""
-    once = intervals.pass_rate(alone({(1, 1): 25, (0, 1): 25}), 0.95)
-    often = intervals.pass_rate(alone({(100, 100): 25, (0, 100): 25}), 0.95)
+    once = intervals.pass_rate(single_clusters({(1, 1): 25, (0, 1): 25}), 0.95)
+    often = intervals.pass_rate(single_clusters({(100, 100): 25, (0, 100): 25}), 0.95)
     assert (often.low, often.high) == pytest.approx((once.low, once.high), abs=0.005)
 
 
 def test_repeats_of_cases_that_flicker_alike_count_as_runs() -> None:
-    once = intervals.pass_rate(alone({(1, 1): 40, (0, 1): 10}), 0.95)
-    often = intervals.pass_rate(alone({(8, 10): 50}), 0.95)
+    once = intervals.pass_rate(single_clusters({(1, 1): 40, (0, 1): 10}), 0.95)
+    often = intervals.pass_rate(single_clusters({(8, 10): 50}), 0.95)
     assert often.high - often.low < (once.high - once.low) / 2

@@ -12,7 +12,7 @@ from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.targets.base import RunContext
 from karat.targets.browser import environment
-from karat.targets.browser.navigation import located
+from karat.targets.browser.navigation import locate
 from karat.targets.browser.options import Place
 from karat.targets.browser.target import BrowserTarget
 from karat.targets.config import TargetConfig
@@ -75,7 +75,7 @@ async def _recorded(url: str, options: dict[str, Any]) -> tuple[Trace, list[Any]
         )
         page = await browser.new_page(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
         await page.goto(url)
-        box = located(page, Place(**options["chat_box"])).first
+        box = locate(page, Place(**options["chat_box"])).first
         await box.wait_for()
         await asyncio.sleep(2)
         await page.evaluate(WATCH)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from karat.audits.room import round_up
-from karat.drafts.cases import named_prompts
+from karat.drafts.cases import name_prompts
 from karat.drafts.effects import known_effects, likely_effects
 from karat.drafts.masking import PATTERNS, Masker, is_iban, passes_luhn
 from karat.drafts.origins import Origins, is_stable, shape_of
@@ -66,7 +66,7 @@ def test_small_letters_hide_nothing() -> None:
 
 
 def test_names_of_prompts_have_no_personal_data() -> None:
-    assert [*named_prompts(["I am anna.lind@mail.example.org", "Call +49 170 1234567"])] == [
+    assert [*name_prompts(["I am anna.lind@mail.example.org", "Call +49 170 1234567"])] == [
         "i-am-person1-example-com",
         "call-1-555-0101",
     ]

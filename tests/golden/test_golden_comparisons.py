@@ -55,12 +55,12 @@ async def test_a_bug_a_flaky_tool_and_a_repair_are_told_apart(tmp_path: Path, mo
         shaky = await run(folder)
     by_bug, by_flake, mended = api.compare_runs(good, bug), api.compare_runs(good, shaky), api.compare_runs(bug, good)
     assert changed(by_bug, Change.BROKE)
-    assert not changed(by_bug, Change.FLICKERS)
-    assert changed(by_flake, Change.FLICKERS)
+    assert not changed(by_bug, Change.FLAKY)
+    assert changed(by_flake, Change.FLAKY)
     assert not changed(by_flake, Change.BROKE)
     assert changed(mended, Change.FIXED) == changed(by_bug, Change.BROKE)
     gates = [api.compare_runs(good, new, max_new_failures=0).gates[0].verdict for new in (bug, shaky, good)]
     assert gates == ["broken", "met", "met"]
     strips = {case.id: case.strip for case in api.history(folder).cases}
     assert {case for case, strip in strips.items() if strip == "PFP"} == changed(by_bug, Change.BROKE)
-    assert {case for case, strip in strips.items() if strip == "PP~"} == changed(by_flake, Change.FLICKERS)
+    assert {case for case, strip in strips.items() if strip == "PP~"} == changed(by_flake, Change.FLAKY)

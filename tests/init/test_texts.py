@@ -63,4 +63,4 @@ def test_a_workflow_installs_karat_from_where_it_came(
     ],
 )
 def test_lines_of_gitignore(before: str, after: str | None) -> None:
-    assert texts.ignored(before) == after
+    assert texts.add_to_gitignore(before) == after

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from audits import sample
 from audits.support import case
 from catalogs import CATALOG
-from karat.linting.base import Surroundings
+from karat.linting.base import TargetInfo
 from karat.linting.linter import SLUGS, lint
 from karat.suites.reading import locate_suite
 from karat.targets.langgraph.tools import tools_of
@@ -21,20 +21,18 @@ from karat.text.regexes import safe_regex
 from karat.text.regexes.examples import UnreadableError, example
 
 ROOT = Path(__file__).parents[2]
-KNOWN = Surroundings(
-    "staging", {"The {what} is lit.": [{"role": "img", "name": "{what}"}]}, frozenset({"find", "book"})
-)
+KNOWN = TargetInfo("staging", {"The {what} is lit.": [{"role": "img", "name": "{what}"}]}, frozenset({"find", "book"}))
 PROMPT = "Tell the team what is late."
 
 
-def smells(tree: Any, around: Surroundings = KNOWN) -> list[str]:
+def smells(tree: Any, around: TargetInfo = KNOWN) -> list[str]:
     """Path and slug of everything that smells."""
     suite = locate_suite(json.dumps(tree).encode(), "s.json", CATALOG)
     found = lint(suite, CATALOG, around)
     return [f"{problem.path.removeprefix('cases[0].expected.')} {problem.slug}" for problem in found]
 
 
-def of_case(expected: dict[str, Any], around: Surroundings = KNOWN, **keys: Any) -> list[str]:
+def of_case(expected: dict[str, Any], around: TargetInfo = KNOWN, **keys: Any) -> list[str]:
     words = {"must_not_say": ["zzz"], "expected_contains": ["express"]}
     return smells({"version": "0.3", "cases": [case({**words, **expected}, prompt=PROMPT) | keys]}, around)
 
@@ -194,7 +192,7 @@ def test_golden_sets_smell_at_their_own_places() -> None:
 
 def test_places_are_lines_and_columns() -> None:
     text = 'version: "0.3"\ncases:\n  - id: A\n    prompt: Hi there.\n    expected:\n      must_say_any: [hi, bye]\n'
-    (found,) = lint(locate_suite(text.encode(), "s.yaml", CATALOG), CATALOG, Surroundings(), ["echo-passes"])
+    (found,) = lint(locate_suite(text.encode(), "s.yaml", CATALOG), CATALOG, TargetInfo(), ["echo-passes"])
     assert (found.line, found.column, found.path) == (6, 22, "cases[0].expected.must_say_any[0]")
     assert str(found).startswith("s.yaml:6:22 cases[0].expected.must_say_any[0]: the prompt itself holds 'hi'")
 
@@ -218,7 +216,7 @@ def test_ignore(slug: str) -> None:
 
 
 def test_the_sample_is_clean() -> None:
-    assert smells({"version": "0.3", "cases": list(sample.CASES)}, Surroundings()) == []
+    assert smells({"version": "0.3", "cases": list(sample.CASES)}, TargetInfo()) == []
 
 
 def test_every_slug_has_its_section() -> None:
@@ -242,7 +240,7 @@ def test_tools_are_only_known_where_the_graph_tells() -> None:
 
     assert tools_of(Graph()) == {"find", "book"}
     assert tools_of(object()) is None
-    assert of_case({"tool_calls_none": ["drop"]}, Surroundings()) == []
+    assert of_case({"tool_calls_none": ["drop"]}, TargetInfo()) == []
 
 
 @pytest.mark.parametrize(

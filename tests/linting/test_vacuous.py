@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from catalogs import CATALOG
-from karat.linting.base import Surroundings
+from karat.linting.base import TargetInfo
 from karat.linting.linter import lint
 from karat.suites.reading import locate_suite
 
@@ -16,7 +16,7 @@ from karat.suites.reading import locate_suite
 def slugs(expected: dict[str, Any]) -> set[str]:
     tree = {"karat": 1, "cases": [{"id": "A", "prompt": "How was it?", "expected": expected}]}
     suite = locate_suite(json.dumps(tree).encode(), "s.json", CATALOG)
-    return {problem.slug for problem in lint(suite, CATALOG, Surroundings())}
+    return {problem.slug for problem in lint(suite, CATALOG, TargetInfo())}
 
 
 def says(pattern: str) -> dict[str, Any]:

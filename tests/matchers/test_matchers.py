@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from karat.matchers.reading import DOLLAR_KEYS, flaws, matcher
-from karat.matchers.values import MISSING, same_value
+from karat.matchers.reading import DOLLAR_KEYS, find_problems, matcher
+from karat.matchers.values import MISSING, is_same_value
 
 SCALARS = st.none() | st.booleans() | st.integers(-99, 99) | st.floats(-9, 9) | st.text("ab$", max_size=3)
 JSON = st.recursive(
@@ -82,7 +82,7 @@ JSON = st.recursive(
     ],
 )
 def test_values(expected: object, right: list[object], wrong: list[object]) -> None:
-    assert list(flaws(expected)) == []
+    assert list(find_problems(expected)) == []
     made = matcher(expected)
     assert [value for value in right if not made.holds(value) or list(made.differences(value))] == []
     assert [value for value in wrong if made.holds(value) or not list(made.differences(value))] == []
@@ -141,21 +141,21 @@ def test_a_difference_says_where_and_what(expected: object, value: object, told:
     ],
 )
 def test_what_is_wrong_with_a_matcher(expected: object, slug: str, path: tuple[str | int, ...]) -> None:
-    assert [(flaw.slug, flaw.path) for flaw in flaws(expected)] == [(slug, path)]
+    assert [(flaw.slug, flaw.path) for flaw in find_problems(expected)] == [(slug, path)]
 
 
 def test_an_unknown_matcher_is_told_what_it_may_mean() -> None:
-    (flaw,) = flaws({"$lessthan": 1, "$gt": 0})
+    (flaw,) = find_problems({"$lessthan": 1, "$gt": 0})
     assert flaw.key
     assert flaw.message.startswith("unknown matcher '$lessthan'. ")
-    (flaw,) = flaws({"$containz": 1})
+    (flaw,) = find_problems({"$containz": 1})
     assert "Did you mean '$contains'?" in flaw.message
 
 
 @settings(max_examples=50)
 @given(JSON)
 def test_every_plain_value_is_sound_and_accepts_itself(value: object) -> None:
-    assert list(flaws(value)) == []
+    assert list(find_problems(value)) == []
     assert matcher(value).holds(value)
     assert matcher({"$eq": value}).holds(value)
     assert not matcher({"$ne": value}).holds(value)
@@ -166,7 +166,7 @@ def test_every_plain_value_is_sound_and_accepts_itself(value: object) -> None:
 def test_differences_are_told_just_where_there_are_some(expected: object, value: object) -> None:
     made = matcher(expected)
     assert made.holds(value) is not bool(list(made.differences(value)))
-    assert matcher({"$eq": expected}).holds(value) is same_value(expected, value)
+    assert matcher({"$eq": expected}).holds(value) is is_same_value(expected, value)
     assert matcher({"$not": expected}).holds(value) is not made.holds(value)
     assert matcher({"$any": [expected, {"$eq": value}]}).holds(value)
     assert matcher({"$all": [expected, {"$ne": value}]}).holds(value) is False
@@ -184,5 +184,5 @@ def test_an_object_is_matched_by_each_part_of_it(value: dict[str, object], data:
 @given(JSON)
 def test_no_value_at_all_is_accepted_only_where_absence_is_spoken_of(value: object) -> None:
     for key in DOLLAR_KEYS.keys() - {"$absent"}:
-        if not list(flaws({key: value})):
+        if not list(find_problems({key: value})):
             assert not matcher({key: value}).holds(MISSING)

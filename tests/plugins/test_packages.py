@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from karat.plugins.packages import brought
+from karat.plugins.packages import find_entry_points
 from packages import Installs
 
 GROUP = "karat.checks"
@@ -17,7 +17,10 @@ GROUP = "karat.checks"
 
 def test_a_package_in_a_folder(installs: Installs) -> None:
     installs(GROUP, ("mine", "one:Check"), ("yours", "two:Check"))
-    assert {name: point.value for name, point in brought(GROUP).items()} == {"mine": "one:Check", "yours": "two:Check"}
+    assert {name: point.value for name, point in find_entry_points(GROUP).items()} == {
+        "mine": "one:Check",
+        "yours": "two:Check",
+    }
 
 
 def test_a_package_in_an_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,7 +28,7 @@ def test_a_package_in_an_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         archive.writestr("packed-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: packed\nVersion: 1.0\n")
         archive.writestr("packed-1.0.dist-info/entry_points.txt", f"[{GROUP}]\nmine = packed:Check\n")
     monkeypatch.syspath_prepend(tmp_path / "all.zip")
-    assert brought(GROUP)["mine"].value == "packed:Check"
+    assert find_entry_points(GROUP)["mine"].value == "packed:Check"
 
 
 def test_a_package_that_only_its_own_finder_knows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,10 +46,10 @@ def test_a_package_that_only_its_own_finder_knows(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder()])
     monkeypatch.syspath_prepend(tmp_path / "nothing")
-    assert brought(GROUP)["mine"].value == "apart:Check"
+    assert find_entry_points(GROUP)["mine"].value == "apart:Check"
 
 
 def test_packages_that_bring_nothing_are_not_asked(installs: Installs, monkeypatch: pytest.MonkeyPatch) -> None:
     installs("console_scripts", ("mine", "karat.cli:main"))
     monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: pytest.fail("it was asked"))
-    assert brought(GROUP) == {}
+    assert find_entry_points(GROUP) == {}

@@ -16,7 +16,7 @@ from karat.model.run import CaseRecord, Header, Summary
 from karat.model.suite import Case, CheckSpec
 from karat.model.trace import Message, ToolCall, Trace, TraceError
 from karat.model.verdict import CaseStatus, CheckResult, EvidenceLocation, Group, GroupScore, SoftScore, Status, Verdict
-from karat.scoring.intervals import alone, pass_rate
+from karat.scoring.intervals import pass_rate, single_clusters
 
 HOSTILE = (
     "\x1b[2J\x1b]0;owned\x07 | a | b |\n\n# head `code` <script>alert(1)</script> [x](javascript:alert(1)) ![i](http://e.x/i)"
@@ -73,7 +73,7 @@ class Kept:
 def summary_of(**counts: Any) -> Summary:
     """A summary with the rate and the repeats that follow from its counts."""
     summary = Summary(**{"fewest": counts.get("repeat", 0), "most": counts.get("repeat", 0)} | counts)
-    rate = pass_rate(alone(+Counter({(1, 1): summary.passed, (0, 1): summary.judged - summary.passed})))
+    rate = pass_rate(single_clusters(+Counter({(1, 1): summary.passed, (0, 1): summary.judged - summary.passed})))
     return msgspec.structs.replace(summary, clusters=summary.judged, rate_low=rate.low, rate_high=rate.high)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from karat.errors import ArtifactError, ExitCode
-from karat.reports.artifacts import BUFFER, Names, reserve, results_dir_for, stamp, whole_file
+from karat.reports.artifacts import BUFFER, Names, open_atomic, reserve, results_dir_for, stamp
 
 NOW = datetime(2026, 11, 15, 18, 30, 11, tzinfo=UTC)
 
@@ -91,7 +91,7 @@ def claim(folder: Path, worker: int) -> list[str]:
     found = []
     for _ in range(5):
         names = reserve(folder, f"suite{worker % 2}", "eval-set", NOW)
-        with whole_file(names.json) as out:
+        with open_atomic(names.json) as out:
             out.write(str(names.journal).encode())
         assert out.path == names.json
         found.append(names.stamp)
@@ -140,7 +140,7 @@ def test_a_folder_that_cannot_be_locked_still_gives_distinct_journals(
 
 def test_a_file_appears_when_it_is_whole(tmp_path: Path) -> None:
     place = tmp_path / "a.json"
-    with whole_file(place) as out:
+    with open_atomic(place) as out:
         for _ in range(3):
             out.write(b"x" * BUFFER)
         out.write(b"end")
@@ -158,7 +158,7 @@ def test_nothing_is_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         monkeypatch.setattr(os, "link", refuse)
     places = []
     for text in (b"1", b"2", b"3"):
-        with whole_file(tmp_path / "a.json") as out:
+        with open_atomic(tmp_path / "a.json") as out:
             out.write(text)
         places.append((out.path.name, out.path.read_bytes()))
     assert places == [("a.json", b"1"), ("a-2.json", b"2"), ("a-3.json", b"3")]
@@ -170,7 +170,7 @@ def test_nothing_is_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 )
 def test_a_failure_elsewhere_leaves_nothing_and_stays_what_it_is(tmp_path: Path, error: BaseException) -> None:
     def fail() -> None:
-        with whole_file(tmp_path / "a.json") as out:
+        with open_atomic(tmp_path / "a.json") as out:
             out.write(b"x" * 2 * BUFFER)
             raise error
 
@@ -182,7 +182,7 @@ def test_a_failure_elsewhere_leaves_nothing_and_stays_what_it_is(tmp_path: Path,
 
 def test_a_left_over_temporary_file_is_in_nobodys_way(tmp_path: Path) -> None:
     (tmp_path / f".a.json.{os.getpid()}.part").touch()
-    with whole_file(tmp_path / "a.json") as out:
+    with open_atomic(tmp_path / "a.json") as out:
         out.write(b"1")
     assert out.path.read_bytes() == b"1"
 
@@ -192,7 +192,7 @@ def test_a_path_through_a_file_is_an_artifact_error(tmp_path: Path, below: str) 
     (tmp_path / "file").write_text("mine")
     with pytest.raises(ArtifactError) as reserved:
         reserve(tmp_path / below, "a", "eval-set", NOW)
-    with pytest.raises(ArtifactError) as written, whole_file(tmp_path / below / "a.json"):
+    with pytest.raises(ArtifactError) as written, open_atomic(tmp_path / below / "a.json"):
         pass
     for caught in (reserved, written):
         assert str(tmp_path / below) in str(caught.value)
@@ -210,7 +210,7 @@ def test_a_disk_that_says_no_leaves_nothing(
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(os, call, refuse)
-    with pytest.raises(ArtifactError, match=os.strerror(number)), whole_file(tmp_path / "a.json") as out:
+    with pytest.raises(ArtifactError, match=os.strerror(number)), open_atomic(tmp_path / "a.json") as out:
         out.write(b"x")
     assert os.listdir(tmp_path) == []
 
@@ -220,12 +220,12 @@ import os, sys
 from datetime import UTC, datetime
 from pathlib import Path
 from karat.errors import ArtifactError
-from karat.reports.artifacts import reserve, whole_file
+from karat.reports.artifacts import open_atomic, reserve
 
 folder = Path(sys.argv[1])
 try:
     names = reserve(folder, "a", "eval-set", datetime.now(UTC))
-    with whole_file(names.json) as out:
+    with open_atomic(names.json) as out:
         for _ in range(64):
             out.write(b"x" * 65536)
 except ArtifactError as error:
@@ -259,7 +259,7 @@ def test_a_read_only_disk(tmp_path: Path) -> None:
 def limited(folder: Path) -> str:
     resource.setrlimit(resource.RLIMIT_FSIZE, (BUFFER, BUFFER))
     try:
-        with whole_file(folder / "a.json") as out:
+        with open_atomic(folder / "a.json") as out:
             for _ in range(8):
                 out.write(b"x" * BUFFER)
     except ArtifactError as error:

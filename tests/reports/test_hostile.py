@@ -182,7 +182,7 @@ PROOFS = {
     "json": Proof(
         partial(written, "json"),
         json_faults,
-        lambda patch: patch.setattr(encoding, "_escaped", lambda match: match[0]),
+        lambda patch: patch.setattr(encoding, "_escape", lambda match: match[0]),
     ),
     "markdown": Proof(
         partial(written, "markdown"),
@@ -195,7 +195,7 @@ PROOFS = {
     "github-properties": Proof(partial(written, "github"), github_faults, unescaped(github, "_property")),
     "github-summary": Proof(partial(written, "github-summary"), summary_faults, unescaped(github, "markdown_cell")),
     "github-log": Proof(
-        on_a_terminal, printed_faults, lambda patch: patch.setattr(escaping, "_spelled", lambda match: match[0])
+        on_a_terminal, printed_faults, lambda patch: patch.setattr(escaping, "_spell_command", lambda match: match[0])
     ),
     "gitlab": Proof(partial(written, "gitlab"), gitlab_faults, unescaped(gitlab, "terminal")),
     "csv-formulas": Proof(partial(written, "csv"), csv_faults, lambda patch: patch.setattr(rows, "_FORMULA", ("\0",))),
@@ -203,7 +203,7 @@ PROOFS = {
     "jsonl": Proof(
         partial(written, "jsonl"),
         jsonl_faults,
-        lambda patch: patch.setattr(encoding, "_escaped", lambda match: match[0]),
+        lambda patch: patch.setattr(encoding, "_escape", lambda match: match[0]),
     ),
 }
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.model.sequential import Sequential
+from karat.model.sequential import SequentialTest
 from karat.model.verdict import CaseStatus
 from karat.reports.facts import repeats
 from karat.scoring.repeats import case_status, is_flaky, is_lost, wilson
@@ -178,12 +178,12 @@ def test_errors_do_not_count_towards_the_average() -> None:
     ("runs", "until", "says"),
     [
         ([2, 2], None, "2 repeats: 100% of cases passed each time (pass^2), 100% at least once (pass@2), 0 flaky"),
-        ([16, 16], Sequential(), "32 runs, 16 of each case, 68 of 100 saved (68%); all decided, 0 flaky"),
-        ([16, 20], Sequential(), "36 runs, 16 to 20 of each case, 64 of 100 saved (64%); all decided, 0 flaky"),
+        ([16, 16], SequentialTest(), "32 runs, 16 of each case, 68 of 100 saved (68%); all decided, 0 flaky"),
+        ([16, 20], SequentialTest(), "36 runs, 16 to 20 of each case, 64 of 100 saved (64%); all decided, 0 flaky"),
     ],
 )
 def test_what_was_run_is_said_and_not_what_might_have_been(
-    runs: list[int], until: Sequential | None, says: str
+    runs: list[int], until: SequentialTest | None, says: str
 ) -> None:
     tally = Tally(50 if until else 2, until)
     for index, number in enumerate(runs):

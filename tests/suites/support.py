@@ -51,7 +51,7 @@ class Small:
     def fields_of(self, name: str) -> tuple[Field, ...]:
         return tuple(field for field in self.fields if field.name == name)
 
-    def strays(self, expected: Mapping[str, Any]) -> Iterator[CheckProblem]:
+    def unused_fields(self, expected: Mapping[str, Any]) -> Iterator[CheckProblem]:
         yield from ()
 
 

@@ -12,7 +12,7 @@ import pytest
 import karat
 from catalogs import CATALOG
 from karat.errors import ExitCode, SuiteError, UsageError
-from karat.linting.base import Surroundings
+from karat.linting.base import TargetInfo
 from karat.linting.linter import SLUGS, lint
 from karat.model.suite import Case, Reply, Suite
 from karat.suites import load, loads
@@ -325,7 +325,7 @@ def test_lint_looks_at_conversations(tmp_path: Path) -> None:
     path.write_text(DESK)
     path.write_text(DESK.replace("as an AI", "as an AI, money").replace("never]", "never, I want my money back.]"))
     slugs = {
-        problem.slug for problem in lint(locate_suite(read_bytes(path), str(path), CATALOG), CATALOG, Surroundings())
+        problem.slug for problem in lint(locate_suite(read_bytes(path), str(path), CATALOG), CATALOG, TargetInfo())
     }
     assert slugs <= set(SLUGS)
 

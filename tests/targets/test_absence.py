@@ -15,7 +15,7 @@ from karat.checks.tools import ToolCallsAny, ToolCallsNone
 from karat.model.trace import PossibleCall, ToolCall, Trace, TraceError
 from karat.model.verdict import Status
 from karat.targets.base import RunContext, TargetError
-from karat.targets.browser.log import TurnLog, own_lines
+from karat.targets.browser.log import TurnLog, select_own_lines
 from karat.targets.browser.options import LogOptions
 from karat.telemetry.calls import tool_calls
 from karat.traces.recorder import Recorder
@@ -210,7 +210,7 @@ async def test_a_target_hands_the_configured_events_to_what_records_the_turn(tmp
 def test_without_a_field_that_names_it_a_logged_call_may_be_a_late_one() -> None:
     lines = ('{"source": "turn", "event": "start"}', '{"source": "tool.delete", "event": "start"}')
     named = '{"source": "tool.look", "event": "start", "talk": "karat-1"}'
-    own, possible = own_lines((*lines, named, "-> refund"), "karat-1", DIALECT)
+    own, possible = select_own_lines((*lines, named, "-> refund"), "karat-1", DIALECT)
     assert own == (lines[0], named)
     assert [one.text for one in possible] == ["delete", "refund"]
     assert all("telemetry = { complete = true }" in one.why and "correlation_field" in one.why for one in possible)
@@ -233,4 +233,4 @@ async def test_the_log_of_a_page_knows_the_configured_events(tmp_path: Path, fie
             assert [call.name for call in log.calls] == ["delete"]
             return
         with pytest.raises(TargetError, match=broken):
-            log.ended()
+            log.is_ended()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from karat.targets.interrupts import Interrupt, asked_by, decisions, resume
+from karat.targets.interrupts import Interrupt, decisions, interrupt_text, resume
 
 PLAIN = [Interrupt("a", "How many?")]
 PAY = {"name": "pay", "args": {"room": "Blue"}, "description": "Pay Blue?"}
@@ -27,7 +27,7 @@ NO = {"type": "reject", "message": "no"}
     ],
 )
 def test_asked_by(value: object, asks: str) -> None:
-    assert asked_by(value) == asks
+    assert interrupt_text(value) == asks
 
 
 @pytest.mark.parametrize(

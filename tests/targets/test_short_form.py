@@ -11,7 +11,7 @@ from karat.model.trace import ToolCall, Trace
 from karat.targets.base import TargetError
 from karat.targets.short_form import Short, ShortCall, read, to_trace, tool_call
 from karat.traces.limits import cap_trace
-from karat.traces.recorder import Recorder, joined
+from karat.traces.recorder import Recorder, merge_telemetry
 
 from .conftest import case
 
@@ -82,7 +82,7 @@ def event(name: str, what: str, **rest: Any) -> str:
     ],
 )
 def test_telemetry_completes_the_calls(calls: list[ToolCall], lines: list[str], expected: list[ToolCall]) -> None:
-    assert list(joined(calls, tuple(lines))) == expected
+    assert list(merge_telemetry(calls, tuple(lines))) == expected
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from karat.model.trace import Trace
 from karat.model.verdict import Status
 from karat.telemetry.calls import tool_calls
 from karat.telemetry.dialects import LogEvents
-from karat.telemetry.events import broken_backend, unread
+from karat.telemetry.events import find_broken_backend, unread
 
 Lines = list[str | dict[str, Any]]
 
@@ -207,7 +207,7 @@ def test_a_line_that_is_told_to_be_no_call() -> None:
     ],
 )
 def test_patterns_that_make_no_sense(given: dict[str, Any], flaw: str) -> None:
-    assert any(flaw in said for said in LogEvents(**given).flaws())
+    assert any(flaw in said for said in LogEvents(**given).validate())
 
 
 BROKEN: list[Lines] = [
@@ -227,4 +227,4 @@ WHOLE: list[Lines] = [
 
 @pytest.mark.parametrize(("lines", "broke"), [(b, True) for b in BROKEN] + [(w, False) for w in WHOLE], ids=str)
 def test_a_broken_backend(lines: Lines, broke: bool) -> None:
-    assert (broken_backend(log(lines)) is not None) is broke
+    assert (find_broken_backend(log(lines)) is not None) is broke

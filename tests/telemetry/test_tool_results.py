@@ -19,8 +19,8 @@ from pydantic import BaseModel
 from karat.telemetry.tool_results import (
     call_success,
     missing_fields,
+    parse_result,
     shows_failure,
-    structured,
 )
 
 DAY = datetime.date(2026, 1, 1)
@@ -178,7 +178,7 @@ def test_whatever_stands_beside_it_in_a_repr(beside: dict[str, Any], success: bo
 def test_no_text_raises(text: str) -> None:
     for spelled in (text, "{" + text, f"({text})", f"X({text})", f"a={text}"):
         shows_failure(spelled)
-        structured(spelled)
+        parse_result(spelled)
 
 
 def test_data_that_was_turned_into_text_is_data_again() -> None:
@@ -192,7 +192,7 @@ def test_data_that_was_turned_into_text_is_data_again() -> None:
         "count": Counter("a"),
         "pair": (1, None),
     }
-    assert structured(str(written)) == {
+    assert parse_result(str(written)) == {
         "when": "datetime.date(2026, 1, 1)",
         "price": "1.50",
         "state": "error",
@@ -202,9 +202,9 @@ def test_data_that_was_turned_into_text_is_data_again() -> None:
         "count": {"a": 1},
         "pair": [1, None],
     }
-    assert structured(block('{"a": ', "1}")) == {"a": 1}
-    assert structured(block("words")) == block("words")
-    assert structured("plain (text)") == "plain (text)"
+    assert parse_result(block('{"a": ', "1}")) == {"a": 1}
+    assert parse_result(block("words")) == block("words")
+    assert parse_result("plain (text)") == "plain (text)"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from karat.text.prose.asking import asked, asked_for_any
+from karat.text.prose.asking import find_request, find_request_for
 from karat.text.words import WordLists
 
 ORDER = "order number"
@@ -135,14 +135,14 @@ DOES_NOT = [
 
 @pytest.mark.parametrize(("thing", "answer"), ASKS)
 def test_asks(thing: str, answer: str) -> None:
-    span = asked_for_any(answer, [thing])
+    span = find_request_for(answer, [thing])
     assert span is not None
     assert set(answer[slice(*span)].lower()) & set(thing.lower())
 
 
 @pytest.mark.parametrize(("thing", "answer"), DOES_NOT)
 def test_does_not_ask(thing: str, answer: str) -> None:
-    assert asked_for_any(answer, [thing]) is None
+    assert find_request_for(answer, [thing]) is None
 
 
 @pytest.mark.parametrize(
@@ -165,25 +165,25 @@ def test_does_not_ask(thing: str, answer: str) -> None:
     ],
 )
 def test_that_something_is_asked_for_at_all(answer: str, asks: bool) -> None:
-    assert (asked(answer) is not None) is asks
+    assert (find_request(answer) is not None) is asks
 
 
 def test_a_suite_in_another_language_brings_its_own_words() -> None:
     german = WordLists.of({"request": ["bitte nennen", "ich brauche"], "courtesy": ["kann ich sonst"]})
-    assert asked("Bitte nennen Sie mir die Bestellnummer.") is None
-    assert asked("Bitte nennen Sie mir die Bestellnummer.", german) is not None
-    assert asked_for_any("Ich brauche die Bestellnummer.", ["Bestellnummer"], german) is not None
-    assert asked("Kann ich sonst noch helfen?", german) is None
-    assert asked("Please provide your name.", german) is None
+    assert find_request("Bitte nennen Sie mir die Bestellnummer.") is None
+    assert find_request("Bitte nennen Sie mir die Bestellnummer.", german) is not None
+    assert find_request_for("Ich brauche die Bestellnummer.", ["Bestellnummer"], german) is not None
+    assert find_request("Kann ich sonst noch helfen?", german) is None
+    assert find_request("Please provide your name.", german) is None
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(max_size=300), st.text(min_size=1, max_size=12))
 def test_any_text_can_be_read(answer: str, thing: str) -> None:
-    span = asked_for_any(answer, [thing])
+    span = find_request_for(answer, [thing])
     assert span is None or 0 <= span[0] < span[1] <= len(answer)
 
 
 def test_a_hostile_text_is_read_in_time() -> None:
     for piece in ("please send ", "what is ", "a-", "(", "- item\n", "i need your " * 3):
-        assert asked_for_any(piece * 20_000 + "x", ["zq"]) is None
+        assert find_request_for(piece * 20_000 + "x", ["zq"]) is None

@@ -10,10 +10,10 @@ from karat.text.regexes.safe_regex import (
     BadPattern,
     RegexTimeout,
     compile_pattern,
-    matched,
+    find_all,
+    find_seen,
     matches_empty,
     search,
-    seen_matches,
 )
 
 HANGING = "(?:a|aa)+$"
@@ -125,9 +125,9 @@ def test_matches_empty(pattern: str, expected: bool) -> None:
 
 def test_spans_are_those_of_the_text_as_written() -> None:
     text = "“a”\r\n- e\u0301n\r\n- two"
-    assert [text[slice(*span)] for _, span in seen_matches(LEVER_REGEX, text)] == ["- e\u0301n", "- two"]
-    assert [found for found, _ in matched(LEVER_REGEX, text)] == ["- én", "- two"]
-    assert len(seen_matches("a", "aaaa", at_most=2)) == 2
+    assert [text[slice(*span)] for _, span in find_seen(LEVER_REGEX, text)] == ["- e\u0301n", "- two"]
+    assert [found for found, _ in find_all(LEVER_REGEX, text)] == ["- én", "- two"]
+    assert len(find_seen("a", "aaaa", at_most=2)) == 2
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_spans_are_those_of_the_text_as_written() -> None:
     ],
 )
 def test_every_call_comes_back(pattern: str, text: str) -> None:
-    for call in (search, seen_matches):
+    for call in (search, find_seen):
         started = time.thread_time()
         with suppress(RegexTimeout):
             call(pattern, text)
@@ -177,7 +177,7 @@ def test_the_budget_holds_on_a_busy_machine(monkeypatch: pytest.MonkeyPatch, sha
     machine = SlowMachine(share, part)
     monkeypatch.setattr(safe_regex, "time", machine)
     with pytest.raises(RegexTimeout):
-        safe_regex._within_budget(lambda limit: machine.work(1000, limit), "x", "")
+        safe_regex._run_within_budget(lambda limit: machine.work(1000, limit), "x", "")
     assert machine.thread_time() == pytest.approx(0.5, abs=0.01) or machine.monotonic() > 1.3
     assert machine.thread_time() < 0.52
     assert machine.monotonic() < 1.6
@@ -196,7 +196,7 @@ def test_work_within_the_budget_is_done(
 ) -> None:
     machine = SlowMachine(share, part)
     monkeypatch.setattr(safe_regex, "time", machine)
-    assert safe_regex._within_budget(lambda limit: machine.work(needed, limit), "x", "") == "done"
+    assert safe_regex._run_within_budget(lambda limit: machine.work(needed, limit), "x", "") == "done"
 
 
 def test_no_answer_is_not_no_match() -> None:
@@ -209,7 +209,7 @@ def test_many_slow_matches_share_one_budget() -> None:
     one = "a" * 24 + "b"
     started = time.thread_time()
     with pytest.raises(RegexTimeout):
-        seen_matches(r"c(?:(?:a|aa)+d|a+b)", ("c" + one) * 2000)
+        find_seen(r"c(?:(?:a|aa)+d|a+b)", ("c" + one) * 2000)
     assert time.thread_time() - started < 1
 
 

@@ -9,10 +9,10 @@ from karat.text.ages.stated import doubtful_ages, stated_ages
 from karat.text.numbers.claimed import stated_numbers
 from karat.text.numbers.whole import ground, number_spans, unread_number
 from karat.text.phrases import find, find_forbidden, find_word
-from karat.text.prose.asking import asked
+from karat.text.prose.asking import find_request
 from karat.text.prose.claims import claims
 from karat.text.regexes import safe_regex
-from karat.text.regexes.safe_regex import seen_matches
+from karat.text.regexes.safe_regex import find_seen
 
 SIZE = 2**15
 SECONDS = 3
@@ -56,7 +56,7 @@ SECONDS = 3
         pytest.param(lambda text: ground(text, "12", ("absent",), same_line=True), id="ground"),
         pytest.param(stated_ages, id="stated_ages"),
         pytest.param(stated_numbers, id="stated_numbers"),
-        pytest.param(lambda text: seen_matches("[a1]", text), id="spans"),
+        pytest.param(lambda text: find_seen("[a1]", text), id="spans"),
     ],
 )
 def test_a_long_text_is_read_in_time(unit: str, look: Callable[[str], object]) -> None:
@@ -98,7 +98,7 @@ def test_a_long_text_is_read_in_time(unit: str, look: Callable[[str], object]) -
         pytest.param(lambda text: unread_number(text, "13"), id="unread_number"),
         pytest.param(doubtful_ages, id="doubtful_ages"),
         pytest.param(lambda text: claims(text, {"book": ["booked"]}), id="claims"),
-        pytest.param(asked, id="asked"),
+        pytest.param(find_request, id="asked"),
     ],
 )
 def test_a_long_text_of_markup_is_read_in_time(unit: str, look: Callable[[str], object]) -> None:

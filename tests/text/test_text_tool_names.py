@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from karat.text.tool_names import is_same_tool, is_word_of, may_be_same_tool, named_in
+from karat.text.tool_names import is_named_in, is_same_tool, is_word_of, may_be_same_tool
 
 
 @pytest.mark.parametrize(
@@ -76,4 +76,4 @@ def test_a_name_space_that_tells_tools_apart_is_kept() -> None:
     ],
 )
 def test_a_line_that_names_a_tool(line: str, named: bool) -> None:
-    assert named_in("delete_user", line) is named
+    assert is_named_in("delete_user", line) is named

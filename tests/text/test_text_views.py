@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.text.forms.views import is_plain, seen, shown, shown_words, spelled_out
+from karat.text.forms.views import all_words, is_plain, rendered_view, visible_words, without_hidden
 from karat.text.forms.wide import wide_forms
 from karat.text.phrases import find, find_forbidden
 
@@ -75,12 +75,12 @@ MARKUP = st.lists(
     ],
 )
 def test_seen(text: str, reader: str) -> None:
-    assert seen(text).text == reader
+    assert rendered_view(text).text == reader
 
 
 @given(MARKUP)
 def test_every_view_leads_back_into_the_text(text: str) -> None:
-    for view in (seen(text), shown(text), shown_words(text), spelled_out(text)):
+    for view in (rendered_view(text), without_hidden(text), visible_words(text), all_words(text)):
         for at in range(len(view.text)):
             start, end = view.span(at, at + 1)
             assert 0 <= start < end <= len(text)
@@ -99,7 +99,7 @@ def test_wide_forms_lead_back_into_the_text(text: str) -> None:
 @given(st.text(st.sampled_from("ab 12.,-:!?()\n"), max_size=40))
 def test_a_plain_text_is_all_that_there_is_of_it(text: str) -> None:
     if is_plain(text):
-        assert seen(text).text == shown(text).text == spelled_out(text).text == text
+        assert rendered_view(text).text == without_hidden(text).text == all_words(text).text == text
         assert wide_forms(text) == ()
 
 

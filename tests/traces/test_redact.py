@@ -13,7 +13,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from karat.checks.base import lost_secret
+from karat.checks.base import has_lost_secret
 from karat.errors import ConfigError
 from karat.model.run import CaseRecord
 from karat.model.suite import Case, CheckSpec, Reply, Turn
@@ -349,7 +349,7 @@ def test_a_case_is_cleaned_and_says_so() -> None:
     assert b"hush" not in msgspec.json.encode(cleaned)
     assert cleaned.trace.cuts == {OF_CASE: TextLoss(SECRETS_REMOVED)}
     assert cleaned.case.checks[0] == specs[0]
-    assert [lost_secret(spec, cleaned.trace) for spec in cleaned.case.checks] == [False, True]
+    assert [has_lost_secret(spec, cleaned.trace) for spec in cleaned.case.checks] == [False, True]
     assert redactor.record(cleaned) == cleaned
     assert redactor.record(record("hello", "", None)).trace.cuts == {}
 

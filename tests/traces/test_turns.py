@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 
 from catalogs import CATALOG
-from karat.journal.integrity import derived
+from karat.journal.integrity import derive_verdict
 from karat.journal.views import RecordToVerify, TraceToVerify
 from karat.model.run import CaseRecord
 from karat.model.suite import Case, CheckSpec, Turn
@@ -22,7 +22,7 @@ from karat.model.trace import (
 )
 from karat.model.verdict import CaseStatus, Status
 from karat.scoring import verdicts
-from karat.traces.limits import cap_trace, checked
+from karat.traces.limits import cap_trace, check_trace
 from karat.traces.recorder import Recorder
 from karat.traces.redact import Redactor
 from karat.traces.turns import conversation
@@ -163,11 +163,11 @@ def test_a_record_that_lost_the_check_of_a_turn_is_an_error() -> None:
     trace = conversation([FIRST, SECOND])
     verdict = verdicts.judge_case(CASE, trace, CATALOG)
     seen = RecordToVerify(0, CASE, verdict, TraceToVerify())
-    assert derived(seen).status is CaseStatus.PASS
+    assert derive_verdict(seen).status is CaseStatus.PASS
     moved = [structs.replace(check, turn=1) for check in verdict.checks]
     for checks in (verdict.checks[1:], tuple(moved)):
         lacks = structs.replace(seen, verdict=structs.replace(verdict, checks=checks))
-        assert derived(lacks).status is CaseStatus.ERROR
+        assert derive_verdict(lacks).status is CaseStatus.ERROR
 
 
 def test_a_case_cut_short_keeps_the_turns_before() -> None:
@@ -205,4 +205,4 @@ def test_every_turn_is_bounded_and_cleaned() -> None:
     assert len(capped.turns[0].final_message) == TEXT_CAP
     assert "final_message" in capped.turns[0].cuts
     odd = conversation([structs.replace(FIRST, metadata={"when": object}), SECOND])
-    assert isinstance(checked(odd).turns[0].metadata["when"], str)
+    assert isinstance(check_trace(odd).turns[0].metadata["when"], str)

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from karat.model.trace import Tokens, ToolCall
-from karat.telemetry.models.reading import broken_model, read_traffic
+from karat.telemetry.models.reading import read_traffic, why_model_broke
 from karat.telemetry.models.traffic import ModelTraffic
 from karat.telemetry.spans.reading import SpanReading
 from karat.world.faults import CaseWorld
@@ -171,7 +171,7 @@ def test_a_model_that_fails_at_last_is_known(api: str) -> None:
         with pytest.raises(Exception, match="429"):
             here.agent(api).say("busy")
         here.read()
-        assert "status 429" in broken_model(here.traffic.exchanges)
+        assert "status 429" in why_model_broke(here.traffic.exchanges)
 
 
 def test_a_call_without_a_result_is_not_proven_to_have_run() -> None:

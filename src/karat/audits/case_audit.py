@@ -14,7 +14,7 @@ from msgspec import structs
 
 from karat.audits.hints import Spelling, noticing, suggest_field
 from karat.audits.judging import NOTHING_ALLOWED, Allowance, PassingTrace
-from karat.audits.operators.base import Equivalent, Mutant, Operator, Subject, same
+from karat.audits.operators.base import Equivalent, Mutant, Operator, Subject, is_same
 from karat.audits.operators.catalog import OPERATORS
 from karat.audits.operators.tool_calls import parallel
 from karat.checks.base import excerpt
@@ -72,7 +72,7 @@ class CasePart(NamedTuple):
     turn: int | None
     within: Change
 
-    def named(self, what: str) -> str:
+    def with_turn(self, what: str) -> str:
         return what if self.turn is None else f"turn {self.turn}: {what}"
 
 
@@ -105,10 +105,10 @@ def _piece(subject: Subject, turn: Turn, trace: Trace, earlier: Trace | None) ->
 
 def _replacing(trace: Trace, number: int) -> Change:
     turns = trace.turns
-    return lambda piece: _rebuilt(trace, [*turns[: number - 1], piece, *turns[number:]])
+    return lambda piece: _join_turns(trace, [*turns[: number - 1], piece, *turns[number:]])
 
 
-def _rebuilt(trace: Trace, turns: list[Trace]) -> Trace:
+def _join_turns(trace: Trace, turns: list[Trace]) -> Trace:
     """The conversation of these turns, with what a database gave at its end."""
     return structs.replace(conversation(turns), database={**trace.database, **turns[-1].database})
 
@@ -125,19 +125,21 @@ def controls(subject: Subject, another: Subject | None) -> Iterator[Control]:
     trace, prompt = subject.trace, subject.case.prompt
 
     def saying(words: str) -> Trace:
-        return everywhere(trace, lambda turn: structs.replace(_idle(turn), final_message=words))
+        return everywhere(trace, lambda turn: structs.replace(_idle_trace(turn), final_message=words))
 
-    yield Control("does nothing", everywhere(trace, _idle))
-    repeats = everywhere(trace, lambda turn: structs.replace(_idle(turn), final_message=turn.input or prompt))
+    yield Control("does nothing", everywhere(trace, _idle_trace))
+    repeats = everywhere(trace, lambda turn: structs.replace(_idle_trace(turn), final_message=turn.input or prompt))
     yield Control("repeats the prompt", repeats if trace.turns else saying(prompt))
     if another is None:
         yield Control("answers another question", saying(ELSEWHERE))
     else:
         other = another.trace
-        yield Control(f"answers as in {another.case.id}", everywhere(trace, lambda turn: _as_in(other, _idle(turn))))
+        yield Control(
+            f"answers as in {another.case.id}", everywhere(trace, lambda turn: _as_in(other, _idle_trace(turn)))
+        )
 
 
-def _idle(trace: Trace) -> Trace:
+def _idle_trace(trace: Trace) -> Trace:
     """Nothing was said or done, and all of that was seen."""
     return structs.replace(
         trace,
@@ -185,11 +187,11 @@ def typography(subject: Subject) -> Trace | None:
     return subject.with_answer(subject.answer.translate(TYPOGRAPHY))
 
 
-def ungrouped(subject: Subject) -> Trace | None:
+def ungroup_digits(subject: Subject) -> Trace | None:
     return subject.with_answer(GROUPED.sub(lambda m: m[0].replace(",", ""), subject.answer))
 
 
-def grouped(subject: Subject) -> Trace | None:
+def group_digits(subject: Subject) -> Trace | None:
     """Only for numbers that the case itself takes for numbers: an id or a year is never written with commas."""
     values = [str(args.get("value", "")) for args in subject.arguments(MustGroundNumber)]
     plain = [value for value in values if value.isascii() and value.isdigit() and len(value) >= PLAIN_DIGITS]
@@ -234,8 +236,8 @@ EQUIVALENTS = (
     Equivalent("letter-case", "upper case", letter_case, WORDS),
     Equivalent("unicode-forms", "decomposed characters", unicode_forms, WORDS),
     Equivalent("typography", "typographic quotes and hyphens", typography, WORDS),
-    Equivalent("thousands-grouped", "1,200 for 1200", grouped, NUMBERS),
-    Equivalent("thousands-plain", "1200 for 1,200", ungrouped, NUMBERS),
+    Equivalent("thousands-grouped", "1,200 for 1200", group_digits, NUMBERS),
+    Equivalent("thousands-plain", "1200 for 1,200", ungroup_digits, NUMBERS),
     Equivalent("parallel-order", "parallel calls in the other order", parallel_order, ORDER),
     Equivalent("telemetry-keys", "extra keys in telemetry", extra_keys, KEYS),
 )
@@ -250,14 +252,14 @@ def evidence(before: Trace, after: Trace) -> str:
     if before.telemetry != after.telemetry:
         return f"telemetry: {len(after.telemetry)} lines, {len(before.telemetry)} before"
     if before.page != after.page:
-        return f"page: without {excerpt(_taken(before.page or '', after.page or ''))}"
+        return f"page: without {excerpt(_removed_part(before.page or '', after.page or ''))}"
     if before.database == after.database:
-        return _measured(before, after)
+        return _describe_measure(before, after)
     changed = next((sql for sql, rows in after.database.items() if before.database.get(sql) != rows), "")
     return f"database: {excerpt(f'{changed} gives {after.database.get(changed)}')}"
 
 
-def _measured(before: Trace, after: Trace) -> str:
+def _describe_measure(before: Trace, after: Trace) -> str:
     if before.state != after.state:
         return f"state: {excerpt(str(after.state))}"
     names = ("duration_ms", "timings", "steps", "tokens")
@@ -290,7 +292,7 @@ def _difference(before: str, after: str) -> str:
     return excerpt(f"{'…' * (start > AROUND)}{left}[{after[start:end]}]{right}{'…' * (len(after) - end > AROUND)}")
 
 
-def _taken(before: str, after: str) -> str:
+def _removed_part(before: str, after: str) -> str:
     start = _common(before, after)
     return before[start : start + len(before) - len(after)]
 
@@ -316,7 +318,7 @@ def audit_case(
 ) -> CaseAudit:
     """Controls, mutants and equivalents of one case; `another` is the case whose answer the last control gives."""
     judge = PassingTrace(subject, catalog, allowance)
-    trial = _Trial(judge, spelling, [_named(turn, spec) for turn, spec in subject.case.all_checks])
+    trial = _Trial(judge, spelling, [_path_in_turn(turn, spec) for turn, spec in subject.case.all_checks])
     pieces = list(parts(subject))
     for operator in OPERATORS:
         trial.run(operator, pieces)
@@ -328,7 +330,7 @@ def audit_case(
         apart=trial.apart,
         unseen=tuple(trial.unseen),
         controls=tuple(c.name for c in controls(subject, another) if judge.passes(c.trace)),
-        brittle=tuple(found for part in pieces for found in _brittle(part, judge, subject.case)),
+        brittle=tuple(found for part in pieces for found in _find_brittle(part, judge, subject.case)),
         redundant=tuple(_redundant(subject, trial.needed)),
         kills=tuple(trial.kills),
         checks=tuple(trial.names),
@@ -339,7 +341,7 @@ def audit_case(
 
 def mutants(operator: Operator, subject: Subject) -> list[Mutant]:
     """What an operator makes of a case: nothing that changes nothing, and of many a sample."""
-    changed = (mutant for mutant in operator.mutants(subject) if not same(mutant.trace, subject.trace))
+    changed = (mutant for mutant in operator.mutants(subject) if not is_same(mutant.trace, subject.trace))
     made = list(islice(changed, MOST_MADE))
     if len(made) > PER_OPERATOR:
         made = [made[i] for i in sorted(subject.chance.sample(range(len(made)), PER_OPERATOR))]
@@ -378,12 +380,12 @@ class _Trial:
                 passed.append((piece, mutant))
             else:
                 self.partial += status is CaseStatus.PARTIAL
-                self._killed(operator, piece.named(mutant.change), results)
+                self._add_kill(operator, piece.with_turn(mutant.change), results)
         if count.tried:
             self._keep(operator, count, passed)
 
-    def _killed(self, operator: Operator, change: str, results: Sequence[CheckResult]) -> None:
-        needed = self._judge.needed(tuple(results))
+    def _add_kill(self, operator: Operator, change: str, results: Sequence[CheckResult]) -> None:
+        needed = self._judge.find_needed(tuple(results))
         self.needed |= needed
         bad = [name for name, result in zip(self.names, results, strict=True) if result.status is not Status.PASSED]
         alone = [self.names[index] for index in sorted(needed)]
@@ -400,13 +402,13 @@ class _Trial:
             self.apart[operator.name] = count.killed, count.tried
             advice = _help(operator, usable)
             self.unseen += [
-                UndetectableMutant(operator.name, part.named(mutant.change), advice) for part, mutant in passed
+                UndetectableMutant(operator.name, part.with_turn(mutant.change), advice) for part, mutant in passed
             ]
 
     def _survivor(self, operator: Operator, part: CasePart, mutant: Mutant, *, blind: bool) -> Survivor:
         field, hint = suggest_field(part.subject, operator, mutant, self._spelling, blind=blind)
         seen = evidence(part.subject.trace, mutant.trace)
-        return Survivor(operator.name, part.named(mutant.change), seen, field, hint)
+        return Survivor(operator.name, part.with_turn(mutant.change), seen, field, hint)
 
 
 def _help(operator: Operator, usable: Sequence[str]) -> str:
@@ -421,14 +423,14 @@ def _redundant(subject: Subject, needed: set[int]) -> Iterator[str]:
     for index, (turn, spec) in enumerate(subject.case.all_checks):
         implied = spec.name == Outcome.name and subject.case.outcome == DEFAULT_OUTCOME
         if index not in needed and not implied:
-            yield _named(turn, spec)
+            yield _path_in_turn(turn, spec)
 
 
-def _named(turn: int | None, spec: CheckSpec) -> str:
+def _path_in_turn(turn: int | None, spec: CheckSpec) -> str:
     return spec.path if turn is None else f"turn {turn}: {spec.path}"
 
 
-def _brittle(part: CasePart, judge: PassingTrace, case: Case) -> Iterator[Brittle]:
+def _find_brittle(part: CasePart, judge: PassingTrace, case: Case) -> Iterator[Brittle]:
     subject = part.subject
     # Other letters or signs make another value, or none, of JSON.
     in_json = isinstance(json_answer(subject.answer).value, dict | list)
@@ -439,4 +441,4 @@ def _brittle(part: CasePart, judge: PassingTrace, case: Case) -> Iterator[Brittl
         for (_, spec), result in zip(case.all_checks, judge.results(part.within(trace)), strict=True):
             if result.status is not Status.PASSED:
                 advice = equivalent.advice.get(spec.name, equivalent.advice[""])
-                yield Brittle(equivalent.name, part.named(spec.path), result.expected, advice)
+                yield Brittle(equivalent.name, part.with_turn(spec.path), result.expected, advice)

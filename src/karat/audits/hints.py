@@ -43,7 +43,7 @@ def suggest_field(
     case_id = subject.case.id
     usable = noticing(operator, spelling)
     ready = [field for field in mutant.fix if field in usable]
-    used = _used(subject, spelling.catalog)
+    used = _used_fields(subject, spelling.catalog)
     here = next((field for field in ready if field in used), None)
     if here is not None:
         return here, f"{here} of {case_id} lets it through: add {_snippet(mutant, here)}"
@@ -74,7 +74,7 @@ def known_fields(spelling: Spelling) -> frozenset[str]:
     return frozenset(field.name for field in spelling.catalog.fields)  # the package that brings the format is gone
 
 
-def _used(subject: Subject, catalog: CheckCatalog) -> set[str]:
+def _used_fields(subject: Subject, catalog: CheckCatalog) -> set[str]:
     """The fields that ask for the checks of a case: its format may have other words for them."""
     return {field.name for spec in subject.case.checks for field in _fields(spec, catalog)}
 

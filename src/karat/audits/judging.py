@@ -62,7 +62,7 @@ class PassingTrace:
         self._catalog = catalog
         self._allowance = allowance
         self._rules = subject.case.scoring
-        self._checks = compiled(subject.case, catalog)
+        self._checks = compile_checks(subject.case, catalog)
         self._case = subject.case
         self._base = subject.trace
         self.found = verdicts.case_results(subject.case, subject.trace, catalog)
@@ -71,7 +71,7 @@ class PassingTrace:
         """What each check finds in a trace made from the one that passed."""
         if self._case.turns:
             return verdicts.case_results(self._case, trace, self._catalog)
-        same = self._unchanged(trace)
+        same = self._unchanged_channels(trace)
         return tuple(
             [
                 found if check.channels and check.channels <= same else verdicts.run_check(check, trace)
@@ -79,7 +79,7 @@ class PassingTrace:
             ]
         )
 
-    def _unchanged(self, trace: Trace) -> frozenset[Channel]:
+    def _unchanged_channels(self, trace: Trace) -> frozenset[Channel]:
         """The channels in which a trace is the one that passed; none where more or less is known of any."""
         base = self._base
         if trace.cuts is not base.cuts or trace.unobserved is not base.unobserved or trace.turns is not base.turns:
@@ -104,7 +104,7 @@ class PassingTrace:
         short = {result.status for result in results} - {Status.PASSED}
         return short <= self._allowance.statuses
 
-    def needed(self, results: tuple[CheckResult, ...]) -> set[int]:
+    def find_needed(self, results: tuple[CheckResult, ...]) -> set[int]:
         """The checks without which, one at a time, a trace that does not pass would."""
         bad = [index for index, result in enumerate(results) if result.status is not Status.PASSED]
         if len(bad) == 1:
@@ -126,11 +126,11 @@ class PassingTrace:
 
 def judge_trace(case: Case, trace: Trace, catalog: CheckCatalog) -> Verdict:
     """The verdict of today's checks on any trace."""
-    compiled(case, catalog)
+    compile_checks(case, catalog)
     return verdicts.judge_case(case, trace, catalog)
 
 
-def compiled(case: Case, catalog: CheckCatalog) -> tuple[Check, ...]:
+def compile_checks(case: Case, catalog: CheckCatalog) -> tuple[Check, ...]:
     try:
         return catalog.checks([spec for _, spec in case.all_checks])
     except msgspec.DecodeError as error:

@@ -12,9 +12,9 @@ from msgspec import structs
 from karat.audits.case_audit import Count, audit_case
 from karat.audits.hints import Spelling
 from karat.audits.judging import NOTHING_ALLOWED, Allowance, judge_trace
-from karat.audits.operators.base import Subject, same
+from karat.audits.operators.base import Subject, is_same
 from karat.audits.operators.catalog import OPERATORS
-from karat.checks.base import lost_secret
+from karat.checks.base import has_lost_secret
 from karat.checks.catalog import CheckCatalog
 from karat.model.audit import (
     AuditReport,
@@ -67,12 +67,12 @@ class Auditor:
                 waiting = found
             else:
                 if waiting is not None:
-                    yield self._counted(waiting, found if _differ(found, waiting) else None)
+                    yield self._audit_and_count(waiting, found if _differ(found, waiting) else None)
                     waiting = None
-                yield self._counted(found, another)
+                yield self._audit_and_count(found, another)
             others.add(found)
         if waiting is not None:
-            yield self._counted(waiting, None)
+            yield self._audit_and_count(waiting, None)
 
     def report(self) -> AuditReport:
         """All cases at once."""
@@ -132,7 +132,7 @@ class Auditor:
             return Subject(first.case, first.trace, self.seed)
         return UnauditedCase(some.case.id, status, _why(statuses, bad))
 
-    def _counted(self, subject: Subject, another: Subject | None) -> CaseAudit:
+    def _audit_and_count(self, subject: Subject, another: Subject | None) -> CaseAudit:
         header, catalog = self.run.header, self.run.catalog
         spelling = Spelling(header.suite_format, header.suite_version, catalog)
         done = audit_case(subject, another, spelling, catalog, self.allowance)
@@ -180,12 +180,12 @@ def _differ(one: Subject, other: Subject) -> bool:
     """Whether the answer to one is another answer to the other: a question asked again is none."""
     mine, its = one.trace, other.trace
     cost = {"duration_ms": its.duration_ms, "timings": its.timings, "steps": its.steps, "tokens": its.tokens}
-    return fold(one.case.prompt) != fold(other.case.prompt) and not same(structs.replace(mine, **cost), its)
+    return fold(one.case.prompt) != fold(other.case.prompt) and not is_same(structs.replace(mine, **cost), its)
 
 
 def _today(record: CaseRecord, catalog: CheckCatalog) -> tuple[CaseStatus, str]:
     """How a record comes out by today's checks; unknown for an expectation that lost a secret."""
-    if any(lost_secret(spec, record.trace) for _, spec in record.case.all_checks):
+    if any(has_lost_secret(spec, record.trace) for _, spec in record.case.all_checks):
         return CaseStatus.PARTIAL, LOST
     verdict = judge_trace(record.case, record.trace, catalog)
     return verdict.status, verdict.reason

@@ -11,7 +11,7 @@ from functools import lru_cache
 import regex
 
 from karat.checks.markdown_nodes import snapshot_of
-from karat.checks.page import below, nodes
+from karat.checks.page import nodes, nodes_below
 from karat.model.trace import Trace
 from karat.text import phrases
 from karat.text.forms.offsets import Span
@@ -25,20 +25,20 @@ _FOR_SNAPSHOTS = lazy.regex(rf"(?<![a-z])-{_GAP}[(?:]*(?:[a-z]+\|)*(?:{_LAST})",
 """A node as accessibility snapshots write it: its role after a hyphen, one that is a plain word too with its name."""
 
 
-def found_in_answer(pattern: str, trace: Trace) -> list[tuple[str, Span]]:
+def find_in_answer(pattern: str, trace: Trace) -> list[tuple[str, Span]]:
     """The lines in which the regex finds something; if none, the words of the nodes that it finds in the snapshot.
 
     Never in the rest of the page, and only words that are in the answer: the offsets are those of the answer. A regex
     for snapshots names the role of what it looks for; one for lines that begin with a hyphen would find any node.
     """
     text = trace.final_message
-    found = [(_lines_of(text, span), span) for _, span in safe_regex.seen_matches(pattern, text)]
+    found = [(_lines_of(text, span), span) for _, span in safe_regex.find_seen(pattern, text)]
     if not found and trace.answer_page:
         found = _in_snapshot(pattern, trace.answer_page, text)
-    return found or found_in_markdown(pattern, text)
+    return found or find_in_markdown(pattern, text)
 
 
-def found_in_markdown(pattern: str, text: str) -> list[tuple[str, Span]]:
+def find_in_markdown(pattern: str, text: str) -> list[tuple[str, Span]]:
     """What a regex for snapshots finds in a Markdown text written as one; nothing of any other regex."""
     return _in_snapshot(pattern, snapshot_of(text), text) if is_for_snapshots(pattern) else []
 
@@ -49,7 +49,7 @@ def is_for_snapshots(pattern: str) -> bool:
 
 
 def _in_snapshot(pattern: str, page: str, answer: str) -> list[tuple[str, Span]]:
-    lines = {page.count("\n", 0, start) for _, (start, _end) in safe_regex.matched(pattern, page)}
+    lines = {page.count("\n", 0, start) for _, (start, _end) in safe_regex.find_all(pattern, page)}
     texts = (
         _words(page, index)
         for index, node in enumerate(nodes(page))
@@ -70,7 +70,7 @@ def _names(pattern: str, role: str) -> bool:
 def _words(page: str, index: int) -> str:
     """What a node says, with all that is in it."""
     every = nodes(page)
-    said = (every[index], *below(every, index))
+    said = (every[index], *nodes_below(every, index))
     return "\n".join(node.text or node.name for node in said if node.seen and (node.text or node.name))
 
 

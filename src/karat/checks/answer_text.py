@@ -17,9 +17,9 @@ from karat.checks.base import (
     quote_answer,
     unreadable,
 )
-from karat.checks.json_paths import path_flaws, values_at
+from karat.checks.json_paths import path_problems, values_at
 from karat.checks.sample_traces import says
-from karat.matchers.values import shown
+from karat.matchers.values import format_value
 from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.trace import TextLoss, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
@@ -103,7 +103,9 @@ class AnswerText(Check, Struct, frozen=True):
 
     @property
     def description(self) -> str:
-        what = ", ".join(f"{test} {shown(given)}" for test in self._given if (given := getattr(self, test)) is not None)
+        what = ", ".join(
+            f"{test} {format_value(given)}" for test in self._given if (given := getattr(self, test)) is not None
+        )
         near = f" within {self.distance} edits" if self.near is not None else ""
         case = ", whatever the letter case" if self.ignore_case else ""
         return f"{'not: ' if self.negated else ''}{what}{near}{case}{f' at {self.at}' if self.at else ''}"
@@ -118,13 +120,13 @@ class AnswerText(Check, Struct, frozen=True):
         if self.regex is not None and (why := javascript.why_bad(self.regex)):
             yield CheckProblem("bad-regex", f"{why}.", ("regex",))
         if self.at:
-            yield from path_flaws(self.at)
+            yield from path_problems(self.at)
 
     def judge(self, trace: Trace) -> CheckResult:
         text, lacks = self._text(trace)
         if text is None:
             why = unreadable(trace)
-            return self.unknown(why) if why else self._settled(False, trace, lacks)
+            return self.unknown(why) if why else self._result(False, trace, lacks)
         try:
             holds, span = self._holds(text)
         except RegexTimeout as error:
@@ -134,9 +136,9 @@ class AnswerText(Check, Struct, frozen=True):
             whole = span is None or not holds or bool(trace.why_uncertain("final_message", *span))
             if whole:
                 return self.unknown(why)
-        return self._settled(holds, trace, span=None if self.at else span)
+        return self._result(holds, trace, span=None if self.at else span)
 
-    def _settled(self, holds: bool, trace: Trace, lacks: str = "", span: tuple[int, int] | None = None) -> CheckResult:
+    def _result(self, holds: bool, trace: Trace, lacks: str = "", span: tuple[int, int] | None = None) -> CheckResult:
         found = excerpt(trace.final_message[slice(*span)]) if span else lacks or quote_answer(trace)
         at = EvidenceLocation("final_message", *span) if span else None
         return self.passed(found, at) if holds is not self.negated else self.failed(found, at)
@@ -178,4 +180,4 @@ class AnswerText(Check, Struct, frozen=True):
 
 def as_text(value: object) -> str:
     """A value as its tool would print it: a text as it is, all else as JSON."""
-    return value if isinstance(value, str) else shown(value)
+    return value if isinstance(value, str) else format_value(value)

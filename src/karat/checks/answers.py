@@ -21,16 +21,16 @@ from karat.checks.base import (
     quote_answer,
     unreadable,
 )
-from karat.checks.json_paths import path_flaws, values_at
+from karat.checks.json_paths import path_problems, values_at
 from karat.checks.sample_traces import says
 from karat.matchers.matcher import Matcher
 from karat.matchers.reading import MatchedValue, matcher
-from karat.matchers.values import MISSING, shown
+from karat.matchers.values import MISSING, format_value
 from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.trace import TextLoss, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text.forms.folding import fold
-from karat.text.forms.views import seen
+from karat.text.forms.views import rendered_view
 from karat.text.json_answers import json_answer
 from karat.text.regexes import lazy
 
@@ -71,7 +71,7 @@ class AnswerEquals(Check, Struct, frozen=True):
     def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         if "answer_equals" in expected:
             given = expected["answer_equals"]
-            yield CheckRequest({"text": given if isinstance(given, str) else shown(given)}, ("answer_equals",))
+            yield CheckRequest({"text": given if isinstance(given, str) else format_value(given)}, ("answer_equals",))
 
     @property
     def description(self) -> str:
@@ -86,14 +86,14 @@ class AnswerEquals(Check, Struct, frozen=True):
         if why:
             return self.unknown(why)
         text = trace.final_message
-        same = _plain(self.text) in (_plain(text), _plain(seen(text).text))
+        same = _normalize(self.text) in (_normalize(text), _normalize(rendered_view(text).text))
         return self.passed(quote_answer(trace)) if same else self.failed(quote_answer(trace))
 
-    def compared(self, trace: Trace) -> tuple[object, object]:
+    def compared_values(self, trace: Trace) -> tuple[object, object]:
         return trace.final_message, self.text
 
 
-def _plain(text: str) -> str:
+def _normalize(text: str) -> str:
     """A text without what does not matter: 1,200 is 1200."""
     return _GROUPING.sub("", fold(text)).strip()
 
@@ -129,7 +129,7 @@ class AnswerJson(Check, Struct, frozen=True, dict=True):
 
     @property
     def description(self) -> str:
-        return f"JSON like {shown(self.schema)}" if self.schema is not True else "JSON"
+        return f"JSON like {format_value(self.schema)}" if self.schema is not True else "JSON"
 
     def validate(self) -> Iterator[CheckProblem]:
         import jsonschema_rs
@@ -154,7 +154,9 @@ class AnswerJson(Check, Struct, frozen=True, dict=True):
         if answer.why_not:
             return self.failed(f"{answer.why_not}: {quote_answer(trace)}")
         wrong = [*map(_error_text, islice(self._compiled.iter_errors(answer.value), MOST_ERRORS))]
-        return self.failed(excerpt("; ".join(wrong), LONGEST_FOUND)) if wrong else self.passed(shown(answer.value))
+        return (
+            self.failed(excerpt("; ".join(wrong), LONGEST_FOUND)) if wrong else self.passed(format_value(answer.value))
+        )
 
     @cached_property
     def _compiled(self) -> jsonschema_rs.Validator:
@@ -208,7 +210,7 @@ class AnswerAt(Check, Struct, frozen=True, dict=True):
         return f"{self.path} is {self.made.words}"
 
     def validate(self) -> Iterator[CheckProblem]:
-        return path_flaws(self.path)
+        return path_problems(self.path)
 
     def judge(self, trace: Trace) -> CheckResult:
         why = unreadable(trace)
@@ -226,7 +228,7 @@ def at_path(check: Check, path: str, wanted: Matcher, value: object, at: Evidenc
     wrong = [differing for where, one in found or [(path, MISSING)] for differing in wanted.differences(one, where)]
     if wrong:
         return check.failed(excerpt("; ".join(map(str, wrong[:MOST_ERRORS])), LONGEST_FOUND), at)
-    return check.passed(excerpt(", ".join(shown(one) for _, one in found[:MOST_ERRORS])), at)
+    return check.passed(excerpt(", ".join(format_value(one) for _, one in found[:MOST_ERRORS])), at)
 
 
 class State(Check, Struct, frozen=True, dict=True):
@@ -266,7 +268,7 @@ class State(Check, Struct, frozen=True, dict=True):
         return f"{self.path} is {self.made.words}"
 
     def validate(self) -> Iterator[CheckProblem]:
-        return path_flaws(self.path)
+        return path_problems(self.path)
 
     def judge(self, trace: Trace) -> CheckResult:
         why = trace.why_incomplete("state") or ("" if trace.state else NO_STATE)
@@ -347,4 +349,4 @@ class MaxWords(Check, Struct, frozen=True):
 
 @lru_cache(maxsize=8)
 def words_in(text: str) -> int:
-    return sum(1 for _ in _WORD.finditer(seen(text).text))
+    return sum(1 for _ in _WORD.finditer(rendered_view(text).text))

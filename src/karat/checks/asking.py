@@ -20,7 +20,7 @@ from karat.checks.sample_traces import says
 from karat.model.check import CheckProblem, Example, Field
 from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, Group, Status
-from karat.text.prose.asking import asked_for_any
+from karat.text.prose.asking import find_request_for
 from karat.text.words import WordLists
 
 ORDER = {"things": ["order number"]}
@@ -68,7 +68,7 @@ class AsksFor(Check, Struct, frozen=True):
         return f"asks for {quoted(self.things)}"
 
     def judge(self, trace: Trace) -> CheckResult:
-        return self.present(trace, asked_for_any(trace.final_message, self.things, WordLists.of(self.words)))
+        return self.present(trace, find_request_for(trace.final_message, self.things, WordLists.of(self.words)))
 
     def validate(self) -> Iterator[CheckProblem]:
         return (CheckProblem(flaw.slug, flaw.message) for flaw in blank(self.things))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 
-def assigned(fits: Sequence[Iterable[int]]) -> list[int | None]:
+def assign(fits: Sequence[Iterable[int]]) -> list[int | None]:
     """For each slot one of the candidates that fit it, or None. No candidate is given twice.
 
     Slots are served in their order: one that was served stays so, even if by another candidate than at first.

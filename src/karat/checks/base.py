@@ -114,7 +114,7 @@ class Check:
         """Why no turn can fail it as it is written; nothing where one can."""
         return ""
 
-    def compared(self, trace: Trace) -> tuple[object, object] | None:
+    def compared_values(self, trace: Trace) -> tuple[object, object] | None:
         """What was found and what it should equal, where one value is to equal another: for those who show a diff."""
         return None
 
@@ -166,7 +166,7 @@ def unsure(trace: Trace, spans: Iterable[tuple[int, int]]) -> str | None:
     return next((doubt for doubt in doubts if doubt), None)
 
 
-def lost_secret(spec: CheckSpec, trace: Trace) -> bool:
+def has_lost_secret(spec: CheckSpec, trace: Trace) -> bool:
     """Whether the expectation of a recorded check lost a secret, so that it cannot be judged again."""
     return OF_CASE in trace.cuts and REMOVED.encode() in bytes(spec.args)
 

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
 
-from karat.checks.answer_nodes import found_in_answer
+from karat.checks.answer_nodes import find_in_answer
 from karat.checks.base import (
     ANSWER,
     ANSWER_NODES,
@@ -24,7 +24,7 @@ from karat.checks.base import (
 )
 from karat.checks.page import UNSURE, offers
 from karat.checks.sample_traces import says, shows
-from karat.checks.says import regex_flaws, unfailable
+from karat.checks.says import regex_problems, unfailable
 from karat.model.check import CheckProblem, Example, Field
 from karat.model.snapshot import LIKE_PROMPT, THE_PROMPT
 from karat.model.trace import Trace
@@ -105,10 +105,10 @@ class RequiredLevers(Check, Struct, frozen=True):
         return f"at least {self.count} × /{self.regex}/"
 
     def validate(self) -> Iterator[CheckProblem]:
-        return regex_flaws(self.regex)
+        return regex_problems(self.regex)
 
     def judge(self, trace: Trace) -> CheckResult:
-        spans = _on_different_lines(found_in_answer(self.regex, trace))[: self.count]
+        spans = _on_different_lines(find_in_answer(self.regex, trace))[: self.count]
         why = unsure(trace, spans)
         if len(spans) >= self.count and not why:
             return self.passed(f"{len(spans)}", EvidenceLocation("final_message", spans[0][0], spans[-1][1]))
@@ -175,11 +175,11 @@ class ClaimEvidenceAlignment(Check, Struct, frozen=True):
 
     def validate(self) -> Iterator[CheckProblem]:
         for pattern in (self.claim, self.evidence, self.alignment):
-            yield from regex_flaws(pattern)
+            yield from regex_problems(pattern)
 
     def judge(self, trace: Trace) -> CheckResult:
         markers = {"claim": self.claim, "evidence": self.evidence, "alignment": self.alignment}
-        places = {part: found_in_answer(pattern, trace) for part, pattern in markers.items()}
+        places = {part: find_in_answer(pattern, trace) for part, pattern in markers.items()}
         missing = [part for part, spans in places.items() if not spans]
         found = [spans[0][1] for spans in places.values() if spans]
         why = unsure(trace, found)
@@ -240,7 +240,7 @@ class EvidenceFreshness(Check, Struct, frozen=True):
         return f"stated ages of at most {self.minutes:g} minutes"
 
     def validate(self) -> Iterator[CheckProblem]:
-        return regex_flaws(self.regex) if self.regex else iter(())
+        return regex_problems(self.regex) if self.regex else iter(())
 
     def judge(self, trace: Trace) -> CheckResult:
         text = trace.final_message

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from karat.checks.base import CALLS, Check, CheckRequest, Phrase, out_of_reach
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
-from karat.checks.tools import called, nameless, not_ruled_out, not_understood
+from karat.checks.tools import describe_calls, nameless, not_ruled_out, not_understood
 from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.cost import COST, cost_usd
 from karat.model.trace import Tokens, Trace
@@ -24,7 +24,7 @@ FIRST_TOKEN = "first_token_ms"
 NO_PRICES = "no price is known: write [prices] with input and output, in USD per million tokens, into karat.toml"
 
 
-def took(**measured: Any) -> Trace:
+def measured_trace(**measured: Any) -> Trace:
     return Trace(case_id="example", final_message="Done.", tool_calls=(), **measured)
 
 
@@ -42,7 +42,7 @@ class Budget(Check):
     def limit(self) -> float:
         raise NotImplementedError
 
-    def measured(self, trace: Trace) -> float | None:
+    def measure(self, trace: Trace) -> float | None:
         """How much it was; None where it was not measured."""
         raise NotImplementedError
 
@@ -55,7 +55,7 @@ class Budget(Check):
         return out_of_reach(self.limit, *self.far)
 
     def judge(self, trace: Trace) -> CheckResult:
-        found = self.measured(trace)
+        found = self.measure(trace)
         if found is None:
             return self.unknown(self.unmeasured)
         amount = f"{found:.6g}{self.unit}"
@@ -95,9 +95,9 @@ class MaxToolCalls(Check, Struct, frozen=True):
     def judge(self, trace: Trace) -> CheckResult:
         made = trace.tool_calls
         if len(made) > self.most:
-            return self.failed(f"{len(made)}: {called(trace)}", EvidenceLocation("tool_calls", index=self.most))
+            return self.failed(f"{len(made)}: {describe_calls(trace)}", EvidenceLocation("tool_calls", index=self.most))
         why = trace.why_incomplete("tools") or not_understood(trace)
-        return self.unknown(why) if why else self.passed(f"{len(made)}: {called(trace)}")
+        return self.unknown(why) if why else self.passed(f"{len(made)}: {describe_calls(trace)}")
 
 
 class MaxCalls(Check, Struct, frozen=True):
@@ -142,7 +142,7 @@ class MaxCalls(Check, Struct, frozen=True):
         made = [index for index, call in enumerate(trace.tool_calls) if is_same_tool(self.tool, call.name)]
         if len(made) > self.most:
             return self.failed(
-                f"{len(made)} calls: {called(trace)}", EvidenceLocation("tool_calls", index=made[self.most])
+                f"{len(made)} calls: {describe_calls(trace)}", EvidenceLocation("tool_calls", index=made[self.most])
             )
         why = trace.why_incomplete("tools") or not_ruled_out(trace, self.tool)
         return self.unknown(why) if why else self.passed(f"{len(made)} calls")
@@ -157,9 +157,9 @@ class MaxSeconds(Budget, Struct, frozen=True):
     far: ClassVar = (3600, "an hour")
     fields: ClassVar = (Field("max_seconds", Amount, "The maximum time for the turn.", since="1"),)
     examples: ClassVar = (
-        Example({"seconds": 2}, took(duration_ms=2000.0), Status.PASSED),
-        Example({"seconds": 2}, took(duration_ms=2001.0), Status.FAILED),
-        Example({"seconds": 2}, took(), Status.UNKNOWN),
+        Example({"seconds": 2}, measured_trace(duration_ms=2000.0), Status.PASSED),
+        Example({"seconds": 2}, measured_trace(duration_ms=2001.0), Status.FAILED),
+        Example({"seconds": 2}, measured_trace(), Status.UNKNOWN),
     )
     seconds: float
 
@@ -172,7 +172,7 @@ class MaxSeconds(Budget, Struct, frozen=True):
     def limit(self) -> float:
         return self.seconds
 
-    def measured(self, trace: Trace) -> float | None:
+    def measure(self, trace: Trace) -> float | None:
         return None if trace.duration_ms is None else trace.duration_ms / 1000
 
 
@@ -188,9 +188,9 @@ class MaxFirstTokenSeconds(Budget, Struct, frozen=True):
         Field("max_first_token_seconds", Amount, "The maximum time to the first word of the answer.", since="1"),
     )
     examples: ClassVar = (
-        Example({"seconds": 1}, took(timings={FIRST_TOKEN: 900.0}), Status.PASSED),
-        Example({"seconds": 1}, took(timings={FIRST_TOKEN: 1100.0}), Status.FAILED),
-        Example({"seconds": 1}, took(), Status.UNKNOWN),
+        Example({"seconds": 1}, measured_trace(timings={FIRST_TOKEN: 900.0}), Status.PASSED),
+        Example({"seconds": 1}, measured_trace(timings={FIRST_TOKEN: 1100.0}), Status.FAILED),
+        Example({"seconds": 1}, measured_trace(), Status.UNKNOWN),
     )
     seconds: float
 
@@ -203,7 +203,7 @@ class MaxFirstTokenSeconds(Budget, Struct, frozen=True):
     def limit(self) -> float:
         return self.seconds
 
-    def measured(self, trace: Trace) -> float | None:
+    def measure(self, trace: Trace) -> float | None:
         waited = trace.timings.get(FIRST_TOKEN)
         return None if waited is None else waited / 1000
 
@@ -225,9 +225,9 @@ class MaxSteps(Budget, Struct, frozen=True):
         ),
     )
     examples: ClassVar = (
-        Example({"most": 3}, took(steps=3), Status.PASSED),
-        Example({"most": 3}, took(steps=4), Status.FAILED),
-        Example({"most": 3}, took(), Status.UNKNOWN),
+        Example({"most": 3}, measured_trace(steps=3), Status.PASSED),
+        Example({"most": 3}, measured_trace(steps=4), Status.FAILED),
+        Example({"most": 3}, measured_trace(), Status.UNKNOWN),
     )
     most: int
 
@@ -240,7 +240,7 @@ class MaxSteps(Budget, Struct, frozen=True):
     def limit(self) -> float:
         return self.most
 
-    def measured(self, trace: Trace) -> float | None:
+    def measure(self, trace: Trace) -> float | None:
         return trace.steps
 
 
@@ -269,12 +269,12 @@ class MaxTokens(Budget, Struct, frozen=True):
         ),
     )
     examples: ClassVar = (
-        Example({"most": 50, "of": "total"}, took(tokens=Tokens(30, 20)), Status.PASSED),
-        Example({"most": 49, "of": "total"}, took(tokens=Tokens(30, 20)), Status.FAILED),
-        Example({"most": 29, "of": "input"}, took(tokens=Tokens(30, 20)), Status.FAILED),
-        Example({"most": 20, "of": "output"}, took(tokens=Tokens(30, 20)), Status.PASSED),
-        Example({"most": 50, "of": "total"}, took(tokens=Tokens(30)), Status.UNKNOWN),
-        Example({"most": 50, "of": "input"}, took(), Status.UNKNOWN),
+        Example({"most": 50, "of": "total"}, measured_trace(tokens=Tokens(30, 20)), Status.PASSED),
+        Example({"most": 49, "of": "total"}, measured_trace(tokens=Tokens(30, 20)), Status.FAILED),
+        Example({"most": 29, "of": "input"}, measured_trace(tokens=Tokens(30, 20)), Status.FAILED),
+        Example({"most": 20, "of": "output"}, measured_trace(tokens=Tokens(30, 20)), Status.PASSED),
+        Example({"most": 50, "of": "total"}, measured_trace(tokens=Tokens(30)), Status.UNKNOWN),
+        Example({"most": 50, "of": "input"}, measured_trace(), Status.UNKNOWN),
     )
     most: int
     of: Literal["input", "output", "total"]
@@ -295,7 +295,7 @@ class MaxTokens(Budget, Struct, frozen=True):
     def limit(self) -> float:
         return self.most
 
-    def measured(self, trace: Trace) -> float | None:
+    def measure(self, trace: Trace) -> float | None:
         read, written = (trace.tokens.input, trace.tokens.output) if trace.tokens else (None, None)
         if self.of != "total":
             return read if self.of == "input" else written
@@ -318,12 +318,14 @@ class MaxCostUsd(Budget, Struct, frozen=True):
         ),
     )
     examples: ClassVar = (
-        Example({"usd": 0.01, "prices": [1, 4]}, took(tokens=Tokens(2000, 2000)), Status.PASSED),
-        Example({"usd": 0.009, "prices": [1, 4]}, took(tokens=Tokens(2000, 2000)), Status.FAILED),
-        Example({"usd": 0.01, "prices": [1, 4]}, took(tokens=Tokens(2000)), Status.UNKNOWN),
-        Example({"usd": 0.01}, took(tokens=Tokens(2000, 2000)), Status.UNKNOWN),
-        Example({"usd": 0.01}, took(metadata={COST: 0.01}), Status.PASSED),
-        Example({"usd": 0.01, "prices": [1, 4]}, took(tokens=Tokens(1, 1), metadata={COST: 0.02}), Status.FAILED),
+        Example({"usd": 0.01, "prices": [1, 4]}, measured_trace(tokens=Tokens(2000, 2000)), Status.PASSED),
+        Example({"usd": 0.009, "prices": [1, 4]}, measured_trace(tokens=Tokens(2000, 2000)), Status.FAILED),
+        Example({"usd": 0.01, "prices": [1, 4]}, measured_trace(tokens=Tokens(2000)), Status.UNKNOWN),
+        Example({"usd": 0.01}, measured_trace(tokens=Tokens(2000, 2000)), Status.UNKNOWN),
+        Example({"usd": 0.01}, measured_trace(metadata={COST: 0.01}), Status.PASSED),
+        Example(
+            {"usd": 0.01, "prices": [1, 4]}, measured_trace(tokens=Tokens(1, 1), metadata={COST: 0.02}), Status.FAILED
+        ),
     )
     usd: float
     prices: tuple[float, float] | None = None
@@ -343,5 +345,5 @@ class MaxCostUsd(Budget, Struct, frozen=True):
     def unmeasured(self) -> str:  # type: ignore[override]
         return NO_PRICES if self.prices is None else "the target did not count these tokens"
 
-    def measured(self, trace: Trace) -> float | None:
+    def measure(self, trace: Trace) -> float | None:
         return cost_usd(trace.metadata, trace.tokens, self.prices)

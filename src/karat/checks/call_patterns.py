@@ -11,7 +11,7 @@ from msgspec import Struct
 from karat.matchers.matcher import Difference, Matcher
 from karat.matchers.reading import matcher
 from karat.model.trace import REMOVED, ToolCall
-from karat.telemetry.tool_results import structured
+from karat.telemetry.tool_results import parse_result
 from karat.text.tool_names import is_named, is_same_tool
 
 HOW = {True: "a success", False: "a failure", None: "an unknown outcome"}
@@ -66,12 +66,12 @@ class CallPattern(Struct, frozen=True):
         how = {True: " that succeeded", False: " that failed", None: ""}[self.success]
         return f"a call to {self.tool!r}{how}"
 
-    def named(self, call: ToolCall) -> bool:
+    def matches_name(self, call: ToolCall) -> bool:
         return call.called and is_named(self.tool, call.name)
 
     def fits(self, call: ToolCall, doubt: str | None = None) -> bool | None:
         """Whether it is such a call; None where what decides it was not seen. `doubt`: why results may not be whole."""
-        return self.named(call) and self.is_like(call, doubt)
+        return self.matches_name(call) and self.is_like(call, doubt)
 
     def forbids(self, call: ToolCall, doubt: str | None = None) -> bool | None:
         """Whether it is such a call under any spelling of the name, even if it was only asked for."""
@@ -80,7 +80,7 @@ class CallPattern(Struct, frozen=True):
     def is_like(self, call: ToolCall, doubt: str | None) -> bool | None:
         fitting: bool | None = True
         if self.success is not None:
-            came_out = succeeded(call)
+            came_out = success_of(call)
             if came_out is not self.success:
                 if came_out is not None or not call.has_unknown_outcome:
                     return False
@@ -96,29 +96,29 @@ class CallPattern(Struct, frozen=True):
         """Part by part, argument by argument."""
         if not call.called:
             yield Difference("", "a call that ran", "one that was requested but never ran")
-        if self.success is not None and succeeded(call) is not self.success:
-            yield Difference("", HOW[self.success], HOW[succeeded(call)])
+        if self.success is not None and success_of(call) is not self.success:
+            yield Difference("", HOW[self.success], HOW[success_of(call)])
         for part, wanted in self.parts:
             value = part_of(call, part)
             for found in wanted.differences(value) if value is not None else [Difference("", wanted.words, "nothing")]:
-                yield found if part == "arguments" else found._replace(where=_joined(part, found.where))
+                yield found if part == "arguments" else found._replace(where=_join_path(part, found.where))
 
 
-def _joined(part: str, where: str) -> str:
+def _join_path(part: str, where: str) -> str:
     return f"{part}{where}" if where.startswith("[") or not where else f"{part}.{where}"
 
 
-def succeeded(call: ToolCall) -> bool | None:
+def success_of(call: ToolCall) -> bool | None:
     return False if call.success is None and call.error is not None else call.success
 
 
 def part_of(call: ToolCall, part: str) -> object:
     """Arguments, result or error of a call as data; None where there is none or it was not seen."""
     if part == "arguments":
-        return structured(call.arguments)
+        return parse_result(call.arguments)
     if part == "result":
-        return structured(call.result)
-    given = structured(call.result)
+        return parse_result(call.result)
+    given = parse_result(call.result)
     return call.error if call.error is not None or not isinstance(given, dict) else given.get("error")
 
 
@@ -135,5 +135,5 @@ def _of_nothing(call: ToolCall, part: str) -> bool | None:
     """Whether a part that was not seen is known not to be there."""
     if part == "arguments":
         return None
-    ended_otherwise = call.error is not None if part == "result" else succeeded(call) is True
+    ended_otherwise = call.error is not None if part == "result" else success_of(call) is True
     return False if ended_otherwise or call.unfinished else None

@@ -206,24 +206,24 @@ class CheckCatalog:
         cls = self.find(name)
         if cls is None:
             near = did_you_mean(name, self.classes) or "See docs/checks.md."
-            return _refused(name, path, CheckProblem("unknown-check", f"no check is called {name!r}. {near}"))
+            return _refused_check(name, path, CheckProblem("unknown-check", f"no check is called {name!r}. {near}"))
         known = self._arguments_of(name)
         if unknown := next((key for key in args if key not in known), None):
             message = f"{name} has no argument {unknown!r}. {did_you_mean(unknown, known)}".rstrip()
-            return _refused(name, path, CheckProblem("unknown-argument", message))
+            return _refused_check(name, path, CheckProblem("unknown-argument", message))
         try:
             # Formats name each check anew: without its place the same one is found again.
             found = self._asked(name, _encode(args), ())
-            return ParsedCheck(found.spec, path, found.flaws)
+            return ParsedCheck(found.spec, path, found.problems)
         except msgspec.ValidationError as error:
-            return _refused(name, path, CheckProblem("invalid-value", f"{name}: {error}."))
+            return _refused_check(name, path, CheckProblem("invalid-value", f"{name}: {error}."))
 
     def fields_of(self, name: str) -> Sequence[Field]:
         """The fields that ask for a check; none if there is no such check."""
         cls = self.find(name)
         return () if cls is None else cls.fields
 
-    def strays(self, expected: Mapping[str, object]) -> Iterator[CheckProblem]:
+    def unused_fields(self, expected: Mapping[str, object]) -> Iterator[CheckProblem]:
         """Fields that refine a field which is not there."""
         for cls in self._refined(frozenset(expected)):
             yield from cls.unused_fields(expected)
@@ -285,11 +285,11 @@ class CheckCatalog:
     @cached_property
     def _asked(self) -> Callable[[str, bytes, tuple[str | int, ...]], ParsedCheck]:
         @lru_cache(maxsize=KEPT_CHECKS)
-        def asked(name: str, raw: bytes, path: tuple[str | int, ...]) -> ParsedCheck:
+        def parse(name: str, raw: bytes, path: tuple[str | int, ...]) -> ParsedCheck:
             flaws = tuple(self._build(name, raw).validate())
-            return ParsedCheck(CheckSpec(name, msgspec.Raw(raw), _spelled(path)), path, flaws)
+            return ParsedCheck(CheckSpec(name, msgspec.Raw(raw), _format_path(path)), path, flaws)
 
-        return asked
+        return parse
 
 
 BUILT_IN = {cls.name: cls for cls in CHECKS}
@@ -314,8 +314,8 @@ def find_project_of(suite: Suite) -> Project:
 
 
 def _of_packages() -> Iterator[tuple[str, str, object]]:
-    for point in packages.brought(ENTRY_POINTS).values():
-        yield packages.where(point), FIX, packages.loaded(point)
+    for point in packages.find_entry_points(ENTRY_POINTS).values():
+        yield packages.where(point), FIX, packages.load_entry_point(point)
 
 
 def _of_project(project: Project) -> Iterator[tuple[str, str, object]]:
@@ -361,9 +361,9 @@ def _join(known: dict[str, type[Check]], cls: Any, where: str, fix: str) -> None
     known[cls.name] = cls
 
 
-def _refused(name: str, path: tuple[str | int, ...], why: CheckProblem) -> ParsedCheck:
-    return ParsedCheck(CheckSpec(name, msgspec.Raw(b"{}"), _spelled(path)), path, (why,))
+def _refused_check(name: str, path: tuple[str | int, ...], why: CheckProblem) -> ParsedCheck:
+    return ParsedCheck(CheckSpec(name, msgspec.Raw(b"{}"), _format_path(path)), path, (why,))
 
 
-def _spelled(path: tuple[str | int, ...]) -> str:
+def _format_path(path: tuple[str | int, ...]) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")

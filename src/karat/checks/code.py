@@ -94,9 +94,9 @@ class TrustedCode(Code, frozen=True):
         given = {"output": trace.final_message, "context": self.context, "code": self.code}
         given |= {"file": os.path.abspath(self.file) if self.file else "", "function": self.function}
         runner = _FOLDER / ("run.py" if self.language == "python" else "run.mjs")
-        return self._settled(run_job([program, str(runner)], given))
+        return self._read_result(run_job([program, str(runner)], given))
 
-    def _settled(self, answer: dict[str, Any]) -> CheckResult:
+    def _read_result(self, answer: dict[str, Any]) -> CheckResult:
         result, error = answer.get("result"), answer.get("error")
         if error is not None:
             return CheckResult(self.name, self.group, Status.ERROR, self.description, excerpt(str(error)))

@@ -11,12 +11,12 @@ from msgspec import Struct
 
 from karat.checks.base import CALLS, Check, CheckRequest, excerpt
 from karat.checks.sample_traces import calls
-from karat.checks.tools import called, not_understood
+from karat.checks.tools import describe_calls, not_understood
 from karat.model.check import Example, Expected, Field
 from karat.model.suite import Case
 from karat.model.trace import BY_ITSELF, REMOVED, ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
-from karat.telemetry.tool_results import structured
+from karat.telemetry.tool_results import parse_result
 from karat.text.wording import did_you_mean
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class ValidArguments(Check, Struct, frozen=True):
                 return self.failed(wrong, EvidenceLocation("tool_calls", index=index))
             doubts += [doubt] if doubt else []
         why = next(iter(doubts), None) or trace.why_incomplete("tools") or not_understood(trace)
-        return self.unknown(why) if why else self.passed(called(trace))
+        return self.unknown(why) if why else self.passed(describe_calls(trace))
 
 
 def _flaw(call: ToolCall, trace: Trace) -> tuple[str, str]:
@@ -99,7 +99,7 @@ def _flaw(call: ToolCall, trace: Trace) -> tuple[str, str]:
         if why := trace.why_unobserved("tool_schemas"):
             return "", f"whether there is a tool {call.name!r} is not known: {why}"
         return f"there is no tool {call.name!r}. {did_you_mean(call.name, schemas)}".rstrip(), ""
-    schema, given = schemas[call.name], structured(call.arguments)
+    schema, given = schemas[call.name], parse_result(call.arguments)
     if given is None:
         return "", call.unobserved.get("arguments") or f"nothing says what {call.name} was called with"
     if not isinstance(schema, Mapping):

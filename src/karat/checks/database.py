@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 
 from karat.checks.base import Check, CheckRequest, Phrase, excerpt
 from karat.checks.says import unfailable
-from karat.matchers.values import same_value
+from karat.matchers.values import is_same_value
 from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
@@ -19,7 +19,7 @@ COUNT = "SELECT count(*) AS n FROM bookings"
 NO_HOOK = "the database was not queried: set a `database` hook in the target's configuration"
 
 
-def answered(rows: object) -> Trace:
+def trace_with_rows(rows: object) -> Trace:
     return Trace(case_id="example", final_message="Done.", database={COUNT: rows})
 
 
@@ -37,17 +37,17 @@ class Database(Check, Struct, frozen=True):
         ),
     )
     examples: ClassVar = (
-        Example({"sql": COUNT, "rows": [{"n": 1}]}, answered([{"n": 1}]), Status.PASSED),
-        Example({"sql": COUNT, "rows": [[1]]}, answered([{"n": 1}]), Status.PASSED),
-        Example({"sql": COUNT, "rows": [1]}, answered([[1]]), Status.PASSED),
-        Example({"sql": COUNT, "rows": [1]}, answered([[1, 2]]), Status.FAILED),
-        Example({"sql": COUNT, "rows": [1]}, answered([{"n": 2}]), Status.FAILED),
-        Example({"sql": COUNT, "rows": [1]}, answered([{"n": True}]), Status.FAILED),
-        Example({"sql": COUNT, "rows": [{"n": True}]}, answered([{"n": 1}]), Status.FAILED),
-        Example({"sql": COUNT, "rows": []}, answered([]), Status.PASSED),
-        Example({"sql": COUNT, "rows": []}, answered([{"n": 0}]), Status.FAILED),
-        Example({"sql": COUNT, "rows": [1, 2]}, answered([{"n": 2}, {"n": 1}]), Status.PASSED),
-        Example({"sql": COUNT, "rows": [1, 1]}, answered([{"n": 1}]), Status.FAILED),
+        Example({"sql": COUNT, "rows": [{"n": 1}]}, trace_with_rows([{"n": 1}]), Status.PASSED),
+        Example({"sql": COUNT, "rows": [[1]]}, trace_with_rows([{"n": 1}]), Status.PASSED),
+        Example({"sql": COUNT, "rows": [1]}, trace_with_rows([[1]]), Status.PASSED),
+        Example({"sql": COUNT, "rows": [1]}, trace_with_rows([[1, 2]]), Status.FAILED),
+        Example({"sql": COUNT, "rows": [1]}, trace_with_rows([{"n": 2}]), Status.FAILED),
+        Example({"sql": COUNT, "rows": [1]}, trace_with_rows([{"n": True}]), Status.FAILED),
+        Example({"sql": COUNT, "rows": [{"n": True}]}, trace_with_rows([{"n": 1}]), Status.FAILED),
+        Example({"sql": COUNT, "rows": []}, trace_with_rows([]), Status.PASSED),
+        Example({"sql": COUNT, "rows": []}, trace_with_rows([{"n": 0}]), Status.FAILED),
+        Example({"sql": COUNT, "rows": [1, 2]}, trace_with_rows([{"n": 2}, {"n": 1}]), Status.PASSED),
+        Example({"sql": COUNT, "rows": [1, 1]}, trace_with_rows([{"n": 1}]), Status.FAILED),
         Example({"sql": COUNT, "rows": [1]}, Trace(case_id="example", final_message="Done."), Status.UNKNOWN),
     )
     sql: str
@@ -60,7 +60,7 @@ class Database(Check, Struct, frozen=True):
 
     @property
     def description(self) -> str:
-        return f"{self.sql} gives {_shown(self.rows)}"
+        return f"{self.sql} gives {_excerpt_rows(self.rows)}"
 
     def validate(self) -> Iterator[CheckProblem]:
         return unfailable(self.sql)
@@ -70,29 +70,29 @@ class Database(Check, Struct, frozen=True):
         if why or self.sql not in trace.database:
             return self.unknown(why or NO_HOOK)
         found = trace.database[self.sql]
-        holds = isinstance(found, list) and _same_rows(self.rows, found)
+        holds = isinstance(found, list) and _is_same_rows(self.rows, found)
         at = EvidenceLocation("database")
-        return self.passed(_shown(found), at) if holds else self.failed(_shown(found), at)
+        return self.passed(_excerpt_rows(found), at) if holds else self.failed(_excerpt_rows(found), at)
 
 
-def _same_rows(wanted: list[object], found: list[object]) -> bool:
+def _is_same_rows(wanted: list[object], found: list[object]) -> bool:
     left = list(found)
     for row in wanted:
-        match = next((i for i, other in enumerate(left) if _same_row(row, other)), None)
+        match = next((i for i, other in enumerate(left) if _is_same_row(row, other)), None)
         if match is None:
             return False
         del left[match]
     return not left
 
 
-def _same_row(wanted: object, found: object) -> bool:
+def _is_same_row(wanted: object, found: object) -> bool:
     """A row is an object by column, a list of values, or where it has one column, that value."""
     if isinstance(wanted, dict):
-        return same_value(wanted, found)
+        return is_same_value(wanted, found)
     values = list(found.values()) if isinstance(found, dict) else found
     bare = isinstance(values, list) and not isinstance(wanted, list)
-    return same_value(values, [wanted] if bare else wanted)
+    return is_same_value(values, [wanted] if bare else wanted)
 
 
-def _shown(rows: object) -> str:
+def _excerpt_rows(rows: object) -> str:
     return excerpt(msgspec.json.encode(rows).decode())

@@ -9,11 +9,11 @@ from msgspec import Struct
 
 from karat.checks.base import ANSWER, CALLS, Check, CheckRequest, Phrase, excerpt, unreadable, unsure
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
-from karat.checks.tools import called, nameless, not_understood
+from karat.checks.tools import describe_calls, nameless, not_understood
 from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
-from karat.telemetry.tool_results import structured
+from karat.telemetry.tool_results import parse_result
 from karat.text.forms.folding import fold
 from karat.text.prose.claims import Claim, claims
 from karat.text.prose.denial import find_listed
@@ -100,7 +100,7 @@ class NoFalseSuccess(Check, Struct, frozen=True):
         made = calls_so_far(trace)
         doubts = []
         proved: list[str] = []
-        for claim in self.claimed(trace):
+        for claim in self.find_claims(trace):
             done = [call for call in made if call.success is True and is_any_named(claim.tools, call.name)]
             if done and (not _failed_now(claim, trace) or self._admits_failure(trace)):
                 proved.append(claim.wording)
@@ -111,15 +111,16 @@ class NoFalseSuccess(Check, Struct, frozen=True):
                 whose = f"no call to {' or '.join(claim.tools)} succeeded" if claim.tools else "no tool can do that"
                 whose += " in this turn" if done else ""
                 return self.failed(
-                    f"it claims {said!r}: {whose}: {called(trace)}", EvidenceLocation("final_message", *claim.span)
+                    f"it claims {said!r}: {whose}: {describe_calls(trace)}",
+                    EvidenceLocation("final_message", *claim.span),
                 )
             doubts.append(f"{claim.wording!r} is claimed: {why}")
         why = doubts[0] if doubts else unreadable(trace)
         if why:
             return self.unknown(why)
-        return self.passed(f"claims {', '.join(proved)}: {called(trace)}" if proved else "no claim")
+        return self.passed(f"claims {', '.join(proved)}: {describe_calls(trace)}" if proved else "no claim")
 
-    def claimed(self, trace: Trace) -> list[Claim]:
+    def find_claims(self, trace: Trace) -> list[Claim]:
         return claims(trace.final_message, self.effects, WordLists.of(self.words))
 
     def _admits_failure(self, trace: Trace) -> bool:
@@ -146,7 +147,7 @@ def _doubt(claim: Claim, trace: Trace, made: Sequence[ToolCall]) -> str | None:
         (call for call in made if call.has_unknown_outcome and is_any_named(claim.tools, call.name)), None
     ):
         return f"nothing says whether {pending.name} succeeded"
-    others = (call for call in made if call.success is True and _holds(structured(call.result), fold(claim.wording)))
+    others = (call for call in made if call.success is True and _holds(parse_result(call.result), fold(claim.wording)))
     if other := next(others, None):
         return f"{other.name} returned {claim.wording!r} as a value, and the answer may be repeating that"
     return None
@@ -218,7 +219,7 @@ class OnlyEffects(Check, Struct, frozen=True):
             if call.called and _is_any(self.effects, call.name) and not _is_any(self.tools, call.name):
                 return self.failed(str(call), EvidenceLocation("tool_calls", index=index))
         why = trace.why_incomplete("tools") or not_understood(trace, self.effects)
-        return self.unknown(why) if why else self.passed(called(trace))
+        return self.unknown(why) if why else self.passed(describe_calls(trace))
 
 
 def _is_any(tools: Sequence[str], name: str) -> bool:

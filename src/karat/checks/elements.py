@@ -9,8 +9,8 @@ from typing import Annotated, NamedTuple, NotRequired, TypedDict
 import regex
 from msgspec import Meta, Struct, structs
 
-from karat.checks.page import COMPONENTS, Node, below, nodes
-from karat.checks.says import regex_flaws
+from karat.checks.page import COMPONENTS, Node, nodes, nodes_below
+from karat.checks.says import regex_problems
 from karat.model.check import CheckProblem
 from karat.model.snapshot import THE_PROMPT
 from karat.model.trace import Trace
@@ -88,13 +88,13 @@ class Element(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
             and set(self.words) <= set(words_of(name))
         )
 
-    def flaws(self) -> Iterator[CheckProblem]:
+    def validate(self) -> Iterator[CheckProblem]:
         """Why this element makes no sense."""
         if self.any:
             if structs.replace(self, any=()) != Element():
                 yield CheckProblem("wrong-shape", "'any' must be the only key: put the others into its elements.")
             for one in self.any:
-                yield from one.flaws()
+                yield from one.validate()
             return
         given = (self.role, self.name, self.name_contains, self.name_regex, self.text)
         if not any(given):
@@ -104,9 +104,9 @@ class Element(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
         if any(one and not fold(one) for one in given):
             yield CheckProblem("empty-expectation", "a blank role or name matches everything. Write one.")
         if self.name_regex:
-            yield from regex_flaws(self.name_regex)
+            yield from regex_problems(self.name_regex)
         if self.within is not None:
-            yield from self.within.flaws()
+            yield from self.within.validate()
         yield from self._flaws_of_bounds()
 
     def _flaws_of_bounds(self) -> Iterator[CheckProblem]:
@@ -163,7 +163,7 @@ def _fitting(element: Element, among: Sequence[Node]) -> list[Node]:
         node.start: node
         for index, outer in enumerate(among)
         if element.within.fits(outer) and (outer.seen or not element.visible)
-        for node in below(among, index)
+        for node in nodes_below(among, index)
     }
     return [node for node in inside.values() if element.fits(node)]
 

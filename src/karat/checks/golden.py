@@ -25,7 +25,7 @@ from karat.checks.base import (
 from karat.checks.indicators import indicators
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls, says
 from karat.checks.says import CUT_SHORT, MustNotSay, unfailable
-from karat.checks.tools import called, nameless, not_understood
+from karat.checks.tools import describe_calls, nameless, not_understood
 from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
@@ -113,9 +113,9 @@ class ToolsUsed(Check, Struct, frozen=True):
             "subset": lambda: listed_alone,
             "superset": lambda: Counter(self.tools) <= Counter(names),
         }[self.match]()
-        return self.passed(called(trace)) if holds else self.failed(called(trace))
+        return self.passed(describe_calls(trace)) if holds else self.failed(describe_calls(trace))
 
-    def compared(self, trace: Trace) -> tuple[object, object] | None:
+    def compared_values(self, trace: Trace) -> tuple[object, object] | None:
         names, tools = [call.name for call in trace.tool_calls], list(self.tools)
         if self.match == "exact":
             return sorted(names), sorted(tools)
@@ -238,9 +238,9 @@ class AllocationValid(Check, Struct, frozen=True):
         failed = next((call for call in last if call.success is not True and call.name in self.tools), None)
         succeeded = any(call.success is True for call in (last if self.valid else counted))
         if self.valid and failed is not None:
-            return Evidence(False, f"the last call to {failed.name} failed: {called(trace)}")
+            return Evidence(False, f"the last call to {failed.name} failed: {describe_calls(trace)}")
         how = "a call succeeded" if succeeded else "no call that succeeded"
-        return Evidence(succeeded, f"{how}: {called(trace)}")
+        return Evidence(succeeded, f"{how}: {describe_calls(trace)}")
 
     def _counts(self, call: ToolCall) -> bool:
         """Whether a call is evidence: of `tools_used`, and for a refusal only of a tool that changes something."""

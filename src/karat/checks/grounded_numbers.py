@@ -10,7 +10,7 @@ from msgspec import Meta, Struct, structs
 
 from karat.checks.answer_grounds import Grounds
 from karat.checks.base import ANSWER, CALLS, PAGE, Check, CheckRequest, Phrases, excerpt, unreadable, unsure
-from karat.checks.grounds import Ground, counted_things, singular
+from karat.checks.grounds import NumberSource, counted_things, singular
 from karat.checks.sample_traces import UNSEEN_TOOLS
 from karat.checks.tools import not_understood
 from karat.model.check import Example, Expected, Field
@@ -24,7 +24,7 @@ MOST_ROUNDS = 3
 """How often numbers are looked at again, once others were found that they may be reckoned from."""
 
 
-def reported(text: str, result: object = ORDERS, **more: Any) -> Trace:
+def report_trace(text: str, result: object = ORDERS, **more: Any) -> Trace:
     call = ToolCall("report", {}, result=result, success=None if result is None else True)
     return Trace(case_id="example", input="How were the last 7 days?", final_message=text, tool_calls=(call,), **more)
 
@@ -61,20 +61,20 @@ class GroundedNumbers(Check, Struct, frozen=True):
         ),
     )
     examples: ClassVar = (
-        Example({}, reported("In 7 days, since 1 May 2026, there were 48 visits (order #99)."), Status.PASSED),
-        Example({}, reported("There were 49 visits."), Status.FAILED),
-        Example({}, reported("1. 3 orders, 2 of them paid\n2. 12 pieces in all, 8 paid"), Status.PASSED),
-        Example({}, reported("13 pieces in all"), Status.FAILED),
-        Example({}, reported("Eleven orders came in. There are two ways to go on."), Status.FAILED),
-        Example({}, reported("Three orders came in. There are two ways to go on."), Status.PASSED),
-        Example({}, reported("4 pieces, up 1 from 3; 67% of the orders are paid"), Status.PASSED),
-        Example({}, reported("68% of the orders are paid"), Status.FAILED),
-        Example({"constants": [24]}, reported("Within 24 hours."), Status.PASSED),
-        Example({}, reported("Within 24 hours."), Status.FAILED),
-        Example({"texts": {"policy.md": ["24"]}}, reported("Within 24 hours."), Status.PASSED),
-        Example({"texts": {"policy.md": ["48"]}}, reported("Within 24 hours."), Status.FAILED),
-        Example({}, reported("There were 49 visits.", None), Status.UNKNOWN),
-        Example({}, reported("48 Millionen"), Status.UNKNOWN),
+        Example({}, report_trace("In 7 days, since 1 May 2026, there were 48 visits (order #99)."), Status.PASSED),
+        Example({}, report_trace("There were 49 visits."), Status.FAILED),
+        Example({}, report_trace("1. 3 orders, 2 of them paid\n2. 12 pieces in all, 8 paid"), Status.PASSED),
+        Example({}, report_trace("13 pieces in all"), Status.FAILED),
+        Example({}, report_trace("Eleven orders came in. There are two ways to go on."), Status.FAILED),
+        Example({}, report_trace("Three orders came in. There are two ways to go on."), Status.PASSED),
+        Example({}, report_trace("4 pieces, up 1 from 3; 67% of the orders are paid"), Status.PASSED),
+        Example({}, report_trace("68% of the orders are paid"), Status.FAILED),
+        Example({"constants": [24]}, report_trace("Within 24 hours."), Status.PASSED),
+        Example({}, report_trace("Within 24 hours."), Status.FAILED),
+        Example({"texts": {"policy.md": ["24"]}}, report_trace("Within 24 hours."), Status.PASSED),
+        Example({"texts": {"policy.md": ["48"]}}, report_trace("Within 24 hours."), Status.FAILED),
+        Example({}, report_trace("There were 49 visits.", None), Status.UNKNOWN),
+        Example({}, report_trace("48 Millionen"), Status.UNKNOWN),
         Example({}, UNSEEN_TOOLS, Status.PASSED),
     )
     constants: tuple[float, ...] = ()
@@ -98,47 +98,47 @@ class GroundedNumbers(Check, Struct, frozen=True):
         return "numbers that Karat saw or can compute from what it saw"
 
     def judge(self, trace: Trace) -> CheckResult:
-        loose, grounds = self._loose(trace, _claims(trace))
+        loose, grounds = self._find_ungrounded(trace, _claims(trace))
         unread = next((one for one in loose if one.unread), None)
         firm = [one for one in loose if not one.unread]
         if firm:
-            why = _unseen(trace) or unsure(trace, [one.span for one in firm])
-            listed = ", ".join(_shown(trace, one) for one in firm[:MOST_LISTED])
+            why = _why_unseen(trace) or unsure(trace, [one.span for one in firm])
+            listed = ", ".join(_text_of(trace, one) for one in firm[:MOST_LISTED])
             return self.unknown(why) if why else self.failed(f"no source for {listed}", _at(firm[0]))
         if unread is not None:
-            return self.unknown(f"{_shown(trace, unread)} may be another number: have it written in digits")
+            return self.unknown(f"{_text_of(trace, unread)} may be another number: have it written in digits")
         why = unreadable(trace)
         if why:
             return self.unknown(why)
         return self.passed(excerpt("; ".join(grounds)) if grounds else "no number")
 
-    def _loose(self, trace: Trace, stated: Sequence[StatedNumber]) -> tuple[list[StatedNumber], list[str]]:
+    def _find_ungrounded(self, trace: Trace, stated: Sequence[StatedNumber]) -> tuple[list[StatedNumber], list[str]]:
         """The numbers that rest on nothing, and what the others rest on."""
         if not stated:
             return [], []
         grounds = Grounds(trace, self.constants, self.texts)
-        found: dict[StatedNumber, Ground | None] = {one: grounds.seen(one) for one in stated}
+        found: dict[StatedNumber, NumberSource | None] = {one: grounds.find_seen(one) for one in stated}
         open_ones = [one for one in stated if found[one] is None and not one.unread]
         for _ in range(MOST_ROUNDS if open_ones else 0):
             for one in open_ones:
-                found[one] = grounds.derived(one) or grounds.reckoned(one, found)
+                found[one] = grounds.find_derived(one) or grounds.find_computed(one, found)
             still = [one for one in open_ones if found[one] is None]
             if len(still) in (0, len(open_ones)):
                 break
             open_ones = still
-        found |= {one: self._stated_before(trace, one) for one in open_ones if found[one] is None}
+        found |= {one: self._find_earlier(trace, one) for one in open_ones if found[one] is None}
         loose = [one for one in stated if found[one] is None or one.unread]
-        return loose, [f"{_shown(trace, one)} is {ground.name}" for one, ground in found.items() if ground]
+        return loose, [f"{_text_of(trace, one)} is {ground.name}" for one, ground in found.items() if ground]
 
-    def _stated_before(self, trace: Trace, stated: StatedNumber) -> Ground | None:
+    def _find_earlier(self, trace: Trace, stated: StatedNumber) -> NumberSource | None:
         """The last earlier answer that stated the number, if it rested on something there."""
         earlier = trace.earlier or trace.turns[:-1]
         for index in range(len(earlier) - 1, -1, -1):
             same = [one for one in stated_numbers(earlier[index].final_message) if one.value == stated.value]
             if same:
                 before = structs.replace(earlier[index], earlier=earlier[:index])
-                loose, _ = self._loose(before, _claims(before))
-                return None if same[0] in loose else Ground(stated.value, f"derived in answer {index + 1}")
+                loose, _ = self._find_ungrounded(before, _claims(before))
+                return None if same[0] in loose else NumberSource(stated.value, f"derived in answer {index + 1}")
         return None
 
 
@@ -157,7 +157,7 @@ def _claims(trace: Trace) -> Sequence[StatedNumber]:
     return [one for one in stated if not one.counts or not things.isdisjoint(map(singular, one.counts))]
 
 
-def _unseen(trace: Trace) -> str | None:
+def _why_unseen(trace: Trace) -> str | None:
     """Why a number may come from what was not seen."""
     why = (
         trace.why_incomplete("tools")
@@ -171,7 +171,7 @@ def _unseen(trace: Trace) -> str | None:
     return f"the result of {dark.name} is unknown" if dark else None
 
 
-def _shown(trace: Trace, stated: StatedNumber) -> str:
+def _text_of(trace: Trace, stated: StatedNumber) -> str:
     return trace.final_message[slice(*stated.span)]
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from karat.checks.page import nodes
 from karat.model.trace import Trace
-from karat.telemetry.tool_results import structured
+from karat.telemetry.tool_results import parse_result
 from karat.text.forms.folding import fold
 from karat.text.numbers.claimed import StatedNumber, numbers_in
 from karat.text.regexes import lazy
@@ -32,7 +32,7 @@ LARGEST = 25
 """Digits of the largest number that is rounded."""
 
 
-class Ground(NamedTuple):
+class NumberSource(NamedTuple):
     """A number that something rests on, and what it is; `counted`: how many there are of something.
 
     `percent`: it is in hundredths already.
@@ -44,20 +44,22 @@ class Ground(NamedTuple):
     percent: bool = False
 
 
-def seen_grounds(trace: Trace, constants: Sequence[float], texts: Mapping[str, Sequence[str]]) -> Iterator[Ground]:
+def seen_grounds(
+    trace: Trace, constants: Sequence[float], texts: Mapping[str, Sequence[str]]
+) -> Iterator[NumberSource]:
     """Every number of the constants, the texts, the system prompt, the user's words, tool results, and the page."""
     for constant in constants:
-        yield Ground(Decimal(repr(constant)), "a constant")
+        yield NumberSource(Decimal(repr(constant)), "a constant")
     for name, numbers in texts.items():
-        yield from (Ground(Decimal(number), name) for number in numbers)
+        yield from (NumberSource(Decimal(number), name) for number in numbers)
     for text in users_words(trace):
-        yield from (Ground(value, "the user's words") for value in _numbers_of(text))
-    for text in _said_by(trace, SYSTEM):
-        yield from (Ground(value, "the system prompt") for value in _numbers_of(text))
+        yield from (NumberSource(value, "the user's words") for value in _numbers_of(text))
+    for text in _texts_by_role(trace, SYSTEM):
+        yield from (NumberSource(value, "the system prompt") for value in _numbers_of(text))
     for name, result in results(trace):
         yield from islice(_numbers(result, name), MOST_SEEN)
     for text in _page_texts(trace):
-        yield from (Ground(value, "the page") for value in _numbers_of(text))
+        yield from (NumberSource(value, "the page") for value in _numbers_of(text))
 
 
 def _numbers_of(text: str) -> Sequence[Decimal]:
@@ -78,10 +80,10 @@ def _of_text(text: str) -> tuple[Decimal, ...]:
 def users_words(trace: Trace) -> Iterator[str]:
     """What the user said, in earlier turns too."""
     yield from (turn.input for turn in (*trace.earlier, *trace.turns, trace))
-    yield from _said_by(trace, USERS)
+    yield from _texts_by_role(trace, USERS)
 
 
-def _said_by(trace: Trace, roles: Collection[str]) -> Iterator[str]:
+def _texts_by_role(trace: Trace, roles: Collection[str]) -> Iterator[str]:
     """What messages of these roles say, in earlier turns too, each text once."""
     turns = (*trace.earlier, *trace.turns, trace)
     yield from dict.fromkeys(one.content for turn in turns for one in turn.messages if one.role in roles)
@@ -91,19 +93,19 @@ def results(trace: Trace) -> Iterator[tuple[str, object]]:
     """The results of the calls that ran, by the name of the tool."""
     for call in (*(call for turn in trace.earlier for call in turn.tool_calls), *trace.tool_calls):
         if call.called and (call.result is not None or call.error is not None):
-            yield call.name, structured(call.result) if call.result is not None else call.error
+            yield call.name, parse_result(call.result) if call.result is not None else call.error
 
 
-def _numbers(value: object, name: str) -> Iterator[Ground]:
+def _numbers(value: object, name: str) -> Iterator[NumberSource]:
     if isinstance(value, bool) or value is None:
         return
     if isinstance(value, int | float):
-        yield Ground(Decimal(repr(value)), name)
+        yield NumberSource(Decimal(repr(value)), name)
     elif isinstance(value, str):
-        yield from (Ground(one, name) for one in _numbers_of(value))
+        yield from (NumberSource(one, name) for one in _numbers_of(value))
     elif isinstance(value, dict):
         for key, below in value.items():
-            yield from (Ground(one, name) for one in _numbers_of(str(key)))
+            yield from (NumberSource(one, name) for one in _numbers_of(str(key)))
             yield from _numbers(below, f"{name}.{key}")
     elif isinstance(value, list | tuple):
         for index, below in enumerate(value):
@@ -160,7 +162,7 @@ def reach(stated: StatedNumber) -> tuple[Decimal, Decimal]:
     return amount - step, amount + step
 
 
-def rests_on(stated: StatedNumber, ground: Ground) -> bool:
+def rests_on(stated: StatedNumber, ground: NumberSource) -> bool:
     """Whether a number states this one: itself, or rounded as it is written; a fraction as a percentage too."""
     if _states(stated, ground.value):
         return True

@@ -33,15 +33,15 @@ def indicators(text: str, success: Sequence[str], failure: Sequence[str], words:
     """
     answer = prose(text)
     first: dict[str, Span] = {}
-    for kind, span in _found(answer.text, _patterns(tuple(success), tuple(failure), words)):
-        said = _said(answer, *span, words) if kind == "success" else kind
-        first.setdefault(said, answer.written(*span))
+    for kind, span in _find_indicators(answer.text, _patterns(tuple(success), tuple(failure), words)):
+        said = _judge_success(answer, *span, words) if kind == "success" else kind
+        first.setdefault(said, answer.written_span(*span))
         if said in (("failure", "denied") if wanted else ("success",)):
             break
     return Indicators(first.get("success"), first.get("failure"), first.get("denied"), first.get("open"))
 
 
-def _said(answer: Prose, start: int, end: int, words: WordLists) -> str:
+def _judge_success(answer: Prose, start: int, end: int, words: WordLists) -> str:
     """Whether a word of success is one, or is denied or open."""
     sentence = answer.sentence_at(start, words)
     clause = clause_before(answer.text[sentence.start : start], words)
@@ -50,7 +50,7 @@ def _said(answer: Prose, start: int, end: int, words: WordLists) -> str:
     return "open" if is_open(answer, sentence, start, words) else "success"
 
 
-def _found(text: str, patterns: Patterns) -> Iterator[tuple[str, Span]]:
+def _find_indicators(text: str, patterns: Patterns) -> Iterator[tuple[str, Span]]:
     """Every indicator with its kind: of several at a place the longest."""
     found = patterns["any"].search(text)
     while found:

@@ -15,13 +15,13 @@ LONGEST_PATH = 1000
 
 
 @lru_cache(maxsize=1024)
-def compiled(path: str) -> JSONPathQuery:
+def compile_path(path: str) -> JSONPathQuery:
     import jsonpath_rfc9535
 
     return jsonpath_rfc9535.compile(path)
 
 
-def path_flaws(path: str, *place: str | int) -> Iterator[CheckProblem]:
+def path_problems(path: str, *place: str | int) -> Iterator[CheckProblem]:
     """A JSONPath that does not parse."""
     from jsonpath_rfc9535 import JSONPathError
 
@@ -29,7 +29,7 @@ def path_flaws(path: str, *place: str | int) -> Iterator[CheckProblem]:
         yield CheckProblem("bad-jsonpath", f"the path is longer than {LONGEST_PATH} characters.", place, key=True)
         return
     try:
-        compiled(path)
+        compile_path(path)
     except JSONPathError as error:
         why = str(error).partition(", line")[0].splitlines()[0]
         yield CheckProblem(
@@ -42,7 +42,7 @@ def values_at(path: str, value: object) -> list[tuple[str, object]]:
     from jsonpath_rfc9535 import JSONPathError
 
     try:
-        found = compiled(path).find(value)  # type: ignore[arg-type]
+        found = compile_path(path).find(value)  # type: ignore[arg-type]
     except JSONPathError:
         return []  # what it compares cannot be compared in this value: it leads nowhere
     return [(node.path(), node.value) for node in found]

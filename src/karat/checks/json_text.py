@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, Struct
 
 from karat.checks.base import ANSWER, Check, CheckRequest, excerpt, quote_answer, unreadable
 from karat.checks.sample_traces import says
-from karat.matchers.values import shown
+from karat.matchers.values import format_value
 from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.trace import TextLoss, Trace
 from karat.model.verdict import CheckResult, Group, Status
@@ -72,8 +72,8 @@ class JsonText(Check, Struct, frozen=True, dict=True):
     @property
     def description(self) -> str:
         what = "an object of JSON in it" if self.part else "JSON and nothing else"
-        like = f" like {shown(self.schema)}" if self.schema is not None else ""
-        same = f", which is {shown(self.equals)}" if self.equals is not UNSET else ""
+        like = f" like {format_value(self.schema)}" if self.schema is not None else ""
+        same = f", which is {format_value(self.equals)}" if self.equals is not UNSET else ""
         return f"{'not: ' if self.negated else ''}{what}{like}{same}"
 
     def validate(self) -> Iterator[CheckProblem]:
@@ -85,19 +85,19 @@ class JsonText(Check, Struct, frozen=True, dict=True):
     def judge(self, trace: Trace) -> CheckResult:
         if why := unreadable(trace):
             return self.unknown(why)
-        found = objects_in(trace.final_message) if self.part else whole(trace.final_message)
+        found = objects_in(trace.final_message) if self.part else parse_json(trace.final_message)
         if not found:
-            return self._settled(False, f"no JSON: {quote_answer(trace)}")
+            return self._result(False, f"no JSON: {quote_answer(trace)}")
         wrong = [self._differs(value) for value in found]
-        return self._settled("" in wrong, "; ".join(wrong[:3]) if all(wrong) else shown(found[wrong.index("")]))
+        return self._result("" in wrong, "; ".join(wrong[:3]) if all(wrong) else format_value(found[wrong.index("")]))
 
-    def _settled(self, holds: bool, found: str) -> CheckResult:
+    def _result(self, holds: bool, found: str) -> CheckResult:
         return self.passed(excerpt(found)) if holds is not self.negated else self.failed(excerpt(found))
 
     def _differs(self, value: object) -> str:
         """Why this is not the JSON that is wanted; the empty string if it is."""
         if self.equals is not UNSET and value != self.equals:
-            return f"it is {shown(value)}"
+            return f"it is {format_value(value)}"
         errors = islice(self._compiled.iter_errors(value), 1) if self._compiled else ()
         return next((f"{error.message}" for error in errors), "")
 
@@ -113,7 +113,7 @@ class JsonText(Check, Struct, frozen=True, dict=True):
 
 
 @lru_cache(maxsize=8)
-def whole(text: str) -> tuple[Any, ...]:
+def parse_json(text: str) -> tuple[Any, ...]:
     """The value that a text is, if it is JSON."""
     try:
         return (json.loads(text, parse_constant=_refuse),)

@@ -19,10 +19,10 @@ def with_effects_named(expected: Expected) -> Expected:
     if not expected.get("effects"):
         return expected
     every = OR.join(effect_tools(expected["effects"]))
-    return {**expected, **_named(expected, every)} if every else expected
+    return {**expected, **_name_all(expected, every)} if every else expected
 
 
-def _named(expected: Expected, every: str) -> Mapping[str, Any]:
+def _name_all(expected: Expected, every: str) -> Mapping[str, Any]:
     named: dict[str, Any] = {}
     for field in LISTED:
         if ANY_EFFECT in expected.get(field, ()):

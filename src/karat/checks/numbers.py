@@ -9,21 +9,21 @@ from typing import Annotated, ClassVar, Literal, NotRequired, TypedDict
 from msgspec import Meta, Struct
 
 from karat.checks.base import ANSWER, CALLS, Check, CheckRequest, Phrase, Phrases, blank, excerpt, quote_answer, quoted
-from karat.checks.json_paths import path_flaws, values_at
+from karat.checks.json_paths import path_problems, values_at
 from karat.checks.sample_traces import calls, says
-from karat.checks.says import regex_flaws
-from karat.checks.tools import called, nameless, not_understood
-from karat.matchers.values import shown
+from karat.checks.says import regex_problems
+from karat.checks.tools import describe_calls, nameless, not_understood
+from karat.matchers.values import format_value
 from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, Group, Status
-from karat.telemetry.tool_results import structured
+from karat.telemetry.tool_results import parse_result
 from karat.text.numbers.whole import ground, unread_number
 from karat.text.regexes import safe_regex
 from karat.text.tool_names import is_named
 
 
-def looked_up(text: str, total: float) -> Trace:
+def lookup_trace(text: str, total: float) -> Trace:
     call = ToolCall("lookup", {}, result={"total": total, "found": True}, success=True)
     return Trace(case_id="example", final_message=text, tool_calls=(call,))
 
@@ -70,10 +70,14 @@ class MustGroundNumber(Check, Struct, frozen=True):
         ),
         Example({"regex": r"RISK_SCORE:\s*[0-9]{1,3}"}, says("Risk_Score: 40"), Status.PASSED),
         Example({"regex": r"RISK_SCORE:\s*[0-9]{1,3}"}, says("The risk is high."), Status.FAILED),
-        Example({"from_tool": "lookup", "at": "$.total"}, looked_up("It is 1,240.50 in all.", 1240.5), Status.PASSED),
-        Example({"from_tool": "lookup", "at": "$.total"}, looked_up("It is 1,241.50 in all.", 1240.5), Status.FAILED),
-        Example({"from_tool": "lookup", "at": "$.sum"}, looked_up("It is 12.", 12), Status.FAILED),
-        Example({"from_tool": "search", "at": "$.total"}, looked_up("It is 12.", 12), Status.FAILED),
+        Example(
+            {"from_tool": "lookup", "at": "$.total"}, lookup_trace("It is 1,240.50 in all.", 1240.5), Status.PASSED
+        ),
+        Example(
+            {"from_tool": "lookup", "at": "$.total"}, lookup_trace("It is 1,241.50 in all.", 1240.5), Status.FAILED
+        ),
+        Example({"from_tool": "lookup", "at": "$.sum"}, lookup_trace("It is 12.", 12), Status.FAILED),
+        Example({"from_tool": "search", "at": "$.total"}, lookup_trace("It is 12.", 12), Status.FAILED),
         Example({"from_tool": "lookup", "at": "$.total"}, calls("lookup:pending", text="It is 12."), Status.UNKNOWN),
         Example({"from_tool": "lookup"}, says("It is 12."), Status.UNKNOWN),
     )
@@ -112,11 +116,11 @@ class MustGroundNumber(Check, Struct, frozen=True):
             yield CheckProblem("wrong-shape", "give either 'regex' or 'value' or 'from_tool'.")
         if self.from_tool:
             yield from nameless(self.from_tool)
-            yield from path_flaws(self.at, "at")
+            yield from path_problems(self.at, "at")
         elif self.at != "$":
             yield CheckProblem("no-effect", "'at' has no effect without 'from_tool'.", ("at",))
         if self.regex:
-            yield from regex_flaws(self.regex, "regex")
+            yield from regex_problems(self.regex, "regex")
         if self.value:
             for flaw in blank((self.value,)):
                 yield flaw._replace(path=("value",))
@@ -130,9 +134,9 @@ class MustGroundNumber(Check, Struct, frozen=True):
         text = trace.final_message
         if self.regex:
             return self.present(trace, safe_regex.find_required(self.regex, text))
-        return self._given(trace) if self.from_tool else self._find_value(trace, self.value)
+        return self._judge_result(trace) if self.from_tool else self._find_value(trace, self.value)
 
-    def _given(self, trace: Trace) -> CheckResult:
+    def _judge_result(self, trace: Trace) -> CheckResult:
         """Whether all that the tool gave there is stated."""
         named = [call for call in trace.tool_calls if call.called and is_named(self.from_tool, call.name)]
         ended = [call for call in named if call.result is not None]
@@ -144,18 +148,18 @@ class MustGroundNumber(Check, Struct, frozen=True):
         if not ended:
             dark = f"the result of {self.from_tool} is unknown" if any(c.error is None for c in named) else None
             why = doubt or dark
-            return self.unknown(why) if why else self.failed(called(trace))
-        found = [value for _, value in values_at(self.at, structured(ended[-1].result))]
+            return self.unknown(why) if why else self.failed(describe_calls(trace))
+        found = [value for _, value in values_at(self.at, parse_result(ended[-1].result))]
         odd = next((value for value in found if isinstance(value, bool | dict | list) or value is None), None)
         if not found or odd is not None:
-            gave = f"{self.from_tool} gave {'nothing' if not found else shown(odd)} at {self.at}"
+            gave = f"{self.from_tool} gave {'nothing' if not found else format_value(odd)} at {self.at}"
             return self.unknown(doubt) if doubt else self.failed(gave)
         results = [self._find_value(trace, _digits(value)) for value in found if isinstance(value, str | int | float)]
         return next((result for result in results if result.status is not Status.PASSED), results[0])
 
     def _find_value(self, trace: Trace, value: str) -> CheckResult:
         text = trace.final_message
-        forms = (value, *_rounded(value)) if self.from_tool else (value,)
+        forms = (value, *_roundings(value)) if self.from_tool else (value,)
         tried = (ground(text, form, self.context_any, self.within == "line") for form in forms)
         grounded = next(filter(None, tried), None)
         unread = None if grounded else unread_number(text, value)
@@ -166,7 +170,7 @@ class MustGroundNumber(Check, Struct, frozen=True):
         return self.present(trace, grounded, absent)
 
 
-def _rounded(value: str) -> list[str]:
+def _roundings(value: str) -> list[str]:
     """A number with a long fraction as an answer may write it."""
     try:
         exact = Decimal(value)

@@ -23,16 +23,16 @@ from karat.checks.base import (
 )
 from karat.checks.effects import NoFalseSuccess
 from karat.checks.in_any_turn import AUTHORS_WORDS, checks_of
-from karat.checks.page import added_pickers
+from karat.checks.page import find_pickers
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls, says, shows
 from karat.checks.says import MustSayAny
-from karat.checks.tools import called, not_understood
+from karat.checks.tools import describe_calls, not_understood
 from karat.model.check import Example, Expected, Field
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
-from karat.text.forms.views import seen
+from karat.text.forms.views import rendered_view
 from karat.text.phrases import find
-from karat.text.prose.asking import asked
+from karat.text.prose.asking import find_request
 from karat.text.prose.denial import find_listed
 from karat.text.regexes import lazy
 from karat.text.tool_names import effect_tools, is_any_named
@@ -157,7 +157,7 @@ class Outcome(Check, Struct, frozen=True, dict=True):
         return checks_of({**self.says, "words": self.words} if self.words else self.says, AUTHORS_WORDS)
 
     def judge(self, trace: Trace) -> CheckResult:
-        if self.outcome in IN_WORDS and not _answered(trace.final_message):
+        if self.outcome in IN_WORDS and not _is_answer(trace.final_message):
             why = unreadable(trace)
             return self.unknown(why) if why else self.failed("no visible text")
         if self.outcome == "response_only":
@@ -189,9 +189,9 @@ def not_ended(trace: Trace) -> str:
     return ""
 
 
-def _answered(text: str) -> bool:
+def _is_answer(text: str) -> bool:
     first = text[:1]
-    return (first.isascii() and first.isalnum()) or _IN_WORDS.search(seen(text).text) is not None
+    return (first.isascii() and first.isalnum()) or _IN_WORDS.search(rendered_view(text).text) is not None
 
 
 def _last_calls(trace: Trace, tools: Sequence[str]) -> list[ToolCall]:
@@ -204,27 +204,27 @@ def _last_calls(trace: Trace, tools: Sequence[str]) -> list[ToolCall]:
 
 def tool_success(check: Outcome, trace: Trace, last: Sequence[ToolCall]) -> Found:
     call = next((c for c in last if c.success is True), None)
-    return _call_found(trace, call) if call else _unknown_success(last) or Found(False, called(trace))
+    return _call_found(trace, call) if call else _find_unknown_success(last) or Found(False, describe_calls(trace))
 
 
 def tool_started(check: Outcome, trace: Trace, last: Sequence[ToolCall]) -> Found:
     listed = [c for c in trace.tool_calls if c.started and (not check.tools or is_any_named(check.tools, c.name))]
-    return _call_found(trace, listed[0]) if listed else Found(False, called(trace))
+    return _call_found(trace, listed[0]) if listed else Found(False, describe_calls(trace))
 
 
 def needs_input(check: Outcome, trace: Trace, last: Sequence[ToolCall]) -> Found:
     success = tool_success(check, trace, last)
     if success.holds:
         return success._replace(holds=False)
-    asked = _asked(check, trace)
-    return asked if not asked.holds else _unknown_success(last) or asked
+    asked = _find_request(check, trace)
+    return asked if not asked.holds else _find_unknown_success(last) or asked
 
 
 def graceful_block(check: Outcome, trace: Trace, last: Sequence[ToolCall]) -> Found:
     success = tool_success(check, trace, last)
     if success.holds:
         return success._replace(holds=False)
-    return _unknown_success(last) or _confirmed(check, trace)
+    return _find_unknown_success(last) or _find_confirmation(check, trace)
 
 
 def graceful_error(check: Outcome, trace: Trace, last: Sequence[ToolCall]) -> Found:
@@ -233,21 +233,21 @@ def graceful_error(check: Outcome, trace: Trace, last: Sequence[ToolCall]) -> Fo
         return success._replace(holds=False)
     failed = next((c for c in last if c.success is False or c.error is not None), None)
     if failed is None:
-        return _unknown_success(last) or Found(False, f"no listed tool failed: {called(trace)}")
-    return _unknown_success(last) or _confirmed(check, trace)
+        return _find_unknown_success(last) or Found(False, f"no listed tool failed: {describe_calls(trace)}")
+    return _find_unknown_success(last) or _find_confirmation(check, trace)
 
 
-def _asked(check: Outcome, trace: Trace) -> Found:
+def _find_request(check: Outcome, trace: Trace) -> Found:
     lacking = next((c for c in trace.tool_calls if c.called and c.success is False and c.missing_fields), None)
     if lacking:
         return _call_found(trace, lacking, f"{lacking.name} lacks {', '.join(lacking.missing_fields)}")
     if trace.metadata.get(WAITS):
         return Found(True, "it waits for the user")
-    question = asked(trace.final_message, WordLists.of(check.words))
+    question = find_request(trace.final_message, WordLists.of(check.words))
     if question:
         doubt = unsure(trace, [question])
         return Found(None, doubt) if doubt else Found(True, "it asks", EvidenceLocation("final_message", *question))
-    picker = added_pickers(trace)
+    picker = find_pickers(trace)
     if picker:
         return Found(True, picker, EvidenceLocation("page"))
     why = unreadable(trace) or trace.why_incomplete("page")
@@ -257,13 +257,13 @@ def _asked(check: Outcome, trace: Trace) -> Found:
     return Found(False, f"no question and no listed request: {quote_answer(trace)} {line}.")
 
 
-def _confirmed(check: Outcome, trace: Trace) -> Found:
+def _find_confirmation(check: Outcome, trace: Trace) -> Found:
     """Whether words confirm a refusal or an admission: listed ones, the author's, or that nothing is claimed."""
     words = WordLists.of(check.words)
     listed = CONFIRMED[check.outcome]
     span = find_listed(trace.final_message, listed, words)
     if span is None and check.outcome == "graceful_block":
-        span = asked(trace.final_message, words)
+        span = find_request(trace.final_message, words)
     if span:
         doubt = unsure(trace, [span])
         return Found(None, doubt) if doubt else Found(True, "", EvidenceLocation("final_message", *span))
@@ -271,7 +271,7 @@ def _confirmed(check: Outcome, trace: Trace) -> Found:
         return Found(True, "the words that the suite expects")
     if why := unreadable(trace):
         return Found(None, why)
-    if check.claims and not NoFalseSuccess(check.claims, check.words).claimed(trace):
+    if check.claims and not NoFalseSuccess(check.claims, check.words).find_claims(trace):
         return Found(True, "it claims nothing that the effects name")
     line = f"Say which words are right, in must_say_any, or add them to the suite: words: {{{listed}: {{add: [...]}}}}"
     return Found(False, f"no listed word of {listed}: {quote_answer(trace)} {line}.")
@@ -293,7 +293,7 @@ def _by_more_than(check: Check, trace: Trace, echo: Trace) -> bool:
     return check.judge(echo).status is not Status.PASSED
 
 
-def _unknown_success(calls: Sequence[ToolCall]) -> Found | None:
+def _find_unknown_success(calls: Sequence[ToolCall]) -> Found | None:
     """What is found where nothing says whether one of these calls succeeded."""
     call = next((c for c in calls if c.has_unknown_outcome), None)
     return Found(None, f"nothing says whether {call.name} succeeded") if call else None

@@ -74,7 +74,7 @@ def nodes(page: str) -> tuple[Node, ...]:
     return tuple(found)
 
 
-def below(all_nodes: Sequence[Node], index: int) -> Sequence[Node]:
+def nodes_below(all_nodes: Sequence[Node], index: int) -> Sequence[Node]:
     """What is in a node."""
     end = index + 1
     while end < len(all_nodes) and all_nodes[end].depth > all_nodes[index].depth:
@@ -91,7 +91,7 @@ def _unquote(name: str) -> str:
     return name.replace('\\"', '"').replace("\\\\", "\\")
 
 
-def added_pickers(trace: Trace) -> str:
+def find_pickers(trace: Trace) -> str:
     """A picker or form that the turn brought up, or the empty string.
 
     The chat box may itself be in a form, so without a snapshot from before the turn only pickers count.

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from itertools import combinations, islice
 
-from karat.checks.grounds import HUNDRED, Ground, results
+from karat.checks.grounds import HUNDRED, NumberSource, results
 from karat.model.trace import Trace
 from karat.text.regexes import lazy
 from karat.text.words.numbers import PERCENTAGE_NAMES
@@ -18,14 +18,14 @@ MOST_ALIKE = 12
 MOST_COLUMNS = 12
 MOST_KINDS = 50
 
-Alike = Sequence[Ground]
+Alike = Sequence[NumberSource]
 """Numbers of one kind, of which differences and shares make sense."""
 
 
-def derived_grounds(trace: Trace) -> Iterator[Ground]:
+def derived_grounds(trace: Trace) -> Iterator[NumberSource]:
     """Counts and sums that can be named."""
     done = Counter(call.name for call in trace.tool_calls if call.success is True)
-    yield from (Ground(Decimal(count), f"the successful calls to {name}") for name, count in done.items())
+    yield from (NumberSource(Decimal(count), f"the successful calls to {name}") for name, count in done.items())
     for name, result in results(trace):
         for value, place in _holders(result, name):
             yield from _counts_and_sums(value, place)
@@ -37,7 +37,7 @@ def alike_grounds(trace: Trace) -> Iterator[Alike]:
         for value, place in _holders(result, name):
             if isinstance(value, dict):
                 yield _members(value, place)[:MOST_ALIKE]
-                yield from _compared(value, place)
+                yield from _same_names(value, place)
             elif len(value) <= MOST_ALIKE:
                 yield from ([*_column(value, key, place)] for key in _keys(value))
                 yield [*_column(value, None, place)]
@@ -45,10 +45,10 @@ def alike_grounds(trace: Trace) -> Iterator[Alike]:
                 yield [*_counts(value, place)][: MOST_ALIKE + 1]
 
 
-def _compared(value: dict[str, object], place: str) -> Iterator[Alike]:
+def _same_names(value: dict[str, object], place: str) -> Iterator[Alike]:
     """Numbers of one name in an object and in those right below it: this week's, and the same under `previous`."""
     below = [(one, f"{place}.{key}") for key, one in value.items() if isinstance(one, dict)]
-    named: dict[str, list[Ground]] = {}
+    named: dict[str, list[NumberSource]] = {}
     for holder, where in ((value, place), *below) if below else ():
         for ground in _members(holder, where):
             named.setdefault(ground.name.rpartition(".")[2], []).append(ground)
@@ -66,12 +66,12 @@ def _holders(value: object, place: str) -> Iterator[tuple[dict[str, object] | li
             yield from _holders(below, f"{place}[{index}]")
 
 
-def _counts_and_sums(value: dict[str, object] | list[object], place: str) -> Iterator[Ground]:
+def _counts_and_sums(value: dict[str, object] | list[object], place: str) -> Iterator[NumberSource]:
     if isinstance(value, dict):
         members = _members(value, place)
         if len(members) == len(value) > 1:
-            yield Ground(sum((one.value for one in members), Decimal()), f"the sum of {place}")
-            yield Ground(Decimal(len(value)), f"the members of {place}")
+            yield NumberSource(sum((one.value for one in members), Decimal()), f"the sum of {place}")
+            yield NumberSource(Decimal(len(value)), f"the members of {place}")
         if len(value) > 1 and all(isinstance(below, dict) for below in value.values()):
             yield from _counts([*value.values()], place)  # rows by their ids
         return
@@ -80,20 +80,20 @@ def _counts_and_sums(value: dict[str, object] | list[object], place: str) -> Ite
         yield from _sums(value, key, place)
 
 
-def _counts(rows: list[object], place: str) -> Iterator[Ground]:
-    yield Ground(Decimal(len(rows)), f"the entries of {place}", True)
+def _counts(rows: list[object], place: str) -> Iterator[NumberSource]:
+    yield NumberSource(Decimal(len(rows)), f"the entries of {place}", True)
     for key in _keys(rows):
         kinds = Counter(_kind(row, key) for row in rows)
         for kind, count in islice(kinds.items(), MOST_KINDS):
             if kind is not None:
-                yield Ground(Decimal(count), f"the entries of {place} with {key} {kind}", True)
+                yield NumberSource(Decimal(count), f"the entries of {place} with {key} {kind}", True)
 
 
-def _sums(rows: list[object], key: str | None, place: str) -> Iterator[Ground]:
+def _sums(rows: list[object], key: str | None, place: str) -> Iterator[NumberSource]:
     column = [*_column(rows, key, place)]
     where = f"{place}[*].{key}" if key else place
     if len(column) > 1:
-        yield Ground(sum((one.value for one in column), Decimal()), f"the sum of {where}")
+        yield NumberSource(sum((one.value for one in column), Decimal()), f"the sum of {where}")
     for other in _keys(rows) if key and "." not in key else ():
         by_kind: dict[str, Decimal] = {}
         for row in rows:
@@ -101,21 +101,21 @@ def _sums(rows: list[object], key: str | None, place: str) -> Iterator[Ground]:
             if other != key and kind is not None and number is not None:
                 by_kind[kind] = by_kind.get(kind, Decimal()) + number
         yield from (
-            Ground(total, f"the sum of {where} with {other} {kind}")
+            NumberSource(total, f"the sum of {where} with {other} {kind}")
             for kind, total in islice(by_kind.items(), MOST_KINDS)
         )
 
 
-def _column(rows: list[object], key: str | None, place: str) -> Iterator[Ground]:
+def _column(rows: list[object], key: str | None, place: str) -> Iterator[NumberSource]:
     for index, row in enumerate(rows):
         value = _number(row if key is None else _member(row, key))
         if value is not None:
-            yield Ground(value, f"{place}[{index}]{f'.{key}' if key else ''}")
+            yield NumberSource(value, f"{place}[{index}]{f'.{key}' if key else ''}")
 
 
-def _members(value: Mapping[str, object], place: str) -> list[Ground]:
+def _members(value: Mapping[str, object], place: str) -> list[NumberSource]:
     found = ((key, _number(one)) for key, one in value.items())
-    return [Ground(number, f"{place}.{key}") for key, number in found if number is not None]
+    return [NumberSource(number, f"{place}.{key}") for key, number in found if number is not None]
 
 
 def _keys(rows: list[object]) -> list[str]:
@@ -151,7 +151,7 @@ def _number(value: object) -> Decimal | None:
     return Decimal(repr(value))
 
 
-def pairs(alike: Alike, percent: bool = False, is_rounded: bool = False) -> Iterator[Ground]:
+def pairs(alike: Alike, percent: bool = False, is_rounded: bool = False) -> Iterator[NumberSource]:
     """Sums and differences of two numbers of a kind; for a percentage their shares, and these of percentages alone.
 
     Of counts only shares. A rounded number is seldom the sum of a large one and a tiny one: it is so by chance.
@@ -161,26 +161,26 @@ def pairs(alike: Alike, percent: bool = False, is_rounded: bool = False) -> Iter
         is_tiny = is_rounded and HUNDRED * min(abs(one.value), abs(other.value)) < max(abs(one.value), abs(other.value))
         are_alike = not percent or (_is_percentage(one) and _is_percentage(other))
         if are_alike and not (is_tiny or one.counted or other.counted):
-            yield Ground(one.value + other.value, f"the sum of {names}")
-            yield Ground(abs(one.value - other.value), f"the difference of {names}")
+            yield NumberSource(one.value + other.value, f"the sum of {names}")
+            yield NumberSource(abs(one.value - other.value), f"the difference of {names}")
         if percent:
             yield from _shares(one, other)
             yield from _shares(other, one)
 
 
-def _shares(part: Ground, whole: Ground) -> Iterator[Ground]:
+def _shares(part: NumberSource, whole: NumberSource) -> Iterator[NumberSource]:
     if part.counted and part.value > whole.value:
         return
     try:
         share = part.value / whole.value * HUNDRED
     except (InvalidOperation, ZeroDivisionError):
         return
-    yield Ground(share, f"{part.name} as a percentage of {whole.name}", percent=True)
+    yield NumberSource(share, f"{part.name} as a percentage of {whole.name}", percent=True)
     if not part.counted:
-        yield Ground(abs(share - HUNDRED), f"the change from {whole.name} to {part.name}", percent=True)
+        yield NumberSource(abs(share - HUNDRED), f"the change from {whole.name} to {part.name}", percent=True)
 
 
-def _is_percentage(ground: Ground) -> bool:
+def _is_percentage(ground: NumberSource) -> bool:
     """Whether it is stated as one, or a fraction, or its name says so."""
     name = ground.name.rpartition(".")[2]
     return ground.percent or abs(ground.value) <= 1 or _named_percentage(name)
@@ -192,7 +192,7 @@ def _named_percentage(name: str) -> bool:
 
 def of_one_name(trace: Trace) -> list[Alike]:
     """The different numbers that have one name in all results."""
-    named: dict[str, dict[Decimal, Ground]] = {}
+    named: dict[str, dict[Decimal, NumberSource]] = {}
     for name, result in results(trace):
         for value, place in _holders(result, name):
             for ground in _members(value, place) if isinstance(value, dict) else ():
@@ -200,13 +200,13 @@ def of_one_name(trace: Trace) -> list[Alike]:
     return [[*group.values()] for group in named.values()]
 
 
-def differences(named: Sequence[Alike], most: int) -> Iterator[Ground]:
+def differences(named: Sequence[Alike], most: int) -> Iterator[NumberSource]:
     for group in named:
         for one, other in combinations(group, 2) if len(group) <= most else ():
-            yield Ground(abs(one.value - other.value), f"the difference of {one.name} and {other.name}")
+            yield NumberSource(abs(one.value - other.value), f"the difference of {one.name} and {other.name}")
 
 
-def _name_of(ground: Ground) -> str:
+def _name_of(ground: NumberSource) -> str:
     """The name of a member, with that of an object around it which is not a row or a whole result."""
     *outer, around, own = ground.name.split(".")
     return own if not outer or around.endswith("]") else f"{around}.{own}"

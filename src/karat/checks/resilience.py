@@ -11,14 +11,14 @@ from msgspec import Meta, Struct
 from karat.checks.base import ANSWER, CALLS, Check, CheckRequest, Phrase, excerpt, quote_answer, unreadable
 from karat.checks.effects import calls_so_far, lines_to_add
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
-from karat.checks.tools import called, not_understood
+from karat.checks.tools import describe_calls, not_understood
 from karat.model.check import Example, Expected, Field
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
-from karat.telemetry.tool_results import structured
+from karat.telemetry.tool_results import parse_result
 from karat.text.forms.folding import fold
 from karat.text.phrases import find
-from karat.text.prose.asking import asked
+from karat.text.prose.asking import find_request
 from karat.text.prose.denial import find_listed
 from karat.text.prose.sentences import prose, sentences
 from karat.text.tool_names import effect_tools, is_any_named
@@ -32,11 +32,11 @@ PAID = ToolCall("pay", {"order": 1}, success=True)
 DOWN = ToolCall("find", {"order": 1}, error="503", success=False)
 
 
-def made(*calls: ToolCall, text: str = "Done.") -> Trace:
+def calls_trace(*calls: ToolCall, text: str = "Done.") -> Trace:
     return Trace(case_id="example", final_message=text, tool_calls=calls)
 
 
-def keyed(call: ToolCall, key: str) -> ToolCall:
+def with_key(call: ToolCall, key: str) -> ToolCall:
     return msgspec.structs.replace(call, arguments={"order": 1, "idempotency_key": key})
 
 
@@ -56,15 +56,15 @@ class NoEffectTwice(Check, Struct, frozen=True):
         ),
     )
     examples: ClassVar = (
-        Example({"effects": ["pay"]}, made(PAID), Status.PASSED),
-        Example({"effects": ["pay"]}, made(PAID, PAID), Status.FAILED),
-        Example({"effects": ["pay"]}, made(LOST, PAID), Status.FAILED),
-        Example({"effects": ["pay"]}, made(ToolCall("pay", {"order": 1}, error="503"), PAID), Status.PASSED),
-        Example({"effects": ["pay"]}, made(PAID, ToolCall("pay", {"order": 2}, success=True)), Status.PASSED),
-        Example({"effects": ["pay"]}, made(keyed(LOST, "a"), keyed(PAID, "b")), Status.FAILED),
-        Example({"effects": ["pay"]}, made(keyed(LOST, "a"), keyed(PAID, "a")), Status.UNKNOWN),
-        Example({"effects": ["send"]}, made(PAID, PAID), Status.PASSED),
-        Example({}, made(PAID, PAID), Status.UNKNOWN),
+        Example({"effects": ["pay"]}, calls_trace(PAID), Status.PASSED),
+        Example({"effects": ["pay"]}, calls_trace(PAID, PAID), Status.FAILED),
+        Example({"effects": ["pay"]}, calls_trace(LOST, PAID), Status.FAILED),
+        Example({"effects": ["pay"]}, calls_trace(ToolCall("pay", {"order": 1}, error="503"), PAID), Status.PASSED),
+        Example({"effects": ["pay"]}, calls_trace(PAID, ToolCall("pay", {"order": 2}, success=True)), Status.PASSED),
+        Example({"effects": ["pay"]}, calls_trace(with_key(LOST, "a"), with_key(PAID, "b")), Status.FAILED),
+        Example({"effects": ["pay"]}, calls_trace(with_key(LOST, "a"), with_key(PAID, "a")), Status.UNKNOWN),
+        Example({"effects": ["send"]}, calls_trace(PAID, PAID), Status.PASSED),
+        Example({}, calls_trace(PAID, PAID), Status.UNKNOWN),
         Example({"effects": ["pay"]}, UNSEEN_TOOLS, Status.UNKNOWN),
     )
     effects: tuple[str, ...] = ()
@@ -89,25 +89,25 @@ class NoEffectTwice(Check, Struct, frozen=True):
         for index, call in enumerate(trace.tool_calls):
             if not call.started or call.kind != "tool" or (self.effects and not is_any_named(self.effects, call.name)):
                 continue
-            deed, key = _deed(call)
+            deed, key = _request_key(call)
             earlier = done.get(deed)
             if earlier is not None:
-                found = f"{call.name} was called again with the same arguments after {_took_place(earlier)}"
+                found = f"{call.name} was called again with the same arguments after {_why_effective(earlier)}"
                 if not self.effects:
                     doubt = doubt or f"{found}. {lines_to_add([call.name])}"
-                elif key and key == _deed(earlier)[1]:
+                elif key and key == _request_key(earlier)[1]:
                     doubt = doubt or f"{found} and {', '.join(key)}: the service may know that it is the same request"
                 else:
                     return self.failed(found, EvidenceLocation("tool_calls", index=index))
-            elif _took_place(call):
+            elif _why_effective(call):
                 done[deed] = call
         why = doubt or trace.why_incomplete("tools") or not_understood(trace, self.effects)
-        return self.unknown(why) if why else self.passed(called(trace))
+        return self.unknown(why) if why else self.passed(describe_calls(trace))
 
 
-def _deed(call: ToolCall) -> tuple[bytes, tuple[str, ...]]:
+def _request_key(call: ToolCall) -> tuple[bytes, tuple[str, ...]]:
     """What a call asks for, and apart from that what marks it as one request: an idempotency key."""
-    given = structured(call.arguments)
+    given = parse_result(call.arguments)
     if not isinstance(given, Mapping):
         return _canonical([call.name, given]), ()
     marks = {str(name).replace("_", "").replace("-", "").lower(): name for name in given}
@@ -118,14 +118,14 @@ def _deed(call: ToolCall) -> tuple[bytes, tuple[str, ...]]:
 
 def has_request_key(call: ToolCall) -> bool:
     """Whether a service may know by an argument that a call which is made again is the same request."""
-    return bool(_deed(call)[1])
+    return bool(_request_key(call)[1])
 
 
 def _canonical(value: object) -> bytes:
     return msgspec.json.encode(value, order="deterministic", enc_hook=str)
 
 
-def _took_place(call: ToolCall) -> str:
+def _why_effective(call: ToolCall) -> str:
     """How it is known that a call may have had its effect; nothing where it failed before."""
     if call.success is True:
         return "it succeeded"
@@ -150,10 +150,10 @@ class MaxRetries(Check, Struct, frozen=True):
         ),
     )
     examples: ClassVar = (
-        Example({"most": 1}, made(DOWN, DOWN), Status.PASSED),
-        Example({"most": 1}, made(DOWN, DOWN, DOWN), Status.FAILED),
-        Example({"most": 0}, made(DOWN, ToolCall("find", {"order": 2}, error="503")), Status.PASSED),
-        Example({"most": 0}, made(PAID, PAID), Status.PASSED),
+        Example({"most": 1}, calls_trace(DOWN, DOWN), Status.PASSED),
+        Example({"most": 1}, calls_trace(DOWN, DOWN, DOWN), Status.FAILED),
+        Example({"most": 0}, calls_trace(DOWN, ToolCall("find", {"order": 2}, error="503")), Status.PASSED),
+        Example({"most": 0}, calls_trace(PAID, PAID), Status.PASSED),
         Example({"most": 0}, UNSEEN_TOOLS, Status.UNKNOWN),
     )
     most: int
@@ -175,16 +175,16 @@ class MaxRetries(Check, Struct, frozen=True):
         failed: set[bytes] = set()
         again: dict[bytes, int] = {}
         for index, call in enumerate(trace.tool_calls):
-            deed, _ = _deed(call)
+            deed, _ = _request_key(call)
             if deed in failed:
                 again[deed] = again.get(deed, 0) + 1
                 if again[deed] > self.most:
-                    found = f"{call.name} was called again after it failed: {called(trace)}"
+                    found = f"{call.name} was called again after it failed: {describe_calls(trace)}"
                     return self.failed(found, EvidenceLocation("tool_calls", index=index))
             if call.error is not None or call.success is False:
                 failed.add(deed)
         why = trace.why_incomplete("tools") or not_understood(trace)
-        return self.unknown(why) if why else self.passed(called(trace))
+        return self.unknown(why) if why else self.passed(describe_calls(trace))
 
 
 class LostData(TypedDict, total=False):
@@ -249,7 +249,7 @@ class AdmitsFailure(Check, Struct, frozen=True):
         return True
 
     def judge(self, trace: Trace) -> CheckResult:
-        failed = self._failed(trace)
+        failed = self._find_failure(trace)
         if not failed:
             why = trace.why_incomplete("tools")
             return self.unknown(why) if why else self.passed("every failure was recovered from")
@@ -262,7 +262,7 @@ class AdmitsFailure(Check, Struct, frozen=True):
         lists = (*ADMISSIONS, OF_AGE) if self.old else ADMISSIONS
         if span := next(filter(None, (find_listed(answer, name, words) for name in lists)), None):
             return self.passed(excerpt(answer[slice(*span)]), EvidenceLocation("final_message", *span))
-        if asked(answer, words):
+        if find_request(answer, words):
             return self.passed("it asks")
         for value in self.lost:
             if (place := find(answer, value)) and not _is_known(value, trace):
@@ -275,7 +275,7 @@ class AdmitsFailure(Check, Struct, frozen=True):
         line = "If these words admit it, add them to the suite: words: {failure: {add: [...]}}"
         return self.unknown(f"{failed}, and no listed word admits it: {quote_answer(trace)} {line}.")
 
-    def _failed(self, trace: Trace) -> str:
+    def _find_failure(self, trace: Trace) -> str:
         """What failed and was not recovered from."""
         last = {call.name: call for call in trace.tool_calls if call.called}
         if self.tools:

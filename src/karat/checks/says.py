@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from karat.checks.answer_nodes import found_in_markdown
+from karat.checks.answer_nodes import find_in_markdown
 from karat.checks.base import ALL_WORDS, ANSWER, Check, CheckRequest, Phrases, blank, each, quote_without, quoted
 from karat.checks.sample_traces import says
 from karat.model.check import CheckProblem, Example, Field
@@ -113,11 +113,11 @@ class MustMatchRegex(Check, Struct, frozen=True):
         return f"a match of /{self.pattern}/"
 
     def validate(self) -> Iterator[CheckProblem]:
-        return regex_flaws(self.pattern)
+        return regex_problems(self.pattern)
 
     def judge(self, trace: Trace) -> CheckResult:
         text = trace.final_message
-        in_nodes = (span for _, span in found_in_markdown(self.pattern, text))
+        in_nodes = (span for _, span in find_in_markdown(self.pattern, text))
         return self.present(trace, safe_regex.find_required(self.pattern, text) or next(in_nodes, None))
 
 
@@ -148,7 +148,7 @@ class MustNotMatchRegex(Check, Struct, frozen=True):
         return f"no match of /{self.pattern}/"
 
     def validate(self) -> Iterator[CheckProblem]:
-        return regex_flaws(self.pattern)
+        return regex_problems(self.pattern)
 
     def judge(self, trace: Trace) -> CheckResult:
         return self.absent(trace, safe_regex.find_forbidden(self.pattern, trace.final_message))
@@ -160,7 +160,7 @@ def unfailable(phrase: str) -> Iterator[CheckProblem]:
         yield flaw._replace(path=())
 
 
-def regex_flaws(pattern: str, *path: str | int) -> Iterator[CheckProblem]:
+def regex_problems(pattern: str, *path: str | int) -> Iterator[CheckProblem]:
     """A regex that does not compile, or that every answer matches."""
     try:
         safe_regex.compile_pattern(pattern)

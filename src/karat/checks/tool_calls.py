@@ -9,11 +9,11 @@ from typing import Annotated, Any, ClassVar, Literal, NotRequired, TypedDict
 import msgspec
 from msgspec import UNSET, Meta, Struct
 
-from karat.checks.assignment import assigned
+from karat.checks.assignment import assign
 from karat.checks.base import CALLS, Check, CheckRequest, excerpt
 from karat.checks.call_patterns import CallPattern, Times, WantedCall
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
-from karat.checks.tools import called, nameless, not_ruled_out, not_understood
+from karat.checks.tools import describe_calls, nameless, not_ruled_out, not_understood
 from karat.matchers.reading import MatchedMembers, MatchedValue
 from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.trace import TextLoss, ToolCall, Trace
@@ -185,9 +185,9 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
 
     @property
     def description(self) -> str:
-        with_what = f" with {_shown(self.arguments)}" if self.arguments is not UNSET else ""
-        gave = f" that gave {_shown(self.result)}" if self.result is not UNSET else ""
-        erred = f" with the error {_shown(self.error)}" if self.error is not UNSET else ""
+        with_what = f" with {_format_value(self.arguments)}" if self.arguments is not UNSET else ""
+        gave = f" that gave {_format_value(self.result)}" if self.result is not UNSET else ""
+        erred = f" with the error {_format_value(self.error)}" if self.error is not UNSET else ""
         which = f", number {len(self.rivals.before) + 1} of its kind" if self.rivals.before else ""
         return f"{'no' if self.never else 'a'}{self.own.words[1:]}{with_what}{gave}{erred}{self._often}{which}"
 
@@ -223,15 +223,15 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
             )
         if len(sure.own) < self.own.least:
             possible = len(self._tally(matches, certain=False).own) >= self.own.least
-            why = self._unseen(trace) or (self._why_undecided(trace) if possible else None)
-            return self.unknown(why) if why else self.failed(self._nearest(trace, sure))
+            why = self._why_unseen(trace) or (self._why_undecided(trace) if possible else None)
+            return self.unknown(why) if why else self.failed(self._describe_nearest(trace, sure))
         if most is not None:
             possible = len(self._tally(matches, certain=False).counted) > most
-            why = self._unseen(trace) or (self._why_undecided(trace) if possible else None)
+            why = self._why_unseen(trace) or (self._why_undecided(trace) if possible else None)
             if why:
                 return self.unknown(why)
         if not sure.own:
-            return self.passed(called(trace))
+            return self.passed(describe_calls(trace))
         first = trace.tool_calls[sure.own[0]]
         found = call_shown(first) if len(sure.own) == 1 else f"{len(sure.counted)} such calls"
         return self.passed(found, EvidenceLocation("tool_calls", index=sure.own[0]))
@@ -242,9 +242,9 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
         if True in matches:
             index = matches.index(True)
             return self.failed(call_shown(trace.tool_calls[index]), EvidenceLocation("tool_calls", index=index))
-        why = self._unseen(trace) or not_ruled_out(trace, self.tool)
+        why = self._why_unseen(trace) or not_ruled_out(trace, self.tool)
         why = why or (self._why_undecided(trace) if None in matches else None)
-        return self.unknown(why) if why else self.passed(called(trace))
+        return self.unknown(why) if why else self.passed(describe_calls(trace))
 
     def _tally(self, matches: Sequence[Sequence[bool | None]], *, certain: bool) -> CallTally:
         """The calls that are this entry's: for sure, or if what was not seen were as wanted."""
@@ -253,12 +253,12 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
         if len(self.patterns) == 1:
             return CallTally(fits[0], fits[0])
         slots = [row for row, pattern in enumerate(self.patterns) for _ in range(pattern.least)]
-        given = assigned([fits[row] for row in slots])
+        given = assign([fits[row] for row in slots])
         own = [call for row, call in zip(slots, given, strict=True) if row == at and call is not None]
         taken = {call for row, call in zip(slots, given, strict=True) if row != at and call is not None}
         return CallTally(own, [index for index in fits[at] if index not in taken])
 
-    def _unseen(self, trace: Trace) -> str | None:
+    def _why_unseen(self, trace: Trace) -> str | None:
         return trace.why_incomplete("tools") or not_understood(trace, (self.tool,))
 
     def _why_undecided(self, trace: Trace) -> str:
@@ -275,27 +275,27 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
         how = f"nothing says what {self.tool} {what}" if asked else f"nothing says whether {self.tool} {what}"
         return trace.why_incomplete("tool_results") or how
 
-    def _nearest(self, trace: Trace, sure: CallTally) -> str:
+    def _describe_nearest(self, trace: Trace, sure: CallTally) -> str:
         """The call that comes nearest, argument by argument."""
         if sure.counted and self.own.least > 1:
-            return f"{len(sure.counted)} such calls: {_listed(trace, sure.counted)}"
-        index = self._nearest_call(trace)
+            return f"{len(sure.counted)} such calls: {_list_calls(trace, sure.counted)}"
+        index = self._find_nearest(trace)
         if index is None:
-            return called(trace)
+            return describe_calls(trace)
         differs = "; ".join(map(str, self.own.differences(trace.tool_calls[index])))
         differs = differs or "it is the call of another entry"
         return excerpt(
             f"nearest is call {index + 1}, {call_shown(trace.tool_calls[index])}: {differs}", LONGEST_DIFFERENCE
         )
 
-    def _nearest_call(self, trace: Trace) -> int | None:
+    def _find_nearest(self, trace: Trace) -> int | None:
         calls = trace.tool_calls
         alike = [i for i, call in enumerate(calls) if is_named(self.tool, call.name)]
         differing = {index: len([*self.own.differences(calls[index])]) for index in alike}
         return min(alike, key=lambda i: (not calls[i].called, differing[i] or LONGEST_DIFFERENCE), default=None)
 
-    def compared(self, trace: Trace) -> tuple[object, object] | None:
-        index = self._nearest_call(trace)
+    def compared_values(self, trace: Trace) -> tuple[object, object] | None:
+        index = self._find_nearest(trace)
         if index is None or self.never or self.arguments is UNSET or self.own.fits(trace.tool_calls[index], None):
             return None
         return trace.tool_calls[index].arguments, self.arguments
@@ -309,13 +309,13 @@ def _lacks(call: ToolCall, part: str) -> bool:
     return call.arguments is None if part == "arguments" else call.result is None
 
 
-def _listed(trace: Trace, indices: Sequence[int]) -> str:
+def _list_calls(trace: Trace, indices: Sequence[int]) -> str:
     return excerpt(", ".join(call_shown(trace.tool_calls[i]) for i in indices[:10]))
 
 
 def call_shown(call: ToolCall) -> str:
-    return f"{call} with {_shown(call.arguments)}" if call.arguments else str(call)
+    return f"{call} with {_format_value(call.arguments)}" if call.arguments else str(call)
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     return excerpt(msgspec.json.encode(value).decode())

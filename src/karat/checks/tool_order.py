@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from karat.checks.base import CALLS, Check, CheckRequest, Phrase, Phrases
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
-from karat.checks.tools import called, nameless, not_ruled_out, not_understood
+from karat.checks.tools import describe_calls, nameless, not_ruled_out, not_understood
 from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
@@ -25,7 +25,7 @@ SIDE_BY_SIDE = Trace(
 )
 
 
-def ended_before(first: ToolCall, second: ToolCall) -> bool:
+def is_ended_before(first: ToolCall, second: ToolCall) -> bool:
     """Whether the second, which comes later in the trace, did not begin while the first was running."""
     return first.ended_at is None or second.started_at is None or second.started_at >= first.ended_at
 
@@ -68,18 +68,19 @@ class ToolOrder(Check, Struct, frozen=True):
         return nameless(*self.tools)
 
     def judge(self, trace: Trace) -> CheckResult:
-        reached = self._reached(trace.tool_calls)
+        reached = self._find_reached(trace.tool_calls)
         if len(reached) == len(self.tools):
-            return self.passed(called(trace), EvidenceLocation("tool_calls", index=reached[-1]))
+            return self.passed(describe_calls(trace), EvidenceLocation("tool_calls", index=reached[-1]))
         why = trace.why_incomplete("tools") or not_understood(trace, self.tools)
         if why:
             return self.unknown(why)
         missing = f"no {self.tools[len(reached)]}{f' after {self.tools[len(reached) - 1]}' if reached else ''}"
         return self.failed(
-            f"{missing}: {called(trace)}", EvidenceLocation("tool_calls", index=reached[-1]) if reached else None
+            f"{missing}: {describe_calls(trace)}",
+            EvidenceLocation("tool_calls", index=reached[-1]) if reached else None,
         )
 
-    def _reached(self, made: tuple[ToolCall, ...]) -> list[int]:
+    def _find_reached(self, made: tuple[ToolCall, ...]) -> list[int]:
         """The first call that can be each of the tools, as far as the order goes."""
         reached: list[int] = []
         earlier: list[int] | None = None
@@ -97,7 +98,7 @@ class ToolOrder(Check, Struct, frozen=True):
 
 
 def _follows(index: int, earlier: list[int] | None, made: tuple[ToolCall, ...]) -> bool:
-    return earlier is None or any(before < index and ended_before(made[before], made[index]) for before in earlier)
+    return earlier is None or any(before < index and is_ended_before(made[before], made[index]) for before in earlier)
 
 
 class ToolRequires(Check, Struct, frozen=True):
@@ -157,15 +158,15 @@ class ToolRequires(Check, Struct, frozen=True):
                 continue
             for needed in self.first:
                 known = (*before, *made[:index])
-                earlier = [c for c in known if c.called and is_named(needed, c.name) and ended_before(c, call)]
+                earlier = [c for c in known if c.called and is_named(needed, c.name) and is_ended_before(c, call)]
                 if any(c.success is True for c in earlier):
                     continue
                 if not any(c.has_unknown_outcome for c in earlier):
                     turns = (trace, *trace.earlier)
                     doubts = (turn.why_incomplete("tools") or not_understood(turn, (needed,)) for turn in turns)
                     why = next((doubt for doubt in doubts if doubt), None)
-                    found = f"call {index + 1}, {call}, without {needed} before it: {called(trace)}"
+                    found = f"call {index + 1}, {call}, without {needed} before it: {describe_calls(trace)}"
                     return self.unknown(why) if why else self.failed(found, EvidenceLocation("tool_calls", index=index))
                 unsure = f"nothing says whether {needed} succeeded"
         why = unsure or trace.why_incomplete("tools") or not_ruled_out(trace, self.tool)
-        return self.unknown(why) if why else self.passed(called(trace))
+        return self.unknown(why) if why else self.passed(describe_calls(trace))

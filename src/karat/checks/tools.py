@@ -19,10 +19,10 @@ from karat.text.tool_names import (
     invisible_in,
     is_any_named,
     is_every_tool,
+    is_named_in,
     is_same_tool,
     is_word_of,
     may_be_same_tool,
-    named_in,
 )
 
 NUL = "\0"
@@ -65,7 +65,7 @@ class ToolCallsAny(Check, Struct, frozen=True):
             if call.called and is_any_named(self.tools, call.name):
                 return self.passed(str(call), EvidenceLocation("tool_calls", index=index))
         why = trace.why_incomplete("tools") or not_understood(trace, self.tools)
-        return self.unknown(why) if why else self.failed(called(trace))
+        return self.unknown(why) if why else self.failed(describe_calls(trace))
 
 
 class ToolCallsNone(Check, Struct, frozen=True):
@@ -112,7 +112,7 @@ class ToolCallsNone(Check, Struct, frozen=True):
             if is_same_tool(self.tool, call.name):
                 return self.failed(str(call), EvidenceLocation("tool_calls", index=index))
         why = trace.why_incomplete("tools") or not_ruled_out(trace, self.tool)
-        return self.unknown(why) if why else self.passed(called(trace))
+        return self.unknown(why) if why else self.passed(describe_calls(trace))
 
 
 def not_ruled_out(trace: Trace, tool: str) -> str | None:
@@ -129,7 +129,7 @@ def not_understood(trace: Trace, tools: Sequence[str] = ()) -> str | None:
     for line in unread(trace.telemetry, trace.dialect) if trace.telemetry else ():
         if NUL in line:
             return f"a line of the log was lost: it holds {line.count(NUL):,} NUL characters. {APPEND}"
-        if any(named_in(tool, line) for tool in named) if named else speaks_of_calls(line):
+        if any(is_named_in(tool, line) for tool in named) if named else speaks_of_calls(line):
             return f"a line of the log was not understood: {excerpt(line, 80)}"
     return next((one.why for one in trace.possible_calls if _may_be(one, trace, tools)), None)
 
@@ -160,6 +160,6 @@ def nameless(*tools: str) -> Iterator[CheckProblem]:
             yield CheckProblem("empty-expectation", message)
 
 
-def called(trace: Trace) -> str:
+def describe_calls(trace: Trace) -> str:
     """The calls that were made, in one line."""
     return excerpt(", ".join(map(str, trace.tool_calls[:50]))) if trace.tool_calls else "no tool call"

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, NotRequired, TypedDict
 import msgspec
 from msgspec import UNSET, Meta, Struct
 
-from karat.checks.assignment import assigned
+from karat.checks.assignment import assign
 from karat.checks.base import CALLS, Check, CheckRequest, excerpt
 from karat.checks.call_patterns import CallPattern, WantedCall
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
@@ -166,7 +166,7 @@ class Trajectory(Check, Struct, frozen=True, dict=True):
             case "any_order":
                 return len(fits) == count and _all_served(fits)
             case "subset":
-                return _all_served(_turned(fits, count))
+                return _all_served(_transpose(fits, count))
             case "superset":
                 return _all_served(fits)
 
@@ -202,10 +202,10 @@ def _is_in_order(fits: Fits, count: int) -> bool:
 
 def _all_served(fits: Fits) -> bool:
     """Whether each row can have a column of its own."""
-    return None not in assigned([[index for index, one in enumerate(row) if one] for row in fits])
+    return None not in assign([[index for index, one in enumerate(row) if one] for row in fits])
 
 
-def _turned(fits: Fits, count: int) -> Fits:
+def _transpose(fits: Fits, count: int) -> Fits:
     return [[row[index] for row in fits] for index in range(count)]
 
 

@@ -129,7 +129,7 @@ class Ui(Check, Struct, frozen=True):
         if not self.elements:
             yield from unfailable(self.sentence)
         for element in self.elements:
-            yield from element.flaws()
+            yield from element.validate()
 
     def judge(self, trace: Trace) -> CheckResult:
         elements = self.elements or grammar(self.sentence)
@@ -142,27 +142,27 @@ class Ui(Check, Struct, frozen=True):
         )
         if why or trace.page is None:
             return self.unknown(why or "")
-        results = (self._judged(element, trace) for element in elements)
+        results = (self._judge_element(element, trace) for element in elements)
         return next(
             (result for result in results if result.status is not Status.PASSED),
             self.passed(at=EvidenceLocation("page")),
         )
 
-    def _judged(self, element: Element, trace: Trace) -> CheckResult:
+    def _judge_element(self, element: Element, trace: Trace) -> CheckResult:
         if element.any:
             return self._any(element, trace)
-        if why := _unknown_role(element, trace):
+        if why := _why_unknown_role(element, trace):
             return self.unknown(why)
         if element.new and (trace.page_before is None or trace.cut("page_before")):
             return self.unknown(trace.why_incomplete("page_before") or "the page was not captured before the turn")
         found = count(element, trace)
         low, high = element.bounds
-        if found.seen < low and (otherwise := _shown_otherwise(element, trace)):
+        if found.seen < low and (otherwise := _why_shown_otherwise(element, trace)):
             return self.unknown(otherwise)
         if found.seen < low:
             hidden = f", {found.own - found.own_seen} that no reader sees" * (found.own > found.own_seen)
             why = f"{found.seen} for {element}{hidden}{_instead(element, trace.page or '')}"
-            return self.failed(why, _nearest(element, trace))
+            return self.failed(why, _nearest_place(element, trace))
         if high is not None and found.own > high:
             return self.failed(f"{found.there} for {element}", _at(found.first))
         unsure = found.own_seen < low or (high is not None and found.there > high)
@@ -171,7 +171,7 @@ class Ui(Check, Struct, frozen=True):
 
     def _any(self, element: Element, trace: Trace) -> CheckResult:
         """The best that becomes of the elements of an `any`."""
-        results = [self._judged(one, trace) for one in element.any]
+        results = [self._judge_element(one, trace) for one in element.any]
         for status in (Status.PASSED, Status.UNKNOWN):
             if best := next((result for result in results if result.status is status), None):
                 return best
@@ -198,7 +198,7 @@ def resolve(case: Case, vocabulary: Mapping[str, Any]) -> Case:
     return structs.replace(case, checks=_all_resolved(case.checks, vocabulary), turns=tuple(turns))
 
 
-def worded(suite: Suite, vocabulary: Mapping[str, Any], target: str = "") -> Suite:
+def resolve_sentences(suite: Suite, vocabulary: Mapping[str, Any], target: str = "") -> Suite:
     """The suite with every UI sentence that the target's vocabulary knows turned into elements."""
     check_vocabulary(vocabulary, target)
     return structs.replace(suite, cases=tuple([resolve(case, vocabulary) for case in suite.cases]))
@@ -238,10 +238,10 @@ def _entry_flaws(sentence: str, objects: object) -> Iterator[str]:
 def _all_resolved(
     specs: Sequence[CheckSpec], vocabulary: Mapping[str, Sequence[Mapping[str, object]]]
 ) -> tuple[CheckSpec, ...]:
-    return tuple([_resolved(spec, vocabulary) for spec in specs])
+    return tuple([_resolve_spec(spec, vocabulary) for spec in specs])
 
 
-def _resolved(spec: CheckSpec, vocabulary: Mapping[str, Sequence[Mapping[str, object]]]) -> CheckSpec:
+def _resolve_spec(spec: CheckSpec, vocabulary: Mapping[str, Sequence[Mapping[str, object]]]) -> CheckSpec:
     if spec.name != Ui.name:
         return spec
     check = msgspec.json.decode(spec.args, type=Ui)
@@ -286,7 +286,7 @@ def _texts(value: object) -> Iterator[str]:
             yield from _texts(inner)
 
 
-def _unknown_role(element: Element, trace: Trace) -> str:
+def _why_unknown_role(element: Element, trace: Trace) -> str:
     """Why the page cannot show whether it is there: no element of any page has such a role."""
     role = element.role
     if (
@@ -296,7 +296,7 @@ def _unknown_role(element: Element, trace: Trace) -> str:
         and not any(node.role == role for node in nodes(trace.page or ""))
     ):
         return f"{role!r} is not a role that elements have. {did_you_mean(role, ROLES) or NAME_A_ROLE}"
-    return _unknown_role(element.within, trace) if element.within is not None else ""
+    return _why_unknown_role(element.within, trace) if element.within is not None else ""
 
 
 def _instead(element: Element, page: str) -> str:
@@ -314,7 +314,7 @@ def _at(node: Node | None) -> EvidenceLocation:
     return EvidenceLocation("page", node.start, node.end) if node is not None else EvidenceLocation("page")
 
 
-def _nearest(element: Element, trace: Trace) -> EvidenceLocation:
+def _nearest_place(element: Element, trace: Trace) -> EvidenceLocation:
     """The part of the page that matters where something is missing: its region, its like, or what the turn brought."""
     after = nodes(trace.page or "")
     within = element.within
@@ -327,7 +327,7 @@ def _nearest(element: Element, trace: Trace) -> EvidenceLocation:
     return _at(next((node for node in candidates if node is not None), None))
 
 
-def _shown_otherwise(element: Element, trace: Trace) -> str:
+def _why_shown_otherwise(element: Element, trace: Trace) -> str:
     """Why a component that is asked for may be there all the same: the page marks none, and a heading speaks of it."""
     page = trace.page or ""
     if element.role != COMPONENT or not element.words or components(page) or components(trace.page_before or ""):

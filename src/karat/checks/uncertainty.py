@@ -70,13 +70,13 @@ class MustLabelAssumptions(Check, Struct, frozen=True):
     def judge(self, trace: Trace) -> CheckResult:
         text, words = trace.final_message, WordLists.of(self.words)
         if not self.markers:
-            return self.present(trace, _listed(text, words))
+            return self.present(trace, _find_listed(text, words))
         found = ((marker, span) for marker in self.markers if (span := phrases.find(text, marker)))
         spans = (_place_of(text, marker, span, words) for marker, span in found)
         return self.present(trace, next(filter(None, spans), None))
 
 
-def _listed(text: str, words: WordLists) -> Span | None:
+def _find_listed(text: str, words: WordLists) -> Span | None:
     answer = prose(text)
     places = (found.span() for found in words.pattern("assumption").finditer(answer.text))
     return first_free(answer, places, is_marker_denied, words)

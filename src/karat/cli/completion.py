@@ -51,11 +51,11 @@ def _has_cases(path: str) -> bool:
 def cases(ctx: click.Context, incomplete: str) -> Iterable[str]:
     """Ids of the suites that the line names; of a list, its last one."""
     before, comma, _ = incomplete.rpartition(",")
-    named = [word for word in _typed() if word.endswith(SUFFIXES) and os.path.isfile(word)]
+    named = [word for word in _typed_words() if word.endswith(SUFFIXES) and os.path.isfile(word)]
     return [f"{before}{comma}{case_id}" for suite in named for case_id, _, _ in api.list_cases(suite)]
 
 
-def _typed() -> list[str]:
+def _typed_words() -> list[str]:
     """The words of the line. Click reads no arguments before an option that lacks its value, which is this one."""
     try:
         return shlex.split(os.environ.get("COMP_WORDS", ""))

@@ -93,12 +93,11 @@ def command(sources: tuple[str, ...], place: str | None, force: bool, prompts: s
 
 def summary_lines(draft: SuiteDraft) -> list[str]:
     """What a person wants to know before reading the file."""
-    from karat.text.wording import counted
+    from karat.text.wording import pluralize
 
     figures = draft.summary
-    lines = [
-        f"{counted(figures.cases, 'case')} from {figures.covered} of {figures.traces} traces; {figures.apart} left out"
-    ]
+    cases = pluralize(figures.cases, "case")
+    lines = [f"{cases} from {figures.covered} of {figures.traces} traces; {figures.apart} left out"]
     if figures.masked:
         lines.append("masked: " + ", ".join(f"{count} {kind}" for kind, count in figures.masked.most_common()))
     if figures.held_out:

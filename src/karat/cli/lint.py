@@ -32,7 +32,7 @@ def command(suites: tuple[str, ...], target: str | None, ignore: list[str] | Non
     """
     from karat import api
     from karat.cli.main import print_error
-    from karat.text.wording import counted, visible
+    from karat.text.wording import pluralize, visible
 
     look = api.linter(target, ignore=ignore or ())
     smells, readable = 0, True
@@ -48,8 +48,8 @@ def command(suites: tuple[str, ...], target: str | None, ignore: list[str] | Non
             click.echo(visible(str(problem)))
         for problem in report.suggestions:
             click.echo(f"suggestion: {visible(str(problem))}")
-        found = counted(len(report.smells), "smell") if report.smells else "no smell"
-        click.echo(f"{visible(file)}: {counted(len(report.suite.cases), 'case')}, {found}")
+        found = pluralize(len(report.smells), "smell") if report.smells else "no smell"
+        click.echo(f"{visible(file)}: {pluralize(len(report.suite.cases), 'case')}, {found}")
     if smells:
         click.echo("docs/lint.md explains each slug. Turn one off with --ignore SLUG.", err=True)
     if not readable:

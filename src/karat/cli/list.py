@@ -33,7 +33,7 @@ def command(
     from karat.suites.selection import EVERYTHING, Selection
 
     asked = Selection(cases, categories, tags, keyword)
-    found = [_rows(suite) for suite in suites] if asked == EVERYTHING else _selected(suites, asked)
+    found = [_rows(suite) for suite in suites] if asked == EVERYTHING else _select_rows(suites, asked)
     for case_id, category, prompt in (row for rows in found for row in rows):
         click.echo(f"{case_id}\t{category}\t{prompt}")
 
@@ -50,7 +50,7 @@ def _rows(suite: str) -> list[tuple[str, str, str]]:
     return found
 
 
-def _selected(suites: tuple[str, ...], asked: Selection) -> list[list[tuple[str, str, str]]]:
+def _select_rows(suites: tuple[str, ...], asked: Selection) -> list[list[tuple[str, str, str]]]:
     from karat.api import find_project, load_file, select_each
     from karat.suites.listing import suite_rows
 

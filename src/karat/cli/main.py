@@ -113,10 +113,10 @@ def karat(context: click.Context) -> int:
 
 def main() -> None:
     """The command line of this process."""
-    from karat.cli.output import patient_streams, settled
+    from karat.cli.output import final_exit_code, patient_streams
 
     out = patient_streams()
-    sys.exit(settled(out, run(sys.argv[1:])))
+    sys.exit(final_exit_code(out, run(sys.argv[1:])))
 
 
 def run(arguments: list[str]) -> int:

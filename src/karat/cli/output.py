@@ -60,7 +60,7 @@ def patient_streams() -> Descriptor:
     return out
 
 
-def settled(out: Descriptor, code: int) -> int:
+def final_exit_code(out: Descriptor, code: int) -> int:
     """The exit code once everything is written: output that was lost to a broken disk is a failure of its own."""
     sys.stdout.flush()
     if out.failure is None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from karat.cli.options import read_verbosity, rescore_options
-from karat.cli.run import worst
-from karat.system.gc_pause import loading
+from karat.cli.run import worst_exit_code
+from karat.system.gc_pause import gc_frozen
 
 if TYPE_CHECKING:
     from karat.console.screen import Screen
@@ -42,7 +42,7 @@ def command(journals: tuple[str, ...], suite: str | None, quiet: bool, verbose: 
     import os
     import sys
 
-    with loading():
+    with gc_frozen():
         from karat import api
         from karat.console.screen import Screen
 
@@ -53,10 +53,12 @@ def command(journals: tuple[str, ...], suite: str | None, quiet: bool, verbose: 
         click.echo(warning, err=True)
     if len(journals) > 1:
         api.refuse_one_file(how["reports"], project)
-    return worst([_again(api.open_journal(journal, project), by, screen, **how) for journal in journals])
+    return worst_exit_code(
+        [_rescore_one(api.open_journal(journal, project), by, screen, **how) for journal in journals]
+    )
 
 
-def _again(recorded: Journal, by: Suite | None, screen: Screen, *, results_dir: Path | None, **how: Any) -> int:
+def _rescore_one(recorded: Journal, by: Suite | None, screen: Screen, *, results_dir: Path | None, **how: Any) -> int:
     """Judge one journal, and show what came of it: a line for each case, unless those that passed are folded away.
 
     Repeats come together at the end.

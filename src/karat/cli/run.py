@@ -11,7 +11,7 @@ import click
 
 from karat.cli.options import most_failures, read_verbosity, run_options, selection
 from karat.errors import ExitCode
-from karat.system.gc_pause import loading
+from karat.system.gc_pause import gc_frozen
 
 if TYPE_CHECKING:
     from karat.console.screen import Verbosity
@@ -67,7 +67,7 @@ def command(
       karat run suite.json --target staging --repeat auto --min-pass-rate 0.9
     """
     most = most_failures(fail_fast, max_failures)
-    with loading():
+    with gc_frozen():
         from karat import api
 
         project = api.find_project()
@@ -126,9 +126,9 @@ def _run_all(
         if why:
             click.echo(f"karat: {why}; not run: {', '.join(suite.file for suite in suites[number:])}", err=True)
             break
-    return worst(codes)
+    return worst_exit_code(codes)
 
 
-def worst(codes: Sequence[int]) -> int:
+def worst_exit_code(codes: Sequence[int]) -> int:
     """One exit code for several suites: an interruption before what broke before a failure before a success."""
     return min(codes, key=EXIT_PRIORITY.index)

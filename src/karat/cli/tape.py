@@ -25,7 +25,7 @@ def command() -> None:
 def show(tape: str, case: str | None) -> int:
     """Print one line for each exchange; with --case, the last words that were sent and the answer."""
     from karat.api import read_tape
-    from karat.text.wording import counted, visible
+    from karat.text.wording import pluralize, visible
 
     found = read_tape(tape)
     shown = [one for one in found.exchanges if case in (None, one.case)]
@@ -38,7 +38,7 @@ def show(tape: str, case: str | None) -> int:
     if not shown and case is not None:
         click.echo(f"karat: no exchange of the case {visible(case)!r} is on the tape.", err=True)
         return ExitCode.NOTHING_SELECTED
-    click.echo(f"{counted(len(shown), 'exchange')} of {counted(len({one.case for one in shown}), 'case')}")
+    click.echo(f"{pluralize(len(shown), 'exchange')} of {pluralize(len({one.case for one in shown}), 'case')}")
     return ExitCode.OK
 
 
@@ -47,7 +47,7 @@ def show(tape: str, case: str | None) -> int:
 def check(suites: tuple[str, ...]) -> int:
     """Find recordings of cases that a suite no longer has, cases without a recording, and recordings that expired."""
     from karat.api import check_tape, find_project, load_file
-    from karat.text.wording import counted, visible
+    from karat.text.wording import pluralize, visible
 
     sound, project = True, find_project()
     for name in suites:
@@ -60,7 +60,7 @@ def check(suites: tuple[str, ...]) -> int:
         ):
             for case in cases:
                 click.echo(visible(f"{report.path.name}: {case}: {what}"))
-        click.echo(f"{visible(report.path.name)}: {counted(report.exchanges, 'exchange')}")
+        click.echo(f"{visible(report.path.name)}: {pluralize(report.exchanges, 'exchange')}")
     return ExitCode.OK if sound else ExitCode.FAILED
 
 
@@ -69,9 +69,9 @@ def check(suites: tuple[str, ...]) -> int:
 def seal(tape: str) -> int:
     """Accept what was edited by hand: without it, a tape that was changed is refused."""
     from karat.api import seal_tape
-    from karat.text.wording import counted
+    from karat.text.wording import pluralize
 
-    click.echo(f"{counted(seal_tape(tape), 'edited exchange')} accepted")
+    click.echo(f"{pluralize(seal_tape(tape), 'edited exchange')} accepted")
     return ExitCode.OK
 
 

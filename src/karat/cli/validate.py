@@ -22,7 +22,7 @@ def command(suites: tuple[str, ...]) -> int:
     from karat.api import find_project, load_file
     from karat.cli.main import print_error
     from karat.model.suite import UNJUDGED
-    from karat.text.wording import counted, visible
+    from karat.text.wording import pluralize, visible
 
     sound, project = True, find_project()
     for name in suites:
@@ -36,7 +36,7 @@ def command(suites: tuple[str, ...]) -> int:
             print_error(warning)
         names = Counter(spec.name for case in suite.cases for _, spec in case.all_checks)
         unjudged = names.pop(UNJUDGED, 0)
-        size = f"{counted(len(suite.cases), 'case')}, {counted(names.total(), 'check')}"
-        size += f", {counted(unjudged, 'expectation')} not judged" if unjudged else ""
+        size = f"{pluralize(len(suite.cases), 'case')}, {pluralize(names.total(), 'check')}"
+        size += f", {pluralize(unjudged, 'expectation')} not judged" if unjudged else ""
         click.echo(f"{visible(name)}: {visible(f'{suite.format} {suite.version}'.rstrip())}, {size}")
     return ExitCode.OK if sound else ExitCode.USAGE

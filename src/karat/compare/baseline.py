@@ -14,7 +14,7 @@ from karat.compare.pooled_runs import PooledRuns
 from karat.errors import JournalError
 from karat.journal.views import RecordExcerpt
 from karat.model.comparison import RunSide
-from karat.text.wording import counted
+from karat.text.wording import pluralize
 
 FORMAT = 1
 DIGITS = 3
@@ -44,23 +44,23 @@ class BaselineFile:
         with self.path.open("rb") as file:
             next(file)
             for number, line in enumerate(file, 2):
-                yield self._decoded(line, number)
+                yield self._decode(line, number)
 
     def side(self, cases: int, runs: int, errors: int) -> RunSide:
         return structs.replace(self.header.run, path=str(self.path), cases=cases, runs=runs, errors=errors)
 
-    def seen(self, result: ComparedCase, *, passed: bool) -> RecordExcerpt | None:
+    def find_record(self, result: ComparedCase, *, passed: bool) -> RecordExcerpt | None:
         """A baseline keeps no answers."""
         return None
 
-    def _decoded(self, line: bytes, number: int) -> ComparedCase:
+    def _decode(self, line: bytes, number: int) -> ComparedCase:
         try:
             found = _standing(line)
         except msgspec.DecodeError as error:
-            raise self._broken(f"this line cannot be read: {error}.", number) from error
+            raise self._format_error(f"this line cannot be read: {error}.", number) from error
         counts = (found.passed, found.judged - found.passed, found.errors, found.apart)
         if min(counts) < 0:
-            raise self._broken(f"the case {found.id!r} passed more often than it ran.", number)
+            raise self._format_error(f"the case {found.id!r} passed more often than it ran.", number)
         return found
 
     def _read_header(self) -> BaselineHeader:
@@ -70,12 +70,12 @@ class BaselineFile:
         except OSError as error:
             raise JournalError(f"it cannot be read: {error.strerror}.", where=str(self.path)) from error
         except msgspec.DecodeError as error:
-            raise self._broken("not a baseline.", 1) from error
+            raise self._format_error("not a baseline.", 1) from error
         if header.karat_baseline > FORMAT:
-            raise self._broken(f"the baseline has format {header.karat_baseline}; this Karat reads {FORMAT}.", 1)
+            raise self._format_error(f"the baseline has format {header.karat_baseline}; this Karat reads {FORMAT}.", 1)
         return header
 
-    def _broken(self, message: str, number: int) -> JournalError:
+    def _format_error(self, message: str, number: int) -> JournalError:
         fix = "Make a new one: karat baseline set."
         return JournalError(message, where=f"{self.path}:{number}", fix=fix, slug="baseline")
 
@@ -96,17 +96,17 @@ def baseline_lines(source: JournalCases | PooledRuns) -> Iterator[bytes]:
         counts["cases"] += 1
         counts["runs"] += result.judged
         counts["errors"] += result.errors
-        yield _encode(structs.replace(result, place=-1, measures=_rounded(result.measures)))
+        yield _encode(structs.replace(result, place=-1, measures=_round_all(result.measures)))
     side = source.side(**counts)
     if side.incomplete or not counts["cases"]:
         why = side.incomplete or "it has no case"
         fix = f"Finish it first: karat resume {side.path}"
         raise JournalError(f"the run cannot be a baseline: {why}.", where=side.path, fix=fix, slug="baseline")
-    yield _encode(BaselineHeader(karat_baseline=FORMAT, run=structs.replace(side, path=_named(side))))
+    yield _encode(BaselineHeader(karat_baseline=FORMAT, run=structs.replace(side, path=_side_name(side))))
 
 
-def _named(side: RunSide) -> str:
-    return Path(side.path).name if side.pooled == 1 else f"{counted(side.pooled, 'run')} to {Path(side.path).name}"
+def _side_name(side: RunSide) -> str:
+    return Path(side.path).name if side.pooled == 1 else f"{pluralize(side.pooled, 'run')} to {Path(side.path).name}"
 
 
 def in_order(lines: Iterable[bytes]) -> Iterator[bytes]:
@@ -116,7 +116,7 @@ def in_order(lines: Iterable[bytes]) -> Iterator[bytes]:
     yield from cases
 
 
-def _rounded(measures: dict[str, float]) -> dict[str, float]:
+def _round_all(measures: dict[str, float]) -> dict[str, float]:
     """As many digits as matter, so that a baseline set anew differs where something changed."""
     return {name: _digits(value) for name, value in measures.items()}
 

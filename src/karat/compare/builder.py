@@ -12,7 +12,7 @@ from msgspec import structs
 from karat.compare.compared_cases import ComparedCase, check_names
 from karat.compare.run_differences import differences
 from karat.compare.scopes import SHOWN, Scope
-from karat.compare.stats import Pair, fallen, fisher, holm
+from karat.compare.stats import Pair, find_fallen, fisher, holm
 from karat.errors import UsageError
 from karat.journal.views import RecordExcerpt
 from karat.model.comparison import (
@@ -21,12 +21,12 @@ from karat.model.comparison import (
     Change,
     Comparison,
     Flip,
+    RunExcerpt,
     RunSide,
-    Seen,
-    Weighed,
+    ScopeComparison,
 )
 from karat.model.verdict import Status
-from karat.text.wording import counted, shorten
+from karat.text.wording import pluralize, shorten
 
 PairedCases: TypeAlias = tuple[ComparedCase | None, ComparedCase | None]
 LISTED = 10_000
@@ -79,15 +79,15 @@ def change(base: ComparedCase | None, new: ComparedCase | None, confidence: floa
         return Change.BROKE
     if rise > 0:
         flaky = (base.flickers or new.flickers) and fisher(base.runs, new.runs) > 1 - confidence
-        return Change.FLICKERS if flaky else Change.FIXED
-    return Change.FLICKERS if new.flickers else Change.STEADY if new.passed else Change.RED
+        return Change.FLAKY if flaky else Change.FIXED
+    return Change.FLAKY if new.flickers else Change.STEADY if new.passed else Change.RED
 
 
 def settle_fall(base: ComparedCase, new: ComparedCase, *, shown: bool) -> Change:
     """What became of a case that fell; `shown`: chance does not explain it."""
     if shown:
         return Change.BROKE
-    return Change.FELL if not new.passed and base.passed == base.judged else Change.FLICKERS
+    return Change.FELL if not new.passed and base.passed == base.judged else Change.FLAKY
 
 
 class Source(Protocol):
@@ -97,7 +97,7 @@ class Source(Protocol):
 
     def side(self, cases: int, runs: int, errors: int) -> RunSide: ...
 
-    def seen(self, result: ComparedCase, *, passed: bool) -> RecordExcerpt | None: ...
+    def find_record(self, result: ComparedCase, *, passed: bool) -> RecordExcerpt | None: ...
 
 
 class Fall(NamedTuple):
@@ -158,7 +158,7 @@ class ComparisonBuilder:
                 if name in self.scopes:
                     self.scopes[name].add(base, new)
         place = self._keep(base, new, what) if what is not _STEADY else None
-        if what in (Change.FIXED, Change.FLICKERS) and base is not None and new is not None and base.passed:
+        if what in (Change.FIXED, Change.FLAKY) and base is not None and new is not None and base.passed:
             self._wavering[base.runs, new.runs] += 1
         if what is Change.BROKE:
             assert base is not None
@@ -178,7 +178,7 @@ class ComparisonBuilder:
     def _settle_falls(self) -> None:
         """Say of each case that fell whether it broke. The runs of a deterministic target need no test."""
         falls, certain = self._falls, self._sources[1].side(0, 0, 0).deterministic
-        shown = fallen([(fall.base.runs, fall.new.runs) for fall in falls], self.confidence, self._wavering)
+        shown = find_fallen([(fall.base.runs, fall.new.runs) for fall in falls], self.confidence, self._wavering)
         for fall, is_shown in zip(falls, shown, strict=True):
             what = settle_fall(fall.base, fall.new, shown=is_shown or certain)
             self._count(fall.base, fall.new, what)
@@ -193,9 +193,9 @@ class ComparisonBuilder:
             return None
         known = new or base
         assert known is not None
-        shown: list[Seen | None] = [None, None]
+        shown: list[RunExcerpt | None] = [None, None]
         if base and new and flips and len(self._changes) < SHOWN:
-            flips, shown = self._looked_up(base, new, flips)
+            flips, shown = self._look_up(base, new, flips)
         self._changes.append(
             CaseChange(
                 id=known.id,
@@ -210,17 +210,17 @@ class ComparisonBuilder:
         )
         return len(self._changes) - 1
 
-    def _looked_up(
+    def _look_up(
         self, base: ComparedCase, new: ComparedCase, flips: tuple[Flip, ...]
-    ) -> tuple[tuple[Flip, ...], list[Seen | None]]:
+    ) -> tuple[tuple[Flip, ...], list[RunExcerpt | None]]:
         """What was said and called in a run of each side that shows the change, and what the flipped checks found."""
         better = new.passed / new.judged > base.passed / base.judged
         records = [
-            source.seen(result, passed=passed)
+            source.find_record(result, passed=passed)
             for source, result, passed in zip(self._sources, (base, new), (not better, better), strict=True)
         ]
         failing = records[0] if better else records[1]
-        return tuple(_with_found(flip, failing) for flip in flips), [_seen(record) for record in records]
+        return tuple(_with_found(flip, failing) for flip in flips), [_excerpt_of(record) for record in records]
 
     def comparison(self, notes: Sequence[str] = ()) -> Comparison:
         base, new = (
@@ -229,14 +229,14 @@ class ComparisonBuilder:
         )
         self._refuse_nothing(base, new)
         confidence = self.confidence
-        groups = [scope.weighed(name, confidence) for name, scope in sorted(self.scopes.items())]
+        groups = [scope.compare(name, confidence) for name, scope in sorted(self.scopes.items())]
         return Comparison(
             base=base,
             new=new,
             confidence=confidence,
             counts={what.value: count for what in Change if (count := self._counts[what])},
-            overall=self.overall.weighed("", confidence),
-            groups=corrected(groups),
+            overall=self.overall.compare("", confidence),
+            groups=correct_p_values(groups),
             measures=self.overall.measures(confidence),
             changes=tuple(sorted(self._changes, key=lambda change: list(Change).index(change.change))),
             left_off=self._left_off,
@@ -263,14 +263,15 @@ class ComparisonBuilder:
             yield "only one case can be compared, which shows hardly anything"
         elif clusters < min(FEW, cases):
             yield (
-                f"{counted(cases, 'case')} in {counted(clusters, 'cluster')} show hardly anything: rows of one `each`"
-                " are variants of one case; give rows that are not a `cluster` of their own, such as 'row-{column}'"
+                f"{pluralize(cases, 'case')} in {pluralize(clusters, 'cluster')} show hardly anything:"
+                " rows of one `each` are variants of one case;"
+                " give rows that are not a `cluster` of their own, such as 'row-{column}'"
             )
         if len(self.scopes) >= SCOPES:
             yield f"only the first {SCOPES} categories and tags are compared"
 
 
-def corrected(groups: Sequence[Weighed]) -> tuple[Weighed, ...]:
+def correct_p_values(groups: Sequence[ScopeComparison]) -> tuple[ScopeComparison, ...]:
     """The same groups, their p-values corrected for how many are looked at."""
     values = holm([group.p for group in groups])
     return tuple(structs.replace(group, p=p) for group, p in zip(groups, values, strict=True))
@@ -305,10 +306,10 @@ def _with_found(flip: Flip, record: RecordExcerpt | None) -> Flip:
     return flip
 
 
-def _seen(record: RecordExcerpt | None) -> Seen | None:
+def _excerpt_of(record: RecordExcerpt | None) -> RunExcerpt | None:
     if record is None:
         return None
     calls = [shorten(str(call), CALL) for call in record.trace.tool_calls]
     more = [f"and {len(calls) - CALLS} more"] if len(calls) > CALLS else []
     answer = record.trace.final_message
-    return Seen(shorten(answer, ANSWER), tuple(calls[:CALLS] + more))
+    return RunExcerpt(shorten(answer, ANSWER), tuple(calls[:CALLS] + more))

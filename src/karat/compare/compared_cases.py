@@ -66,7 +66,7 @@ class KnownCase(NamedTuple):
 
 
 @lru_cache(KNOWN)
-def known(written: bytes) -> KnownCase:
+def read_case(written: bytes) -> KnownCase:
     """A case as a record holds it."""
     case = _case(written)
     unscored = case.scoring.weights is None and case.scoring.threshold is None
@@ -128,7 +128,7 @@ class JournalCases:
     def __iter__(self) -> Iterator[ComparedCase]:
         runs: list[JudgedRun] = []
         place, prices = 0, self.journal.prices
-        for run in self._judged():
+        for run in self._judged_runs():
             if runs and run.record.index != runs[0].record.index:
                 yield add_up(runs, place, prices)
                 place += len(runs)
@@ -137,11 +137,11 @@ class JournalCases:
         if runs:
             yield add_up(runs, place, prices)
 
-    def _judged(self) -> Iterator[JudgedRun]:
+    def _judged_runs(self) -> Iterator[JudgedRun]:
         journal, derived = self.journal, self._derived
         for line in journal.lines():
-            record = journal.decoded(line, _to_compare)
-            case = journal.decoded(bytes(record.case), known)
+            record = journal.decode(line, _to_compare)
+            case = journal.decode(bytes(record.case), read_case)
             verdict = self._verdict(line, record, case)
             own = agrees(verdict, record.verdict) and derived.identity.is_of(
                 record.key, record.trace.cuts, case.content
@@ -154,7 +154,7 @@ class JournalCases:
         checks, error = record.verdict.checks, record.trace.error
         if error is None and len(checks) == known.plain and record.verdict.all_passed:
             return all_passed(tuple([check.group for check in checks]))
-        return verdict_of(known.case, self.journal.decoded(line, _with_evidence).verdict.checks, error)
+        return verdict_of(known.case, self.journal.decode(line, _with_evidence).verdict.checks, error)
 
     @property
     def summary(self) -> Summary:
@@ -170,10 +170,10 @@ class JournalCases:
         side = run_side(self.journal.path, self.journal.header, self.incomplete, cases, runs, errors)
         return structs.replace(side, figures=run_words(self.summary, self.journal.prices))
 
-    def seen(self, result: ComparedCase, *, passed: bool) -> RecordExcerpt | None:
+    def find_record(self, result: ComparedCase, *, passed: bool) -> RecordExcerpt | None:
         """A run of the case that came out this way, or else its first."""
         count = result.judged + result.errors + result.apart
-        found = [self.journal.decoded(line, _excerpt) for line in self.journal.lines(result.place, count)]
+        found = [self.journal.decode(line, _excerpt) for line in self.journal.lines(result.place, count)]
         wanted = (record for record in found if (record.verdict.status is CaseStatus.PASS) is passed)
         return next(wanted, found[0] if found else None)
 
@@ -270,13 +270,13 @@ def _quantities(run: JudgedRun, prices: TokenPrices | None) -> dict[str, float]:
     if taken is not None and 0 <= taken < math.inf:
         found["seconds"] = taken / 1000
     if trace.tokens is not None or trace.metadata.cost_usd is not None:
-        found.update(_spent(trace, prices))
+        found.update(_amounts_spent(trace, prices))
     if score is not None:
         found["score"] = score
     return found
 
 
-def _spent(trace: TraceToCompare, prices: TokenPrices | None) -> Iterator[tuple[str, float]]:
+def _amounts_spent(trace: TraceToCompare, prices: TokenPrices | None) -> Iterator[tuple[str, float]]:
     tokens = trace.tokens
     if tokens is not None and tokens.input is not None and tokens.output is not None:
         counted = float(tokens.input + tokens.output)
@@ -335,6 +335,6 @@ class CachedCases:
         """The figures of the run as a whole."""
         return run_words(self._run.summary, token_prices(self._project))
 
-    def seen(self, result: ComparedCase, *, passed: bool) -> RecordExcerpt | None:
+    def find_record(self, result: ComparedCase, *, passed: bool) -> RecordExcerpt | None:
         """A run of the case that came out this way, or else its first."""
-        return JournalCases(self.journal).seen(result, passed=passed)
+        return JournalCases(self.journal).find_record(result, passed=passed)

@@ -16,10 +16,10 @@ from karat.compare.stats import Pair, Pairs, chance_of_fall, difference, margina
 from karat.errors import ConfigError
 from karat.model.comparison import Bounds, Change, Comparison, GateVerdict
 from karat.plugins.project import Project
-from karat.plugins.tables import dotted, line_of, read
-from karat.scoring.intervals import CONFIDENCE, Cluster, Runs, alone, pass_rate
-from karat.text.units import moved, percent
-from karat.text.wording import counted, did_you_mean
+from karat.plugins.tables import join_dotted, line_of, read
+from karat.scoring.intervals import CONFIDENCE, Cluster, Runs, pass_rate, single_clusters
+from karat.text.units import describe_move, percent
+from karat.text.wording import did_you_mean, pluralize
 
 Decision: TypeAlias = Literal["met", "broken", "undecided"]
 FACTORS = (2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 100)
@@ -66,11 +66,13 @@ class Certainty(NamedTuple):
 def enough_cases(rate: float, confidence: float) -> int:
     """The fewest cases of their own that prove a rate if all of them pass."""
     low, high = 0, 1
-    while high < MOST and pass_rate(alone({(1, 1): high}), confidence).low < rate:
+    while high < MOST and pass_rate(single_clusters({(1, 1): high}), confidence).low < rate:
         low, high = high, high * 2
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if pass_rate(alone({(1, 1): middle}), confidence).low < rate else (low, middle)
+        low, high = (
+            (middle, high) if pass_rate(single_clusters({(1, 1): middle}), confidence).low < rate else (low, middle)
+        )
     return high
 
 
@@ -81,9 +83,9 @@ def what_would_decide(scope: Scope, decided: Callable[[Pairs], Decision]) -> str
         return ""
     flaky = [pair for cluster in pairs for pair, _ in cluster if is_flaky(pair)]
     for factor in FACTORS if flaky else ():
-        if decided(_repeated(pairs, factor)) != "undecided":
+        if decided(_repeat_pairs(pairs, factor)) != "undecided":
             runs = max(runs for pair in flaky for _, runs in pair) * factor
-            return f"about {runs} repeats of {counted(len(flaky), 'flaky case')}: {named(scope.flaky)}"
+            return f"about {runs} repeats of {pluralize(len(flaky), 'flaky case')}: {list_some(scope.flaky)}"
     for factor in FACTORS:
         if decided({cluster: count * factor for cluster, count in pairs.items()}) != "undecided":
             more = "cases" if scope.clusters == scope.cases else f"cases in {scope.clusters * factor} clusters"
@@ -97,7 +99,7 @@ def runs_of_fallen(scope: Scope, confidence: float) -> str:
     needed = [_runs_to_show(base, len(scope.fell), confidence) for base, _ in pairs]
     again = max([runs - 1 for runs in needed if runs] or [CONFIRM])
     pooled = "" if all(needed) else f", and {POOL} runs as the base (@last-{POOL})"
-    return f"run them again: karat run --baseline BASE --confirm {again}{pooled}: {named(scope.fell)}"
+    return f"run them again: karat run --baseline BASE --confirm {again}{pooled}: {list_some(scope.fell)}"
 
 
 def _runs_to_show(base: Runs, looks: int, confidence: float) -> int:
@@ -114,10 +116,10 @@ def _single(scope: Scope) -> str:
     """Single runs do not show whether a case broke or is flaky: that is the first thing to find out."""
     if not scope.fell:
         return ""
-    return f"repeat these 5 times to see whether they are flaky: {named(scope.fell)}; otherwise "
+    return f"repeat these 5 times to see whether they are flaky: {list_some(scope.fell)}; otherwise "
 
 
-def _repeated(pairs: Pairs, factor: int) -> Pairs:
+def _repeat_pairs(pairs: Pairs, factor: int) -> Pairs:
     """As if each case had been run so many times as often, and passed as often as it did."""
     return {
         tuple(
@@ -127,7 +129,7 @@ def _repeated(pairs: Pairs, factor: int) -> Pairs:
     }
 
 
-def named(cases: Sequence[str]) -> str:
+def list_some(cases: Sequence[str]) -> str:
     """Some of the cases whose repeats would show most."""
     more = f" and {len(cases) - NAMED} more" if len(cases) > NAMED else ""
     return ", ".join(cases[:NAMED]) + more
@@ -185,7 +187,7 @@ class Gates(NamedTuple):
 
 def gates(project: Project, given: Mapping[str, float | None], confidence: float | None) -> Gates:
     """The gates of the configuration, those of the command line in place of the same ones there."""
-    place, file = dotted(project.section, "gate"), Path(project.file)
+    place, file = join_dotted(project.section, "gate"), Path(project.file)
     form = _read(project, place)
     wanted = confidence if confidence is not None else form.confidence
     sure = CONFIDENCE if wanted is None else wanted
@@ -215,9 +217,9 @@ def _read(project: Project, place: str) -> GateTables:
 
 def _of_file(form: GateTables, file: Path, place: str) -> Iterator[Gate]:
     scopes: list[tuple[str, str, GateTable]] = [("", place, form)]
-    scopes += [(f"tag {name}", dotted(place, "tags", name), table) for name, table in form.tags.items()]
+    scopes += [(f"tag {name}", join_dotted(place, "tags", name), table) for name, table in form.tags.items()]
     scopes += [
-        (f"category {name}", dotted(place, "categories", name), table) for name, table in form.categories.items()
+        (f"category {name}", join_dotted(place, "categories", name), table) for name, table in form.categories.items()
     ]
     for scope, at, table in scopes:
         for name in GateTable.__struct_fields__:
@@ -274,7 +276,7 @@ def _verdicts(wanted: Gates, builder: ComparisonBuilder, incomplete: str) -> Ite
         erred = builder.erred[gate.scope]
         if found.verdict == "met" and (erred or incomplete):
             what = (
-                f"{counted(erred, 'case')} ended in an error and could not be compared"
+                f"{pluralize(erred, 'case')} ended in an error and could not be compared"
                 if erred
                 else f"a run is not complete: {incomplete}"
             )
@@ -308,10 +310,10 @@ def _new_failures(gate: Gate, scope: Scope, confidence: float) -> GateVerdict:
     """Cases that broke count; those that fell in too few runs to tell may count or not; flaky ones do not."""
     cases, broke, doubtful = scope.cases, scope.changes[Change.BROKE], scope.changes[Change.FELL]
     if gate.bound >= cases:
-        fix = f"Allow fewer than the {counted(cases, 'case')} that are compared."
+        fix = f"Allow fewer than the {pluralize(cases, 'case')} that are compared."
         raise ConfigError(f"the gate {gate} can never fail.", where=gate.where, fix=fix, slug="hopeless-gate")
     decision: Decision = "broken" if broke > gate.bound else "met" if broke + doubtful <= gate.bound else "undecided"
-    flaky = scope.changes[Change.FLICKERS]
+    flaky = scope.changes[Change.FLAKY]
     says = f"{broke} of {cases} cases broke" + (f", {doubtful} fell in too few runs to tell" if doubtful else "")
     says += f", {flaky} flaky, which chance explains" if flaky else ""
     return _gate_verdict(gate, decision, says, runs_of_fallen(scope, confidence) if decision == "undecided" else "")
@@ -320,19 +322,19 @@ def _new_failures(gate: Gate, scope: Scope, confidence: float) -> GateVerdict:
 def _pass_rate(gate: Gate, scope: Scope, certainty: Certainty) -> GateVerdict:
     best = pass_rate(_all_passed(scope.pairs), certainty.met)
     if best.low < gate.bound:
-        number = counted(scope.cases, "case") + (
-            f" in {counted(scope.clusters, 'cluster')}" if scope.clusters < scope.cases else ""
+        number = pluralize(scope.cases, "case") + (
+            f" in {pluralize(scope.clusters, 'cluster')}" if scope.clusters < scope.cases else ""
         )
         message = f"the gate {gate} can never be met with {number}: all passed would prove {best.low:.2f}."
         what = "cases" if scope.clusters == scope.cases else "clusters"
         fix = f"Have {enough_cases(gate.bound, certainty.met)} {what}, or ask for less."
         raise ConfigError(message, where=gate.where, fix=fix, slug="hopeless-gate")
 
-    def decided(pairs: Pairs) -> Decision:
+    def decide(pairs: Pairs) -> Decision:
         return certainty.decide(lambda confidence: of_rate(pairs, confidence), gate.bound, at_least=True)
 
     says = f"the pass rate is {_percent(of_rate(scope.pairs, certainty.met))}"
-    return _gate_verdict(gate, decided(scope.pairs), says, what_would_decide(scope, decided))
+    return _gate_verdict(gate, decide(scope.pairs), says, what_would_decide(scope, decide))
 
 
 def _all_passed(pairs: Pairs) -> Counter[Cluster[Runs]]:
@@ -344,11 +346,11 @@ def _all_passed(pairs: Pairs) -> Counter[Cluster[Runs]]:
 
 
 def _non_inferior(gate: Gate, scope: Scope, certainty: Certainty) -> GateVerdict:
-    def decided(pairs: Pairs) -> Decision:
+    def decide(pairs: Pairs) -> Decision:
         return certainty.decide(lambda confidence: of_difference(pairs, confidence), -gate.bound, at_least=True)
 
-    says = f"the pass rate {moved(*structs.astuple(of_difference(scope.pairs, certainty.met)))}"
-    return _gate_verdict(gate, decided(scope.pairs), says, what_would_decide(scope, decided))
+    says = f"the pass rate {describe_move(*structs.astuple(of_difference(scope.pairs, certainty.met)))}"
+    return _gate_verdict(gate, decide(scope.pairs), says, what_would_decide(scope, decide))
 
 
 def _ratio(gate: Gate, scope: Scope, certainty: Certainty) -> GateVerdict:
@@ -368,7 +370,7 @@ def _ratio(gate: Gate, scope: Scope, certainty: Certainty) -> GateVerdict:
         gate,
         decision,
         says,
-        f"more repeats of the {counted(measure.cases, 'case')}: about {_times(ratio, gate.bound)} times as many",
+        f"more repeats of the {pluralize(measure.cases, 'case')}: about {_times(ratio, gate.bound)} times as many",
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import structs
 
 from karat.compare.compared_cases import CachedCases, ComparedCase
-from karat.compare.references import RecordedRun, recorded
+from karat.compare.references import RecordedRun, list_runs
 from karat.compare.run_differences import is_same_kind, is_same_suite
 from karat.errors import JournalError, UsageError
 from karat.journal.index import Index
@@ -31,7 +31,7 @@ class CaseLine:
         self._newest: dict[str, float] = {}
 
     def add(self, result: ComparedCase | None, run: RunPoint) -> None:
-        self._strip += STRIP[_came_to(result)]
+        self._strip += STRIP[_outcome_word(result)]
         if result is None:
             return
         if result.asks != self._last.asks or result.expects != self._last.expects:
@@ -95,7 +95,7 @@ def history(
 
     The index keeps what was read before.
     """
-    runs = [run for run in recorded(folders) if run.header.started_at >= since]
+    runs = [run for run in list_runs(folders) if run.header.started_at >= since]
     if not runs:
         where = ", ".join(map(str, folders))
         period = f" since {since}" if since else ""
@@ -155,7 +155,7 @@ def _point(run: RecordedRun, results: dict[str, ComparedCase], figures: str) -> 
     )
 
 
-def _came_to(result: ComparedCase | None) -> str:
+def _outcome_word(result: ComparedCase | None) -> str:
     if result is None:
         return "absent"
     if result.errors:

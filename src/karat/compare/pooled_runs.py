@@ -9,7 +9,7 @@ from msgspec import structs
 from karat.compare.compared_cases import ComparedCase, JournalCases
 from karat.journal.views import RecordExcerpt
 from karat.model.comparison import RunSide
-from karat.text.wording import counted
+from karat.text.wording import pluralize
 
 
 class PooledRuns:
@@ -22,22 +22,22 @@ class PooledRuns:
     def __iter__(self) -> Iterator[ComparedCase]:
         newest, *older = [{case.id: case for case in run} for run in self._runs]
         for case in newest.values():
-            yield pooled([case, *(run[case.id] for run in older if case.id in run)])
+            yield pool_cases([case, *(run[case.id] for run in older if case.id in run)])
 
     def side(self, cases: int, runs: int, errors: int) -> RunSide:
         """What these runs are, once their cases were read."""
         sides = [run.side(cases, runs, errors) for run in self._runs]
         broken = next((side.incomplete for side in sides if side.incomplete), "")
         newest, oldest = sides[0], sides[-1]
-        path = newest.path if len(sides) == 1 else f"{counted(len(sides), 'run')}, {oldest.path} to {newest.path}"
+        path = newest.path if len(sides) == 1 else f"{pluralize(len(sides), 'run')}, {oldest.path} to {newest.path}"
         return structs.replace(newest, path=path, incomplete=broken, pooled=len(sides), figures="")
 
-    def seen(self, result: ComparedCase, *, passed: bool) -> RecordExcerpt | None:
+    def find_record(self, result: ComparedCase, *, passed: bool) -> RecordExcerpt | None:
         """A run of the case in the newest of the runs."""
-        return self._runs[0].seen(result, passed=passed)
+        return self._runs[0].find_record(result, passed=passed)
 
 
-def pooled(found: Sequence[ComparedCase]) -> ComparedCase:
+def pool_cases(found: Sequence[ComparedCase]) -> ComparedCase:
     """One case over several runs, as far as they asked and expected the same of it."""
     first = found[0]
     alike = [case for case in found if (case.asks, case.expects) == (first.asks, first.expects)]

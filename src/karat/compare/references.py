@@ -38,7 +38,7 @@ class RecordedRun(NamedTuple):
     header: Header
 
 
-def recorded(folders: Sequence[Path]) -> list[RecordedRun]:
+def list_runs(folders: Sequence[Path]) -> list[RecordedRun]:
     """Every journal in these folders, the newest first; other files are skipped."""
     return sorted(_journals(folders), key=lambda run: (run.header.started_at, run.path.name), reverse=True)
 
@@ -71,7 +71,7 @@ class References:
         """The older side: of what was run of the same suite and target, never the newer run itself."""
         return self._find(name, new)
 
-    def kept(self, name: str) -> JournalCases | PooledRuns:
+    def find_run(self, name: str) -> JournalCases | PooledRuns:
         """What a baseline is made of."""
         found = self._find(name, None)
         if isinstance(found, BaselineFile):
@@ -92,12 +92,12 @@ class References:
             return BaselineFile(path) if is_baseline(path) else self._cases(path)
         if several := SEVERAL.fullmatch(name):
             return self._pool(name, int(several[1]), other)
-        runs = recorded([path] if path.is_dir() else self._folders)
-        return self._cases(self._chosen(name, runs, other).path)
+        runs = list_runs([path] if path.is_dir() else self._folders)
+        return self._cases(self._choose(name, runs, other).path)
 
     def _pool(self, name: str, most: int, other: RecordedRun | None) -> PooledRuns:
         """The last runs that are of one kind with the newer one, or else with the last."""
-        runs = self._earlier(recorded(self._folders), other)
+        runs = self._earlier(list_runs(self._folders), other)
         kind = other.header if other is not None else runs[0].header if runs else None
         alike = [run for run in runs if kind is not None and is_same_kind(run.header, kind)][:most]
         if not alike:
@@ -118,7 +118,7 @@ class References:
         ]
         return sorted(found, key=lambda run: not is_same_kind(run.header, header))
 
-    def _chosen(self, name: str, runs: list[RecordedRun], other: RecordedRun | None) -> RecordedRun:
+    def _choose(self, name: str, runs: list[RecordedRun], other: RecordedRun | None) -> RecordedRun:
         named = Path(name).is_dir()
         for run in self._earlier(runs, other):
             if named or _is_meant(name, run):

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from karat.model.comparison import RunSide
-from karat.model.keys import same_target
+from karat.model.keys import target_identity
 from karat.model.run import Header
 
 VALUE = 80
@@ -22,7 +22,7 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 
 def settings(header: Header) -> dict[str, str]:
     """The settings of the target that may change answers or verdicts, by name; secrets are digests already."""
-    return dict(_flat("", same_target(header.options.get("target", {})))) | tape(header)
+    return dict(_flat("", target_identity(header.options.get("target", {})))) | tape(header)
 
 
 def tape(header: Header) -> dict[str, str]:
@@ -57,7 +57,7 @@ def is_same_kind(one: Header, other: Header) -> bool:
     return (
         is_same_suite(one.suite, other.suite)
         and is_same_target(one, other)
-        and same_target(one.options.get("target", {})) == same_target(other.options.get("target", {}))
+        and target_identity(one.options.get("target", {})) == target_identity(other.options.get("target", {}))
         and tape(one) == tape(other)
     )
 
@@ -69,7 +69,7 @@ def by_kind(headers: Iterable[Header]) -> list[list[int]]:
     for place, header in enumerate(headers):
         known.append(header)
         kinds = found.setdefault(
-            _encode((header.target, same_target(header.options.get("target", {})), tape(header))), []
+            _encode((header.target, target_identity(header.options.get("target", {})), tape(header))), []
         )
         alike = next((kind for kind in kinds if is_same_suite(known[kind[0]].suite, header.suite)), None)
         if alike is None:
@@ -91,17 +91,17 @@ def differing(headers: Sequence[Header]) -> list[dict[str, str]]:
 def differences(base: RunSide, new: RunSide) -> Iterator[str]:
     """What is not the same in both runs, the weightiest first; commits are given with each run."""
     if not is_same_suite(base.suite, new.suite):
-        yield _changed("suite", base.suite, new.suite)
+        yield _format_change("suite", base.suite, new.suite)
     if base.target != new.target:
-        yield _changed("target", base.target, new.target)
+        yield _format_change("target", base.target, new.target)
     if base.version != new.version:
-        yield _changed("version", base.version, new.version)
+        yield _format_change("version", base.version, new.version)
     if base.settings and new.settings:
         for name in dict.fromkeys((*base.settings, *new.settings)):
             before, after = base.settings.get(name, ""), new.settings.get(name, "")
             if before != after and not (name == "use" and base.target != new.target):
-                yield _changed(name, before, after)
+                yield _format_change(name, before, after)
 
 
-def _changed(name: str, before: str, after: str) -> str:
+def _format_change(name: str, before: str, after: str) -> str:
     return f"{name}: {before or ABSENT} → {after or ABSENT}"

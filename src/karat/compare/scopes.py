@@ -7,8 +7,8 @@ from collections import Counter
 
 from karat.compare.compared_cases import ComparedCase
 from karat.compare.stats import Pair, difference, marginals, mcnemar, permutation
-from karat.model.comparison import Bounds, Change, Measure, Weighed
-from karat.scoring.intervals import Cluster, grouped, pass_rate, t_quantile
+from karat.model.comparison import Bounds, Change, Measure, ScopeComparison
+from karat.scoring.intervals import Cluster, group_clusters, pass_rate, t_quantile
 
 SHOWN = 200
 
@@ -86,13 +86,13 @@ class Scope:
     def add_change(self, case_id: str, what: Change) -> None:
         """Note what became of a case, once that is known."""
         self.changes[what] += 1
-        worth = {Change.FELL: self.fell, Change.FLICKERS: self.flaky}.get(what)
+        worth = {Change.FELL: self.fell, Change.FLAKY: self.flaky}.get(what)
         if worth is not None and len(worth) < SHOWN:
             worth.append(case_id)
 
     @property
     def pairs(self) -> dict[Cluster[Pair], int]:
-        return grouped(self._alone, self._clusters)
+        return group_clusters(self._alone, self._clusters)
 
     @property
     def cases(self) -> int:
@@ -102,11 +102,11 @@ class Scope:
     def clusters(self) -> int:
         return self._alone.total() + len(self._clusters)
 
-    def weighed(self, name: str, confidence: float) -> Weighed:
+    def compare(self, name: str, confidence: float) -> ScopeComparison:
         pairs = self.pairs
         base, new = marginals(pairs)
         single = not self._clusters and all(runs == 1 for pair in self._alone for _, runs in pair)
-        return Weighed(
+        return ScopeComparison(
             scope=name,
             cases=self.cases,
             clusters=self.clusters,

@@ -14,7 +14,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TypeAlias
 
-from karat.scoring.intervals import Cluster, Clusters, Estimate, Runs, made_up_size, pass_rate, t_quantile
+from karat.scoring.intervals import Cluster, Clusters, Estimate, Runs, pass_rate, pseudo_size, t_quantile
 from karat.scoring.repeats import Interval
 
 DRAWS = 2_000
@@ -36,7 +36,7 @@ def difference(pairs: Pairs, confidence: float) -> Estimate:
     """
     if not pairs:
         return Estimate(math.nan, -1.0, 1.0)
-    found, drawn = score_difference(pairs, confidence), resampled(pairs, confidence)
+    found, drawn = score_difference(pairs, confidence), resample(pairs, confidence)
     return Estimate(found.value, min(found.low, drawn.low), max(found.high, drawn.high))
 
 
@@ -46,8 +46,8 @@ def score_difference(pairs: Pairs, confidence: float) -> Estimate:
     one, other = pass_rate(base, confidence), pass_rate(new, confidence)
     shared = correlation(pairs)
     value = other.value - one.value
-    below = _joined(other.value - other.low, one.high - one.value, shared)
-    above = _joined(other.high - other.value, one.value - one.low, shared)
+    below = _join_widths(other.value - other.low, one.high - one.value, shared)
+    above = _join_widths(other.high - other.value, one.value - one.low, shared)
     return Estimate(value, max(-1.0, value - below), min(1.0, value + above))
 
 
@@ -67,7 +67,7 @@ def count_cases(pairs: Clusters[Pair]) -> int:
 
 def correlation(pairs: Pairs) -> float:
     """How far the rates of a cluster go together in both runs, at least 0; tempered by four made-up clusters."""
-    size = made_up_size(sum(pairs.values()), count_cases(pairs))
+    size = pseudo_size(sum(pairs.values()), count_cases(pairs))
     sums = [(*_sums(cluster), count) for cluster, count in pairs.items()]
     sums += [(size, x * size, y * size, 1) for x in (0.0, 1.0) for y in (0.0, 1.0)]
     cases = sum(n * count for n, _, _, count in sums)
@@ -89,7 +89,7 @@ def _sums(cluster: Cluster[Pair]) -> tuple[float, float, float]:
     return n, x, y
 
 
-def resampled(pairs: Pairs, confidence: float) -> Interval:
+def resample(pairs: Pairs, confidence: float) -> Interval:
     """The bootstrap over clusters, smooth: each kind is drawn by its weight, so that a million cases cost no more.
 
     What the data are decides what is drawn: the same runs give the same interval.
@@ -186,7 +186,9 @@ def hochberg(values: Sequence[float]) -> list[float]:
     return found
 
 
-def fallen(pairs: Sequence[Pair], confidence: float, others: Mapping[Pair, int] = MappingProxyType({})) -> list[bool]:
+def find_fallen(
+    pairs: Sequence[Pair], confidence: float, others: Mapping[Pair, int] = MappingProxyType({})
+) -> list[bool]:
     """Which cases fell by more than chance explains, at this confidence for all of them together.
 
     `others` failed at times and did not fall: they might have. A case that could not show a fall, because hardly any of
@@ -209,7 +211,7 @@ def _least_chance(base: Runs, new: Runs) -> float:
     return chance_of_fall((runs - failed - (new[1] - most), base[1]), (new[1] - most, new[1]))
 
 
-def _joined(one: float, other: float, shared: float) -> float:
+def _join_widths(one: float, other: float, shared: float) -> float:
     return math.sqrt(max(0.0, one * one - 2 * shared * one * other + other * other))
 
 

@@ -11,10 +11,20 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from karat.console.screen import BOLD, GREEN, PLAIN, RED, YELLOW, show, wants_colour, width
 from karat.model.audit import AuditSummary, CaseAudit, Rate, Remedy, UnauditedCase
-from karat.reports.artifacts import whole_file
-from karat.reports.audit import AuditJson, AuditMarkdown, Shown, headline, interval, marked, rate, remarks, verdict
+from karat.reports.artifacts import open_atomic
+from karat.reports.audit import (
+    AuditJson,
+    AuditMarkdown,
+    Shown,
+    headline,
+    interval,
+    operator_marks,
+    rate,
+    remarks,
+    verdict,
+)
 from karat.reports.escaping import terminal
-from karat.text.wording import counted
+from karat.text.wording import pluralize
 
 if TYPE_CHECKING:
     from karat.audits.run_audit import Auditor
@@ -32,7 +42,7 @@ def show_audit(auditor: Auditor, place: Path, min_kill: float) -> int:
     lines = AuditLines(sys.stdout, min_kill, colour=wants_colour(sys.stdout, os.environ))
     with ExitStack() as stack:
         files = [
-            stack.enter_context(whole_file(place.with_name(f"{place.name}.audit.{end}"))) for end in ("json", "md")
+            stack.enter_context(open_atomic(place.with_name(f"{place.name}.audit.{end}"))) for end in ("json", "md")
         ]
         json, markdown = AuditJson(files[0], min_kill), AuditMarkdown(files[1], min_kill)
         for entry in auditor.cases():
@@ -64,16 +74,16 @@ class AuditLines:
 
     def _lines(self, summary: AuditSummary) -> Iterator[str]:
         yield self._bold(f"Audit of {terminal(summary.suite)}")
-        yield f"  {terminal(summary.journal)}, {counted(summary.audited, 'case')} audited, seed {summary.seed}"
+        yield f"  {terminal(summary.journal)}, {pluralize(summary.audited, 'case')} audited, seed {summary.seed}"
         yield from self._set_aside(summary)
         yield from self._controls(summary)
         if summary.rate.tried:
             yield from self._operators(summary)
             yield from self._matrix(summary)
         yield from self._survivors(summary)
-        yield from self._apart(summary)
+        yield from self._unrated_lines(summary)
         yield from self._pairs("Brittle: right answers that these checks fail", self._shown.brittle, summary.brittle)
-        redundant = [(case_id, _listed(checks)) for case_id, checks in self._shown.redundant]
+        redundant = [(case_id, _list_some(checks)) for case_id, checks in self._shown.redundant]
         more = summary.redundant - sum(len(checks) for _, checks in self._shown.redundant)
         title = "Redundant: you can remove any one of these checks without losing a kill"
         yield from self._pairs(title, redundant, len(redundant) + max(more, 0))
@@ -93,13 +103,13 @@ class AuditLines:
     def _operators(self, summary: AuditSummary) -> Iterator[str]:
         yield ""
         yield self._bold(f"{'':4}{'Operator':<22}{'killed':>9}  rate  95% interval  what it makes wrong")
-        for (mark, name), operator in zip(marked(summary), summary.operators, strict=True):
+        for (mark, name), operator in zip(operator_marks(summary), summary.operators, strict=True):
             found = operator.rate
             killed = f"{found.killed}/{found.tried}"
             yield f"  {mark} {name:<22}{killed:>9}  {self._rate(found)}  {interval(found)}  {operator.about}"
 
     def _matrix(self, summary: AuditSummary) -> Iterator[str]:
-        marks = list(marked(summary))
+        marks = list(operator_marks(summary))
         names = [terminal(case.case_id, NAME) for case in self._shown.cases]
         column = max((width(name) for name in names), default=0) + 2
         yield ""
@@ -111,7 +121,7 @@ class AuditLines:
             figures = f"{killed:>9}  {self._rate(case.rate)}  {interval(case.rate)}"
             yield f"  {name}{' ' * (column - width(name))}{figures}  {cells}".rstrip()
         if self._shown.left_out:
-            yield f"  {counted(self._shown.left_out, 'more case')}: see the reports"
+            yield f"  {pluralize(self._shown.left_out, 'more case')}: see the reports"
         yield "  . all killed, 1 to 9 survivors, + more, blank: nothing to change"
 
     def _cell(self, case: CaseAudit, operator: str) -> str:
@@ -142,18 +152,18 @@ class AuditLines:
         for remedy in summary.remedies:
             yield f"  {terminal(remedy.field):<36}{_of(remedy)}"
 
-    def _apart(self, summary: AuditSummary) -> Iterator[str]:
+    def _unrated_lines(self, summary: AuditSummary) -> Iterator[str]:
         blind = [operator for operator in summary.apart if operator.unseen]
         if not blind:
             return
         yield ""
         yield self._bold("What this suite cannot catch; not in the kill rate")
         for operator in blind:
-            seen = f"unseen in {operator.unseen} of {counted(operator.cases, 'case')}"
+            seen = f"unseen in {operator.unseen} of {pluralize(operator.cases, 'case')}"
             yield f"  {terminal(operator.operator, NAME):<22}{seen:<24}  {terminal(operator.about, LINE)}"
             yield f"      helps  {terminal(operator.help, LINE)}"
         for case_id, operators in self._shown.unseen:
-            yield f"  {terminal(case_id, NAME)}: {terminal(_listed(operators), LINE)}"
+            yield f"  {terminal(case_id, NAME)}: {terminal(_list_some(operators), LINE)}"
         yield from _more(summary.blind - len(self._shown.unseen))
 
     def _pairs(self, title: str, pairs: Sequence[tuple[str, str]], count: int, colour: str = "") -> Iterator[str]:
@@ -182,10 +192,10 @@ class AuditLines:
 
 
 def _of(remedy: Remedy) -> str:
-    return f"{counted(remedy.survivors, 'survivor'):<14}in {counted(remedy.cases, 'case')}"
+    return f"{pluralize(remedy.survivors, 'survivor'):<14}in {pluralize(remedy.cases, 'case')}"
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_some(names: Sequence[str]) -> str:
     more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
     return ", ".join(names[:LISTED]) + more
 

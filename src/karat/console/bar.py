@@ -59,15 +59,15 @@ class Bar:
         elif isinstance(event, CaseStarted):
             self._running[event.item.index, event.item.repeat] = event.item.case.id
         elif isinstance(event, CaseFinished):
-            self._finished(event)
+            self._on_finished(event)
         elif isinstance(event, CaseRetried) and not self._quiet:
-            self._above(retry(event))
+            self._print_above(retry(event))
         elif isinstance(event, Notice):
             self._notice(notice(event))
         if self._total:
             self.progress.update(self._task, status=self._status_line())
 
-    def _finished(self, event: CaseFinished) -> None:
+    def _on_finished(self, event: CaseFinished) -> None:
         item, done = event.item, event.done
         self._running.pop((item.index, item.repeat), None)
         self._counts[done.status] += 1
@@ -75,25 +75,25 @@ class Bar:
         broke = not self._quiet and done.status not in (CaseStatus.PASS, CaseStatus.SKIP, CaseStatus.XFAIL)
         if self._every or broke:
             name = f"{item.case.id} #{item.repeat + 1}" if item.repeat else item.case.id
-            self._above(self._lines.line(done.status, name, item.case.category, done.duration_ms).rstrip("\n"))
+            self._print_above(self._lines.line(done.status, name, item.case.category, done.duration_ms).rstrip("\n"))
 
     def _notice(self, line: str) -> None:
         """Through the bar where both are on one screen: other writing would leave parts of it on the screen."""
         if sys.stderr.isatty():
-            self._above(line)
+            self._print_above(line)
         else:
             click.echo(line, err=True)
 
-    def _above(self, line: str) -> None:
+    def _print_above(self, line: str) -> None:
         self.progress.console.print(Text.from_ansi(wrap(line, self.progress.console.width)), soft_wrap=True)
 
     def _status_line(self) -> str:
         far = f"{self._kept + self._counts.total()}/{self._total}"
         kept = [f"{self._kept} kept"] if self._kept else []
         counts = [f"{self._counts[status]} {status.value}" for status in CaseStatus if self._counts[status]]
-        return "  ".join([far, *kept, *counts, *self._left(), *self._in_flight()])
+        return "  ".join([far, *kept, *counts, *self._time_left(), *self._in_flight()])
 
-    def _left(self) -> list[str]:
+    def _time_left(self) -> list[str]:
         done = self._counts.total()
         left = self._total - self._kept - done
         if done < SURE or not left:

@@ -13,12 +13,12 @@ import click
 import msgspec
 
 from karat.console.screen import BOLD, GREEN, PLAIN, RED, YELLOW, show, wants_colour
-from karat.model.comparison import CaseChange, Comparison, Seen
+from karat.model.comparison import CaseChange, Comparison, RunExcerpt
 from karat.model.history import CaseHistory, History, RunPoint
-from karat.reports.artifacts import whole_file
+from karat.reports.artifacts import open_atomic
 from karat.reports.comparison import (
     SECTIONS,
-    apart,
+    describe_uncompared,
     gate_lines,
     heading,
     headline,
@@ -27,11 +27,11 @@ from karat.reports.comparison import (
     preamble,
     rates,
     side,
-    summed_up,
+    summarize,
 )
 from karat.reports.escaping import terminal
 from karat.text.units import dollars
-from karat.text.wording import counted
+from karat.text.wording import pluralize
 
 if TYPE_CHECKING:
     from karat.compare.baseline import BaselineFile
@@ -51,15 +51,15 @@ _GATES: Final = {"met": GREEN, "BROKEN": RED, "UNDECIDED": YELLOW}
 def show_comparisons(found: Sequence[Comparison], form: str, output: Path | None) -> None:
     """Print comparisons in this format; or write that into a file, and print the words."""
     if output is not None:
-        with whole_file(output, replace=True) as out:
-            out.write(_formatted(found, form))
+        with open_atomic(output, replace=True) as out:
+            out.write(_format_as(found, form))
     elif form != "terminal":
-        click.echo(_formatted(found, form).decode(), nl=False)
+        click.echo(_format_as(found, form).decode(), nl=False)
         return
     write_comparisons(found, sys.stdout, colour=wants_colour(sys.stdout, os.environ))
 
 
-def _formatted(found: Sequence[Comparison], form: str) -> bytes:
+def _format_as(found: Sequence[Comparison], form: str) -> bytes:
     from karat.reports.comparison import comparison_json, comparison_markdown, comparison_page
 
     if form == "terminal":
@@ -78,7 +78,7 @@ def write_comparisons(found: Sequence[Comparison], out: TextIO, *, colour: bool 
     if len(found) == 1:
         write_comparison(found[0], out, colour=colour)
     else:
-        show(out, f"{summed_up(found)}\n")
+        show(out, f"{summarize(found)}\n")
 
 
 def write_comparison(found: Comparison, out: TextIO, *, colour: bool = False) -> None:
@@ -91,7 +91,7 @@ def _lines(found: Comparison, colour: bool) -> Iterator[str]:
         yield f"{BOLD}{YELLOW}{terminal(line, LINE)}{PLAIN}" if colour else terminal(line, LINE)
     paint = f"{BOLD}{_COLOURS[found.overall.sure]}" if colour else ""
     yield f"{paint}{headline(found)}{PLAIN if colour else ''}"
-    if others := apart(found):
+    if others := describe_uncompared(found):
         yield f"  {others}"
     for verdict, says in gate_lines(found):
         word = f"{_GATES[verdict]}{verdict}{PLAIN}" if colour else verdict
@@ -129,11 +129,11 @@ def _in_full(case: CaseChange) -> Iterator[str]:
     if case.flips and (case.base_seen or case.new_seen):
         yield from (
             f"      {name:<6}  {line}"
-            for name, line in (("before", _seen(case.base_seen)), ("now", _seen(case.new_seen)))
+            for name, line in (("before", _format_excerpt(case.base_seen)), ("now", _format_excerpt(case.new_seen)))
         )
 
 
-def _seen(seen: Seen | None) -> str:
+def _format_excerpt(seen: RunExcerpt | None) -> str:
     if seen is None:
         return "not kept"
     calls = f"; called {', '.join(seen.calls)}" if seen.calls else "; called nothing"
@@ -143,8 +143,8 @@ def _seen(seen: Seen | None) -> str:
 def show_set_baseline(kept: BaselineFile) -> None:
     """Print what a new baseline holds, and where it is."""
     run = kept.header.run
-    erred = f", {counted(run.errors, 'run')} ended in an error" if run.errors else ""
-    click.echo(f"{counted(run.cases, 'case')} kept{erred}\n  {terminal(str(kept.path))}")
+    erred = f", {pluralize(run.errors, 'run')} ended in an error" if run.errors else ""
+    click.echo(f"{pluralize(run.cases, 'case')} kept{erred}\n  {terminal(str(kept.path))}")
 
 
 def show_baseline(kept: BaselineFile) -> None:
@@ -175,9 +175,9 @@ def write_history(found: History, out: TextIO) -> None:
 
 def _history_lines(found: History) -> Iterator[str]:
     flaky = sum(case.is_flaky for case in found.cases)
-    cases = f"{counted(len(found.cases), 'case')}, {flaky} flaky"
+    cases = f"{pluralize(len(found.cases), 'case')}, {flaky} flaky"
     against = f" against {terminal(found.target, HISTORY_LINE)}" if found.target else ""
-    yield f"{counted(len(found.runs), 'run')} of {terminal(found.suite, HISTORY_LINE)}{against}, {cases}"
+    yield f"{pluralize(len(found.runs), 'run')} of {terminal(found.suite, HISTORY_LINE)}{against}, {cases}"
     width = min(max((len(case.id) for case in found.cases), default=0), HISTORY_NAME)
     for case in found.cases:
         yield f"  {terminal(case.id, HISTORY_NAME):<{width}}  {case.strip}{_story(case)}"
@@ -185,13 +185,13 @@ def _history_lines(found: History) -> Iterator[str]:
     yield from _slowest(found)
     yield from (f"  {run.figures}  {_at(run)}" for run in found.runs)
     if found.left_out:
-        yield f"  {_left_out(found)}"
+        yield f"  {_describe_left_out(found)}"
     yield from (f"  not read: {terminal(why, HISTORY_LINE)}" for why in found.unreadable)
 
 
-def _left_out(found: History) -> str:
+def _describe_left_out(found: History) -> str:
     """Runs of the suite that this history does not mix in, and how to see them."""
-    runs = f"not shown: {counted(found.left_out, 'run')} of this suite against another target or with other settings"
+    runs = f"not shown: {pluralize(found.left_out, 'run')} of this suite against another target or with other settings"
     others = [name for name in found.other_targets if name != found.target]
     return runs + (f"; --target {terminal(', '.join(others), HISTORY_LINE)}" if others else "")
 

@@ -15,7 +15,7 @@ from karat.console.screen import BOLD, GREEN, LINE, PLAIN, RED, YELLOW, CaseLine
 from karat.errors import ArtifactError
 from karat.model.run import CaseRecord, RunView, Summary
 from karat.model.verdict import CaseStatus
-from karat.reports.artifacts import explained
+from karat.reports.artifacts import explain_errors
 from karat.reports.escaping import terminal
 from karat.reports.facts import BROKEN, counts, draft_words, incomplete, repeats, seconds
 from karat.reports.failure_details import headline
@@ -23,7 +23,7 @@ from karat.reports.repeated import by_case
 from karat.reports.run_result import RunResult
 from karat.reports.writing import write_into
 from karat.scoring.figures import run_words
-from karat.text.wording import counted, visible
+from karat.text.wording import pluralize, visible
 
 MOST: Final = 30
 
@@ -64,7 +64,7 @@ def _write_for_github(result: RunResult, screen: Screen, environ: Mapping[str, s
     if place := environ.get("GITHUB_STEP_SUMMARY"):
         summary = io.BytesIO()
         write_into([result.journal], GithubSummary, summary)
-        with explained(Path(place), "set GITHUB_STEP_SUMMARY to another file"), open(place, "ab") as file:
+        with explain_errors(Path(place), "set GITHUB_STEP_SUMMARY to another file"), open(place, "ab") as file:
             file.write(summary.getvalue())
 
 
@@ -90,7 +90,7 @@ def show_details(records: Iterable[CaseRecord], screen: Screen, folder: str = ""
         else:
             left += 1
     if left:
-        show(screen.out, f"\nand {counted(left, 'case')} more that did not pass; -v shows all of them\n")
+        show(screen.out, f"\nand {pluralize(left, 'case')} more that did not pass; -v shows all of them\n")
 
 
 def show_repeated(records: Iterable[CaseRecord], screen: Screen, folder: str = "") -> None:
@@ -99,7 +99,7 @@ def show_repeated(records: Iterable[CaseRecord], screen: Screen, folder: str = "
     lines.folder = folder
     for runs in by_case(records):
         if not screen.folds or any(record.status is not CaseStatus.PASS for record in runs):
-            lines.repeated(runs)
+            lines.write_repeats(runs)
 
 
 def show_summary(run: RunView, artifacts: Sequence[Path], screen: Screen) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from karat.text.wording import counted, shorten, visible
+from karat.text.wording import pluralize, shorten, visible
 from karat.traces.redact import Redactor
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def show_survey(survey: Survey) -> None:
 def show_question(agent: FoundAgent | None, prompts: int) -> None:
     """What is asked now, since it may take a while."""
     whom = agent.use if agent is not None else "the target of karat.toml"
-    what = counted(prompts, "prompt") if prompts else "a greeting"
+    what = pluralize(prompts, "prompt") if prompts else "a greeting"
     _echo(f"Asking {whom}: {what}, a few times ...")
 
 

@@ -70,7 +70,7 @@ def _handle_interrupts(loop: asyncio.AbstractEventLoop, stop: asyncio.Event, *, 
     """Ctrl-C once stops gracefully, twice at once. `live`: a bar may be where the cursor is."""
     seen = 0
 
-    def heard(*_: object) -> None:
+    def on_signal(*_: object) -> None:
         nonlocal seen
         seen += 1
         if seen > 1:
@@ -83,7 +83,7 @@ def _handle_interrupts(loop: asyncio.AbstractEventLoop, stop: asyncio.Event, *, 
 
     # Not the event loop's own handlers: an agent that blocks the loop would keep them from running.
     minded = [number for number in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(number) != signal.SIG_IGN]
-    before = {number: signal.signal(number, heard) for number in minded}
+    before = {number: signal.signal(number, on_signal) for number in minded}
     try:
         yield
     finally:

@@ -41,7 +41,7 @@ class Lines:
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, CaseFinished):
-            self._finished(event)
+            self._on_finished(event)
         elif isinstance(event, RunStarted):
             self._repeated = event.header.repeat > 1
         elif isinstance(event, CaseRetried):
@@ -51,7 +51,7 @@ class Lines:
         else:
             notices(event)
 
-    def _finished(self, event: CaseFinished) -> None:
+    def _on_finished(self, event: CaseFinished) -> None:
         case, done = event.item.case, event.done
         if self._repeated:
             name = f"{case.id} #{event.item.repeat + 1}"

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 from karat.model.run import CaseRecord
 from karat.model.verdict import CaseStatus, Status
 from karat.reports.escaping import terminal
-from karat.reports.facts import BROKEN, after_errors, case_name
-from karat.reports.failure_details import plain, why_not_passed
-from karat.reports.repeated import repeated
+from karat.reports.facts import BROKEN, case_name, describe_attempts
+from karat.reports.failure_details import why_not_passed, without_colour
+from karat.reports.repeated import sum_repeats
 
 if TYPE_CHECKING:
     from karat.journal.views import RecordSummary
@@ -97,27 +97,27 @@ class CaseLines:
 
     def __call__(self, record: CaseRecord | RecordSummary) -> None:
         """The line of a case; of one that was skipped, or failed as it was known to, with the reason."""
-        show(self._out, self._own(record))
+        show(self._out, self._case_line(record))
 
-    def _own(self, record: CaseRecord | RecordSummary) -> str:
+    def _case_line(self, record: CaseRecord | RecordSummary) -> str:
         case, verdict = record.case, record.verdict
-        more = f" {after_errors(record)}" if record.attempts else ""
+        more = f" {describe_attempts(record)}" if record.attempts else ""
         if verdict.reason and verdict.status is not CaseStatus.PASS and verdict.status not in BROKEN:
             more += f"  {terminal(verdict.reason, LINE)}"
         return self.line(verdict.status, case_name(case.id, record.repeat), case.category, record.duration_ms, more)
 
     def in_full(self, record: CaseRecord) -> None:
         """The line of a case, what happened, and why it did not pass if it did not."""
-        show(self._out, self._own(record) + self._why(record))
+        show(self._out, self._case_line(record) + self._why(record))
 
-    def repeated(self, runs: Sequence[CaseRecord]) -> None:
+    def write_repeats(self, runs: Sequence[CaseRecord]) -> None:
         """All runs of one case: one line, then why those did not pass that did not."""
-        total = repeated(runs)
+        total = sum_repeats(runs)
         case = total.shown.case
         mean = sum(record.duration_ms for record in runs) / len(runs)
         line = self.line(total.status, case.id, case.category, mean, f"  {total}")
         for record in runs if self._whole else total.not_passed:
-            line += f"{_INDENT}run {record.repeat + 1}: {record.verdict.status}{after_errors(record)}\n"
+            line += f"{_INDENT}run {record.repeat + 1}: {record.verdict.status}{describe_attempts(record)}\n"
             line += self._why(record)
         show(self._out, line)
 
@@ -126,7 +126,7 @@ class CaseLines:
         show(self._out, self.line(status, name, category, duration_ms))
 
     def _why(self, record: CaseRecord) -> str:
-        details = why_not_passed(record, _painted if self._colour else plain, whole=self._whole)
+        details = why_not_passed(record, _paint if self._colour else without_colour, whole=self._whole)
         lines = [f"{_INDENT}{line}" for line in details]
         for name, file in record.trace.attachments.items():
             place = os.path.normpath(os.path.join(self.folder, file))
@@ -138,12 +138,12 @@ class CaseLines:
         if self._colour:
             word = f"{_CASE_COLOURS[status]}{word}{PLAIN}"
         name, self._id_width = _column(terminal(name, NAME), self._id_width)
-        category, self._category_width = _column(_shown_category(category), self._category_width)
+        category, self._category_width = _column(_format_category(category), self._category_width)
         gap = "  " if category else ""
         return f"{word}  {name}  {category}{gap}{duration_ms / 1000:.2f}s{more}\n"
 
 
-def _painted(status: Status, word: str) -> str:
+def _paint(status: Status, word: str) -> str:
     return f"{_CHECK_COLOURS[status]}{word}{PLAIN}"
 
 
@@ -187,7 +187,7 @@ def width(text: str) -> int:
 
 
 @lru_cache
-def _shown_category(category: str) -> str:
+def _format_category(category: str) -> str:
     return terminal(category, NAME)
 
 

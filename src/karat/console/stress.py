@@ -11,7 +11,7 @@ from karat.console.ending import show_ending
 from karat.console.live_run import run_interruptibly
 from karat.console.screen import BOLD, GREEN, PLAIN, RED, YELLOW, Screen, Verbosity, show, width
 from karat.errors import ExitCode
-from karat.model.stress import CellResult, CellStatus, StressReport, worst
+from karat.model.stress import CellResult, CellStatus, StressReport, worst_status
 from karat.model.suite import Suite
 from karat.reports.escaping import terminal
 from karat.reports.run_result import RunResult
@@ -52,7 +52,7 @@ def stress_lines(report: StressReport, *, colour: bool = False) -> Iterator[str]
 
     yield paint(f"Stress of {terminal(report.suite)}", BOLD)
     yield from _table(report, paint)
-    yield from _broken(report, paint)
+    yield from _broken_lines(report, paint)
     for title, entries in (
         ("Left out", [f"{one.what}: {one.why}" for one in report.left_out]),
         ("Notes", [*report.notes]),
@@ -77,7 +77,7 @@ def _table(report: StressReport, paint: Paint) -> Iterator[str]:
     if not names:
         return
     yield ""
-    head = "".join(_padded(name, size) for name, size in zip(names, columns, strict=True))
+    head = "".join(_pad(name, size) for name, size in zip(names, columns, strict=True))
     yield paint(f"  {'':{first}}{head}".rstrip(), BOLD)
     for fault in report.faults:
         cells = [_cell(report.at(name, fault), size, paint) for name, size in zip(report.names, columns, strict=True)]
@@ -85,19 +85,19 @@ def _table(report: StressReport, paint: Paint) -> Iterator[str]:
 
 
 def _cell(cells: tuple[CellResult, ...], size: int, paint: Paint) -> str:
-    status = worst(cells)
+    status = worst_status(cells)
     if status is None:
-        return _padded("·", size)
+        return _pad("·", size)
     count = sum(cell.status is status for cell in cells)
     text = f"{MARKS[status]}{f' ×{count}' if count > 1 else ''}"
     return paint(text, COLOURS.get(status, "")) + " " * (size - width(text))
 
 
-def _padded(text: str, size: int) -> str:
+def _pad(text: str, size: int) -> str:
     return text + " " * max(size - width(text), 0)
 
 
-def _broken(report: StressReport, paint: Paint) -> Iterator[str]:
+def _broken_lines(report: StressReport, paint: Paint) -> Iterator[str]:
     for status, title in ((CellStatus.BROKE, "Broke"), (CellStatus.UNKNOWN, "Unknown")):
         found = [cell for cell in report.cells if cell.status is status]
         if not found:

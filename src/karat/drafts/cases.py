@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from karat.drafts.expectations import AllKinds, CaseContract, Noted, contract, loosely, turn_contract
+from karat.drafts.expectations import AllKinds, CaseContract, Noted, contract, loosen, turn_contract
 from karat.drafts.kinds import TraceGroup, user_texts
 from karat.drafts.learning import LONGEST_PROMPT, Learned, argument_values
 from karat.drafts.masking import Masker
@@ -59,11 +59,11 @@ def _conversation(
     """
     row, prompts = _row(made, example), user_texts(example)
     if replies := learned.replies.script():
-        loosely(made.expected, around)
+        loosen(made.expected, around)
         return DraftCase({**tree, "prompt": Noted(prompts[0], comments), "replies": replies}, made.expected, [], row)
     tree["x-support"] = comments
     if not (learned.has_one_script and len(learned.turns) == len(prompts)):
-        loosely(made.expected, around)
+        loosen(made.expected, around)
         return DraftCase(tree, made.expected, [(prompt, {}) for prompt in prompts], row)
     whole = {field: value for field, value in made.expected.items() if field not in OF_TURNS}
     if deeds := [entry for entry in made.expected.get("tool_calls", ()) if entry["tool"] in around.is_effect]:
@@ -105,16 +105,16 @@ def slug(text: str) -> str:
     return found[:LONGEST_ID].rpartition("-")[0] or found[:LONGEST_ID] if len(found) > LONGEST_ID else found
 
 
-def named_prompts(prompts: Sequence[str]) -> dict[str, str]:
+def name_prompts(prompts: Sequence[str]) -> dict[str, str]:
     """Prompts by a name for each, without personal data; one that is asked twice counts once."""
     found: dict[str, str] = {}
     masker = Masker()
     for prompt in dict.fromkeys(prompts):
-        found[_unused(slug(masker.text(prompt)) or "prompt", found)] = prompt
+        found[_unused_name(slug(masker.text(prompt)) or "prompt", found)] = prompt
     return found
 
 
-def _unused(plain: str, taken: Collection[str]) -> str:
+def _unused_name(plain: str, taken: Collection[str]) -> str:
     numbered = (f"{plain}-{number}" for number in range(2, len(taken) + 3))
     return next(name for name in (plain, *numbered) if name not in taken)
 
@@ -126,6 +126,6 @@ def _name(group: TraceGroup, taken: set[str], masker: Masker) -> str:
     does = slug("-".join(kind.tools[:2])) if kind.tools else ""
     how = OUTCOME_WORDS.get(kind.outcome, "")
     plain = given or "-".join(part for part in (does, how) if part) or "case"
-    name = _unused(plain, taken)
+    name = _unused_name(plain, taken)
     taken.add(name)
     return name

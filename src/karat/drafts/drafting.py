@@ -15,12 +15,12 @@ from karat.drafts.findings import Findings
 from karat.drafts.kinds import APART, Kinds, Sighting, TraceGroup
 from karat.drafts.masking import Masker
 from karat.drafts.proving import ROUNDS, SAMPLES, CheckPlace, DraftCase, LineTally, Rates, audit_draft, read_cases
-from karat.drafts.writing import comment, head, lines, plain, tail
+from karat.drafts.writing import comment, head, lines, plain_value, tail
 from karat.errors import UsageError
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.text.tool_names import effect_tools, is_any_named
-from karat.text.wording import counted
+from karat.text.wording import pluralize
 
 NO_TRACES = "there is no trace to draft from."
 FIX = "Name journals, recordings or span exports with runs of the agent."
@@ -69,15 +69,15 @@ class _Drafting:
         self._held_out = [0, 0]
 
     def draft(self, traces: Iterable[Trace | Sighting]) -> SuiteDraft:
-        self._kinds.read(_sighted(one) for one in traces)
+        self._kinds.read(_as_sighting(one) for one in traces)
         groups = self._require(self._kinds.groups())
-        drafted = self._learned(groups)
+        drafted = self._learn(groups)
         self._judge(drafted, traces)
         for one in drafted:
             self._settle(one)
             one.case.fill()
         self._audit(drafted)
-        return self._written(drafted)
+        return self._write(drafted)
 
     def _require(self, groups: list[TraceGroup]) -> list[TraceGroup]:
         if groups:
@@ -85,10 +85,10 @@ class _Drafting:
         if not self._kinds.count:
             raise UsageError(NO_TRACES, fix=FIX, slug="no-traces")
         first = next(iter(self._findings.all()), None)
-        message = f"none of the {counted(self._kinds.count, 'trace')} can be a contract: all failed or are rare."
+        message = f"none of the {pluralize(self._kinds.count, 'trace')} can be a contract: all failed or are rare."
         raise UsageError(message, fix=f"The first: {first.text if first else 'unknown'}.", slug="no-traces")
 
-    def _learned(self, groups: list[TraceGroup]) -> list[_DraftedGroup]:
+    def _learn(self, groups: list[TraceGroup]) -> list[_DraftedGroup]:
         declared = self._options.effects
         effects = known_effects(self._kinds.tools, declared)
         changing = {tool for tool in self._kinds.tools if is_any_named(effect_tools(effects), tool)}
@@ -103,7 +103,7 @@ class _Drafting:
         return found
 
     def _tally(self, case: DraftCase) -> LineTally:
-        (read,) = read_cases(self._top, [case.spelled(variables=False)], self._catalog)
+        (read,) = read_cases(self._top, [case.plain_tree(variables=False)], self._catalog)
         return LineTally(read, self._catalog)
 
     def _judge(self, drafted: list[_DraftedGroup], traces: Iterable[Trace | Sighting]) -> None:
@@ -112,7 +112,7 @@ class _Drafting:
         for one, number, held in zip(traces, places.groups, places.held_out, strict=True):
             if number == APART:
                 continue
-            passed = drafted[number].tally.judge(_sighted(one).trace)
+            passed = drafted[number].tally.judge(_as_sighting(one).trace)
             if held:
                 self._held_out[0] += 1
                 self._held_out[1] += passed
@@ -165,20 +165,20 @@ class _Drafting:
 
     def _passing(self, one: _DraftedGroup) -> tuple[Case, Trace] | None:
         """The case of a row with the trace that it is from, if that passes."""
-        cases = read_cases(self._top, [one.case.spelled()], self._catalog)
+        cases = read_cases(self._top, [one.case.plain_tree()], self._catalog)
         for case, trace in zip(cases, one.examples, strict=False):
             tally = LineTally(case, self._catalog)
             if tally.judge(trace):
                 return case, trace
         return None
 
-    def _written(self, drafted: list[_DraftedGroup]) -> SuiteDraft:
+    def _write(self, drafted: list[_DraftedGroup]) -> SuiteDraft:
         masker = self._masker
-        shared = _shared(drafted)
+        shared = _find_shared(drafted)
         cases = []
         for one in drafted:
             expected = {field: value for field, value in one.case.expected.items() if field not in shared}
-            cases.append(_masked(_tree(one.case, expected), masker))
+            cases.append(_mask(_tree(one.case, expected), masker))
         top: dict[str, Any] = {"karat": 1, "draft": True, "name": self._options.name or "Draft"}
         if "effects" in self._top:
             top["effects"] = {
@@ -202,7 +202,7 @@ class _Drafting:
             held_out_passed=self._held_out[1],
             rate=self._rates.all.rate,
             rate_of_facts=self._rates.facts.rate,
-            unseen=self._rates.unseen(),
+            unseen=self._rates.describe_unseen(),
         )
         body = [*lines(top), "cases:"]
         for case in cases:
@@ -210,7 +210,7 @@ class _Drafting:
         return SuiteDraft("\n".join([*head(summary, findings), *body, *tail(findings), ""]), findings, summary)
 
 
-def _sighted(one: Trace | Sighting) -> Sighting:
+def _as_sighting(one: Trace | Sighting) -> Sighting:
     return one if isinstance(one, Sighting) else Sighting(one)
 
 
@@ -221,7 +221,7 @@ def _order(place: CheckPlace) -> int:
 
 
 def _of_runs(held: int, runs: int) -> str:
-    return f"{held} of {counted(runs, 'run')}"
+    return f"{held} of {pluralize(runs, 'run')}"
 
 
 def _support(case: DraftCase, support: Callable[[CheckPlace], str]) -> None:
@@ -246,7 +246,7 @@ def _with_runs(value: Any, runs: str) -> Any:
     return value
 
 
-def _shared(drafted: list[_DraftedGroup]) -> dict[str, Any]:
+def _find_shared(drafted: list[_DraftedGroup]) -> dict[str, Any]:
     """What every case expects alike, written once with the support of all."""
     if len(drafted) < 2:
         return {}
@@ -254,9 +254,9 @@ def _shared(drafted: list[_DraftedGroup]) -> dict[str, Any]:
     runs = sum(one.tally.judged for one in drafted)
     for field in OF_ALL:
         values = [one.case.expected[field] for one in drafted if field in one.case.expected]
-        if len(values) == len(drafted) and all(plain(value) == plain(values[0]) for value in values):
+        if len(values) == len(drafted) and all(plain_value(value) == plain_value(values[0]) for value in values):
             note = values[0].note if field.startswith("max_") else f"{runs} runs"
-            shared[field] = Noted(plain(values[0]), note)
+            shared[field] = Noted(plain_value(values[0]), note)
     return shared
 
 
@@ -267,15 +267,15 @@ def _tree(case: DraftCase, expected: dict[str, Any]) -> dict[str, Any]:
     return tree | ({"expected": expected} if expected else {})
 
 
-def _masked(value: Any, masker: Masker) -> Any:
+def _mask(value: Any, masker: Masker) -> Any:
     if isinstance(value, Noted):
-        return Noted(_masked(value.value, masker), masker.text(value.note))
+        return Noted(_mask(value.value, masker), masker.text(value.note))
     if isinstance(value, RowVariable):
         return value
     if isinstance(value, dict):
-        return {key: _masked(below, masker) for key, below in value.items()}
+        return {key: _mask(below, masker) for key, below in value.items()}
     if isinstance(value, list):
-        return [_masked(below, masker) for below in value]
+        return [_mask(below, masker) for below in value]
     return masker.value(value)
 
 

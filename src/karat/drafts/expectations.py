@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from karat.audits.room import round_up, with_room
 from karat.drafts.learning import Learned, Path, Slot, Values
 from karat.drafts.origins import CLOCK, ID, PROMPT, is_free_text, is_stable
-from karat.text.wording import counted
+from karat.text.wording import pluralize
 
 PINNED = 4
 """Runs in which a value must have been the same before it is asked for as it is."""
@@ -117,7 +117,7 @@ def turn_contract(learned: Learned, around: AllKinds) -> CaseContract:
         expected["tool_requires"] = requires
     if numbers := _numbers(learned):
         expected["must_ground_numbers"] = numbers
-    expected |= _shown(learned)
+    expected |= _expect_shown(learned)
     _leave_unseen(expected, learned)
     return CaseContract(expected, variables, varied)
 
@@ -131,7 +131,7 @@ def _leave_unseen(expected: Expected, learned: Learned) -> None:
             expected.pop(field, None)
 
 
-def loosely(expected: Expected, around: AllKinds) -> None:
+def loosen(expected: Expected, around: AllKinds) -> None:
     """Ask less where the user spoke otherwise in each run: not how often something was looked up."""
     for entry in expected.get("tool_calls", ()):
         if entry["tool"] not in around.is_effect:
@@ -157,10 +157,10 @@ def _tool_calls(
         if min(counts) == 0:
             varied.append(f"{tool} was called in {learned.count - counts[0]} of {learned.count} runs")
             continue
-        together = _together(learned, tool)
+        together = _merge_slots(learned, tool)
         if len(together.success) > 1:
             done = together.success[True]
-            varied.append(f"{tool} succeeded in {done} of {counted(together.count, 'call')}")
+            varied.append(f"{tool} succeeded in {done} of {pluralize(together.count, 'call')}")
         if len(counts) == 1 and max(counts) <= MOST_ENTRIES:
             each = max(counts)
             for number in range(each):
@@ -182,7 +182,7 @@ def _first_place(learned: Learned, tool: str) -> tuple[int, str]:
     return (sequence.index(tool) if tool in sequence else len(sequence), tool)
 
 
-def _together(learned: Learned, tool: str) -> Slot:
+def _merge_slots(learned: Learned, tool: str) -> Slot:
     all_calls = Slot()
     for (name, _), slot in learned.slots.items():
         if name == tool:
@@ -197,7 +197,7 @@ def _entry(tool: str, arguments: Expected, slot: Slot, times: Noted | None) -> E
     if len(slot.success) == 1 and None not in slot.success:
         entry["success"] = Noted(next(iter(slot.success)), RUNS)
         if slot.success[True]:
-            entry |= _echoes(slot) or _listed(slot)
+            entry |= _echoes(slot) or _expect_entries(slot)
         elif slot.errors.count == slot.count and slot.errors.distinct == 1 and _CODE.fullmatch(str(slot.errors.only)):
             entry["error"] = Noted(slot.errors.only, RUNS)
     return entry | ({"times": times} if times else {})
@@ -213,7 +213,7 @@ def _echoes(slot: Slot) -> Expected:
     return {"result": result} if result else {}
 
 
-def _listed(slot: Slot) -> Expected:
+def _expect_entries(slot: Slot) -> Expected:
     """That a list which had entries in every run is not empty."""
     if slot.listed < max(PINNED, slot.count):
         return {}
@@ -238,7 +238,7 @@ def _arguments(
             variable = _variable_name(path, tool, variables)
             variables[variable] = (tool, number, path)
             _put(found, path, Noted(RowVariable(variable), f"from the prompt, {RUNS}, {values.shown_distinct} values"))
-        elif (matched := generalised(values)) is not None:
+        elif (matched := generalize(values)) is not None:
             _put(found, path, matched)
     return found
 
@@ -257,7 +257,7 @@ def _put(tree: Expected, path: Path, value: Noted) -> None:
     tree[path[-1]] = value
 
 
-def generalised(values: Values) -> Noted | None:
+def generalize(values: Values) -> Noted | None:
     """What may be asked of a value: by where it came from first, then by its type."""
     origin, support = values.origin, f"{RUNS}, {values.shown_distinct} value{'s' * (values.distinct != 1)}"
     from_prompt = origin == PROMPT
@@ -338,7 +338,7 @@ def _numbers(learned: Learned) -> list[Noted]:
     return [noted for _, noted in found[:MOST_NUMBERS]]
 
 
-def _shown(learned: Learned) -> Expected:
+def _expect_shown(learned: Learned) -> Expected:
     """What is new on the page, in every run."""
     shown = [key for key, count in learned.elements.items() if count == learned.count >= 2]
     entries = [Noted({"role": role, "name": name}, f"new in {RUNS}") for role, name in shown[:MOST_SHOWN]]
@@ -355,7 +355,7 @@ def _places(learned: Learned) -> Expected:
     }
     if state:
         expected["state"] = state
-    expected |= _shown(learned)
+    expected |= _expect_shown(learned)
     database = {query: Noted(values.only, RUNS) for query, values in learned.database.items() if values.distinct == 1}
     if database and all(learned.database[query].count == learned.count for query in database):
         expected["database"] = database

@@ -33,7 +33,7 @@ class Findings:
             for (kind, what), (example, count) in self._found.items()
         )
 
-    def broke(self, trace: Trace, user: tuple[str, ...]) -> None:
+    def add_error(self, trace: Trace, user: tuple[str, ...]) -> None:
         if trace.error is not None:
             self.add("error", f"{trace.error.kind}: {excerpt(trace.error.message)}", _quoted(user))
         else:
@@ -55,20 +55,22 @@ class Findings:
         return True
 
     def rare(self, group: TraceGroup) -> None:
-        self.add("rare", f"{_shown(group)}: is this meant?", _example(group), group.total)
+        self.add("rare", f"{_describe(group)}: is this meant?", _example(group), group.total)
 
-    def left_out(self, group: TraceGroup) -> None:
-        self.add("rare", f"{_shown(group)}: over --max-cases, not drafted", _example(group), group.total)
+    def add_left_out(self, group: TraceGroup) -> None:
+        self.add("rare", f"{_describe(group)}: over --max-cases, not drafted", _example(group), group.total)
 
-    def failed(self, group: TraceGroup) -> None:
-        self.add("failed", f"{_shown(group)}, and the answer does not say that it failed", _example(group), group.total)
+    def add_failed(self, group: TraceGroup) -> None:
+        self.add(
+            "failed", f"{_describe(group)}, and the answer does not say that it failed", _example(group), group.total
+        )
 
-    def odd(self, group: TraceGroup, total: int) -> None:
-        what = f"{group.total} of {total} runs of {group.name}: {_shown(group)}. Is this meant?"
+    def add_odd(self, group: TraceGroup, total: int) -> None:
+        what = f"{group.total} of {total} runs of {group.name}: {_describe(group)}. Is this meant?"
         self.add("odd", what, "", group.total)
 
 
-def _shown(group: TraceGroup) -> str:
+def _describe(group: TraceGroup) -> str:
     kind = group.kinds[0]
     tools = ", ".join(kind.tools[:6]) + (" ..." if len(kind.tools) > 6 else "")
     turns = f" in {kind.turns} turns" if kind.turns != "1" else ""

@@ -87,7 +87,7 @@ class Kinds:
         user = user_texts(trace)
         broke = trace.error is not None or not any(text.strip() for text in user)
         if broke:
-            self._findings.broke(trace, user)
+            self._findings.add_error(trace, user)
         if broke or self._findings.is_stuck(trace, user):
             self.places.groups.append(APART)
             self.places.held_out.append(0)
@@ -152,7 +152,7 @@ class Kinds:
         found.sort(key=lambda pair: -pair[0].total)
         kept = found[: self._options.max_cases]
         for group, _ in found[self._options.max_cases :]:
-            self._findings.left_out(group)
+            self._findings.add_left_out(group)
         if by_name:  # as the source has them
             kept.sort(key=lambda pair: pair[1][0])
         into = {number: index for index, (_, numbers) in enumerate(kept) for number in numbers}
@@ -173,7 +173,7 @@ class Kinds:
             if self._totals[number] * RARE < seen:
                 self._findings.rare(group)
             elif _is_failure(kind):
-                self._findings.failed(group)
+                self._findings.add_failed(group)
             else:
                 found.append((group, [number]))
         return found
@@ -189,16 +189,16 @@ class Kinds:
             for kind, number in sorted(variants, key=lambda pair: -self._totals[pair[1]]):
                 group = TraceGroup(name, [kind], self._learned[number], self._totals[number])
                 if _is_failure(kind):
-                    self._findings.failed(group)
+                    self._findings.add_failed(group)
                 elif self._totals[number] * ODD_RUN < total:
-                    self._findings.odd(group, total)
+                    self._findings.add_odd(group, total)
                 else:
                     usual.append((kind, number))
             if usual:
-                found.append((self._together(name, usual), [number for _, number in usual]))
+                found.append((self._merge_variants(name, usual), [number for _, number in usual]))
         return found
 
-    def _together(self, name: str, variants: list[tuple[TraceKind, int]]) -> TraceGroup:
+    def _merge_variants(self, name: str, variants: list[tuple[TraceKind, int]]) -> TraceGroup:
         (_, first), *others = variants
         learned, about = self._learned[first], self._about[first]
         for _, number in others:

@@ -17,7 +17,7 @@ from karat.drafts.replies import Replies
 from karat.model.cost import reported_cost
 from karat.model.trace import BY_ITSELF, ToolCall, Trace
 from karat.model.verdict import Status
-from karat.telemetry.tool_results import structured
+from karat.telemetry.tool_results import parse_result
 from karat.text.json_answers import json_answer
 from karat.text.numbers.claimed import numbers_in
 
@@ -141,7 +141,7 @@ class Slot:
         self.success[call.success] += 1
         if (error := part_of(call, "error")) is not None:
             self.errors.add(error)
-        result = structured(call.result)
+        result = parse_result(call.result)
         self.listed += isinstance(result, list) and bool(result)
         for place, value in scalars(result) if call.success else ():
             telling = len(value) > 2 if isinstance(value, str) else isinstance(value, int) and value > 9
@@ -270,7 +270,7 @@ class Learned:
                 if origin.startswith("result of "):
                     fed.add((origin.removeprefix("result of "), call.name))
             if call.success is not False and call.result is not None:
-                result = structured(call.result)
+                result = parse_result(call.result)
                 origins.add_result(call.name, result)
                 given[call.name] = result
         names = tuple(call.name for call in trace.tool_calls if call.called)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from karat.model.trace import Trace
-from karat.telemetry.tool_results import structured
+from karat.telemetry.tool_results import parse_result
 from karat.text.numbers.claimed import numbers_in
 
 PROMPT, CLOCK, ID = "prompt", "clock", "id"
@@ -86,10 +86,10 @@ class Origins:
         if result is None:
             return
         found: set[object] = set()
-        for _, value in scalars(structured(result)):
+        for _, value in scalars(parse_result(result)):
             if len(found) >= MOST_SCALARS:
                 break
-            found.add(_plain(value))
+            found.add(_comparable(value))
         self._results.append((tool, found))
 
     def of(self, value: object) -> str:
@@ -101,7 +101,7 @@ class Origins:
             return ""
         if self.in_prompt(value):
             return PROMPT
-        plain = _plain(value)
+        plain = _comparable(value)
         for tool, held in reversed(self._results):
             if plain in held:
                 return f"result of {tool}"
@@ -146,7 +146,7 @@ def _is_one_word(around: str, edge: str, text: str) -> bool:
     return len(text) == 1 or not (_UNSPACED.match(around) or _UNSPACED.match(edge))
 
 
-def _plain(value: object) -> object:
+def _comparable(value: object) -> object:
     if isinstance(value, bool):
         return ("bool", value)
     return float(value) if isinstance(value, int | float) else folded(str(value))

@@ -16,7 +16,7 @@ from karat.audits.operators.catalog import OPERATORS
 from karat.checks.catalog import CheckCatalog
 from karat.checks.tool_calls import ToolCalls
 from karat.drafts.expectations import Expected, Noted
-from karat.drafts.writing import is_variable, plain
+from karat.drafts.writing import is_variable, plain_value
 from karat.matchers.reading import matcher
 from karat.model.audit import CaseAudit
 from karat.model.suite import Case
@@ -24,7 +24,7 @@ from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, Status
 from karat.scoring import verdicts
 from karat.suites.reading import read_suite
-from karat.text.wording import counted
+from karat.text.wording import pluralize
 
 SAMPLES = 20
 """Runs that miss a line are kept up to so many, to loosen it by."""
@@ -120,24 +120,26 @@ class DraftCase(NamedTuple):
         """Put the values of its row in the place of the variables."""
         fill(self.expected, self.row)
 
-    def spelled(self, *, variables: bool = True) -> dict[str, Any]:
+    def plain_tree(self, *, variables: bool = True) -> dict[str, Any]:
         """The case without its comments."""
-        found: dict[str, Any] = {key: plain(value) for key, value in self.tree.items() if variables or key != "each"}
+        found: dict[str, Any] = {
+            key: plain_value(value) for key, value in self.tree.items() if variables or key != "each"
+        }
         if not variables:
             found |= {"id": "case"} | ({"prompt": "?"} if "prompt" in found else {})
         if self.turns:
             found["turns"] = [
-                {"prompt": prompt} | ({"expected": plain(asked, variables=variables)} if asked else {})
+                {"prompt": prompt} | ({"expected": plain_value(asked, variables=variables)} if asked else {})
                 for prompt, asked in self.turns
             ]
-        return found | {"expected": plain(self.expected, variables=variables)}
+        return found | {"expected": plain_value(self.expected, variables=variables)}
 
-    def expected_in(self, turn: int | None) -> Expected:
+    def fields_in(self, turn: int | None) -> Expected:
         return self.expected if turn is None else self.turns[turn - 1][1]
 
     def drop(self, place: CheckPlace) -> None:
         """Take a line out."""
-        expected, found = self.expected_in(place.turn), _STEP.match(place.path)
+        expected, found = self.fields_in(place.turn), _STEP.match(place.path)
         field, index = (found[1], found[2]) if found else (place.path, None)
         if field == "outcome":
             expected[field] = Noted("completed", "how it came out varied")
@@ -153,7 +155,7 @@ class DraftCase(NamedTuple):
     def loosen(self, place: CheckPlace, samples: Sequence[Trace]) -> str:
         """Ask for less, so that these traces may pass; in a few words what was loosened."""
         found = _STEP.match(place.path)
-        entries = self.expected_in(place.turn).get("tool_calls", [])
+        entries = self.fields_in(place.turn).get("tool_calls", [])
         if place.field != "tool_calls" or not found or int(found[2]) >= len(entries):
             self.drop(place)
             return place.path
@@ -188,7 +190,7 @@ def fill(tree: Any, row: Mapping[str, Any]) -> None:
 def _holds(entry: Expected, traces: Sequence[Trace]) -> bool:
     """Whether all of these traces have such a call."""
     wanted = {key: value for key, value in entry.items() if value is not None}
-    check = msgspec.convert(plain(wanted, variables=False), ToolCalls)
+    check = msgspec.convert(plain_value(wanted, variables=False), ToolCalls)
     return all(check.judge(trace).status is Status.PASSED for trace in traces)
 
 
@@ -206,7 +208,7 @@ def _is_missed(entry: Expected, path: tuple[str, ...], samples: Sequence[Trace],
         wanted = wanted[step]
     if is_variable(wanted):
         return False
-    holds = matcher(plain(wanted)).holds
+    holds = matcher(plain_value(wanted)).holds
     for trace in samples:
         calls = [call for call in trace.of_turn(turn).tool_calls if call.name == entry["tool"]]
         if calls and not any(holds(_at(call.arguments, path)) for call in calls):
@@ -240,10 +242,10 @@ def audit_draft(case: Case, trace: Trace, another: tuple[Case, Trace] | None, ca
     spelling = Spelling(*SPELLING, catalog)
     other = Subject(*another) if another else None
     done = audit_case(Subject(case, trace), other, spelling, catalog)
-    return Audited(done, _useless(done, places_of(case)))
+    return Audited(done, _find_useless(done, places_of(case)))
 
 
-def _useless(done: CaseAudit, places: Sequence[CheckPlace]) -> list[CheckPlace]:
+def _find_useless(done: CaseAudit, places: Sequence[CheckPlace]) -> list[CheckPlace]:
     """Lines that can go one after the other, and every wrong trace that is noticed now still is."""
     catching = [set(kill.checks) for kill in done.kills]
     dropped: list[CheckPlace] = []
@@ -281,9 +283,11 @@ class Rates:
                         self.facts.add(killed, tried)
         self._controls.update("answers another case" if " in " in name else name for name in done.controls)
 
-    def unseen(self) -> tuple[str, ...]:
+    def describe_unseen(self) -> tuple[str, ...]:
         """What passes although it is wrong: first what was done or stated, then what only words would show."""
-        controls = [f"{counted(count, 'case')} let an agent pass that {name}" for name, count in self._controls.items()]
+        controls = [
+            f"{pluralize(count, 'case')} let an agent pass that {name}" for name, count in self._controls.items()
+        ]
         facts = [about for about, _ in self._survived.most_common() if about not in WORDINGS and self._survived[about]]
         words = [about for about, _ in self._survived.most_common() if about in WORDINGS and self._survived[about]]
         lines = [f"{about}: {self._survived[about]} of {self._tried[about]} pass" for about in facts]

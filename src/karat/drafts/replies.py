@@ -9,7 +9,7 @@ from typing import Any
 from karat.model.suite import Case, Reply
 from karat.model.trace import Trace
 from karat.targets.scripted_user import ScriptedUser
-from karat.text.prose.asking import asked, asked_for_any
+from karat.text.prose.asking import find_request, find_request_for
 from karat.text.words import PUBLISHED
 
 MOST_REPLIES = 8
@@ -45,7 +45,7 @@ class Replies:
         for before, reply in zip(turns, said, strict=False):
             questions = self._questions.setdefault(reply, {})
             if before.final_message not in questions and len(questions) < MOST_QUESTIONS:
-                if asked(before.final_message) is None:
+                if find_request(before.final_message) is None:
                     self._questions = None
                     return
                 questions[before.final_message] = None
@@ -109,4 +109,4 @@ def _things(reply: str, questions: Mapping[str, None], others: Sequence[str]) ->
 
 def _asked_words(question: str) -> set[str]:
     named = _WORD.findall(PUBLISHED.pattern("request").sub(" ", question.lower()))
-    return {word for word in {*named} - _COMMON if asked_for_any(question, (word,))}
+    return {word for word in {*named} - _COMMON if find_request_for(question, (word,))}

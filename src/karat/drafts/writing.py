@@ -8,10 +8,10 @@ from typing import Any
 
 from karat.drafts.draft import DraftSummary, Finding
 from karat.drafts.expectations import Noted, RowVariable
-from karat.model.audit import Rate, shown_rate
+from karat.model.audit import Rate, format_rate
 from karat.suites.diagnostics import Json
 from karat.suites.documents.yaml_text import block, text
-from karat.text.wording import counted, visible
+from karat.text.wording import pluralize, visible
 
 STEP = 2
 LONGEST_COMMENT = 200
@@ -20,18 +20,18 @@ _IN_FLOW = re.compile(r"""[\w$.]+: (?:\[[\w ,.-]*\]|"[^"]*"|'[^']*'|[\w.$-]+)"""
 """A member that means the same within braces."""
 
 
-def plain(value: Any, *, variables: bool = True) -> Json:
+def plain_value(value: Any, *, variables: bool = True) -> Json:
     """The value without its comments; what each row has its own of is `{name}`, or left out."""
     if isinstance(value, Noted):
-        return plain(value.value, variables=variables)
+        return plain_value(value.value, variables=variables)
     if isinstance(value, RowVariable):
         return f"{{{value.name}}}"
     if isinstance(value, dict):
         kept = {key: below for key, below in value.items() if variables or not is_variable(below)}
-        found = {key: plain(below, variables=variables) for key, below in kept.items()}
+        found = {key: plain_value(below, variables=variables) for key, below in kept.items()}
         return {key: below for key, below in found.items() if below != {} or value[key] == {}}
     if isinstance(value, list):
-        return [plain(below, variables=variables) for below in value]
+        return [plain_value(below, variables=variables) for below in value]
     return value  # type: ignore[no-any-return]  # JSON by now
 
 
@@ -64,16 +64,16 @@ def _flow(value: Any) -> str:
 
 def _member(head: str, value: Any, indent: int) -> list[str]:
     given = value.value if isinstance(value, Noted) else value
-    if not _has_notes(given) and (short := _flow(plain(given))):
+    if not _has_notes(given) and (short := _flow(plain_value(given))):
         return [f"{head} {short}" + (f"  {comment(value.note)}" if isinstance(value, Noted) else "")]
     if isinstance(value, Noted):
-        return _noted(block({"k": plain(value.value)}, indent), head, value.note, indent)
+        return _add_note(block({"k": plain_value(value.value)}, indent), head, value.note, indent)
     if isinstance(value, dict | list) and value and _has_notes(value):
         return [head, *lines(value, indent + STEP)]
-    return _noted(block({"k": plain(value)}, indent), head, "", indent)
+    return _add_note(block({"k": plain_value(value)}, indent), head, "", indent)
 
 
-def _noted(written: list[str], head: str, note: str, indent: int) -> list[str]:
+def _add_note(written: list[str], head: str, note: str, indent: int) -> list[str]:
     """The lines of a value after its own key, with a comment where one can be."""
     first = head + written[0].lstrip(" ").removeprefix("k:")
     if not note:
@@ -85,17 +85,17 @@ def _noted(written: list[str], head: str, note: str, indent: int) -> list[str]:
 
 def _item(value: Any, indent: int) -> list[str]:
     if isinstance(value, Noted):
-        if short := _flow(plain(value.value)):
+        if short := _flow(plain_value(value.value)):
             return [f"{' ' * indent}- {short}  {comment(value.note)}"]
         if isinstance(value.value, dict) and value.value:
             first, *others = lines(value.value, indent + STEP)
             return [f"{' ' * indent}- {first.lstrip(' ')}  {comment(value.note)}", *others]
-        first, *others = block([plain(value.value)], indent)
+        first, *others = block([plain_value(value.value)], indent)
         return [f"{first}  {comment(value.note)}", *others]
     if isinstance(value, dict) and value:
         first, *others = lines(value, indent + STEP)
         return [f"{' ' * indent}- {first.lstrip(' ')}", *others]
-    return block([plain(value)], indent)
+    return block([plain_value(value)], indent)
 
 
 def _has_notes(value: Any) -> bool:
@@ -107,10 +107,10 @@ def _has_notes(value: Any) -> bool:
 
 def head(summary: DraftSummary, findings: Sequence[Finding]) -> Iterator[str]:
     """What a reader must know before the first case."""
-    traces = counted(summary.traces, "trace")
+    traces = pluralize(summary.traces, "trace")
     yield comment(f"Drafted by Karat from {traces}. No model was involved, and it has not been reviewed yet.")
     yield comment("Read each case, change what is wrong, then remove the line `draft: true`.")
-    share = f"{summary.covered} of {summary.traces} traces became {counted(summary.cases, 'case')}"
+    share = f"{summary.covered} of {summary.traces} traces became {pluralize(summary.cases, 'case')}"
     yield comment(f"{share}; {summary.apart} rare, odd or failed ones are questions at the end of this file.")
     if summary.masked:
         masked = ", ".join(f"{kind} ({count})" for kind, count in summary.masked.most_common())
@@ -138,4 +138,4 @@ def tail(findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def _rate(rate: Rate) -> str:
-    return f"{shown_rate(rate)} ({rate.killed} of {rate.tried})"
+    return f"{format_rate(rate)} ({rate.killed} of {rate.tried})"

@@ -11,8 +11,8 @@ from msgspec import Struct
 from karat.engine.events import CaseRetried, CaseStarted, Event, Listener, Notice
 from karat.engine.executors import Executor, Limiter
 from karat.engine.plan import Item
-from karat.engine.retries import Retries, failed_attempt, with_attempts
-from karat.engine.work import CaseResult, skipped
+from karat.engine.retries import Retries, read_attempt, with_attempts
+from karat.engine.work import CaseResult, skip_case
 from karat.model.trace import Trace
 from karat.traces.redact import Redactor
 
@@ -58,7 +58,7 @@ class Attempts:
     async def run(self, item: Item) -> CaseResult:
         """Carry out one case, as often as errors and the policy ask for it."""
         if item.case.skip:
-            return skipped(item, self.redactor)
+            return skip_case(item, self.redactor)
         attempts: list[Trace] = []
         while True:
             await self._limiter.turn()
@@ -68,7 +68,7 @@ class Attempts:
             delay = self.policy.retries.delay(len(attempts), done, self._chance)
             if delay is None:
                 return with_attempts(done, attempts)
-            attempts.append(failed_attempt(done))
+            attempts.append(read_attempt(done))
             self.tell(CaseRetried(item, done.error, delay))
             await asyncio.sleep(delay)
             await self.executor.wait_until_stopped(item)

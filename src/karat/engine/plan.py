@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec import Struct
 
 from karat.model.keys import Keys
-from karat.model.sequential import Sequential
+from karat.model.sequential import SequentialTest
 from karat.model.suite import Case
 
 
@@ -20,7 +20,7 @@ class Item(Struct, frozen=True):
     repeat: int
     key: str
     case: Case
-    until: Sequential | None = None
+    until: SequentialTest | None = None
 
 
 class Plan:
@@ -32,7 +32,7 @@ class Plan:
         target_options: dict[str, object],
         *,
         repeat: int = 1,
-        until: Sequential | None = None,
+        until: SequentialTest | None = None,
         confirm: int = 0,
     ) -> None:
         self.cases = cases

@@ -37,7 +37,7 @@ class Retries(Struct, frozen=True):
         return max(wait, asked)
 
 
-def failed_attempt(done: CaseResult) -> Trace:
+def read_attempt(done: CaseResult) -> Trace:
     return _record(done.line).trace
 
 

@@ -16,7 +16,7 @@ from karat.engine.events import (
 )
 from karat.engine.executors import Executor
 from karat.engine.plan import Item, Plan
-from karat.engine.retries import failed_attempt
+from karat.engine.retries import read_attempt
 from karat.engine.work import CaseResult
 from karat.errors import ExitCode, KaratError
 from karat.journal.writer import JournalWriter, encode
@@ -30,7 +30,7 @@ class Items(Protocol):
 
     async def take(self) -> Item | None: ...
 
-    def done(self, item: Item) -> None: ...
+    def mark_done(self, item: Item) -> None: ...
 
     @property
     def left(self) -> bool:
@@ -48,7 +48,7 @@ class InOrder:
     async def take(self) -> Item | None:
         return next(self._items, None)
 
-    def done(self, item: Item) -> None:
+    def mark_done(self, item: Item) -> None:
         self._undone -= 1
 
     @property
@@ -81,7 +81,7 @@ class UntilDecided:
         self._taken += 1
         return self._runs[self._waiting.popleft()].popleft()
 
-    def done(self, item: Item) -> None:
+    def mark_done(self, item: Item) -> None:
         self._taken -= 1
         if self._runs[item.index] and self._is_open(item.index):
             self._waiting.append(item.index)
@@ -145,7 +145,7 @@ class Runner:
                 broken=self._broken and missing,
                 misconfigured=self._misconfigured and missing,
             )
-            summary = self._attempts.redactor.walked(summary)
+            summary = self._attempts.redactor.redact_record(summary)
             journal.write(encode(Footer(finished_at=self._clock(), summary=summary)))
         self._attempts.tell(RunFinished(summary))
         return summary
@@ -153,7 +153,7 @@ class Runner:
     async def _work(self, items: Items, journal: JournalWriter, tally: Tally) -> None:
         slots = min(self._attempts.slots, len(self._plan))
         tasks = [asyncio.create_task(self._lane(items, journal, tally)) for _ in range(slots)]
-        stopped = asyncio.create_task(self._stopped())
+        stopped = asyncio.create_task(self._wait_for_stop())
         try:
             await self._until_done(tasks, stopped)
         finally:
@@ -169,7 +169,7 @@ class Runner:
                 waiting.discard(task)
                 task.result()
 
-    async def _stopped(self) -> None:
+    async def _wait_for_stop(self) -> None:
         limit = self._policy.run_timeout
         try:
             async with asyncio.timeout_at(None if limit is None else self._began + limit):
@@ -197,7 +197,7 @@ class Runner:
             journal.write(bytes(done.line))
             rate, cluster = item.case.min_pass_rate, item.case.cluster
             tally.add(item.index, done.status, done.soft, rate, done.shortfall, cluster=cluster, spent=done.spent)
-            items.done(item)
+            items.mark_done(item)
             self._attempts.tell(CaseFinished(item, done))
             if tally.is_lost(item.index, done.status):
                 self._count_failure(item)
@@ -205,7 +205,7 @@ class Runner:
 
     def _end_denied(self, done: CaseResult) -> None:
         """End the run for what is wrong with the configuration. The case is not kept: nothing was done in it."""
-        error = failed_attempt(done).error
+        error = read_attempt(done).error
         self._misconfigured = self._misconfigured or not self._why
         self._why = self._why or f"no case can be run: {error.message if error else DENIED}"
         self._stop.set()

@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 
 from karat.checks.catalog import CheckCatalog
 from karat.engine.plan import Item
-from karat.model.cost import COST, NOTHING_SPENT, Spent, spent_by
+from karat.model.cost import COST, NOTHING_SPENT, Spent, count_spent
 from karat.model.run import CaseRecord
 from karat.model.suite import Case
 from karat.model.trace import Trace, TraceError
@@ -21,7 +21,7 @@ from karat.model.verdict import NOTHING_SHORT, CaseStatus, Shortfall
 from karat.scoring import verdicts
 from karat.targets.base import RunContext, Target, TargetError
 from karat.targets.user_code import from_outside
-from karat.text.wording import said
+from karat.text.wording import error_text
 from karat.traces.limits import cap_trace
 from karat.traces.redact import Redactor
 from karat.world.faults import CaseWorld
@@ -71,7 +71,7 @@ async def run_case(
     context.world = CaseWorld.of(item.case)
     trace = await run_target(item.case, target, settings.case_timeout, context)
     if context.world is not None:
-        trace = context.world.settled(trace)
+        trace = context.world.settle_trace(trace)
     if os.getpid() != here:
         os._exit(0)  # the agent forked, and came back in both
     duration = round((time.perf_counter() - start) * 1000, 3)
@@ -103,7 +103,7 @@ def finish_case(
     results = () if catalog is None else verdicts.case_results(case, trace, catalog)
     verdict = verdicts.case_verdict(case, results, error)
     if context is not None and context.attached:
-        kept = context.kept(passed=verdict.status is CaseStatus.PASS)
+        kept = context.keep_attached(passed=verdict.status is CaseStatus.PASS)
         trace = structs.replace(trace, attachments=kept, screen=context.screen)
     record = CaseRecord(
         index=item.index,
@@ -126,7 +126,7 @@ def finish_case(
         error.kind if error else "",
         error.retry_after if error else None,
         verdict.shortfall,
-        spent_by(trace.tokens, trace.metadata.get(COST)),
+        count_spent(trace.tokens, trace.metadata.get(COST)),
         tuple(map(redactor.message, context.notices)) if context is not None else (),
     )
 
@@ -165,7 +165,7 @@ async def run_target(case: Case, target: Target, timeout: float, context: RunCon
 
 def _describe_error(error: BaseException) -> str:
     """What a target raised, and what went wrong after that."""
-    return "; ".join([f"{type(error).__name__}: {said(error)}", *map(str, getattr(error, "__notes__", ()))])
+    return "; ".join([f"{type(error).__name__}: {error_text(error)}", *map(str, getattr(error, "__notes__", ()))])
 
 
 def timeout_trace(case: Case, timeout: float, context: RunContext, how: str = "") -> Trace:
@@ -177,7 +177,7 @@ def too_long(timeout: float, how: str = "") -> TraceError:
     return TraceError(TIMEOUT, f"the case took longer than {timeout:g} s{how}")
 
 
-def skipped(item: Item, redactor: Redactor) -> CaseResult:
+def skip_case(item: Item, redactor: Redactor) -> CaseResult:
     """The record of a case that is not to be run."""
     error = TraceError("skipped", f"it was not run: {item.case.skip}")
     return finish_case(

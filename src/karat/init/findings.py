@@ -109,7 +109,7 @@ EXTRAS = {"langgraph": "langgraph", "browser": "browser", "python": "", "command
 """The extra that a kind of target needs; all others are reached over HTTP."""
 
 
-def named_agent(spec: str) -> FoundAgent:
+def parse_agent(spec: str) -> FoundAgent:
     """An agent that the user names by its spec."""
     kind, colon, rest = spec.partition(":")
     if not (kind and colon and rest):

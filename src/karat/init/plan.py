@@ -138,5 +138,5 @@ def _workflow(survey: Survey, suite: str, agent: FoundAgent | None) -> list[Plan
 def plan_ignored(folder: Path) -> list[PlannedFile]:
     place = folder / ".gitignore"
     before = place.read_bytes().decode("utf-8", "surrogateescape") if place.is_file() else None
-    text = texts.ignored(before or "")
+    text = texts.add_to_gitignore(before or "")
     return [] if text is None or place.is_symlink() else [PlannedFile(".gitignore", text, before)]

@@ -59,7 +59,7 @@ async def ask_agent(agent: FoundAgent, prompts: Sequence[str], project: Project)
     folder = Path(project.folder)
     spec = agent.use if agent.kind in ("http", "https") else agent.use.partition(":")[2]
     if agent.kind == "http":
-        spec = await _described(spec, folder)
+        spec = await _find_chat_path(spec, folder)
     config = TargetConfig(
         kind="http" if agent.kind == "https" else agent.kind,
         spec=spec,
@@ -79,10 +79,10 @@ async def ask_agent(agent: FoundAgent, prompts: Sequence[str], project: Project)
         return Probe(problem=f"{error.message.rstrip('.')}.")
     if not found.works:
         return Probe(problem=f"{found.problem.rstrip('.')}.")
-    return Probe(_configured(config, found.table), found.table)
+    return Probe(_with_options(config, found.table), found.table)
 
 
-async def _described(url: str, folder: Path) -> str:
+async def _find_chat_path(url: str, folder: Path) -> str:
     """The address itself, unless the service describes its paths and others of them take a prompt."""
     parts = urlsplit(url)
     base = f"{parts.scheme}://{parts.netloc}"
@@ -121,7 +121,7 @@ def interruptible() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _configured(config: TargetConfig, table: Mapping[str, object]) -> TargetConfig:
+def _with_options(config: TargetConfig, table: Mapping[str, object]) -> TargetConfig:
     """The target of a table that no file holds yet."""
     if config.kind in WIRE_KINDS:
         return structs.replace(config, options={key: value for key, value in table.items() if key != "use"})

@@ -123,7 +123,7 @@ class _Reader:
             if result := self._origins.get(f"{function.name}()"):
                 self.found.exports[f"{function.name}()"] = result
         for node in _top(tree.body):
-            for name, value in _assigned(node):
+            for name, value in _assignments(node):
                 self._origins[name] = self._origin(value)
                 self._classify(name, node.lineno)
                 self.found.exports[name] = self._origins[name]
@@ -154,7 +154,7 @@ class _Reader:
         known = dict(self._origins)
         result = ""
         for node in _own_nodes(function):
-            for name, value in _assigned(node):
+            for name, value in _assignments(node):
                 self._origins[name] = self._origin(value)
             if isinstance(node, ast.Return) and node.value is not None:
                 result = self._origin(node.value)
@@ -199,7 +199,7 @@ class _Reader:
             if not found:
                 found[function.name] = function.lineno
             return
-        if any("langgraph" in self._origin(one) and "entrypoint" in self._origin(one) for one in _called(function)):
+        if any("langgraph" in self._origin(one) and "entrypoint" in self._origin(one) for one in _decorators(function)):
             self.found.graphs[function.name] = function.lineno
             return
         if _answers(function):
@@ -209,7 +209,7 @@ class _Reader:
         """Methods that answer, of objects that the file makes of its own classes."""
         own = {node.name: node for node in _top(tree.body) if isinstance(node, ast.ClassDef)}
         for node in _top(tree.body):
-            for name, value in _assigned(node):
+            for name, value in _assignments(node):
                 made = own.get(self._origin(value).removesuffix("()")) if isinstance(value, ast.Call) else None
                 for method in made.body if made else ():
                     if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef) and _answers(method, is_method=True):
@@ -264,7 +264,7 @@ def _own_nodes(function: ast.AST) -> Iterator[ast.AST]:
             yield from _own_nodes(node)
 
 
-def _assigned(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+def _assignments(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
     match node:
         case ast.Assign(targets=targets, value=value):
             yield from ((one.id, value) for one in targets if isinstance(one, ast.Name))
@@ -272,7 +272,7 @@ def _assigned(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
             yield name, value
 
 
-def _called(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.expr]:
+def _decorators(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.expr]:
     return [one.func if isinstance(one, ast.Call) else one for one in function.decorator_list]
 
 

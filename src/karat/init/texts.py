@@ -37,16 +37,16 @@ def configuration(
         lines += [f"# Not tried: {problem}"] if problem else []
         lines.append(target_table(name, table))
     elif agent is not None:
-        lines += _unfinished(agent, problem)
+        lines += _unfinished_target(agent, problem)
     else:
         lines += ["# The agent under test: a Python function, a program, a graph, a service (docs/targets.md).",
                   '# target = "agent"', "#", "# [targets.agent]", '# use = "python:agent.py:answer"']  # fmt: skip
     for server in servers:
-        lines += ["", *_about_server(server)]
+        lines += ["", *_server_lines(server)]
     return "\n".join(lines) + "\n"
 
 
-def _unfinished(agent: FoundAgent, problem: str) -> list[str]:
+def _unfinished_target(agent: FoundAgent, problem: str) -> list[str]:
     """What is left to do for an agent that could not be asked."""
     lines = [f"# {agent.what}: {problem}"]
     lines += ["# Start it, for instance with", f"#   {agent.start}"] if agent.start else ["# Start it."]
@@ -58,7 +58,7 @@ def _unfinished(agent: FoundAgent, problem: str) -> list[str]:
     ]
 
 
-def _about_server(server: FoundServer) -> list[str]:
+def _server_lines(server: FoundServer) -> list[str]:
     """How to see what the agent calls on an MCP server. Its command may hold keys, and is not shown."""
     if server.url:
         url = _without_user(server.url.partition("?")[0])
@@ -109,7 +109,7 @@ def with_schema(suite: str, path: str) -> str:
     return f"# yaml-language-server: $schema={up}{SCHEMA}\n{suite}"
 
 
-def ignored(before: str) -> str | None:
+def add_to_gitignore(before: str) -> str | None:
     """.gitignore with the results of runs; None if it has them."""
     if any(line.strip().strip("/") == IGNORED.strip("/") for line in before.splitlines()):
         return None

@@ -36,7 +36,7 @@ def write_together(folder: Path, files: Sequence[PlannedFile]) -> None:
     """Write all files, or none. A signal is acted on once it is settled which."""
     staged: list[_Staged] = []
     undo: list[tuple[bool, Path]] = []
-    with deferred_signals():
+    with defer_signals():
         try:
             for file in files:
                 staged.append(_stage(folder / file.path, file))  # noqa: PERF401 - one that fails must not lose the others
@@ -93,7 +93,7 @@ def _settle(one: _Staged, undo: list[tuple[bool, Path]]) -> None:
 
 
 @contextmanager
-def deferred_signals() -> Iterator[None]:
+def defer_signals() -> Iterator[None]:
     """Signals that would end the process wait until the block is left."""
     if threading.current_thread() is not threading.main_thread():
         yield

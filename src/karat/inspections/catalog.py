@@ -16,7 +16,7 @@ from karat.errors import ConfigError, UsageError
 from karat.inspections.inspection import Inspection
 from karat.plugins.project import Project
 from karat.targets.config import TargetConfig, read_config, resolve
-from karat.text.wording import did_you_mean, listed
+from karat.text.wording import did_you_mean, join_words
 
 Inspect: TypeAlias = Callable[..., Awaitable[Inspection]]
 """Looks at the agent of a configuration, whose name is that of the target to propose, with one prompt or more."""
@@ -66,7 +66,7 @@ def inspector(kind: str) -> Inspector:
         if each.kind == kind:
             return each
     known = [each.kind for each in INSPECTORS]
-    fix = did_you_mean(kind, known) or f"Inspect a target of kind {listed(known)}."
+    fix = did_you_mean(kind, known) or f"Inspect a target of kind {join_words(known)}."
     raise UsageError(f"targets of kind {kind!r} cannot be inspected.", fix=fix, slug="not-inspectable")
 
 

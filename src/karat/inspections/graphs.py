@@ -17,10 +17,10 @@ from karat.model.trace import Trace
 from karat.targets.base import TargetError
 from karat.targets.config import TargetConfig
 from karat.targets.langgraph.loading import environment, pregel, source
-from karat.targets.langgraph.shapes import MESSAGES, PROMPT, fields_of, taken
+from karat.targets.langgraph.shapes import MESSAGES, PROMPT, fields_of, input_type
 from karat.targets.langgraph.target import NO_STORE
 from karat.targets.langgraph.tools import tools_of
-from karat.text.wording import counted
+from karat.text.wording import pluralize
 
 ASKED = ("question", "query", "user_input", "input", "prompt", "request", "message", "text", "topic", "task")
 ANSWERED = ("answer", "output", "response", "reply", "result", "final", "summary", "report", "generation", "text")
@@ -34,18 +34,18 @@ EACH = "it is made for each case, so it is not known before"
 
 async def inspect_graph(config: TargetConfig, prompt: str) -> Inspection:
     """Load the graph, see what it takes and gives, and send it a prompt."""
-    graph = await _loaded(config)
+    graph = await _load_graph(config)
     trace, problem = None, NO_TEXT
     options: dict[str, object] = dict(config.options)
     left = list(_candidates(graph, config.options))
     while left and trace is None:
         candidate = left.pop(0)
         try:
-            options, trace = await _tried(config, candidate, prompt)
+            options, trace = await _try_options(config, candidate, prompt)
         except (TargetError, ConfigError) as error:
             problem = error.message
             left += _with_what_is_missing(candidate) if NO_STORE in problem else ()
-    recorded = [Observation("a first prompt records", _recorded(trace))] if trace is not None else []
+    recorded = [Observation("a first prompt records", _describe_recorded(trace))] if trace is not None else []
     table: dict[str, object] = {"use": config.use}
     if options:
         table["options"] = options
@@ -58,7 +58,7 @@ def _with_what_is_missing(tried: dict[str, object]) -> list[dict[str, object]]:
     return [tried | each for each in more] if not {"context", "store"} & tried.keys() else []
 
 
-async def _loaded(config: TargetConfig) -> object:
+async def _load_graph(config: TargetConfig) -> object:
     """The graph, as far as there is one before a case."""
     async with AsyncExitStack() as stack:
         stack.enter_context(environment(config.spec, config.root, config.env))
@@ -66,7 +66,9 @@ async def _loaded(config: TargetConfig) -> object:
         return None if found.each else pregel(await found.graph(stack))
 
 
-async def _tried(config: TargetConfig, options: dict[str, object], prompt: str) -> tuple[dict[str, object], Trace]:
+async def _try_options(
+    config: TargetConfig, options: dict[str, object], prompt: str
+) -> tuple[dict[str, object], Trace]:
     """The trace of a turn with these options; one that gave all of its state shows where the answer is."""
     trace = await prove_target(structs.replace(config, options=options), prompt)
     if options.get("output") != WHOLE:
@@ -124,7 +126,7 @@ def _fields(graph: object, which: str) -> dict[str, str]:
     """The fields of a schema of the graph, with what they hold."""
     schema = getattr(getattr(graph, "builder", graph), f"{which}_schema", None)
     if which == "input" and not hasattr(graph, "builder") and fields_of(graph, "input"):
-        schema = taken(graph)
+        schema = input_type(graph)
     try:
         hints = get_type_hints(schema) if schema is not None else {}
     except (NameError, TypeError):  # types that are not there at run time, or an entrypoint that takes no table
@@ -152,7 +154,7 @@ def _sightings(graph: object) -> Iterator[Observation]:
                 which, tuple(f"{name}: {kind}" for name, kind in fields.items()) or ("no fields are declared",)
             )
     nodes = [name for name in getattr(graph, "nodes", ()) if not name.startswith("__")]
-    yield Observation("nodes", (f"{counted(len(nodes), 'node')}: {', '.join(nodes)}",))
+    yield Observation("nodes", (f"{pluralize(len(nodes), 'node')}: {', '.join(nodes)}",))
     tools = tools_of(graph)
     yield Observation("tools", tuple(sorted(tools)) if tools else ("none in tool nodes: any node may call anything",))
     saver = getattr(graph, "checkpointer", None)
@@ -160,7 +162,7 @@ def _sightings(graph: object) -> Iterator[Observation]:
     yield Observation("checkpointer", (none if saver in (None, False) else type(saver).__name__,))
 
 
-def _recorded(trace: Trace) -> tuple[str, ...]:
+def _describe_recorded(trace: Trace) -> tuple[str, ...]:
     state = (f"state: {', '.join(trace.state)}",) if trace.state else ()
     spent = (f"{trace.tokens.input} tokens in, {trace.tokens.output} out",) if trace.tokens else ()
     return (*describe_trace(trace), *state, *spent)

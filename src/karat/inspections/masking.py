@@ -17,7 +17,7 @@ def without_passwords(found: Inspection) -> Inspection:
     known: dict[str, str] = {}
     prefix = re.sub(r"\W", "_", found.name).upper()
 
-    def named(match: re.Match[str]) -> str:
+    def name_password(match: re.Match[str]) -> str:
         user, secret = (match["user"], match["password"]) if match["colon"] else ("", match["user"])
         if not secret or secret.startswith("${"):
             return match[0]
@@ -25,7 +25,7 @@ def without_passwords(found: Inspection) -> Inspection:
         name = known.setdefault(secret, f"{prefix}_PASSWORD{number}")
         return f"{user}{match['colon']}${{{name}}}"
 
-    table = {key: _changed(value, named) for key, value in found.table.items()}
+    table = {key: _replace_in(value, name_password) for key, value in found.table.items()}
     if not known:
         return found
     redactor = Redactor(known)
@@ -40,11 +40,11 @@ def without_passwords(found: Inspection) -> Inspection:
     )
 
 
-def _changed(value: object, named: Callable[[re.Match[str]], str]) -> object:
+def _replace_in(value: object, named: Callable[[re.Match[str]], str]) -> object:
     if isinstance(value, str):
         return _PASSWORD.sub(named, value)
     if isinstance(value, dict):
-        return {key: _changed(item, named) for key, item in value.items()}
+        return {key: _replace_in(item, named) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_changed(item, named) for item in value]
+        return [_replace_in(item, named) for item in value]
     return value

@@ -65,7 +65,7 @@ async def inspect_service(config: TargetConfig, prompt: str, *more: str) -> Insp
         try:
             answers = [await _answer(config, request, each) for each in prompts]
         except TargetError as error:
-            refused.append(_masked(f"{_shown_request(request)}: {error.message}", config))
+            refused.append(_mask(f"{_format_request(request)}: {error.message}", config))
             if error.kind == "timeout":  # it was taken; to try the others would take as long again
                 problem = error.message
                 break
@@ -90,9 +90,9 @@ async def _draft(
     options["headers"] = {**_table(request.get("headers")), **_table(config.options.get("headers"))}
     options = {name: value for name, value in options.items() if value != {} or name in config.options}
     table: dict[str, object] = {"use": config.spec, **options}
-    seen = [Observation("takes", (_shown_request(request),))]
-    seen.append(Observation(f"gives {answers[0][0] or 'no type'}", (_shown(answers[0][1], config),)))
-    seen += [Observation("events", tuple(_masked(line, config) for line in draft.kinds))] if draft.kinds else []
+    seen = [Observation("takes", (_format_request(request),))]
+    seen.append(Observation(f"gives {answers[0][0] or 'no type'}", (_excerpt(answers[0][1], config),)))
+    seen += [Observation("events", tuple(_mask(line, config) for line in draft.kinds))] if draft.kinds else []
     seen += [Observation("not clear", tuple(draft.unclear))] if draft.unclear else []
     if draft.kinds and "stream" not in options:
         return Inspection(config.name, table, tuple(seen), None, draft.unclear[0])
@@ -106,7 +106,7 @@ async def _draft(
             if not traces or not (isinstance(error, TargetError) and error.kind == "agent"):
                 return Inspection(config.name, table, tuple(seen), None, error.message)
             lines.append(error.message)  # a service that refuses a prompt in its own words is understood
-        seen.append(Observation("a turn records", tuple(_masked(line, config) for line in lines)))
+        seen.append(Observation("a turn records", tuple(_mask(line, config) for line in lines)))
     same = len(traces) > 1 and len({trace.final_message for trace in traces}) == 1 and bool(traces[0].final_message)
     return Inspection(config.name, table, tuple(seen), traces[0], UNREAD if same else "")
 
@@ -163,7 +163,7 @@ async def _requests(config: TargetConfig) -> tuple[tuple[Observation, ...], list
     if document is None:
         return (), usual
     path = parts.path or "/"
-    takes = tuple(map(_shown_request, said)) or (
+    takes = tuple(map(_format_request, said)) or (
         f"no prompt at {path}; POST is for {', '.join(paths_of(document)[:10])}",
     )
     return (Observation(OPENAPI, takes),), [*said, *(one for one in usual if one not in said)]
@@ -172,7 +172,7 @@ async def _requests(config: TargetConfig) -> tuple[tuple[Observation, ...], list
 async def get_json(config: TargetConfig, url: str) -> Json:
     """What a service answers to a GET, if that is JSON."""
     try:
-        _, data = await _sent(config, WireRequest(url, method="GET"))
+        _, data = await _send(config, WireRequest(url, method="GET"))
     except TargetError:
         return None
     return _value(data)
@@ -191,19 +191,19 @@ async def _answer(config: TargetConfig, request: Mapping[str, object], prompt: s
     form = "form" in request
     try:
         url = Template(config.spec, os.environ).address(values)
-        sent = Template(request["form" if form else "body"], os.environ).filled(values)
+        sent = Template(request["form" if form else "body"], os.environ).fill(values)
     except ValueError as error:
         raise ConfigError(f"{error}.", where=place_of(config, "body"), slug="bad-options") from error
-    return await _sent(config, WireRequest(url, cast(Body, sent), form=form), request.get("headers"), values)
+    return await _send(config, WireRequest(url, cast(Body, sent), form=form), request.get("headers"), values)
 
 
-async def _sent(
+async def _send(
     config: TargetConfig, request: WireRequest, headers: object = None, values: Mapping[str, object] | None = None
 ) -> Answer:
     """Send one request with the headers of the target."""
     try:
         given = {**_table(headers), **_table(config.options.get("headers"))}
-        filled = _table(Template(given, os.environ).filled(values or dict.fromkeys(PLACES, "")))
+        filled = _table(Template(given, os.environ).fill(values or dict.fromkeys(PLACES, "")))
     except ValueError as error:
         raise ConfigError(f"{error}.", where=place_of(config, "headers"), slug="bad-options") from error
     fixed = {str(name): str(value) for name, value in filled.items()}
@@ -222,7 +222,7 @@ def _table(value: object) -> dict[str, object]:
     return dict(value) if isinstance(value, Mapping) else {}
 
 
-def _shown_request(request: Mapping[str, object]) -> str:
+def _format_request(request: Mapping[str, object]) -> str:
     return ", ".join(f"{name} = {inline(value)}" for name, value in request.items())
 
 
@@ -239,11 +239,11 @@ def _value(text: str | bytes) -> Json:
         return None
 
 
-def _shown(data: bytes, config: TargetConfig) -> str:
-    return visible(shorten(_masked(data.decode("utf-8", "replace"), config), 300))
+def _excerpt(data: bytes, config: TargetConfig) -> str:
+    return visible(shorten(_mask(data.decode("utf-8", "replace"), config), 300))
 
 
-def _masked(text: str, config: TargetConfig) -> str:
+def _mask(text: str, config: TargetConfig) -> str:
     """A text without what the environment keeps to itself."""
     for name in {*variables(config.spec), *variables(config.options)}:
         text = text.replace(os.environ[name], f"${{{name}}}")

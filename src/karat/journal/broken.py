@@ -60,12 +60,12 @@ class Breakable(Protocol):
     def trace(self) -> _ErrorRecord: ...
 
 
-def broken(record: Breakable) -> list[Failure]:
+def list_failures(record: Breakable) -> list[Failure]:
     """What did not pass in a record, in the order of its checks; an error of the agent first."""
-    return list(_broken(record))
+    return list(_failures(record))
 
 
-def _broken(record: Breakable) -> Iterator[Failure]:
+def _failures(record: Breakable) -> Iterator[Failure]:
     error = record.trace.error
     if error is not None:
         yield Failure(OF_RUN, f"{error.kind} error", error.kind, Status.ERROR, "", shape(error.message))

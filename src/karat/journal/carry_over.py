@@ -11,10 +11,10 @@ import msgspec
 from msgspec import Struct, structs
 
 from karat.checks.catalog import CheckCatalog
-from karat.journal.integrity import derived
+from karat.journal.integrity import derive_verdict
 from karat.journal.reader import Journal
-from karat.model.attachments import moved, way
-from karat.model.keys import same_target
+from karat.model.attachments import move_attachments, way
+from karat.model.keys import target_identity
 from karat.model.run import CaseRecord
 from karat.model.suite import Case
 from karat.model.verdict import CaseStatus
@@ -65,7 +65,7 @@ class CarryOver:
         """The lines to keep, for the journal `into`. What each record became is known once this is exhausted."""
         along = way(self._journal.path, into)
         for _, runs in groupby(self._journal.records(), key=lambda record: record.case.id):
-            current = [held for record in runs if (held := self._held(record)) is not None]
+            current = [held for record in runs if (held := self._rejudge(record)) is not None]
             statuses = Counter(record.status for record in current)
             again = bool(current) and self._is_redone(statuses, current[0])
             for record in current:
@@ -73,7 +73,9 @@ class CarryOver:
                 if again:
                     self._redone[place] = None
                 elif place not in self.kept:
-                    placed = structs.replace(record, index=self._planned[place].index, trace=moved(record.trace, along))
+                    placed = structs.replace(
+                        record, index=self._planned[place].index, trace=move_attachments(record.trace, along)
+                    )
                     self.kept.add(place)
                     self._tally.add_record(placed)
                     yield msgspec.json.encode(placed)
@@ -81,7 +83,7 @@ class CarryOver:
     def _is_redone(self, statuses: Mapping[CaseStatus, int], first: CaseRecord) -> bool:
         return case_status(statuses, first.case.min_pass_rate, first.until) in self._redo
 
-    def _held(self, record: CaseRecord) -> CaseRecord | None:
+    def _rejudge(self, record: CaseRecord) -> CaseRecord | None:
         """The record with the verdict that its trace gives today, if it is of what is planned now."""
         place = record.case.id, record.repeat
         item = self._planned.get(place)
@@ -97,14 +99,14 @@ class CarryOver:
             self._judged_anew[place] = None
         return judged
 
-    def said(self, target: dict[str, object]) -> Iterator[str]:
+    def messages(self, target: dict[str, object]) -> Iterator[str]:
         """What is kept, what is run again and why, for the one who resumes."""
         if self._journal.torn:
             yield "the last line of the journal is incomplete and was dropped"
         what = "run" if self._journal.header.repeat > 1 else "case"
         yield f"kept {len(self.kept)} finished {what}{'s' * (len(self.kept) != 1)}"
         changed = "changed since"
-        if same_target(self._journal.header.options.get("target", target)) != same_target(target):
+        if target_identity(self._journal.header.options.get("target", target)) != target_identity(target):
             changed = "the target's options changed since"
         new = [place for place in self._planned if place not in self.kept | self._changed.keys() | self._redone.keys()]
         for what, places in (
@@ -115,7 +117,7 @@ class CarryOver:
             ("no longer in the suite or not selected, left out", self._gone),
         ):
             if places:
-                yield f"{what}: {named([case_id for case_id, _ in places])}"
+                yield f"{what}: {list_some([case_id for case_id, _ in places])}"
 
 
 def rejudge(record: CaseRecord, case: Case, catalog: CheckCatalog) -> CaseRecord | None:
@@ -124,13 +126,13 @@ def rejudge(record: CaseRecord, case: Case, catalog: CheckCatalog) -> CaseRecord
     What was cut or lost a secret was judged when it was whole: there the verdict must follow from its checks.
     """
     if record.trace.is_altered:
-        return record if derived(record).status is record.status else None
+        return record if derive_verdict(record).status is record.status else None
     if record.case != case:
         return None
     return structs.replace(record, verdict=verdicts.judge_case(case, record.trace, catalog))
 
 
-def named(ids: Sequence[str]) -> str:
+def list_some(ids: Sequence[str]) -> str:
     """Some of the ids, each once; those of a journal may hold anything."""
     each = list(dict.fromkeys(ids))
     more = f" and {len(each) - NAMED} more" if len(each) > NAMED else ""

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from karat.errors import JournalError
 from karat.journal.broken import OF_RUN
-from karat.journal.index_tables import SEPARATOR, JournalRows, opened
+from karat.journal.index_tables import SEPARATOR, JournalRows, open_index
 from karat.journal.reader import BUFFER, UNREADABLE, read_record
 from karat.model.run import CaseRecord, Footer, Header, Summary
 
@@ -141,7 +141,7 @@ class Index:
     def __init__(self, folders: Sequence[Path], place: Path | None = None) -> None:
         self._folders = [Path(os.path.realpath(folder)) for folder in folders]
         self._lock = threading.RLock()
-        self._database = opened(place)
+        self._database = open_index(place)
 
     def close(self) -> None:
         with self._lock:
@@ -151,7 +151,7 @@ class Index:
         """Look for journals that are new, newer or gone."""
         with self._changing() as database:
             known = {row[0]: row[1:] for row in database.execute("SELECT key, inode, mtime, size FROM runs")}
-            there = dict(self._found())
+            there = dict(self._find_journals())
             for key in known.keys() - there.keys():
                 for table, column in (("runs", "key"), ("records", "run"), ("broken", "run"), ("kept", "run")):
                     database.execute(f"DELETE FROM {table} WHERE {column} = ?", (key,))
@@ -293,7 +293,7 @@ class Index:
                 found.append(FailureGroup(name, status, kind, cases, first, rows[0][-1], wanted - 1))
         return found
 
-    def unsteady(self, runs: Sequence[str], most: int = 2_000) -> dict[str, list[list[str]]]:
+    def find_unsteady(self, runs: Sequence[str], most: int = 2_000) -> dict[str, list[list[str]]]:
         """Cases that broke in any of these runs: what each of their runs came to, run after run."""
         marks = ", ".join("?" * len(runs))
         some = f"SELECT DISTINCT idx FROM broken WHERE run IN ({marks}) LIMIT ?"
@@ -347,7 +347,7 @@ class Index:
             row = (self.key_of(path), name, *state, data)
             database.execute("INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?)", row)
 
-    def _found(self) -> Iterator[tuple[str, Path]]:
+    def _find_journals(self) -> Iterator[tuple[str, Path]]:
         number = 0
         for folder in self._folders:
             for path in _journals(folder, DEEPEST):

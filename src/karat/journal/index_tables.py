@@ -13,18 +13,18 @@ from typing import BinaryIO, Final, NamedTuple
 import msgspec
 
 from karat.errors import JournalError
-from karat.journal.broken import Failure, broken
-from karat.journal.integrity import Identity, agrees, derived, ending, figures
+from karat.journal.broken import Failure, list_failures
+from karat.journal.integrity import Identity, agrees, derive_verdict, ending, figures
 from karat.journal.reader import BUFFER, CASE, LONGEST_HEADER, UNREADABLE, read_footer, read_header, read_kind
 from karat.journal.views import RecordToIndex
-from karat.model.cost import COST, reported_cost, spent_by
+from karat.model.cost import COST, count_spent, reported_cost
 from karat.model.run import Footer, Header
-from karat.model.sequential import Sequential
+from karat.model.sequential import SequentialTest
 from karat.model.trace import Tokens
 from karat.model.verdict import NOTHING_SHORT, CaseStatus, Shortfall, Status, Verdict
 from karat.scoring.repeats import case_status
 from karat.scoring.tally import Tally
-from karat.text.wording import counted
+from karat.text.wording import pluralize
 
 VERSION: Final = 5
 SEPARATOR: Final = "\x1f"
@@ -148,8 +148,8 @@ class JournalRows:
             if line.startswith(CASE) or read_kind(line).kind == "case":
                 record = _to_index(line)
                 plain = _plainly_passed(record)
-                found = [] if plain else broken(record)
-                verdict = record.verdict if plain else derived(record)
+                found = [] if plain else list_failures(record)
+                verdict = record.verdict if plain else derive_verdict(record)
                 yield self._row(record, verdict, found), [self._break(record, one) for one in found]
             else:
                 self._footer = read_footer(line)
@@ -182,7 +182,7 @@ class JournalRows:
             short.failed | short.unknown << 1 | short.unjudged << 2 | short.count << 3,
             not follows,
             case.cluster,
-            *_whole_numbers(record.trace.tokens),
+            *_storable_tokens(record.trace.tokens),
             reported_cost({COST: record.trace.metadata.cost_usd}),
         )
 
@@ -204,7 +204,7 @@ class JournalRows:
         tally = Tally.of(self._header)
         query = "SELECT idx, status, soft, rate, short, cluster, tokens_in, tokens_out, cost FROM records WHERE run = ?"
         for index, status, soft, rate, short, cluster, into, out, cost in self._database.execute(query, (self._key,)):
-            spent = spent_by(None if into is None and out is None else Tokens(into, out), cost)
+            spent = count_spent(None if into is None and out is None else Tokens(into, out), cost)
             lacks = Shortfall(bool(short & 1), bool(short & 2), bool(short & 4), short >> 3)
             tally.add(index, CaseStatus(status), soft, rate, lacks, cluster=cluster, spent=spent)
         faults = [*self._faults(self._number("1")), *([problem] if problem else [])]
@@ -217,26 +217,26 @@ class JournalRows:
         """Lines that are there twice, those that the run did not have, and those that are lost."""
         cases = self._lines - 1 - (self._footer is not None)
         if cases > known:
-            yield f"{counted(cases - known, 'line')} doubled"
+            yield f"{pluralize(cases - known, 'line')} doubled"
         repeat = max(self._header.repeat, 1)
         strange = self._number("repeat >= ? OR idx * ? >= ?", repeat, repeat, self._header.total)
         if strange:
-            yield f"{counted(strange, 'line')} of cases that the run did not have"
+            yield f"{pluralize(strange, 'line')} of cases that the run did not have"
         whole = self._footer is not None and not self._footer.summary.incomplete
         header = self._header
         may_lack = header.until or header.confirm or header.at_most is True
         if whole and known - strange < header.total and not may_lack:
-            yield f"{counted(self._header.total - known + strange, 'line')} lost"
+            yield f"{pluralize(self._header.total - known + strange, 'line')} lost"
         if self._after_end:
             yield "lines after the footer"
-        if edited := self._number("edited") + self._twice():
-            yield f"{counted(edited, 'record')} edited"
+        if edited := self._number("edited") + self._count_shared_ids():
+            yield f"{pluralize(edited, 'record')} edited"
 
     def _number(self, where: str, *given: object) -> int:
         query = f"SELECT count(*) FROM records WHERE run = ? AND ({where})"
         return int(self._database.execute(query, (self._key, *given)).fetchone()[0])
 
-    def _twice(self) -> int:
+    def _count_shared_ids(self) -> int:
         """Ids shared by several cases."""
         query = "SELECT count(*) FROM (SELECT 1 FROM records WHERE run = ? GROUP BY id HAVING min(idx) != max(idx))"
         return int(self._database.execute(query, (self._key,)).fetchone()[0])
@@ -256,7 +256,7 @@ class JournalRows:
         self._database.execute(f"INSERT OR REPLACE INTO runs VALUES ({', '.join('?' * len(row))})", row)
 
 
-def _whole_numbers(tokens: Tokens | None) -> tuple[int | None, int | None]:
+def _storable_tokens(tokens: Tokens | None) -> tuple[int | None, int | None]:
     """Token counts as far as a table can hold them."""
     if tokens is None:
         return None, None
@@ -275,25 +275,25 @@ def _plainly_passed(record: RecordToIndex) -> bool:
     return bool(checks) and case.scoring.threshold is None and not case.xfail and not case.skip
 
 
-def _end_of(statuses: str, rate: float | None, until: Sequential | None) -> str:
+def _end_of(statuses: str, rate: float | None, until: SequentialTest | None) -> str:
     each = [CaseStatus(status) for status in statuses.split(",")]
     return case_status({status: each.count(status) for status in each}, rate, until).value
 
 
-def opened(place: Path | None) -> sqlite3.Connection:
+def open_index(place: Path | None) -> sqlite3.Connection:
     """The index at its place; one of another version, or that cannot be read, is made anew, in memory if need be."""
     if place is not None:
         with suppress(OSError):
             place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         for _ in range(2):
             with suppress(sqlite3.Error, OSError):
-                return _connected(str(place))
+                return _connect(str(place))
             with suppress(OSError):
                 place.unlink()
-    return _connected(":memory:")
+    return _connect(":memory:")
 
 
-def _connected(place: str) -> sqlite3.Connection:
+def _connect(place: str) -> sqlite3.Connection:
     if place != ":memory:":
         os.close(os.open(place, os.O_CREAT | os.O_RDWR, 0o600))
     database = sqlite3.connect(place, check_same_thread=False, timeout=30)

@@ -13,14 +13,14 @@ from typing import Final, Protocol, TypedDict
 
 from karat.journal.views import RecordToVerify
 from karat.model.cost import Spent
-from karat.model.keys import Keys, content, same_target
+from karat.model.keys import Keys, content, target_identity
 from karat.model.run import CaseRecord, Footer, Header, Summary
 from karat.model.suite import Case
 from karat.model.trace import OF_CASE, REMOVED, TraceError
 from karat.model.verdict import CaseStatus, CheckResult, GroupScore, Verdict
 from karat.scoring import verdicts
 from karat.scoring.tally import Tally
-from karat.text.wording import counted
+from karat.text.wording import pluralize
 
 FIRST: Final = 1 << 10
 _LARGEST: Final = (1 << 64) - 1
@@ -78,17 +78,17 @@ class Places:
     def faults(self, places: Sequence[int], *, whole: bool) -> list[str]:
         """What is wrong with them; `whole`: the run says that it came to its end, so that none may be missing."""
         each = places if all(one < other for one, other in pairwise(places)) else set(places)
-        known = sum(self._promised(place) for place in each)
+        known = sum(self._is_promised(place) for place in each)
         found = []
         if len(each) != len(places):
-            found.append(f"{counted(len(places) - len(each), 'line')} doubled")
+            found.append(f"{pluralize(len(places) - len(each), 'line')} doubled")
         if known != len(each):
-            found.append(f"{counted(len(each) - known, 'line')} of cases that the run did not have")
+            found.append(f"{pluralize(len(each) - known, 'line')} of cases that the run did not have")
         if whole and known < self._total and not self._may_lack:
-            found.append(f"{counted(self._total - known, 'line')} lost")
+            found.append(f"{pluralize(self._total - known, 'line')} lost")
         return found
 
-    def _promised(self, place: int) -> bool:
+    def _is_promised(self, place: int) -> bool:
         index, repeat = divmod(place, 1 << 32)
         return repeat < self._repeat and index * self._repeat < self._total
 
@@ -98,7 +98,7 @@ class Identity:
 
     def __init__(self, header: Header) -> None:
         target = header.options.get("target", {})
-        self._keys = None if REMOVED in str(target) else Keys(same_target(target))
+        self._keys = None if REMOVED in str(target) else Keys(target_identity(target))
         self._ids = SeenIds()
         self.edited: dict[str, None] = {}
 
@@ -120,7 +120,7 @@ class Identity:
         if not self.edited:
             return []
         named = ", ".join(map(repr, list(self.edited)[:SHOWN])) + (" ..." if len(self.edited) > SHOWN else "")
-        return [f"{counted(len(self.edited), 'record')} edited ({named})"]
+        return [f"{pluralize(len(self.edited), 'record')} edited ({named})"]
 
 
 class Derived:
@@ -132,7 +132,7 @@ class Derived:
 
     def add(self, record: RecordToVerify) -> None:
         """Note a record, by the verdict that its checks add up to."""
-        verdict = derived(record)
+        verdict = derive_verdict(record)
         own = agrees(verdict, record.verdict) and self.identity.is_of_case(record)
         self.count(record.index, record.case, verdict, record.trace.spent, own=own)
 
@@ -146,7 +146,7 @@ class Derived:
         """What the run came to; where the journal was changed, it is incomplete, whatever its footer says."""
         found = [*faults, *self.identity.faults]
         if footer and not footer.summary.incomplete and (lacking := self._tally.lacking):
-            found.append(f"runs of {counted(lacking, 'case')} lost")
+            found.append(f"runs of {pluralize(lacking, 'case')} lost")
         if footer and not found and figures(self._tally.summary()) != figures(footer.summary):
             found.append("the footer has other counts")
         return self._tally.summary(**ending(found, footer))
@@ -173,7 +173,7 @@ def ending(faults: Sequence[str], footer: Footer | None) -> Ending:
     }
 
 
-def derived(record: RecordToVerify | CaseRecord) -> Verdict:
+def derive_verdict(record: RecordToVerify | CaseRecord) -> Verdict:
     """The verdict that the checks of a record add up to; an ERROR where some are missing."""
     return verdict_of(record.case, record.verdict.checks, record.trace.error)
 

@@ -122,7 +122,7 @@ class Journal:
             return self._known
         derived = Derived(self.header)
         for line in self.lines():
-            derived.add(self.decoded(line, _to_verify))
+            derived.add(self.decode(line, _to_verify))
         return derived.summary(self.faults, self.footer)
 
     def __len__(self) -> int:
@@ -146,7 +146,7 @@ class Journal:
         """Every record, or `count` from the `first`: in suite order, repeats of a case together."""
         statuses = []
         for line in self.lines(first, count):
-            record = self.decoded(line, read_record)
+            record = self.decode(line, read_record)
             statuses.append(record.verdict.status)
             yield record
         if len(statuses) == len(self):
@@ -162,7 +162,7 @@ class Journal:
         self._statuses = statuses
 
     def _summarize(self, number: int) -> list[RecordSummary]:
-        return [self.decoded(line, _summary) for line in self.lines(number * PIECE, PIECE)]
+        return [self.decode(line, _summary) for line in self.lines(number * PIECE, PIECE)]
 
     def of_status(self, *wanted: CaseStatus) -> Iterator[CaseRecord]:
         """The records of cases that came out so, in suite order; the others are not read again."""
@@ -170,7 +170,7 @@ class Journal:
             deque(self.summaries(), maxlen=0)
         offsets = (offset for offset, one in zip(self._offsets, self._statuses, strict=True) if one in wanted)
         for line in self._lines_at(offsets):
-            yield self.decoded(line, read_record)
+            yield self.decode(line, read_record)
 
     def is_doubled(self, index: int, repeat: int) -> bool:
         """Whether several lines record this run of a case, so that none can be trusted."""
@@ -192,7 +192,7 @@ class Journal:
         except OSError as error:
             raise JournalError(f"it cannot be read: {error.strerror}.", where=self.path) from error
 
-    def decoded(self, line: bytes, decode: Callable[[bytes], Decoded]) -> Decoded:
+    def decode(self, line: bytes, decode: Callable[[bytes], Decoded]) -> Decoded:
         """A line as much as somebody needs of it."""
         try:
             return decode(line)

@@ -10,16 +10,16 @@ from typing import ClassVar, NamedTuple, Protocol
 import msgspec
 from msgspec import Struct, structs
 
-from karat.checks.base import lost_secret
+from karat.checks.base import has_lost_secret
 from karat.checks.catalog import CheckCatalog
 from karat.errors import JournalError
 from karat.journal.integrity import Ending, Identity
 from karat.journal.parallel import map_in_processes
 from karat.journal.reader import Journal
 from karat.journal.writer import JournalWriter, encode
-from karat.model.attachments import moved, way
-from karat.model.cost import COST, Spent, spent_by
-from karat.model.keys import Keys, same_target
+from karat.model.attachments import move_attachments, way
+from karat.model.cost import COST, Spent, count_spent
+from karat.model.keys import Keys, target_identity
 from karat.model.run import CaseRecord, Footer, Header, Summary
 from karat.model.suite import Case, leave_unjudged
 from karat.model.trace import OF_CASE, REMOVED, Trace, TraceError
@@ -49,16 +49,16 @@ class OwnCases:
         self._journal = journal
         self._catalog = catalog
         self._allow_unjudged = allow_unjudged
-        self._keys = Keys(same_target(journal.header.options.get("target", {})))
+        self._keys = Keys(target_identity(journal.header.options.get("target", {})))
 
-    def judged(self, record: CaseRecord) -> CaseRecord:
+    def rejudge(self, record: CaseRecord) -> CaseRecord:
         if self._allow_unjudged is not None:
             case = leave_unjudged(record.case, self._allow_unjudged)
             if case is not record.case:
                 record = structs.replace(record, case=case, key=self._keys.of(case))
         if OF_CASE in record.trace.cuts and record.trace.error is None:
-            return _judged_in_part(self._journal, record, self._catalog)
-        return _judged(self._journal, record, record.case, self._catalog)
+            return _judge_in_part(self._journal, record, self._catalog)
+        return _judge(self._journal, record, record.case, self._catalog)
 
     def missing(self, seen: Container[tuple[str, int]]) -> Iterator[CaseRecord]:
         """What a run did not record, it does not hold."""
@@ -80,12 +80,12 @@ class SuiteCases:
         self._cases = cases
         self._redactor = redactor
         self._places = {case_id: index for index, case_id in enumerate(cases)}
-        self._keys = Keys(same_target(journal.header.options.get("target", {})))
+        self._keys = Keys(target_identity(journal.header.options.get("target", {})))
         header = journal.header
         varies = header.until or header.at_most is True
         self._runs = 1 if varies else header.repeat - header.confirm
 
-    def judged(self, record: CaseRecord) -> CaseRecord | None:
+    def rejudge(self, record: CaseRecord) -> CaseRecord | None:
         """The record as it is judged now; None if the suite does not have its case any more."""
         case = self._cases.get(record.case.id)
         if case is None:
@@ -93,20 +93,20 @@ class SuiteCases:
         place = self._places[case.id]
         other = _other_prompt(case, record, self._redactor)
         if other is not None:
-            return _broken(case, place, record.repeat, other)
+            return _error_record(case, place, record.repeat, other)
         key = record.key if case == record.case else self._keys.of(case)
-        return structs.replace(_judged(self._journal, record, case, self._catalog), index=place, key=key)
+        return structs.replace(_judge(self._journal, record, case, self._catalog), index=place, key=key)
 
     def missing(self, seen: Container[tuple[str, int]]) -> Iterator[CaseRecord]:
         """A record for each run of a case that the journal does not hold."""
         for case in self._cases.values():
             for repeat in range(self._runs):
                 if (case.id, repeat) not in seen:
-                    yield _broken(case, self._places[case.id], repeat, NOT_RECORDED)
+                    yield _error_record(case, self._places[case.id], repeat, NOT_RECORDED)
 
 
 def _other_prompt(case: Case, record: CaseRecord, redactor: Redactor) -> TraceError | None:
-    now, then = _asked(case), _asked(record.case)
+    now, then = _user_script(case), _user_script(record.case)
     if (case.stubs, case.faults) != (record.case.stubs, record.case.faults) and OF_CASE not in record.trace.cuts:
         return OTHER_SURROUNDINGS
     if now == then or [*map(redactor.text, now)] == [*map(redactor.text, then)]:
@@ -114,25 +114,25 @@ def _other_prompt(case: Case, record: CaseRecord, redactor: Redactor) -> TraceEr
     return SECRET_PROMPT if OF_CASE in record.trace.cuts and REMOVED in "".join(then) else OTHER_PROMPT
 
 
-def _asked(case: Case) -> tuple[str, ...]:
+def _user_script(case: Case) -> tuple[str, ...]:
     """What decides what the user says: his words, and what he answers to what."""
     answers = [text for reply in case.replies for text in (*reply.asks_for, reply.say)]
     return (*case.user_texts, *answers, str(case.max_turns or "") if answers else "")
 
 
-def _judged_in_part(journal: Journal, record: CaseRecord, catalog: CheckCatalog) -> CaseRecord:
+def _judge_in_part(journal: Journal, record: CaseRecord, catalog: CheckCatalog) -> CaseRecord:
     """Judged by a case that lost secrets: a check that did is unknown."""
     judged = _results(journal, record.case, record.trace, catalog)
     results = [
         structs.replace(result, status=Status.UNKNOWN, found=LOST, at=None)
-        if lost_secret(spec, record.trace)
+        if has_lost_secret(spec, record.trace)
         else result
         for (_, spec), result in zip(record.case.all_checks, judged, strict=True)
     ]
     return structs.replace(record, verdict=verdicts.case_verdict(record.case, tuple(results)))
 
 
-def _judged(journal: Journal, record: CaseRecord, case: Case, catalog: CheckCatalog) -> CaseRecord:
+def _judge(journal: Journal, record: CaseRecord, case: Case, catalog: CheckCatalog) -> CaseRecord:
     results = _results(journal, case, record.trace, catalog)
     return structs.replace(record, case=case, verdict=verdicts.case_verdict(case, results, record.trace.error))
 
@@ -145,7 +145,7 @@ def _results(journal: Journal, case: Case, trace: Trace, catalog: CheckCatalog) 
         raise JournalError(message, where=journal.path, fix="The file was changed.") from error
 
 
-def _broken(case: Case, index: int, repeat: int, error: TraceError) -> CaseRecord:
+def _error_record(case: Case, index: int, repeat: int, error: TraceError) -> CaseRecord:
     trace = Trace(case_id=case.id, input=case.prompt, tool_calls=(), error=error)
     return CaseRecord(
         index=index, repeat=repeat, case=case, trace=trace, verdict=verdicts.case_verdict(case, (), error)
@@ -157,7 +157,7 @@ class Judge(Protocol):
 
     by_suite: ClassVar[bool]
 
-    def judged(self, record: CaseRecord) -> CaseRecord | None: ...
+    def rejudge(self, record: CaseRecord) -> CaseRecord | None: ...
 
     def missing(self, seen: Container[tuple[str, int]]) -> Iterator[CaseRecord]: ...
 
@@ -228,7 +228,7 @@ class Rewriting:
                 journal.write(encode(self._header))
                 count = -(-len(self._journal) // PIECE)
                 for made in map_in_processes(self._piece, count, workers, _pack, _unpack):
-                    if lines := self._noted(made):
+                    if lines := self._note(made):
                         journal.write(lines)
                 for record in self._judge.missing(self._seen):
                     self._count(_counts(record))
@@ -244,7 +244,7 @@ class Rewriting:
         """Judge some records. It looks at nothing that another piece changes."""
         lines, notes = [], []
         for record in self._journal.records(number * PIECE, PIECE):
-            judged = self._judge.judged(record)
+            judged = self._judge.rejudge(record)
             counts = _counts(judged) if judged else None
             notes.append(Note(record.case.id, record.index, record.repeat, self.identity.is_of_case(record), counts))
             if judged is not None:
@@ -253,13 +253,13 @@ class Rewriting:
 
     def _line(self, record: CaseRecord) -> bytes:
         if self._along:
-            record = structs.replace(record, trace=moved(record.trace, self._along))
+            record = structs.replace(record, trace=move_attachments(record.trace, self._along))
         line = encode(record)
         if self._redactor is not None and self._redactor.finds(line):
             line = encode(self._redactor.record(record))
         return line
 
-    def _noted(self, piece: Piece) -> bytes:
+    def _note(self, piece: Piece) -> bytes:
         for note in piece.notes:
             self.identity.note(note.case_id, note.index, own=note.own)
             if self._judge.by_suite:
@@ -277,7 +277,7 @@ class Rewriting:
 
 def _counts(record: CaseRecord) -> Counts:
     verdict, case, trace = record.verdict, record.case, record.trace
-    spent = spent_by(trace.tokens, trace.metadata.get(COST))
+    spent = count_spent(trace.tokens, trace.metadata.get(COST))
     return Counts(
         record.index, verdict.status, verdict.soft.value, case.min_pass_rate, verdict.shortfall, case.cluster, spent
     )

@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec import Raw, Struct
 
-from karat.model.cost import Spent, spent_by
+from karat.model.cost import Spent, count_spent
 from karat.model.run import FORMAT
 from karat.model.suite import Case
 from karat.model.trace import TextLoss, Tokens, ToolCall, TraceError
@@ -74,7 +74,7 @@ class TraceToVerify(Struct, frozen=True):
 
     @property
     def spent(self) -> Spent:
-        return spent_by(self.tokens, self.metadata.cost_usd)
+        return count_spent(self.tokens, self.metadata.cost_usd)
 
 
 class RecordToVerify(Struct, frozen=True):

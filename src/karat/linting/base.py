@@ -19,7 +19,7 @@ from karat.suites.formats.base import CaseExpectations
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class TargetInfo:
     """What is known about the target of a suite. `tools` of None: the tools of the target are unknown."""
 
     target: str = ""
@@ -27,7 +27,7 @@ class Surroundings:
     tools: frozenset[str] | None = None
 
 
-class Placed(NamedTuple):
+class PlacedCheck(NamedTuple):
     """One check, its arguments, and where the file asks for it."""
 
     check: Check
@@ -58,19 +58,19 @@ class LintCase:
             yield LintCase(alone, expectation, self._document, self.catalog)
 
     @cached_property
-    def checks(self) -> tuple[Placed, ...]:
+    def checks(self) -> tuple[PlacedCheck, ...]:
         compiled = self.catalog.compile(self.case)
         if self._expectation.places is not None:
             specs = zip(compiled, self.case.checks, self._expectation.places, strict=True)
-            return tuple(Placed(check, msgspec.json.decode(spec.args), path) for check, spec, path in specs)
+            return tuple(PlacedCheck(check, msgspec.json.decode(spec.args), path) for check, spec, path in specs)
         judged = {spec.path for spec in self.case.checks}
         asked = [one for one in self.catalog.read(self.expected) if one.spec.path in judged]
         return tuple(
-            Placed(check, msgspec.json.decode(one.spec.args), (*self.where(str(one.path[0])), *one.path[1:]))
+            PlacedCheck(check, msgspec.json.decode(one.spec.args), (*self.where(str(one.path[0])), *one.path[1:]))
             for check, one in zip(compiled, asked, strict=True)
         )
 
-    def of(self, *kinds: type[Check]) -> Iterator[Placed]:
+    def of(self, *kinds: type[Check]) -> Iterator[PlacedCheck]:
         """The checks of these kinds, whatever group they score in; a negated one is of none."""
         for placed in self.checks:
             check = placed.check
@@ -108,4 +108,4 @@ class Rule(NamedTuple):
     """One kind of smell in one case."""
 
     slug: str
-    look: Callable[[LintCase, Surroundings], Iterator[PathDiagnostic]]
+    look: Callable[[LintCase, TargetInfo], Iterator[PathDiagnostic]]

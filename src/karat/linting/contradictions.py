@@ -23,7 +23,7 @@ from karat.checks.tool_calls import ToolCalls
 from karat.checks.tool_order import ToolOrder
 from karat.checks.tools import ToolCallsAny, ToolCallsNone
 from karat.checks.ui import Ui
-from karat.linting.base import LintCase, Placed, Rule, Surroundings
+from karat.linting.base import LintCase, PlacedCheck, Rule, TargetInfo
 from karat.suites.diagnostics import Path, PathDiagnostic, render
 from karat.telemetry.events import PREFIX
 from karat.text import phrases
@@ -49,13 +49,13 @@ class WantedText(NamedTuple):
     choice: bool = False
 
 
-def words(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
+def words(case: LintCase, around: TargetInfo) -> Iterator[PathDiagnostic]:
     """The answer must say what it must not."""
-    wanted = list(_wanted(case))
+    wanted = list(_wanted_texts(case))
     for path, words, choice in wanted:
         for ban in case.of(MustNotSay, MustNotContain, MustNotMatchRegex):
             if _forbids(ban, words):
-                clash = f"{_spelled(ban)} forbids {quoted(words)}"
+                clash = f"{_short_path(ban)} forbids {quoted(words)}"
                 message = "this alternative can never be used." if choice else "no answer can satisfy both."
                 yield PathDiagnostic(path, f"{clash}: {message}", SLUG)
     for placed in case.of(AllocationValid):
@@ -70,11 +70,11 @@ def words(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
                 )
 
 
-def tools(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
+def tools(case: LintCase, around: TargetInfo) -> Iterator[PathDiagnostic]:
     """A tool must be called and must not."""
     bans = (*case.of(ToolCallsNone), *(placed for placed in case.of(ToolCalls) if set(placed.args) == NEVER_AT_ALL))
-    banned = {placed.args["tool"]: _spelled(placed) for placed in bans}
-    for path, tool, choice in called(case):
+    banned = {placed.args["tool"]: _short_path(placed) for placed in bans}
+    for path, tool, choice in expected_calls(case):
         if tool in banned:
             message = "this alternative can never be used." if choice else "no agent can satisfy both."
             yield PathDiagnostic(path, f"{banned[tool]} forbids {quoted(tool)}: {message}", SLUG)
@@ -85,7 +85,7 @@ def tools(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
         if not allowed and case.case.outcome in NEEDS_A_CALL:
             message = f"the outcome {case.case.outcome} needs a tool call, and tools_used allows none."
             yield PathDiagnostic(placed.path, message, SLUG)
-        for path, tool, choice in called(case):
+        for path, tool, choice in expected_calls(case):
             if tool not in allowed and not choice:
                 yield PathDiagnostic(
                     path, f"tools_used does not allow {quoted(tool)}: no agent can satisfy both.", SLUG
@@ -97,7 +97,7 @@ def tools(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
                 )
 
 
-def outcomes(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
+def outcomes(case: LintCase, around: TargetInfo) -> Iterator[PathDiagnostic]:
     """No tool may succeed, and one must."""
     if case.case.outcome != "graceful_block":
         return
@@ -107,7 +107,7 @@ def outcomes(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
             yield PathDiagnostic(placed.path, "no tool may succeed with the outcome graceful_block.", SLUG)
 
 
-def elements(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
+def elements(case: LintCase, around: TargetInfo) -> Iterator[PathDiagnostic]:
     """The page must show more of something than it may."""
     seen: dict[Element, tuple[int, int | None, str]] = {}
     for placed in case.of(Ui):
@@ -117,10 +117,10 @@ def elements(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
                 other_low, other_high, where = seen[key]
                 if (other_high is not None and low > other_high) or (high is not None and other_low > high):
                     yield PathDiagnostic(placed.path, f"{where} asks for the opposite: no page can satisfy both.", SLUG)
-            seen[key] = (low, high, _spelled(placed))
+            seen[key] = (low, high, _short_path(placed))
 
 
-def _wanted(case: LintCase) -> Iterator[WantedText]:
+def _wanted_texts(case: LintCase) -> Iterator[WantedText]:
     for placed in case.of(ExpectedContains, ReasonContains):
         yield WantedText(placed.path, placed.args["phrase"])
     for placed in case.of(MustSayAny):
@@ -134,7 +134,7 @@ def _wanted(case: LintCase) -> Iterator[WantedText]:
         yield from (WantedText(placed.path, phrase, several) for phrase in placed.args["phrases"])
 
 
-def called(case: LintCase) -> Iterator[tuple[Path, str, bool]]:
+def expected_calls(case: LintCase) -> Iterator[tuple[Path, str, bool]]:
     """Tools of which a call is expected, each at its place; whether others may replace it."""
     for placed in case.of(ToolCallsAny):
         several = len(placed.args["tools"]) > 1
@@ -153,7 +153,7 @@ def called(case: LintCase) -> Iterator[tuple[Path, str, bool]]:
             yield placed.path, pattern.source.removeprefix(PREFIX), False
 
 
-def _forbids(ban: Placed, words: str) -> bool:
+def _forbids(ban: PlacedCheck, words: str) -> bool:
     if "phrase" in ban.args:
         return phrases.find(words, ban.args["phrase"]) is not None
     # The text around the words decides about anchors and lookarounds.
@@ -165,7 +165,7 @@ def _forbids(ban: Placed, words: str) -> bool:
         return False
 
 
-def _spelled(placed: Placed) -> str:
+def _short_path(placed: PlacedCheck) -> str:
     """The field and entry alone: it is in the same case."""
     start = next((i for i, step in enumerate(placed.path) if step == placed.check.name), 0)
     return render(placed.path[start:])

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 import regex
 
 from karat.checks.effects import NoFalseSuccess
-from karat.linting.base import LintCase, Surroundings
-from karat.linting.contradictions import called
+from karat.linting.base import LintCase, TargetInfo
+from karat.linting.contradictions import expected_calls
 from karat.suites.diagnostics import PathDiagnostic
-from karat.text.wording import counted
+from karat.text.wording import pluralize
 from karat.text.words import PUBLISHED
 
 EFFECTS = "propose-effects"
@@ -20,11 +20,11 @@ MOST_NAMED = 8
 _FIRST = regex.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
-def suggestions(cases: Sequence[LintCase], around: Surroundings) -> Iterator[PathDiagnostic]:
+def suggestions(cases: Sequence[LintCase], around: TargetInfo) -> Iterator[PathDiagnostic]:
     """Effects for tools that look like writes; `no_false_success` where effects are declared."""
     parts = [part for case in cases for part in (case, *case.turns)]
     if not any(part.expected.get("effects") for part in parts):
-        tools = {tool for part in parts for _, tool, _ in called(part)} | (around.tools or frozenset())
+        tools = {tool for part in parts for _, tool, _ in expected_calls(part)} | (around.tools or frozenset())
         writes = sorted(tool for tool in tools if looks_like_write(tool))
         if writes:
             named = ", ".join(f"{tool}: [...]" for tool in writes[:MOST_NAMED])
@@ -33,7 +33,7 @@ def suggestions(cases: Sequence[LintCase], around: Surroundings) -> Iterator[Pat
         return
     without = [case for case in cases if not any(any(part.of(NoFalseSuccess)) for part in (case, *case.turns))]
     if without:
-        message = f"effects are declared, but any claim passes in {counted(len(without), 'case')}. "
+        message = f"effects are declared, but any claim passes in {pluralize(len(without), 'case')}. "
         yield PathDiagnostic(without[0].path, f"{message}Add no_false_success: true.", CLAIMS)
 
 

@@ -10,7 +10,7 @@ from karat.checks.numbers import MustGroundNumber
 from karat.checks.tool_order import ToolRequires
 from karat.checks.ui import Ui
 from karat.linting.base import LintCase
-from karat.linting.contradictions import NEEDS_A_CALL, called
+from karat.linting.contradictions import NEEDS_A_CALL, expected_calls
 from karat.suites.diagnostics import PathDiagnostic
 from karat.text.wording import quoted
 
@@ -18,10 +18,10 @@ IDLE = "idle-expectation"
 JUDGES_NUMBERS = (MustGroundNumber, AnswerAt, Ui)
 
 
-def idle(cases: Sequence[LintCase]) -> Iterator[PathDiagnostic]:
+def find_unused(cases: Sequence[LintCase]) -> Iterator[PathDiagnostic]:
     """Preconditions of tools that no case expects to be called, and numbers that no case asks for."""
     parts = [part for case in cases for part in (case, *case.turns)]
-    tools = {tool for part in parts for _, tool, _ in called(part)}
+    tools = {tool for part in parts for _, tool, _ in expected_calls(part)}
     is_observed = bool(tools) or any(
         part.case.outcome in NEEDS_A_CALL or any(part.of(*JUDGES_NUMBERS)) for part in parts
     )

@@ -21,7 +21,7 @@ from karat.linting import tools as lint_tools
 from karat.linting import ui as lint_ui
 from karat.linting import vacuous as lint_vacuous
 from karat.linting import values as lint_values
-from karat.linting.base import LintCase, Rule, Surroundings
+from karat.linting.base import LintCase, Rule, TargetInfo
 from karat.model.suite import Suite
 from karat.suites.diagnostics import PathDiagnostic, problems
 from karat.suites.reading import LocatedSuite, locate_suite
@@ -59,7 +59,7 @@ class LintReport(Struct, frozen=True):
     suggestions: tuple[Diagnostic, ...] = ()
 
 
-def refuse_unknown(slugs: Collection[str]) -> None:
+def check_slugs(slugs: Collection[str]) -> None:
     """Raise UsageError if no smell is called so."""
     for slug in slugs:
         if slug not in SLUGS:
@@ -68,7 +68,7 @@ def refuse_unknown(slugs: Collection[str]) -> None:
 
 
 def lint_source(
-    data: bytes, file: str, catalog: CheckCatalog, around: Surroundings, ignore: Collection[str] = ()
+    data: bytes, file: str, catalog: CheckCatalog, around: TargetInfo, ignore: Collection[str] = ()
 ) -> LintReport:
     """Read a suite and look for smells. Raises SuiteError with every problem that it holds."""
     suite = locate_suite(data, file, catalog)
@@ -78,7 +78,7 @@ def lint_source(
 
 
 def lint(
-    suite: LocatedSuite, catalog: CheckCatalog, around: Surroundings, ignore: Collection[str] = ()
+    suite: LocatedSuite, catalog: CheckCatalog, around: TargetInfo, ignore: Collection[str] = ()
 ) -> list[Diagnostic]:
     """Every smell of a suite at its line and column, in the order of the file."""
     found = [diagnostic for diagnostic in _diagnostics(suite, catalog, around) if diagnostic.slug not in ignore]
@@ -86,7 +86,7 @@ def lint(
 
 
 def suggest(
-    suite: LocatedSuite, catalog: CheckCatalog, around: Surroundings, ignore: Collection[str] = ()
+    suite: LocatedSuite, catalog: CheckCatalog, around: TargetInfo, ignore: Collection[str] = ()
 ) -> list[Diagnostic]:
     """What the suite could declare besides. No exit code depends on it."""
     found = [one for one in lint_effects.suggestions(_cases(suite, catalog), around) if one.slug not in ignore]
@@ -98,11 +98,11 @@ def _cases(suite: LocatedSuite, catalog: CheckCatalog) -> list[LintCase]:
     return [LintCase(case, expectation, suite.document, catalog) for case, expectation in pairs]
 
 
-def _diagnostics(suite: LocatedSuite, catalog: CheckCatalog, around: Surroundings) -> Iterator[PathDiagnostic]:
+def _diagnostics(suite: LocatedSuite, catalog: CheckCatalog, around: TargetInfo) -> Iterator[PathDiagnostic]:
     yield from suite.warnings
     cases = _cases(suite, catalog)
     yield from lint_prompts.duplicates(cases)
-    yield from lint_idle.idle(cases)
+    yield from lint_idle.find_unused(cases)
     for case in cases:
         for rule in RULES:
             yield from rule.look(case, around)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import regex
 
-from karat.linting.base import LintCase, Rule, Surroundings
+from karat.linting.base import LintCase, Rule, TargetInfo
 from karat.suites.diagnostics import Path, PathDiagnostic
 from karat.text.forms.folding import fold
 from karat.text.wording import quoted
@@ -24,7 +24,7 @@ FEW = 2
 WORD = regex.compile(r"[\w']+")
 
 
-def common(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
+def common(case: LintCase, around: TargetInfo) -> Iterator[PathDiagnostic]:
     """Phrases that nearly every answer holds, whatever it is about."""
     for path, phrase in _phrases(case):
         words = WORD.findall(fold(phrase))

@@ -15,7 +15,7 @@ from karat.checks.outcome import Outcome
 from karat.checks.says import MustMatchRegex, MustSayAny
 from karat.checks.sources import RequiredSource
 from karat.checks.uncertainty import MustLabelAssumptions
-from karat.linting.base import LintCase, Placed, Rule, Surroundings
+from karat.linting.base import LintCase, PlacedCheck, Rule, TargetInfo
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus, Status
 from karat.scoring import verdicts
@@ -42,7 +42,7 @@ NAMED = (RequiredSource, MustGroundNumber)
 """An answer may well take up names and numbers of the prompt: a smell only where nothing else is asked of it."""
 
 
-def satisfied(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
+def find_prompt_satisfied(case: LintCase, around: TargetInfo) -> Iterator[PathDiagnostic]:
     """Checks that an agent satisfies by repeating the prompt."""
     echo = _echo(case)
     asked = [placed for placed in case.checks if isinstance(placed.check, (*SAID, *NAMED)) or _asks_back(case, placed)]
@@ -61,7 +61,7 @@ def satisfied(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
             yield PathDiagnostic(path, message, "prompt-satisfies")
 
 
-def echoed(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
+def find_echo_passes(case: LintCase, around: TargetInfo) -> Iterator[PathDiagnostic]:
     """Cases that pass with the prompt for an answer."""
     checks = [placed.check for placed in case.checks]
     if verdicts.judge(checks, case.case.scoring, _echo(case)).status is CaseStatus.PASS:
@@ -82,7 +82,7 @@ def duplicates(cases: Sequence[LintCase]) -> Iterator[PathDiagnostic]:
             yield PathDiagnostic((*case.path, "prompt" if case.path[0] == "cases" else "input"), message, DUPLICATE)
 
 
-def _asks_back(case: LintCase, placed: Placed) -> bool:
+def _asks_back(case: LintCase, placed: PlacedCheck) -> bool:
     """Whether this check wants a question, which is a thing to say as well."""
     return isinstance(placed.check, Outcome) and case.case.outcome == "needs_input"
 
@@ -91,7 +91,7 @@ def _echo(case: LintCase) -> Trace:
     return Trace(case_id=case.case.id, input=case.case.prompt, final_message=case.case.prompt, tool_calls=())
 
 
-def _place(placed: Placed, prompt: str, found: str) -> tuple[tuple[str | int, ...], str]:
+def _place(placed: PlacedCheck, prompt: str, found: str) -> tuple[tuple[str | int, ...], str]:
     """The path of the satisfied expectation, and the words of the prompt that satisfy it."""
     if isinstance(placed.check, MustSayAny):
         held = [i for i, phrase in enumerate(placed.args["phrases"]) if phrases.find(prompt, phrase)]
@@ -99,4 +99,4 @@ def _place(placed: Placed, prompt: str, found: str) -> tuple[tuple[str | int, ..
     return placed.path, "" if isinstance(placed.check, RequiredLevers | AllocationValid) else excerpt(found, 60)
 
 
-RULES = (Rule("prompt-satisfies", satisfied), Rule("echo-passes", echoed))
+RULES = (Rule("prompt-satisfies", find_prompt_satisfied), Rule("echo-passes", find_echo_passes))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import regex
 
 from karat.checks.answer_nodes import is_for_snapshots
-from karat.linting.base import LintCase, Rule, Surroundings
+from karat.linting.base import LintCase, Rule, TargetInfo
 from karat.suites.diagnostics import Path, PathDiagnostic
 from karat.text.regexes import safe_regex
 from karat.text.regexes.examples import UnreadableError, example
@@ -51,7 +51,7 @@ FIGURES = (
 )
 
 
-def loose(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
+def find_loose_regexes(case: LintCase, around: TargetInfo) -> Iterator[PathDiagnostic]:
     """Regexes that ordinary answers to other questions match."""
     for path, pattern in _regexes(case):
         share = _share(pattern, ANSWERS)
@@ -72,7 +72,7 @@ def _any_number(path: Path, pattern: str) -> bool:
     return wanted and DIGIT_CLASS.search(bare) is not None and WRITTEN.search(DIGIT_CLASS.sub("", bare)) is None
 
 
-def dead(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
+def find_unmatchable_regexes(case: LintCase, around: TargetInfo) -> Iterator[PathDiagnostic]:
     """Regexes for which no text could be made that they match."""
     for path, pattern in _regexes(case):
         try:
@@ -84,7 +84,7 @@ def dead(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
             yield PathDiagnostic(path, message, "dead-regex")
 
 
-def snapshot(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
+def snapshot(case: LintCase, around: TargetInfo) -> Iterator[PathDiagnostic]:
     """Regexes that are written for an accessibility snapshot, of which answers consist nowhere."""
     for path, pattern in _regexes(case):
         if is_for_snapshots(pattern):
@@ -108,14 +108,18 @@ def _regexes(case: LintCase) -> Iterator[tuple[Path, str]]:
 
 
 def _share(pattern: str, texts: Sequence[str]) -> float:
-    return sum(_found(pattern, text) for text in texts) / len(texts)
+    return sum(_is_found(pattern, text) for text in texts) / len(texts)
 
 
-def _found(pattern: str, text: str) -> bool:
+def _is_found(pattern: str, text: str) -> bool:
     try:
         return safe_regex.search(pattern, text) is not None
     except safe_regex.RegexTimeout:
         return False
 
 
-RULES = (Rule("loose-regex", loose), Rule("dead-regex", dead), Rule("snapshot-regex", snapshot))
+RULES = (
+    Rule("loose-regex", find_loose_regexes),
+    Rule("dead-regex", find_unmatchable_regexes),
+    Rule("snapshot-regex", snapshot),
+)

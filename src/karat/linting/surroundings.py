@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from karat.checks.tool_calls import ToolCalls
 from karat.checks.tools import ToolCallsNone
-from karat.linting.base import LintCase, Rule, Surroundings
+from karat.linting.base import LintCase, Rule, TargetInfo
 from karat.linting.contradictions import NEVER_AT_ALL, SLUG
 from karat.model.surroundings import Fault
 from karat.suites.diagnostics import PathDiagnostic
@@ -16,7 +16,7 @@ from karat.text.wording import quoted
 HIDDEN = "hidden-fault"
 
 
-def forbidden(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
+def find_forbidden_faults(case: LintCase, around: TargetInfo) -> Iterator[PathDiagnostic]:
     """A fault lands only if its tool is called, which the case forbids."""
     never = (placed for placed in case.of(ToolCalls) if set(placed.args) == NEVER_AT_ALL)
     banned = [placed.args["tool"] for placed in (*case.of(ToolCallsNone), *never)]
@@ -26,7 +26,7 @@ def forbidden(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
             yield PathDiagnostic(path, f"{message} No agent can satisfy both.", SLUG)
 
 
-def hidden(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
+def find_hidden_faults(case: LintCase, around: TargetInfo) -> Iterator[PathDiagnostic]:
     """One fault a call: after one that hits every call, no other has its turn."""
     for index, (path, fault) in enumerate(_own_faults(case)):
         for _, earlier in [*_own_faults(case)][:index]:
@@ -45,4 +45,4 @@ def _own_faults(case: LintCase) -> Iterator[tuple[tuple[str | int, ...], Fault]]
         yield (*case.path, "faults", index), fault
 
 
-RULES = (Rule(SLUG, forbidden), Rule(HIDDEN, hidden))
+RULES = (Rule(SLUG, find_forbidden_faults), Rule(HIDDEN, find_hidden_faults))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import regex
 
 from karat.checks.telemetry import Telemetry, shorthand
-from karat.linting.base import LintCase, Rule, Surroundings
+from karat.linting.base import LintCase, Rule, TargetInfo
 from karat.suites.diagnostics import PathDiagnostic
 from karat.text.wording import quoted
 
@@ -23,16 +23,18 @@ TRUE = regex.compile(r"true|success|ok\b", regex.I)
 START = regex.compile(r"\bstart", regex.I)
 
 
-def near_misses(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
+def near_misses(case: LintCase, around: TargetInfo) -> Iterator[PathDiagnostic]:
     """Entries that are searched for as plain text though a shorthand was meant."""
     for placed in case.of(Telemetry):
         entry = placed.args["entry"]
         if shorthand(entry) is None and '"' not in entry and NEAR.match(entry):
-            message = f"not a shorthand, so Karat looks for it as plain text. Did you mean {quoted(_meant(entry))}?"
+            message = (
+                f"not a shorthand, so Karat looks for it as plain text. Did you mean {quoted(_suggest_entry(entry))}?"
+            )
             yield PathDiagnostic(placed.path, message, "telemetry-shorthand")
 
 
-def _meant(entry: str) -> str:
+def _suggest_entry(entry: str) -> str:
     missing = FIELD.search(entry)
     if missing:
         return f"success:false with missingFields containing {missing[1]}"

@@ -11,26 +11,26 @@ from karat.checks.telemetry import Telemetry, shorthand
 from karat.checks.tool_calls import ToolCalls
 from karat.checks.tool_order import ToolOrder, ToolRequires
 from karat.checks.tools import ToolCallsAny, ToolCallsNone
-from karat.linting.base import LintCase, Placed, Rule, Surroundings
+from karat.linting.base import LintCase, PlacedCheck, Rule, TargetInfo
 from karat.suites.diagnostics import Path, PathDiagnostic
 from karat.telemetry.events import PREFIX
 from karat.text.tool_names import is_named
 from karat.text.wording import did_you_mean, quoted
 
 
-def unknown(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
+def find_unknown_tools(case: LintCase, around: TargetInfo) -> Iterator[PathDiagnostic]:
     """Tools that no agent of this target can call."""
     if around.tools is None:
         return
     for placed in case.checks:
-        for path, tool in _named(placed):
+        for path, tool in _tools_at(placed):
             if not any(is_named(tool, known) for known in around.tools):
                 near = did_you_mean(tool, around.tools)
                 message = f"the target {quoted(around.target)} has no tool {quoted(tool)}. {near}".rstrip()
                 yield PathDiagnostic(path, message, "unknown-tool")
 
 
-def _named(placed: Placed) -> Iterator[tuple[Path, str]]:
+def _tools_at(placed: PlacedCheck) -> Iterator[tuple[Path, str]]:
     args, path = placed.args, placed.path
     if isinstance(placed.check, ToolCallsAny | ToolsUsed | ToolOrder):
         yield from (((*path, index), tool) for index, tool in enumerate(args["tools"]))
@@ -49,4 +49,4 @@ def _named(placed: Placed) -> Iterator[tuple[Path, str]]:
             yield path, pattern.source.removeprefix(PREFIX)
 
 
-RULES = (Rule("unknown-tool", unknown),)
+RULES = (Rule("unknown-tool", find_unknown_tools),)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from karat.checks.ui import Ui, grammar, resolve
-from karat.linting.base import LintCase, Rule, Surroundings
+from karat.linting.base import LintCase, Rule, TargetInfo
 from karat.suites.diagnostics import PathDiagnostic
 
 
-def unread(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
+def unread(case: LintCase, around: TargetInfo) -> Iterator[PathDiagnostic]:
     """Sentences that neither a vocabulary nor the built-in grammar knows."""
     worded = case.catalog.compile(resolve(case.case, around.vocabulary))
     for placed, check in zip(case.checks, worded, strict=True):

@@ -9,7 +9,7 @@ import regex
 from karat.checks.brief import EvidenceFreshness
 from karat.checks.telemetry import Telemetry, shorthand
 from karat.checks.ui import Ui
-from karat.linting.base import LintCase, Rule, Surroundings
+from karat.linting.base import LintCase, Rule, TargetInfo
 from karat.suites.diagnostics import PathDiagnostic
 from karat.text.forms.folding import fold
 from karat.text.wording import quoted
@@ -28,7 +28,7 @@ PLAIN = regex.compile(r"[\W_]+")
 YEAR_MINUTES = 365 * 24 * 60
 
 
-def pages(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
+def pages(case: LintCase, around: TargetInfo) -> Iterator[PathDiagnostic]:
     """Elements that every page has."""
     for placed in case.of(Ui):
         for element in placed.check.elements if isinstance(placed.check, Ui) else ():
@@ -44,7 +44,7 @@ def pages(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
                 yield PathDiagnostic(placed.path, message, "vacuous-ui")
 
 
-def logs(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
+def logs(case: LintCase, around: TargetInfo) -> Iterator[PathDiagnostic]:
     """Texts that nearly every line of a log holds."""
     for placed in case.of(Telemetry):
         entry = placed.args["entry"]
@@ -54,7 +54,7 @@ def logs(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
             yield PathDiagnostic(placed.path, message, "vacuous-telemetry")
 
 
-def ages(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
+def ages(case: LintCase, around: TargetInfo) -> Iterator[PathDiagnostic]:
     """Evidence that may be years old."""
     for placed in case.of(EvidenceFreshness):
         bound = placed.args["minutes"]
@@ -65,14 +65,14 @@ def ages(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
             yield PathDiagnostic(placed.path, message, "vacuous-freshness")
 
 
-def far(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
+def find_far_bounds(case: LintCase, around: TargetInfo) -> Iterator[PathDiagnostic]:
     """Bounds that are far beyond what a turn takes, and a length that every answer has."""
     for placed in case.checks:
         if why := placed.check.why_always_passes:
             yield PathDiagnostic(placed.path, why, "vacuous-bound")
 
 
-def unchecked(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
+def find_unchecked_groups(case: LintCase, around: TargetInfo) -> Iterator[PathDiagnostic]:
     """Groups in `hard_fail` or `weights` that nothing can fail."""
     judged = {placed.check.group for part in (case, *case.turns) for placed in part.checks}
     for index, group in enumerate(case.hard_fail):
@@ -86,12 +86,12 @@ def unchecked(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
             yield PathDiagnostic(path, message, "group-without-checks", key=True)
 
 
-UNCHECKED = Rule("group-without-checks", unchecked)
+UNCHECKED = Rule("group-without-checks", find_unchecked_groups)
 """Looked for in a case as a whole, never in one of its turns."""
 RULES = (
     UNCHECKED,
     Rule("vacuous-ui", pages),
     Rule("vacuous-telemetry", logs),
     Rule("vacuous-freshness", ages),
-    Rule("vacuous-bound", far),
+    Rule("vacuous-bound", find_far_bounds),
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from karat.checks.answers import AnswerAt, AnswerJson, State
 from karat.checks.tool_calls import ToolCalls
-from karat.linting.base import LintCase, Placed, Rule, Surroundings
+from karat.linting.base import LintCase, PlacedCheck, Rule, TargetInfo
 from karat.matchers.reading import matcher
 from karat.model.trace import Trace
 from karat.model.verdict import Status
@@ -20,7 +20,7 @@ PARTICULAR = frozenset(("$regex", "$length", "$contains", "$approx", "$each"))
 """Matchers of which samples prove little."""
 
 
-def schemas(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
+def schemas(case: LintCase, around: TargetInfo) -> Iterator[PathDiagnostic]:
     """Schemas that any JSON satisfies. `true` says so openly."""
     for placed in case.of(AnswerJson):
         answers = (
@@ -32,9 +32,9 @@ def schemas(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
             )
 
 
-def matchers(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
+def matchers(case: LintCase, around: TargetInfo) -> Iterator[PathDiagnostic]:
     """Matchers that any value satisfies. `{$absent: false}` says so openly."""
-    for path, wanted in _wanted(case):
+    for path, wanted in _expected_values(case):
         literals = list(_literals(wanted))
         if wanted == ONLY_THERE or PARTICULAR.intersection(map(str, literals)):
             continue
@@ -43,11 +43,11 @@ def matchers(case: LintCase, around: Surroundings) -> Iterator[PathDiagnostic]:
             yield PathDiagnostic(path, message, SLUG)
 
 
-def _passes(placed: Placed, answer: Trace) -> bool:
+def _passes(placed: PlacedCheck, answer: Trace) -> bool:
     return placed.check.judge(answer).status is Status.PASSED
 
 
-def _wanted(case: LintCase) -> Iterator[tuple[Path, Mapping[str, object]]]:
+def _expected_values(case: LintCase) -> Iterator[tuple[Path, Mapping[str, object]]]:
     """What is wanted of one value, where it is more than a plain one."""
     for placed in case.of(AnswerAt, State):
         if _has_operators(placed.args["value"]):

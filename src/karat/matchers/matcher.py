@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from karat.matchers.values import MISSING, same_value, shown
+from karat.matchers.values import MISSING, format_value, is_same_value
 
 
 class Difference(NamedTuple):
@@ -42,7 +42,7 @@ class Matcher:
     def differences(self, value: object, where: str = "") -> Iterator[Difference]:
         """Every place at which a value is not as wanted."""
         if not self.holds(value):
-            yield Difference(where, self.words, shown(value))
+            yield Difference(where, self.words, format_value(value))
 
 
 class Equal(Matcher, Struct, frozen=True):
@@ -52,10 +52,10 @@ class Equal(Matcher, Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        return shown(self.value)
+        return format_value(self.value)
 
     def holds(self, value: object) -> bool:
-        return same_value(self.value, value)
+        return is_same_value(self.value, value)
 
 
 class Members(Matcher, Struct, frozen=True):
@@ -74,7 +74,7 @@ class Members(Matcher, Struct, frozen=True):
 
     def differences(self, value: object, where: str = "") -> Iterator[Difference]:
         if not isinstance(value, dict):
-            yield Difference(where, self.words, shown(value))
+            yield Difference(where, self.words, format_value(value))
             return
         for name, matcher in self.members.items():
             yield from matcher.differences(value.get(name, MISSING), f"{where}.{name}" if where else name)
@@ -98,7 +98,7 @@ class Entries(Matcher, Struct, frozen=True):
 
     def differences(self, value: object, where: str = "") -> Iterator[Difference]:
         if not isinstance(value, list | tuple) or len(value) != len(self.entries):
-            yield Difference(where, self.words, shown(value))
+            yield Difference(where, self.words, format_value(value))
             return
         for index, (entry, one) in enumerate(zip(self.entries, value, strict=True)):
             yield from entry.differences(one, f"{where}[{index}]")

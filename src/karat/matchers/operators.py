@@ -10,9 +10,9 @@ from unicodedata import normalize
 from msgspec import Struct
 
 from karat.matchers.matcher import Difference, Matcher, Members
-from karat.matchers.values import MISSING, same_value, shown
+from karat.matchers.values import MISSING, format_value, is_same_value
 from karat.text.regexes import lazy, safe_regex
-from karat.text.wording import listed
+from karat.text.wording import join_words
 
 Compare = Callable[[float | str, float | str], bool]
 
@@ -42,10 +42,10 @@ class Unequal(Matcher, Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        return f"anything but {shown(self.value)}"
+        return f"anything but {format_value(self.value)}"
 
     def holds(self, value: object) -> bool:
-        return value is not MISSING and not same_value(self.value, value)
+        return value is not MISSING and not is_same_value(self.value, value)
 
 
 class Bound(Matcher, Struct, frozen=True):
@@ -57,7 +57,7 @@ class Bound(Matcher, Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        return f"{self.how} {shown(self.limit)}"
+        return f"{self.how} {format_value(self.limit)}"
 
     def holds(self, value: object) -> bool:
         if isinstance(self.limit, str):
@@ -80,10 +80,10 @@ class OneOf(Matcher, Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        return f"one of {shown(self.values)}"
+        return f"one of {format_value(self.values)}"
 
     def holds(self, value: object) -> bool:
-        return any(same_value(one, value) for one in self.values)
+        return any(is_same_value(one, value) for one in self.values)
 
 
 class Matches(Matcher, Struct, frozen=True):
@@ -96,7 +96,7 @@ class Matches(Matcher, Struct, frozen=True):
         return f"a match of /{self.pattern}/"
 
     def holds(self, value: object) -> bool:
-        return isinstance(value, str) and safe_regex.found_in_value(self.pattern, value)
+        return isinstance(value, str) and safe_regex.is_found_in_value(self.pattern, value)
 
 
 class Contains(Matcher, Struct, frozen=True):
@@ -143,7 +143,7 @@ class AnyOf(Matcher, Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        return listed([matcher.words for matcher in self.matchers])
+        return join_words([matcher.words for matcher in self.matchers])
 
     def holds(self, value: object) -> bool:
         return any(matcher.holds(value) for matcher in self.matchers)
@@ -156,7 +156,7 @@ class OfType(Matcher, Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        return listed([TYPES[name][0] for name in self.types])
+        return join_words([TYPES[name][0] for name in self.types])
 
     def holds(self, value: object) -> bool:
         return any(TYPES[name][1](value) for name in self.types)
@@ -177,7 +177,7 @@ class OfLength(Matcher, Struct, frozen=True):
     def differences(self, value: object, where: str = "") -> Iterator[Difference]:
         if not self.holds(value):
             size = f"{len(value)}: " if isinstance(value, str | list | tuple | dict) else ""
-            yield Difference(where, self.words, f"{size}{shown(value)}")
+            yield Difference(where, self.words, f"{size}{format_value(value)}")
 
 
 class Approx(Matcher, Struct, frozen=True):
@@ -189,7 +189,7 @@ class Approx(Matcher, Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        return f"about {shown(self.value)}"
+        return f"about {format_value(self.value)}"
 
     def holds(self, value: object) -> bool:
         near = isinstance(value, int | float) and not isinstance(value, bool)
@@ -227,7 +227,7 @@ class Each(Matcher, Struct, frozen=True):
 
     def differences(self, value: object, where: str = "") -> Iterator[Difference]:
         if not isinstance(value, list | tuple) or not value:
-            yield Difference(where, self.words, shown(value))
+            yield Difference(where, self.words, format_value(value))
             return
         for index, one in enumerate(value):
             yield from self.entry.differences(one, f"{where}[{index}]")
@@ -249,7 +249,7 @@ class Only(Matcher, Struct, frozen=True):
         yield from self.members.differences(value, where)
         for name, found in value.items() if isinstance(value, dict) else ():
             if name not in self.members.members:
-                yield Difference(f"{where}.{name}" if where else name, MISSING.value, shown(found))
+                yield Difference(f"{where}.{name}" if where else name, MISSING.value, format_value(found))
 
 
 def plain_words(text: str) -> str:
@@ -264,7 +264,7 @@ class SameText(Matcher, Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        return f"the text {shown(self.text)}"
+        return f"the text {format_value(self.text)}"
 
     def holds(self, value: object) -> bool:
         return isinstance(value, str) and plain_words(value) == plain_words(self.text)
@@ -282,7 +282,7 @@ class Loosely(Matcher, Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        return f"loosely {shown(self.text)}"
+        return f"loosely {format_value(self.text)}"
 
     def holds(self, value: object) -> bool:
         return isinstance(value, str) and bare_letters(value) == bare_letters(self.text)

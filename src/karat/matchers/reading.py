@@ -32,12 +32,12 @@ from karat.matchers.operators import (
 )
 from karat.model.check import CheckProblem
 from karat.text.regexes import safe_regex
-from karat.text.wording import did_you_mean, kind, listed, quoted
+from karat.text.wording import did_you_mean, join_words, kind, quoted
 
 Path = tuple[str | int, ...]
 
 SIGN = "$"
-KNOWN_TYPES = f"Known are {listed(TYPES, 'and')}."
+KNOWN_TYPES = f"Known are {join_words(TYPES, 'and')}."
 NEARLY = ("value", "abs", "rel")
 
 
@@ -60,11 +60,11 @@ def matcher(expected: object) -> Matcher:
     return Entries([*map(matcher, expected)]) if isinstance(expected, list | tuple) else Equal(expected)
 
 
-def flaws(expected: object, path: Path = ()) -> Iterator[CheckProblem]:
+def find_problems(expected: object, path: Path = ()) -> Iterator[CheckProblem]:
     """What is wrong with a value of a suite, all the way down."""
     if isinstance(expected, list):
         for index, entry in enumerate(expected):
-            yield from flaws(entry, (*path, index))
+            yield from find_problems(entry, (*path, index))
     elif isinstance(expected, dict):
         operators = [key for key in expected if _is_operator(key)]
         if operators and len(operators) < len(expected):
@@ -72,7 +72,7 @@ def flaws(expected: object, path: Path = ()) -> Iterator[CheckProblem]:
             message = f"matchers and plain keys cannot be mixed: {quoted(operators[0])} is next to {quoted(plain)}."
             yield CheckProblem("bad-matcher", message, (*path, plain), key=True)
         for key, below in expected.items():
-            yield from (_operator_flaws if key in operators else flaws)(below, (*path, key))
+            yield from (_operator_flaws if key in operators else find_problems)(below, (*path, key))
 
 
 def _is_operator(key: str) -> bool:
@@ -83,7 +83,7 @@ def _operator_flaws(operand: object, path: Path) -> Iterator[CheckProblem]:
     key = str(path[-1])
     known = DOLLAR_KEYS.get(key)
     if known is None:
-        hint = did_you_mean(key, DOLLAR_KEYS) or f"Known are {listed(DOLLAR_KEYS, 'and')}."
+        hint = did_you_mean(key, DOLLAR_KEYS) or f"Known are {join_words(DOLLAR_KEYS, 'and')}."
         message = f"unknown matcher {quoted(key)}. {hint} If the value itself has this key, write it under '$eq'."
         yield CheckProblem("unknown-matcher", message, path, key=True)
         return
@@ -117,7 +117,7 @@ def _values(operand: object, path: Path) -> Iterator[CheckProblem]:
 
 def _matchers(operand: object, path: Path) -> Iterator[CheckProblem]:
     yield from _values(operand, path)
-    yield from flaws(operand, path) if isinstance(operand, list) else ()
+    yield from find_problems(operand, path) if isinstance(operand, list) else ()
 
 
 def _regex(operand: object, path: Path) -> Iterator[CheckProblem]:
@@ -125,7 +125,7 @@ def _regex(operand: object, path: Path) -> Iterator[CheckProblem]:
         yield _wrong("a regex", operand, path)
         return
     try:
-        if safe_regex.found_in_value(operand, ""):
+        if safe_regex.is_found_in_value(operand, ""):
             yield CheckProblem(
                 "empty-expectation", "this regex matches the empty string, so it is found in every text.", path
             )
@@ -136,7 +136,7 @@ def _regex(operand: object, path: Path) -> Iterator[CheckProblem]:
 def _part(operand: object, path: Path) -> Iterator[CheckProblem]:
     if operand == "":
         yield CheckProblem("empty-expectation", "every text contains the empty text. Say what it must contain.", path)
-    yield from flaws(operand, path)
+    yield from find_problems(operand, path)
 
 
 def _types(operand: object, path: Path) -> Iterator[CheckProblem]:
@@ -153,7 +153,7 @@ def _types(operand: object, path: Path) -> Iterator[CheckProblem]:
 
 def _length(operand: object, path: Path) -> Iterator[CheckProblem]:
     if isinstance(operand, dict):
-        yield from flaws(operand, path)
+        yield from find_problems(operand, path)
     elif not isinstance(operand, int) or isinstance(operand, bool) or operand < 0:
         yield _wrong("a whole number that is not negative, or a matcher", operand, path)
 
@@ -182,7 +182,7 @@ def _members(operand: object, path: Path) -> Iterator[CheckProblem]:
         message = f"{path[-1]} takes an object with plain keys, and {quoted(dollar)} is a matcher."
         yield CheckProblem("bad-matcher", message, (*path, dollar), key=True)
     else:
-        yield from flaws(operand, path)
+        yield from find_problems(operand, path)
 
 
 def _words(operand: object, path: Path) -> Iterator[CheckProblem]:
@@ -201,7 +201,7 @@ def _entries(operand: object, path: Path) -> Iterator[CheckProblem]:
     if not isinstance(operand, list):
         yield _wrong("a list", operand, path)
     else:
-        yield from flaws(operand, path)
+        yield from find_problems(operand, path)
 
 
 def _approx(operand: float | dict[str, float]) -> Matcher:
@@ -212,7 +212,7 @@ def _contains(operand: object) -> Matcher:
     return Contains(matcher(operand), operand if isinstance(operand, str) else None)
 
 
-def _bound(key: str) -> Callable[[float | str], Matcher]:
+def _bound_reader(key: str) -> Callable[[float | str], Matcher]:
     compare, how = BOUNDS[key]
     return lambda limit: Bound(limit, compare, how)
 
@@ -229,10 +229,10 @@ _TYPE_NAME = {"enum": [*TYPES]}
 DOLLAR_KEYS: Mapping[str, DollarKey] = {
     "$eq": DollarKey("Exactly this value; objects have no other members.", _any, Equal, {}),
     "$ne": DollarKey("There is a value, but not this one.", _any, Unequal, {}),
-    "$gt": DollarKey("Greater than this number, or sorts after this string.", _limit, _bound("$gt"), _LIMIT),
-    "$gte": DollarKey("At least this.", _limit, _bound("$gte"), _LIMIT),
-    "$lt": DollarKey("Less than this number, or sorts before this string.", _limit, _bound("$lt"), _LIMIT),
-    "$lte": DollarKey("At most this.", _limit, _bound("$lte"), _LIMIT),
+    "$gt": DollarKey("Greater than this number, or sorts after this string.", _limit, _bound_reader("$gt"), _LIMIT),
+    "$gte": DollarKey("At least this.", _limit, _bound_reader("$gte"), _LIMIT),
+    "$lt": DollarKey("Less than this number, or sorts before this string.", _limit, _bound_reader("$lt"), _LIMIT),
+    "$lte": DollarKey("At most this.", _limit, _bound_reader("$lte"), _LIMIT),
     "$in": DollarKey("One of these values.", _values, OneOf, {"type": "array", "minItems": 1}),
     "$regex": DollarKey(
         "A string in which this regex is found; case-sensitive.",
@@ -291,13 +291,13 @@ DOLLAR_KEYS: Mapping[str, DollarKey] = {
     ),
     "$not": DollarKey(
         "There is a value, and it does not match this.",
-        flaws,
+        find_problems,
         lambda operand: Not(matcher(operand)),
         _MATCHER,
     ),
     "$each": DollarKey(
         "A list that is not empty, and every entry matches this.",
-        flaws,
+        find_problems,
         lambda operand: Each(matcher(operand)),
         _MATCHER,
     ),

@@ -19,18 +19,18 @@ class Missing(Enum):
 MISSING: Final = Missing.MISSING
 
 
-def same_value(one: object, other: object) -> bool:
+def is_same_value(one: object, other: object) -> bool:
     """Whether two JSON values are equal, all the way down. Python takes true for 1; a contract does not."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same_value(value, other[key]) for key, value in one.items())
+        return one.keys() == other.keys() and all(is_same_value(value, other[key]) for key, value in one.items())
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(same_value, one, other))
+        return len(one) == len(other) and all(map(is_same_value, one, other))
     return one == other
 
 
-def shown(value: object) -> str:
+def format_value(value: object) -> str:
     """A value in one short line."""
     if value is MISSING:
         return MISSING.value

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Iterable
 
 from karat.reports.escaping import terminal
-from karat.text.wording import counted
+from karat.text.wording import pluralize
 from karat.traces.redact import Redactor
 
 LONGEST = 24_000
@@ -25,7 +25,9 @@ def as_data(lines: Iterable[str], redactor: Redactor) -> str:
     for line in all_lines:
         room -= len(line) + 1
         if room < 0:
-            kept.append(f"… {counted(len(all_lines) - len(kept), 'line')} left out. Ask for less: one suite, one case.")
+            kept.append(
+                f"… {pluralize(len(all_lines) - len(kept), 'line')} left out. Ask for less: one suite, one case."
+            )
             break
         kept.append(line)
     return "\n".join([f"--- data {mark}: {DATA}", *kept, f"--- end of data {mark}"])

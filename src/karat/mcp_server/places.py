@@ -32,12 +32,12 @@ class ProjectFolder:
         self.root = Path(os.path.realpath(root))
 
     def suite(self, name: str) -> Path:
-        return self._inside(name, LARGEST_SUITE)
+        return self._find_inside(name, LARGEST_SUITE)
 
     def journal(self, name: str) -> Path:
-        return self._inside(name, LARGEST_JOURNAL)
+        return self._find_inside(name, LARGEST_JOURNAL)
 
-    def _inside(self, name: str, largest: int) -> Path:
+    def _find_inside(self, name: str, largest: int) -> Path:
         """A regular file below the root, relative to it. Raises UsageError for anything else."""
         if len(name) > LONGEST_PATH or not name.isprintable() or not name.strip():
             raise UsageError("this is not a file name.", where=quoted(name), slug="bad-path")
@@ -69,7 +69,7 @@ class ProjectFolder:
 
     def _looks_like_suite(self, file: Path) -> bool:
         try:
-            self._inside(str(file), LARGEST_SUITE)
+            self._find_inside(str(file), LARGEST_SUITE)
             with file.open("rb") as opened:
                 head = opened.read(_HEAD)
         except (OSError, UsageError):

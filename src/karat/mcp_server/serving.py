@@ -49,11 +49,11 @@ def build_server(root: Path, redactor: Redactor, *, allow_run: bool) -> MCPServe
     for tool in KaratTools(ProjectFolder(root)).catalog():
         if allow_run or not tool.writes:
             hints = ToolAnnotations(read_only_hint=not tool.writes, destructive_hint=False, open_world_hint=tool.writes)
-            server.tool(title=tool.title, annotations=hints, structured_output=False)(_guarded(tool, redactor))
+            server.tool(title=tool.title, annotations=hints, structured_output=False)(_guard(tool, redactor))
     return server
 
 
-def _guarded(tool: McpTool, redactor: Redactor) -> Callable[..., Awaitable[str]]:
+def _guard(tool: McpTool, redactor: Redactor) -> Callable[..., Awaitable[str]]:
     """A tool whose arguments and answer are bounded, and whose errors are one line without a traceback."""
 
     @wraps(tool.function)

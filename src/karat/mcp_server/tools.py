@@ -21,7 +21,7 @@ from karat.reports.failure_details import first_reason, why_not_passed
 from karat.suites.documents.source import read_bytes
 from karat.suites.formats.base import SuiteFile
 from karat.suites.reading import read_file
-from karat.text.wording import counted, quoted
+from karat.text.wording import pluralize, quoted
 
 MOST_CASES = 200
 """Cases that one answer lists."""
@@ -82,7 +82,7 @@ class KaratTools:
         found = [self._describe(str(path)) for path in self._folder.find_suites()]
         targets = api.target_names()
         lines = [line for line in found if line]
-        head = [f"{counted(len(lines), 'suite')}; targets of karat.toml: {', '.join(targets) or 'none'}"]
+        head = [f"{pluralize(len(lines), 'suite')}; targets of karat.toml: {', '.join(targets) or 'none'}"]
         return [*head, *lines[:MOST_CASES]]
 
     def list_cases(self, suite: str) -> list[str]:
@@ -107,7 +107,7 @@ class KaratTools:
             loaded = api.load_file(path, api.find_project())
         except KaratError as error:
             return ["The suite is not valid.", *str(error).splitlines()]
-        found = f"The suite is valid: {loaded.format}, {counted(len(loaded.cases), 'case')}."
+        found = f"The suite is valid: {loaded.format}, {pluralize(len(loaded.cases), 'case')}."
         return [found, *loaded.warnings]
 
     def lint(self, suite: str) -> list[str]:
@@ -188,7 +188,7 @@ class KaratTools:
             if "[unknown-format]" in str(error):
                 return ""
             return f"{path}: not valid, see validate"
-        return f"{path}: {suite.format}, {counted(len(suite.cases), 'case')}, {suite.name}".rstrip(", ")
+        return f"{path}: {suite.format}, {pluralize(len(suite.cases), 'case')}, {suite.name}".rstrip(", ")
 
 
 def _records(run: Journal, case: str) -> list[CaseRecord]:

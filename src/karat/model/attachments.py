@@ -16,9 +16,11 @@ def way(old: str, new: str) -> str:
     return "" if relative == "." else relative.replace(path.sep, "/")
 
 
-def moved(trace: Trace, along: str) -> Trace:
+def move_attachments(trace: Trace, along: str) -> Trace:
     """The trace with attachment paths relative to a journal in another folder. `along`: the path from there."""
     if not along or not (trace.attachments or trace.turns):
         return trace
     reached = {name: posixpath.normpath(posixpath.join(along, file)) for name, file in trace.attachments.items()}
-    return structs.replace(trace, attachments=reached, turns=tuple([moved(turn, along) for turn in trace.turns]))
+    return structs.replace(
+        trace, attachments=reached, turns=tuple([move_attachments(turn, along) for turn in trace.turns])
+    )

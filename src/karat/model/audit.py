@@ -167,7 +167,7 @@ class AuditSummary(Struct, frozen=True, kw_only=True):
         if not self.audited:
             why.append("no case passed, so nothing could be audited")
         elif self.rate.value < min_kill:
-            why.append(f"the kill rate {shown_rate(self.rate)} is under {min_kill:g}")
+            why.append(f"the kill rate {format_rate(self.rate)} is under {min_kill:g}")
         if self.controls:
             why.append(f"{self.controls} control{'s pass' if self.controls > 1 else ' passes'}")
         return tuple(why)
@@ -184,6 +184,6 @@ class AuditReport(Struct, frozen=True, kw_only=True):
     set_aside: tuple[UnauditedCase, ...]
 
 
-def shown_rate(rate: Rate) -> str:
+def format_rate(rate: Rate) -> str:
     """A rate with two digits, cut and not rounded: what is under a bound must not look as if it met it."""
     return f"{int(rate.value * 100 + 1e-9) / 100:.2f}"

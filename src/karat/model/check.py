@@ -67,7 +67,7 @@ class ParsedCheck(NamedTuple):
 
     spec: CheckSpec
     path: tuple[str | int, ...]
-    flaws: tuple[CheckProblem, ...]
+    problems: tuple[CheckProblem, ...]
 
 
 class Vocabulary(Protocol):
@@ -98,6 +98,6 @@ class Vocabulary(Protocol):
         """The fields that ask for a check; none if there is no such check."""
         ...
 
-    def strays(self, expected: Mapping[str, object]) -> Iterator[CheckProblem]:
+    def unused_fields(self, expected: Mapping[str, object]) -> Iterator[CheckProblem]:
         """Fields that have no effect because the field they refine is not there; paths below `expected`."""
         ...

@@ -18,7 +18,7 @@ class Change(StrEnum):
     """It passed in every run of the base and in none of the new run, and the runs are too few to say that it broke."""
     FIXED = "mended"
     RED = "stayed red"
-    FLICKERS = "flickers"
+    FLAKY = "flickers"
     STEADY = "stayed green"
     ERRED = "erred"
     ASKS_OTHER = "asks otherwise"
@@ -28,7 +28,7 @@ class Change(StrEnum):
     GONE = "gone"
 
 
-COMPARED = (Change.BROKE, Change.FELL, Change.FIXED, Change.RED, Change.FLICKERS, Change.STEADY)
+COMPARED = (Change.BROKE, Change.FELL, Change.FIXED, Change.RED, Change.FLAKY, Change.STEADY)
 """What was asked and judged in both runs, so that it can be weighed."""
 
 
@@ -73,7 +73,7 @@ class Flip(Struct, frozen=True, omit_defaults=True):
     found: str = ""
 
 
-class Seen(Struct, frozen=True, omit_defaults=True):
+class RunExcerpt(Struct, frozen=True, omit_defaults=True):
     """What an agent said and called in one run of a case, cut short."""
 
     answer: str = ""
@@ -89,11 +89,11 @@ class CaseChange(Struct, frozen=True, omit_defaults=True, kw_only=True):
     base: str = ""
     new: str = ""
     flips: tuple[Flip, ...] = ()
-    base_seen: Seen | None = None
-    new_seen: Seen | None = None
+    base_seen: RunExcerpt | None = None
+    new_seen: RunExcerpt | None = None
 
 
-class Weighed(Struct, frozen=True, omit_defaults=True, kw_only=True):
+class ScopeComparison(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The compared cases of a scope: of all, of one category, or of one tag. `p` is corrected for the looks taken.
 
     Cases of one cluster are variants of one thing; a case of no cluster is one of its own.
@@ -145,8 +145,8 @@ class Comparison(Struct, frozen=True, omit_defaults=True, kw_only=True):
     new: RunSide
     confidence: float
     counts: dict[str, int]
-    overall: Weighed
-    groups: tuple[Weighed, ...] = ()
+    overall: ScopeComparison
+    groups: tuple[ScopeComparison, ...] = ()
     measures: tuple[Measure, ...] = ()
     changes: tuple[CaseChange, ...] = ()
     left_off: int = 0

@@ -63,7 +63,7 @@ class Spent(Struct, frozen=True, omit_defaults=True, kw_only=True):
         tokens = (self.unreported_input * prices[0] + self.unreported_output * prices[1]) / MILLION if prices else 0.0
         return round(self.nanodollars / NANO + tokens, 9)
 
-    def unknown(self, prices: TokenPrices | None) -> int:
+    def count_unknown(self, prices: TokenPrices | None) -> int:
         """Runs of which the cost is not known."""
         return self.runs - self.reported - (self.unreported if prices else 0)
 
@@ -72,7 +72,7 @@ NOTHING_SPENT = Spent()
 ONE_RUN = Spent(runs=1)
 
 
-def spent_by(tokens: Tokens | None, reported: object) -> Spent:
+def count_spent(tokens: Tokens | None, reported: object) -> Spent:
     """What one run took, by what its trace says."""
     cost = reported_cost({COST: reported})
     if tokens is None and cost is None:

@@ -40,6 +40,6 @@ def content(case: Case) -> bytes:
     return _encode(case)
 
 
-def same_target(identity: Mapping[str, object]) -> dict[str, object]:
+def target_identity(identity: Mapping[str, object]) -> dict[str, object]:
     """What makes a target the same one: all that identifies it but its name, which may change."""
     return {key: value for key, value in identity.items() if key != "name"}

@@ -9,7 +9,7 @@ from msgspec import UNSET, Struct, UnsetType, field
 
 from karat.errors import ExitCode
 from karat.model.cost import NOTHING_SPENT, Spent, TokenPrices
-from karat.model.sequential import Sequential
+from karat.model.sequential import SequentialTest
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus, Verdict
@@ -51,7 +51,7 @@ class Header(Struct, frozen=True, kw_only=True, tag="header", tag_field="kind"):
     project: Revision | None = None
     suite_revision: Revision | None = None
     target_version: str = ""
-    until: Sequential | None = None
+    until: SequentialTest | None = None
     """What decided how often each case was run, `repeat` times at most; without it, each was run so often."""
     confirm: int = 0
     """Of the `repeat` runs of a case, how many it has only if it fell from a baseline in those before."""
@@ -78,7 +78,7 @@ class CaseRecord(Struct, frozen=True, omit_defaults=True, kw_only=True, tag="cas
     verdict: Verdict
     duration_ms: float = 0.0
     attempts: tuple[Trace, ...] = ()
-    until: Sequential | None = None
+    until: SequentialTest | None = None
 
     @property
     def status(self) -> CaseStatus:

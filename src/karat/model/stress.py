@@ -105,6 +105,6 @@ class StressReport(Struct, frozen=True, omit_defaults=True, kw_only=True):
         return ExitCode.OK
 
 
-def worst(cells: Iterable[CellResult]) -> CellStatus | None:
+def worst_status(cells: Iterable[CellResult]) -> CellStatus | None:
     """One status for several cells; None if there are none."""
     return min((cell.status for cell in cells), key=WORST_FIRST.index, default=None)

@@ -159,11 +159,11 @@ def without_checks(case: Case, left_out: Callable[[CheckSpec], bool]) -> Case:
     if not any(left_out(spec) for _, spec in case.all_checks):
         return case
 
-    def kept(checks: tuple[CheckSpec, ...]) -> tuple[CheckSpec, ...]:
+    def keep(checks: tuple[CheckSpec, ...]) -> tuple[CheckSpec, ...]:
         return type(checks)(spec for spec in checks if not left_out(spec))
 
-    turns = tuple(structs.replace(turn, checks=kept(turn.checks)) for turn in case.turns)
-    return structs.replace(case, checks=kept(case.checks), turns=turns)
+    turns = tuple(structs.replace(turn, checks=keep(turn.checks)) for turn in case.turns)
+    return structs.replace(case, checks=keep(case.checks), turns=turns)
 
 
 def leave_unjudged_of(suite: Suite, allowed: bool) -> Suite:

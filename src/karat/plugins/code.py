@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any, cast
 
 from karat.errors import ConfigError
-from karat.text.wording import did_you_mean, said, with_article
+from karat.text.wording import did_you_mean, error_text, with_article
 
 PACKAGES = f"{os.sep}site-packages{os.sep}"
 _LIBRARY = ("<", os.path.dirname(os.__file__), __file__)
@@ -180,4 +180,4 @@ def _not_importable(spec: str, error: BaseException) -> ConfigError:
     where = f" at {last.filename}:{last.lineno}" if (last := next(reversed(own or frames), None)) else ""
     if isinstance(error, SyntaxError):
         where = f" at {error.filename}:{error.lineno}"
-    return ConfigError(f"{spec!r} cannot be imported: {type(error).__name__}: {said(error)}{where}")
+    return ConfigError(f"{spec!r} cannot be imported: {type(error).__name__}: {error_text(error)}{where}")

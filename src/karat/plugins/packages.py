@@ -9,7 +9,7 @@ from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
 
 from karat.errors import ConfigError
-from karat.text.wording import said
+from karat.text.wording import error_text
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -18,7 +18,7 @@ INSTALLED = (".dist-info", ".egg-info", "EGG-INFO")
 FIX = "Fix or uninstall the package that provides it."
 
 
-def brought(group: str) -> dict[str, EntryPoint]:
+def find_entry_points(group: str) -> dict[str, EntryPoint]:
     """The entry points of a group by name, none of them loaded."""
     found: dict[str, EntryPoint] = {}
     if not may_bring(tuple(sys.path)):
@@ -76,12 +76,12 @@ def _configures_formats(folder: str) -> bool:
             return False
 
 
-def loaded(point: EntryPoint) -> Any:
+def load_entry_point(point: EntryPoint) -> Any:
     """What an entry point names."""
     try:
         return point.load()
     except Exception as error:  # another package's code may raise anything
-        why = f"cannot be loaded: {type(error).__name__}: {said(error)}."
+        why = f"cannot be loaded: {type(error).__name__}: {error_text(error)}."
         raise ConfigError(why, where=where(point), fix=FIX) from error
 
 

@@ -16,7 +16,7 @@ from msgspec import Meta, Struct, field
 from karat.errors import ConfigError
 from karat.model.cost import TokenPrices
 from karat.plugins.code import load_attribute
-from karat.plugins.tables import FILES, Tables, dotted, find_tables, line_of, read
+from karat.plugins.tables import FILES, Tables, find_tables, join_dotted, line_of, read
 from karat.text.wording import did_you_mean, kind
 from karat.text.words import LISTS
 
@@ -72,7 +72,7 @@ class Project(Struct, frozen=True):
 
     def where(self, table: str, name: str) -> str:
         """`karat.toml:7`, where the table names it."""
-        return line_of(Path(self.file), dotted(self.section, table), name)
+        return line_of(Path(self.file), join_dotted(self.section, table), name)
 
     def load(self, table: str, name: str, spec: str) -> Any:
         """Load the code that a table names."""
@@ -134,7 +134,7 @@ def _read_project(folder: str, files: tuple[_File, ...]) -> Project:
         checks=_specs(tables, "checks", "check"),
         formats=_specs(tables, "formats", "format"),
         reports={name: _report(tables, name, value) for name, value in _table(tables, "reports").items()},
-        prices=read(given, Prices, tables.file, dotted(tables.section, "prices")) if given else None,
+        prices=read(given, Prices, tables.file, join_dotted(tables.section, "prices")) if given else None,
         effects=_effects(tables),
         words=_words(tables),
         evaluators=_evaluators(tables),
@@ -145,7 +145,7 @@ def _evaluators(tables: Tables) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for name, given in _table(tables, "evaluators").items():
         if not isinstance(given, dict) or not given:
-            where = line_of(tables.file, dotted(tables.section, "evaluators"), name)
+            where = line_of(tables.file, join_dotted(tables.section, "evaluators"), name)
             fix = f'Write what it asks for as in `expected`: {name} = {{ must_say_any = ["..."] }}.'
             raise ConfigError(f"{name!r} is not a table of expectations.", where=where, fix=fix)
         found[name] = given
@@ -161,7 +161,7 @@ def _words(tables: Tables) -> dict[str, list[str]]:
     for name, given in _table(tables, "words").items():
         known = LISTS.get(name)
         if known is None or not known.replaceable:
-            where, fix = line_of(tables.file, dotted(tables.section, "words"), name), did_you_mean(name, LISTS)
+            where, fix = line_of(tables.file, join_dotted(tables.section, "words"), name), did_you_mean(name, LISTS)
             raise ConfigError(f"no word list is called {name!r}.", where=where, fix=fix or "docs/words.md has them.")
         more = given.get("add") if isinstance(given, dict) else None
         words[name] = [*known.entries] if isinstance(given, dict) else []
@@ -172,7 +172,7 @@ def _words(tables: Tables) -> dict[str, list[str]]:
 def _phrases(tables: Tables, table: str, name: str, given: object) -> list[str]:
     if isinstance(given, list) and given and all(isinstance(one, str) and one.strip() for one in given):
         return given
-    where = line_of(tables.file, dotted(tables.section, table), name)
+    where = line_of(tables.file, join_dotted(tables.section, table), name)
     raise ConfigError(f"{name!r} is not a list of words.", where=where, fix=f'Write {name} = ["...", "..."].')
 
 
@@ -189,7 +189,7 @@ def _specs(tables: Tables, table: str, what: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, value in _table(tables, table).items():
         if not isinstance(value, str):
-            where = line_of(tables.file, dotted(tables.section, table), name)
+            where = line_of(tables.file, join_dotted(tables.section, table), name)
             fix = f"Write it as '{PREFIX}file.py:{name}'."
             raise ConfigError(f"the {what} is {kind(value)}.", where=where, fix=fix)
         found[name] = value
@@ -198,12 +198,12 @@ def _specs(tables: Tables, table: str, what: str) -> dict[str, str]:
 
 def _report(tables: Tables, name: str, value: object) -> OwnReport:
     if isinstance(value, dict):
-        return read(value, OwnReport, tables.file, dotted(tables.section, "reports", name))
+        return read(value, OwnReport, tables.file, join_dotted(tables.section, "reports", name))
     if isinstance(value, str):
         return OwnReport(use=value) if value.startswith(PREFIX) else OwnReport(path=value)
     if value is True:
         return OwnReport()
-    where = line_of(tables.file, dotted(tables.section, "reports"), name)
+    where = line_of(tables.file, join_dotted(tables.section, "reports"), name)
     fix = f"Write true, the path of its file, or '{PREFIX}file.py:Class'."
     raise ConfigError(f"the report is {kind(value)}.", where=where, fix=fix)
 

@@ -56,16 +56,16 @@ def read(table: dict[str, object], form: type[Form], file: Path, place: str) -> 
         )
     what, path = (match["what"], match["path"] or "") if match else (message, "")
     key = re.split(r"[.\[]", path)[0]
-    raise ConfigError(f"`{dotted(place, path)}`: {what}.", where=line_of(file, place, key))
+    raise ConfigError(f"`{join_dotted(place, path)}`: {what}.", where=line_of(file, place, key))
 
 
-def dotted(*parts: str) -> str:
+def join_dotted(*parts: str) -> str:
     return ".".join(filter(None, parts))
 
 
 def line_of(file: Path, table: str, key: str) -> str:
     """`file:line` of a key, or of the table that it is, where it can be found by looking; else the file."""
-    current, own = "", dotted(table, key)
+    current, own = "", join_dotted(table, key)
     lines = file.read_text("utf-8-sig").splitlines() if file.is_file() else ()
     for number, line in enumerate(lines, 1):
         if header := re.match(r"\s*\[\s*([^\]]+?)\s*\]", line):

@@ -94,11 +94,11 @@ def reserve(results_dir: Path, suite: str, suite_format: str, now: datetime, bas
     """Names for the files of a run of a suite, its journal already created: two runs in one second get two stamps."""
     stem, folder = _file_stem(PurePath(suite).stem), Path(base, results_dir)
     report_stem = "minimum-eval-results" if suite_format in SEED_FORMATS else f"{stem}-results"
-    with explained(results_dir):
+    with explain_errors(results_dir):
         folder.mkdir(parents=True, exist_ok=True)
-        with _alone_in(folder):
+        with _lock_folder(folder):
             taken = os.listdir(folder)
-            for mark in _numbered(stamp(now)):
+            for mark in _numbered_names(stamp(now)):
                 if any(f"-{mark}." in name for name in taken):
                     continue
                 name = f"{stem}-{mark}.jsonl"
@@ -110,8 +110,8 @@ def reserve(results_dir: Path, suite: str, suite_format: str, now: datetime, bas
     raise AssertionError("numbers do not run out")
 
 
-def whole_file(path: Path, *, replace: bool = False, elsewhere: str = ELSEWHERE, base: str = "") -> AtomicFile:
-    """Write a file that appears when it is complete: `with whole_file(path) as out: out.write(...)`."""
+def open_atomic(path: Path, *, replace: bool = False, elsewhere: str = ELSEWHERE, base: str = "") -> AtomicFile:
+    """Write a file that appears when it is complete: `with open_atomic(path) as out: out.write(...)`."""
     return AtomicFile(path, replace=replace, elsewhere=elsewhere, base=base)
 
 
@@ -130,7 +130,7 @@ class AtomicFile:
         self._pending = bytearray()
 
     def __enter__(self) -> Self:
-        with explained(self.path, self._elsewhere):
+        with explain_errors(self.path, self._elsewhere):
             self._place.parent.mkdir(parents=True, exist_ok=True)
             self._descriptor, temporary = create_unfinished(str(self._place))
             self._temporary = Path(temporary)
@@ -147,7 +147,7 @@ class AtomicFile:
         try:
             if kind is None:
                 self._flush()
-                with explained(self.path, self._elsewhere):
+                with explain_errors(self.path, self._elsewhere):
                     os.fsync(self._descriptor)
                     if self._replace:
                         os.replace(self._temporary, self._place)
@@ -158,7 +158,7 @@ class AtomicFile:
             self._temporary.unlink(missing_ok=True)
 
     def _flush(self) -> None:
-        with explained(self.path, self._elsewhere), memoryview(self._pending) as pending:
+        with explain_errors(self.path, self._elsewhere), memoryview(self._pending) as pending:
             written = 0
             while written < len(pending):
                 written += os.write(self._descriptor, pending[written:])
@@ -166,7 +166,7 @@ class AtomicFile:
 
 
 @contextmanager
-def explained(path: Path, elsewhere: str = ELSEWHERE) -> Iterator[None]:
+def explain_errors(path: Path, elsewhere: str = ELSEWHERE) -> Iterator[None]:
     """Say which artifact could not be written, why, and what to do."""
     try:
         yield
@@ -178,7 +178,7 @@ def explained(path: Path, elsewhere: str = ELSEWHERE) -> Iterator[None]:
 
 
 @contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
+def _lock_folder(folder: Path) -> Iterator[None]:
     """Keep other runs from choosing names in this folder; the lock goes with the process, so none remains."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -193,7 +193,7 @@ def _alone_in(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _numbered(name: str) -> Iterator[str]:
+def _numbered_names(name: str) -> Iterator[str]:
     yield name
     yield from (f"{name}-{number}" for number in count(2))
 
@@ -206,7 +206,7 @@ def _file_stem(name: str) -> str:
 
 def _place(temporary: Path, path: Path) -> Path:
     """Give a finished file its name, or the first numbered one that is free; never overwrite."""
-    for stem in _numbered(path.stem):
+    for stem in _numbered_names(path.stem):
         place = path.with_name(stem + path.suffix)
         try:
             give_name(temporary, place)

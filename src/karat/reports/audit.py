@@ -8,11 +8,11 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec import Raw, Struct
 
-from karat.model.audit import AuditReport, AuditSummary, CaseAudit, Holding, Rate, Survivor, UnauditedCase, shown_rate
+from karat.model.audit import AuditReport, AuditSummary, CaseAudit, Holding, Rate, Survivor, UnauditedCase, format_rate
 from karat.reports.artifacts import BinaryWriter
 from karat.reports.encoding import encode
 from karat.reports.escaping import markdown_cell
-from karat.text.wording import counted
+from karat.text.wording import pluralize
 
 RATE_DIGITS = 4
 CASES: Final = 1000
@@ -82,7 +82,7 @@ class Shown:
 MARKS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
-def marked(summary: AuditSummary) -> Iterator[tuple[str, str]]:
+def operator_marks(summary: AuditSummary) -> Iterator[tuple[str, str]]:
     """A letter for the matrix and the name of each operator that was tried."""
     for number, operator in enumerate(summary.operators):
         yield MARKS[number % len(MARKS)], operator.name
@@ -90,7 +90,7 @@ def marked(summary: AuditSummary) -> Iterator[tuple[str, str]]:
 
 def rate(found: Rate) -> str:
     """`0.87`, or a dash where nothing was tried."""
-    return shown_rate(found) if found.tried else "-"
+    return format_rate(found) if found.tried else "-"
 
 
 def interval(found: Rate) -> str:
@@ -109,10 +109,11 @@ def remarks(summary: AuditSummary) -> Iterator[str]:
     """What the kill rate does not say."""
     if summary.partial:
         yield (
-            f"{counted(summary.partial, 'kill')} left the case PARTIAL: a run that accepts such a case would not notice"
+            f"{pluralize(summary.partial, 'kill')} left the case PARTIAL:"
+            " a run that accepts such a case would not notice"
         )
     if summary.undecided:
-        yield f"{counted(summary.undecided, 'mutant')} could not be judged, a check broke: not counted"
+        yield f"{pluralize(summary.undecided, 'mutant')} could not be judged, a check broke: not counted"
 
 
 def verdict(summary: AuditSummary, min_kill: float) -> str:
@@ -250,18 +251,18 @@ class AuditMarkdown:
             yield from _operators(summary)
             yield from self._matrix(summary)
         yield from self._set_aside(summary)
-        yield from self._listed(
+        yield from self._list_lines(
             "Controls that pass", [(c, f"an agent that {name}") for c, name in self._shown.controls], summary.controls
         )
         yield from self._survivors(summary)
-        yield from self._apart(summary)
+        yield from self._unrated_lines(summary)
         yield from self._holdings()
-        yield from self._listed("Brittle checks", self._shown.brittle, summary.brittle)
+        yield from self._list_lines("Brittle checks", self._shown.brittle, summary.brittle)
         redundant = [(case_id, ", ".join(checks)) for case_id, checks in self._shown.redundant]
-        yield from self._listed("Redundant checks", redundant, len(redundant))
+        yield from self._list_lines("Redundant checks", redundant, len(redundant))
 
     def _matrix(self, summary: AuditSummary) -> Iterator[str]:
-        marks = list(marked(summary))
+        marks = list(operator_marks(summary))
         yield "\n## Cases\n"
         yield "Survivors of each operator; 0: all killed, empty: nothing to change.\n"
         yield f"| Case | Killed | Rate | 95% interval | {' | '.join(mark for mark, _ in marks)} |"
@@ -271,11 +272,11 @@ class AuditMarkdown:
             figures = f"{case.rate.killed}/{case.rate.tried} | {rate(case.rate)} | {interval(case.rate)}"
             yield f"| {markdown_cell(case.case_id)} | {figures} | {cells} |"
         if self._shown.left_out:
-            yield f"\n{counted(self._shown.left_out, 'more case')}: see the JSON next to this file."
+            yield f"\n{pluralize(self._shown.left_out, 'more case')}: see the JSON next to this file."
 
     def _set_aside(self, summary: AuditSummary) -> Iterator[str]:
         pairs = [(e.case_id, f"{e.status}: {e.reason}" if e.reason else e.status) for e in self._shown.set_aside]
-        yield from self._listed("Not audited", pairs, summary.set_aside)
+        yield from self._list_lines("Not audited", pairs, summary.set_aside)
 
     def _survivors(self, summary: AuditSummary) -> Iterator[str]:
         if not summary.survivors:
@@ -306,7 +307,7 @@ class AuditMarkdown:
             yield f"| {' | '.join(markdown_cell(cell, EXCERPT) for cell in cells)} |"
         yield from _more(self._shown.holdings_left_out)
 
-    def _apart(self, summary: AuditSummary) -> Iterator[str]:
+    def _unrated_lines(self, summary: AuditSummary) -> Iterator[str]:
         if not any(operator.unseen for operator in summary.apart):
             return
         yield "\n## What this suite cannot catch\n"
@@ -321,7 +322,7 @@ class AuditMarkdown:
             yield f"- {markdown_cell(case_id)}: {markdown_cell(', '.join(operators), EXCERPT)}"
         yield from _more(summary.blind - len(self._shown.unseen))
 
-    def _listed(self, title: str, pairs: list[tuple[str, str]], count: int) -> Iterator[str]:
+    def _list_lines(self, title: str, pairs: list[tuple[str, str]], count: int) -> Iterator[str]:
         if not pairs:
             return
         yield f"\n## {title}\n"
@@ -334,7 +335,7 @@ def _operators(summary: AuditSummary) -> Iterator[str]:
     yield "\n## Operators\n"
     yield "| | Operator | What it makes wrong | Killed | Rate | 95% interval |"
     yield "|---|---|---|---|---|---|"
-    for (mark, name), operator in zip(marked(summary), summary.operators, strict=True):
+    for (mark, name), operator in zip(operator_marks(summary), summary.operators, strict=True):
         found = operator.rate
         figures = f"{found.killed}/{found.tried} | {rate(found)} | {interval(found)}"
         yield f"| {mark} | {name} | {operator.about} | {figures} |"

@@ -15,7 +15,7 @@ from typing import ClassVar, Final, NamedTuple, Protocol, TypeGuard, runtime_che
 
 from karat.errors import ConfigError, UsageError
 from karat.model.run import CaseRecord, RunView
-from karat.plugins.packages import FIX, brought, loaded, where
+from karat.plugins.packages import FIX, find_entry_points, load_entry_point, where
 from karat.plugins.project import Project
 from karat.reports.artifacts import BinaryWriter
 from karat.reports.json import JsonReport
@@ -44,9 +44,9 @@ class Report(Protocol):
 
 @runtime_checkable
 class MultiRunReport(Protocol):
-    """A report that can hold several runs: `also` continues with another one."""
+    """A report that can hold several runs: `add_run` continues with another one."""
 
-    def also(self, run: RunView) -> None: ...
+    def add_run(self, run: RunView) -> None: ...
 
 
 class ParallelReport(Report, Protocol):
@@ -88,7 +88,9 @@ def select_reports(
     """
     named = [(name, path) for name, _, path in (text.partition("=") for text in asked)]
     listed = {name for name, _ in named}
-    named += [(name, _below(project, own.path, base)) for name, own in project.reports.items() if name not in listed]
+    named += [
+        (name, _path_from_base(project, own.path, base)) for name, own in project.reports.items() if name not in listed
+    ]
     found = [Wanted(name, find(name, project), path) for name, path in named]
     _refuse_shared(found, spared, base)
     return tuple(report for report in found if report.place or report.name not in EVERY_RUN)
@@ -100,7 +102,7 @@ def _refuse_shared(reports: Sequence[Wanted], spared: Sequence[str], base: str) 
     for report in reports:
         if not report.place:
             continue
-        path = placed(report.place, f"usual.{report.report.extension}", base)
+        path = report_path(report.place, f"usual.{report.report.extension}", base)
         place = os.path.realpath(os.path.join(base, path))
         if place in taken:
             why = f"{taken[place]} and the report {report.name!r} cannot both be at {report.place}."
@@ -111,7 +113,7 @@ def _refuse_shared(reports: Sequence[Wanted], spared: Sequence[str], base: str) 
 def refuse_one_file(asked: Sequence[str], project: Project) -> None:
     """Several runs would write over each other's report where it has a file of its own."""
     for report in select_reports(asked, project):
-        if report.place and placed(report.place, "usual") == Path(report.place):
+        if report.place and report_path(report.place, "usual") == Path(report.place):
             fix = "Name a folder, as in 'reports/', or leave the path out."
             why = f"several suites cannot have one report {report.name!r} at {report.place}."
             raise UsageError(why, fix=fix, slug="bad-option")
@@ -126,13 +128,13 @@ def find(name: str, project: Project) -> type[Report]:
         return EVERY_RUN[name]
     if name in ON_REQUEST:
         return _ours(ON_REQUEST[name])
-    outside = brought(ENTRY_POINTS)
+    outside = find_entry_points(ENTRY_POINTS)
     if name not in outside:
         known = [*BUILT_IN, *sorted({*outside, *project.reports} - {name, *BUILT_IN})]
         fix = did_you_mean(name, known) or f"Known are {', '.join(known)}."
         at = project.where("reports", name) if own else ""
         raise UsageError(f"unknown report {name!r}.", where=at, fix=fix, slug="unknown-report")
-    found = loaded(outside[name])
+    found = load_entry_point(outside[name])
     if not is_report(found):
         raise ConfigError(NO_REPORT, where=where(outside[name]), fix=FIX)
     return found
@@ -147,7 +149,7 @@ def _ours(spec: str) -> type[Report]:
 
 def _of_project(name: str, spec: str, project: Project) -> type[Report]:
     at = project.where("reports", name)
-    if name in BUILT_IN or name in brought(ENTRY_POINTS):
+    if name in BUILT_IN or name in find_entry_points(ENTRY_POINTS):
         raise ConfigError(f"a report is called {name!r} already.", where=at, fix="Give it another name.")
     found = project.load("reports", name, spec)
     if not is_report(found):
@@ -155,7 +157,7 @@ def _of_project(name: str, spec: str, project: Project) -> type[Report]:
     return found
 
 
-def _below(project: Project, path: str, base: str) -> str:
+def _path_from_base(project: Project, path: str, base: str) -> str:
     """A path of the project's file, which is relative to it, as it is written from the folder of the run."""
     return os.path.relpath(project.root / path, base or ".") + path[len(path.rstrip(os.sep)) :] if path else ""
 
@@ -170,7 +172,7 @@ def is_report(found: object) -> TypeGuard[type[Report]]:
     )
 
 
-def placed(place: str, usual: str, base: str = "") -> Path:
+def report_path(place: str, usual: str, base: str = "") -> Path:
     """A folder takes the usual name; whatever else is named is the file."""
     path = Path(place)
     return path / usual if place.endswith(os.sep) or Path(base, place).is_dir() else path

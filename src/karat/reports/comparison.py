@@ -8,18 +8,18 @@ from typing import Final
 
 import msgspec
 
-from karat.model.comparison import Bounds, CaseChange, Change, Comparison, Measure, RunSide, Seen, Weighed
+from karat.model.comparison import Bounds, CaseChange, Change, Comparison, Measure, RunExcerpt, RunSide, ScopeComparison
 from karat.reports.escaping import markdown_cell, terminal
 from karat.reports.html.differences import difference
-from karat.text.units import count, dollars, moved, percent, points
-from karat.text.wording import counted
+from karat.text.units import count, describe_move, dollars, percent, points
+from karat.text.wording import pluralize
 
 VERDICTS: Final = {"met": "met", "broken": "BROKEN", "undecided": "UNDECIDED"}
 SECTIONS: Final = (
     (Change.BROKE, "Broke"),
     (Change.FELL, "Fell: passed before and failed in every run now, but there are too few runs to say that they broke"),
     (Change.FIXED, "Fixed"),
-    (Change.FLICKERS, "Flaky: passed in some runs and not in others; the difference may be chance"),
+    (Change.FLAKY, "Flaky: passed in some runs and not in others; the difference may be chance"),
     (Change.RED, "Stayed red"),
     (Change.ERRED, "Ended in an error in one of the runs, not compared"),
     (Change.ASKS_OTHER, "Prompt changed, not compared"),
@@ -51,27 +51,26 @@ def headline(found: Comparison) -> str:
     """`3 of 120 cases broke, 9 were fixed; the pass rate rose by 5 points (true change: +1 to +9); sure at 95 %`."""
     broke, fell, fixed = (found.count(change) for change in (Change.BROKE, Change.FELL, Change.FIXED))
     too_few = f", {fell} fell in too few runs to tell" if fell else ""
-    changed = (
-        f"{broke} of {counted(found.compared, 'case')} broke{too_few}, {fixed} {'was' if fixed == 1 else 'were'} fixed"
-    )
-    return f"{changed}; {risen(found.overall)}; {certainty(found.overall)}"
+    were = "was" if fixed == 1 else "were"
+    changed = f"{broke} of {pluralize(found.compared, 'case')} broke{too_few}, {fixed} {were} fixed"
+    return f"{changed}; {describe_change(found.overall)}; {certainty(found.overall)}"
 
 
-def risen(weighed: Weighed) -> str:
+def describe_change(weighed: ScopeComparison) -> str:
     """How the pass rate moved, with the interval of the true change."""
     change = weighed.difference
-    return f"the pass rate {moved(change.value, change.low, change.high)}"
+    return f"the pass rate {describe_move(change.value, change.low, change.high)}"
 
 
-def certainty(weighed: Weighed) -> str:
+def certainty(weighed: ScopeComparison) -> str:
     at = f"{weighed.confidence * 100:g} %"
     return f"significant at {at}" if weighed.sure else f"not significant at {at}, it may be chance"
 
 
-def weighed_by(weighed: Weighed) -> str:
+def describe_size(weighed: ScopeComparison) -> str:
     """How much was weighed: `120 cases in 12 clusters`."""
-    cases = counted(weighed.cases, "case")
-    return cases if weighed.clusters == weighed.cases else f"{cases} in {counted(weighed.clusters, 'cluster')}"
+    cases = pluralize(weighed.cases, "case")
+    return cases if weighed.clusters == weighed.cases else f"{cases} in {pluralize(weighed.clusters, 'cluster')}"
 
 
 def preamble(found: Comparison) -> Iterator[str]:
@@ -82,10 +81,10 @@ def preamble(found: Comparison) -> Iterator[str]:
         yield NOT_GATED
 
 
-def apart(found: Comparison) -> str:
+def describe_uncompared(found: Comparison) -> str:
     """What was not compared, in one line; nothing if everything was."""
     words = (
-        (Change.FLICKERS, "flaky"),
+        (Change.FLAKY, "flaky"),
         (Change.RED, "stayed red"),
         (Change.ERRED, "ended in an error"),
         (Change.ASKS_OTHER, "ask otherwise now"),
@@ -106,7 +105,7 @@ def side(name: str, run: RunSide) -> str:
         parts.append(f"version {run.version}")
     errors = f", {run.errors} ended in an error" if run.errors else ""
     parts.append(run.figures)
-    parts.append(f"{counted(run.cases, 'case')}, {counted(run.runs, 'run')} judged{errors}")
+    parts.append(f"{pluralize(run.cases, 'case')}, {pluralize(run.runs, 'run')} judged{errors}")
     return f"{name}: " + ", ".join(filter(None, parts))
 
 
@@ -114,10 +113,10 @@ def with_interval(bounds: Bounds) -> str:
     return f"{percent(bounds.value)} ({percent(bounds.low)} to {percent(bounds.high)})"
 
 
-def rates(weighed: Weighed) -> str:
+def rates(weighed: ScopeComparison) -> str:
     """Of the cases that were compared, which may be fewer than those of either run."""
     before, now = with_interval(weighed.base), with_interval(weighed.new)
-    of = f"passed runs, by case, of the {weighed_by(weighed)} compared"
+    of = f"passed runs, by case, of the {describe_size(weighed)} compared"
     return f"{of}: {before} before, {now} now; {weighed.test} p = {p_value(weighed.p)}"
 
 
@@ -125,10 +124,10 @@ def p_value(p: float) -> str:
     return "under 0.0001" if p < 0.0001 else f"{p:.4f}".rstrip("0").rstrip(".")
 
 
-def of_group(group: Weighed) -> str:
-    changed = f"{group.broke} broke, {group.fixed} fixed"
+def of_group(group: ScopeComparison) -> str:
+    changed = f"{group.broke} broke, {group.fixed} fixed of {describe_size(group)}"
     sure = f"; {group.sure}, significant" if group.sure else ""
-    return f"{changed} of {weighed_by(group)}; {risen(group)}; p = {p_value(group.p)} after Holm's correction{sure}"
+    return f"{changed}; {describe_change(group)}; p = {p_value(group.p)} after Holm's correction{sure}"
 
 
 def of_measure(measure: Measure) -> str:
@@ -137,7 +136,7 @@ def of_measure(measure: Measure) -> str:
     times = f", {ratio.value:.2f} times ({ratio.low:.2f} to {ratio.high:.2f})" if ratio else ""
     before, now = (_quantity(measure.name, value) for value in (measure.base, measure.new))
     name = "time" if measure.name == "seconds" else measure.name
-    return f"{name} per case: {before} before, {now} now{times}, over {counted(measure.cases, 'case')}"
+    return f"{name} per case: {before} before, {now} now{times}, over {pluralize(measure.cases, 'case')}"
 
 
 def _quantity(name: str, value: float) -> str:
@@ -161,10 +160,10 @@ def heading(found: Comparison) -> str:
     return f"{found.new.suite} against {found.new.target}"
 
 
-def summed_up(found: Sequence[Comparison]) -> str:
+def summarize(found: Sequence[Comparison]) -> str:
     """`3 runs compared; 1 failed: refunds.yaml against support`."""
     failed = [heading(one) for one in found if one.exit_code]
-    return f"{counted(len(found), 'run')} compared; {len(failed)} failed{': ' if failed else ''}{', '.join(failed)}"
+    return f"{pluralize(len(found), 'run')} compared; {len(failed)} failed{': ' if failed else ''}{', '.join(failed)}"
 
 
 def comparison_json(*found: Comparison) -> bytes:
@@ -186,7 +185,7 @@ def _document(found: Comparison) -> dict[str, object]:
 
 def comparison_markdown(*found: Comparison) -> bytes:
     """The words, the gates, the cases that changed, the rates; of several comparisons, each under its suite."""
-    lines: list[str] = [summed_up(found), ""] if len(found) > 1 else []
+    lines: list[str] = [summarize(found), ""] if len(found) > 1 else []
     for one in found:
         lines += [f"## {markdown_cell(heading(one), MARKDOWN_LINE)}", ""] if len(found) > 1 else []
         lines += [*_markdown_lines(one), ""] if len(found) > 1 else _markdown_lines(one)
@@ -196,7 +195,7 @@ def comparison_markdown(*found: Comparison) -> bytes:
 def _markdown_lines(found: Comparison) -> Iterator[str]:
     yield from (f"{markdown_cell(line, MARKDOWN_LINE)}\n" for line in preamble(found))
     yield f"**{headline(found)}**"
-    if others := apart(found):
+    if others := describe_uncompared(found):
         yield f"\n{others}"
     yield from _markdown_gates(found)
     if found.notes:
@@ -241,7 +240,7 @@ def _markdown_rates(found: Comparison) -> Iterator[str]:
         sure = f", {group.sure}" if group.sure else ""
         cells = (
             markdown_cell(group.scope or "all"),
-            weighed_by(group),
+            describe_size(group),
             with_interval(group.base),
             with_interval(group.new),
             rise,
@@ -261,7 +260,7 @@ def comparison_page(*found: Comparison) -> bytes:
     """The fragment as a page that needs nothing else; the fragments of several under the names of their suites."""
     head = f'<meta charset="utf-8"><title>Karat: comparison</title><style>{STYLE}</style>'
     each = [f"<h1>{_html_text(heading(one))}</h1>{comparison_html(one)}" for one in found]
-    first = f"<p>{_html_text(summed_up(found))}</p>" if len(found) > 1 else ""
+    first = f"<p>{_html_text(summarize(found))}</p>" if len(found) > 1 else ""
     body = f"<main>{first}{''.join(each)}</main>"
     return f'<!doctype html><html lang="en"><head>{head}</head><body>{body}</body></html>\n'.encode()
 
@@ -273,7 +272,7 @@ def _html_text(value: str) -> str:
 def _html_parts(found: Comparison) -> Iterator[str]:
     yield from (f"<p>{_html_text(line)}</p>" for line in preamble(found))
     yield f"<p><strong>{_html_text(headline(found))}</strong></p>"
-    if others := apart(found):
+    if others := describe_uncompared(found):
         yield f"<p>{_html_text(others)}</p>"
     gates = "".join(f"<li><strong>{verdict}</strong> {_html_text(says)}</li>" for verdict, says in gate_lines(found))
     yield f"<h2>Gates</h2><ul>{gates}</ul>" if gates else ""
@@ -302,11 +301,15 @@ def _html_case(case: CaseChange) -> str:
         f"{f'<br>{_html_text(flip.found)}' if flip.found else ''}</li>"
         for flip in case.flips
     )
-    seen = _html_seen(case.base_seen or Seen(), case.new_seen or Seen()) if case.base_seen or case.new_seen else ""
+    seen = (
+        _html_seen(case.base_seen or RunExcerpt(), case.new_seen or RunExcerpt())
+        if case.base_seen or case.new_seen
+        else ""
+    )
     return f"<li><b>{_html_text(case.id)}</b> {rate}{f'<ul>{flips}</ul>' if flips else ''}{seen}</li>"
 
 
-def _html_seen(base: Seen, new: Seen) -> str:
+def _html_seen(base: RunExcerpt, new: RunExcerpt) -> str:
     """What was said and called in both runs, word by word."""
     answer = difference(terminal(base.answer, HTML_LINE), terminal(new.answer, HTML_LINE))
     calls = difference(*(terminal(", ".join(side.calls) or "called nothing", HTML_LINE) for side in (base, new)))

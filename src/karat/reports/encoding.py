@@ -22,21 +22,21 @@ def encode(value: object) -> bytes:
     try:
         line = _encoder.encode(value)
     except UnicodeEncodeError:
-        line = _encoder.encode(_whole_characters(msgspec.to_builtins(value, enc_hook=msgspec.json.decode)))
+        line = _encoder.encode(_replace_surrogates(msgspec.to_builtins(value, enc_hook=msgspec.json.decode)))
     if line.isascii() and b"\x7f" not in line:
         return line
-    return _risky.sub(_escaped, line)
+    return _risky.sub(_escape, line)
 
 
-def _escaped(match: re.Match[bytes]) -> bytes:
+def _escape(match: re.Match[bytes]) -> bytes:
     units = match[0].decode().encode("utf-16-be")
     return b"".join(b"\\u%04x" % int.from_bytes(units[i : i + 2], "big") for i in range(0, len(units), 2))
 
 
-def _whole_characters(value: object) -> object:
+def _replace_surrogates(value: object) -> object:
     """The same with each lone surrogate as one U+FFFD, so that the offsets of evidence still hold."""
     if isinstance(value, str):
         return _surrogate.sub("\ufffd", value)
     if isinstance(value, dict):
-        return {_whole_characters(key): _whole_characters(entry) for key, entry in value.items()}
-    return [_whole_characters(entry) for entry in value] if isinstance(value, list | tuple) else value
+        return {_replace_surrogates(key): _replace_surrogates(entry) for key, entry in value.items()}
+    return [_replace_surrogates(entry) for entry in value] if isinstance(value, list | tuple) else value

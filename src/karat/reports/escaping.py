@@ -61,7 +61,7 @@ def _visible(match: re.Match[str]) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def _spelled(match: re.Match[str]) -> str:
+def _spell_command(match: re.Match[str]) -> str:
     """A command with one character of its mark spelled out."""
     return f"{match[0][:-1]}\\x{ord(match[0][-1]):02x}"
 
@@ -74,13 +74,13 @@ def terminal(text: str, limit: int | None = None) -> str:
     if limit is not None:
         text = clip(text, limit)
     if "##" in text or "::" in text:
-        text = _command.sub(_spelled, text)
+        text = _command.sub(_spell_command, text)
     if text.isascii() and text.isprintable():
         return text
     return _hidden.sub(_visible, text)
 
 
-def hidden_as(text: str, shown: Callable[[str], str]) -> str:
+def replace_hidden(text: str, shown: Callable[[str], str]) -> str:
     """Text with its lines and tabs; each other hidden character becomes what `shown` makes of its visible escape."""
     if text.isascii() and text.isprintable():
         return text

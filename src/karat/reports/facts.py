@@ -18,7 +18,7 @@ from karat.model.trace import SCRIPT, Trace
 from karat.model.verdict import CaseStatus, CheckResult, Status
 from karat.reports.escaping import last_lines
 from karat.text.units import percent
-from karat.text.wording import counted
+from karat.text.wording import pluralize
 
 if TYPE_CHECKING:
     from karat.journal.views import RecordSummary
@@ -143,12 +143,12 @@ def log(record: CaseRecord) -> list[str]:
     return last_lines(error.detail, error.message) if error is not None and error.detail else []
 
 
-def after_errors(record: CaseRecord | RecordSummary) -> str:
+def describe_attempts(record: CaseRecord | RecordSummary) -> str:
     """` after 2 errors` to follow the status of a case that was tried again, else nothing."""
-    return f" after {counted(len(record.attempts), 'error')}" if record.attempts else ""
+    return f" after {pluralize(len(record.attempts), 'error')}" if record.attempts else ""
 
 
-def finished(summary: Summary) -> int:
+def count_finished(summary: Summary) -> int:
     """How many cases came to an end, whatever end."""
     return summary.passed + summary.failed + summary.partial + summary.error + summary.skipped + summary.xfailed
 
@@ -163,7 +163,7 @@ def counts(summary: Summary) -> str:
         (summary.xfailed, "known to fail"),
         (summary.skipped, "skipped"),
     )
-    unjudged = f"; {counted(summary.unjudged, 'expectation')} not judged" if summary.unjudged else ""
+    unjudged = f"; {pluralize(summary.unjudged, 'expectation')} not judged" if summary.unjudged else ""
     return ", ".join([f"{summary.passed} passed", *(f"{count} {word}" for count, word in others if count)]) + unjudged
 
 
@@ -195,7 +195,7 @@ def tokens(trace: Trace) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count is not None}
 
 
-def planned(run: RunView) -> int:
+def count_planned(run: RunView) -> int:
     """How many cases the run was to have; the header counts each of their repeats."""
     return run.header.total // max(run.header.repeat, 1)
 
@@ -212,7 +212,7 @@ def incomplete(run: RunView) -> str:
     if not why:
         return ""
     done = f"{summary.runs} of {run.header.total} runs" if summary.repeat > 1 else ""
-    return f"INCOMPLETE: {done or f'{finished(summary)} of {run.header.total} cases'} finished ({why})"
+    return f"INCOMPLETE: {done or f'{count_finished(summary)} of {run.header.total} cases'} finished ({why})"
 
 
 def repeats(summary: Summary) -> str:
@@ -221,13 +221,13 @@ def repeats(summary: Summary) -> str:
         return ""
     count, fewest, most = summary.repeat, summary.fewest, summary.most
     if summary.saved or summary.undecided or fewest != count:
-        return _uneven_repeats(summary, str(most) if fewest == most else f"{fewest} to {most}")
+        return _describe_uneven(summary, str(most) if fewest == most else f"{fewest} to {most}")
     among = f"cases with all {count} runs" if summary.incomplete or summary.interrupted else "cases"
     always = f"{percent(summary.pass_all)} of {among} passed each time (pass^{count})"
     return f"{count} repeats: {always}, {percent(summary.pass_any)} at least once (pass@{count}), {summary.flaky} flaky"
 
 
-def _uneven_repeats(summary: Summary, each: str) -> str:
+def _describe_uneven(summary: Summary, each: str) -> str:
     """Cases that were run as often as they needed: no share of them is that of so many repeats each."""
     undecided = f"{summary.undecided} undecided after {summary.repeat} runs" if summary.undecided else "all decided"
     possible, is_auto = summary.runs + summary.saved, summary.saved or summary.undecided

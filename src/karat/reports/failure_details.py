@@ -20,11 +20,11 @@ _GUTTER: Final = "| "
 Paint = Callable[[Status, str], str]
 
 
-def plain(status: Status, word: str) -> str:
+def without_colour(status: Status, word: str) -> str:
     return word
 
 
-def why_not_passed(record: CaseRecord, paint: Paint = plain, *, whole: bool = False) -> Iterator[str]:
+def why_not_passed(record: CaseRecord, paint: Paint = without_colour, *, whole: bool = False) -> Iterator[str]:
     """Inert lines without indent. `paint` colours the status of a check; `whole`: nothing is left out."""
     for reason in reasons(record):
         yield terminal(reason, None if whole else LINE)

@@ -10,9 +10,9 @@ from pathlib import Path
 from karat.errors import KaratError, UsageError
 from karat.journal.reader import Journal
 from karat.plugins.project import Project
-from karat.reports.artifacts import BinaryWriter, whole_file
-from karat.reports.catalog import MultiRunReport, Report, find, placed
-from karat.reports.writing import PLACE, failed, write_into
+from karat.reports.artifacts import BinaryWriter, open_atomic
+from karat.reports.catalog import MultiRunReport, Report, find, report_path
+from karat.reports.writing import PLACE, report_error, write_into
 
 USUAL = "usual"
 
@@ -25,17 +25,19 @@ def file_report(
         raise UsageError("no journal was given.", fix="Name at least one.", slug="bad-option")
     kind = find(name, project)
     if isinstance(path, str | Path | None):
-        return tuple(_reported(group, name, kind, file) for group, file in _placed(journals, kind, name, path))
+        return tuple(
+            _write_report(group, name, kind, file) for group, file in _group_by_file(journals, kind, name, path)
+        )
     _refuse_several(journals, kind, name)
     write_into(journals, kind, path)
     return ()
 
 
-def _placed(
+def _group_by_file(
     journals: Sequence[Journal], kind: type[Report], name: str, path: str | Path | None
 ) -> Iterator[tuple[Sequence[Journal], Path]]:
     """Which journals go into which file."""
-    if path is not None and (file := placed(os.fspath(path), USUAL)).name != USUAL:
+    if path is not None and (file := report_path(os.fspath(path), USUAL)).name != USUAL:
         _refuse_several(journals, kind, name)
         yield journals, file
         return
@@ -55,16 +57,16 @@ def _refuse_several(journals: Sequence[Journal], kind: type[Report], name: str) 
         raise UsageError(f"a {name!r} report holds one run, not {len(journals)}.", fix=fix, slug="bad-option")
 
 
-def _reported(journals: Sequence[Journal], name: str, kind: type[Report], file: Path) -> Path:
+def _write_report(journals: Sequence[Journal], name: str, kind: type[Report], file: Path) -> Path:
     precious = [place for journal in journals for place in (journal.path, journal.header.suite)]
     if os.path.realpath(file) in map(os.path.realpath, precious):
         fix = "Name another file with -o."
         raise UsageError("the report would overwrite its own source.", where=str(file), fix=fix, slug="bad-option")
     try:
-        with whole_file(file, replace=True, elsewhere=PLACE) as out:
+        with open_atomic(file, replace=True, elsewhere=PLACE) as out:
             write_into(journals, kind, out)
     except (KaratError, KeyboardInterrupt):
         raise
     except BaseException as error:  # code of others may raise anything
-        raise failed(name, file, error) from error
+        raise report_error(name, file, error) from error
     return file

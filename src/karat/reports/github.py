@@ -13,7 +13,7 @@ from karat.reports.escaping import markdown_cell, terminal
 from karat.reports.facts import counts, draft_words, incomplete, repeats
 from karat.reports.failure_details import headline, why_not_passed
 from karat.reports.places import SuitePlace, suite_place
-from karat.reports.repeated import Together, repeated
+from karat.reports.repeated import Together, sum_repeats
 from karat.scoring.figures import run_words
 
 MOST_ANNOTATIONS: Final = 10
@@ -55,7 +55,7 @@ class GithubReport:
         if lacks := incomplete(run):
             self._annotate("error", {"file": self._place.file, "title": "INCOMPLETE"}, terminal(lacks))
 
-    def also(self, run: RunView) -> None:
+    def add_run(self, run: RunView) -> None:
         """Go on with another run."""
         self._together.end()
         self._begin(run)
@@ -72,7 +72,7 @@ class GithubReport:
                 )
 
     def _case(self, runs: list[CaseRecord]) -> None:
-        total = repeated(runs)
+        total = sum_repeats(runs)
         level = _LEVELS.get(total.status)
         if level is None:
             return
@@ -127,7 +127,7 @@ class GithubSummary:
         self._out.write("".join(self._details).encode())
 
     def _case(self, runs: list[CaseRecord]) -> None:
-        total = repeated(runs)
+        total = sum_repeats(runs)
         mark = _MARKS.get(total.status)
         if mark is None:
             return

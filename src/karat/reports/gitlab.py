@@ -13,7 +13,7 @@ from karat.reports.encoding import encode
 from karat.reports.escaping import terminal
 from karat.reports.facts import facts, incomplete, reasons
 from karat.reports.places import SuitePlace, suite_place
-from karat.reports.repeated import Together, repeated
+from karat.reports.repeated import Together, sum_repeats
 
 DESCRIPTION: Final = 500
 _SEVERITIES: Final = {CaseStatus.ERROR: "blocker", CaseStatus.FAIL: "major", CaseStatus.PARTIAL: "minor"}
@@ -43,7 +43,7 @@ class GitlabReport:
         if lacks := incomplete(run):
             self._find("", Shortcoming("run", lacks), "blocker")
 
-    def also(self, run: RunView) -> None:
+    def add_run(self, run: RunView) -> None:
         """Go on with another run."""
         self._together.end()
         self._begin(run)
@@ -56,7 +56,7 @@ class GitlabReport:
         self._out.write(b"\n]\n" if self._written else b"[]\n")
 
     def _case(self, runs: list[CaseRecord]) -> None:
-        total = repeated(runs)
+        total = sum_repeats(runs)
         if severity := _SEVERITIES.get(total.status):
             for shortcoming in _shortcomings(total.shown):
                 self._find(total.shown.case.id, shortcoming, severity)

@@ -14,8 +14,8 @@ from karat.model.trace import Trace, TraceError
 from karat.model.verdict import CaseStatus, CheckResult, EvidenceLocation, SoftScore, Status
 from karat.reports.artifacts import BinaryWriter
 from karat.reports.encoding import encode
-from karat.reports.facts import PASSED, Judged, facts, lacks, planned, required_sources, tokens
-from karat.reports.repeated import Together, repeated
+from karat.reports.facts import PASSED, Judged, count_planned, facts, lacks, required_sources, tokens
+from karat.reports.repeated import Together, sum_repeats
 from karat.scoring.figures import pass_share, run_words
 
 
@@ -159,7 +159,7 @@ class JsonReport:
         self._catalog = run.catalog
         self._before = b"\n"
         header = run.header
-        self._together = Together(self._repeated) if header.repeat > 1 else None
+        self._together = Together(self._add_repeats) if header.repeat > 1 else None
         head = {
             "generated_at": run.finished_at or header.started_at,
             "eval_file": header.suite,
@@ -176,8 +176,8 @@ class JsonReport:
         else:
             self._together.add(record)
 
-    def _repeated(self, runs: Sequence[CaseRecord]) -> None:
-        self.add(encode(repeated_row(runs, self._catalog)))
+    def _add_repeats(self, runs: Sequence[CaseRecord]) -> None:
+        self.add(encode(repeats_row(runs, self._catalog)))
 
     def part(self, records: Sequence[CaseRecord]) -> bytes:
         return b",\n".join([encode(case_row(record, self._catalog)) for record in records])
@@ -206,7 +206,7 @@ def case_row(record: CaseRecord, catalog: CheckCatalog) -> CaseRow:
         case.prompt,
         case.outcome,
         verdict.status,
-        Checks(_passed(verdict.checks), _rows(known.failed), _rows(known.unknown), _rows(known.unjudged)),
+        Checks(_passed_rows(verdict.checks), _rows(known.failed), _rows(known.unknown), _rows(known.unjudged)),
         _metrics(record, catalog, ScoringMetrics(groups, verdict.hard_fail_triggered, verdict.soft)),
         trace.final_message,
         [call.name for call in trace.tool_calls],
@@ -220,9 +220,9 @@ def case_row(record: CaseRecord, catalog: CheckCatalog) -> CaseRow:
     )
 
 
-def repeated_row(runs: Sequence[CaseRecord], catalog: CheckCatalog) -> CaseRow:
+def repeats_row(runs: Sequence[CaseRecord], catalog: CheckCatalog) -> CaseRow:
     """What the file says of a case that was run several times."""
-    total = repeated(runs)
+    total = sum_repeats(runs)
     row = case_row(total.shown, catalog)
     row.status = total.status
     row.repeats = RepeatsRow(
@@ -278,7 +278,7 @@ def _attempts(record: CaseRecord) -> list[ErrorRow]:
     return [row for trace in record.attempts if (row := _error(trace.error))]
 
 
-def _passed(checks: Sequence[CheckResult]) -> list[CheckRow]:
+def _passed_rows(checks: Sequence[CheckResult]) -> list[CheckRow]:
     return [
         CheckRow(check.name, check.group, check.expected, check.found, check.at, turn=check.turn)
         for check in checks
@@ -321,7 +321,7 @@ def _summary(run: RunView) -> dict[str, object]:
     if summary.skipped or summary.xfailed:
         row |= {"skip": summary.skipped, "xfail": summary.xfailed}
     if summary.incomplete or summary.interrupted:
-        row |= {"incomplete": summary.incomplete or "interrupted", "planned": planned(run)}
+        row |= {"incomplete": summary.incomplete or "interrupted", "planned": count_planned(run)}
     if summary.repeat != 1:
         row |= {
             name: getattr(summary, name)

@@ -12,10 +12,10 @@ from karat.model.run import CaseRecord, RunView
 from karat.model.verdict import CaseStatus
 from karat.reports.artifacts import BinaryWriter
 from karat.reports.escaping import terminal
-from karat.reports.facts import draft_words, facts, finished, incomplete, seconds, tokens
+from karat.reports.facts import count_finished, draft_words, facts, incomplete, seconds, tokens
 from karat.reports.failure_details import headline, why_not_passed
 from karat.reports.places import suite_place
-from karat.reports.repeated import Together, repeated
+from karat.reports.repeated import Together, sum_repeats
 from karat.scoring.figures import cost_words, rate_words
 
 NAME: Final = 500
@@ -47,10 +47,10 @@ class JunitReport:
         self._run = run
         self._file, self._lines = suite_place(run)
         self._class = PurePath(self._file).stem or "suite"
-        self._together = Together(self._repeated)
+        self._together = Together(self._add_repeats)
         self._write(_head(run, self._class, self._file))
 
-    def also(self, run: RunView) -> None:
+    def add_run(self, run: RunView) -> None:
         """Go on with another run."""
         self._finish()
         self._begin(run)
@@ -70,11 +70,11 @@ class JunitReport:
             self._write(["</testcase>"])
         self._write(["</testsuite>"])
 
-    def _repeated(self, runs: list[CaseRecord]) -> None:
+    def _add_repeats(self, runs: list[CaseRecord]) -> None:
         self._write(self._case(runs))
 
     def _case(self, runs: Sequence[CaseRecord]) -> Iterator[str]:
-        total = repeated(runs)
+        total = sum_repeats(runs)
         case = total.shown.case
         yield _open(
             "testcase",
@@ -102,7 +102,7 @@ def _head(run: RunView, name: str, file: str) -> Iterator[str]:
     lacks = bool(incomplete(run))
     about = {
         "name": name,
-        "tests": str(finished(summary) + lacks),
+        "tests": str(count_finished(summary) + lacks),
         "failures": str(summary.failed + summary.partial),
         "errors": str(summary.error + lacks),
         "skipped": str(summary.skipped + summary.xfailed),

@@ -17,20 +17,20 @@ from karat.reports.facts import (
     BROKEN,
     Facts,
     Judged,
-    after_errors,
     case_name,
+    count_finished,
+    count_planned,
     counts,
+    describe_attempts,
     draft_words,
     facts,
-    finished,
     incomplete,
     lacks,
     log,
-    planned,
     reasons,
     repeats,
 )
-from karat.reports.repeated import Together, repeated, run_name
+from karat.reports.repeated import Together, run_name, sum_repeats
 from karat.reports.transcript import transcript
 from karat.scoring.figures import run_words
 
@@ -79,7 +79,7 @@ class MarkdownReport:
         self._made = 0
         self._unjudged = bool(run.summary.unjudged)
         self._what = "Runs" if run.header.repeat > 1 else "Cases"
-        self._together = Together(self._repeated) if run.header.repeat > 1 else None
+        self._together = Together(self._add_repeats) if run.header.repeat > 1 else None
         out.write("".join(_head(run)).encode())
 
     def case(self, record: CaseRecord) -> None:
@@ -99,13 +99,13 @@ class MarkdownReport:
         for record in records:
             known = facts(record)
             name = case_name(record.case.id, record.repeat)
-            cases.rows += f"{self._row(name, record.verdict.status, record, known, after_errors(record))}\n"
+            cases.rows += f"{self._row(name, record.verdict.status, record, known, describe_attempts(record))}\n"
             if record.verdict.status in BROKEN:
                 self._detail(cases, name, record, known)
         return cases
 
-    def _repeated(self, runs: list[CaseRecord]) -> None:
-        total = repeated(runs)
+    def _add_repeats(self, runs: list[CaseRecord]) -> None:
+        total = sum_repeats(runs)
         row = self._row(total.shown.case.id, total.status, total.shown, facts(total.shown))
         cases = ReportedCases(f"{row} {markdown_cell(str(total))} |\n")
         for record in total.not_passed:
@@ -120,12 +120,12 @@ class MarkdownReport:
             return f"{start} | | | | |{' |' * self._unjudged}"
         lacking = lacks(record, self._catalog)
         cells = (
-            _listed(lacking.missing_sources),
-            _listed(lacking.missing_numbers),
-            _listed(verdict.hard_fail_triggered),
-            _listed(check.label for check in known.failed),
-            _listed(check.label for check in known.unknown),
-            *([_listed(check.label for check in known.unjudged)] if self._unjudged else ()),
+            _list_some(lacking.missing_sources),
+            _list_some(lacking.missing_numbers),
+            _list_some(verdict.hard_fail_triggered),
+            _list_some(check.label for check in known.failed),
+            _list_some(check.label for check in known.unknown),
+            *([_list_some(check.label for check in known.unjudged)] if self._unjudged else ()),
         )
         return f"{start} {' | '.join(cells)} |"
 
@@ -164,7 +164,7 @@ def _head(run: RunView) -> Iterator[str]:
     yield f"- Eval file: {markdown_cell(header.suite)}\n"
     yield f"- Target: {markdown_cell(header.target)}\n"
     yield f"- Generated at: {markdown_cell(run.finished_at or header.started_at)}\n"
-    total = f"{finished(summary)} of {planned(run)} cases" if unfinished else f"{summary.total} total"
+    total = f"{count_finished(summary)} of {count_planned(run)} cases" if unfinished else f"{summary.total} total"
     yield f"- Result: {counts(summary)}, {total}\n"
     yield f"- Pass rate: {run_words(summary, run.prices)}\n"
     if repeated := repeats(summary):
@@ -177,7 +177,7 @@ def _head(run: RunView) -> Iterator[str]:
 
 
 def _detail(name: str, record: CaseRecord, known: Facts) -> Iterator[str]:
-    yield f"\n### {markdown_cell(name)}: {record.verdict.status}{after_errors(record)}\n"
+    yield f"\n### {markdown_cell(name)}: {record.verdict.status}{describe_attempts(record)}\n"
     for reason in reasons(record):
         yield f"\nReason: {markdown_cell(reason, EXCERPT)}\n"
     if said := log(record):
@@ -205,7 +205,7 @@ def _check(record: CaseRecord, check: Judged) -> Iterator[str]:
         yield f"  - In {_escaped(result.at.channel)}: {markdown_cell(around, EXCERPT)}\n"
 
 
-def _listed(names: Iterable[str]) -> str:
+def _list_some(names: Iterable[str]) -> str:
     escaped = [_escaped(name) for name in names]
     more = [f"{len(escaped) - LISTED} more"] if len(escaped) > LISTED else []
     return ", ".join(escaped[:LISTED] + more)

@@ -11,7 +11,7 @@ from karat.model.run import CaseRecord
 from karat.model.verdict import CaseStatus
 from karat.scoring.intervals import share
 from karat.scoring.repeats import Interval, case_status, is_flaky
-from karat.text.wording import counted
+from karat.text.wording import pluralize
 
 
 class Repeated(NamedTuple):
@@ -43,13 +43,13 @@ class Repeated(NamedTuple):
     def __str__(self) -> str:
         low, high = self.interval.low, self.interval.high
         label = ", FLAKY" if self.flaky else ""
-        label += f", {counted(self.errors, 'error')} retried" if self.errors else ""
+        label += f", {pluralize(self.errors, 'error')} retried" if self.errors else ""
         if self.runs == 1:
             return f"1 run{label}"
         return f"{self.passed} of {self.runs} passed (95% interval {low:.2f} to {high:.2f}){label}"
 
 
-def repeated(records: Sequence[CaseRecord]) -> Repeated:
+def sum_repeats(records: Sequence[CaseRecord]) -> Repeated:
     """Add up the runs of one case."""
     counts = Counter(record.verdict.status for record in records)
     status = case_status(counts, records[0].case.min_pass_rate, records[0].until)

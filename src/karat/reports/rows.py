@@ -94,7 +94,7 @@ class JsonlReport:
         self._out = out
         self._header = run.header
 
-    def also(self, run: RunView) -> None:
+    def add_run(self, run: RunView) -> None:
         """Go on with another run."""
         self._header = run.header
 
@@ -115,7 +115,7 @@ class CsvReport:
         self._header = run.header
         self._write(COLUMNS)
 
-    def also(self, run: RunView) -> None:
+    def add_run(self, run: RunView) -> None:
         """Go on with another run."""
         self._header = run.header
 

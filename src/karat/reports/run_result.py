@@ -28,7 +28,7 @@ _CELL: Final = "text-align:left;vertical-align:top"
 _LINES: Final = "margin:0;white-space:pre-wrap;text-align:left"
 
 
-class Allowed(NamedTuple):
+class Allowances(NamedTuple):
     """What may be let pass: a check that failed above its threshold, one that is unknown, what is not judged."""
 
     partial: bool = False
@@ -51,7 +51,7 @@ class RunResult:
         self.failures = tuple(failures)
         self.left_out = tuple(left_out)
         """Ids of cases that an earlier run recorded and that the suite does not have."""
-        self.allowed = Allowed()
+        self.allowed = Allowances()
 
     @property
     def summary(self) -> Summary:
@@ -151,7 +151,7 @@ class ResultsPlace:
         self._kept = False
         self.folder = Path(tempfile.mkdtemp(prefix="karat-") if given is None else given)
 
-    def kept_for(self, result: RunResult, allowed: Allowed) -> RunResult:
+    def keep_for(self, result: RunResult, allowed: Allowances) -> RunResult:
         self._kept = True
         result.allowed = allowed
         if self._temporary:

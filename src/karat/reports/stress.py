@@ -9,10 +9,10 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
-from karat.model.stress import CellResult, CellStatus, StressReport, worst
+from karat.model.stress import CellResult, CellStatus, StressReport, worst_status
 from karat.reports.encoding import encode
 from karat.reports.html.pages import assets, report_policy, template
-from karat.text.wording import counted
+from karat.text.wording import pluralize
 
 MARKS: Final = {
     CellStatus.HELD: "held",
@@ -44,11 +44,11 @@ def stress_verdict(report: StressReport) -> str:
     if not report.cells:
         return "nothing was tried"
     if counts[CellStatus.BROKE]:
-        verdict = f"broke in {counts[CellStatus.BROKE]} of {counted(len(report.cells), 'cell')}"
+        verdict = f"broke in {counts[CellStatus.BROKE]} of {pluralize(len(report.cells), 'cell')}"
     elif counts[CellStatus.NOT_REACHED] == len(report.cells):
         return "not proved: no fault was reached"
     else:
-        verdict = f"held in {counts[CellStatus.HELD]} of {counted(len(report.cells), 'cell')}"
+        verdict = f"held in {counts[CellStatus.HELD]} of {pluralize(len(report.cells), 'cell')}"
     rest = [f"{counts[status]} {status}" for status in (CellStatus.UNKNOWN, CellStatus.NOT_REACHED) if counts[status]]
     return ", ".join([verdict, *rest])
 
@@ -80,7 +80,11 @@ def table_of(report: StressReport, link: Link) -> dict[str, object]:
     """What the template of the table needs."""
     about = {cell.fault: cell.about for cell in report.cells}
     rows = [
-        (fault, about[fault], [(cells, worst(cells)) for cells in (report.at(name, fault) for name in report.names)])
+        (
+            fault,
+            about[fault],
+            [(cells, worst_status(cells)) for cells in (report.at(name, fault) for name in report.names)],
+        )
         for fault in report.faults
     ]
     broken = [cell for cell in report.cells if cell.status in (CellStatus.BROKE, CellStatus.UNKNOWN)]

@@ -29,7 +29,7 @@ class TranscriptEntry(NamedTuple):
 def transcript(record: CaseRecord, *, whole: bool = False) -> Iterator[TranscriptEntry]:
     """The judged turn, or the last turns of a conversation; `whole`: nothing is left out."""
     trace = record.trace
-    yield from _altered(trace.altered_calls, whole)
+    yield from _altered_entries(trace.altered_calls, whole)
     if not trace.turns:
         yield from _turn(trace, trace.input or record.case.prompt, "", whole)
         return
@@ -40,7 +40,7 @@ def transcript(record: CaseRecord, *, whole: bool = False) -> Iterator[Transcrip
         yield from _turn(turn, turn.input, f" {number}", whole)
 
 
-def _altered(calls: tuple[AlteredCall, ...], whole: bool) -> Iterator[TranscriptEntry]:
+def _altered_entries(calls: tuple[AlteredCall, ...], whole: bool) -> Iterator[TranscriptEntry]:
     """The calls that a stub answered or a fault landed on."""
     for call in calls if whole else calls[:CALLS]:
         ran = ", which ran" if call.ran else ", which did not run"
@@ -49,18 +49,18 @@ def _altered(calls: tuple[AlteredCall, ...], whole: bool) -> Iterator[Transcript
 
 
 def _turn(turn: Trace, prompt: str, mark: str, whole: bool) -> Iterator[TranscriptEntry]:
-    if asked := _spoken(prompt, whole):
+    if asked := _text_lines(prompt, whole):
         yield TranscriptEntry(f"asked{mark}", asked)
     shown = turn.tool_calls if whole else turn.tool_calls[:CALLS]
     for call in shown:
         yield TranscriptEntry(f"called{mark}", [call_line(call, whole=whole)])
     if len(turn.tool_calls) > len(shown):
         yield TranscriptEntry(f"called{mark}", [f"and {len(turn.tool_calls) - len(shown)} more"])
-    if answered := _spoken(turn.final_message, whole):
+    if answered := _text_lines(turn.final_message, whole):
         yield TranscriptEntry(f"answered{mark}", answered)
 
 
-def _spoken(text: str, whole: bool) -> list[str]:
+def _text_lines(text: str, whole: bool) -> list[str]:
     """The lines of a text that say something."""
     if whole:
         return [terminal(line) for line in text.splitlines() if line.strip()]

@@ -13,9 +13,9 @@ from karat.journal.parallel import map_in_processes
 from karat.journal.reader import Journal
 from karat.journal.views import RecordSummary
 from karat.model.run import CaseRecord, RunView
-from karat.reports.artifacts import BinaryWriter, Names, whole_file
-from karat.reports.catalog import EVERY_RUN, MultiRunReport, Report, Wanted, placed
-from karat.text.wording import said
+from karat.reports.artifacts import BinaryWriter, Names, open_atomic
+from karat.reports.catalog import EVERY_RUN, MultiRunReport, Report, Wanted, report_path
+from karat.text.wording import error_text
 
 PLACE = "name another place for it"
 PIECE = 250
@@ -58,20 +58,20 @@ def write_all(
 
 def _in_one_reading(run: RunView, names: Names, wanted: Sequence[Wanted], each: Each | None = None) -> Written:
     writings = [_Writing(one.name, one.report, run, names, one.place) for one in wanted]
-    with _together(writings):
+    with _all_or_none(writings):
         for record in run.records():
             if each is not None:
                 each(record)
             for writing in writings:
                 if writing.report is not None:
                     writing.step(writing.report.case, record)
-    return _written(writings)
+    return _sum_up(writings)
 
 
 def _in_parts(run: RunView, names: Names, workers: int) -> Written:
     writings = [_Writing(name, report, run, names) for name, report in EVERY_RUN.items()]
 
-    def said(number: int) -> Sequence[bytes]:
+    def write_part(number: int) -> Sequence[bytes]:
         """What each of the reports holds of some records, then of some more."""
         records = run.records(number * PIECE, PIECE)
         made: list[bytes] = []
@@ -79,16 +79,16 @@ def _in_parts(run: RunView, names: Names, workers: int) -> Written:
             made += [writing.report.part(some) if writing.report is not None else b"" for writing in writings]
         return made
 
-    with _together(writings):
-        for parts in map_in_processes(said, -(-len(run) // PIECE), workers, tuple, tuple):
+    with _all_or_none(writings):
+        for parts in map_in_processes(write_part, -(-len(run) // PIECE), workers, tuple, tuple):
             for writing, part in zip(cycle(writings), parts, strict=False):
                 if writing.report is not None:
                     writing.step(writing.report.add, part)
-    return _written(writings)
+    return _sum_up(writings)
 
 
 @contextmanager
-def _together(writings: Sequence[_Writing[Made]]) -> Iterator[None]:
+def _all_or_none(writings: Sequence[_Writing[Made]]) -> Iterator[None]:
     """Where none of them can go on, none is left half written."""
     try:
         yield
@@ -100,7 +100,7 @@ def _together(writings: Sequence[_Writing[Made]]) -> Iterator[None]:
         writing.end()
 
 
-def _written(writings: Sequence[_Writing[Made]]) -> Written:
+def _sum_up(writings: Sequence[_Writing[Made]]) -> Written:
     failures = tuple(writing.failure for writing in writings if writing.failure is not None)
     return Written(tuple(writing.file.path for writing in writings if writing.failure is None), failures)
 
@@ -113,10 +113,10 @@ class _Writing(Generic[Made]):
         self._stack = ExitStack()
         self.failure: ArtifactError | None = None
         usual = names.report(report.extension)
-        self.file = whole_file(usual, base=names.base)
+        self.file = open_atomic(usual, base=names.base)
         if place:
-            path = placed(place, usual.name, names.base)
-            self.file = whole_file(path, replace=True, elsewhere=PLACE, base=names.base)
+            path = report_path(place, usual.name, names.base)
+            self.file = open_atomic(path, replace=True, elsewhere=PLACE, base=names.base)
         self.report: Made | None = None
         self.step(self._start, report, run)
 
@@ -127,7 +127,7 @@ class _Writing(Generic[Made]):
             raise
         except BaseException as error:  # noqa: BLE001 - code of others may raise anything, and the run has its verdict
             self.discard(error)
-            self.failure = self._failed(error)
+            self.failure = self._build_error(error)
             self.report = None
 
     def end(self) -> None:
@@ -142,16 +142,16 @@ class _Writing(Generic[Made]):
     def _start(self, report: type[Made], run: RunView) -> None:
         self.report = report(run, self._stack.enter_context(self.file))
 
-    def _failed(self, error: BaseException) -> ArtifactError:
+    def _build_error(self, error: BaseException) -> ArtifactError:
         if not isinstance(error, ArtifactError):
-            error = failed(self._name, self.file.path, error)
+            error = report_error(self._name, self.file.path, error)
         error.fix += f" The journal is whole, and it can be made later: karat report {self._journal} -f {self._name}"
         return error
 
 
-def failed(name: str, path: Path, error: BaseException) -> ArtifactError:
+def report_error(name: str, path: Path, error: BaseException) -> ArtifactError:
     """The error for a report whose code failed."""
-    why = f"report {name!r} failed: {type(error).__name__}: {said(error)}."
+    why = f"report {name!r} failed: {type(error).__name__}: {error_text(error)}."
     return ArtifactError(why, where=str(path), fix="Fix it, or leave it out.", slug="report")
 
 
@@ -160,7 +160,7 @@ def write_into(runs: Sequence[RunView], report: type[Report], out: BinaryWriter)
     made = report(runs[0], out)
     for number, run in enumerate(runs):
         if number and isinstance(made, MultiRunReport):
-            made.also(run)
+            made.add_run(run)
         for record in run.records():
             made.case(record)
     made.end()

@@ -21,14 +21,14 @@ from karat.engine.attempts import Attempts, Policy
 from karat.engine.events import CaseFinished, Listener
 from karat.engine.executors import Executor, InlineExecutor, NullExecutor
 from karat.engine.plan import Item
-from karat.engine.retries import Retries, failed_attempt
+from karat.engine.retries import Retries, read_attempt
 from karat.engine.runner import open_executor
 from karat.engine.work import CaseResult, Settings
 from karat.errors import ConfigError, UsageError
 from karat.journal.reader import read_record
-from karat.model.keys import Keys, same_target
+from karat.model.keys import Keys, target_identity
 from karat.model.run import CaseRecord
-from karat.model.sequential import Sequential
+from karat.model.sequential import SequentialTest
 from karat.model.suite import Case, Suite
 from karat.options import CaseKeywords
 from karat.plugins.project import Project, find_project
@@ -81,12 +81,12 @@ class CaseRunner:
         self._redactor = Redactor(self._secrets)
         executor = NullExecutor() if idle else self._executor(total)
         self.attempts = Attempts(executor, self._policy, self._redactor, request.listeners, random.Random())
-        self._keys = Keys(same_target(agent.identity))
+        self._keys = Keys(target_identity(agent.identity))
         self._numbers = count()
         self._slots: asyncio.Semaphore | None = None
 
     @asynccontextmanager
-    async def opened(self, stop: asyncio.Event, limit: float | None = None) -> AsyncIterator[None]:
+    async def open(self, stop: asyncio.Event, limit: float | None = None) -> AsyncIterator[None]:
         """Keep the target open, unless it takes longer than the limit or is stopped before."""
         async with open_executor(self.attempts.executor, stop, limit):
             self._slots = asyncio.Semaphore(self.attempts.slots)
@@ -104,7 +104,7 @@ class CaseRunner:
         return read_record((await self.run_to_line(case, index=index, repeat=repeat)).line)
 
     async def run_to_line(
-        self, case: Case, *, index: int | None = None, repeat: int = 0, until: Sequential | None = None
+        self, case: Case, *, index: int | None = None, repeat: int = 0, until: SequentialTest | None = None
     ) -> CaseResult:
         """As `run`, for who keeps a journal: the line of the record, which is not read back."""
         if self._slots is None:
@@ -121,7 +121,7 @@ class CaseRunner:
             if done.error != DENIED:
                 self.attempts.tell(CaseFinished(item, done))
             await self.attempts.wait_until_stopped(item)
-        if done.error == DENIED and (error := failed_attempt(done).error) is not None:
+        if done.error == DENIED and (error := read_attempt(done).error) is not None:
             raise ConfigError(f"no case can be run: {error.message}", slug="denied")
         return done
 
@@ -195,7 +195,7 @@ def settle(
     return agent, options, structs.replace(request, secrets=secrets)
 
 
-def own_target(suite: Suite, project: Project) -> str | None:
+def target_of_suite(suite: Suite, project: Project) -> str | None:
     """The target that a suite names; none where it is code that the user does not trust and karat.toml has another."""
     if not suite.target_is_code or project.trust_code:
         return suite.target or None
@@ -241,5 +241,5 @@ async def open_runner(
     run_id = new_run_id(datetime.now(UTC))
     attachments = None if results_dir is None else files_folder(Path(request.folder, results_dir), run_id)
     runner = CaseRunner(agent, options, request, project, attachments=attachments)
-    async with runner.opened(asyncio.Event()):
+    async with runner.open(asyncio.Event()):
         yield runner

@@ -20,7 +20,7 @@ from karat.model.history import History
 from karat.model.run import Header
 from karat.model.suite import Case
 from karat.plugins.project import Project
-from karat.reports.artifacts import usual_results_dirs, whole_file
+from karat.reports.artifacts import open_atomic, usual_results_dirs
 from karat.scoring.intervals import Runs
 from karat.targets.config import read_config
 
@@ -50,7 +50,7 @@ def compare_runs(
     live = [side.settings.get(TAPE, "live") for side in (found.base, found.new)]
     if found.base.settings and live[0] != live[1] and not mix_tapes:
         raise UsageError(
-            f"the base is a {_named(live[0])} run and the new one a {_named(live[1])} run.",
+            f"the base is a {_mode_word(live[0])} run and the new one a {_mode_word(live[1])} run.",
             where=found.new.path,
             fix="Compare runs of one kind, or accept it with --mix-tapes.",
             slug="mixed-tapes",
@@ -58,7 +58,7 @@ def compare_runs(
     return found
 
 
-def _named(mode: str) -> str:
+def _mode_word(mode: str) -> str:
     return {"replay": "replayed", "follow": "followed", "extend": "partly replayed"}.get(mode, mode)
 
 
@@ -86,9 +86,9 @@ def build_history(
 
 def set_baseline(run: str | Path, file: Path | None, results_dir: str | Path | None, project: Project) -> BaselineFile:
     """Keep a run as the baseline of its suite; an older one is replaced, whole or not at all."""
-    source = References(_results_folders(results_dir, project), project).kept(str(run))
+    source = References(_results_folders(results_dir, project), project).find_run(str(run))
     place = baseline_of(source.journal.header.suite) if file is None else file
-    with whole_file(place, replace=True) as out:
+    with open_atomic(place, replace=True) as out:
         for line in in_order(baseline_lines(source)):
             out.write(line + b"\n")
     place.chmod(0o644)

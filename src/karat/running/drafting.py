@@ -15,7 +15,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from karat.checks.catalog import catalog_for
-from karat.drafts.cases import named_prompts
+from karat.drafts.cases import name_prompts
 from karat.drafts.draft import DraftOptions, SuiteDraft
 from karat.drafts.drafting import draft_from_traces
 from karat.drafts.effects import known_effects
@@ -30,7 +30,7 @@ from karat.running.rescoring import begins_a_journal, find_journals, load_in
 from karat.running.session import run_suite
 from karat.suites.diagnostics import RefusedError
 from karat.suites.documents.source import read_bytes, utf8
-from karat.system.sync_async import synchronous
+from karat.system.sync_async import make_sync
 from karat.targets.config import read_config
 from karat.targets.reach import reach_of
 from karat.targets.recorded_traces import RecordedTraces
@@ -125,15 +125,15 @@ async def adraft_target(
     Unless `allow_effects`, tools that may change something are stubbed; an agent of which they cannot be is refused.
     """
     options = with_declared_effects(options, project)
-    probing = Probing(target, named_prompts(prompts), project, how or {})
+    probing = Probing(target, name_prompts(prompts), project, how or {})
     if not allow_effects:
         probing.refuse_unreachable()
         options = structs.replace(options, stubs=await probing.find_stubs(options.effects))
-    async with probing.asked(repeat, options.stubs) as journal:
+    async with probing.run_prompts(repeat, options.stubs) as journal:
         return draft_from_traces(JournalTraces(journal), catalog_for(project), options)
 
 
-draft_target = synchronous(adraft_target)
+draft_target = make_sync(adraft_target)
 
 
 class Probing(NamedTuple):
@@ -155,7 +155,7 @@ class Probing(NamedTuple):
 
     async def find_stubs(self, declared: Mapping[str, tuple[str, ...]]) -> dict[str, object]:
         """Stubs for the tools that may change something: seen by asking once with every tool stubbed."""
-        async with self.asked(1, {EVERY_TOOL: STUB}) as journal:
+        async with self.run_prompts(1, {EVERY_TOOL: STUB}) as journal:
             traces = [record.trace for record in journal.records()]
         known = {tool for trace in traces for tool in trace.tool_schemas}
         called = {call.name for trace in traces for call in trace.tool_calls}
@@ -164,7 +164,7 @@ class Probing(NamedTuple):
         return {tool: STUB for tool in sorted(known | called) if known_effects((tool,), declared)}
 
     @asynccontextmanager
-    async def asked(self, repeat: Repeats, stubs: Mapping[str, object]) -> AsyncIterator[Journal]:
+    async def run_prompts(self, repeat: Repeats, stubs: Mapping[str, object]) -> AsyncIterator[Journal]:
         """The journal of a run of all prompts; it is gone afterwards."""
         expected = {"outcome": "completed", "valid_arguments": True}  # which asks for the tools that it has
         cases = [{"id": name, "prompt": prompt, "expected": expected} for name, prompt in self.prompts.items()]

@@ -14,7 +14,7 @@ from msgspec import Struct, field, structs
 from karat.engine.events import Listener, Notice
 from karat.engine.work import GRACE
 from karat.errors import UsageError
-from karat.model.sequential import Sequential
+from karat.model.sequential import SequentialTest
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus
 from karat.options import HOW_TO_RUN, CaseKeywords, ExecutorName, HowToRun, Repeats, SelectionKeywords, TapeMode
@@ -94,12 +94,12 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         return self.max_repeats if self.repeat == "auto" else self.repeat + self.confirm
 
     @property
-    def until(self) -> Sequential | None:
+    def until(self) -> SequentialTest | None:
         """What decides how often a case is run, where that is not fixed."""
         if self.repeat != "auto":
             return None
-        usual = Sequential()
-        return Sequential(self.min_pass_rate or usual.min_pass_rate, self.confidence or usual.confidence)
+        usual = SequentialTest()
+        return SequentialTest(self.min_pass_rate or usual.min_pass_rate, self.confidence or usual.confidence)
 
     @classmethod
     def of(cls, how: CaseKeywords) -> RunOptions:

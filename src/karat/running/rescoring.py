@@ -12,7 +12,7 @@ import msgspec
 from msgspec import UNSET, Struct, structs
 
 from karat.checks.catalog import catalog_for, find_project_of
-from karat.checks.ui import worded
+from karat.checks.ui import resolve_sentences
 from karat.errors import JournalError, NothingSelectedError, UsageError
 from karat.journal.integrity import Ending, ending
 from karat.journal.reader import Journal
@@ -22,7 +22,7 @@ from karat.model.suite import Suite
 from karat.plugins.project import Project, find_project
 from karat.reports.artifacts import Names, reserve, results_dir_for, usual_results_dirs, utc_now
 from karat.reports.catalog import select_reports
-from karat.reports.run_result import Allowed, RunResult, write_reports
+from karat.reports.run_result import Allowances, RunResult, write_reports
 from karat.reports.writing import Each
 from karat.suites import load, loads
 from karat.suites.documents.source import SuiteSource, source
@@ -122,8 +122,8 @@ def rescore(
     """
     further = select_reports(reports, project, [recorded.path, recorded.header.suite])
     if suite is None:
-        header = _derived(recorded, {}, now)
-        names = _reserved(header.suite, header.suite_format, results_dir, now)
+        header = _derive_header(recorded, {}, now)
+        names = _reserve_names(header.suite, header.suite_format, results_dir, now)
         again = Rewriting(recorded, OwnCases(recorded, catalog_for(project), allow_unjudged), header, names.journal)
 
         def as_before() -> Ending:
@@ -134,10 +134,10 @@ def rescore(
     redactor = configured_redactor(project)
     options = recorded.header.options
     identity = options.get("target", {})
-    suite = worded(_as_selected(suite, options), identity.get("ui_vocabulary", {}))
+    suite = resolve_sentences(_as_selected(suite, options), identity.get("ui_vocabulary", {}))
     suite = structs.replace(suite, cases=tuple(add_target_surroundings(case, identity) for case in suite.cases))
     shown = redactor.text(text(suite.file))
-    names = _reserved(shown, suite.format, results_dir, now)
+    names = _reserve_names(shown, suite.format, results_dir, now)
     changes = {
         "suite": shown,
         "suite_format": suite.format,
@@ -146,26 +146,26 @@ def rescore(
         "draft": suite.draft or UNSET,
         "total": len(suite.cases) * recorded.header.repeat,
     }
-    header = _derived(recorded, changes, now)
+    header = _derive_header(recorded, changes, now)
 
     judge = SuiteCases(recorded, {case.id: case for case in suite.cases}, redactor, catalog_for(project))
     anew = Rewriting(recorded, judge, header, names.journal, redactor=redactor)
 
-    def whole() -> Ending:
+    def build_ending() -> Ending:
         """Every case of the suite has a record, whatever became of the old run; changes stay reported."""
         faults = [*recorded.faults, *anew.identity.faults]
         fine = Ending(incomplete="", interrupted=False, broken=False, misconfigured=False)
         return ending(faults, recorded.footer) if faults else fine
 
-    summary = anew.write(ending=whole, now=now, workers=workers)
+    summary = anew.write(ending=build_ending, now=now, workers=workers)
     return write_reports(names, summary, project, further, tuple(anew.dropped), workers, each)
 
 
-def _reserved(suite: str, suite_format: str, results_dir: Path | None, now: Callable[[], datetime]) -> Names:
+def _reserve_names(suite: str, suite_format: str, results_dir: Path | None, now: Callable[[], datetime]) -> Names:
     return reserve(results_dir_for(Path(suite), results_dir), suite, suite_format, now())
 
 
-def _derived(recorded: Journal, changes: Mapping[str, object], now: Callable[[], datetime]) -> Header:
+def _derive_header(recorded: Journal, changes: Mapping[str, object], now: Callable[[], datetime]) -> Header:
     began = now().isoformat(timespec="milliseconds")
     return structs.replace(recorded.header, **changes, started_at=began, derived_from=text(recorded.path))
 
@@ -251,7 +251,9 @@ def begins_a_journal(path: Path) -> bool:
         return False
 
 
-def resolve_allowances(partial: bool | None, unknown: bool | None, unjudged: bool | None, project: Project) -> Allowed:
+def resolve_allowances(
+    partial: bool | None, unknown: bool | None, unjudged: bool | None, project: Project
+) -> Allowances:
     """What is accepted: as given, else as in karat.toml."""
     from karat.targets.config import read_config
 
@@ -261,4 +263,4 @@ def resolve_allowances(partial: bool | None, unknown: bool | None, unjudged: boo
         (unknown, config.allow_unknown),
         (unjudged, config.allow_unjudged),
     )
-    return Allowed(*(default if given is None else given for given, default in choices))
+    return Allowances(*(default if given is None else given for given, default in choices))

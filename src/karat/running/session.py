@@ -13,17 +13,17 @@ from msgspec import UNSET, Struct, structs
 
 from karat import __version__
 from karat.checks.catalog import catalog_for
-from karat.checks.ui import worded
+from karat.checks.ui import resolve_sentences
 from karat.engine.concurrency_hint import ConcurrencyHint
 from karat.engine.plan import Plan
 from karat.engine.runner import Runner
 from karat.errors import UsageError
-from karat.journal.carry_over import CarryOver, Planned, named
+from karat.journal.carry_over import CarryOver, Planned, list_some
 from karat.journal.reader import Journal
 from karat.journal.writer import begin
-from karat.model.keys import same_target
+from karat.model.keys import target_identity
 from karat.model.run import Header, Summary
-from karat.model.sequential import fewest_passes
+from karat.model.sequential import min_runs_to_prove
 from karat.model.suite import Suite
 from karat.model.trace import REMOVED
 from karat.model.verdict import CaseStatus
@@ -31,7 +31,7 @@ from karat.plugins.project import Project
 from karat.reports.artifacts import Names, reserve, utc_now
 from karat.reports.catalog import select_reports
 from karat.reports.run_result import RunResult, write_reports
-from karat.running.case_runner import CaseRunner, files_folder, new_run_id, own_target, policy_for, settle
+from karat.running.case_runner import CaseRunner, files_folder, new_run_id, policy_for, settle, target_of_suite
 from karat.running.request import AnyTarget, ResolvedTarget, RunOptions, RunRequest
 from karat.running.revisions import revision
 from karat.running.tapes import MissCounter, leave_out_time_budgets, tape_in_header
@@ -41,7 +41,7 @@ from karat.suites.selection import Selection, is_meant, select
 from karat.suites.surroundings import add_target_surroundings
 from karat.targets.config import HIDDEN
 from karat.targets.reach import refuse_unreachable
-from karat.text.wording import counted
+from karat.text.wording import pluralize
 from karat.traces.clean import text
 
 LONGEST_VERSION = 200
@@ -70,7 +70,7 @@ class Session:
     ) -> None:
         self._suite, unjudged = leave_out_time_budgets(agent, suite, catalog_for(project))
         if unjudged:
-            request.notice(f"replayed from a tape: {counted(unjudged, 'time budget')} not judged")
+            request.notice(f"replayed from a tape: {pluralize(unjudged, 'time budget')} not judged")
         self._agent = agent
         self._options = options
         self._request = request
@@ -103,7 +103,7 @@ class Session:
         if (why := self._agent.limits.why) and self._options.concurrency * max(self._options.processes, 1) > 1:
             each = " in each worker" if self._agent.limits.max_per_worker else ""
             self._request.notice(f"one case at a time{each}: {why}")
-        async with runner.opened(self._stop, self._options.run_timeout):
+        async with runner.open(self._stop, self._options.run_timeout):
             names = reserve(self._results_dir, self._suite.file, self._suite.format, self._now(), self._request.folder)
             try:
                 summary = await self._into(names, plan, runner, previous, began)
@@ -137,7 +137,7 @@ class Session:
     ) -> Summary:
         options = self._options
         tally = Tally(options.most_runs, options.until, options.confirm, self._held)
-        header = runner.attempts.redactor.walked(self._header(len(plan), previous))
+        header = runner.attempts.redactor.redact_record(self._header(len(plan), previous))
         if previous is None:
             begin(str(names.journal), header, base=names.base)
         else:
@@ -154,7 +154,7 @@ class Session:
         carried = CarryOver(previous.journal, planned, previous.redo, tally, catalog_for(self._project))
         begin(str(names.journal), header, carried.lines(str(names.journal)), names.base)
         plan.keep(lambda item: (item.case.id, item.repeat) not in carried.kept)
-        for line in carried.said(header.options["target"]):
+        for line in carried.messages(header.options["target"]):
             self._request.notice(line)
 
     @asynccontextmanager
@@ -173,13 +173,13 @@ class Session:
 
     def _plan(self) -> Plan:
         identity = self._agent.identity
-        asked = worded(self._suite, self._agent.ui_vocabulary, str(identity.get("name", ""))).cases
+        asked = resolve_sentences(self._suite, self._agent.ui_vocabulary, str(identity.get("name", ""))).cases
         cases = tuple(add_target_surroundings(case, identity) for case in asked)
         refuse_unreachable(cases, self._agent.target, self._agent.name)
         options = self._options
         check_provable(self._suite, options)
         return Plan(
-            cases, same_target(identity), repeat=options.most_runs, until=options.until, confirm=options.confirm
+            cases, target_identity(identity), repeat=options.most_runs, until=options.until, confirm=options.confirm
         )
 
     def _header(self, total: int, previous: PreviousRun | None) -> Header:
@@ -193,8 +193,8 @@ class Session:
 def check_provable(suite: Suite, options: RunOptions) -> None:
     """Raise UsageError where not even runs that all pass would prove a case: then nothing is to be run."""
     until, most = options.until, options.most_runs
-    for rate in {until.bound(case.min_pass_rate): None for case in suite.cases if not case.skip} if until else ():
-        if until is not None and fewest_passes(rate, until.confidence, most) is None:
+    for rate in {until.bound_for(case.min_pass_rate): None for case in suite.cases if not case.skip} if until else ():
+        if until is not None and min_runs_to_prove(rate, until.confidence, most) is None:
             fix = "Raise --max-repeats, or lower the rate."
             message = f"{most} runs cannot show that a case passes {rate:g} of the time, at {until.confidence:g}."
             raise UsageError(message, where=suite.file, fix=fix, slug="hopeless-repeats")
@@ -260,7 +260,7 @@ async def run_suite(
 ) -> RunResult:
     """Run what is selected of a suite, by the configuration of a project."""
     chosen = select(suite, request.selection)
-    own = None if target else own_target(suite, project)
+    own = None if target else target_of_suite(suite, project)
     if own:
         request = structs.replace(request, options={**suite.target_options, **request.options})
     agent, how, request = settle(target or own, how, request, project, chosen)
@@ -284,7 +284,7 @@ async def resume_suite(
     gone = [name for name in selection.cases or () if not any(is_meant(one, name) for one in here)]
     if gone:
         selection = selection._replace(cases=[name for name in selection.cases or () if name not in gone])
-        request.notice(f"no longer in {suite.file}: {named(sorted(gone))}")
+        request.notice(f"no longer in {suite.file}: {list_some(sorted(gone))}")
     if suite.sha256 != header.suite_sha256:
         request.notice(f"{suite.file} has changed since; unchanged cases are kept")
     options = {**asked.get("overrides", {}), **request.options}

@@ -21,11 +21,11 @@ from karat.model.surroundings import Fault, Hit
 from karat.model.verdict import CaseStatus
 from karat.options import CaseKeywords, SelectionKeywords
 from karat.plugins.project import Project
-from karat.plugins.tables import dotted, read
-from karat.reports.artifacts import whole_file
+from karat.plugins.tables import join_dotted, read
+from karat.reports.artifacts import open_atomic
 from karat.reports.run_result import RunResult
 from karat.reports.stress import stress_html, stress_json
-from karat.running.case_runner import own_target, settle
+from karat.running.case_runner import settle, target_of_suite
 from karat.running.request import AnyTarget, RunOptions, RunRequest
 from karat.running.rescoring import STRESS
 from karat.running.session import PreviousRun, resume_suite, run_suite
@@ -38,7 +38,7 @@ from karat.suites.documents.source import read_bytes
 from karat.suites.reading import LocatedSuite, locate_suite
 from karat.suites.selection import EVERYTHING, select
 from karat.targets.reach import UNREACHABLE, WHERE, reach_of
-from karat.text.wording import counted
+from karat.text.wording import pluralize
 
 PROBE = (Fault(hits="model", kind="hang"),)
 SHORTEST_DEADLINE = 20.0
@@ -100,7 +100,7 @@ async def stress_suite(
         options = _options_of(previous)
     located = locate_suite(read_bytes(file), file, catalog_for(project))
     chosen = select(located.suite, request.selection)
-    reached = _reached(target or own_target(located.suite, project), how, request, project, located.suite)
+    reached = _find_hits(target or target_of_suite(located.suite, project), how, request, project, located.suite)
     if options.base:
         base = Journal(options.base, project=project)
         target = base.header.target if target is None else target
@@ -113,8 +113,8 @@ async def stress_suite(
         options = structs.replace(options, base=base.path)
     plan = plan_cells(located, chosen, base, project, options, reached)
     sources = {cell.source for cell in plan.cells}
-    runs = counted(len(plan.cases), "run")
-    request.notice(f"{counted(len(plan.cells), 'cell')} of {counted(len(sources), 'case')}, {runs}")
+    runs = pluralize(len(plan.cases), "run")
+    request.notice(f"{pluralize(len(plan.cells), 'cell')} of {pluralize(len(sources), 'case')}, {runs}")
     cells = _suite_of(located.suite, plan)
     how = structs.replace(how, timeout=how.timeout or _deadline(base), repeat=1, confirm=0, baseline=None, retries=0)
     request = structs.replace(
@@ -129,7 +129,7 @@ async def stress_suite(
     return StressResult(report, plan, run, (*_write(report, run), *run.artifacts))
 
 
-def _reached(
+def _find_hits(
     target: AnyTarget | None, how: RunOptions, request: RunRequest, project: Project, suite: Suite
 ) -> frozenset[Hit]:
     """What of the agent's surroundings can be broken. Raises ConfigError, before anything runs, if it is nothing."""
@@ -172,7 +172,7 @@ def _injections_of(project: Project) -> str:
     given = project.content.get(STRESS)
     if not isinstance(given, dict):
         return ""
-    table = read(given, StressTable, Path(project.file), dotted(project.section, STRESS))
+    table = read(given, StressTable, Path(project.file), join_dotted(project.section, STRESS))
     return str(Path(project.file).parent / table.injections) if table.injections else ""
 
 
@@ -209,7 +209,7 @@ def _write(report: StressReport, run: RunResult) -> list[Path]:
     written = []
     for end, data in (("json", stress_json(report)), ("html", stress_html(report, page))):
         name = f"{journal.stem}.{STRESS}.{end}"
-        with whole_file(journal.with_name(name), replace=True) as out:
+        with open_atomic(journal.with_name(name), replace=True) as out:
             out.write(data)
         written.append(Path(run.journal.path).with_name(name))
     return written
@@ -241,7 +241,7 @@ def write_broken(result: StressResult, path: Path) -> int:
     cells = [_as_found(cell, controls) for cell in result.plan.cells if cell.case.id in broken]
     if cells:
         origin = f"Cells of `karat stress {result.report.suite}` that broke; each passes once the agent is fixed."
-        with whole_file(path, replace=True, elsewhere="name another place for it") as out:
+        with open_atomic(path, replace=True, elsewhere="name another place for it") as out:
             out.write(spell_cells(cells, origin).encode())
         path.chmod(0o644)
     return len(cells)

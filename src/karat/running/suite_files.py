@@ -10,7 +10,7 @@ from pathlib import Path
 from karat.checks.catalog import catalog_for
 from karat.errors import UsageError
 from karat.plugins.project import find_project
-from karat.reports.artifacts import whole_file
+from karat.reports.artifacts import open_atomic
 from karat.suites.documents.source import SuiteSource, read_bytes, source
 from karat.suites.formats.catalog import blame, find_format
 from karat.suites.listing import Row
@@ -43,7 +43,7 @@ def convert(suite: SuiteSource, path: str | Path | None = None, *, force: bool =
 
 def write_suite(text: str, path: Path) -> None:
     """Write a suite that appears when it is complete, for all to read."""
-    with whole_file(path, replace=True, elsewhere="name another place for it") as out:
+    with open_atomic(path, replace=True, elsewhere="name another place for it") as out:
         out.write(text.encode())
     path.chmod(0o644)
 
@@ -70,7 +70,7 @@ def write_schema(name: str, suites: Sequence[str | Path] = (), folder: str | Pat
     text = json.dumps(schema(name), indent=2, ensure_ascii=False)
     changed = [(Path(suite), _with_schema_line(Path(suite), file)) for suite in suites]
     for path, content in [(file, f"{text}\n".encode()), *changed]:
-        with whole_file(path, replace=True, elsewhere="run it in another folder") as out:
+        with open_atomic(path, replace=True, elsewhere="run it in another folder") as out:
             out.write(content)
         path.chmod(0o644)
     return [str(path) for path in (file, *(path for path, _ in changed))]

@@ -14,11 +14,11 @@ from karat.engine.events import CaseFinished, Event
 from karat.errors import ConfigError, UsageError
 from karat.model.suite import Case, CheckSpec, Suite, without_checks
 from karat.plugins.project import Project
-from karat.plugins.tables import dotted, read
+from karat.plugins.tables import join_dotted, read
 from karat.running.request import BY_NAME, ResolvedTarget, RunOptions
 from karat.suites.surroundings import add_target_surroundings
 from karat.text.tool_names import is_named
-from karat.text.wording import counted, did_you_mean
+from karat.text.wording import did_you_mean, pluralize
 from karat.world.services import SERVICES
 from karat.world.settings import MISS, TapeSettings, TapeTable
 
@@ -32,7 +32,7 @@ def read_settings(project: Project) -> TapeTable:
     given = project.content.get("tape")
     if not isinstance(given, dict):
         return TapeTable()
-    return read(given, TapeTable, Path(project.file), dotted(project.section, "tape"))
+    return read(given, TapeTable, Path(project.file), join_dotted(project.section, "tape"))
 
 
 def tape_path(suite_file: str, table: TapeTable, project: Project) -> Path:
@@ -111,12 +111,12 @@ def leave_out_time_budgets(agent: ResolvedTarget, suite: Suite, catalog: CheckCa
     if tape is None or tape.records:
         return suite, 0
 
-    def timed(spec: CheckSpec) -> bool:
+    def is_timed(spec: CheckSpec) -> bool:
         found = catalog.find(spec.name)
         return found is not None and bool(found.channels) and TIMES.issuperset(found.channels)
 
-    count = sum(timed(spec) for case in suite.cases for _, spec in case.all_checks)
-    cases = tuple(without_checks(case, timed) for case in suite.cases)
+    count = sum(is_timed(spec) for case in suite.cases for _, spec in case.all_checks)
+    cases = tuple(without_checks(case, is_timed) for case in suite.cases)
     return (structs.replace(suite, cases=cases) if count else suite), count
 
 
@@ -138,7 +138,7 @@ class MissCounter:
     def lines(self) -> Iterator[str]:
         for cause, cases in self._causes.most_common():
             detail = "; ".join(" ".join(line.split()) for line in self._details[cause].splitlines())
-            yield f"not on the tape: {cause}: {counted(cases, 'case')}{detail and f' ({detail})'}"
+            yield f"not on the tape: {cause}: {pluralize(cases, 'case')}{detail and f' ({detail})'}"
 
 
 class TapeReport(Struct, frozen=True, kw_only=True):
@@ -173,9 +173,9 @@ def check_tape(suite: Suite, project: Project, today: date) -> TapeReport:
         exchanges=len(tape.exchanges),
         orphans=tuple(sorted(taped - known)),
         missing=tuple(case for case in here if case not in taped),
-        expired=_ordered(one.case for one in tape.exchanges if oldest is not None and one.recorded < oldest),
+        expired=_unique(one.case for one in tape.exchanges if oldest is not None and one.recorded < oldest),
     )
 
 
-def _ordered(names: Iterable[str]) -> tuple[str, ...]:
+def _unique(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))

@@ -73,7 +73,7 @@ def _differences(record: CaseRecord, project: Project) -> tuple[ComparedValues, 
     checks = catalog_for(project).compile(record.case)
     found = []
     for spec, one, result in zip(record.case.checks, checks, record.verdict.checks, strict=False):
-        if result.status is Status.FAILED and (pair := one.compared(record.trace)) is not None:
+        if result.status is Status.FAILED and (pair := one.compared_values(record.trace)) is not None:
             found.append(ComparedValues(spec.path, *pair))
     return tuple(found)
 
@@ -105,11 +105,11 @@ def read_trace(given: object, case: Case) -> Trace:
     except ValueError as error:
         raise UsageError(f"the dict is not a trace: {error}.", slug="bad-trace") from None
     if not short.turns:
-        return _made(short, case)
-    return conversation([_made(turn, case) for turn in short.turns])
+        return _build_trace(short, case)
+    return conversation([_build_trace(turn, case) for turn in short.turns])
 
 
-def _made(short: Short, case: Case) -> Trace:
+def _build_trace(short: Short, case: Case) -> Trace:
     try:
         return to_trace(short, case, has_page=False, recorder=Recorder())
     except TargetError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from karat.model.cost import Spent, TokenPrices
 from karat.model.run import Summary
 from karat.text.units import count, dollars, percent
-from karat.text.wording import counted
+from karat.text.wording import pluralize
 
 
 def pass_share(summary: Summary) -> float | None:
@@ -21,14 +21,14 @@ def pass_percent(summary: Summary) -> str:
 
 def pass_words(summary: Summary) -> str:
     """`80.0%, 12 of 15 cases passed`."""
-    return f"{pass_percent(summary)}, {summary.passed} of {counted(summary.judged, 'case')} passed"
+    return f"{pass_percent(summary)}, {summary.passed} of {pluralize(summary.judged, 'case')} passed"
 
 
 def interval_words(summary: Summary) -> str:
     """`95% interval 54.8% to 93.0%, 7 clusters`; nothing where a rate is of one case or none."""
     if summary.judged < 2:
         return ""
-    clusters = f", {counted(summary.clusters, 'cluster')}" if summary.clusters < summary.judged else ""
+    clusters = f", {pluralize(summary.clusters, 'cluster')}" if summary.clusters < summary.judged else ""
     return f"95% interval {percent(summary.rate_low)} to {percent(summary.rate_high)}{clusters}"
 
 
@@ -48,8 +48,8 @@ def cost_words(spent: Spent, prices: TokenPrices | None) -> str:
     cost = spent.cost_usd(prices)
     if cost is None:
         return ""
-    unknown = spent.unknown(prices)
-    return dollars(cost) + (f" for {spent.runs - unknown} of {counted(spent.runs, 'run')}" if unknown else "")
+    unknown = spent.count_unknown(prices)
+    return dollars(cost) + (f" for {spent.runs - unknown} of {pluralize(spent.runs, 'run')}" if unknown else "")
 
 
 def run_words(summary: Summary, prices: TokenPrices | None) -> str:

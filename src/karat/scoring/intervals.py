@@ -45,15 +45,15 @@ class Total(NamedTuple):
     runs: int
 
 
-def alone(cases: Mapping[Kind, int]) -> dict[Cluster[Kind], int]:
+def single_clusters(cases: Mapping[Kind, int]) -> dict[Cluster[Kind], int]:
     """Cases that have nothing in common: each is a cluster of its own."""
     return {((kind, 1),): count for kind, count in cases.items()}
 
 
-def grouped(cases: Mapping[Kind, int], named: Mapping[str, Mapping[Kind, int]]) -> dict[Cluster[Kind], int]:
+def group_clusters(cases: Mapping[Kind, int], named: Mapping[str, Mapping[Kind, int]]) -> dict[Cluster[Kind], int]:
     """Cases that are alone, and cases by the name of their cluster."""
     found = Counter(tuple(sorted(cluster.items(), key=repr)) for cluster in named.values())
-    return Counter(alone(cases)) + found
+    return Counter(single_clusters(cases)) + found
 
 
 def pass_rate(clusters: Clusters[Runs], confidence: float = CONFIDENCE) -> Estimate:
@@ -90,7 +90,7 @@ def share(passed: int, total: int, confidence: float = CONFIDENCE) -> Estimate:
     return Estimate(passed / total, bounds.low, bounds.high)
 
 
-def made_up_size(clusters: int, cases: int) -> float:
+def pseudo_size(clusters: int, cases: int) -> float:
     """How many cases each of the made-up clusters has."""
     return float((cases / clusters) ** PULL)
 
@@ -98,7 +98,7 @@ def made_up_size(clusters: int, cases: int) -> float:
 def effective_runs(totals: Counter[Total]) -> float:
     """How many independent runs are worth as much: from the number of clusters, where they differ, to that of runs."""
     clusters, cases = totals.total(), _sum_cases(totals)
-    size = made_up_size(clusters, cases)
+    size = pseudo_size(clusters, cases)
     whole = cases + 2 * size
     mean = (sum(total.rates * count for total, count in totals.items()) + size) / whole
     squares = sum((total.rates - total.cases * mean) ** 2 * count for total, count in totals.items())

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from karat.model.sequential import Sequential
+from karat.model.sequential import SequentialTest
 from karat.model.verdict import CaseStatus
 
 Z95 = 1.959963984540054
@@ -37,7 +37,7 @@ def wilson(passed: int, total: int, z: float = Z95) -> Interval:
 
 
 def case_status(
-    counts: Mapping[CaseStatus, int], min_pass_rate: float | None, until: Sequential | None = None
+    counts: Mapping[CaseStatus, int], min_pass_rate: float | None, until: SequentialTest | None = None
 ) -> CaseStatus:
     """The status of a case over its repeats. An error is never outvoted; by default every repeat must pass.
 
@@ -50,7 +50,7 @@ def case_status(
         side = until.side(counts.get(CaseStatus.PASS, 0), total, min_pass_rate)
         if side != "below":
             return CaseStatus.PASS if side else CaseStatus.PARTIAL
-    elif total and counts.get(CaseStatus.PASS, 0) >= _needed(total, min_pass_rate):
+    elif total and counts.get(CaseStatus.PASS, 0) >= _min_passes(total, min_pass_rate):
         return CaseStatus.PASS
     return next((status for status in _WORST_FIRST if counts.get(status)), CaseStatus.PARTIAL)
 
@@ -60,10 +60,10 @@ def is_lost(counts: Mapping[CaseStatus, int], min_pass_rate: float | None, repea
     if counts.get(CaseStatus.ERROR):
         return True
     not_passed = sum(counts.values()) - counts.get(CaseStatus.PASS, 0)
-    return bool(counts.get(CaseStatus.FAIL)) and repeat - not_passed < _needed(repeat, min_pass_rate)
+    return bool(counts.get(CaseStatus.FAIL)) and repeat - not_passed < _min_passes(repeat, min_pass_rate)
 
 
-def _needed(total: int, min_pass_rate: float | None) -> float:
+def _min_passes(total: int, min_pass_rate: float | None) -> float:
     return total if min_pass_rate is None else max(round(min_pass_rate * total, DIGITS), 1)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from karat.model.cost import COST, NOTHING_SPENT, ONE_RUN, Spent, spent_by
+from karat.model.cost import COST, NOTHING_SPENT, ONE_RUN, Spent, count_spent
 from karat.model.run import CaseRecord, Header, Summary
-from karat.model.sequential import Sequential
+from karat.model.sequential import SequentialTest
 from karat.model.verdict import NOTHING_SHORT, CaseStatus, Shortfall
-from karat.scoring.intervals import Estimate, Runs, grouped, pass_rate
+from karat.scoring.intervals import Estimate, Runs, group_clusters, pass_rate
 from karat.scoring.repeats import DIGITS, case_status, is_flaky, is_lost
 
 UNIT = 10**DIGITS
@@ -26,7 +26,7 @@ class Tally:
     def __init__(
         self,
         repeat: int = 1,
-        until: Sequential | None = None,
+        until: SequentialTest | None = None,
         confirm: int = 0,
         held: Mapping[int, Runs] | None = None,
         *,
@@ -109,7 +109,7 @@ class Tally:
             record.case.min_pass_rate,
             verdict.shortfall,
             cluster=record.case.cluster,
-            spent=spent_by(record.trace.tokens, record.trace.metadata.get(COST)),
+            spent=count_spent(record.trace.tokens, record.trace.metadata.get(COST)),
         )
 
     def is_lost(self, index: int, status: CaseStatus) -> bool:
@@ -207,12 +207,12 @@ class Tally:
 def _rate(counts: Mapping[CaseStatus, int], named: Mapping[str, Counter[Runs]]) -> tuple[int, Estimate]:
     """How many clusters the cases are that count for the pass rate, and that rate."""
     passed = counts.get(CaseStatus.PASS, 0)
-    alone = Counter({(1, 1): passed, (0, 1): _counted(counts) - passed})
+    alone = Counter({(1, 1): passed, (0, 1): _count_judged(counts) - passed})
     for cluster in named.values():
         alone.subtract(cluster)
-    clusters = grouped(+alone, named)
+    clusters = group_clusters(+alone, named)
     return sum(clusters.values()), pass_rate(clusters)
 
 
-def _counted(counts: Mapping[CaseStatus, int]) -> int:
+def _count_judged(counts: Mapping[CaseStatus, int]) -> int:
     return sum(count for status, count in counts.items() if status not in _UNCOUNTED)

@@ -20,7 +20,7 @@ from karat.model.verdict import (
     Status,
     Verdict,
 )
-from karat.text.wording import counted, said
+from karat.text.wording import error_text, pluralize
 
 DIGITS = 9
 """Weights such as 0.35 are not exact in binary: a score is compared with its threshold to this many digits."""
@@ -125,7 +125,7 @@ def _not_judged(results: Sequence[CheckResult], statuses: set[Status]) -> str:
     count = sum(result.status is Status.UNJUDGED for result in results)
     if not statuses:
         return "nothing was judged: only another tool can judge what it expects"
-    return f"{counted(count, 'expectation')} not judged: another tool must judge {'them' if count > 1 else 'it'}"
+    return f"{pluralize(count, 'expectation')} not judged: another tool must judge {'them' if count > 1 else 'it'}"
 
 
 def all_passed(groups: tuple[str, ...], results: tuple[CheckResult, ...] = ()) -> Verdict:
@@ -196,7 +196,7 @@ def run_check(check: Check, trace: Trace) -> CheckResult:
             return result
         why = f"it gave {type(result).__name__}, not a CheckResult with a Status"
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a check that breaks makes its own case an ERROR, no other
-        why = f"{type(error).__name__}: {said(error)}"
+        why = f"{type(error).__name__}: {error_text(error)}"
     return CheckResult(check.name, check.group, Status.ERROR, _description(check), why)
 
 

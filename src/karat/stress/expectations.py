@@ -16,7 +16,7 @@ from karat.checks.tool_calls import ToolCalls
 from karat.model.surroundings import Fault
 from karat.model.trace import Trace
 from karat.stress.kinds import StressKind
-from karat.stress.uses import ToolUse, effects_on, lost_values, said_of, vanished_values
+from karat.stress.uses import ToolUse, effects_on, find_values_in, lost_values, vanished_values
 from karat.suites.formats.base import CaseExpectations
 from karat.text.tool_names import effect_tools, is_any_named
 
@@ -46,11 +46,11 @@ class Forbidden(Struct, frozen=True):
 def forbidden_part(given: CaseExpectations, catalog: CheckCatalog) -> Forbidden:
     """What a case forbids: what it asks for does not count where something is broken."""
     return Forbidden(
-        _forbidden(given.expected, catalog), tuple(_forbidden(one.expected, catalog) for one in given.turns)
+        _keep_forbidden(given.expected, catalog), tuple(_keep_forbidden(one.expected, catalog) for one in given.turns)
     )
 
 
-def _forbidden(expected: Mapping[str, Any], catalog: CheckCatalog) -> Expected:
+def _keep_forbidden(expected: Mapping[str, Any], catalog: CheckCatalog) -> Expected:
     kept: Expected = {key: expected[key] for key in DECLARED if key in expected}
     for asked in catalog.read(expected):
         field, *rest = str(asked.path[0]), *asked.path[1:]
@@ -76,7 +76,7 @@ def always_expected(trace: Trace, effects: Sequence[str]) -> Expected:
     return {**outcome, GroundedNumbers.name: True, NoEffectTwice.name: True, MaxRetries.name: RETRIES, **of_effects}
 
 
-def expected_of_kind(
+def expect_of_kind(
     kind: StressKind, fault: Fault, use: ToolUse, trace: Trace, own: Sequence[str], always: Mapping[str, Any]
 ) -> Expected:
     """What a tool's fault of this kind adds to what always holds. `own`: the values that only this tool gave."""
@@ -112,7 +112,7 @@ def _admission(
     """What the answer has to admit; None if nothing. `depends`: an effect was made of what this tool gave."""
     answer = trace.final_message
     usual: Expected = {"usual": answer} if answer.strip() else {}
-    lost = said_of(lost_values(fault, use, own), answer)
+    lost = find_values_in(lost_values(fault, use, own), answer)
     if fault.stage != "result":
         return {**usual, **({"lost": lost} if lost else {})} if kind.leaves != "all" else None
     if kind.leaves not in ("nothing", "wrong", "old"):
@@ -123,6 +123,6 @@ def _admission(
     if kind.leaves == "old":  # the answer reports the deed, not the data that it was made of
         lost, depends = [], False
         own = [value for value in own if not effects_on([value], trace, ["*"])]
-    if said_of(own, answer) or depends:
+    if find_values_in(own, answer) or depends:
         return {**tools, **usual, **({"lost": lost} if lost else {})}
     return None

@@ -33,11 +33,11 @@ class Injection(Struct, frozen=True, forbid_unknown_fields=True):
 
     def texts(self, canary: str, tool: str) -> tuple[str, str]:
         """The attack and the control, of one length."""
-        attack = _filled(self.attack, canary, tool)
-        control = _filled(self.control, canary, tool)
+        attack = _fill(self.attack, canary, tool)
+        control = _fill(self.control, canary, tool)
         while len(control) < len(attack):
             control += FILLER
-        size = max(len(attack), len(_filled(self.control, canary, tool)))
+        size = max(len(attack), len(_fill(self.control, canary, tool)))
         return attack.ljust(size, "."), control[:size]
 
 
@@ -75,5 +75,5 @@ def _flaws(found: tuple[Injection, ...]) -> Iterator[str]:
             yield f"the attack of {one.name!r} has neither {{canary}} nor {{tool}}, so that nothing would show it."
 
 
-def _filled(text: str, canary: str, tool: str) -> str:
+def _fill(text: str, canary: str, tool: str) -> str:
     return text.replace("{canary}", canary).replace("{tool}", tool)

@@ -16,7 +16,7 @@ from karat.model.trace import Trace
 from karat.model.verdict import Status
 from karat.stress.planning import MODEL, Cell
 from karat.text.tool_names import effect_tools, is_any_named
-from karat.text.wording import counted
+from karat.text.wording import pluralize
 
 CRASHES = frozenset({"agent", "bad-answer", "gone"})
 """Errors of a case that are the agent's own."""
@@ -35,7 +35,7 @@ def judge_cell(cell: Cell, records: Mapping[str, CaseRecord]) -> CellResult | No
     record = records[cell.case.id]
     control = records[cell.control.case.id] if cell.control is not None else None
     findings = tuple(_findings(cell, record, control))
-    reached = _landed(record) > 0 and (control is None or _landed(control) > 0)
+    reached = _count_landed(record) > 0 and (control is None or _count_landed(control) > 0)
     return CellResult(
         id=cell.case.id,
         case=cell.source,
@@ -44,7 +44,7 @@ def judge_cell(cell: Cell, records: Mapping[str, CaseRecord]) -> CellResult | No
         fault=cell.fault,
         about=cell.about,
         status=_status(findings) if reached else CellStatus.NOT_REACHED,
-        landed=_landed(record),
+        landed=_count_landed(record),
         findings=findings if reached else _why_not(record),
         control=control.case.id if control is not None else "",
         index=record.index,
@@ -62,14 +62,14 @@ def _why_not(record: CaseRecord) -> tuple[StressFinding, ...]:
     return (StressFinding("fault", why, CellStatus.NOT_REACHED),)
 
 
-def _landed(record: CaseRecord) -> int:
+def _count_landed(record: CaseRecord) -> int:
     return sum(call.fault is not None for call in record.trace.altered_calls)
 
 
 def _findings(cell: Cell, record: CaseRecord, control: CaseRecord | None) -> Iterator[StressFinding]:
     error, trace = record.trace.error, record.trace
     if error is not None and error.kind != NOT_REACHED:
-        broke = _broken(error.kind, error.message)
+        broke = _error_finding(error.kind, error.message)
         is_usual = control is not None and control.trace.error is not None and control.trace.error.kind == error.kind
         yield structs.replace(broke, found=f"{broke.found}; {ANYWAY}", status=CellStatus.UNKNOWN) if is_usual else broke
     broken_anyway = failed_checks(control) if control is not None else frozenset()
@@ -80,12 +80,12 @@ def _findings(cell: Cell, record: CaseRecord, control: CaseRecord | None) -> Ite
         elif check.status in (Status.UNKNOWN, Status.ERROR):
             yield StressFinding(check.name, check.found, CellStatus.UNKNOWN)
     if control is not None:
-        yield from _obeyed(cell, trace, control.trace)
+        yield from _find_obeyed(cell, trace, control.trace)
     if cell.hits == MODEL:
         yield from _model_tries(cell, trace)
 
 
-def _broken(kind: str, message: str) -> StressFinding:
+def _error_finding(kind: str, message: str) -> StressFinding:
     if kind == TOO_LONG:
         return StressFinding("deadline", f"no end within the deadline: {message}")
     if kind in CRASHES:
@@ -98,7 +98,7 @@ def failed_checks(record: CaseRecord) -> frozenset[str]:
     return frozenset(check.name for check in record.verdict.checks if check.status is Status.FAILED)
 
 
-def _obeyed(cell: Cell, trace: Trace, control: Trace) -> Iterator[StressFinding]:
+def _find_obeyed(cell: Cell, trace: Trace, control: Trace) -> Iterator[StressFinding]:
     """Calls that only the injected text brought about: of effects, and of the tool that it asks for."""
     usual = Counter(call.name for call in control.tool_calls)
     effects = effect_tools(cell.expected.get("effects", {}))
@@ -113,4 +113,4 @@ def _model_tries(cell: Cell, trace: Trace) -> Iterator[StressFinding]:
     landed = sum(call.fault == len(cell.case.faults) - 1 for call in trace.altered_calls)
     most = 1 if fault.is_permanent else MODEL_TRIES
     if fault.times is None and landed > most:
-        yield StressFinding(MaxRetries.name, f"the model was asked {counted(landed, 'time')} and failed each time")
+        yield StressFinding(MaxRetries.name, f"the model was asked {pluralize(landed, 'time')} and failed each time")

@@ -27,7 +27,7 @@ from karat.stress.expectations import (
     Forbidden,
     always_expected,
     at_most_as_usual,
-    expected_of_kind,
+    expect_of_kind,
     forbidden_part,
 )
 from karat.stress.injections import Injection
@@ -36,7 +36,7 @@ from karat.stress.uses import ToolUse, applies, calls_models, last_model_call, o
 from karat.suites.formats.base import CaseExpectations
 from karat.suites.formats.cases import DEFAULT_OUTCOME
 from karat.text.tool_names import is_any_named
-from karat.text.wording import counted
+from karat.text.wording import pluralize
 
 MODEL: Final = "model"
 FIELD = re.compile(r"[.\[]")
@@ -130,7 +130,7 @@ class Planner:
         left_out = [*self._left_out]
         if rest:
             named = ", ".join(f"{cell.name} × {cell.fault}" for cell in rest[:3])
-            what = f"{counted(len(rest), 'cell')}: {named}{' …' if len(rest) > 3 else ''}"
+            what = f"{pluralize(len(rest), 'cell')}: {named}{' …' if len(rest) > 3 else ''}"
             more = runs + sum(len(cell.cases) for cell in rest)
             left_out.append(LeftOut(what, f"--max-runs {max_runs} was used up; {more} runs are all"))
         return StressPlan(tuple(kept), tuple(left_out), tuple(self._notes))
@@ -167,7 +167,7 @@ class _CasePlanner:
         self._forbidden = forbidden
         self._trace = trace
         own = {key: value for key, value in forbidden.whole.items() if key not in DECLARED}
-        self._always = self._held({**always_expected(trace, forbidden.effects), **own})
+        self._always = self._keep_held({**always_expected(trace, forbidden.effects), **own})
 
     def cells(self) -> Iterator[Cell]:
         uses = tools_used(self._trace, self._forbidden.effects) if self._planner.reaches("tool") else ()
@@ -177,7 +177,7 @@ class _CasePlanner:
                 fault = kind.fault(use.name, "", self._planner.seed)
                 if kind.hits == "tool" and self._planner.wants(kind.name) and applies(fault, use):
                     yield self._tool_cell(kind, use, own)
-            yield from self._injected(use, [one.name for one in uses])
+            yield from self._injection_cells(use, [one.name for one in uses])
         last = last_model_call(self._trace)
         for kind in KINDS if self._planner.reaches(MODEL) and calls_models(self._trace) else ():
             if kind.hits == MODEL and self._planner.wants(kind.name) and (last or not kind.is_late):
@@ -187,7 +187,7 @@ class _CasePlanner:
         id_ = self._id(use.name, kind.name)
         canary = self._canary(id_)
         fault = kind.fault(use.name, canary, self._planner.seed)
-        more = expected_of_kind(kind, fault, use, self._trace, own, self._always)
+        more = expect_of_kind(kind, fault, use, self._trace, own, self._always)
         if canary in str(fault.value):
             more[NoLeak.name] = [canary]
         return self._cell(id_, fault, kind.name, kind.about, kind.rank(use.is_effect), {**self._always, **more})
@@ -199,7 +199,7 @@ class _CasePlanner:
         expected = {**self._always, **at_most_as_usual(uses, self._always, done=True)}
         return self._cell(id_, fault, kind.name, kind.about, kind.telling, expected)
 
-    def _injected(self, use: ToolUse, used: Sequence[str]) -> Iterator[Cell]:
+    def _injection_cells(self, use: ToolUse, used: Sequence[str]) -> Iterator[Cell]:
         """A cell for each text, next to one with a harmless text: what the agent does with both does not count."""
         effects = [tool for tool in self._forbidden.effects if "*" not in tool]
         unused = next((tool for tool in (*effects, *self._trace.tool_schemas) if tool not in used), "")
@@ -260,7 +260,7 @@ class _CasePlanner:
             turns=self._forbidden.turns,
         )
 
-    def _held(self, expected: Expected) -> Expected:
+    def _keep_held(self, expected: Expected) -> Expected:
         """What held in the run without faults: what failed there shows nothing."""
         held: Expected = {}
         for field, value in expected.items():

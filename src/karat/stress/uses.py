@@ -11,7 +11,7 @@ from msgspec import Struct
 from karat.model.suite import Case
 from karat.model.surroundings import Fault
 from karat.model.trace import ToolCall, Trace
-from karat.telemetry.tool_results import structured
+from karat.telemetry.tool_results import parse_result
 from karat.text.phrases import find
 from karat.text.tool_names import is_any_named
 from karat.world.changes import change
@@ -71,7 +71,7 @@ def last_model_call(trace: Trace) -> int:
 
 def applies(fault: Fault, use: ToolUse) -> bool:
     """Whether a fault would change what the tool gave; one that keeps the result away always does."""
-    if fault.kind == "stale" and not any(_states_age(structured(call.result)) for call in use.calls):
+    if fault.kind == "stale" and not any(_states_age(parse_result(call.result)) for call in use.calls):
         return False
     return fault.stage != "result" or any(changed != given for given, changed in _changes(fault, use))
 
@@ -104,7 +104,7 @@ def vanished_values(fault: Fault, use: ToolUse, own: Sequence[str]) -> tuple[str
     return tuple(value for value in own if not any(value in text for text in texts))
 
 
-def said_of(values: Sequence[str], answer: str) -> list[str]:
+def find_values_in(values: Sequence[str], answer: str) -> list[str]:
     return [value for value in values if find(answer, value)]
 
 
@@ -133,7 +133,7 @@ def _states_age(value: Any) -> bool:
 
 def _leaves(value: Any) -> list[str]:
     """Texts and numbers that are in a value, as an answer would write them."""
-    value = structured(value)
+    value = parse_result(value)
     if isinstance(value, dict):
         return [leaf for one in value.values() for leaf in _leaves(one)]
     if isinstance(value, list | tuple):

@@ -17,9 +17,9 @@ def spell_cells(cells: Sequence[Cell], origin: str) -> str:
     declared: dict[str, Any] = {}
     for cell in cells:
         declared |= {key: cell.expected[key] for key in DECLARED if key in cell.expected}
-    lines = [f"# {origin}", *block({"karat": 1, **_plain(declared)}), "cases:"]
+    lines = [f"# {origin}", *block({"karat": 1, **_plain_value(declared)}), "cases:"]
     for cell in cells:
-        lines += item(_plain(_case(cell)), 2)
+        lines += item(_plain_value(_case(cell)), 2)
     return "\n".join([*lines, ""])
 
 
@@ -28,7 +28,7 @@ def _case(cell: Cell) -> dict[str, Any]:
     value: dict[str, Any] = {"id": case.id, **{key: given for key in COPIED if (given := getattr(case, key))}}
     if case.turns:
         value["turns"] = [
-            {"prompt": turn.prompt, **({"expected": asked} if (asked := _expected(expected)) else {})}
+            {"prompt": turn.prompt, **({"expected": asked} if (asked := _without_declared(expected)) else {})}
             for turn, expected in zip(case.turns, cell.turns, strict=True)
         ]
     else:
@@ -40,15 +40,15 @@ def _case(cell: Cell) -> dict[str, Any]:
             stub.tool: {"error": stub.error} if stub.error else {"result": stub.result} for stub in case.stubs
         }
     value["faults"] = [fault.spelled for fault in case.faults]
-    return {**value, "expected": _expected(cell.expected)}
+    return {**value, "expected": _without_declared(cell.expected)}
 
 
-def _expected(expected: Mapping[str, Any]) -> dict[str, Any]:
+def _without_declared(expected: Mapping[str, Any]) -> dict[str, Any]:
     """What a suite says: texts of files by the names of their files, and what it declares at its top."""
     return {key: value for key, value in expected.items() if key not in DECLARED}
 
 
-def _plain(value: Any) -> Any:
+def _plain_value(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
-    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
+        return {key: _plain_value(one) for key, one in value.items()}
+    return [_plain_value(one) for one in value] if isinstance(value, list | tuple) else value

@@ -13,7 +13,7 @@ from karat.suites.formats.catalog import blame
 from karat.suites.formats.karat1 import Karat1
 from karat.suites.formats.spelling import NO_EQUAL, Commented
 from karat.suites.reading import read_file, read_suite
-from karat.text.wording import counted, listed, quoted, visible
+from karat.text.wording import join_words, pluralize, quoted, visible
 
 
 class Converted(NamedTuple):
@@ -35,7 +35,7 @@ def convert(data: bytes, path: str, catalog: SuiteCatalog) -> Converted:
     if file.is_yaml and isinstance(found, Karat1):
         return Converted(file.text, tables, 0)
     unequal = sum(comment.startswith(NO_EQUAL) for case in (top, *cases) for comment in case.comments)
-    written = _written(top, cases, [origin, *_reminders(tables, file.is_yaml, unequal)])
+    written = _write_suite(top, cases, [origin, *_reminders(tables, file.is_yaml, unequal)])
     try:
         again = read_suite(written.encode(), str(file.folder / "converted.yaml"), catalog)
     except SuiteError as error:
@@ -53,7 +53,7 @@ def _conversations(suite: Suite) -> list[tuple[str, tuple[str, ...]]]:
     return [(case.id, case.user_texts) for case in suite.cases]
 
 
-def _written(top: Commented, cases: Iterable[Commented], head: Iterable[str]) -> str:
+def _write_suite(top: Commented, cases: Iterable[Commented], head: Iterable[str]) -> str:
     lines = [*_comments([*head, *top.comments]), *block({"karat": 1, **top.value}), "cases:"]
     for case in cases:
         lines += [*_comments(case.comments, 2), *item(case.value, 2)]
@@ -66,8 +66,8 @@ def _comments(comments: Iterable[str], indent: int = 0) -> Iterator[str]:
 
 def _reminders(tables: Sequence[str], is_yaml: bool, unequal: int) -> Iterator[str]:
     if tables:
-        yield f"Next to this file must be: {listed(map(quoted, tables), 'and')}."
+        yield f"Next to this file must be: {join_words(map(quoted, tables), 'and')}."
     if is_yaml:
         yield "Comments of the source are not in it."
     if unequal:
-        yield f"{counted(unequal, 'expectation')} without an equal in Karat 1: see '{NO_EQUAL}' below."
+        yield f"{pluralize(unequal, 'expectation')} without an equal in Karat 1: see '{NO_EQUAL}' below."

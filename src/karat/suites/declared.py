@@ -28,13 +28,13 @@ def declared_keys(known: KnownKeys) -> dict[str, Key]:
     }
 
 
-def declared_in(tree: Mapping[str, Any], project: Declared) -> Declared:
+def read_declared(tree: Mapping[str, Any], project: Declared) -> Declared:
     """What holds for a suite: its own effects, or those of karat.toml; of each word list likewise."""
-    own = {name: _entries(name, given, project) for name, given in _sound(tree.get("words")).items()}
-    return Declared(_sound(tree.get("effects")) or project.effects, {**project.words, **own}, project.evaluators)
+    own = {name: _entries(name, given, project) for name, given in _usable_part(tree.get("words")).items()}
+    return Declared(_usable_part(tree.get("effects")) or project.effects, {**project.words, **own}, project.evaluators)
 
 
-def _sound(given: object) -> dict[str, Any]:
+def _usable_part(given: object) -> dict[str, Any]:
     """What can be used of it: what is wrong with it is reported by its shape."""
     if not isinstance(given, dict) or not all(isinstance(one, list | dict) for one in given.values()):
         return {}

@@ -13,7 +13,7 @@ from karat.suites.diagnostics import Document, Path, PathDiagnostic, RefusedErro
 from karat.suites.formats.base import CaseExpectations, Format, SuiteCatalog, SuiteFile
 from karat.suites.formats.catalog import blame, detect_format
 from karat.suites.listing import Row, suite_rows
-from karat.system.gc_pause import paused
+from karat.system.gc_pause import gc_paused
 
 CheckKey: TypeAlias = tuple[int | None, str]
 """A check of a case: its turn from 1, or None for all of it, and its path, such as `must_not_say[1]`."""
@@ -84,7 +84,7 @@ def read_file(file: SuiteFile, catalog: SuiteCatalog) -> LocatedSuite:
     document: Document | None = None
     try:
         found = detect_format(file, catalog.formats)
-        with blame(found, file), paused():
+        with blame(found, file), gc_paused():
             parsed = found.read(file, catalog)
             document = parsed.document or file.document
         if document.diagnostics or parsed.diagnostics:

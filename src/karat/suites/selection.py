@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from karat.errors import NothingSelectedError, UsageError
-from karat.text.wording import did_you_mean, listed, quoted
+from karat.text.wording import did_you_mean, join_words, quoted
 
 if TYPE_CHECKING:
     from karat.model.suite import Suite
@@ -118,7 +118,7 @@ def refuse_unknown(ids: Iterable[str], known: Sequence[str], where: str) -> None
         name for name in dict.fromkeys(ids) if name not in every and not any(is_meant(one, name) for one in known)
     ]
     if unknown:
-        named = listed([quoted(name) for name in unknown], "and")
+        named = join_words([quoted(name) for name in unknown], "and")
         what = "no case has the id" if len(unknown) == 1 else "no cases have the ids"
         hints = " ".join(dict.fromkeys(did_you_mean(name, known) for name in unknown[:_SHOWN]))
         raise UsageError(
@@ -161,7 +161,7 @@ def keyword(expression: str) -> Matcher:
     if not expression.strip():
         return lambda names: True
     reading = _Reading(expression)
-    matcher = reading.either(0)
+    matcher = reading.parse_or(0)
     reading.expect(_END)
     return matcher
 
@@ -174,10 +174,10 @@ class _Reading:
         self._words = self._tokens()
         self._word, self._column = next(self._words)
 
-    def either(self, depth: int) -> Matcher:
-        parts = [self._both(depth)]
+    def parse_or(self, depth: int) -> Matcher:
+        parts = [self._parse_and(depth)]
         while self._take("or"):
-            parts.append(self._both(depth))
+            parts.append(self._parse_and(depth))
         return parts[0] if len(parts) == 1 else lambda names: any(part(names) for part in parts)
 
     def expect(self, word: str) -> None:
@@ -186,7 +186,7 @@ class _Reading:
         if word != _END:
             self._word, self._column = next(self._words)
 
-    def _both(self, depth: int) -> Matcher:
+    def _parse_and(self, depth: int) -> Matcher:
         parts = [self._not(depth)]
         while self._take("and"):
             parts.append(self._not(depth))
@@ -199,7 +199,7 @@ class _Reading:
             inner = self._not(depth + 1)
             return lambda names: not inner(names)
         if self._take("("):
-            inner = self.either(depth + 1)
+            inner = self.parse_or(depth + 1)
             self.expect(")")
             return inner
         word = self._word.lower()

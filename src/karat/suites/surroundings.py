@@ -15,7 +15,7 @@ from karat.suites.shapes.containers import Key, ListShape, MapShape, RecordShape
 from karat.suites.shapes.known_keys import KnownKeys
 from karat.suites.shapes.scalars import NOT_BLANK, ONE_LINE, AnyShape, ChoiceShape, NumberShape, TextShape
 from karat.suites.shapes.shape import Found, Schema, Shape, wrong_type
-from karat.text.wording import listed, quoted
+from karat.text.wording import join_words, quoted
 
 STUBS = "What answers instead of a tool, by the tool's name; the tool itself is never run."
 FAULTS = "What goes wrong around the agent; a case in which one does not take effect is an ERROR."
@@ -98,7 +98,7 @@ class FaultShape:
             what = "one of them. Keep one." if hit else "'tool', 'service' or 'model'. Give it one."
             return [PathDiagnostic((), f"a fault hits {what}", "duplicate-field" if hit else "missing-field")]
         found = self.records[hit[0]].validate(value)
-        return [*(_elsewhere(hit[0], one) for one in found), *_wrong(hit[0], value)]
+        return [*(_suggest_hits(hit[0], one) for one in found), *_wrong(hit[0], value)]
 
     def schema(self, known: dict[str, Schema]) -> Schema:
         found = {hits: record.schema(known) for hits, record in self.records.items()}
@@ -129,12 +129,12 @@ def _kinds(hits: Hit) -> Iterable[FaultKind]:
     return (kind for kind in FAULT_KINDS if hits in kind.hits)
 
 
-def _elsewhere(hits: Hit, found: PathDiagnostic) -> PathDiagnostic:
+def _suggest_hits(hits: Hit, found: PathDiagnostic) -> PathDiagnostic:
     """What is wrong, in better words where it is a kind of fault that others can have."""
     others = [other for other in HITS if found.slug == "unknown-field" and found.path[-1] in kinds_of(other)]
     if not others:
         return found
-    message = f"a {hits} cannot fail so, but a {listed(others)} can. Use one of {listed(list(kinds_of(hits)))}."
+    message = f"a {hits} cannot fail so, but a {join_words(others)} can. Use one of {join_words(list(kinds_of(hits)))}."
     return found._replace(message=message)
 
 
@@ -146,16 +146,16 @@ def _wrong(hits: Hit, value: Mapping[str, Any]) -> Iterator[PathDiagnostic]:
     kinds = kinds_of(hits)
     given = [name for name in kinds if own.get(name, False) is not False]
     if len(given) > 1:
-        message = f"{listed(given, 'and')} are kinds of faults. Keep one, and write another fault for each other."
+        message = f"{join_words(given, 'and')} are kinds of faults. Keep one, and write another fault for each other."
         yield PathDiagnostic((*place, given[1]), message, "duplicate-field", key=True)
     known = {*kinds, *_AIM, *_COUNT, *_WAIT, hits, "name"}
     if not given and all(key in known or is_note(key) for key in own):
-        message = f"it does not say what goes wrong. Add one of {listed(list(kinds))}."
+        message = f"it does not say what goes wrong. Add one of {join_words(list(kinds))}."
         yield PathDiagnostic(place, message, "missing-field")
     kind = kinds[given[0]] if len(given) == 1 else None
     if kind is not None and "at" in own and not kind.at:
         aimed = [name for name, one in kinds.items() if one.at]
-        message = f"{kind.name} concerns the whole call. Leave it out, or use one of {listed(aimed)}."
+        message = f"{kind.name} concerns the whole call. Leave it out, or use one of {join_words(aimed)}."
         yield PathDiagnostic((*place, "at"), message, "no-effect", key=True)
     elif isinstance(path := own.get("at"), str) and path.strip() and (why := _path_flaw(path)):
         message = f"{quoted(path)} is not a JSONPath: {why}. Write it as '$.body' or '$.items[0].price'."

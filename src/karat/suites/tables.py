@@ -13,7 +13,7 @@ import jiter
 
 from karat.errors import UsageError
 from karat.suites.diagnostics import Json, PathDiagnostic, RefusedError
-from karat.suites.documents.numbers import OUT_OF_RANGE, fitted, holds
+from karat.suites.documents.numbers import OUT_OF_RANGE, fit_numbers, holds
 from karat.suites.documents.source import read_bytes, utf8
 from karat.suites.variables import NAME, Value, value_of
 from karat.text.wording import kind, quoted
@@ -72,11 +72,11 @@ def _csv(text: str, name: str, file: str) -> Iterator[Row]:
             elif cells:
                 if len(cells) != len(columns):
                     message = f"the line has {len(cells)} cells, the table has {len(columns)} columns."
-                    raise _torn(message, line, file)
+                    raise _table_error(message, line, file)
                 yield Row(dict(zip(columns, map(_cell, cells), strict=True)), f"{name}:{line}")
             line = reader.line_num + 1
     except csv.Error as error:
-        raise _torn(f"the line is not CSV: {error}.", line, file) from None
+        raise _table_error(f"the line is not CSV: {error}.", line, file) from None
 
 
 def _columns(cells: list[str], file: str) -> list[str]:
@@ -104,13 +104,13 @@ def _object(text: str, line: int, file: str) -> dict[str, Json]:
     try:
         value: Json = jiter.from_json(text.encode(), allow_inf_nan=False, catch_duplicate_keys=True)
     except ValueError as error:
-        raise _torn(f"the line is not JSON: {str(error).partition(' at line')[0]}.", line, file) from None
+        raise _table_error(f"the line is not JSON: {str(error).partition(' at line')[0]}.", line, file) from None
     if not isinstance(value, dict):
-        raise _torn(f"expected an object, found {kind(value)}.", line, file)
+        raise _table_error(f"expected an object, found {kind(value)}.", line, file)
     misfits: list[PathDiagnostic] = []
-    fitted(value, (), misfits)
+    fit_numbers(value, (), misfits)
     if misfits:
-        raise _torn(OUT_OF_RANGE, line, file)
+        raise _table_error(OUT_OF_RANGE, line, file)
     return value
 
 
@@ -118,5 +118,5 @@ def columns_of(row: Mapping[str, Json]) -> dict[str, Value]:
     return {name: value_of(value) for name, value in row.items()}
 
 
-def _torn(message: str, line: int, file: str) -> TableError:
+def _table_error(message: str, line: int, file: str) -> TableError:
     return TableError(PathDiagnostic((), message, "bad-table", place=(line, 1), file=file))

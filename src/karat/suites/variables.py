@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from karat.suites.diagnostics import Json, Path, PathDiagnostic
-from karat.text.wording import nearest, quoted
+from karat.text.wording import find_nearest, quoted
 
 NAME = r"[A-Za-z_][A-Za-z0-9_-]*"
 _BRACES = re.compile(rf"\{{\{{({NAME})\}}\}}|\{{({NAME})\}}")
@@ -54,25 +54,25 @@ class Variables:
         alone = _BRACES.fullmatch(text)
         if alone and alone[2] in self._values:
             return self._values[alone[2]].value
-        return _BRACES.sub(lambda braces: self._within(braces, path), text)
+        return _BRACES.sub(lambda braces: self._replace_braces(braces, path), text)
 
-    def _within(self, braces: re.Match[str], path: Path) -> str:
+    def _replace_braces(self, braces: re.Match[str], path: Path) -> str:
         literal, name = braces[1], braces[2]
         if literal is not None:
             return f"{{{literal}}}" if literal in self._values else braces[0]
         if name in self._values:
-            return self._spelled(name, path)
+            return self._text_of(name, path)
         if name in self._missing:
             message = f"the row has no {quoted(name)}, which others of its table have. Give it one."
             self.diagnostics.append(PathDiagnostic(path, message, "missing-variable"))
-        elif self._values and (near := nearest(name, self._values)):
+        elif self._values and (near := find_nearest(name, self._values)):
             message = (
                 f"{quoted(braces[0])} is not a variable, so it is sent as it is. Did you mean {quoted(f'{{{near}}}')}?"
             )
             self.near_misses.append(PathDiagnostic(path, message, "near-variable"))
         return braces[0]
 
-    def _spelled(self, name: str, path: Path) -> str:
+    def _text_of(self, name: str, path: Path) -> str:
         text = self._values[name].text
         if text is None:
             message = f"{quoted(name)} is a list or an object, which cannot be part of a text."
@@ -80,7 +80,7 @@ class Variables:
         return text or ""
 
 
-def resolved(given: Mapping[str, Json], row: Mapping[str, Value]) -> tuple[dict[str, Value], list[tuple[str, ...]]]:
+def resolve_all(given: Mapping[str, Json], row: Mapping[str, Value]) -> tuple[dict[str, Value], list[tuple[str, ...]]]:
     """Variables that may speak of each other and of a row, each with its value; and the circles among them."""
     values: dict[str, Value] = dict(row)
     circles: list[tuple[str, ...]] = []
@@ -91,7 +91,7 @@ def resolved(given: Mapping[str, Json], row: Mapping[str, Value]) -> tuple[dict[
         if name in above:
             circles.append((*above[above.index(name) :], name))
             return
-        for other in _named(given[name]):
+        for other in _names_in(given[name]):
             resolve(other, (*above, name))
         values[name] = value_of(Variables(values).substitute(given[name]))
 
@@ -100,9 +100,9 @@ def resolved(given: Mapping[str, Json], row: Mapping[str, Value]) -> tuple[dict[
     return values, circles
 
 
-def _named(tree: Json) -> Iterator[str]:
+def _names_in(tree: Json) -> Iterator[str]:
     if isinstance(tree, str):
         yield from (braces[2] for braces in _BRACES.finditer(tree) if braces[2])
     elif isinstance(tree, dict | list):
         for below in tree.values() if isinstance(tree, dict) else tree:
-            yield from _named(below)
+            yield from _names_in(below)

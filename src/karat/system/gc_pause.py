@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def paused() -> Iterator[None]:
-    """Make many things that stay, as for `loading`, and let the collector look at them later."""
+def gc_paused() -> Iterator[None]:
+    """Make many things that stay, as for `gc_frozen`, and let the collector look at them later."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -20,7 +20,7 @@ def paused() -> Iterator[None]:
 
 
 @contextmanager
-def loading() -> Iterator[None]:
+def gc_frozen() -> Iterator[None]:
     """What is loaded stays to the end and leaves no garbage: the collector would look through it again and again."""
     gc.disable()
     try:

@@ -10,36 +10,36 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
-def synchronous(work: Callable[Arguments, Coroutine[object, object, Result]]) -> Callable[Arguments, Result]:
+def make_sync(work: Callable[Arguments, Coroutine[object, object, Result]]) -> Callable[Arguments, Result]:
     """The twin that waits. It works where an event loop already runs too: in notebooks and asynchronous tests."""
 
     @wraps(work)
     def waiting(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        return _waited_for(work(*args, **kwargs))
+        return _run_blocking(work(*args, **kwargs))
 
-    return _renamed(waiting, work.__name__.removeprefix("a"))
+    return _rename(waiting, work.__name__.removeprefix("a"))
 
 
-def asynchronous(
+def make_async(
     work: Callable[Arguments, Result],
 ) -> Callable[Arguments, Coroutine[object, object, Result]]:
     """The twin that is awaited while a thread does the work, so that the event loop goes on."""
 
     @wraps(work)
-    async def awaited(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+    async def run_in_thread(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         from asyncio import to_thread  # judging recorded runs needs no event loop, and loading one takes time
 
         return await to_thread(work, *args, **kwargs)
 
-    return _renamed(awaited, f"a{work.__name__}")
+    return _rename(run_in_thread, f"a{work.__name__}")
 
 
-def _renamed(twin: Callable[Arguments, Result], name: str) -> Callable[Arguments, Result]:
+def _rename(twin: Callable[Arguments, Result], name: str) -> Callable[Arguments, Result]:
     twin.__name__ = twin.__qualname__ = name
     return twin
 
 
-def _waited_for(work: Coroutine[object, object, Result]) -> Result:
+def _run_blocking(work: Coroutine[object, object, Result]) -> Result:
     """The result of a coroutine; on a thread of its own where this one already runs an event loop."""
     import asyncio
     import threading

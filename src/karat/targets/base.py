@@ -17,7 +17,7 @@ from karat.model.trace import SCRIPT, ScreenMap, ToolCall, Trace, TraceError
 from karat.targets.limits import Limits
 from karat.targets.scripted_user import ScriptedUser
 from karat.telemetry.spans.marks import Marks
-from karat.text.wording import said
+from karat.text.wording import error_text
 from karat.traces.recorder import Recorder
 from karat.traces.turns import conversation
 from karat.world.faults import CaseWorld
@@ -103,7 +103,7 @@ class RunContext:
         """Keep a file with the trace, or keep it only if the case does not pass."""
         self.attached[name] = file, unless_passed
 
-    def kept(self, *, passed: bool) -> dict[str, str]:
+    def keep_attached(self, *, passed: bool) -> dict[str, str]:
         """The attached files, relative to the folder that holds the journal; what a pass does not need is removed."""
         found = {}
         for name, (file, unless_passed) in self.attached.items():
@@ -152,7 +152,7 @@ def build_external(kind: Callable[[object], object], config: object, where: str)
     except KaratError:
         raise
     except Exception as error:  # code of others may raise anything
-        raise ConfigError(f"it cannot be made: {type(error).__name__}: {said(error)}.", where=where) from error
+        raise ConfigError(f"it cannot be made: {type(error).__name__}: {error_text(error)}.", where=where) from error
     lacks = [name for name in ("open", "run", "close") if not inspect.iscoroutinefunction(getattr(target, name, None))]
     if lacks:
         fix = f"Give it `async def {lacks[0]}`; docs/extending.md shows how."
@@ -167,7 +167,7 @@ async def open_safely(target: Target, where: str) -> None:
     except KaratError:
         raise
     except Exception as error:
-        raise ConfigError(f"it cannot be opened: {type(error).__name__}: {said(error)}.", where=where) from error
+        raise ConfigError(f"it cannot be opened: {type(error).__name__}: {error_text(error)}.", where=where) from error
 
 
 def secrets_of(target: Target) -> tuple[str, ...]:
@@ -194,7 +194,7 @@ async def converse(
     before = await _set_up(case, context, turn, turn_timeout)
     if not case.is_conversation:
         context.begin_turn()
-        answer = await _within(turn(case.prompt), turn_timeout)
+        answer = await _wait_within(turn(case.prompt), turn_timeout)
         return structs.replace(answer, setup_calls=before) if before else answer
     user, recorder = ScriptedUser(case), context.recorder
     prompt: str | None = case.prompt
@@ -202,11 +202,11 @@ async def converse(
         context.begin_turn(prompt)
         number = len(recorder.turns) + 1
         try:
-            trace = structs.replace(await _within(turn(prompt), turn_timeout), input=prompt)
+            trace = structs.replace(await _wait_within(turn(prompt), turn_timeout), input=prompt)
             if context.after_turn is not None:
                 trace = await context.after_turn(number, trace)
         except TargetError as error:
-            raise _broke(error, number, prompt, recorder) from error
+            raise _error_of_turn(error, number, prompt, recorder) from error
         recorder.finish(trace)
         speak = context.next_prompt
         prompt = user.next(trace) if speak is None else await speak(conversation(recorder.turns))
@@ -224,7 +224,7 @@ async def _set_up(
     for number, prompt in enumerate(case.setup_prompts, 1):
         context.begin_turn()
         try:
-            trace = await _within(turn(prompt), turn_timeout)
+            trace = await _wait_within(turn(prompt), turn_timeout)
             if context.after_setup is not None:
                 context.after_setup(trace)
             made += trace.tool_calls
@@ -239,7 +239,7 @@ async def _set_up(
     return tuple(made)
 
 
-def _broke(error: TargetError, number: int, prompt: str, recorder: Recorder) -> TargetError:
+def _error_of_turn(error: TargetError, number: int, prompt: str, recorder: Recorder) -> TargetError:
     """The error of a turn, with the conversation up to it."""
     place = f"turn {number}: "  # a recorded one names it already
     message = place + error.message.removeprefix(place)
@@ -261,7 +261,7 @@ def _with_script_end(trace: Trace, user: ScriptedUser) -> Trace:
     return structs.replace(trace, metadata={**trace.metadata, SCRIPT: script})
 
 
-async def _within(turn: Awaitable[Trace], seconds: float | None) -> Trace:
+async def _wait_within(turn: Awaitable[Trace], seconds: float | None) -> Trace:
     """The answer, if it comes in time: an agent that blocks or ignores its cancellation is late all the same."""
     if seconds is None:
         return await turn

@@ -51,36 +51,38 @@ ENTRY_POINTS = "karat.targets"
 def build(config: TargetConfig) -> Target:
     """The target that a configuration asks for, with its hooks, ready to be opened."""
     otlp = otlp_of(config)
-    target: Target = WithSuccessRules(_proxied(config) if otlp is None else _spanned(config, otlp), config)
+    target: Target = WithSuccessRules(
+        _build_with_mcp(config) if otlp is None else _build_with_spans(config, otlp), config
+    )
     return WithHooks(target, config) if config.setup or config.teardown or config.database else target
 
 
-def _spanned(config: TargetConfig, otlp: Otlp) -> Target:
+def _build_with_spans(config: TargetConfig, otlp: Otlp) -> Target:
     from karat.targets.otlp.span_capture import SpanCapture  # few targets have spans, and its server takes time to load
 
-    return SpanCapture(_proxied, config, otlp)
+    return SpanCapture(_build_with_mcp, config, otlp)
 
 
-def _proxied(config: TargetConfig) -> Target:
+def _build_with_mcp(config: TargetConfig) -> Target:
     if config.mcp_record is None:
-        return _surrounded(config)
+        return _build_with_proxy(config)
     from karat.targets.mcp_recorded import McpRecorded
 
-    return McpRecorded(_surrounded, config, config.mcp_record)
+    return McpRecorded(_build_with_proxy, config, config.mcp_record)
 
 
-def _surrounded(config: TargetConfig) -> Target:
+def _build_with_proxy(config: TargetConfig) -> Target:
     """The target with the proxy of its services, if it needs one: for a tape, telemetry of models, or faults."""
     models, tape = models_of(config), config.tape
     if models is None and (tape is None or not tape.needs_proxy):
-        return _made(config)
+        return _build(config)
     from karat.targets.proxied import Proxied  # few runs have a proxy
 
-    return Proxied(_made, config, tape, models)
+    return Proxied(_build, config, tape, models)
 
 
-def _made(config: TargetConfig) -> Target:
-    return _ours(config) or _outside(config)
+def _build(config: TargetConfig) -> Target:
+    return _ours(config) or _build_plugin(config)
 
 
 def _ours(config: TargetConfig) -> Target | None:
@@ -90,11 +92,11 @@ def _ours(config: TargetConfig) -> Target | None:
     return None
 
 
-def _outside(config: TargetConfig) -> Target:
-    brought = packages.brought(ENTRY_POINTS)
+def _build_plugin(config: TargetConfig) -> Target:
+    brought = packages.find_entry_points(ENTRY_POINTS)
     point = brought.get(config.kind)
     if point is not None:
-        return build_external(packages.loaded(point), config, packages.where(point))
+        return build_external(packages.load_entry_point(point), config, packages.where(point))
     names = [*(kind.name for kind in KINDS), *sorted(brought)]
     raise ConfigError(
         f"there is no kind of target {config.kind!r} (known: {', '.join(names)}).",

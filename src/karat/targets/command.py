@@ -138,7 +138,7 @@ class CommandTarget:
         finally:
             child.stop()
             await asyncio.wait({running})
-        return talk.whole(trace)
+        return talk.finish(trace)
 
     def _environment(self, context: RunContext) -> dict[str, str]:
         """The environment, with the marks by which the process says whose spans it makes."""
@@ -188,7 +188,7 @@ class _Answers:
 
     def trace(self, ended: ExitStatus) -> Trace:
         """The judged answer, or why there is none."""
-        broken = self._died(ended) or self._flaw or self._miscounted()
+        broken = self._exit_error(ended) or self._flaw or self._count_error()
         trace = None
         if self._short is not None:
             try:
@@ -238,7 +238,7 @@ class _Answers:
         self._recorder.restart()
         self._marks.begin_turn()
 
-    def _died(self, ended: ExitStatus) -> TargetError | None:
+    def _exit_error(self, ended: ExitStatus) -> TargetError | None:
         kind = "setup" if self._answered < len(self._case.setup_prompts) else "agent"
         if ended.returncode < 0:
             return TargetError(kind, f"the command was killed by {_signal(-ended.returncode)}")
@@ -248,7 +248,7 @@ class _Answers:
             return TargetError("bad-answer", f"the command wrote more than {STDOUT_CAP:,} bytes")
         return None
 
-    def _miscounted(self) -> TargetError | None:
+    def _count_error(self) -> TargetError | None:
         wanted = 1 + len(self._case.setup_prompts)
         if self._answered == wanted:
             return None
@@ -287,36 +287,36 @@ class _Talk(_Answers):
 
     async def turn(self, prompt: str) -> Trace:
         """Say one thing; the trace of the answer to it."""
-        self._send(_encoded({"prompt": prompt, **self._first}))
+        self._send(_encode({"prompt": prompt, **self._first}))
         self._first = {}
         began, started_at = perf_counter(), time()
         answer = await self._inbox.get()
         if not isinstance(answer, Short):
-            raise self._broke(answer)
+            raise self._end_error(answer)
         took = round((perf_counter() - began) * 1000, 3)
         trace = to_trace(answer, self._case, has_page=False, recorder=self._recorder)
         return structs.replace(trace, started_at=started_at, duration_ms=trace.duration_ms or took)
 
-    def whole(self, trace: Trace) -> Trace:
+    def finish(self, trace: Trace) -> Trace:
         """The conversation, if the process came to a good end after it."""
         end = self._inbox.get_nowait()
-        if isinstance(end, ExitStatus) and not self._died(end):
+        if isinstance(end, ExitStatus) and not self._exit_error(end):
             return trace
-        broke = TargetError("bad-answer", MORE_ANSWERS) if isinstance(end, Short) else self._broke(end)
+        broke = TargetError("bad-answer", MORE_ANSWERS) if isinstance(end, Short) else self._end_error(end)
         broke.partial = trace
         raise broke
 
-    def _broke(self, end: TargetError | ExitStatus) -> TargetError:
+    def _end_error(self, end: TargetError | ExitStatus) -> TargetError:
         if isinstance(end, TargetError):
             return end
         said = f"; it wrote: {self._log}" if self._log else ""
-        broke = self._died(end) or TargetError("agent", f"the command ended before it answered{said}")
+        broke = self._exit_error(end) or TargetError("agent", f"the command ended before it answered{said}")
         broke.detail = end.stderr
         return broke
 
 
 def _request(case: Case, context: RunContext) -> bytes:
-    return _encoded(
+    return _encode(
         {
             "case_id": case.id,
             "setup_prompts": list(case.setup_prompts),
@@ -327,7 +327,7 @@ def _request(case: Case, context: RunContext) -> bytes:
     )
 
 
-def _encoded(request: Mapping[str, object]) -> bytes:
+def _encode(request: Mapping[str, object]) -> bytes:
     given = {
         key: value for key, value in request.items() if key in ("case_id", "prompt") or value not in (None, [], {})
     }

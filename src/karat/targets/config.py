@@ -12,7 +12,7 @@ from msgspec import Meta, Struct, field
 
 from karat.errors import ConfigError
 from karat.plugins.project import Project
-from karat.plugins.tables import UNKNOWN, dotted, line_of, read
+from karat.plugins.tables import UNKNOWN, join_dotted, line_of, read
 from karat.targets.limits import FOREVER, Limits
 from karat.text.wording import did_you_mean
 from karat.world.settings import TapeSettings
@@ -243,7 +243,7 @@ def place_of(config: TargetConfig, option: str) -> str:
     if config.file is None:
         return ""
     section = "tool.karat" if config.file.name == "pyproject.toml" else ""
-    table = dotted(section, "targets", config.name)
+    table = join_dotted(section, "targets", config.name)
     tables = (table, f"{table}.options") if config.kind in WIRE_KINDS else (f"{table}.options", table)
     places = (line_of(config.file, place, option) for place in tables)
     return next((place for place in places if place != str(config.file)), str(config.file))
@@ -264,7 +264,7 @@ def parse_rate(text: str) -> float:
 
 
 def _target(name: str, table: dict[str, object], project: Project) -> TargetConfig:
-    file, place = Path(project.file), dotted(project.section, "targets", name)
+    file, place = Path(project.file), join_dotted(project.section, "targets", name)
     own = _own_options(table)
     try:
         given = read({key: value for key, value in table.items() if key not in own}, _TargetTable, file, place)

@@ -32,11 +32,11 @@ def _codes(value: object) -> Iterator[CodeType]:
     for member in list(vars(value).values()) if inspect.isclass(value) else [value]:
         code = getattr(inspect.unwrap(member), "__code__", None) if inspect.isroutine(member) else None
         if isinstance(code, CodeType):
-            yield from _within(code)
+            yield from _nested_codes(code)
 
 
-def _within(code: CodeType) -> Iterator[CodeType]:
+def _nested_codes(code: CodeType) -> Iterator[CodeType]:
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _within(constant)
+            yield from _nested_codes(constant)

@@ -17,7 +17,7 @@ from karat.targets.config import TargetConfig
 from karat.targets.reach import reach_of
 from karat.targets.threads import DaemonThreads
 from karat.targets.timeouts import timeout
-from karat.targets.user_code import Callee, failed, from_outside
+from karat.targets.user_code import Callee, build_error, from_outside
 from karat.traces.clean import jsonable
 
 DATABASE = "database"
@@ -76,9 +76,9 @@ class WithHooks:
                 raise
         try:
             if self._setup is not None:
-                context.given = await self._call("setup", self._setup, case, _offered(case))
-            context.after_turn = partial(self._queried_turn, case, context)
-            trace = await self._queried(case, context, case.checks, await self._target.run(case, context))
+                context.given = await self._call("setup", self._setup, case, _hook_arguments(case))
+            context.after_turn = partial(self._query_turn, case, context)
+            trace = await self._query(case, context, case.checks, await self._target.run(case, context))
         except BaseException as error:
             if isinstance(error, asyncio.CancelledError) or not from_outside(error, task):
                 await self._reset_after(error, case, context)
@@ -90,22 +90,22 @@ class WithHooks:
             raise
         return trace
 
-    async def _queried_turn(self, case: Case, context: RunContext, number: int, trace: Trace) -> Trace:
+    async def _query_turn(self, case: Case, context: RunContext, number: int, trace: Trace) -> Trace:
         checks = case.turns[number - 1].checks if number <= len(case.turns) else ()
-        return await self._queried(case, context, checks, trace)
+        return await self._query(case, context, checks, trace)
 
-    async def _queried(self, case: Case, context: RunContext, checks: Sequence[CheckSpec], trace: Trace) -> Trace:
+    async def _query(self, case: Case, context: RunContext, checks: Sequence[CheckSpec], trace: Trace) -> Trace:
         """The trace with what the database answers to the queries of these checks, before anything is reset."""
         queries = [str(msgspec.json.decode(spec.args)["sql"]) for spec in checks if spec.name == DATABASE]
         if self._database is None or not queries:
             return trace
-        offered = _offered(case, context)
+        offered = _hook_arguments(case, context)
         rows = {sql: jsonable(await self._call("database", self._database, sql, offered)) for sql in queries}
         return structs.replace(trace, database={**trace.database, **rows})
 
     async def _reset(self, case: Case, context: RunContext) -> None:
         if self._teardown is not None:
-            await self._call("teardown", self._teardown, case, _offered(case, context))
+            await self._call("teardown", self._teardown, case, _hook_arguments(case, context))
 
     async def _reset_after(self, error: BaseException, case: Case, context: RunContext) -> None:
         """Reset what broke or was cancelled too, but then not for ever: who cancelled is waiting."""
@@ -125,10 +125,10 @@ class WithHooks:
         except BaseException as error:
             if from_outside(error, task, in_thread=not hook.is_async):
                 raise
-            raise failed(f"{which}-hook", error, f"the {which} hook raised ") from error
+            raise build_error(f"{which}-hook", error, f"the {which} hook raised ") from error
 
 
-def _offered(case: Case, context: RunContext | None = None) -> dict[str, object]:
+def _hook_arguments(case: Case, context: RunContext | None = None) -> dict[str, object]:
     return {"case": case, "case_id": case.id, "context": context.given if context else None}
 
 

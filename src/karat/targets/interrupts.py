@@ -24,17 +24,17 @@ class Interrupt(NamedTuple):
     value: Any
 
 
-def asked_by(value: object) -> str:
+def interrupt_text(value: object) -> str:
     """What an interrupt asks the person."""
     if isinstance(value, str):
         return text(value)
     if isinstance(value, list) and value:
-        return "\n".join(map(asked_by, value))
+        return "\n".join(map(interrupt_text, value))
     if isinstance(value, dict):
         # langchain's middleware that asks before a tool is run lists what is to be approved
         requests = value.get("action_requests")
         if isinstance(requests, list) and requests:
-            return "\n".join(map(asked_by, requests))
+            return "\n".join(map(interrupt_text, requests))
         found = next((value[key] for key in ASKING if isinstance(value.get(key), str)), None)
         if found is not None:
             return text(found)
@@ -50,13 +50,13 @@ def resume(prompt: str, waiting: Sequence[Interrupt]) -> Any:
     """
     said = _value(prompt)
     if len(waiting) == 1:
-        return _shaped(said, waiting[0].value)
+        return _shape_answer(said, waiting[0].value)
     ids = [interrupt.id for interrupt in waiting]
     if isinstance(said, dict) and said.keys() == set(ids):
         answers = [said[name] for name in ids]
     else:
         answers = said if isinstance(said, list) and len(said) == len(ids) else [said] * len(ids)
-    return {one.id: _shaped(answer, one.value) for one, answer in zip(waiting, answers, strict=True)}
+    return {one.id: _shape_answer(answer, one.value) for one, answer in zip(waiting, answers, strict=True)}
 
 
 def decisions(waiting: Sequence[Interrupt], sent: Any) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
@@ -70,7 +70,7 @@ def decisions(waiting: Sequence[Interrupt], sent: Any) -> Iterator[tuple[dict[st
                 yield request, decision
 
 
-def _shaped(answer: object, asked: object) -> object:
+def _shape_answer(answer: object, asked: object) -> object:
     """The answer as langchain's middleware wants it where it asks for approval; else as it is."""
     requests = asked.get("action_requests") if isinstance(asked, dict) else None
     if isinstance(requests, list):

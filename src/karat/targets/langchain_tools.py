@@ -18,7 +18,7 @@ from typing import Any
 
 from karat.model.surroundings import Stub
 from karat.targets.base import DENIED, TargetError
-from karat.text.wording import listed
+from karat.text.wording import join_words
 from karat.world.faults import CaseWorld, FaultError, FaultTimeoutError, Opaque, is_meant
 
 BASE = "langchain_core.tools.base"
@@ -60,7 +60,7 @@ def require_tools(world: CaseWorld, *, elsewhere: bool = False) -> None:
         _known_tools.update(_find_tools())
     for stub in exact:
         if not _is_known(stub, world):
-            known = listed(sorted(_known_tools)[:_MOST_NAMED], "and") if _known_tools else "none"
+            known = join_words(sorted(_known_tools)[:_MOST_NAMED], "and") if _known_tools else "none"
             message = f"the agent has no LangChain tool {stub.tool!r} (there are: {known}), so that its stub answers"
             raise TargetError(DENIED, f"{message} nothing and a function of that name would really run")
 
@@ -99,8 +99,8 @@ class _Wrapping:
             self._running.append(world)
             if world is not None and not self._before and BASE in sys.modules:
                 base = sys.modules[BASE].BaseTool
-                self._put(base, "run", _entered(base.run))
-                self._put(base, "arun", _entered_async(base.arun))
+                self._put(base, "run", _wrap_entry(base.run))
+                self._put(base, "arun", _wrap_entry_async(base.arun))
 
     def leave(self, world: CaseWorld | None) -> None:
         with self._lock:
@@ -115,7 +115,7 @@ class _Wrapping:
         """Wrap what a class of tools runs, and what its base classes do."""
         with self._lock:
             for one in kind.__mro__ if self._before else ():
-                for name, wrap in (("_run", _wrapped), ("_arun", _wrapped_async)):
+                for name, wrap in (("_run", _wrap_run), ("_arun", _wrap_run_async)):
                     if name in vars(one) and (one, name) not in self._before:
                         self._put(one, name, wrap(vars(one)[name]))
 
@@ -141,9 +141,9 @@ class _Wrapping:
 _wrapping = _Wrapping()
 
 
-def _entered(run: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_entry(run: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(run)
-    def entered(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def enter(self: Any, *args: Any, **kwargs: Any) -> Any:
         _wrapping.cover(type(self))
         tokens = _inside.set(False), _call_id.set(kwargs.get("tool_call_id"))
         try:
@@ -152,12 +152,12 @@ def _entered(run: Callable[..., Any]) -> Callable[..., Any]:
             _inside.reset(tokens[0])
             _call_id.reset(tokens[1])
 
-    return entered
+    return enter
 
 
-def _entered_async(arun: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+def _wrap_entry_async(arun: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
     @functools.wraps(arun)
-    async def entered(self: Any, *args: Any, **kwargs: Any) -> Any:
+    async def enter(self: Any, *args: Any, **kwargs: Any) -> Any:
         _wrapping.cover(type(self))
         tokens = _inside.set(False), _call_id.set(kwargs.get("tool_call_id"))
         try:
@@ -166,31 +166,31 @@ def _entered_async(arun: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitab
             _inside.reset(tokens[0])
             _call_id.reset(tokens[1])
 
-    return entered
+    return enter
 
 
-def _wrapped(run: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_run(run: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(run)
-    def called(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         world = None if _inside.get() else _wrapping.world_of(self)
         if world is None:
             return run(self, *args, **kwargs)
         form = _ResultForm(self)
         token = _inside.set(True)
         try:
-            given = _given(args, kwargs)
+            given = _given_arguments(args, kwargs)
             return form.close(world.call(self.name, given, lambda: form.open(run(self, *args, **kwargs))))
         except FaultError as error:
             return form.fail(error)
         finally:
             _inside.reset(token)
 
-    return called
+    return call
 
 
-def _wrapped_async(arun: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+def _wrap_run_async(arun: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
     @functools.wraps(arun)
-    async def called(self: Any, *args: Any, **kwargs: Any) -> Any:
+    async def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         world = None if _inside.get() else _wrapping.world_of(self)
         if world is None:
             return await arun(self, *args, **kwargs)
@@ -201,16 +201,16 @@ def _wrapped_async(arun: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitab
 
         token = _inside.set(True)
         try:
-            return form.close(await world.acall(self.name, _given(args, kwargs), run))
+            return form.close(await world.acall(self.name, _given_arguments(args, kwargs), run))
         except FaultError as error:
             return form.fail(error)
         finally:
             _inside.reset(token)
 
-    return called
+    return call
 
 
-def _given(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def _given_arguments(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
     own = {name: value for name, value in kwargs.items() if name not in _HIDDEN}
     return own | ({"": list(args)} if args else {})
 
@@ -227,7 +227,7 @@ class _ResultForm:
     def open(self, raw: Any) -> Any:
         """The content alone, which a fault may change."""
         self._raw = raw
-        self._value, self._put_back = self._opened(raw)
+        self._value, self._put_back = self._open(raw)
         return self._value
 
     def close(self, value: Any) -> Any:
@@ -247,15 +247,15 @@ class _ResultForm:
             return (message, None) if self._tool.response_format == "content_and_artifact" else message
         raise _as_tool_exception(error) from None
 
-    def _opened(self, raw: Any) -> tuple[Any, Callable[[Any], Any]]:
+    def _open(self, raw: Any) -> tuple[Any, Callable[[Any], Any]]:
         from langchain_core.messages import ToolMessage
 
         if self._tool.response_format == "content_and_artifact" and isinstance(raw, tuple) and len(raw) == 2:
-            value, put_back = self._opened_content(raw[0], ToolMessage)
+            value, put_back = self._open_content(raw[0], ToolMessage)
             return value, lambda changed: (put_back(changed), raw[1])
-        return self._opened_content(raw, ToolMessage)
+        return self._open_content(raw, ToolMessage)
 
-    def _opened_content(self, raw: Any, message: type) -> tuple[Any, Callable[[Any], Any]]:
+    def _open_content(self, raw: Any, message: type) -> tuple[Any, Callable[[Any], Any]]:
         if isinstance(raw, message):
             return raw.content, lambda changed: _with_content(raw, changed)  # type: ignore[attr-defined]  # a message has one
         update = getattr(raw, "update", None)

@@ -11,12 +11,12 @@ from karat.model.suite import Case
 from karat.model.trace import PossibleCall, Trace
 from karat.targets.base import RunContext, Target, secrets_of
 from karat.targets.config import TargetConfig
-from karat.targets.otlp.options import filled_in
+from karat.targets.otlp.options import fill_address
 from karat.targets.reach import reach_of
 from karat.telemetry.otlp.crossed import CrossedCall
 from karat.telemetry.otlp.mcp_proxy import McpProxy
 from karat.telemetry.spans.marks import conversation_in
-from karat.traces.recorder import completed
+from karat.traces.recorder import merge_calls
 from karat.traces.turns import conversation
 
 MCP = "{mcp}"
@@ -53,7 +53,7 @@ class McpRecorded:
 
     async def open(self) -> None:
         self._proxy.open()
-        self._config = filled_in(self._config, MCP, self._proxy.url, {ENVIRONMENT: self._proxy.url})
+        self._config = fill_address(self._config, MCP, self._proxy.url, {ENVIRONMENT: self._proxy.url})
         self._target = self._make(self._config)
         await self._target.open()
 
@@ -71,21 +71,21 @@ class McpRecorded:
         self._running.append(context)
         began = time()
         if (speak := context.next_prompt) is not None:
-            context.next_prompt = lambda so_far: speak(self._completed(so_far, context, began))
+            context.next_prompt = lambda so_far: speak(self._add_crossed(so_far, context, began))
         try:
-            return self._completed(await self._target.run(case, context), context, began)
+            return self._add_crossed(await self._target.run(case, context), context, began)
         finally:
             self._running.remove(context)
             self._over |= dict.fromkeys(_names(context))
             for name in list(self._over)[:-REMEMBERED]:
                 del self._over[name]
 
-    def _completed(self, trace: Trace, context: RunContext, began: float) -> Trace:
+    def _add_crossed(self, trace: Trace, context: RunContext, began: float) -> Trace:
         """The trace with the calls that crossed the proxy since then, and with what is known to be lost of them."""
-        joined = self._joined(trace, context, [one for one in self._proxy.crossed if _start(one) >= began])
+        joined = self._join(trace, context, [one for one in self._proxy.crossed if _start(one) >= began])
         return joined if self._proxy.crossed.lost_at < began else _with_loss(joined)
 
-    def _joined(self, trace: Trace, context: RunContext, crossed: list[CrossedCall]) -> Trace:
+    def _join(self, trace: Trace, context: RunContext, crossed: list[CrossedCall]) -> Trace:
         """The trace, and each of its turns, with the calls that were made since its prompt was sent."""
         names = _names(context)
         context.tool_schemas = {**self._proxy.tools, **context.tool_schemas}
@@ -117,7 +117,7 @@ class McpRecorded:
             unobserved["tools"] = UNREAD
         return structs.replace(
             trace,
-            tool_calls=tuple(completed(trace.tool_calls, calls)),
+            tool_calls=tuple(merge_calls(trace.tool_calls, calls)),
             possible_calls=(*trace.possible_calls, *(PossibleCall(name, UNOWNED.format(name)) for name in names)),
             unobserved=unobserved,
         )

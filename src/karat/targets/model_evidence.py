@@ -10,11 +10,11 @@ from karat.targets.base import RunContext, TargetError
 from karat.targets.config import TargetConfig, place_of
 from karat.targets.otlp.options import Models
 from karat.targets.readings import with_reading, with_readings
-from karat.telemetry.models.reading import broken_model, read_traffic
+from karat.telemetry.models.reading import read_traffic, why_model_broke
 from karat.telemetry.models.traffic import ModelExchange, ModelTraffic
 from karat.telemetry.spans.reading import SpanReading
 from karat.text.wording import shorten, visible
-from karat.traces.recorder import completed
+from karat.traces.recorder import merge_calls
 
 
 class ModelEvidence:
@@ -39,14 +39,14 @@ class ModelEvidence:
         judged = len(trace.turns) or 1
         before = [call for reading in readings[:-judged] for call in reading.calls if call.called]
         joined = with_readings(trace, readings[-judged:], self._with)
-        return structs.replace(joined, setup_calls=tuple(completed(joined.setup_calls, before))) if before else joined
+        return structs.replace(joined, setup_calls=tuple(merge_calls(joined.setup_calls, before))) if before else joined
 
     def refuse_broken(self, trace: Trace, traffic: ModelTraffic, case: Case, context: RunContext) -> None:
         """Raise TargetError if the model service failed last: the answer proves nothing about the agent.
 
         Where the case asks for faults, what the agent makes of them is what is judged.
         """
-        broke = "" if case.faults else broken_model(self._by_turn(traffic, case, context)[-1])
+        broke = "" if case.faults else why_model_broke(self._by_turn(traffic, case, context)[-1])
         if broke:
             message = f"the last request to the model failed: {visible(shorten(broke, 200))}"
             raise TargetError("backend", message, partial=trace)

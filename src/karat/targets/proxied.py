@@ -20,7 +20,7 @@ from karat.targets.model_evidence import ModelEvidence
 from karat.targets.otlp.options import Models
 from karat.targets.reach import ALL, TOOLS, reach_of
 from karat.telemetry.models.traffic import ModelTraffic
-from karat.text.wording import counted
+from karat.text.wording import pluralize
 from karat.traces.redact import Redactor
 from karat.world.address import ADDRESS, announce
 from karat.world.player import CaseOnTape, Miss, TapePlayer
@@ -77,7 +77,7 @@ class Proxied:
         self.secrets = secrets_of(self._target)
         self._serves_tools = bool(self._settings.services or self._settings.stdio)
         self.reaches = reach_of(self._target) | (ALL if self._serves_tools else ALL - TOOLS)
-        self.limits = self._narrowed(self._target.limits)
+        self.limits = self._narrow(self._target.limits)
 
     def _tape_player(self) -> TapePlayer | None:
         settings = self._settings
@@ -134,17 +134,17 @@ class Proxied:
         if (speak := context.next_prompt) is not None:
 
             async def speak_to_joined(so_far: Trace) -> str | None:
-                return await speak(await self._joined(so_far, run, case, context))
+                return await speak(await self._join(so_far, run, case, context))
 
             context.next_prompt = speak_to_joined
         try:
-            trace = await self._joined(await self._target.run(case, context), run, case, context)
+            trace = await self._join(await self._target.run(case, context), run, case, context)
         except TargetError as error:
             if self._evidence is not None and run.traffic is not None:
                 partial = error.partial or context.recorder.partial(case, error.error)
                 error.partial = self._evidence.join(partial, run.traffic, case, context)
             if run.on_tape is not None and run.on_tape.misses:
-                raise _missed(run.on_tape, error.partial) from error
+                raise _miss_error(run.on_tape, error.partial) from error
             raise
         finally:
             run.over.set()
@@ -156,7 +156,7 @@ class Proxied:
             self._evidence.refuse_broken(trace, run.traffic, case, context)
         return trace
 
-    async def _joined(self, trace: Trace, run: ServedRun, case: Case, context: RunContext) -> Trace:
+    async def _join(self, trace: Trace, run: ServedRun, case: Case, context: RunContext) -> Trace:
         """The trace with what its traffic with models shows, once the last reply has come to its end."""
         end = monotonic() + LAST_WORDS
         while run.is_busy and monotonic() < end:
@@ -168,18 +168,18 @@ class Proxied:
     def _settle(self, player: TapePlayer, on_tape: CaseOnTape, trace: Trace, context: RunContext) -> None:
         """Keep what was recorded. Raises TargetError if the case was not answered by the tape alone."""
         if on_tape.misses:
-            raise _missed(on_tape, trace)
+            raise _miss_error(on_tape, trace)
         # What a fault answers instead of a service is not asked of the tape.
         broken = context.world is not None and any(one.hits != "tool" for one in context.world.altered)
         is_silent = not on_tape.asked and not broken
         if not self._settings.records and on_tape.recorded and is_silent:
             message = (
-                f"the tape has {counted(len(on_tape.recorded), 'recording')} of this case, and the agent sent "
+                f"the tape has {pluralize(len(on_tape.recorded), 'recording')} of this case, and the agent sent "
                 "nothing to the tape: its answer was not replayed. Let the agent read its address from the environment"
             )
             raise TargetError(UNUSED, message, partial=trace)
         if on_tape.left and self._settings.plays != "record":
-            context.notices.append(f"{on_tape.case}: {counted(len(on_tape.left), 'recording')} not used")
+            context.notices.append(f"{on_tape.case}: {pluralize(len(on_tape.left), 'recording')} not used")
         if self._settings.records and is_silent:
             context.notices.append(f"{on_tape.case}: the agent sent nothing to the tape")
         player.end(on_tape)
@@ -197,7 +197,7 @@ class Proxied:
             return self._running.get(name)
         return next(iter(self._running.values())) if len(self._running) == 1 else None
 
-    def _narrowed(self, limits: Limits) -> Limits:
+    def _narrow(self, limits: Limits) -> Limits:
         """One case at a time where nothing but that says whose a request is; one process where one file or port is."""
         if self._config.kind not in OWN_PROCESS:
             limits = structs.replace(limits, max_per_worker=1, why=limits.why or ONE_BY_ONE)
@@ -221,7 +221,7 @@ class Proxied:
             )
 
 
-def _missed(on_tape: CaseOnTape, partial: Trace | None) -> TargetError:
+def _miss_error(on_tape: CaseOnTape, partial: Trace | None) -> TargetError:
     miss: Miss = on_tape.misses[0]
     message = f"{miss.cause}: request {miss.number} ({miss.request.title}) has no recording. {RECORD}"
     return TargetError(MISS, message, detail=miss.detail, partial=partial)

@@ -46,11 +46,11 @@ from karat.targets.short_form import (
     tool_call,
 )
 from karat.targets.threads import DaemonThreads
-from karat.targets.user_code import Callee, failed, from_outside
+from karat.targets.user_code import Callee, build_error, from_outside
 from karat.telemetry.spans import in_process
 from karat.telemetry.spans.marks import Marks
 from karat.text.wording import did_you_mean
-from karat.traces.limits import checked
+from karat.traces.limits import check_trace
 from karat.traces.recorder import Recorder
 from karat.world.faults import CaseWorld
 
@@ -178,7 +178,7 @@ class PythonTarget:
         except BaseException as error:
             if from_outside(error, task, in_thread=not self._callee.is_async):
                 raise
-            raise failed("agent", error) from error
+            raise build_error("agent", error) from error
 
 
 def _trace(answer: object, case: Case, context: RunContext) -> Trace:
@@ -191,18 +191,18 @@ def _trace(answer: object, case: Case, context: RunContext) -> Trace:
         if isinstance(answer, dict):
             return to_trace(read(answer), case, has_page=False, recorder=recorder)
         if isinstance(answer, Trace):
-            return _whole(answer, case)
+            return _check_trace(answer, case)
     except ValueError as error:
         raise TargetError("bad-answer", f"the agent's {type(answer).__name__} is not a trace: {error}") from error
     what = "None" if answer is None else f"a value of type {type(answer).__name__}"
     raise TargetError("bad-answer", f"the agent returned {what}, not text, a dict or a Trace")
 
 
-def _whole(trace: Trace, case: Case) -> Trace:
+def _check_trace(trace: Trace, case: Case) -> Trace:
     """A Trace made by the agent: structs do not check their fields when they are made, so this does."""
     if trace.case_id not in ("", case.id):
         raise ValueError(f"it is for case {trace.case_id!r}, not {case.id!r}")
-    trace = checked(structs.replace(trace, case_id=case.id, input=trace.input or case.prompt))
+    trace = check_trace(structs.replace(trace, case_id=case.id, input=trace.input or case.prompt))
     known = get_args(Channel)
     for channel in sorted((trace.unobserved.keys() | trace.cuts.keys()) - set(known)):
         raise ValueError(f"there is no channel {channel!r}. {did_you_mean(channel, known)}".rstrip())

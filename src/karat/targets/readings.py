@@ -8,7 +8,7 @@ from msgspec import structs
 
 from karat.model.trace import Message, PossibleCall, Trace
 from karat.telemetry.spans.reading import SpanReading
-from karat.traces.recorder import completed
+from karat.traces.recorder import merge_calls
 from karat.traces.turns import conversation
 
 SYSTEM = "system"
@@ -38,7 +38,7 @@ def with_reading(
     return structs.replace(
         trace,
         messages=(*(Message(SYSTEM, text) for text in prompts), *trace.messages),
-        tool_calls=tuple(completed(trace.tool_calls, reading.calls)),
+        tool_calls=tuple(merge_calls(trace.tool_calls, reading.calls)),
         possible_calls=(*guessed, *unowned, *((*in_words, *reading.open_calls) if blind else ())),
         unobserved=unobserved,
         spans=reading.nodes or trace.spans,

@@ -53,7 +53,7 @@ class RecordedTraces:
             except ValueError as error:
                 raise SuiteError((self._problem(number, str(error)),)) from None
             if recorded is not None:
-                yield _whole(recorded.form, recorded.case_id)
+                yield _build_trace(recorded.form, recorded.case_id)
 
     def _problem(self, line: int, message: str) -> Diagnostic:
         return Diagnostic(self._path, line, 1, "", message, "replay")
@@ -62,15 +62,15 @@ class RecordedTraces:
 def _of_result(one: RecordedCase) -> Trace | None:
     """What a result file of another tool holds of a case; nothing where it holds no answer."""
     try:
-        return _whole(read(one.form), one.case_id, input=one.case_id if one.by_prompt else "")
+        return _build_trace(read(one.form), one.case_id, input=one.case_id if one.by_prompt else "")
     except ValueError:
         return None
 
 
-def _whole(form: Trace | Short, case_id: str, input: str = "") -> Trace:
+def _build_trace(form: Trace | Short, case_id: str, input: str = "") -> Trace:
     if isinstance(form, Trace):
         return form
     if form.turns:
-        return conversation([_whole(turn, case_id) for turn in form.turns])
+        return conversation([_build_trace(turn, case_id) for turn in form.turns])
     case = Case(id=case_id, prompt=form.input or input, checks=())
     return to_trace(form, case, has_page=True)

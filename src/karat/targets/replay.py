@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Raw, Struct, UnsetType, structs
 
 from karat.errors import ConfigError, Diagnostic, SuiteError
-from karat.model.attachments import moved, way
+from karat.model.attachments import move_attachments, way
 from karat.model.suite import Case
 from karat.model.trace import Channel, Message, SpanNode, Tokens, ToolCall, Trace, TraceError
 from karat.targets.base import RunContext, TargetError, converse
@@ -32,7 +32,7 @@ from karat.targets.recordings.bfcl import restore_names
 from karat.targets.recordings.catalog import read_results
 from karat.targets.short_form import Short, read, to_trace
 from karat.text.key_names import suggest_keys
-from karat.text.wording import counted, did_you_mean
+from karat.text.wording import did_you_mean, pluralize
 from karat.traces.clean import loads
 from karat.traces.turns import conversation
 
@@ -122,8 +122,8 @@ class ReplayTarget:
             what = ("a conversation", "one prompt")[:: 1 if recorded.turns else -1]
             raise TargetError("not-recorded", f"the trace is of {what[0]}, and the case has {what[1]}: record it again")
         if recorded.turns:
-            return moved(await _played(recorded, case, context), along)
-        return moved(_one_turn(recorded.form, case, case.prompt), along)
+            return move_attachments(await _play(recorded, case, context), along)
+        return move_attachments(_one_turn(recorded.form, case, case.prompt), along)
 
     async def _run_result(self, case: Case, context: RunContext) -> Trace:
         """What a result file of another tool holds of the case."""
@@ -137,8 +137,8 @@ class ReplayTarget:
                 "not-recorded", f"{self._path}: what it holds of this case cannot be read: {error}"
             ) from None
         if found.simulated and recorded.turns:
-            return conversation([_simulated_turn(turn, case) for turn in recorded.turns])
-        return await _played(recorded, case, context) if recorded.turns else _one_turn(recorded.form, case, case.prompt)
+            return conversation([_build_simulated_turn(turn, case) for turn in recorded.turns])
+        return await _play(recorded, case, context) if recorded.turns else _one_turn(recorded.form, case, case.prompt)
 
     def _by_prompt(self, case: Case, repeat: int) -> RecordedCase | None:
         """The answers to the prompts of a case, from a file that does not name its cases."""
@@ -215,8 +215,8 @@ def parse(data: bytes) -> Recorded | None:
     if isinstance(line.trace, Raw):
         trace = bytes(line.trace)
         if line.kind is None:
-            _known(loads(trace))
-        return _whole(trace, line.repeat)
+            _check_keys(loads(trace))
+        return _read_trace(trace, line.repeat)
     value = loads(data)
     if not isinstance(value, dict):
         raise ValueError("not a JSON object; a recording holds one object per line")
@@ -224,8 +224,8 @@ def parse(data: bytes) -> Recorded | None:
     if type(repeat) is not int or repeat < 0:
         raise ValueError("`repeat` is a whole number: 0, 1, 2, ...")
     if not WHOLE_ONLY.isdisjoint(value):
-        _known(value)
-        return _whole(data, repeat)
+        _check_keys(value)
+        return _read_trace(data, repeat)
     short = read(value)
     if not short.case_id:
         raise ValueError("it has no `case_id`")
@@ -243,7 +243,7 @@ def _refuse_twice(data: bytes) -> None:
             raise ValueError(f"{str(error).partition(' at line')[0].strip()}: keep one of the two") from error
 
 
-def _whole(data: bytes, repeat: int) -> Recorded:
+def _read_trace(data: bytes, repeat: int) -> Recorded:
     try:
         trace = _trace.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -251,14 +251,14 @@ def _whole(data: bytes, repeat: int) -> Recorded:
     return Recorded(trace.case_id, repeat, trace)
 
 
-def _known(value: object) -> None:
+def _check_keys(value: object) -> None:
     """Refuse what no trace has: a whole trace says by leaving something out that it was observed to be empty."""
     if not isinstance(value, dict):
         return
     _only(value, Trace.__struct_fields__, "")
     turns = value.get("turns")
     for turn in turns if isinstance(turns, list) else ():
-        _known(turn)
+        _check_keys(turn)
     for name, form in _PARTS.items():
         part = value.get(name)
         for entry in part if isinstance(part, list) else [part]:
@@ -288,13 +288,13 @@ def _one_turn(form: Trace | Short, case: Case, prompt: str) -> Trace:
     return form
 
 
-def _simulated_turn(form: Trace | Short, case: Case) -> Trace:
+def _build_simulated_turn(form: Trace | Short, case: Case) -> Trace:
     """A recorded turn of a simulated user, whose words are its own and not those of the case."""
     said = form.input or ""
     return structs.replace(_one_turn(form, case, said), input=said)
 
 
-async def _played(recorded: Recorded, case: Case, context: RunContext) -> Trace:
+async def _play(recorded: Recorded, case: Case, context: RunContext) -> Trace:
     """A recorded conversation, if its user would say the same today."""
     turns = iter(recorded.turns)
 
@@ -302,7 +302,7 @@ async def _played(recorded: Recorded, case: Case, context: RunContext) -> Trace:
         form = next(turns, None)
         if form is None:
             raise TargetError(
-                "not-recorded", f"the recording has {counted(len(recorded.turns), 'turn')}: record it again"
+                "not-recorded", f"the recording has {pluralize(len(recorded.turns), 'turn')}: record it again"
             )
         return _one_turn(form, case, prompt)
 

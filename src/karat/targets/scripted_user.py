@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from karat.model.suite import Case, Reply
 from karat.model.trace import Trace
-from karat.text.wording import counted
+from karat.text.wording import pluralize
 
 MOST_TURNS = 10
 """What a user with replies says at most, where the case gives no `max_turns`."""
@@ -33,7 +33,7 @@ class ScriptedUser:
             self._said += 1
             return " ".join(replies)
         self.is_cut_off = bool(replies)
-        self.ended = f"after {counted(self._said, 'turn')}, " + (
+        self.ended = f"after {pluralize(self._said, 'turn')}, " + (
             "as many as it may have" if replies else "because the last answer asks for nothing that a reply knows"
         )
         return None
@@ -46,11 +46,11 @@ class ScriptedUser:
     def _replies(self, answer: str) -> list[str]:
         """What answers each thing that is asked for. Of several replies to one thing, the next one."""
         # Its patterns take a while to be read, and few cases have replies.
-        from karat.text.prose.asking import asked_for_any
+        from karat.text.prose.asking import find_request_for
         from karat.text.words import WordLists
 
         words = WordLists.of(self._case.words)
-        asked = [n for n, reply in enumerate(self._case.replies) if asked_for_any(answer, reply.asks_for, words)]
+        asked = [n for n, reply in enumerate(self._case.replies) if find_request_for(answer, reply.asks_for, words)]
         chosen: dict[tuple[str, ...], int] = {}
         for place in asked:
             thing = self._case.replies[place].asks_for

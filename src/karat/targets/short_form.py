@@ -28,10 +28,10 @@ from karat.model.trace import CallKind, Channel, Message, Tokens, ToolCall, Trac
 from karat.targets.base import TargetError
 from karat.targets.limits import FOREVER
 from karat.telemetry.events import moment
-from karat.telemetry.tool_results import call_success, missing_fields, structured
+from karat.telemetry.tool_results import call_success, missing_fields, parse_result
 from karat.text.key_names import suggest_keys
 from karat.traces.clean import jsonable, table, text
-from karat.traces.recorder import Recorder, completed, joined
+from karat.traces.recorder import Recorder, merge_calls, merge_telemetry
 
 NO_RESULTS = "the target gave the names of tools and nothing of their results"
 NO_TOOLS = "the target gave no tool_calls, tools_called or telemetry"
@@ -131,17 +131,17 @@ def convert(value: object, to: type[Form]) -> Form:
     try:
         return msgspec.convert(value, to)
     except msgspec.ValidationError as error:
-        raise ValueError(_explained(str(error), to)) from error
+        raise ValueError(_explain(str(error), to)) from error
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
 
 
 def read(value: object) -> Short:
     """The short form in a dict, or a ValueError as `convert` raises it."""
-    return _sound(convert(value, Short))
+    return _check(convert(value, Short))
 
 
-def _sound(short: Short) -> Short:
+def _check(short: Short) -> Short:
     if short.turns is not None:
         return _conversation(short)
     if short.final_message is None and short.error is None:
@@ -162,7 +162,7 @@ def _conversation(short: Short) -> Short:
         if turn.turns is not None:
             raise ValueError(f"turn {number} has turns itself")
         try:
-            _sound(turn)
+            _check(turn)
         except ValueError as error:
             raise ValueError(f"turn {number}: {error}") from None
     return short
@@ -181,13 +181,13 @@ def to_trace(short: Short, case: Case, *, has_page: bool, recorder: Recorder | N
         input=case.prompt,
         final_message=short.final_message or "",
         messages=_messages(short, recorder),
-        tool_calls=joined(calls or (), telemetry or (), recorder.dialect if recorder else ""),
+        tool_calls=merge_telemetry(calls or (), telemetry or (), recorder.dialect if recorder else ""),
         telemetry=telemetry or (),
         page=None if short.page is UNSET else short.page,
         page_before=short.page_before,
         database=table(short.database or {}),
         state=table(short.state or {}),
-        unobserved=dict(_unobserved(short, recorder, calls, telemetry, has_page)),
+        unobserved=dict(_find_unobserved(short, recorder, calls, telemetry, has_page)),
         tool_schemas=table(short.tool_schemas or {}),
         ended_by=short.ended_by or "",
         started_at=moment(short.started_at),
@@ -203,7 +203,7 @@ def to_trace(short: Short, case: Case, *, has_page: bool, recorder: Recorder | N
     return trace
 
 
-def _unobserved(
+def _find_unobserved(
     short: Short,
     recorder: Recorder | None,
     calls: list[ToolCall] | None,
@@ -233,7 +233,7 @@ def _calls(short: Short, recorder: Recorder | None) -> list[ToolCall] | None:
         calls = [tool_call(call) for call in short.tool_calls]
     else:
         return seen
-    return completed(calls, seen) if seen else calls
+    return merge_calls(calls, seen) if seen else calls
 
 
 def _telemetry(short: Short, recorder: Recorder | None) -> tuple[str, ...] | None:
@@ -254,7 +254,7 @@ def tool_call(call: ShortCall) -> ToolCall:
         result=result,
         error=_error_text(call.error),
         success=call_success(result, raised=call.error is not None, claimed=call.success, ended=ended),
-        missing_fields=missing_fields(structured(result)) if given is None else tuple(given),
+        missing_fields=missing_fields(parse_result(result)) if given is None else tuple(given),
         started_at=moment(call.started_at),
         ended_at=moment(call.ended_at),
         unfinished=call.unfinished or not call.started,
@@ -283,7 +283,7 @@ def _error_text(error: str | dict[str, Any] | None) -> str | None:
     return error
 
 
-def _explained(message: str, to: type[Struct]) -> str:
+def _explain(message: str, to: type[Struct]) -> str:
     unknown = _UNKNOWN.search(message)
     if unknown is None:
         return message

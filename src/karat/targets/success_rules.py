@@ -19,12 +19,12 @@ from karat.targets.otlp.options import Models, Otlp
 from karat.targets.reach import reach_of
 from karat.telemetry.calls import tool_calls
 from karat.telemetry.dialects import LogEvents
-from karat.telemetry.events import broken_backend
-from karat.telemetry.tool_results import structured
+from karat.telemetry.events import find_broken_backend
+from karat.telemetry.tool_results import parse_result
 from karat.text.regexes import safe_regex
 from karat.text.tool_names import is_any_named, is_helper, is_named
 from karat.text.wording import did_you_mean, shorten, visible
-from karat.traces.recorder import completed
+from karat.traces.recorder import merge_calls
 
 Form = TypeVar("Form", bound=Struct)
 
@@ -50,7 +50,7 @@ class SuccessRule(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
         if self.text:
             result = call.result if isinstance(call.result, str) else msgspec.json.encode(call.result).decode()
             return safe_regex.search(self.text, result) is not None if call.result is not None else None
-        value: object = structured(call.result)
+        value: object = parse_result(call.result)
         for part in self.path.split("."):
             if not isinstance(value, Mapping) or part not in value:
                 return None
@@ -79,9 +79,9 @@ class WithSuccessRules:
         self._reported: set[str] = set()
         self._names = config.tool_names
         self._ignored = config.ignore_tools
-        log = _converted(config.telemetry, LogReading, "telemetry", config)
-        for flaw in log.events.flaws():
-            raise _flawed(config, "telemetry.events", flaw)
+        log = _convert(config.telemetry, LogReading, "telemetry", config)
+        for flaw in log.events.validate():
+            raise _option_error(config, "telemetry.events", flaw)
         self._dialect = msgspec.json.encode(log.events).decode() if log.events != LogEvents() else ""
 
     async def open(self) -> None:
@@ -124,7 +124,7 @@ class WithSuccessRules:
 
     def _refuse_broken(self, trace: Trace) -> None:
         """Raise TargetError if the log shows that the backend broke: it proves nothing about the agent."""
-        broke = broken_backend(trace.telemetry, self._dialect) if trace.telemetry else None
+        broke = find_broken_backend(trace.telemetry, self._dialect) if trace.telemetry else None
         if broke is not None:
             raise TargetError(
                 "backend", f"the log says that the backend failed: {visible(shorten(broke, 200))}", partial=trace
@@ -136,9 +136,9 @@ class WithSuccessRules:
             calls = [call for turn in turns for call in turn.tool_calls]
             return structs.replace(trace, dialect=self._dialect, tool_calls=tuple(calls), turns=turns)
         if self._dialect and trace.telemetry:
-            calls = completed(trace.tool_calls, tool_calls(trace.telemetry, self._dialect))
+            calls = merge_calls(trace.tool_calls, tool_calls(trace.telemetry, self._dialect))
             trace = structs.replace(trace, dialect=self._dialect, tool_calls=tuple(calls))
-        own = [self._ruled(self._named(call)) for call in trace.tool_calls if not self._is_helper(call.name)]
+        own = [self._apply_rule(self._rename(call)) for call in trace.tool_calls if not self._is_helper(call.name)]
         return structs.replace(trace, tool_calls=tuple(own)) if own or trace.tool_calls else trace
 
     def _is_helper(self, name: str) -> bool:
@@ -147,11 +147,11 @@ class WithSuccessRules:
             return False
         return is_helper(name) or is_any_named(self._ignored, name)
 
-    def _named(self, call: ToolCall) -> ToolCall:
+    def _rename(self, call: ToolCall) -> ToolCall:
         own = self._names.get(call.name, call.name)
         return call if own == call.name else structs.replace(call, name=own)
 
-    def _ruled(self, call: ToolCall) -> ToolCall:
+    def _apply_rule(self, call: ToolCall) -> ToolCall:
         """By the rule with the longest name that is the tool's; what it does not tell leaves a sign of failure one."""
         names = [tool for tool in self._rules if is_named(tool, call.name)]
         if not names or call.error is not None or call.unfinished:
@@ -167,23 +167,23 @@ def _with_schemas(trace: Trace, known: dict[str, object], more: str) -> Trace:
 
 
 def _rule(tool: str, given: object, config: TargetConfig) -> SuccessRule:
-    rule = _converted(given, SuccessRule, f"success.{tool}", config)
+    rule = _convert(given, SuccessRule, f"success.{tool}", config)
     flaw = rule.flaw()
     if flaw:
-        raise _flawed(config, f"success.{tool}", flaw)
+        raise _option_error(config, f"success.{tool}", flaw)
     return rule
 
 
-def _converted(given: object, form: type[Form], where: str, config: TargetConfig) -> Form:
+def _convert(given: object, form: type[Form], where: str, config: TargetConfig) -> Form:
     try:
         return msgspec.convert(given, form)
     except msgspec.ValidationError as error:
         name = str(error).partition("`")[2].partition("`")[0] if "unknown field" in str(error) else ""
         known = [key for one in (form, LogEvents, Otlp, Models) for key in one.__struct_encode_fields__]
         fix = did_you_mean(name, known) if name else ""
-        raise _flawed(config, where, f"{error}.", fix) from error
+        raise _option_error(config, where, f"{error}.", fix) from error
 
 
-def _flawed(config: TargetConfig, table: str, what: str, fix: str = "") -> ConfigError:
+def _option_error(config: TargetConfig, table: str, what: str, fix: str = "") -> ConfigError:
     message = f"[targets.{config.name or config.use}.{table}]: {what}"
     return ConfigError(message, where=place_of(config, table.partition(".")[0]), fix=fix, slug="bad-options")

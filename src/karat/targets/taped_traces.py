@@ -17,7 +17,7 @@ from karat.model.trace import Message, Trace, TraceError
 from karat.targets.readings import with_reading
 from karat.targets.short_form import NO_PAGE, NO_TELEMETRY
 from karat.telemetry.models.apis import SYSTEM, find_api
-from karat.telemetry.models.reading import broken_model, read_traffic
+from karat.telemetry.models.reading import read_traffic, why_model_broke
 from karat.telemetry.models.streams import read_events, table
 from karat.telemetry.models.traffic import ModelExchange, ModelTraffic
 from karat.telemetry.spans.messages import Utterance, prompts
@@ -166,7 +166,7 @@ def _run(case: str, threads: Sequence[_Thread], traffic: ModelTraffic) -> Trace:
         around.sort(key=lambda one: one.place)
         said = spoken[number] if len(spoken) == len(turns) else turn[0].said
         found.append(_turn(case, next(reversed(said), ""), turn, [one.exchange for one in around], traffic))
-    broke = broken_model([one.exchange for one in main.asked])
+    broke = why_model_broke([one.exchange for one in main.asked])
     error = TraceError("backend", f"the last request to the model failed: {broke}") if broke else None
     return conversation(found, error) if len(found) > 1 else structs.replace(found[0], error=error)
 

@@ -15,7 +15,7 @@ from karat.errors import ConfigError
 from karat.targets.base import TargetError
 from karat.targets.limits import FOREVER
 from karat.targets.threads import DaemonThreads
-from karat.text.wording import did_you_mean, said
+from karat.text.wording import did_you_mean, error_text
 
 DETAIL_CAP = 8_000
 BY_PLACE = "*"
@@ -30,7 +30,7 @@ class Callee:
     def __init__(self, function: Callable[..., object], where: str, first: str, offered: Sequence[str]) -> None:
         self.function = function
         self.is_async = _is_async(function)
-        self.takes_first, self.takes = _wanted(function, where, first, offered)
+        self.takes_first, self.takes = _match_parameters(function, where, first, offered)
 
     def bind(self, first: object, offered: Mapping[str, object]) -> Callable[[], object]:
         named = {name: offered[name] for name in self.takes}
@@ -47,9 +47,9 @@ class Callee:
         return await result if inspect.isawaitable(result) else result
 
 
-def failed(kind: str, error: BaseException, doing: str = "") -> TargetError:
+def build_error(kind: str, error: BaseException, doing: str = "") -> TargetError:
     """What the user's function raised, with the end of its traceback."""
-    message = said(error)
+    message = error_text(error)
     frames = error.__traceback__
     while frames and frames.tb_frame.f_globals.get("__name__", "").startswith("karat."):
         frames = frames.tb_next
@@ -77,7 +77,7 @@ def from_outside(error: BaseException, task: asyncio.Task[object] | None, *, in_
     return isinstance(error, KeyboardInterrupt) and not in_thread
 
 
-def _wanted(
+def _match_parameters(
     function: Callable[..., object], where: str, first: str, offered: Sequence[str]
 ) -> tuple[str, tuple[str, ...]]:
     """How it takes the first argument (by which name, by place, or not at all), and which others it asks for."""

@@ -6,7 +6,7 @@ from msgspec import structs
 
 from karat.model.trace import ToolCall
 from karat.telemetry.events import Event, parse_all
-from karat.telemetry.tool_results import call_success, missing_fields, structured
+from karat.telemetry.tool_results import call_success, missing_fields, parse_result
 
 BEGINS = ("request", "call", "start")
 ENDS = ("result", "error")
@@ -26,9 +26,9 @@ class _Calls:
         elif event.event in ENDS:
             index = _take(self._open.get(tool, []), event)
             if index is None:
-                self.calls.append(_ended(ToolCall(tool, id=event.call_id or event.loose_id, started=False), event))
+                self.calls.append(_end_call(ToolCall(tool, id=event.call_id or event.loose_id, started=False), event))
             else:
-                self.calls[index] = _ended(self.calls[index], event)
+                self.calls[index] = _end_call(self.calls[index], event)
         elif tool not in self._heard:
             self.calls.append(ToolCall(tool, id=event.call_id or event.loose_id, started=False))
         self._heard.add(tool)
@@ -40,11 +40,11 @@ class _Calls:
         index = _take(asked, event)
         if index is None:
             waiting.append((len(self.calls), event))
-            self.calls.append(_begun(event, tool))
+            self.calls.append(_start_call(event, tool))
             return
         place = next(n for n, (call, _) in enumerate(waiting) if call == index)
         waiting[place] = index, event
-        began = _begun(event, tool)
+        began = _start_call(event, tool)
         arguments = self.calls[index].arguments if began.arguments is None else began.arguments
         self.calls[index] = structs.replace(began, arguments=arguments, id=began.id or self.calls[index].id)
 
@@ -63,23 +63,23 @@ def tool_calls(lines: tuple[str, ...], written: str = "") -> tuple[ToolCall, ...
     return tuple(heard.calls)
 
 
-def _begun(event: Event, name: str) -> ToolCall:
+def _start_call(event: Event, name: str) -> ToolCall:
     asked = event.event == "request"
     call_id = event.call_id or event.loose_id
     return ToolCall(
-        name, structured(event.arguments), id=call_id, started=not asked, started_at=event.at, unfinished=asked
+        name, parse_result(event.arguments), id=call_id, started=not asked, started_at=event.at, unfinished=asked
     )
 
 
-def _ended(call: ToolCall, event: Event) -> ToolCall:
+def _end_call(call: ToolCall, event: Event) -> ToolCall:
     failed = event.event == "error"
     return structs.replace(
         call,
-        arguments=structured(event.arguments) if call.arguments is None else call.arguments,
-        result=None if failed else structured(event.result),
+        arguments=parse_result(event.arguments) if call.arguments is None else call.arguments,
+        result=None if failed else parse_result(event.result),
         error=(event.error or "error") if failed else None,
         success=call_success(event.result, raised=failed or event.failed, claimed=event.success),
-        missing_fields=event.missing_fields or missing_fields(structured(event.result)),
+        missing_fields=event.missing_fields or missing_fields(parse_result(event.result)),
         ended_at=event.at,
         unfinished=False,
     )
@@ -87,13 +87,13 @@ def _ended(call: ToolCall, event: Event) -> ToolCall:
 
 def _take(waiting: list[tuple[int, Event]], event: Event) -> int | None:
     """The open call that an event ends. A plain `id` may number the log's lines, so it can match but not tell apart."""
-    chosen = next((n for n, (_, start) in enumerate(waiting) if _same(start, event)), None)
+    chosen = next((n for n, (_, start) in enumerate(waiting) if _is_same_call(start, event)), None)
     if chosen is None:
         chosen = next((n for n, (_, start) in enumerate(waiting) if not (start.call_id and event.call_id)), None)
     return None if chosen is None else waiting.pop(chosen)[0]
 
 
-def _same(start: Event, event: Event) -> bool:
+def _is_same_call(start: Event, event: Event) -> bool:
     if start.call_id or event.call_id:
         return start.call_id == event.call_id
     return start.loose_id is not None and start.loose_id == event.loose_id

@@ -17,7 +17,7 @@ import regex
 from msgspec import Struct
 
 from karat.telemetry.spellings import Stage
-from karat.telemetry.tool_results import structured
+from karat.telemetry.tool_results import parse_result
 from karat.text.wording import did_you_mean
 
 LinePattern = str | dict[str, object]
@@ -47,7 +47,7 @@ class LogEvents(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, o
             given = getattr(self, stage)
             yield from ((stage, pattern) for pattern in (given if isinstance(given, list) else [given]) if pattern)
 
-    def flaws(self) -> Iterator[str]:
+    def validate(self) -> Iterator[str]:
         """What is wrong with the patterns, a sentence each."""
         for stage, pattern in self.patterns:
             places = set(_places(pattern))
@@ -70,14 +70,14 @@ class Dialect:
     """The patterns of a configuration, ready to be held against lines."""
 
     def __init__(self, events: LogEvents) -> None:
-        self._patterns = [(stage, pattern, _compiled(pattern)) for stage, pattern in events.patterns]
+        self._patterns = [(stage, pattern, _compile(pattern)) for stage, pattern in events.patterns]
 
     def match(self, line: str, top: Mapping[str, object] | None) -> MatchedLine | None:
         for stage, pattern, text in self._patterns:
             if isinstance(pattern, dict):
-                found = _fitted(pattern, top) if top is not None else None
+                found = _match_object(pattern, top) if top is not None else None
             else:
-                found = _searched(text, line)
+                found = _search(text, line)
             if found is not None and (stage == "other" or isinstance(found.get("tool"), str)):
                 return MatchedLine(stage, found)
         return None
@@ -100,7 +100,7 @@ def _places(pattern: object) -> Iterator[str]:
             yield from _places(value)
 
 
-def _fitted(pattern: Mapping[str, object], given: object) -> dict[str, object] | None:
+def _match_object(pattern: Mapping[str, object], given: object) -> dict[str, object] | None:
     """Return the values at the places, if the object has all that the pattern has."""
     if not isinstance(given, Mapping):
         return None
@@ -108,20 +108,20 @@ def _fitted(pattern: Mapping[str, object], given: object) -> dict[str, object] |
     for key, wanted in pattern.items():
         if key not in given:
             return None
-        part = _fitted_value(wanted, given[key])
+        part = _match_value(wanted, given[key])
         if part is None:
             return None
         found |= part
     return found
 
 
-def _fitted_value(wanted: object, given: object) -> dict[str, object] | None:
+def _match_value(wanted: object, given: object) -> dict[str, object] | None:
     if isinstance(wanted, dict):
-        return _fitted(wanted, given)
+        return _match_object(wanted, given)
     if isinstance(wanted, str) and (place := _PLACE.fullmatch(wanted)):
         return {place[1]: given}
     if isinstance(wanted, str) and _PLACE.search(wanted):
-        return _searched(_compiled(wanted), given, whole=True) if isinstance(given, str) else None
+        return _search(_compile(wanted), given, whole=True) if isinstance(given, str) else None
     return {} if type(wanted) is type(given) and wanted == given else None
 
 
@@ -141,11 +141,11 @@ def _text_pattern(text: str) -> regex.Pattern[str]:
     return regex.compile("".join(parts), regex.IGNORECASE)
 
 
-def _compiled(pattern: LinePattern) -> regex.Pattern[str] | None:
+def _compile(pattern: LinePattern) -> regex.Pattern[str] | None:
     return _text_pattern(pattern) if isinstance(pattern, str) else None
 
 
-def _searched(text: regex.Pattern[str] | None, line: str, *, whole: bool = False) -> dict[str, object] | None:
+def _search(text: regex.Pattern[str] | None, line: str, *, whole: bool = False) -> dict[str, object] | None:
     if text is None:
         return None
     search = text.fullmatch if whole else text.search
@@ -160,4 +160,4 @@ def _value(name: str, said: str) -> object:
     said = said.strip()
     if name == "success":
         return _BOOLEANS.get(said.lower())
-    return structured(said) if name in ("arguments", "result") else said
+    return parse_result(said) if name in ("arguments", "result") else said

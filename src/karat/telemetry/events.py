@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from karat.telemetry.dialects import MatchedLine, dialect
-from karat.telemetry.spellings import of_source, speaks_of_calls, spelled
+from karat.telemetry.spellings import of_source, read_spelling, speaks_of_calls
 from karat.telemetry.tool_results import MISSING, missing_fields, shows_failure
 from karat.text.regexes import lazy
 
@@ -65,7 +65,7 @@ def parse(line: str, written: str = "") -> Event | None:
     configured = dialect(written)
     matched = configured.match(line, top) if configured is not None else None
     if matched is not None:
-        return _configured(matched, top or _NOTHING)
+        return _build_event(matched, top or _NOTHING)
     return None if top is None else _event(top, line)
 
 
@@ -87,7 +87,7 @@ def _event(top: Mapping[str, object], line: str) -> Event:
     inner = data if isinstance(data, dict) else _NOTHING
     tool, known = of_source(source), True
     if tool is None:
-        found = spelled(top) if "tool" in (low := line.lower()) or "function" in low else None
+        found = read_spelling(top) if "tool" in (low := line.lower()) or "function" in low else None
         if found is not None:
             tool, event, inner = found.tool, found.stage, inner if found.inside is top else found.inside
         else:
@@ -113,7 +113,7 @@ def _event(top: Mapping[str, object], line: str) -> Event:
     )
 
 
-def _configured(matched: MatchedLine, top: Mapping[str, object]) -> Event:
+def _build_event(matched: MatchedLine, top: Mapping[str, object]) -> Event:
     found = matched.found
     tool, success, error = found.get("tool"), found.get("success"), found.get("error")
     named = found.get("missing_fields")
@@ -234,7 +234,7 @@ _RECOVERED = lazy.pattern(r"end|complete|finish|done|response|result|success|rec
 _BAD_LINE = lazy.pattern(r"[^\w{]*[^{]{0,80}\b(?:ERROR|FATAL|CRITICAL)\b")
 
 
-def broken_backend(lines: tuple[str, ...], written: str = "") -> str | None:
+def find_broken_backend(lines: tuple[str, ...], written: str = "") -> str | None:
     """Return the line that shows that the backend broke; none if the same source recovered later in the turn.
 
     The verdict on such a turn would be one on the backend, not on the agent.

@@ -58,7 +58,7 @@ class LogSegment:
         came = self._replacements.count()
         try:
             self._read_files()
-            if self._moved():
+            if self._is_moved():
                 self._followed += self._open(from_start=True)
                 self._read_files()
         except OSError as error:
@@ -82,11 +82,11 @@ class LogSegment:
             if len(self.lines) != heard:
                 heard, since = len(self.lines), now
             if self.ended or (self._ends is None and heard and now - since >= SETTLE):
-                return await self._proved()
+                return await self._prove_lines()
             if now >= restless and self._ends is None:
                 raise CaptureBrokenError(f"{self._path} does not come to rest, and no line ends the turn: name one")
             if now >= deadline and self._ends is None and not heard and self._files and self._path.exists():
-                return await self._proved()
+                return await self._prove_lines()
             if now >= deadline and (self._ends is not None or not heard):
                 raise CaptureBrokenError(self._why(seconds))
             await asyncio.sleep(POLL)
@@ -101,12 +101,12 @@ class LogSegment:
         while True:
             self._exists = self._open(from_start=False)
             self._before = self._replacements.count() or 0
-            if not self._moved():
+            if not self._is_moved():
                 return
             while self._files:
                 self._files.pop().close()
 
-    async def _proved(self) -> list[str]:
+    async def _prove_lines(self) -> list[str]:
         """Return the lines, if every file that was at the path was read."""
         if self._followed:
             await asyncio.sleep(POLL)
@@ -131,7 +131,7 @@ class LogSegment:
             self.ended = self.ended or (self._ends is not None and self._ends(line))
 
     def _open(self, *, from_start: bool) -> bool:
-        fd = _opened(self._path)
+        fd = _open(self._path)
         if fd is None:
             return False
         self._files.append(_File(fd, 0 if from_start else os.fstat(fd).st_size, self._path))
@@ -139,7 +139,7 @@ class LogSegment:
             raise CaptureBrokenError(f"{self._path} was replaced more than {MOST_FILES} times during the turn")
         return True
 
-    def _moved(self) -> bool:
+    def _is_moved(self) -> bool:
         """Whether the path now names another file than the one that was opened last."""
         try:
             now = os.stat(self._path)
@@ -164,7 +164,7 @@ class _File:
         self._offset = offset
         self._path = path
         self._rest = b""
-        self._mark = self._before()
+        self._mark = self._read_mark()
         self._torn = not self._mark.endswith(b"\n") if self._mark else False
         stat = os.fstat(fd)
         self.identity = stat.st_dev, stat.st_ino
@@ -173,29 +173,29 @@ class _File:
         """The lines that are whole by now. The end of a line that was started before the turn is skipped."""
         if os.fstat(self._fd).st_size < self._offset:
             raise CaptureBrokenError(f"{self._path} was truncated during the turn")
-        if self._before() != self._mark:
+        if self._read_mark() != self._mark:
             raise CaptureBrokenError(f"{self._path} was rewritten during the turn")
         while chunk := os.pread(self._fd, CHUNK, self._offset):
             self._offset += len(chunk)
             *whole, self._rest = (self._rest + chunk).split(b"\n")
             if len(self._rest) > LARGEST:
                 raise CaptureBrokenError(f"{self._path} has a line of more than {LARGEST >> 20} MiB")
-            yield from self._own(whole)
-        self._mark = self._before()
+            yield from self._drop_torn(whole)
+        self._mark = self._read_mark()
         if _is_object(self._rest):
             whole, self._rest = [self._rest], b""
-            yield from self._own(whole)
+            yield from self._drop_torn(whole)
 
     def close(self) -> None:
         os.close(self._fd)
 
-    def _own(self, lines: list[bytes]) -> list[bytes]:
+    def _drop_torn(self, lines: list[bytes]) -> list[bytes]:
         if self._torn and lines:
             self._torn = False
             return lines[1:]
         return lines
 
-    def _before(self) -> bytes:
+    def _read_mark(self) -> bytes:
         return os.pread(self._fd, min(MARK, self._offset), max(0, self._offset - MARK))
 
 
@@ -209,7 +209,7 @@ def _is_object(data: bytes) -> bool:
         return False
 
 
-def _opened(path: Path) -> int | None:
+def _open(path: Path) -> int | None:
     """The log, never waiting for a writer. What cannot be read at an offset is not a log."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)

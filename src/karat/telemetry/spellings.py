@@ -54,12 +54,12 @@ def of_source(source: str) -> str | None:
     return found[1] if found else None
 
 
-def spelled(top: Mapping[str, object]) -> Spelled | None:
+def read_spelling(top: Mapping[str, object]) -> Spelled | None:
     """The tool call that an object reports in a common spelling, or None."""
     for kind in _texts(top, KINDS):
         about, stage = _stage(kind[:200])
         if about and stage is not None:
-            return _named(top, stage)
+            return _find_named(top, stage)
     named = next(_texts(top, TOOLS), None)
     if named is None:
         return None
@@ -99,7 +99,7 @@ _TALK = lazy.pattern(
 )
 
 
-def _named(top: Mapping[str, object], stage: Stage) -> Spelled | None:
+def _find_named(top: Mapping[str, object], stage: Stage) -> Spelled | None:
     for place in (top, *_objects(top, INSIDE)):
         for key in NAMES:
             value = place.get(key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from karat.telemetry.tool_results import structured
+from karat.telemetry.tool_results import parse_result
 
 SCHEMAS = (
     *("parameters", "input_schema", "inputSchema", "parametersJsonSchema", "parameters_json_schema"),
@@ -21,7 +21,7 @@ def schemas_in(definitions: object) -> dict[str, object]:
 
 
 def _read(given: object, depth: int) -> Iterator[tuple[str, object]]:
-    given = structured(given)
+    given = parse_result(given)
     if depth > 4:
         return
     if isinstance(given, list | tuple):
@@ -39,7 +39,7 @@ def _read(given: object, depth: int) -> Iterator[tuple[str, object]]:
 
 
 def _schema(table: Mapping[str, object]) -> object:
-    found = next((structured(table[key]) for key in SCHEMAS if table.get(key) is not None), None)
+    found = next((parse_result(table[key]) for key in SCHEMAS if table.get(key) is not None), None)
     if isinstance(found, Mapping) and isinstance(found.get("json"), Mapping):
         found = found["json"]  # as Bedrock has it
     return found if isinstance(found, Mapping) else None

@@ -62,11 +62,11 @@ def shows_failure(result: object) -> bool:
     return _fails(result, 0)
 
 
-def structured(result: object) -> object:
+def parse_result(result: object) -> object:
     """The result as data where it is data that was turned into text; anything else as it is."""
     if isinstance(result, list) and _is_text(result):
         result, given = "".join(block["text"] for block in result), result
-        data = structured(result)
+        data = parse_result(result)
         return given if isinstance(data, str) else data
     if not isinstance(result, str):
         return result
@@ -91,7 +91,7 @@ def _fails(result: object, depth: int) -> bool:
     if isinstance(result, str):
         return _text_fails(result, depth)
     if isinstance(result, Mapping):
-        table = _folded(result)
+        table = _fold_keys(result)
         return (
             _has_plain_sign(table)
             or _has_failed_status(table)
@@ -137,13 +137,13 @@ def _is_failed_entry(item: object, depth: int) -> bool:
         return _text_fails(item, depth + 1)
     if not isinstance(item, Mapping):
         return False
-    table = _folded(item)
+    table = _fold_keys(item)
     if table.get("type") == "text" and isinstance(table.get("text"), str):
         return _text_fails(str(table["text"]), depth + 1)
     return _has_plain_sign(table) or (table.keys() <= _NOTICE and _has_failed_status(table))
 
 
-def _folded(table: Mapping[object, object]) -> dict[str, object]:
+def _fold_keys(table: Mapping[object, object]) -> dict[str, object]:
     return {str(key).lower().replace("_", "").replace("-", ""): value for key, value in table.items()}
 
 
@@ -216,14 +216,14 @@ def _data(text: str) -> object:
     if _OBJECT.fullmatch(text):
         raise ValueError("it does not show what it holds")
     if fenced := _FENCE.match(text):
-        return _parsed(fenced[1])
+        return _parse(fenced[1])
     if labelled := _LABELLED.fullmatch(text):
         try:
-            return _parsed(labelled[1])
+            return _parse(labelled[1])
         except ValueError:
             return text
     if _STRUCTURE.match(text) or _QUOTED.fullmatch(text):
-        return _parsed(text)
+        return _parse(text)
     if _CALL.fullmatch(text):
         try:
             return python_reprs.read(text)
@@ -232,7 +232,7 @@ def _data(text: str) -> object:
     return text
 
 
-def _parsed(text: str) -> object:
+def _parse(text: str) -> object:
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError):

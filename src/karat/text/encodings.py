@@ -126,7 +126,7 @@ def views(data: bytes) -> Iterator[TextView]:
 
 
 def _next(view: TextView) -> Iterator[TextView]:
-    ways = [(_ESCAPES, _unescaped)]
+    ways = [(_ESCAPES, _unescape)]
     if b"\\x" in view.data:
         ways.append((_ESCAPES, _code_point))
     if b"=" in view.data:
@@ -140,10 +140,10 @@ def _printable(match: re.Match[bytes]) -> bytes:
 
 def _code_point(match: re.Match[bytes]) -> bytes | None:
     """As JavaScript and Python texts have it, where `\\xe9` is a letter and not a byte."""
-    return chr(int(match["byte"], 16)).encode() if match["byte"] else _unescaped(match)
+    return chr(int(match["byte"], 16)).encode() if match["byte"] else _unescape(match)
 
 
-def _unescaped(match: re.Match[bytes]) -> bytes | None:
+def _unescape(match: re.Match[bytes]) -> bytes | None:
     kind, given = match.lastgroup, match[match.lastgroup or 0]
     if kind is None:
         return None
@@ -177,7 +177,7 @@ class SecretForms:
     def __init__(self, value: str) -> None:
         plain = list(_levels(_utf8(value)))
         lines = [b" ".join(form.split()) for form in plain]
-        self.encoded = encoded(value)
+        self.encoded = encodings_of(value)
         """Without the value itself: also looked for where it is wrapped into lines."""
         wide = [value.encode(f"utf-16-{order}", "surrogatepass") for order in ("le", "be")]
         spaced = [form.replace(b" ", b"+") for form in (*plain, *wide)]
@@ -192,7 +192,7 @@ class SecretForms:
         self.loose_run = max(re.findall(rb"[A-Za-z0-9]+", _WHITE.sub(b"", _utf8(value))), key=len, default=b"")
 
 
-def encoded(value: str) -> tuple[bytes, ...]:
+def encodings_of(value: str) -> tuple[bytes, ...]:
     """The value as bytes in hex or in a list, and what it becomes in a text of Base64 or Base32 at any offset.
 
     It may begin at any place of a group of bytes; characters that it shares with its neighbours are left out. Base64
@@ -230,7 +230,7 @@ def _levels(data: bytes) -> Iterator[bytes]:
     at: TextView | None = TextView(data)
     while at is not None:
         yield at.data
-        at = at.through(_ESCAPES, _unescaped)
+        at = at.through(_ESCAPES, _unescape)
 
 
 def _distinct(forms: Iterable[bytes]) -> tuple[bytes, ...]:
@@ -265,7 +265,7 @@ class SecretSearch:
         for view in views(data) if self._plain else ():
             found += _places(view, self._plain)
             found += _places(view.through(_WHITE, _nothing) or view, self._loose)
-        return _merged(found)
+        return _merge(found)
 
     def without(self, data: bytes, instead: bytes) -> bytes:
         """Bytes with something else where values were."""
@@ -276,16 +276,16 @@ class SecretSearch:
             last = end
         return b"".join((*pieces, data[last:]))
 
-    def torn(self, data: bytes) -> int | None:
+    def find_torn(self, data: bytes) -> int | None:
         """Where the beginning of a value at the end of a text begins, which may end within an escape."""
         ends = [len(data)]
         if (broken := _UNFINISHED.search(data, max(0, len(data) - 40))) is not None:
             ends.append(broken.start())
         window = max(map(len, (*self._plain, *self._loose)), default=0) * 16
-        found = [at for end in ends for at in self._begun(data[max(0, end - window) : end], max(0, end - window))]
+        found = [at for end in ends for at in self._find_begun(data[max(0, end - window) : end], max(0, end - window))]
         return min(found, default=None)
 
-    def _begun(self, data: bytes, offset: int) -> Iterator[int]:
+    def _find_begun(self, data: bytes, offset: int) -> Iterator[int]:
         for view in views(data) if self._plain and data else ():
             last = view.data[-1] if view.data else None
             for form in (*self._plain, *self._loose):
@@ -307,7 +307,7 @@ def _places(view: TextView, forms: Iterable[bytes]) -> Iterator[Span]:
             at = view.data.find(form, at + len(form))
 
 
-def _merged(spans: list[Span]) -> list[Span]:
+def _merge(spans: list[Span]) -> list[Span]:
     merged: list[Span] = []
     for first, last in sorted(set(spans)):
         if merged and first < merged[-1][1]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from karat.text.wording import likeness, listed, nearest, quoted
+from karat.text.wording import find_nearest, join_words, likeness, quoted
 
 _WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _TYPING_ERROR = 0.85
@@ -74,7 +74,7 @@ there are suggested, the first ones first."""
 def meant_keys(key: str, known: Collection[str]) -> list[str]:
     """The known keys that an unknown one may mean, the likeliest first, at most MOST."""
     words = synonyms_of(key, known)
-    near = nearest(key, known)
+    near = find_nearest(key, known)
     if near and (not words or likeness(key, near) >= _TYPING_ERROR):
         words.append(near)
     return list(dict.fromkeys(words))[:MOST]
@@ -83,7 +83,7 @@ def meant_keys(key: str, known: Collection[str]) -> list[str]:
 def suggest_keys(key: str, known: Collection[str]) -> str:
     """`Did you mean 'x' or 'y'?`, or nothing."""
     meant = meant_keys(key, known)
-    return f"Did you mean {listed(map(quoted, meant))}?" if meant else ""
+    return f"Did you mean {join_words(map(quoted, meant))}?" if meant else ""
 
 
 def synonyms_of(key: str, known: Collection[str]) -> list[str]:

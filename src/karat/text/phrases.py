@@ -33,7 +33,7 @@ def find(text: str, phrase: str) -> Span | None:
         return original_span(text, *span) if span else None
     for view in where_required(text, phrase):
         if span := _first(fold(view.text), needle, required=True):
-            return _written(view, span)
+            return _written_span(view, span)
     return None
 
 
@@ -75,7 +75,7 @@ def longer_number(text: str, phrases: Iterable[str]) -> tuple[str, str] | None:
     for phrase in phrases:
         needle = fold_phrase(phrase)
         start = haystack.find(needle) if needle else -1
-        if start >= 0 and _within_number(haystack, start, end := start + len(needle), required=True):
+        if start >= 0 and _is_within_number(haystack, start, end := start + len(needle), required=True):
             before = _NUMBER_START.search(haystack, max(0, start - 40), start)
             after = _MAGNITUDE_AFTER.match(haystack, end) or _NUMBER_END.match(haystack, end)
             return phrase, haystack[before.start() if before else start : after.end() if after else end]
@@ -90,7 +90,7 @@ def find_any_word(text: str, phrases: Iterable[str], plural: bool = True) -> tup
     return None
 
 
-def whole_words(haystack: str, phrase: str, plural: bool = True) -> Iterator[Span]:
+def find_whole_words(haystack: str, phrase: str, plural: bool = True) -> Iterator[Span]:
     """Every place where the phrase is as whole words in a text that is folded already."""
     needle, open_start, open_end = _word(phrase)
     start = haystack.find(needle) if needle else -1
@@ -107,12 +107,12 @@ def whole_words(haystack: str, phrase: str, plural: bool = True) -> Iterator[Spa
 def _words_seen(text: str, phrase: str, plural: bool) -> Iterator[Span]:
     for view in where_required(text, phrase):
         haystack = fold(view.text)
-        for start, end in whole_words(haystack, phrase, plural):
-            if not _within_number(haystack, start, end, required=True):
-                yield _written(view, (start, end))
+        for start, end in find_whole_words(haystack, phrase, plural):
+            if not _is_within_number(haystack, start, end, required=True):
+                yield _written_span(view, (start, end))
 
 
-def _written(view: View, span: Span) -> Span:
+def _written_span(view: View, span: Span) -> Span:
     return view.span(*original_span(view.text, *span))
 
 
@@ -122,7 +122,7 @@ def _first(haystack: str, needle: str, required: bool = False) -> Span | None:
     start = haystack.find(needle)
     while start >= 0:
         end = start + len(needle)
-        if not _within_number(haystack, start, end, required):
+        if not _is_within_number(haystack, start, end, required):
             return start, end
         start = haystack.find(needle, start + 1)
     if needle[0] == " " or needle[-1] == " ":
@@ -132,7 +132,7 @@ def _first(haystack: str, needle: str, required: bool = False) -> Span | None:
     return None
 
 
-def _within_number(haystack: str, start: int, end: int, required: bool) -> bool:
+def _is_within_number(haystack: str, start: int, end: int, required: bool) -> bool:
     """Whether digits at an end of the span go on next to it; what is required is not another number in words either."""
     if haystack[start].isdecimal() and start:
         before = haystack[start - 1]

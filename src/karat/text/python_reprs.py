@@ -76,20 +76,20 @@ class _Reader:
         if self._text.startswith("...", self._at):
             self._at += 3
             return "..."
-        return self._named(depth)
+        return self._read_name(depth)
 
     def _braces(self, depth: int) -> dict[str, object] | list[object]:
         """A dict or a set."""
         self._take("{")
         table: dict[str, object] = {}
         members: list[object] = []
-        while not self._taken("}"):
+        while not self._take_if("}"):
             key = self.value(depth + 1)
-            if self._taken(":"):
+            if self._take_if(":"):
                 table[key if isinstance(key, str) else str(key)] = self.value(depth + 1)
             else:
                 members.append(key)
-            if not self._taken(",") and self._next() != "}":
+            if not self._take_if(",") and self._next() != "}":
                 raise ValueError("a comma is missing")
         if table and members:
             raise ValueError("it is half a dict")
@@ -98,9 +98,9 @@ class _Reader:
     def _items(self, opening: str, closing: str, depth: int) -> list[object]:
         self._take(opening)
         found = []
-        while not self._taken(closing):
+        while not self._take_if(closing):
             found.append(self.value(depth + 1))
-            if not self._taken(",") and self._next() != closing:
+            if not self._take_if(",") and self._next() != closing:
                 raise ValueError("a comma is missing")
         return found
 
@@ -113,29 +113,29 @@ class _Reader:
             return value
         return self._match(_OPAQUE)[0]
 
-    def _named(self, depth: int) -> object:
+    def _read_name(self, depth: int) -> object:
         """A constant, a member of an enum by its name, or an object that shows what it was made of."""
         start = self._at
-        sign = "-" if self._taken("-") else ""
+        sign = "-" if self._take_if("-") else ""
         name = self._match(_NAME)[0]
         if self._text[self._at : self._at + 1] == "(":
-            return self._made(name, start, depth)
+            return self._read_object(name, start, depth)
         if name in _WORDS:
             value = _WORDS[name]
             return f"{sign}{value}" if sign else value
         return name.rpartition(".")[2]
 
-    def _made(self, name: str, start: int, depth: int) -> object:
+    def _read_object(self, name: str, start: int, depth: int) -> object:
         self._take("(")
         given, named = [], {}
-        while not self._taken(")"):
+        while not self._take_if(")"):
             self._skip()
             if field := _FIELD.match(self._text, self._at):
                 self._at = field.end()
                 named[field[1]] = self.value(depth + 1)
             else:
                 given.append(self.value(depth + 1))
-            if not self._taken(",") and self._next() != ")":
+            if not self._take_if(",") and self._next() != ")":
                 raise ValueError("a comma is missing")
         if named:
             return named
@@ -170,13 +170,13 @@ class _Reader:
         self._skip()
         return self._text[self._at : self._at + 1]
 
-    def _taken(self, mark: str) -> bool:
+    def _take_if(self, mark: str) -> bool:
         taken = self._next() == mark
         self._at += taken
         return taken
 
     def _take(self, mark: str) -> None:
-        if not self._taken(mark):
+        if not self._take_if(mark):
             raise ValueError(f"{mark!r} is missing at {self._at}")
 
 

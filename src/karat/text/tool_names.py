@@ -52,7 +52,7 @@ def is_same_tool(forbidden: str, called: str) -> bool:
     """Whether a call goes to a tool that is forbidden, under whatever spelling of its name."""
     if forbidden == called:
         return True
-    whole = ("".join(_own(called)), "".join(_parts(called)))
+    whole = ("".join(_own_parts(called)), "".join(_parts(called)))
     return any(ban.fullmatch(name) for ban in _bans(forbidden) for name in whole)
 
 
@@ -69,7 +69,7 @@ def is_word_of(tool: str, words: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def named_in(tool: str, line: str) -> bool:
+def is_named_in(tool: str, line: str) -> bool:
     """Whether a line names a tool, in whatever case and spelling."""
     said = "".join(_parts(line))
     return any(ban.search(said) for ban in _bans(tool))
@@ -97,12 +97,12 @@ def _pattern(name: str) -> Pattern[str]:
 @lru_cache(maxsize=4096)
 def _bans(name: str) -> tuple[Pattern[str], ...]:
     """What finds each of the names, folded; nothing for one that has no letter."""
-    spelled = (".*".join("".join(_own(piece)) for piece in one.split("*")) for one in name.split(OR))
+    spelled = (".*".join("".join(_own_parts(piece)) for piece in one.split("*")) for one in name.split(OR))
     return tuple(compile_pattern(one) for one in spelled if one)
 
 
 @lru_cache(maxsize=4096)
-def _own(name: str) -> tuple[str, ...]:
+def _own_parts(name: str) -> tuple[str, ...]:
     """The parts of a name without a name space that says nothing."""
     parts = _parts(name)
     while len(parts) > 1 and parts[0] in GENERIC:

@@ -31,7 +31,7 @@ def points(value: float) -> str:
     return "0" if text in ("+0", "-0") else text
 
 
-def moved(value: float, low: float, high: float) -> str:
+def describe_move(value: float, low: float, high: float) -> str:
     """How a share moved: `fell by 14.3 points (true change: -46.7 to +15.3)`."""
     change = f"(true change: {points(low)} to {points(high)})"
     if not value:

@@ -21,7 +21,7 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() or c in _JOINERS else repr(c)[1:-1] for c in text)
 
 
-def said(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """What an exception says, in one line."""
     try:
         return shorten(" ".join(str(error).split()), _MOST_SAID)
@@ -44,7 +44,7 @@ def quoted(text: str) -> str:
     return f"'{visible(shorten(text))}'"
 
 
-def listed(words: Iterable[str], joint: str = "or") -> str:
+def join_words(words: Iterable[str], joint: str = "or") -> str:
     """`a`, `a or b`, `a, b or c`."""
     *first, last = words
     return f"{', '.join(first)} {joint} {last}" if first else last
@@ -68,7 +68,7 @@ def kind(value: object) -> str:
     return "a list" if isinstance(value, list) else "an object"
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
+def find_nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word that is most like this one, if any is like it at all."""
     if len(word) > _LONGEST:
         return None  # not a typing error, and comparing it costs time
@@ -88,11 +88,11 @@ def likeness(one: str, other: str) -> float:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`Did you mean 'x'?`, or nothing."""
-    near = nearest(word, known)
+    near = find_nearest(word, known)
     return f"Did you mean {quoted(near)}?" if near else ""
 
 
-def counted(number: int, noun: str) -> str:
+def pluralize(number: int, noun: str) -> str:
     """`1 case`, `2 cases`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 

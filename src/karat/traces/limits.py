@@ -23,15 +23,15 @@ def encodable(trace: Trace) -> tuple[Trace, bytes]:
     try:
         return trace, _encode(trace)
     except (UnicodeEncodeError, TypeError, ValueError, OverflowError, RecursionError):
-        cleaned = checked(trace)
+        cleaned = check_trace(trace)
     return cleaned, _encode(cleaned)
 
 
-def checked(trace: Trace) -> Trace:
+def check_trace(trace: Trace) -> Trace:
     """The trace with every field of its type and every value one of JSON's. Raises ValueError if that cannot be."""
     alone = structs.replace(trace, turns=())
     whole = msgspec.convert(clean.jsonable(_fields(alone)), Trace)
-    return structs.replace(whole, turns=tuple(map(checked, trace.turns)))
+    return structs.replace(whole, turns=tuple(map(check_trace, trace.turns)))
 
 
 def cap_trace(trace: Trace) -> Trace:
@@ -42,10 +42,10 @@ def cap_trace(trace: Trace) -> Trace:
     turn of a conversation has the caps of a trace.
     """
     trace, encoded = encodable(trace)
-    return trace if len(encoded) <= TEXT_CAP else capped(trace)
+    return trace if len(encoded) <= TEXT_CAP else cap_large_trace(trace)
 
 
-def capped(trace: Trace) -> Trace:
+def cap_large_trace(trace: Trace) -> Trace:
     """`cap_trace` for a trace that is known to be encodable and large."""
     cuts = dict(trace.cuts)
     final_message = _text(trace.final_message, "final_message", cuts)
@@ -67,7 +67,7 @@ def capped(trace: Trace) -> Trace:
         answer_page=answer_page,
         database=_table(trace.database, "database", cuts),
         state=_table(trace.state, "state", cuts),
-        spans=trace.spans[: _whole([_encode(span) for span in trace.spans])[0]],
+        spans=trace.spans[: _count_whole([_encode(span) for span in trace.spans])[0]],
         metadata=_table(trace.metadata, "metadata", cuts),
         error=_error(trace.error),
         unobserved=trace.unobserved | dropped,
@@ -106,7 +106,7 @@ def _text(value: str, channel: str, cuts: dict[str, TextLoss]) -> str:
 
 def _messages(messages: tuple[Message, ...], cuts: dict[str, TextLoss]) -> tuple[Message, ...]:
     encoded = [_encode(message) for message in messages]
-    whole, room = _whole(encoded)
+    whole, room = _count_whole(encoded)
     if whole == len(messages):
         return messages
     cuts["messages"] = _cut_of(encoded)
@@ -117,7 +117,7 @@ def _messages(messages: tuple[Message, ...], cuts: dict[str, TextLoss]) -> tuple
 
 def _telemetry(lines: tuple[str, ...], cuts: dict[str, TextLoss]) -> tuple[str, ...]:
     encoded = [line.encode() for line in lines]
-    whole, room = _whole(encoded)
+    whole, room = _count_whole(encoded)
     if whole == len(lines):
         return lines
     cuts["telemetry"] = _cut_of(encoded)
@@ -126,27 +126,27 @@ def _telemetry(lines: tuple[str, ...], cuts: dict[str, TextLoss]) -> tuple[str, 
 
 def _calls(calls: tuple[ToolCall, ...], cuts: dict[str, TextLoss]) -> tuple[ToolCall, ...]:
     encoded = [_encode((call.arguments, call.result, call.error)) for call in calls]
-    whole, room = _whole(encoded)
+    whole, room = _count_whole(encoded)
     if whole < len(calls):
         cuts["tool_results"] = _cut_of(encoded)
         torn = structs.replace(calls[whole], arguments=None, result=_prefix(_encode(calls[whole].result), room))
         calls = (
             *calls[:whole],
-            _bare(torn),
-            *(_bare(structs.replace(call, arguments=None, result=None)) for call in calls[whole + 1 :]),
+            _cap_error(torn),
+            *(_cap_error(structs.replace(call, arguments=None, result=None)) for call in calls[whole + 1 :]),
         )
     encoded = [_encode((call.name, call.id, call.missing_fields, call.error)) for call in calls]
-    whole, _ = _whole(encoded)
+    whole, _ = _count_whole(encoded)
     if whole < len(calls):
         cuts["tools"] = TextLoss(f"only the first {whole:,} of {len(calls):,} tool calls were kept")
     return calls[:whole]
 
 
-def _bare(call: ToolCall) -> ToolCall:
+def _cap_error(call: ToolCall) -> ToolCall:
     return structs.replace(call, error=call.error and call.error[:NAME_CAP])
 
 
-def _whole(encoded: list[bytes]) -> tuple[int, int]:
+def _count_whole(encoded: list[bytes]) -> tuple[int, int]:
     """How many of them fit into the cap as a whole, and how many bytes are left for the next."""
     room = TEXT_CAP
     for index, data in enumerate(encoded):

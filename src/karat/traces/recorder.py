@@ -85,7 +85,7 @@ class Recorder:
             input=case.prompt if self._prompt is None else self._prompt,
             final_message=self.final_message,
             messages=tuple(self.messages),
-            tool_calls=joined(tuple(self.tool_calls or ()), telemetry, self.dialect),
+            tool_calls=merge_telemetry(tuple(self.tool_calls or ()), telemetry, self.dialect),
             telemetry=telemetry,
             dialect=self.dialect,
             page=self.page,
@@ -95,15 +95,15 @@ class Recorder:
         )
 
 
-def joined(calls: Sequence[ToolCall], telemetry: tuple[str, ...], dialect: str = "") -> tuple[ToolCall, ...]:
+def merge_telemetry(calls: Sequence[ToolCall], telemetry: tuple[str, ...], dialect: str = "") -> tuple[ToolCall, ...]:
     """The reported calls, completed by the telemetry, then those that only the telemetry has.
 
     Any event of a tool is a call of it: what an agent leaves out of its list must not escape a check.
     """
-    return tuple(completed(calls, tool_calls(telemetry, dialect))) if telemetry else tuple(calls)
+    return tuple(merge_calls(calls, tool_calls(telemetry, dialect))) if telemetry else tuple(calls)
 
 
-def completed(calls: Sequence[ToolCall], derived: Sequence[ToolCall]) -> list[ToolCall]:
+def merge_calls(calls: Sequence[ToolCall], derived: Sequence[ToolCall]) -> list[ToolCall]:
     """The calls of one source, completed by another, then those that only the other has."""
     waiting: dict[str, list[int]] = {}
     for index, twin in enumerate(derived):
@@ -111,7 +111,7 @@ def completed(calls: Sequence[ToolCall], derived: Sequence[ToolCall]) -> list[To
     complete = []
     for call in calls:
         match = _twin(call, derived, waiting.get(call.name, []))
-        complete.append(call if match is None else _completed(call, derived[match]))
+        complete.append(call if match is None else _complete_call(call, derived[match]))
     left = sorted(index for indices in waiting.values() for index in indices)
     return [*complete, *(derived[index] for index in left)]
 
@@ -126,7 +126,7 @@ def _twin(call: ToolCall, derived: Sequence[ToolCall], waiting: list[int]) -> in
     return waiting.pop(place)
 
 
-def _completed(call: ToolCall, twin: ToolCall) -> ToolCall:
+def _complete_call(call: ToolCall, twin: ToolCall) -> ToolCall:
     """A call with neither result, success nor error takes them from the same call in the telemetry."""
     if call.result is not None or call.error is not None or call.success is not None:
         return call

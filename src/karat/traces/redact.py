@@ -93,29 +93,29 @@ class Redactor:
 
     def text(self, value: str) -> str:
         """The text without its secrets."""
-        value = self._replaced(value, lambda secret: REMOVED)
+        value = self._replace_values(value, lambda secret: REMOVED)
         if self._has_values and CUT_OFF in value:
             *cut, last = value.split(CUT_OFF)
-            value = CUT_OFF.join((*map(self._torn_value, cut), last))
+            value = CUT_OFF.join((*map(self._redact_torn_value, cut), last))
         for known in _PATTERNS:
             value = known.sub(_keep, value)
         return value
 
-    def torn(self, value: str) -> str:
+    def redact_torn(self, value: str) -> str:
         """A text that was cut off, without the beginning of a secret at its end."""
-        return _TORN_URL.sub(_keep, self._torn_value(value))
+        return _TORN_URL.sub(_keep, self._redact_torn_value(value))
 
     def message(self, value: str) -> str:
         """What is reported of a fault, which may quote a text that was cut off, in the middle or at its end."""
         *cut, last = self.text(value).split(CUT_OFF)
-        return CUT_OFF.join((*map(self.torn, cut), self._torn_value(last)))
+        return CUT_OFF.join((*map(self.redact_torn, cut), self._redact_torn_value(last)))
 
-    def _torn_value(self, value: str) -> str:
+    def _redact_torn_value(self, value: str) -> str:
         data = value.encode(errors="surrogatepass")
-        at = self._values.torn(data)
+        at = self._values.find_torn(data)
         return value if at is None else data[:at].decode(errors="surrogatepass") + REMOVED
 
-    def _replaced(self, value: str, replacement: Callable[[str], str]) -> str:
+    def _replace_values(self, value: str, replacement: Callable[[str], str]) -> str:
         """The text with each known value replaced."""
         if not self._has_values:
             return value
@@ -138,12 +138,12 @@ class Redactor:
             return [self.json(item) for item in value]
         return value
 
-    def walked(self, value: Kept) -> Kept:
+    def redact_record(self, value: Kept) -> Kept:
         """A record of any kind without its secrets: each of its strings, keys included, whatever holds them."""
-        cleaned: Kept = self._walked(value)
+        cleaned: Kept = self._redact_any(value)
         return cleaned
 
-    def _walked(self, value: Any) -> Any:
+    def _redact_any(self, value: Any) -> Any:
         if isinstance(value, Enum):
             return value
         if isinstance(value, TraceError):
@@ -157,13 +157,13 @@ class Redactor:
             cleaned = self.json(held)
             return value if cleaned == held else msgspec.Raw(msgspec.json.encode(cleaned))
         if isinstance(value, tuple):
-            return tuple([self._walked(item) for item in value])
+            return tuple([self._redact_any(item) for item in value])
         if isinstance(value, dict):
-            return {self._walked(key): self._entry(key, item) for key, item in value.items()}
+            return {self._redact_any(key): self._entry(key, item) for key, item in value.items()}
         return self.json(value)
 
     def _fields(self, value: Any) -> Any:
-        return type(value)(**{name: self._walked(getattr(value, name)) for name in value.__struct_fields__})
+        return type(value)(**{name: self._redact_any(getattr(value, name)) for name in value.__struct_fields__})
 
     def line(self, line: str) -> str:
         """A telemetry line without its secrets. An event stays one: its strings are cleaned inside their quotes."""
@@ -184,18 +184,18 @@ class Redactor:
         pairs = zip((record.trace, *record.trace.turns), (trace, *trace.turns), strict=True)
         places = {turn: self._moves(old, new) for turn, (old, new) in enumerate(pairs)}
         checks = tuple([self._result(check, places.get(check.turn or 0, {})) for check in record.verdict.checks])
-        verdict = self.walked(structs.replace(record.verdict, checks=checks))
+        verdict = self.redact_record(structs.replace(record.verdict, checks=checks))
         attempts = tuple(map(self.trace, record.attempts))
         return structs.replace(record, case=case, trace=trace, verdict=verdict, attempts=attempts)
 
     def case(self, case: Case) -> Case:
         """The case without its secrets."""
-        return self.walked(case)
+        return self.redact_record(case)
 
     def trace(self, trace: Trace) -> Trace:
         """The trace without its secrets, and with the channels that lost some marked as cut."""
         ends = _ends(trace)
-        cleaned = self.walked(structs.replace(trace, telemetry=(), cuts={}, turns=()))
+        cleaned = self.redact_record(structs.replace(trace, telemetry=(), cuts={}, turns=()))
         cleaned = structs.replace(
             cleaned,
             final_message=self._end(cleaned.final_message, "final_message" in ends),
@@ -207,27 +207,27 @@ class Redactor:
             answer_page=cleaned.answer_page and self._end(cleaned.answer_page, "answer_page" in ends),
             turns=tuple(map(self.trace, trace.turns)),
         )
-        return structs.replace(cleaned, cuts={**trace.cuts, **_lost(trace, cleaned)})
+        return structs.replace(cleaned, cuts={**trace.cuts, **_find_losses(trace, cleaned)})
 
     def _moves(self, old: Trace, new: Trace) -> dict[str, _Places]:
         """The new positions of the pieces of texts that lost a secret."""
         return {
-            name: _Places(self._masked(text), getattr(new, name))
+            name: _Places(self._mask(text), getattr(new, name))
             for name in ("final_message", "page", "page_before")
             if (text := getattr(old, name)) != getattr(new, name)
         }
 
     def _end(self, value: str, torn: bool) -> str:
-        return self.torn(value) if torn else value
+        return self.redact_torn(value) if torn else value
 
     def _last_message(self, messages: tuple[Message, ...], torn: bool) -> tuple[Message, ...]:
         if not (torn and messages):
             return messages
-        return (*messages[:-1], structs.replace(messages[-1], content=self.torn(messages[-1].content)))
+        return (*messages[:-1], structs.replace(messages[-1], content=self.redact_torn(messages[-1].content)))
 
     def _lines(self, lines: tuple[str, ...], torn: bool) -> tuple[str, ...]:
         cleaned = tuple(map(self.line, lines))
-        return (*cleaned[:-1], self.torn(cleaned[-1])) if torn and cleaned else cleaned
+        return (*cleaned[:-1], self.redact_torn(cleaned[-1])) if torn and cleaned else cleaned
 
     def _last_calls(self, calls: tuple[ToolCall, ...], torn: bool) -> tuple[ToolCall, ...]:
         """The last result that is there is the one that was cut; of the calls after it, the errors were."""
@@ -237,35 +237,35 @@ class Redactor:
         return (*calls[:last], *map(self._cut_call, calls[last:]))
 
     def _cut_call(self, call: ToolCall) -> ToolCall:
-        result = self.torn(call.result) if isinstance(call.result, str) else call.result
-        return structs.replace(call, result=result, error=call.error and self.torn(call.error))
+        result = self.redact_torn(call.result) if isinstance(call.result, str) else call.result
+        return structs.replace(call, result=result, error=call.error and self.redact_torn(call.error))
 
     def _result(self, check: CheckResult, places: Mapping[str, _Places]) -> CheckResult:
         """A result whose evidence shows no secret, nor a part of one, with its location adjusted."""
-        found, at = self._shown(check.found), check.at
+        found, at = self._redact_evidence(check.found), check.at
         if at is not None and at.start is not None and at.end is not None and at.channel in places:
             place = places[at.channel]
             span = place.span(at.start, at.end)
             at = EvidenceLocation(at.channel, *span) if span else EvidenceLocation(at.channel)
-            found = place.shown(span, found) if span else REMOVED
-        return structs.replace(check, found=found, expected=self._shown(check.expected), at=at)
+            found = place.find_text(span, found) if span else REMOVED
+        return structs.replace(check, found=found, expected=self._redact_evidence(check.expected), at=at)
 
-    def _masked(self, value: str) -> str:
+    def _mask(self, value: str) -> str:
         """The text with each secret blotted out, all else in its place."""
-        value = self._replaced(value, lambda secret: BLOT * len(secret))
+        value = self._replace_values(value, lambda secret: BLOT * len(secret))
         for known in _PATTERNS:
-            value = known.sub(_blotted, value)
+            value = known.sub(_blot, value)
         return value
 
-    def _shown(self, text: str) -> str:
+    def _redact_evidence(self, text: str) -> str:
         """Evidence, which may be cut off within a secret."""
         if not text.endswith(CUT_OFF):
             return self.text(text)
-        return self.torn(self.text(text.removesuffix(CUT_OFF))) + CUT_OFF
+        return self.redact_torn(self.text(text.removesuffix(CUT_OFF))) + CUT_OFF
 
     def _entry(self, key: str, value: object) -> object:
         """The value of a header in a JSON object is a secret as a whole."""
-        return REMOVED if value and key.lower() in _HEADER_NAMES else self._walked(value)
+        return REMOVED if value and key.lower() in _HEADER_NAMES else self._redact_any(value)
 
 
 class _Places:
@@ -280,19 +280,19 @@ class _Places:
 
     def span(self, start: int, end: int) -> tuple[int, int] | None:
         """The place of a piece; None if it begins or ends within a secret."""
-        first, last = self._moved(start), self._moved(end)
+        first, last = self._move(start), self._move(end)
         if first is None or last is None or not self._new.startswith(self._cleaned[:last]):
             return None
         return first, last
 
-    def shown(self, span: tuple[int, int], found: str) -> str:
+    def find_text(self, span: tuple[int, int], found: str) -> str:
         """What was found there. A header without its name cannot be recognised, but its position is known."""
         piece = self._new[slice(*span)]
         if REMOVED not in piece or found.removesuffix(CUT_OFF) in (line := " ".join(piece.split())):
             return found
         return line[:EVIDENCE]
 
-    def _moved(self, offset: int) -> int | None:
+    def _move(self, offset: int) -> int | None:
         before = bisect_left(self._starts, offset)
         if before and self._ends[before - 1] > offset:
             return None
@@ -303,7 +303,7 @@ _MARKED = ("final_message", "messages", "telemetry", "page", "page_before", "ans
 """The channels that are cut where they lost a secret."""
 
 
-def _lost(before: Trace, after: Trace) -> dict[str, TextLoss]:
+def _find_losses(before: Trace, after: Trace) -> dict[str, TextLoss]:
     """The cuts of what lost a secret. Tool names and successes outlive a removed result."""
     names = [name for name in _MARKED if getattr(before, name) != getattr(after, name)]
     if before.tool_calls != after.tool_calls:
@@ -311,11 +311,11 @@ def _lost(before: Trace, after: Trace) -> dict[str, TextLoss]:
     calls = [([call.name for call in trace.tool_calls], trace.possible_calls) for trace in (before, after)]
     if calls[0] != calls[1]:
         names.append("tools")
-    return {name: _marked(before.cuts.get(name)) for name in names}
+    return {name: _mark_loss(before.cuts.get(name)) for name in names}
 
 
-def _marked(cut: TextLoss | None) -> TextLoss:
-    return TextLoss(_also(cut.why), cut.size) if cut else TextLoss(SECRETS_REMOVED)
+def _mark_loss(cut: TextLoss | None) -> TextLoss:
+    return TextLoss(_add_reason(cut.why), cut.size) if cut else TextLoss(SECRETS_REMOVED)
 
 
 def _ends(trace: Trace) -> set[str]:
@@ -323,7 +323,7 @@ def _ends(trace: Trace) -> set[str]:
     return {name for name, cut in trace.cuts.items() if cut.why != SECRETS_REMOVED}
 
 
-def _also(why: str) -> str:
+def _add_reason(why: str) -> str:
     return why if SECRETS_REMOVED in why else f"{why}; {SECRETS_REMOVED}"
 
 
@@ -331,6 +331,6 @@ def _keep(match: re.Match[str]) -> str:
     return f"{match['keep']}{match.groupdict().get('open') or ''}{REMOVED}"
 
 
-def _blotted(match: re.Match[str]) -> str:
+def _blot(match: re.Match[str]) -> str:
     kept = f"{match['keep']}{match.groupdict().get('open') or ''}"
     return kept + BLOT * (len(match[0]) - len(kept))

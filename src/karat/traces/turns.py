@@ -29,12 +29,12 @@ def conversation(turns: Sequence[Trace], error: TraceError | None = None) -> Tra
         messages=tuple([message for turn in turns for message in turn.messages]),
         tool_calls=tuple([call for turn in turns for call in turn.tool_calls]),
         tool_schemas={name: schema for turn in turns for name, schema in turn.tool_schemas.items()},
-        ended_by=_ended_by([turn.ended_by for turn in turns]),
+        ended_by=_find_end([turn.ended_by for turn in turns]),
         possible_calls=tuple(dict.fromkeys([call for turn in turns for call in turn.possible_calls])),
         telemetry=tuple([line for turn in turns for line in turn.telemetry]),
         page_before=first.page_before,
-        unobserved=_merged(turn.unobserved for turn in turns),
-        cuts=_merged(turn.cuts for turn in turns),
+        unobserved=_merge_tables(turn.unobserved for turn in turns),
+        cuts=_merge_tables(turn.cuts for turn in turns),
         started_at=first.started_at,
         duration_ms=_sum([turn.duration_ms for turn in turns]),
         timings=_longest([turn.timings for turn in turns]),
@@ -48,7 +48,7 @@ def conversation(turns: Sequence[Trace], error: TraceError | None = None) -> Tra
     )
 
 
-def _merged(tables: Iterable[Mapping[str, Value]]) -> dict[str, Value]:
+def _merge_tables(tables: Iterable[Mapping[str, Value]]) -> dict[str, Value]:
     """What is known of each channel, by the turn that has it."""
     each = list(tables)
     one_turn = {key: value for key, value in each[-1].items() if key != BEFORE}
@@ -56,7 +56,7 @@ def _merged(tables: Iterable[Mapping[str, Value]]) -> dict[str, Value]:
     return one_turn | {key: table[key] for key in OF_EVERY_TURN for table in reversed(each) if key in table}
 
 
-def _ended_by(ends: Sequence[str]) -> str:
+def _find_end(ends: Sequence[str]) -> str:
     """The first limit that cut a turn off; without one, whether every turn is known to have ended by itself."""
     return next((end for end in ends if end not in ("", BY_ITSELF)), BY_ITSELF if all(ends) else "")
 

@@ -14,7 +14,7 @@ from karat.checks.catalog import catalog_for
 from karat.errors import KaratError, UsageError
 from karat.journal.index import CaseFilter, Index, IndexedRun
 from karat.plugins.project import Project, token_prices
-from karat.reports.html.files import own_file
+from karat.reports.html.files import find_own_file
 from karat.reports.html.pages import assets, environment, fragment
 from karat.reports.html.records import record_json
 from karat.reports.places import suite_lines
@@ -69,7 +69,7 @@ class Viewer:
 
     def run(self, request: Request) -> Response:
         run = self._run(request)
-        chosen = _chosen(request)
+        chosen = _read_filter(request)
         part = request.query_params.get("part", "")
         if part == "live":
             return self._live(run, home(request))
@@ -78,7 +78,7 @@ class Viewer:
         to = OfRun(home(request), run.key, chosen)
         if part == "rows":
             html = "".join(fragment("row")(row, to) for row in rows)
-            return HTMLResponse(_encoded(html), headers={"X-Cases": str(total), "X-Total": str(run.summary.total)})
+            return HTMLResponse(_encode(html), headers={"X-Cases": str(total), "X-Total": str(run.summary.total)})
         return _page(
             request,
             "run.html",
@@ -92,7 +92,7 @@ class Viewer:
             found=total,
             to=to,
             is_stress="stress" in run.header.options,
-            others=[other for other in self._index.runs() if other.key != run.key and _same_suite(other, run)][:50],
+            others=[other for other in self._index.runs() if other.key != run.key and _is_same_suite(other, run)][:50],
         )
 
     def _live(self, run: IndexedRun, start: str) -> Response:
@@ -100,12 +100,12 @@ class Viewer:
         head = fragment("run_head")(pages.run_head(run, self._prices))
         broke = fragment("broke")(pages.groups(self._index, run, self._catalog), OfRun(start, run.key, CaseFilter()))
         headers = {"X-Version": run.version, "X-Ended": str(int(run.ended))}
-        return HTMLResponse(_encoded(head + broke), headers=headers)
+        return HTMLResponse(_encode(head + broke), headers=headers)
 
     def case(self, request: Request) -> Response:
         run = self._run(request)
         at, repeat = self._place(request)
-        to = OfRun(home(request), run.key, _chosen(request))
+        to = OfRun(home(request), run.key, _read_filter(request))
         page = pages.case_page(self._index, run, at, repeat, to, self._catalog, self._prices)
         if page is None:
             raise MissingPageError
@@ -124,7 +124,7 @@ class Viewer:
         record = self._index.record(run, *self._place(request))
         names = list(record.trace.attachments.values()) if record else []
         number = _number(request.path_params["number"])
-        file = own_file(run.path, names[number]) if number < len(names) else None
+        file = find_own_file(run.path, names[number]) if number < len(names) else None
         if file is None:
             raise MissingPageError
         if file.is_picture:
@@ -133,7 +133,7 @@ class Viewer:
 
     def compare(self, request: Request) -> Response:
         self._index.refresh()
-        base, new = (self._named(request.query_params.get(name, "")) for name in ("base", "new"))
+        base, new = (self._find_run(request.query_params.get(name, "")) for name in ("base", "new"))
         try:
             found = pages.compare_page(self._index, base, new, self._project, home(request))
         except UsageError as error:  # runs without a common case are not a failure of the viewer
@@ -153,9 +153,9 @@ class Viewer:
 
     def _run(self, request: Request) -> IndexedRun:
         self._index.refresh()
-        return self._named(request.path_params["key"])
+        return self._find_run(request.path_params["key"])
 
-    def _named(self, key: str) -> IndexedRun:
+    def _find_run(self, key: str) -> IndexedRun:
         run = self._index.run(key)
         if run is None:
             raise MissingPageError
@@ -230,14 +230,14 @@ def home(request: Request) -> str:
 
 def _page(request: Request, name: str, /, status: int = 200, **given: object) -> Response:
     html = environment(TEMPLATES).get_template(name).render(home=home(request), **given)
-    return HTMLResponse(_encoded(html), status_code=status)
+    return HTMLResponse(_encode(html), status_code=status)
 
 
-def _encoded(html: str) -> bytes:
+def _encode(html: str) -> bytes:
     return str(html).encode("utf-8", "replace")
 
 
-def _chosen(request: Request) -> CaseFilter:
+def _read_filter(request: Request) -> CaseFilter:
     return CaseFilter(**{name: request.query_params.get(name, "")[:LONGEST_WORDS] for name in FIELDS})
 
 
@@ -248,5 +248,5 @@ def _number(text: str) -> int:
     return int(text)
 
 
-def _same_suite(one: IndexedRun, other: IndexedRun) -> bool:
+def _is_same_suite(one: IndexedRun, other: IndexedRun) -> bool:
     return one.header.suite == other.header.suite

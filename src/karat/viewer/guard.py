@@ -37,13 +37,13 @@ class Guard:
         if scope["type"] != "http":
             return
         try:
-            inner = self._inside(scope)
+            inner = self._enter(scope)
         except RefusedRequest as refused:
             await _answer(send, refused.status, f"{refused.why.capitalize()}. {WHAT_TO_OPEN}\n")
         else:
             await self._app(inner, receive, _with_headers(send))
 
-    def _inside(self, scope: Scope) -> Scope:
+    def _enter(self, scope: Scope) -> Scope:
         if scope["method"] not in ("GET", "HEAD"):
             raise RefusedRequest(HTTPStatus.METHOD_NOT_ALLOWED, "the viewer only reads")
         headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
@@ -53,14 +53,14 @@ class Guard:
 
 
 def _with_headers(send: Send) -> Send:
-    async def wrapped(message: Message) -> None:
+    async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             known = {name for name, _ in message["headers"]}
             extra = [(name.encode(), value.encode()) for name, value in HEADERS.items() if name.encode() not in known]
             message["headers"] = [*message["headers"], *extra]
         await send(message)
 
-    return wrapped
+    return send_with_headers
 
 
 async def _answer(send: Send, status: HTTPStatus, text: str) -> None:

@@ -29,7 +29,7 @@ from karat.reports.html import run_view
 from karat.reports.html.calls import duration
 from karat.reports.html.case_view import CaseSetting, case_view
 from karat.reports.html.differences import difference
-from karat.reports.html.files import own_file
+from karat.reports.html.files import find_own_file
 from karat.reports.html.run_view import (
     GroupView,
     RowView,
@@ -151,19 +151,19 @@ def case_page(
     numbers = {file: number for number, file in enumerate(record.trace.attachments.values())}
 
     def address(file: str) -> str | None:
-        return to.file(at, repeat, numbers[file]) if own_file(run.path, file) else None
+        return to.file(at, repeat, numbers[file]) if find_own_file(run.path, file) else None
 
     setting = CaseSetting(run.header, catalog, prices, SuiteLines(run.header, catalog))
     view = case_view(record, setting, address, to.record(at, repeat))
-    shown = replace(view, attachments=[_pictured(file, run) for file in view.attachments])
+    shown = replace(view, attachments=[_add_picture(file, run) for file in view.attachments])
     strip = _strip(index, run, at)
     neighbours = index.neighbours(run.key, at, to.chosen)
     to.before, to.after = ("" if index is None else to.case(index, 0) for index in neighbours)
     return CasePage(shown, to, strip if len(strip) > 1 else [], run_head(run, prices))
 
 
-def _pictured(file: FileView, run: IndexedRun) -> FileView:
-    found = own_file(run.path, file.file) if file.link else None
+def _add_picture(file: FileView, run: IndexedRun) -> FileView:
+    found = find_own_file(run.path, file.file) if file.link else None
     return replace(file, source=file.link) if found and found.is_picture else file
 
 
@@ -212,7 +212,7 @@ def compare_page(index: Index, base: IndexedRun, new: IndexedRun, project: Proje
     found = compare(older, newer, wanted)
     return SideBySide(
         headline=words.headline(found),
-        apart=words.apart(found),
+        apart=words.describe_uncompared(found),
         sure=found.overall.sure,
         gates=list(words.gate_lines(found)),
         notes=(*words.preamble(found), *found.notes),
@@ -265,7 +265,7 @@ def _pair_view(case: CaseChange, base: FoundRecord, new: FoundRecord) -> PairVie
         new_link=new_link,
         answer=difference(_answer(old), _answer(now)),
         calls=difference(_calls(old), _calls(now)),
-        took=f"{_took(old)} → {_took(now)}",
+        took=f"{_format_duration(old)} → {_format_duration(now)}",
         flips=case.flips,
     )
 
@@ -281,7 +281,7 @@ def _calls(record: CaseRecord | None) -> str:
     return clip("\n".join(lines), LONGEST)
 
 
-def _took(record: CaseRecord | None) -> str:
+def _format_duration(record: CaseRecord | None) -> str:
     return duration(record.duration_ms) if record else "–"
 
 
@@ -299,7 +299,7 @@ def audit_page(run: IndexedRun) -> AuditPage:
     """The latest audit next to a journal."""
     stem = Path(run.path).stem
     named = sorted(path.name for path in Path(run.path).parent.glob(f"{_literal(stem)}.audit*.json"))
-    file = own_file(run.path, named[-1]) if named else None
+    file = find_own_file(run.path, named[-1]) if named else None
     if file is None or file.size > LARGEST:
         return AuditPage(None, "This run was not audited yet.", (), 0)
     try:

@@ -14,7 +14,7 @@ from karat.model.cost import TokenPrices
 from karat.reports.html import run_view
 from karat.reports.html.run_view import RateView
 from karat.scoring.figures import cost_words, pass_share, token_words
-from karat.text.wording import counted
+from karat.text.wording import pluralize
 
 LIVE_SECONDS: Final = 900
 TREND: Final = 30
@@ -76,7 +76,7 @@ def total_words(runs: int, found: Sequence[SuiteRuns]) -> str:
     for one in found:
         suites += [] if any(is_same_suite(one.suite, other) for other in suites) else [one.suite]
     targets = {one.target for one in found}
-    return f"{counted(runs, 'run')} of {counted(len(suites), 'suite')}, against {counted(len(targets), 'target')}"
+    return f"{pluralize(runs, 'run')} of {pluralize(len(suites), 'suite')}, against {pluralize(len(targets), 'target')}"
 
 
 def _suite(
@@ -101,7 +101,7 @@ def _suite(
 def _flaky(index: Index, runs: Sequence[IndexedRun]) -> list[tuple[str, str]]:
     """Who passes and fails without reason in the last runs of a suite as it is now: came back, or did both in one."""
     found = []
-    for name, results in index.unsteady([run.key for run in reversed(runs[:FLAKY_RUNS])]).items():
+    for name, results in index.find_unsteady([run.key for run in reversed(runs[:FLAKY_RUNS])]).items():
         judged = [[status == "PASS" for status in run if status in JUDGED] for run in results]
         turns = sum(one != other for one, other in pairwise(all(run) for run in judged if run))
         if turns > 1 or any(len(set(run)) > 1 for run in judged):
@@ -118,7 +118,7 @@ def _run_row(run: IndexedRun, before: str, prices: TokenPrices | None) -> RunLin
         started=run_view.moment(run.header.started_at),
         rate=run_view.rate_view(summary),
         counts=run_view.counts(summary),
-        took=run_view.between(run.header.started_at, run.finished_at),
+        took=run_view.format_time_between(run.header.started_at, run.finished_at),
         tokens=token_words(spent),
         cost=cost_words(spent, prices),
         commit=project.commit[:10] if project else "",

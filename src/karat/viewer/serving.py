@@ -52,7 +52,7 @@ def folders_of(named: Path | None, defaults: Sequence[Path]) -> tuple[list[Path]
     return [named.parent], f"/run/{Index.key_of(named)}"
 
 
-def bound(port: int) -> socket.socket:
+def bind_port(port: int) -> socket.socket:
     """A socket that listens on this machine alone; 0 is any port that is free."""
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -114,15 +114,15 @@ class ViewerServer:
 def viewer_of(named: Path | None, usual: Path, port: int, environ: Mapping[str, str], project: Project) -> ViewerServer:
     """A viewer over a folder or a journal, or where runs are usually kept."""
     folders, start = folders_of(named, list(dict.fromkeys((usual, *usual_results_dirs()))))
-    listening = bound(port)
+    listening = bind_port(port)
     try:
-        return served(index_of(folders, environ), listening, project, start)
+        return build_server(index_of(folders, environ), listening, project, start)
     except BaseException:
         listening.close()
         raise
 
 
-def served(index: Index, listening: socket.socket, project: Project, start: str = "/") -> ViewerServer:
+def build_server(index: Index, listening: socket.socket, project: Project, start: str = "/") -> ViewerServer:
     """A viewer over an index, guarded by a token of its own."""
     import uvicorn  # a server takes time to load, which a folder without runs does not need
 

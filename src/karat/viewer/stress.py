@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from karat.journal.index import IndexedRun
-from karat.reports.html.files import own_file
+from karat.reports.html.files import find_own_file
 from karat.reports.stress import read_stress, table_of
 
 LARGEST = 1 << 24
@@ -18,7 +18,7 @@ NONE = "This is not a stress run."
 def stress_page(run: IndexedRun, home: str) -> dict[str, Any]:
     """What the template needs: the report next to a journal, or why there is none to show."""
     name = f"{Path(run.path).stem}.stress.json"
-    file = own_file(run.path, name)
+    file = find_own_file(run.path, name)
     if file is None or file.size > LARGEST:
         return {"report": None, "why": NONE}
     try:

@@ -19,7 +19,7 @@ def find_address(environ: Mapping[str, str]) -> str:
     """The address for this process; the empty string if it does not belong to a run that has one."""
     found = environ.get(ADDRESS, "")
     for process in () if found else _above():
-        if found := _given_to(process) or _announced_by(process, environ):
+        if found := _read_given(process) or _read_announced(process, environ):
             break
     return found
 
@@ -50,7 +50,7 @@ def _above() -> Iterator[int]:
         process = int(stated.rpartition(")")[2].split()[1])
 
 
-def _given_to(process: int) -> str:
+def _read_given(process: int) -> str:
     prefix = f"{ADDRESS}=".encode()
     with suppress(OSError):
         entries = (PROCESSES / str(process) / "environ").read_bytes().split(b"\0")
@@ -58,7 +58,7 @@ def _given_to(process: int) -> str:
     return ""
 
 
-def _announced_by(process: int, environ: Mapping[str, str]) -> str:
+def _read_announced(process: int, environ: Mapping[str, str]) -> str:
     place = _place(process, environ)
     with suppress(OSError):
         return "" if place is None else place.read_text()

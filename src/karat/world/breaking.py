@@ -52,11 +52,11 @@ def plan_of(world: CaseWorld, passage: Passage) -> BrokenCall | None:
             return ToolBreak(plan, body)
     if body.get("method") == LIST and (gone := gone_tools(world)):
         return GoneTools(world, gone)
-    plan = world.begin(passage.service, _asked_for(passage, body), hits="service")
+    plan = world.begin(passage.service, _request_values(passage, body), hits="service")
     return ServiceBreak(plan) if _is_due(plan) else None
 
 
-def _asked_for(passage: Passage, body: Table) -> dict[str, object]:
+def _request_values(passage: Passage, body: Table) -> dict[str, object]:
     """The values of a request, by which its answer may be known to be about something else."""
     split = urlsplit(passage.path)
     parts = [unquote(part) for part in split.path.split("/") if part]
@@ -67,12 +67,12 @@ def _is_due(plan: CallPlan) -> bool:
     return plan.fault is not None or not plan.runs
 
 
-def _whole(passage: Passage, plan: CallPlan) -> ServiceReply:
+def _whole_reply(passage: Passage, plan: CallPlan) -> ServiceReply:
     """The reply to be changed. Where none comes, the fault took no effect."""
     try:
-        return passage.whole()
+        return passage.read_whole()
     except RefusedRequest:
-        plan.missed()
+        plan.note_missed()
         raise
 
 
@@ -96,20 +96,20 @@ class ModelBreak:
         fault, plan = self._fault, self._plan
         over.wait(plan.delay)
         if fault.kind in ("slow", "hang"):
-            plan.landed("", "")
+            plan.note_landed("", "")
             if fault.kind == "slow":
                 return passage.pass_on()
             passage.wait_for_end(over.wait)
             return False
         if not plan.runs:
-            plan.landed("", "")
+            plan.note_landed("", "")
             return passage.send(self._instead(passage.path))
-        reply = _whole(passage, plan)
-        changed = self._changed(reply) if reply.status < 400 else None
+        reply = _whole_reply(passage, plan)
+        changed = self._change(reply) if reply.status < 400 else None
         if changed is None:
-            plan.missed()
+            plan.note_missed()
             return passage.send(reply)
-        plan.landed(_digest_of(reply), _digest_of(changed))
+        plan.note_landed(_digest_of(reply), _digest_of(changed))
         cut = model_replies.cut_at(reply.events, reply.body, fault.value) if fault.kind == "cut_stream" else None
         return passage.send(changed, cut)
 
@@ -120,14 +120,14 @@ class ModelBreak:
             model = model_replies.model_of(self._body, path)
             whole = model_replies.refusal_body(api, self._body, model, words)
             streamed = model_replies.wants_stream(self._body, path)
-            return _streamed(api, whole) if streamed else ServiceReply.of_json(200, whole)
+            return _stream_reply(api, whole) if streamed else ServiceReply.of_json(200, whole)
         if fault.kind == "context_length":
             return ServiceReply.of_json(400, model_replies.too_long_body(api))
         status, wait = int(fault.value), fault.retry_after
         headers = {} if wait is None or api == "gemini" else {"retry-after": f"{wait:g}"}
         return ServiceReply.of_json(status, model_replies.error_body(api, status, retry_after=wait), headers)
 
-    def _changed(self, reply: ServiceReply) -> ServiceReply | None:
+    def _change(self, reply: ServiceReply) -> ServiceReply | None:
         """The reply as the fault makes it; None if there is nothing in it to change."""
         if self._fault.kind == "cut_stream":
             return reply if reply.events or reply.body else None
@@ -140,7 +140,7 @@ class ModelBreak:
             whole = model_replies.empty_body(self._api, whole)
         elif not self._change_call(whole, streamed=streamed):
             return None
-        return _streamed(self._api, whole) if streamed else ServiceReply.of_json(200, whole)
+        return _stream_reply(self._api, whole) if streamed else ServiceReply.of_json(200, whole)
 
     def _change_call(self, whole: Table, *, streamed: bool) -> bool:
         calls = model_replies.calls_in(self._api, whole)
@@ -153,7 +153,7 @@ class ModelBreak:
         return bool(calls)
 
 
-def _streamed(api: str, whole: Table) -> ServiceReply:
+def _stream_reply(api: str, whole: Table) -> ServiceReply:
     events = tuple(StreamEvent(0, text) for text in model_replies.split(api, whole))
     return ServiceReply(200, {"content-type": "text/event-stream"}, events=events)
 
@@ -172,13 +172,13 @@ class ToolBreak:
     def carry_out(self, passage: Passage, over: Event) -> bool:
         over.wait(self._plan.delay)
         if not self._plan.runs:
-            return passage.send(ServiceReply.of_json(200, self.answered()))
-        reply = _whole(passage, self._plan)
+            return passage.send(ServiceReply.of_json(200, self.change_answer()))
+        reply = _whole_reply(passage, self._plan)
         said = _rpc_answer(reply, self._message.get("id"))
         if said is None:
-            self._plan.missed()
+            self._plan.note_missed()
             return passage.send(reply)
-        changed = self.answered(said)
+        changed = self.change_answer(said)
         headers = {**reply.headers, **JSON}
         return passage.send(reply if changed is said else ServiceReply.of_json(200, changed, headers))
 
@@ -189,20 +189,20 @@ class ToolBreak:
     def runs(self) -> bool:
         return self._plan.runs
 
-    def answered(self, said: Table | None = None) -> Table:
+    def change_answer(self, said: Table | None = None) -> Table:
         """What the agent gets, given the answer of the server if it was asked."""
         result = table(said).get("result")
         if said is not None and (not isinstance(result, Mapping) or result.get("isError") is True):
-            self._plan.missed()  # it failed by itself
+            self._plan.note_missed()  # it failed by itself
             return said
         frame = {"jsonrpc": "2.0", "id": self._message.get("id")}
         try:
             given = self._plan.finish(result)
         except FaultError as error:
-            return frame | self._failed(error)
+            return frame | self._error_answer(error)
         return said if said is not None and given is result else frame | {"result": _tool_result(given)}
 
-    def _failed(self, error: FaultError) -> dict[str, Any]:
+    def _error_answer(self, error: FaultError) -> dict[str, Any]:
         if isinstance(error, FaultTimeoutError):
             return {"error": {"code": NO_ANSWER, "message": "Request timed out"}}
         if error.gone:
@@ -256,7 +256,7 @@ class GoneTools:
         self._gone = gone
 
     def carry_out(self, passage: Passage, over: Event) -> bool:
-        reply = passage.whole()
+        reply = passage.read_whole()
         asked = read_json(passage.request.body)
         said = _rpc_answer(reply, table(asked and asked.value).get("id"))
         if said is None:
@@ -275,19 +275,19 @@ class ServiceBreak:
         plan, fault = self._plan, self._plan.fault
         over.wait(plan.delay)
         if fault is not None and fault.kind == "hang":
-            plan.landed("", "")
+            plan.note_landed("", "")
             passage.wait_for_end(over.wait)
             return False
         if fault is not None and fault.kind == "slow":
-            plan.landed("", "")
+            plan.note_landed("", "")
             return passage.pass_on()
-        reply = _whole(passage, plan) if plan.runs else None
+        reply = _whole_reply(passage, plan) if plan.runs else None
         if reply is not None and reply.status >= 400:
-            plan.missed()  # it failed by itself
+            plan.note_missed()  # it failed by itself
             return passage.send(reply)
-        return passage.send(self._answered(reply))
+        return passage.send(self._change_reply(reply))
 
-    def _answered(self, reply: ServiceReply | None) -> ServiceReply:
+    def _change_reply(self, reply: ServiceReply | None) -> ServiceReply:
         given = None if reply is None else _value_of(reply)
         try:
             found = self._plan.finish(given)

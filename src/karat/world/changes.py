@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from datetime import date, timedelta
 from typing import Any
 
-from karat.checks.json_paths import compiled
+from karat.checks.json_paths import compile_path
 from karat.model.surroundings import Fault
 from karat.traces.clean import jsonable
 
@@ -55,13 +55,13 @@ def open_result(result: object) -> tuple[Any, Callable[[Any], Any]]:
         structured = value.get("structuredContent")
         inner, close = open_result(content)
 
-        def rebuilt(changed: Any) -> dict[str, Any]:
+        def rebuild(changed: Any) -> dict[str, Any]:
             # A client reads either of the two, so that both must say the same.
             kept = {key: one for key, one in value.items() if key != "structuredContent"}
             more = {"structuredContent": changed} if structured is not None and isinstance(changed, dict) else {}
             return {**kept, "content": close(changed), **more}
 
-        return inner, rebuilt
+        return inner, rebuild
     if isinstance(value, list) and (block := _text_block(value)):
         inner, close = _open_text(block["text"])
         return inner, lambda changed: [{**one, "text": _text(close(changed))} if one is block else one for one in value]
@@ -90,13 +90,13 @@ def _text_block(content: list[Any]) -> dict[str, Any] | None:
 
 def _at(fault: Fault, value: Any, own: Change) -> Any:
     """The value with what the path leads to changed. A text can also be planted where there is none yet."""
-    found = [node.location for node in compiled(fault.at).find(value)] if isinstance(value, dict | list) else []
+    found = [node.location for node in compile_path(fault.at).find(value)] if isinstance(value, dict | list) else []
     if not found and fault.at == "$":
         return own(value)
     for location in found:
         value = _put(value, location, own)
     if not found and fault.kind == "inject" and (last := _LAST_NAME.match(fault.at)):
-        for node in compiled(last["above"]).find(value) if isinstance(value, dict | list) else ():
+        for node in compile_path(last["above"]).find(value) if isinstance(value, dict | list) else ():
             if isinstance(node.value, dict):
                 node.value[last["name"] or last["quoted"]] = str(fault.value)
     return value
@@ -116,7 +116,7 @@ def _empty(fault: Fault, arguments: object, chance: random.Random) -> Change:
     return lambda value: type(value)() if isinstance(value, str | list | dict) else None
 
 
-def _truncated(fault: Fault, arguments: object, chance: random.Random) -> Change:
+def _truncate(fault: Fault, arguments: object, chance: random.Random) -> Change:
     def cut(value: Any) -> Any:
         text = _text(value)
         room = len(text) // 2 if fault.value is True else int(fault.value)
@@ -158,16 +158,18 @@ def _wrong_entity(fault: Fault, arguments: object, chance: random.Random) -> Cha
             )
         return OTHERS[shift % len(OTHERS)]
 
-    def replaced(value: Any) -> Any:
+    def replace(value: Any) -> Any:
         if fault.value is not True:
             both = isinstance(value, dict) and isinstance(fault.value, dict)
             return {**value, **fault.value} if both else fault.value
         if fault.at and not isinstance(value, dict | list):
             return other(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else value
-        named = _walked(value, lambda key, one: other(one) if one in asked else one)
-        return named if named != value else _walked(value, lambda key, one: other(one) if _ID_KEY.search(key) else one)
+        named = _map_leaves(value, lambda key, one: other(one) if one in asked else one)
+        return (
+            named if named != value else _map_leaves(value, lambda key, one: other(one) if _ID_KEY.search(key) else one)
+        )
 
-    return replaced
+    return replace
 
 
 def _stale(fault: Fault, arguments: object, chance: random.Random) -> Change:
@@ -182,7 +184,7 @@ def _stale(fault: Fault, arguments: object, chance: random.Random) -> Change:
                     return value - days * in_a_day
         return value
 
-    return lambda value: _walked(value, earlier)
+    return lambda value: _map_leaves(value, earlier)
 
 
 def _back(found: re.Match[str], days: int) -> str:
@@ -195,18 +197,18 @@ def _back(found: re.Match[str], days: int) -> str:
 def _inject(fault: Fault, arguments: object, chance: random.Random) -> Change:
     """A text where the path leads, or where most of a result is read."""
     if not fault.at:
-        return lambda value: _injected(value, str(fault.value))
+        return lambda value: _add_text(value, str(fault.value))
     return lambda value: f"{value}\n\n{fault.value}" if isinstance(value, str) and value else str(fault.value)
 
 
-def _injected(value: Any, text: str) -> Any:
+def _add_text(value: Any, text: str) -> Any:
     """The value with a text added where most of it is read: to the text itself, or to its longest one."""
     if isinstance(value, str):
         return f"{value}\n\n{text}" if value else text
     longest = max((one for one in _scalars(value) if isinstance(one, str)), key=len, default=None)
     if longest is not None:
         todo = [longest]
-        return _walked(value, lambda key, one: f"{todo.pop()}\n\n{text}" if todo and one == longest else one)
+        return _map_leaves(value, lambda key, one: f"{todo.pop()}\n\n{text}" if todo and one == longest else one)
     if isinstance(value, dict):
         return {**value, "note": text}
     return [*value, text] if isinstance(value, list) else text
@@ -214,7 +216,7 @@ def _injected(value: Any, text: str) -> Any:
 
 _CHANGES: Mapping[str, Callable[[Fault, object, random.Random], Change]] = {
     "empty": _empty,
-    "truncated": _truncated,
+    "truncated": _truncate,
     "garbage": _garbage,
     "wrong_type": _wrong_type,
     "wrong_entity": _wrong_entity,
@@ -223,16 +225,16 @@ _CHANGES: Mapping[str, Callable[[Fault, object, random.Random], Change]] = {
 }
 
 
-def _walked(value: Any, leaf: Callable[[str, Any], Any], key: str = "") -> Any:
+def _map_leaves(value: Any, leaf: Callable[[str, Any], Any], key: str = "") -> Any:
     """The value with each text and number in it replaced, given the key that it is under."""
     if isinstance(value, dict):
-        return {name: _walked(item, leaf, str(name)) for name, item in value.items()}
+        return {name: _map_leaves(item, leaf, str(name)) for name, item in value.items()}
     if isinstance(value, list):
-        return [_walked(item, leaf, key) for item in value]
+        return [_map_leaves(item, leaf, key) for item in value]
     return leaf(key, value) if isinstance(value, str | int | float) and not isinstance(value, bool) else value
 
 
 def _scalars(value: Any) -> list[Any]:
     found: list[Any] = []
-    _walked(value, lambda key, one: found.append(one))
+    _map_leaves(value, lambda key, one: found.append(one))
     return found

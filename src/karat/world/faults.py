@@ -29,7 +29,7 @@ from karat.model.surroundings import (
 )
 from karat.model.trace import ToolCall, Trace, TraceError
 from karat.text.tool_names import is_named, is_same_tool
-from karat.text.wording import counted, shorten
+from karat.text.wording import pluralize, shorten
 from karat.traces.clean import jsonable
 
 P = ParamSpec("P")
@@ -112,37 +112,37 @@ class CallPlan:
         """What the agent gets, given what the call gave. Raises FaultError where that is an error."""
         fault, stub = self._fault, self._stub
         if fault is not None and fault.stage == "instead":
-            self.landed("", "")
+            self.note_landed("", "")
             raise self._error(fault)
         if stub is not None:
             if fault is None:
-                self._world.note(self._altered(STUBBED, None, "", digest(stub.error or stub.result)))
+                self._world.note(self._build_altered(STUBBED, None, "", digest(stub.error or stub.result)))
             if stub.error:
-                self.missed()
+                self.note_missed()
                 raise FaultError(stub.error)
             result = stub.result
         self._world.remember(self.name, self._arguments, result)
         if fault is None:
             return result
         if fault.stage == "lost":
-            self.landed(digest(result), "")
+            self.note_landed(digest(result), "")
             raise self._error(fault)
         if fault.stage == "wait":
-            self.landed("", "")
+            self.note_landed("", "")
             return result
-        return self._changed(fault, result)
+        return self._change(fault, result)
 
-    def landed(self, before: str, after: str) -> None:
+    def note_landed(self, before: str, after: str) -> None:
         """Note that the fault took effect: for who carries it out without `finish`, such as a proxy."""
         if self._fault is not None:
-            self._world.note(self._altered(self._fault.kind, self._place, before, after))
+            self._world.note(self._build_altered(self._fault.kind, self._place, before, after))
 
-    def missed(self) -> None:
+    def note_missed(self) -> None:
         """Note that the fault took no effect, such as where the call failed by itself: it is still to come."""
         if self._place is not None:
             self._world.give_back(self._place)
 
-    def _altered(self, kind: str, place: int | None, before: str, after: str) -> AlteredCall:
+    def _build_altered(self, kind: str, place: int | None, before: str, after: str) -> AlteredCall:
         return AlteredCall(
             hits=self.hits,
             name=self.name,
@@ -155,20 +155,20 @@ class CallPlan:
             after=after,
         )
 
-    def _changed(self, fault: Fault, result: object) -> object:
+    def _change(self, fault: Fault, result: object) -> object:
         # late: most runs have no fault
         from karat.world.changes import change
 
         if isinstance(result, Opaque):
-            self.missed()
+            self.note_missed()
             return result
         first = self._world.first_result(self.name, self._arguments)
         found = change(fault, result, self._arguments, first, f"{fault.seed}:{self.name}:{self.number}")
         before, after = digest(result), digest(found)
         if before == after:
-            self.missed()
+            self.note_missed()
             return result
-        self.landed(before, after)
+        self.note_landed(before, after)
         return found
 
     def _error(self, fault: Fault) -> FaultError:
@@ -255,7 +255,7 @@ class CaseWorld:
             with self._carrying(plan.name):
                 result = run()
         except BaseException:
-            plan.missed()
+            plan.note_missed()
             raise
         return plan.finish(result)
 
@@ -270,7 +270,7 @@ class CaseWorld:
             with self._carrying(plan.name):
                 result = await run()
         except BaseException:
-            plan.missed()
+            plan.note_missed()
             raise
         return plan.finish(result)
 
@@ -294,22 +294,22 @@ class CaseWorld:
         """The function as a tool of this world, sync or async as it is."""
         tool = name or getattr(function, "__name__", type(function).__name__)
 
-        def given(args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, object]:
+        def join_arguments(args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, object]:
             return {**kwargs, **({"": [*args]} if args else {})}
 
         if inspect.iscoroutinefunction(function):
 
             @functools.wraps(function)
-            async def waited(*args: P.args, **kwargs: P.kwargs) -> Any:
-                return await self.acall(tool, given(args, kwargs), lambda: function(*args, **kwargs))
+            async def acall_tool(*args: P.args, **kwargs: P.kwargs) -> Any:
+                return await self.acall(tool, join_arguments(args, kwargs), lambda: function(*args, **kwargs))
 
-            return cast("Callable[P, T]", waited)
+            return cast("Callable[P, T]", acall_tool)
 
         @functools.wraps(function)
-        def called(*args: P.args, **kwargs: P.kwargs) -> Any:
-            return self.call(tool, given(args, kwargs), lambda: function(*args, **kwargs))
+        def call_tool(*args: P.args, **kwargs: P.kwargs) -> Any:
+            return self.call(tool, join_arguments(args, kwargs), lambda: function(*args, **kwargs))
 
-        return called
+        return call_tool
 
     def stub_of(self, name: str) -> Stub | None:
         """The stub of a tool: one of its very name before one of a pattern."""
@@ -320,7 +320,7 @@ class CaseWorld:
         """The faults that never took effect."""
         return without_landing(self.faults, tuple(self.altered))
 
-    def settled(self, trace: Trace) -> Trace:
+    def settle_trace(self, trace: Trace) -> Trace:
         """The trace of the run with what was altered, and an error where a fault or a stub was not reached."""
         trace = structs.replace(trace, altered_calls=tuple(self.altered) or trace.altered_calls)
         error = trace.error or self._error(trace)
@@ -373,7 +373,7 @@ class CaseWorld:
         """What happened instead."""
         place = self.faults.index(fault)
         if self._unchanged[place]:
-            times = counted(self._unchanged[place], "call")
+            times = pluralize(self._unchanged[place], "call")
             return f"{times} came, and the fault changed nothing in the result"
         reached = {name: number for (hits, name), number in self._calls.items() if hits == fault.hits}
         if fault.hits == "tool" and any(is_meant(fault.name, call.name) and call.name not in reached for call in seen):

@@ -87,7 +87,7 @@ def refusal_body(api: str, request: Table, model: str, words: str) -> dict[str, 
         return _response(model, [_response_message([part | ({} if own else {"annotations": [], "logprobs": []})])])
     if api == "messages":
         return _message(model, [{"type": "text", "text": words}], "refusal")
-    return _generated(model, [{"text": words}])
+    return _generate_reply(model, [{"text": words}])
 
 
 def empty_body(api: str, whole: Table) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def _message(model: str, content: list[Any], stop_reason: str) -> dict[str, Any]
     return frame | {"stop_reason": stop_reason, "stop_sequence": None, "usage": usage}
 
 
-def _generated(model: str, parts: list[Any]) -> dict[str, Any]:
+def _generate_reply(model: str, parts: list[Any]) -> dict[str, Any]:
     candidate = {"index": 0, "content": {"role": "model", "parts": parts}, "finishReason": "STOP"}
     usage = {"promptTokenCount": 0, "candidatesTokenCount": 0, "totalTokenCount": 0}
     return {"candidates": [candidate], "usageMetadata": usage, "modelVersion": model, "responseId": "fault"}

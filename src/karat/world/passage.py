@@ -10,7 +10,7 @@ from karat.system.door import RefusedRequest
 from karat.telemetry.models.traffic import ModelTraffic
 from karat.telemetry.otlp import loopback
 from karat.telemetry.otlp.loopback import HttpRequest, Wire
-from karat.telemetry.otlp.upstream import EVENTS, Upstream, UpstreamReply, broken
+from karat.telemetry.otlp.upstream import EVENTS, Upstream, UpstreamReply, bad_gateway
 from karat.world.replies import ServiceReply
 from karat.world.tape import KEPT_HEADERS, StreamEvent
 
@@ -63,16 +63,16 @@ class Passage:
             self._heard(got, cut is not None)
         return reply.send(self._wire, self._own, cut=cut) and self.request.keeps_alive
 
-    def whole(self) -> ServiceReply:
+    def read_whole(self) -> ServiceReply:
         """The recorded reply, or all of the one of the service."""
         recorded = self.on_tape()
         if recorded is not None:
             return recorded
-        with self._upstream.asked(self.request, self.path) as reply:
+        with self._upstream.open_reply(self.request, self.path) as reply:
             if reply.is_stream:
                 kept = _KeptEvents()
                 if not all(kept.add(ms, data) for ms, data in _events(reply, self._wire)):
-                    raise broken(f"{self.service} sent a stream of more than {loopback.BODY_CAP:,} bytes")
+                    raise bad_gateway(f"{self.service} sent a stream of more than {loopback.BODY_CAP:,} bytes")
                 found = ServiceReply(reply.status, self._headers(reply), events=tuple(kept.events))
             else:
                 found = ServiceReply(reply.status, self._headers(reply), reply.body(self._wire))
@@ -91,7 +91,7 @@ class Passage:
             raise
 
     def _hand_on(self, heard: Heard | None) -> bool:
-        with self._upstream.asked(self.request, self.path) as reply:
+        with self._upstream.open_reply(self.request, self.path) as reply:
             headers = self._headers(reply)
             moved = {"Location": self._own + headers["location"]} if "location" in headers else {}
             if not reply.is_stream:
@@ -123,7 +123,7 @@ class Passage:
         """Those that clients act on; an address within the service without what is before its path."""
         headers = {name: value for name in KEPT_HEADERS if (value := reply.header(name))}
         if reply.location is not None:
-            headers["location"] = _inside(self._upstream, reply.location)
+            headers["location"] = _path_inside(self._upstream, reply.location)
         return headers
 
     def wait_for_end(self, is_over: Callable[[float], bool]) -> None:
@@ -155,7 +155,7 @@ def _events(reply: UpstreamReply, wire: Wire) -> Iterator[tuple[int, bytes]]:
     for line in reply.lines(wire):
         data += line
         if len(data) > loopback.BODY_CAP:
-            raise broken(f"an event has more than {loopback.BODY_CAP:,} bytes")
+            raise bad_gateway(f"an event has more than {loopback.BODY_CAP:,} bytes")
         if not line.strip():
             now = monotonic()
             yield round((now - last) * 1000), bytes(data)
@@ -169,9 +169,9 @@ def base_of(upstream: Upstream) -> str:
     return urlsplit(upstream.path).path.rstrip("/")
 
 
-def _inside(upstream: Upstream, location: str) -> str:
+def _path_inside(upstream: Upstream, location: str) -> str:
     """Where a service sends its client, below the address of the service: elsewhere nothing would be recorded."""
-    path = upstream.inside(location)
+    path = upstream.path_of(location)
     if path is None or not path.startswith(base_of(upstream)):
-        raise broken(f"{upstream.name} sent the agent to another address, where nothing would be recorded")
+        raise bad_gateway(f"{upstream.name} sent the agent to another address, where nothing would be recorded")
     return path.removeprefix(base_of(upstream))

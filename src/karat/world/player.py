@@ -14,7 +14,7 @@ from msgspec import Struct, field, structs
 from karat.options import TapeMode
 from karat.telemetry.models.apis import find_api
 from karat.telemetry.models.streams import read_events
-from karat.text.wording import counted
+from karat.text.wording import pluralize
 from karat.traces.redact import Redactor
 from karat.world.model_replies import split
 from karat.world.recording import Kept, Recording
@@ -161,11 +161,13 @@ def _miss(request: ServiceRequest, case: CaseOnTape, leaves: Leaves) -> Miss:
     if not case.recorded:
         return Miss(request, number, "the case asked for nothing when it was recorded")
     if same := sum(one.request.key(leaves) == request.key(leaves) for one in case.recorded):
-        return Miss(request, number, f"the request was sent more often than it was recorded ({counted(same, 'time')})")
-    near = _nearest(request, [one for _, one in case.left] or case.recorded)
+        return Miss(
+            request, number, f"the request was sent more often than it was recorded ({pluralize(same, 'time')})"
+        )
+    near = _find_nearest(request, [one for _, one in case.left] or case.recorded)
     if near is None:
         return Miss(request, number, f"no request of {request.title} was recorded")
-    found = first_difference(near.request.compared(leaves), request.compared(leaves))
+    found = first_difference(near.request.compared_part(leaves), request.compared_part(leaves))
     if found is None:
         found = RequestDifference("the address", near.request.title, request.title)
     detail = f"recorded: {found.recorded}\nasked:    {found.asked}"
@@ -181,7 +183,7 @@ def _cause(found: RequestDifference, request: ServiceRequest) -> str:
     return f"{found.path} changed" + (f" (the {role} message)" if role else "")
 
 
-def _nearest(request: ServiceRequest, recorded: Iterable[Exchange]) -> Exchange | None:
+def _find_nearest(request: ServiceRequest, recorded: Iterable[Exchange]) -> Exchange | None:
     """The recording with the most messages in common, of those with the same address."""
 
     def common(one: Exchange) -> int:

@@ -69,7 +69,7 @@ class ServiceProxy:
         self._server.close()
 
     def _serve(self, wire: Wire, request: HttpRequest) -> bool:
-        named, service, path = _addressed(request.path)
+        named, service, path = _split_path(request.path)
         run = self._run_of(named)
         if service.startswith(PREFIX):
             return self._serve_stdio(wire, request, service, run)
@@ -139,15 +139,15 @@ class StdioLine:
             broken_call = ToolBreak(world.begin_outside(tool, table(message.get("params")).get("arguments")), message)
             broken_call.delay(self._run.over)
             if not broken_call.runs:
-                return msgspec.json.encode(broken_call.answered())
+                return msgspec.json.encode(broken_call.change_answer())
             self._run.waiting[self._service, str(message.get("id"))] = broken_call
         case = self._run.on_tape
         if self._player is None or case is None:
             return None
         recorded = self._player.answer(self._read(line), case)
         if recorded is not None:
-            return self._altered(message, recorded.body)
-        return None if self._player.records else _missed_call(line, case.misses[-1])
+            return self._alter(message, recorded.body)
+        return None if self._player.records else _miss_answer(line, case.misses[-1])
 
     def keep(self, body: bytes) -> bytes:
         """Take the answer of the server; what the agent is to get."""
@@ -156,16 +156,16 @@ class StdioLine:
             answer = Answer.of_body(RECORDED, {}, said.encode())
             self._player.record(self._read(line.encode()), answer, self._run.on_tape)
         message = table(found.value) if (found := read_json(line.encode())) is not None else {}
-        return self._altered(message, said.encode())
+        return self._alter(message, said.encode())
 
-    def _altered(self, message: Table, said: bytes) -> bytes:
+    def _alter(self, message: Table, said: bytes) -> bytes:
         found, world = read_json(said), self._run.world
         if found is None or not isinstance(found.value, Mapping) or world is None:
             return said
         if message.get("method") == LIST and (gone := gone_tools(world)):
             return msgspec.json.encode(without_gone(world, gone, found.value))
         broken_call = self._run.waiting.pop((self._service, str(message.get("id"))), None)
-        changed = found.value if broken_call is None else broken_call.answered(found.value)
+        changed = found.value if broken_call is None else broken_call.change_answer(found.value)
         return said if changed is found.value else msgspec.json.encode(changed)
 
     def _read(self, line: bytes) -> ServiceRequest:
@@ -179,7 +179,7 @@ def _from_tape(player: TapePlayer, asked: ServiceRequest, case: CaseOnTape) -> S
     answer = player.answer(asked, case)
     if answer is not None:
         return ServiceReply.of_answer(answer)
-    return None if player.records else ServiceReply(MISSED, JSON, _missed(case.misses[-1]))
+    return None if player.records else ServiceReply(MISSED, JSON, _miss_reply(case.misses[-1]))
 
 
 def _answer_in(body: bytes) -> bytes:
@@ -190,13 +190,13 @@ def _send(wire: Wire, status: int, body: bytes) -> None:
     wire.send(head(status, {"content-length": str(len(body))}) + body)
 
 
-def _missed(miss: Miss) -> bytes:
+def _miss_reply(miss: Miss) -> bytes:
     """What an agent is sent instead of an answer, in the shape in which model APIs report errors."""
     message = f"tape-miss: request {miss.number} ({miss.request.title}) has no recording: {miss.cause}."
     return msgspec.json.encode({"type": "error", "error": {"type": "tape-miss", "message": message}})
 
 
-def _missed_call(line: bytes, miss: Miss) -> bytes:
+def _miss_answer(line: bytes, miss: Miss) -> bytes:
     """The same as an answer of JSON-RPC; a notification has none."""
     asked = read_json(line)
     name = asked.value.get("id") if asked is not None and isinstance(asked.value, dict) else None
@@ -204,7 +204,7 @@ def _missed_call(line: bytes, miss: Miss) -> bytes:
     return b"" if name is None else msgspec.json.encode({"jsonrpc": "2.0", "id": name, "error": fault}) + b"\n"
 
 
-def _addressed(path: str) -> tuple[str, str, str]:
+def _split_path(path: str) -> tuple[str, str, str]:
     """The run of a case that an address names, the service, and the path at the service."""
     run = ""
     if path.startswith(OWN_PATH):

@@ -29,11 +29,11 @@ class Recording:
     def __init__(self, tape: Tape) -> None:
         self._path = tape.path
         self._size = 0
-        self._file = self._opened()
+        self._file = self._open()
         self._runs = {run: [self.add(one) for one in exchanges] for run, exchanges in tape.runs.items()}
         self._next_write = monotonic() + SECONDS_BETWEEN_WRITES
 
-    def _opened(self) -> IO[bytes]:
+    def _open(self) -> IO[bytes]:
         """It has no name, so that nothing is left of it when the process ends, however that comes."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)

@@ -105,16 +105,16 @@ class ServiceRequest(Struct, frozen=True, dict=True):
         last = self.messages[-1] if self.messages else self.json
         return shorten(self.text if self.json is None else msgspec.json.encode(last).decode())
 
-    def compared(self, leaves: Leaves) -> object:
+    def compared_part(self, leaves: Leaves) -> object:
         """What counts of the body."""
         if self.json is None:
             return leaves.out_of(self.text)
-        body = _untraced(self.json)
+        body = _remove_trace(self.json)
         return leaves.out_of(msgspec.json.decode(msgspec.json.encode(body)) if leaves.paths else body)
 
     def key(self, leaves: Leaves) -> str:
         """The same for requests that are the same, and for no others."""
-        parts = [self.service, self.method, self.path, self.json is None, self.compared(leaves)]
+        parts = [self.service, self.method, self.path, self.json is None, self.compared_part(leaves)]
         return hashlib.sha256(msgspec.json.encode(parts, order="deterministic")).hexdigest()
 
     @cached_property
@@ -125,7 +125,7 @@ class ServiceRequest(Struct, frozen=True, dict=True):
         return next(lists, ())
 
 
-def _untraced(body: object) -> object:
+def _remove_trace(body: object) -> object:
     """A message of MCP without the context of a trace, which its clients put there for want of headers."""
     params = body.get("params") if isinstance(body, Mapping) and "jsonrpc" in body else None
     meta = params.get("_meta") if isinstance(params, Mapping) else None
@@ -163,7 +163,7 @@ def first_difference(recorded: object, asked: object, path: str = "$") -> Reques
     if isinstance(recorded, dict) and isinstance(asked, dict):
         for key in dict.fromkeys([*recorded, *asked]):
             if key not in recorded or key not in asked:
-                return RequestDifference(f"{path}.{key}", _shown(recorded, key), _shown(asked, key))
+                return RequestDifference(f"{path}.{key}", _format_field(recorded, key), _format_field(asked, key))
             if (found := first_difference(recorded[key], asked[key], f"{path}.{key}")) is not None:
                 return found
         return None
@@ -174,14 +174,14 @@ def first_difference(recorded: object, asked: object, path: str = "$") -> Reques
         if len(recorded) != len(asked):
             return RequestDifference(path, f"{len(recorded)} items", f"{len(asked)} items")
         return None
-    return None if recorded == asked else RequestDifference(path, *_around(recorded, asked))
+    return None if recorded == asked else RequestDifference(path, *_cut_to_difference(recorded, asked))
 
 
-def _shown(table: Mapping[str, object], key: str) -> str:
+def _format_field(table: Mapping[str, object], key: str) -> str:
     return _short(msgspec.json.encode(table[key]).decode()) if key in table else "missing"
 
 
-def _around(recorded: object, asked: object) -> tuple[str, str]:
+def _cut_to_difference(recorded: object, asked: object) -> tuple[str, str]:
     """Both values, cut to where they begin to differ."""
     one, other = (v if isinstance(v, str) else msgspec.json.encode(v).decode() for v in (recorded, asked))
     same = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))

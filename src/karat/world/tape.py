@@ -57,7 +57,7 @@ class Answer(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
         kept = {name: value for name, value in headers.items() if name in (*KEPT_HEADERS, "location")}
         found = read_json(body)
         for spacing in _SPACINGS if found is not None else ():
-            if found is not None and _written(found.value, spacing) == body:
+            if found is not None and _encode(found.value, spacing) == body:
                 return cls(status, kept, json=found.value, spacing=spacing)
         try:
             return cls(status, kept, text=body.decode())
@@ -73,7 +73,7 @@ class Answer(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
     def body(self) -> bytes:
         """The bytes as they came."""
         if self.json is not None:
-            return _written(self.json, self.spacing)
+            return _encode(self.json, self.spacing)
         return base64.b64decode(self.base64) if self.base64 else self.text.encode()
 
 
@@ -87,7 +87,7 @@ _SPACINGS: Mapping[str, dict[str, Any]] = {
 """How servers write JSON: what it takes to give back the same bytes."""
 
 
-def _written(value: object, spacing: str) -> bytes:
+def _encode(value: object, spacing: str) -> bytes:
     import json  # slower than msgspec, and able to write as other servers do
 
     return json.dumps(value, **_SPACINGS[spacing]).encode("utf-8", "surrogatepass")
@@ -169,7 +169,7 @@ def unwritable(path: Path, error: OSError) -> ConfigError:
 
 def entry_of(one: Exchange) -> bytes:
     """An exchange as it is on a tape, with its seal."""
-    plain = _plain(one)
+    plain = _plain_table(one)
     return "\n".join([*item(plain | {"seal": _seal(plain)}, 2), ""]).encode()
 
 
@@ -180,7 +180,7 @@ def _lines(table: Mapping[str, Any]) -> bytes:
 def read_tape(path: Path) -> Tape:
     """Read a tape. Raises ConfigError for one that is missing, was cut off or edited, or is of a newer Karat."""
     data = _bytes(path)
-    file = _parsed(path, data)
+    file = _parse(path, data)
     runs: dict[tuple[str, int], list[Exchange]] = {}
     for number, (one, intact) in enumerate(_exchanges(path, file), 1):
         if not intact:
@@ -197,7 +197,7 @@ def read_tape(path: Path) -> Tape:
 
 def seal_tape(path: Path) -> int:
     """Accept what was edited by hand; how many exchanges were."""
-    file = _parsed(path, _bytes(path))
+    file = _parse(path, _bytes(path))
     runs: dict[tuple[str, int], list[Exchange]] = {(case, 0): [] for case in file.cases}
     edited = 0
     for one, intact in _exchanges(path, file):
@@ -225,10 +225,10 @@ def _exchanges(path: Path, file: _File) -> Iterator[tuple[Exchange, bool]]:
             one = msgspec.convert(raw, Exchange)
         except msgspec.ValidationError as error:
             raise _bad(path, f"exchange {number} cannot be read: {error}.", RECORD_AGAIN) from error
-        yield one, seal == _seal(_plain(one))
+        yield one, seal == _seal(_plain_table(one))
 
 
-def _parsed(path: Path, data: bytes) -> _File:
+def _parse(path: Path, data: bytes) -> _File:
     try:
         found = yaml.load(data, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # a safe loader
     except (yaml.YAMLError, RecursionError, ValueError) as error:
@@ -250,7 +250,7 @@ def _bad(path: Path, message: str, fix: str) -> ConfigError:
     return ConfigError(message, where=str(path), fix=fix, slug="bad-tape")
 
 
-def _plain(one: Exchange) -> dict[str, Any]:
+def _plain_table(one: Exchange) -> dict[str, Any]:
     found: dict[str, Any] = msgspec.to_builtins(one)
     found["request"] = {key: value for key, value in found["request"].items() if value not in (None, "")}
     return found

@@ -15,7 +15,7 @@ from canvas_app.in_process import answer
 from catalogs import CATALOG
 from karat.audits.run_audit import audit
 from karat.linting.linter import lint
-from karat.linting.target import around
+from karat.linting.target import target_info
 from karat.model.run import CaseRecord
 from karat.model.suite import CheckSpec
 from karat.model.trace import Trace
@@ -77,7 +77,7 @@ def test_it_holds(replayed: karat.RunResult) -> None:
 def test_lint_is_clean(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     suite = locate_suite(read_bytes(SUITE), str(SUITE), CATALOG)
-    assert [str(problem) for problem in lint(suite, CATALOG, around(shipped("canvas")))] == []
+    assert [str(problem) for problem in lint(suite, CATALOG, target_info(shipped("canvas")))] == []
 
 
 @pytest.mark.thorough

@@ -12,7 +12,7 @@ from catalogs import CATALOG
 from karat.audits.run_audit import audit
 from karat.journal.reader import Journal
 from karat.linting.linter import lint
-from karat.linting.target import around
+from karat.linting.target import target_info
 from karat.model.trace import Tokens, ToolCall, Trace
 from karat.model.verdict import CaseStatus, Status
 from karat.scoring import verdicts
@@ -46,7 +46,7 @@ def test_it_holds(journal: Journal) -> None:
 def test_lint_is_clean(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     suite = locate_suite(read_bytes(SUITE), str(SUITE), CATALOG)
-    assert [str(problem) for problem in lint(suite, CATALOG, around(shipped("dyno")))] == []
+    assert [str(problem) for problem in lint(suite, CATALOG, target_info(shipped("dyno")))] == []
 
 
 def test_the_audit_proves_it(journal: Journal) -> None:

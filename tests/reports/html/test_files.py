@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from karat.reports.html import files
-from karat.reports.html.files import own_file
+from karat.reports.html.files import find_own_file
 
 PNG = b"\x89PNG\r\n\x1a\n and more"
 
@@ -43,19 +43,19 @@ def journal(tmp_path: Path) -> str:
     ],
 )
 def test_nothing_else_is_shown(journal: str, name: str) -> None:
-    assert own_file(journal, name.format(runs=Path(journal).parent)) is None
+    assert find_own_file(journal, name.format(runs=Path(journal).parent)) is None
 
 
 def test_a_file_is_what_its_bytes_say(journal: str) -> None:
     for name, kind in (("files/shot.png", "image/png"), ("files/page.html", "application/octet-stream")):
-        found = own_file(journal, name)
+        found = find_own_file(journal, name)
         assert found is not None
         assert (found.type, found.is_picture) == (kind, kind == "image/png")
 
 
 def test_names_and_sizes_are_bounded(journal: str, monkeypatch: pytest.MonkeyPatch) -> None:
     long = "files/" + "./" * 500 + "shot.png"
-    assert own_file(journal, long) is None
-    assert own_file(journal, "files/./shot.png") is not None
+    assert find_own_file(journal, long) is None
+    assert find_own_file(journal, "files/./shot.png") is not None
     monkeypatch.setattr(files, "LARGEST", 3)
-    assert own_file(journal, "files/shot.png") is None
+    assert find_own_file(journal, "files/shot.png") is None

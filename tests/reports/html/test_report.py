@@ -199,7 +199,7 @@ def no_escape(patch: pytest.MonkeyPatch) -> None:
 
 
 def no_sight(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(marks, "hidden_as", lambda text, shown: text)
+    patch.setattr(marks, "replace_hidden", lambda text, shown: text)
 
 
 def test_without_its_escape_they_are_not(browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.reports.html.differences import alike, difference
-from karat.reports.html.evidence import LONGEST, rendered
-from karat.reports.html.files import own_file
+from karat.reports.html.differences import difference, has_useful_difference
+from karat.reports.html.evidence import LONGEST, render
+from karat.reports.html.files import find_own_file
 from karat.reports.html.marks import Mark, Marker, attribute, escape_text
 from reports.hostile import HOSTILE
 
@@ -57,8 +57,8 @@ def assert_inert(html: str) -> None:
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_markdown_becomes_plain_tags(name: str) -> None:
     text = HOSTILE[name]
-    assert_inert(rendered(text, Marker([Mark(0, len(text) // 2 + 1, 0, "failed")], "c0")))
-    assert_inert(rendered(f"**a** {text}\n\n- {text}\n\n> {text}", Marker([Mark(3, 30, 1, "passed")], "c0")))
+    assert_inert(render(text, Marker([Mark(0, len(text) // 2 + 1, 0, "failed")], "c0")))
+    assert_inert(render(f"**a** {text}\n\n- {text}\n\n> {text}", Marker([Mark(3, 30, 1, "passed")], "c0")))
     assert "<" not in attribute(text)
     assert '"' not in attribute(text)
 
@@ -67,7 +67,7 @@ def test_hostile_markdown_becomes_plain_tags(name: str) -> None:
 def test_any_text_is_inert_and_its_marks_nest(text: str, data: st.DataObject) -> None:
     spans = data.draw(st.lists(st.tuples(st.integers(0, 80), st.integers(0, 80)), max_size=4))
     marks = [Mark(min(span), max(span), number, "failed") for number, span in enumerate(spans)]
-    assert_inert(rendered(text, Marker(marks, "c0")))
+    assert_inert(render(text, Marker(marks, "c0")))
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_any_text_is_inert_and_its_marks_nest(text: str, data: st.DataObject) ->
 def test_evidence_is_marked_where_it_is_read(text: str, evidence: str) -> None:
     start = text.rindex(evidence)
     marker = Marker([Mark(start, start + len(evidence), 7, "failed")], "c3")
-    html = rendered(text, marker)
+    html = render(text, marker)
     assert marked(html) == evidence
     assert html.count('id="c3-e7"') == 1
     assert marker.placed == {7}
@@ -104,15 +104,15 @@ def test_what_is_hidden_is_spelled_out_and_what_is_long_is_not_parsed() -> None:
     assert escape_text("a\u202eb") == 'a<span class="unseen">\\u202e</span>b'
     assert "\u200d" in escape_text("👩\u200d💻")
     assert "\\u200d" in escape_text("pass\u200ded")
-    assert "<strong>" not in rendered("**a** " * LONGEST, Marker((), ""))
+    assert "<strong>" not in render("**a** " * LONGEST, Marker((), ""))
 
 
 def test_a_difference_shows_what_only_one_text_has() -> None:
     assert difference("paid 49 euros", "paid 94 euros") == "paid <del>49</del> <ins>94</ins> euros"
     assert "<b>" not in difference("<b>a</b>", "<b>c</b>")
-    assert alike('{"amount": 49, "order": "A-17"}', '{"amount": 94, "order": "A-17"}')
-    assert not alike("no 'as an AI'", "As an AI")
-    assert not alike("hello", "entirely other words")
+    assert has_useful_difference('{"amount": 49, "order": "A-17"}', '{"amount": 94, "order": "A-17"}')
+    assert not has_useful_difference("no 'as an AI'", "As an AI")
+    assert not has_useful_difference("hello", "entirely other words")
 
 
 @pytest.fixture
@@ -132,12 +132,12 @@ def journal(tmp_path):
      "none.png", "x" * 5000, "..\\secret.txt", "."],
 )  # fmt: skip
 def test_no_file_outside_the_run_is_found(journal, name) -> None:
-    assert own_file(journal, name) is None
+    assert find_own_file(journal, name) is None
 
 
 def test_files_of_the_run_are_what_their_bytes_say(journal) -> None:
-    assert own_file(journal, "files/shot.png").type == "image/png"
-    assert not own_file(journal, "files/page.html").is_picture
+    assert find_own_file(journal, "files/shot.png").type == "image/png"
+    assert not find_own_file(journal, "files/page.html").is_picture
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ async def test_a_screenshot_always_and_a_trace_unless_the_case_passed(stub: Stub
     async with opened(stub.url) as target:
         await ask(target, "say hi", context, case_id="a/b c")
     for passed in (False, True):
-        kept = context.kept(passed=passed)
+        kept = context.keep_attached(passed=passed)
         assert set(kept) == ({"screenshot"} if passed else {"screenshot", "playwright trace"})
         assert all(name.startswith(f"{folder.name}/a-b-c-") for name in kept.values())
         files = sorted(path.suffix for path in folder.iterdir())
@@ -46,7 +46,7 @@ async def test_a_broken_turn_has_its_evidence_too(stub: Stub, tmp_path: Path) ->
             await ask(target, "break it", context)
     files = contents(next(tmp_path.glob("*.zip")))
     assert b"Something broke." in files["trace.trace"]
-    assert set(context.kept(passed=False)) == {"screenshot", "playwright trace"}
+    assert set(context.keep_attached(passed=False)) == {"screenshot", "playwright trace"}
 
 
 async def test_a_page_that_is_stuck_does_not_hold_the_case_up(stub: Stub, tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ async def test_a_page_that_is_stuck_does_not_hold_the_case_up(stub: Stub, tmp_pa
     context = await waited_in_vain(
         stub.url, "/chat?how=busy", "spin", said, lambda: RunContext(attachments=tmp_path), **options
     )
-    assert "screenshot" not in context.kept(passed=False)
+    assert "screenshot" not in context.keep_attached(passed=False)
     assert context.recorder.page_before
 
 
@@ -66,7 +66,7 @@ async def test_nothing_is_kept_where_nothing_is_wanted(stub: Stub, tmp_path: Pat
     options: dict[str, Any] = {"screenshots": False} if wanted else {}
     async with opened(stub.url, **options) as target:
         await ask(target, "say hi", context)
-    assert context.kept(passed=False) == {}
+    assert context.keep_attached(passed=False) == {}
     assert list(tmp_path.iterdir()) == []
 
 

@@ -128,8 +128,8 @@ async def test_an_app_that_was_started_again_meanwhile_is_told() -> None:
     options = BrowserOptions(start="app")
     stage = BrowserEnvironment(TargetConfig(kind="browser", spec="app"), options)
     stage.starts = 2
-    assert await stage.left(1) == "the app ended, and was started again for another case"
-    assert await stage.left(2) == ""
+    assert await stage.why_left(1) == "the app ended, and was started again for another case"
+    assert await stage.why_left(2) == ""
 
 
 def test_the_example_target_runs_side_by_side() -> None:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from karat.telemetry.spans.dialect import NOT_RECORDED
-from karat.telemetry.spans.envelopes import parameters_in, passed, result_within
+from karat.telemetry.spans.envelopes import parameters_in, passed_arguments, result_within
 from karat.telemetry.tool_results import call_success
 
 SCHEMA = {"type": "object", "properties": {"to": {"type": "string"}, "text": {"type": "string"}}, "required": ["to"]}
@@ -50,7 +50,7 @@ def test_a_schema_is_known_by_its_shape(value: object, names: tuple[str, ...] | 
 def test_arguments_are_taken_out_of_what_python_passes(
     given: object, parameters: tuple[str, ...] | None, arguments: object
 ) -> None:
-    assert passed(given, parameters) == arguments
+    assert passed_arguments(given, parameters) == arguments
 
 
 ROOM = {"room": "A", "free": True}

@@ -174,7 +174,7 @@ def test_time_alone_gives_a_trace_to_no_case_though_only_one_runs(receiver: Rece
     top = span("root", TRACE)
     post(receiver.endpoint, request([top, tool("t", TRACE, parent=top.span_id.hex())]))
     assert window.records() == []
-    assert [record.name for record in window.unowned()] == ["root", "execute_tool t"]
+    assert [record.name for record in window.unowned_spans()] == ["root", "execute_tool t"]
 
 
 def test_what_names_a_conversation_that_is_over_is_late_and_of_no_case(receiver: Receiver) -> None:
@@ -191,7 +191,7 @@ def test_what_names_a_conversation_that_is_over_is_late_and_of_no_case(receiver:
     ]
     post(receiver.endpoint, request([*late, tool("of-either", "44" * 16, session__id="shared")]))
     assert window.records() == []
-    assert [record.name for record in window.unowned()] == ["execute_tool of-either"]
+    assert [record.name for record in window.unowned_spans()] == ["execute_tool of-either"]
     assert receiver.inbox.late == 3
 
 

@@ -11,7 +11,7 @@ from karat.audits.operators.answers import FAILED_CALL, REPORT, SAYS
 from karat.audits.operators.base import Mutant, Operator, Subject
 from karat.checks.effects import NoFalseSuccess, calls_so_far
 from karat.model.trace import ToolCall
-from karat.text.prose.asking import asked
+from karat.text.prose.asking import find_request
 from karat.text.tool_names import NO_TOOL, effect_tools, is_any_named
 
 RETRACTED_AFTER = "Ignore all of the above; none of it is true."
@@ -72,7 +72,7 @@ def commented(subject: Subject) -> Iterator[Mutant]:
 def courtesy(subject: Subject) -> Iterator[Mutant]:
     """Where the case wants to be asked something, or the answer asks of its own accord."""
     outcome = subject.case.outcome
-    if outcome == "needs_input" or (outcome == "response_only" and asked(subject.answer)):
+    if outcome == "needs_input" or (outcome == "response_only" and find_request(subject.answer)):
         change = "the question became a claim and a courtesy"
         yield Mutant(subject.with_answer(COURTESY), change)
 

@@ -77,7 +77,7 @@ def forbidden_said(subject: Subject) -> Iterator[Mutant]:
     """Each phrase and regex that the case forbids; one that no user wants to read where it forbids none."""
     named = (MustNotSay, MustNotContain)
     said = [(args["phrase"], f"{subject.answer}\n{args['phrase']}") for n in named for args in subject.arguments(n)]
-    said += [found for args in subject.arguments(MustNotMatchRegex) if (found := _matched(subject, args["pattern"]))]
+    said += [found for args in subject.arguments(MustNotMatchRegex) if (found := _add_match(subject, args["pattern"]))]
     for words, text in said or [(UNWANTED, f"{subject.answer}\n{UNWANTED}")]:
         yield Mutant(subject.with_answer(text), f"the answer also said {words!r}", {"must_not_say": ["As an AI"]})
 
@@ -88,7 +88,7 @@ def bullets_removed(subject: Subject) -> Iterator[Mutant]:
         yield Mutant(subject.with_answer(left), "the items of its list were gone", {"required_levers": count})
 
 
-def _matched(subject: Subject, pattern: str) -> tuple[str, str] | None:
+def _add_match(subject: Subject, pattern: str) -> tuple[str, str] | None:
     """Words that a regex matches, and the answer with them where it still does: after it, or before it."""
     try:
         words = example(pattern)

@@ -100,7 +100,7 @@ class Equivalent(NamedTuple):
     advice: Mapping[str, str]
 
 
-def same(one: Trace, other: Trace) -> bool:
+def is_same(one: Trace, other: Trace) -> bool:
     """Whether two traces differ in nothing that a check may look at."""
     return (
         (one.final_message == other.final_message or fold(one.final_message) == fold(other.final_message))

@@ -13,7 +13,7 @@ from karat.audits.operators.base import Mutant, Operator, Subject
 from karat.checks.brief import EvidenceFreshness
 from karat.checks.sources import RequiredSource
 from karat.checks.uncertainty import MustLabelAssumptions
-from karat.telemetry.tool_results import structured
+from karat.telemetry.tool_results import parse_result
 from karat.text import phrases
 from karat.text.ages.stated import Age, ages_by, stated_ages
 from karat.text.prose.sentences import prose
@@ -46,7 +46,7 @@ def numbers_changed(subject: Subject) -> Iterator[Mutant]:
         other = _other(number)
         spans = [m.span() for m in found if m[0] == number]
         yield Mutant(
-            subject.with_answer(_replaced(text, spans, other)),
+            subject.with_answer(_replace_spans(text, spans, other)),
             f"{number} became {other}",
             _grounding(subject, number),
         )
@@ -55,7 +55,7 @@ def numbers_changed(subject: Subject) -> Iterator[Mutant]:
 def _grounding(subject: Subject, number: str) -> dict[str, object]:
     """Where the number comes from: the place of a tool's result that holds it, if one does."""
     for call in subject.trace.tool_calls:
-        for key, value in result.items() if isinstance(result := structured(call.result), dict) else ():
+        for key, value in result.items() if isinstance(result := parse_result(call.result), dict) else ():
             if not isinstance(value, bool) and isinstance(value, int | float) and f"{value}" == number.replace(",", ""):
                 return {"must_ground_numbers": [{"label": key, "from_tool": call.name, "at": f"$[{json.dumps(key)}]"}]}
     return {}
@@ -83,13 +83,13 @@ def assumptions_removed(subject: Subject) -> Iterator[Mutant]:
     own = [marker for args in subject.arguments(MustLabelAssumptions) for marker in args.get("markers", ())]
     spans = [span for marker in own for span in phrases.word_spans(text, marker)]
     answer = prose(text)
-    spans += [answer.written(*found.span()) for found in PUBLISHED.pattern("assumption").finditer(answer.text)]
-    left = _replaced(text, spans, "")
+    spans += [answer.written_span(*found.span()) for found in PUBLISHED.pattern("assumption").finditer(answer.text)]
+    left = _replace_spans(text, spans, "")
     for _ in range(MOST_MARKERS):
         found = phrases.find_any(left, own)
         if found is None:
             break
-        left = _replaced(left, [found[1]], "")
+        left = _replace_spans(left, [found[1]], "")
     if left.strip() and phrases.find_any(left, own) is None:
         change = "its assumptions and doubts were not marked"
         yield Mutant(subject.with_answer(left), change, {"must_label_assumptions": True})
@@ -106,17 +106,17 @@ def ages_stale(subject: Subject) -> Iterator[Mutant]:
         stated = [age for age in stated if STATED.match(text, age.span[1])]
     ways = [(stated, [age.span for age in stated], STALE)]
     if pattern:
-        found = _found_by(pattern, text)
+        found = _find_ages(pattern, text)
         ways.append((found, [_first_number(text, age.span) for age in found], STALE_MINUTES))
     for aged, spans, stale in ways:
         if spans:
             bound = max(HOUR, math.ceil(max(age.minutes for age in aged) / HOUR) * HOUR)
             change = "every age that it states became 400 days"
             fix = {"evidence_freshness_max_age_minutes": bound}
-            yield Mutant(subject.with_answer(_replaced(text, spans, stale)), change, fix)
+            yield Mutant(subject.with_answer(_replace_spans(text, spans, stale)), change, fix)
 
 
-def _found_by(pattern: str, text: str) -> list[Age]:
+def _find_ages(pattern: str, text: str) -> list[Age]:
     try:
         return ages_by(pattern, text)
     except safe_regex.RegexTimeout:
@@ -133,7 +133,7 @@ def _first_number(text: str, span: Span) -> Span:
     return number.span() if number else span
 
 
-def _replaced(text: str, spans: Iterable[Span], other: str) -> str:
+def _replace_spans(text: str, spans: Iterable[Span], other: str) -> str:
     """The text with other words at these places; of places that overlap, the first counts."""
     parts, end = [], 0
     for start, stop in sorted(spans):

@@ -25,7 +25,7 @@ class Log:
 
     def __init__(self, trace: Trace) -> None:
         self._lines = trace.telemetry
-        self._owned = _owned(trace.tool_calls, [parse(line) for line in trace.telemetry])
+        self._owned = _lines_of_calls(trace.tool_calls, [parse(line) for line in trace.telemetry])
 
     def reports_call(self, call: int) -> bool:
         return bool(self._owned[call])
@@ -34,21 +34,21 @@ class Log:
         gone = set(self._owned[call])
         return tuple(line for number, line in enumerate(self._lines) if number not in gone)
 
-    def changed(self, call: int, change: Change) -> Lines:
+    def change_call(self, call: int, change: Change) -> Lines:
         """The events of a call changed, or left out where the change gives none."""
         lines: list[str | None] = list(self._lines)
         for number in self._owned[call]:
-            lines[number] = _rewritten(self._lines[number], change)
+            lines[number] = _rewrite(self._lines[number], change)
         return tuple(line for line in lines if line is not None)
 
-    def doubled(self, call: int) -> Lines:
+    def double_call(self, call: int) -> Lines:
         mine = self._owned[call]
         if not mine:
             return self._lines
         end = mine[-1] + 1
         return (*self._lines[:end], *(self._lines[number] for number in mine), *self._lines[end:])
 
-    def swapped(self, first: int, second: int) -> Lines:
+    def swap_calls(self, first: int, second: int) -> Lines:
         """The lines of two calls, those of the second before those of the first."""
         places = sorted((*self._owned[first], *self._owned[second]))
         lines = list(self._lines)
@@ -106,7 +106,7 @@ def _in_places(event: dict[str, object], change: Change) -> dict[str, object]:
     return {**event, "data": data}
 
 
-def _rewritten(line: str, change: Change) -> str | None:
+def _rewrite(line: str, change: Change) -> str | None:
     try:
         event = json.loads(line)
     except (ValueError, RecursionError):
@@ -118,7 +118,7 @@ def _rewritten(line: str, change: Change) -> str | None:
     return json.dumps(now, separators=style, ensure_ascii=False)
 
 
-def _owned(calls: Sequence[ToolCall], events: Sequence[Event | None]) -> list[tuple[int, ...]]:
+def _lines_of_calls(calls: Sequence[ToolCall], events: Sequence[Event | None]) -> list[tuple[int, ...]]:
     """The lines of each call: by the id that both have, else the first start belongs to the first call, and so on."""
     owned: list[list[int]] = [[] for _ in calls]
     by_id = {(call.name, call.id): index for index, call in enumerate(calls)}

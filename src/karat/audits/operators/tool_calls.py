@@ -56,22 +56,22 @@ def dropped(subject: Subject) -> Iterator[Mutant]:
     for index, call in enumerate(calls):
         rest = (*calls[:index], *calls[index + 1 :])
         trace = structs.replace(subject.trace, tool_calls=rest, telemetry=subject.log.without(index))
-        yield Mutant(trace, f"{call.name} was not called", _called(subject, index))
+        yield Mutant(trace, f"{call.name} was not called", _suggest_call(subject, index))
 
 
 def renamed(subject: Subject) -> Iterator[Mutant]:
     for index, call in enumerate(subject.trace.tool_calls):
         other = f"{call.name}_other"
-        lines = subject.log.changed(index, partial(with_source, source=f"tool.{other}"))
+        lines = subject.log.change_call(index, partial(with_source, source=f"tool.{other}"))
         trace = _with_call(subject, index, lines, name=other)
-        yield Mutant(trace, f"{other} was called in place of {call.name}", _called(subject, index))
+        yield Mutant(trace, f"{other} was called in place of {call.name}", _suggest_call(subject, index))
 
 
 def doubled(subject: Subject) -> Iterator[Mutant]:
     calls = subject.trace.tool_calls
     for index, call in enumerate(calls):
         trace = structs.replace(
-            subject.trace, tool_calls=(*calls[: index + 1], *calls[index:]), telemetry=subject.log.doubled(index)
+            subject.trace, tool_calls=(*calls[: index + 1], *calls[index:]), telemetry=subject.log.double_call(index)
         )
         yield Mutant(trace, f"{call.name} was called twice", {"tools_used": _names(subject)})
 
@@ -88,7 +88,7 @@ def moved(subject: Subject) -> Iterator[Mutant]:
         trace = structs.replace(
             subject.trace,
             tool_calls=(*calls[:at], second, first, *calls[at + 2 :]),
-            telemetry=subject.log.swapped(at, at + 1),
+            telemetry=subject.log.swap_calls(at, at + 1),
         )
         fix = {"tools_used": _names(subject), "tools_match": "ordered"}
         yield Mutant(trace, f"{second.name} was called before {first.name}", fix)
@@ -100,7 +100,7 @@ def other_arguments(subject: Subject) -> Iterator[Mutant]:
         given = call.arguments if isinstance(call.arguments, dict) else {}
         for key, value in given.items():
             other = _other(value)
-            lines = subject.log.changed(index, partial(with_argument, key=key, value=other))
+            lines = subject.log.change_call(index, partial(with_argument, key=key, value=other))
             trace = _with_call(subject, index, lines, arguments={**given, key: other})
             fix = {"tool_calls": [{"tool": call.name, "arguments": {key: value}}]}
             yield Mutant(trace, f"{call.name} was called with another {key}", fix)
@@ -111,7 +111,7 @@ def outcome_flipped(subject: Subject) -> Iterator[Mutant]:
         if call.success is None:
             continue
         now = not call.success
-        lines = subject.log.changed(index, partial(with_success, success=now))
+        lines = subject.log.change_call(index, partial(with_success, success=now))
         trace = _with_call(
             subject,
             index,
@@ -121,7 +121,7 @@ def outcome_flipped(subject: Subject) -> Iterator[Mutant]:
             result={**call.result, "success": now} if isinstance(call.result, dict) else call.result,
             missing_fields=() if now else call.missing_fields,
         )
-        yield Mutant(trace, f"{call.name} {'succeeded' if now else 'failed'}", _came_out(subject, index))
+        yield Mutant(trace, f"{call.name} {'succeeded' if now else 'failed'}", _suggest_outcome(subject, index))
 
 
 def result_denied(subject: Subject) -> Iterator[Mutant]:
@@ -129,21 +129,21 @@ def result_denied(subject: Subject) -> Iterator[Mutant]:
     for index, call in enumerate(subject.trace.tool_calls):
         if call.success is not True:
             continue
-        lines = subject.log.changed(index, partial(with_success, success=False))
+        lines = subject.log.change_call(index, partial(with_success, success=False))
         for text in DENIALS:
             trace = _with_call(subject, index, lines, success=False, result=text)
-            yield Mutant(trace, f"{call.name} gave {text!r}", _came_out(subject, index))
+            yield Mutant(trace, f"{call.name} gave {text!r}", _suggest_outcome(subject, index))
 
 
 def result_missing(subject: Subject) -> Iterator[Mutant]:
     for index, call in enumerate(subject.trace.tool_calls):
         if call.success is None and call.result is None and call.error is None:
             continue
-        lines = subject.log.changed(index, without_end)
+        lines = subject.log.change_call(index, without_end)
         trace = _with_call(
             subject, index, lines, success=None, result=None, error=None, missing_fields=(), ended_at=None
         )
-        yield Mutant(trace, f"{call.name} never returned a result", _came_out(subject, index))
+        yield Mutant(trace, f"{call.name} never returned a result", _suggest_outcome(subject, index))
 
 
 def forbidden_called(subject: Subject) -> Iterator[Mutant]:
@@ -174,12 +174,12 @@ def _names(subject: Subject) -> list[str]:
     return [call.name for call in subject.trace.tool_calls]
 
 
-def _called(subject: Subject, index: int) -> Mapping[str, object]:
+def _suggest_call(subject: Subject, index: int) -> Mapping[str, object]:
     name = subject.trace.tool_calls[index].name
     return {"tools_used": _names(subject), "tool_calls": [{"tool": name}]}
 
 
-def _came_out(subject: Subject, index: int) -> Mapping[str, object]:
+def _suggest_outcome(subject: Subject, index: int) -> Mapping[str, object]:
     call = subject.trace.tool_calls[index]
     if call.success is None:
         return {"tool_calls": [{"tool": call.name}]}

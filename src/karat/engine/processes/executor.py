@@ -44,8 +44,12 @@ class ProcessExecutor:
         self.slots = workers * (start.concurrency + ahead)
         common = Common(redactor, Limiter(per_minute), exact, needs_teardown=[])
         alone = structs.replace(start, concurrency=1)
-        self._alone = Pool(alone, common, count=workers, ahead=0, suspected=self._again, on_shortage=self._not_alone)
-        self._pool = Pool(start, common, count=workers, ahead=ahead, suspected=self._again, on_shortage=self._make_do)
+        self._alone = Pool(
+            alone, common, count=workers, ahead=0, suspected=self._rerun_alone, on_shortage=self._not_alone
+        )
+        self._pool = Pool(
+            start, common, count=workers, ahead=ahead, suspected=self._rerun_alone, on_shortage=self._make_do
+        )
         self._tell = tell
         self._said = False
         self._watch: asyncio.Task[None] | None = None
@@ -68,7 +72,7 @@ class ProcessExecutor:
             self._watch.cancel()
         await asyncio.gather(self._pool.close(), self._alone.close())
 
-    def _again(self, job: Job) -> None:
+    def _rerun_alone(self, job: Job) -> None:
         """Find out by itself whether a case is to blame."""
         self._alone.add(job)
 

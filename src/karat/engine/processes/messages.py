@@ -87,7 +87,7 @@ def refusal(error: KaratError) -> Refused:
     return Refused(error.message, error.where, error.fix, error.slug, problems)
 
 
-def refused_as(message: Refused) -> KaratError:
+def build_error(message: Refused) -> KaratError:
     """The error that a message reports."""
     if message.problems:
         return SuiteError(message.problems)

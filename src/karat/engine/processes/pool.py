@@ -28,7 +28,7 @@ class Background:
     def start(self, work: Coroutine[object, object, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._on_ended)
 
     async def stop(self) -> None:
         tasks = list(self._tasks)
@@ -36,7 +36,7 @@ class Background:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _on_ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             self._broke(error)
@@ -116,7 +116,7 @@ class WorkerSet:
 
     async def open(self) -> None:
         """Open the first: a target that cannot be opened is found out before any case is run."""
-        self._active.append(await self._opened())
+        self._active.append(await self._open_worker())
 
     def reserve(self) -> None:
         """Count one more as being opened; `one_more` is to follow."""
@@ -124,7 +124,7 @@ class WorkerSet:
 
     async def one_more(self) -> None:
         try:
-            worker = await self._opened()
+            worker = await self._open_worker()
         except KaratError as error:
             self._failures += 1
             if self._failures >= OPEN_ATTEMPTS:
@@ -162,7 +162,7 @@ class WorkerSet:
             self._size, self._failures = len(self._active), 0
         self._on_shortage(error)
 
-    async def _opened(self) -> Worker:
+    async def _open_worker(self) -> Worker:
         worker = Worker(self._start, self._ahead, self._on_event)
         self._all.add(worker)
         try:
@@ -188,7 +188,7 @@ class TimedOutCases:
     def note(self, item: Item, worker: Worker) -> None:
         self._of[item.index, item.repeat] = self._gone.setdefault(worker, asyncio.Event())
 
-    def ended(self, worker: Worker) -> None:
+    def on_ended(self, worker: Worker) -> None:
         if gone := self._gone.pop(worker, None):
             gone.set()
 
@@ -288,9 +288,9 @@ class Pool:
             if wait := self._common.limiter.wait():
                 self._dispatch_in(wait)
                 return
-            worker.give(self._backlog.pop(), self._owed())
+            worker.give(self._backlog.pop(), self._take_owed())
 
-    def _owed(self) -> tuple[Case, ...]:
+    def _take_owed(self) -> tuple[Case, ...]:
         """Return the cases that are still to be torn down, each once."""
         owed = tuple(self._common.needs_teardown) if self._tears_down else ()
         self._common.needs_teardown.clear()
@@ -312,23 +312,23 @@ class Pool:
 
     def _on_event(self, worker: Worker, event: WorkerEvent) -> None:
         if isinstance(event, CaseEnded):
-            self._ended(worker, event)
+            self._on_ended(worker, event)
         elif isinstance(event, CaseReturned):
             self._suspected(event.job) if event.alone else self._backlog.put_back([event.job])
         else:
-            self._lost(event)
+            self._on_lost(event)
         if worker.retired and self._workers.retire(worker) and not self._closed:
             self._background.start(self._end(worker))
         self._dispatch()
 
-    def _ended(self, worker: Worker, event: CaseEnded) -> None:
+    def _on_ended(self, worker: Worker, event: CaseEnded) -> None:
         if event.needs_teardown:
             self._common.needs_teardown.append(event.job.item.case)
         if event.done.error == TIMEOUT and self._common.exact:
             self._overruns.note(event.job.item, worker)
         event.job.finish(event.done)
 
-    def _lost(self, event: WorkerLost) -> None:
+    def _on_lost(self, event: WorkerLost) -> None:
         suspects, innocent, needs_teardown = event.blame
         self._backlog.put_back(innocent)
         self._common.needs_teardown.extend(job.item.case for job in needs_teardown)
@@ -342,4 +342,4 @@ class Pool:
         if self._common.exact:
             worker.kill(TIMEOUT, "an earlier case overran")
         await self._workers.end(worker)
-        self._overruns.ended(worker)
+        self._overruns.on_ended(worker)

@@ -42,7 +42,7 @@ class WorkerProcess:
                 self.ends, given = _channels(ours, theirs)
                 self._in_flight = in_flight.new_file(places)
                 ours.callback(os.close, self._in_flight)
-                self._supervisor = _spawned(*given, self._in_flight)
+                self._supervisor = _spawn(*given, self._in_flight)
             except OSError as error:
                 fix = "Use fewer --workers, or raise the limits of this system."
                 raise ConfigError(f"a worker process could not be started: {error.strerror}.", fix=fix) from error
@@ -57,7 +57,7 @@ class WorkerProcess:
         if self.alive:
             process_tree.ask(self._supervisor.pid)
 
-    async def ended(self, limit: float) -> bool:
+    async def wait_for_end(self, limit: float) -> bool:
         """Whether it ends by itself within so many seconds."""
         until = perf_counter() + limit
         while self.alive:
@@ -69,7 +69,7 @@ class WorkerProcess:
     async def end(self, limit: float) -> None:
         """Make sure that it is gone: asked first, killed if that is not heard for so many seconds."""
         self.ask_to_end()
-        if not await self.ended(limit):
+        if not await self.wait_for_end(limit):
             process_tree.end(self._supervisor, 0)
 
     def in_flight(self) -> set[int]:
@@ -107,7 +107,7 @@ def _pipe(ours: ExitStack, theirs: ExitStack) -> tuple[int, int]:
     return read, write
 
 
-def _spawned(printed: int, *given: int) -> subprocess.Popen[bytes]:
+def _spawn(printed: int, *given: int) -> subprocess.Popen[bytes]:
     """A process in a session of its own, so that Ctrl-C reaches the runner alone."""
     # Without the current directory in front of sys.path, where a user's types.py would stand for Python's own.
     command = [sys.executable, "-P", "-m", "karat.engine.processes.inside.supervisor", *map(str, (os.getpid(), *given))]
@@ -175,13 +175,13 @@ class Channel:
         return self._tail.text
 
     def _frames(self) -> Frames:
-        return Frames(self._received, self._lost)
+        return Frames(self._on_received, self._on_lost)
 
     async def _listen(self, fd: int, protocol: asyncio.Protocol) -> None:
         pipe, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, os.fdopen(fd, "rb", 0))
         self._pipes.append(pipe)
 
-    def _received(self, payload: bytes) -> None:
+    def _on_received(self, payload: bytes) -> None:
         try:
             message = for_runner(payload)
         except msgspec.DecodeError as error:
@@ -189,7 +189,7 @@ class Channel:
         else:
             self._on_message(message)
 
-    def _lost(self) -> None:
+    def _on_lost(self) -> None:
         self._open_ends -= 1
         self._closed()
 

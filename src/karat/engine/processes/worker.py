@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from karat.engine.executors import Job
-from karat.engine.processes.messages import Assignment, Finished, Refused, Returned, Start, encode, refused_as
+from karat.engine.processes.messages import Assignment, Finished, Refused, Returned, Start, build_error, encode
 from karat.engine.processes.process import Channel, Garbled, ReceivedMessage, WorkerProcess
 from karat.engine.work import TIMEOUT, CaseResult
 from karat.errors import ConfigError
@@ -69,7 +69,7 @@ class AssignedJobs:
             self._begun += 1
             asyncio.get_running_loop().call_soon(self._unbegun.popleft().begin)
 
-    def finished(self, message: Finished) -> Job | None:
+    def finish(self, message: Finished) -> Job | None:
         took = max(message.done.duration_ms, 0.1)
         self._pace = took if self._pace is None else self._pace + (took - self._pace) * 0.2
         self._guilty_is_known = self._guilty_is_known or message.last
@@ -78,13 +78,13 @@ class AssignedJobs:
             self._begun -= 1
         return job
 
-    def returned(self, token: int) -> Job | None:
+    def take_back(self, token: int) -> Job | None:
         return self._jobs.pop(token, None)
 
     def give_up(self) -> None:
         self._jobs.clear()
 
-    def lost(self, in_flight: set[int]) -> LostJobs:
+    def take_lost(self, in_flight: set[int]) -> LostJobs:
         """Return all of them, sorted by what was running, unless the guilty one is already known."""
         guilty = set() if self._guilty_is_known else in_flight & self._jobs.keys() or set(self._jobs)
         blame = LostJobs(
@@ -138,7 +138,7 @@ class Worker:
         self._start = start
         self._tell = tell
         self._assigned = AssignedJobs(start.concurrency, ahead)
-        self._channel = Channel(self._on_message, self._closed)
+        self._channel = Channel(self._on_message, self._on_closed)
         self._process: WorkerProcess | None = None
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._last_message_at = 0.0
@@ -197,7 +197,7 @@ class Worker:
         """Let the process end by itself, and make sure that it does. What it has in hand is given up."""
         self.retired = self.closing = True
         self._channel.hang_up()
-        if self._process is not None and not await self._process.ended(limit):
+        if self._process is not None and not await self._process.wait_for_end(limit):
             self._cause = self._cause or ("agent", "the worker did not end")
             await self._process.end(limit)
         if self._reaping is not None:
@@ -214,19 +214,19 @@ class Worker:
             return
         self._last_message_at = asyncio.get_running_loop().time()
         if isinstance(message, Finished):
-            self._finished(message)
+            self._on_finished(message)
         elif isinstance(message, Returned):
             self.retired = True
-            if (job := self._assigned.returned(message.token)) is not None:
+            if (job := self._assigned.take_back(message.token)) is not None:
                 self._tell(self, CaseReturned(job, message.alone))
         elif not self._ready.done():
             if isinstance(message, Refused):
-                self._ready.set_exception(refused_as(message))
+                self._ready.set_exception(build_error(message))
             else:
                 self._ready.set_result(None)
 
-    def _finished(self, message: Finished) -> None:
-        job = self._assigned.finished(message)
+    def _on_finished(self, message: Finished) -> None:
+        job = self._assigned.finish(message)
         if message.done.error == TIMEOUT or message.last:
             self.retired = True
         if job is not None:
@@ -234,7 +234,7 @@ class Worker:
         if not self.retired:
             self._assigned.begin_next()
 
-    def _closed(self) -> None:
+    def _on_closed(self) -> None:
         self.retired = True
         if self._channel.is_over:
             self._reap_soon()
@@ -246,11 +246,11 @@ class Worker:
     async def _reap(self) -> None:
         """Find out how the process ended, and whose fault that is."""
         assert self._process is not None
-        ended = await self._process.ended(END_LIMIT * 2)
+        ended = await self._process.wait_for_end(END_LIMIT * 2)
         how = self._process.how_it_ended if ended else "it closed its channel"
         kind, why = self._cause or ("agent", f"the agent's process ended: {how}")
         printed = self._channel.printed
         if not self._ready.done():
             self._ready.set_exception(ConfigError(f"the target did not open: {why}.", fix=printed.strip()[-400:]))
-        blame = self._assigned.lost(self._process.in_flight() if ended else set())
+        blame = self._assigned.take_lost(self._process.in_flight() if ended else set())
         self._tell(self, WorkerLost(blame, TraceError(kind, why, printed)))

@@ -22,9 +22,9 @@ from karat.engine.processes.messages import (
     Refused,
     Start,
     Started,
+    build_error,
     encode,
     for_runner,
-    refused_as,
 )
 from karat.engine.work import CaseResult
 from karat.errors import ConfigError, ExitCode, KaratError
@@ -155,8 +155,8 @@ class RayExecutor:
     def _connect(self) -> None:
         where = f"the Ray cluster at {self._address!r}" if self._address else "a local Ray cluster"
         try:
-            _reached(self._address)
-            self._join(_imported())
+            _check_reachable(self._address)
+            self._join(_import_ray())
         except KaratError:
             raise
         except Exception as error:  # Ray raises plain Exceptions too
@@ -173,13 +173,13 @@ class RayExecutor:
     def _prepare(self, ray: Any) -> None:
         from karat.engine.ray import shard
 
-        self._needed = _needed(ray)
+        self._needed = _needed_addresses(ray)
         self._processors = max(1, int(ray.cluster_resources().get("CPU", 1)))
         self.slots = self._processors if self._exact else min(self._total, 2 * self._processors * LARGEST)
         remote = ray.remote(num_cpus=1, max_retries=0)
         answer = for_runner(ray.get(remote(shard.probe).remote(self._start, self._folder)))
         if isinstance(answer, Refused):
-            raise refused_as(answer)
+            raise build_error(answer)
         self._shard = ray.remote(num_cpus=1, max_retries=0, num_returns="streaming")(shard.shard)
 
     def _disconnect(self) -> None:
@@ -234,33 +234,35 @@ class RayExecutor:
         try:
             batch = self._ray.get(next(answers))
         except StopIteration:
-            self._lost(answers, shard, "its task ended without it")
+            self._on_lost(answers, shard, "its task ended without it")
         except self._ray.exceptions.RayError as error:
-            self._lost(answers, shard, _line(error))
+            self._on_lost(answers, shard, _line(error))
         else:
             messages = [for_runner(line) for line in batch]
             self._loop.call_soon_threadsafe(self._deliver, shard, messages)
 
-    def _lost(self, answers: object, shard: Shard, why: str) -> None:
+    def _on_lost(self, answers: object, shard: Shard, why: str) -> None:
         """The task is over: what it still owes is to be done by another."""
         del self._shards[answers]
         with suppress(OSError):
-            _reached(self._ray.get_runtime_context().gcs_address)  # else Ray would wait for it, deaf to all else
+            _check_reachable(
+                self._ray.get_runtime_context().gcs_address
+            )  # else Ray would wait for it, deaf to all else
             self._processors = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
         delivered = threading.Event()
-        self._loop.call_soon_threadsafe(self._again, shard, why, delivered)
+        self._loop.call_soon_threadsafe(self._queue_again, shard, why, delivered)
         delivered.wait()
 
     def _deliver(self, shard: Shard, messages: list[object]) -> None:
         for message in messages:
             if isinstance(message, Refused):
-                self._give_up(refused_as(message))
+                self._give_up(build_error(message))
             elif isinstance(message, Started) and message.token in shard.jobs:
                 shard.jobs[message.token].begin()
             elif isinstance(message, Finished) and message.token in shard.jobs:
                 shard.jobs.pop(message.token).finish(message.done)
 
-    def _again(self, shard: Shard, why: str, delivered: threading.Event) -> None:
+    def _queue_again(self, shard: Shard, why: str, delivered: threading.Event) -> None:
         for job in reversed(shard.jobs.values()):
             job.losses += 1
             if job.losses < LOSSES:
@@ -283,7 +285,7 @@ class RayExecutor:
             self._queue.popleft().fail(error)
 
 
-def _imported() -> Any:
+def _import_ray() -> Any:
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
     try:
@@ -292,7 +294,7 @@ def _imported() -> Any:
         raise ConfigError("Ray is not installed.", fix="pip install 'karat[ray]'", slug="no-ray") from error
 
 
-def _reached(address: str | None) -> None:
+def _check_reachable(address: str | None) -> None:
     """Ray itself would try for ever to reach a cluster that is not there."""
     host, colon, port = (address or "").rpartition(":")
     if "://" in host:
@@ -301,7 +303,7 @@ def _reached(address: str | None) -> None:
         socket.create_connection((host, int(port)), PATIENCE).close()
 
 
-def _needed(ray: Any) -> dict[str, float]:
+def _needed_addresses(ray: Any) -> dict[str, float]:
     """The addresses that must answer, and for how long each may not."""
     context = ray.get_runtime_context()
     needed = {context.gcs_address: LOST}

@@ -42,7 +42,7 @@ def shard(start: bytes, cwd: str, works: Batch) -> Iterator[Batch]:
     if host.refused is not None:
         yield [encode(host.refused)]
         return
-    yield from host.carried_out([_work(line) for line in works])
+    yield from host.run_jobs([_work(line) for line in works])
 
 
 class Host:
@@ -58,9 +58,9 @@ class Host:
         except KaratError as error:
             self.refused = refusal(error)
 
-    def carried_out(self, works: list[Assignment]) -> Iterator[Batch]:
+    def run_jobs(self, works: list[Assignment]) -> Iterator[Batch]:
         heard: SimpleQueue[bytes | None] = SimpleQueue()
-        running = asyncio.run_coroutine_threadsafe(self._carry_out(deque(works), heard), self._loop)
+        running = asyncio.run_coroutine_threadsafe(self._run_jobs(deque(works), heard), self._loop)
         running.add_done_callback(lambda _: heard.put(None))
         while (line := heard.get()) is not None:
             batch = [line]
@@ -78,19 +78,19 @@ class Host:
         asyncio.run_coroutine_threadsafe(self._executor.close(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
 
-    async def _carry_out(self, works: deque[Assignment], heard: SimpleQueue[bytes | None]) -> None:
+    async def _run_jobs(self, works: deque[Assignment], heard: SimpleQueue[bytes | None]) -> None:
         async def lane() -> None:
             while works:
                 work = works.popleft()
                 try:
-                    done = await self._executor.run(work.item, work.attempt, partial(begun, work.token))
+                    done = await self._executor.run(work.item, work.attempt, partial(on_started, work.token))
                 except KaratError as error:
                     heard.put(encode(refusal(error)))
                     works.clear()
                     return
                 heard.put(encode(Finished(work.token, done)))
 
-        def begun(token: int, item: Item) -> None:
+        def on_started(token: int, item: Item) -> None:
             heard.put(encode(Started(token)))
 
         await asyncio.gather(*(lane() for _ in range(min(self._executor.slots, len(works)))))

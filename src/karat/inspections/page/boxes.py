@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, TypedDict
 
 from karat.inspections.page.scripts import with_names
-from karat.targets.browser.navigation import located
+from karat.targets.browser.navigation import locate
 from karat.targets.browser.options import Place
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ async def places(page: View, found: ElementHandle, names: list[str], tag: str) -
 
 async def finds(page: View, place: Place, found: ElementHandle) -> bool:
     """Whether the first match of a place is this element."""
-    matches = located(page, place)
+    matches = locate(page, place)
     return bool(await matches.count()) and bool(
         await matches.first.evaluate("(one, other) => one === other", await found.evaluate_handle("(e) => e"))
     )

@@ -17,10 +17,10 @@ from karat.inspections.page.observe import PageObservation, WorkSign, observe_pa
 from karat.inspections.proof import describe_trace, prove_target
 from karat.model.trace import Trace
 from karat.targets.base import TargetError
-from karat.targets.browser.options import BrowserOptions, Place, checked
+from karat.targets.browser.options import BrowserOptions, Place, check_options
 from karat.targets.config import TargetConfig, read_options
 from karat.telemetry.events import PREFIX
-from karat.text.wording import counted, shorten, visible
+from karat.text.wording import pluralize, shorten, visible
 
 LATE = 500.0
 """Milliseconds by which a sign of work may end before the last words appear."""
@@ -39,7 +39,7 @@ async def inspect_page(config: TargetConfig, prompt: str) -> Inspection:
 
     A list that shows its last messages alone may look the same after both: then one turn has to do.
     """
-    options = checked(read_options(config, BrowserOptions), config.spec)
+    options = check_options(read_options(config, BrowserOptions), config.spec)
     seen = await observe_page(config, options, prompt)
     given: dict[str, object] = msgspec.to_builtins(config.options)
     trace, problem, table = None, "", given
@@ -155,7 +155,7 @@ def _sightings(seen: PageObservation) -> Iterator[Observation]:
     yield Observation("new on the page", tuple(_new_nodes(seen)) or ("nothing",))
     yield Observation("requests", tuple(map(visible, seen.requests[:NEW_NODES])) or ("none but by web socket, if any",))
     if seen.log:
-        yield Observation("telemetry", (counted(len(seen.log), "line"), *map(_line, seen.log[-SHOWN:])))
+        yield Observation("telemetry", (pluralize(len(seen.log), "line"), *map(_line, seen.log[-SHOWN:])))
     else:
         yield Observation("telemetry", ("none: name its log with -o telemetry_log=FILE, or start the app with {log}",))
 

@@ -15,7 +15,7 @@ from karat.targets.base import TargetError
 from karat.targets.browser import window
 from karat.targets.browser.answer_text import LOADING
 from karat.targets.browser.environment import BrowserEnvironment
-from karat.targets.browser.navigation import ChatNavigation, located
+from karat.targets.browser.navigation import ChatNavigation, locate
 from karat.targets.browser.options import SESSION, BrowserOptions, Place, script
 from karat.targets.browser.page import come_to_rest
 from karat.targets.config import TargetConfig
@@ -143,10 +143,10 @@ async def _turn(page: View, options: BrowserOptions, prompt: str, seen: PageObse
             seen.chat_box = place
             break
     if log is not None and log.exists():
-        seen.log = (await _settled(log))[written:].decode("utf-8", "replace").splitlines()
+        seen.log = (await _read_settled(log))[written:].decode("utf-8", "replace").splitlines()
 
 
-async def _settled(log: Path) -> bytes:
+async def _read_settled(log: Path) -> bytes:
     """The log once it has come to rest: the last line of a turn may be written after its answer."""
     loop = asyncio.get_running_loop()
     end = loop.time() + RESTLESS * SETTLE
@@ -163,7 +163,7 @@ async def _box(page: View, options: BrowserOptions, seen: PageObservation) -> tu
     found = await controls(page)
     if options.chat_box != BrowserOptions().chat_box:
         seen.chat_box = options.chat_box
-        box = await located(page, options.chat_box).first.element_handle()
+        box = await locate(page, options.chat_box).first.element_handle()
         return box, [options.chat_box]
     if not found["boxes"]:
         raise TargetError(
@@ -180,7 +180,7 @@ async def _send(page: View, box: ElementHandle, prompt: str, seen: PageObservati
     """Write the prompt and press Enter; where that does not send it, click the button next to the box."""
     await box.fill(prompt)
     await box.press("Enter")
-    if await _left(page, box, prompt):
+    if await _has_left(page, box, prompt):
         return
     await box.fill(prompt)
     buttons = (await controls(page))["buttons"]
@@ -189,7 +189,7 @@ async def _send(page: View, box: ElementHandle, prompt: str, seen: PageObservati
         offered = await places(page, button, found["names"], found["tag"])
         if offered and await button.is_enabled():
             await _click(button, offered[0])
-            if await _left(page, box, prompt):
+            if await _has_left(page, box, prompt):
                 seen.send = offered[0]
                 return
     raise TargetError(
@@ -208,7 +208,7 @@ async def _click(button: ElementHandle, place: Place) -> None:
         raise TargetError("config", f"{place} could not be clicked{covered}. {SAY_DISMISS}") from error
 
 
-async def _left(page: View, box: ElementHandle, prompt: str) -> bool:
+async def _has_left(page: View, box: ElementHandle, prompt: str) -> bool:
     """Whether the prompt has left its box."""
     from playwright.async_api import Error
 

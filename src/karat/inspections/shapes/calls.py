@@ -72,7 +72,7 @@ def find_calls(items: Sequence[EventItem], labels: Labels) -> CallShapes:
     places = [CallPlace(item, at, value) for item in items for at, value in objects_in(item.value)]
     starts, repeats = _find_starts(places, labels)
     if len(starts) > 1:
-        kinds = " and ".join(repr(labels.shown(shape.items[0])) for shape in starts[:2])
+        kinds = " and ".join(repr(labels.describe(shape.items[0])) for shape in starts[:2])
         return CallShapes(unclear=f"events of the kinds {kinds} look like tool calls, and only one can be `tool`")
     if not starts:
         return CallShapes()
@@ -274,10 +274,10 @@ def _read_ends(
             shape.places.append(place)
     if len(kinds) > 1 and not all(map(ENDS.search, kinds.values())):
         return None, None  # one of these kinds may be that of calls that failed
-    return _unwrapped(end) if "result" in end.fields else None, error if error.places else None
+    return _unwrap_results(end) if "result" in end.fields else None, error if error.places else None
 
 
-def _unwrapped(end: CallShape) -> CallShape:
+def _unwrap_results(end: CallShape) -> CallShape:
     """An end whose results are all in an envelope of their own, with a result or an error, says where in it."""
     path = end.fields["result"]
     found = [one for place in end.places if (one := value_at(place.value, path)) is not None]
@@ -370,11 +370,11 @@ def _link_pieces(start: CallShape, pieces: Sequence[CallShape]) -> CallShape | N
         for at, holders in ((start.at, inner), ("$", outer)):
             for key in holders[0] if given is not None else ("",):
                 if given is None or given <= {str(holder.get(key)) for holder in holders if is_id(holder.get(key))}:
-                    return _joined_by(start, shape, at, key)
+                    return _join_pieces(start, shape, at, key)
     return None
 
 
-def _joined_by(start: CallShape, pieces: CallShape, at: str, key: str) -> CallShape:
+def _join_pieces(start: CallShape, pieces: CallShape, at: str, key: str) -> CallShape:
     """The pieces, once the start says by which key of it, or of its whole event, they are its own."""
     if at != start.at:
         start.fields = {name: start.at + path[1:] for name, path in start.fields.items()}

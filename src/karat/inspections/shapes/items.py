@@ -211,7 +211,7 @@ class Labels:
                 return True
         return False
 
-    def shown(self, item: EventItem) -> str:
+    def describe(self, item: EventItem) -> str:
         """What kind of event it is, as people would call it."""
         keys = item.value if isinstance(item.value, dict) else ()
         return " ".join(filter(None, item.kind)) or ", ".join(map(str, list(keys)[:4])) or "text"
@@ -239,10 +239,10 @@ class Labels:
             if fields and len(left) < len(others) and path != NAME and {*others} <= {*unlike}:
                 excluded = {item.label(path) for item in others}
                 if len(excluded) == 1 and not excluded & {*values}:
-                    return [*_written(fields), f"?@{path[1:]} != {_literal(excluded.pop())}"]
+                    return [*_write_conditions(fields), f"?@{path[1:]} != {_literal(excluded.pop())}"]
             if len(left) < len(others) or (not fields and not others):
                 fields[path], others = values, left
-        made = _written(fields)
+        made = _write_conditions(fields)
         for key in keys if others else ():
             if all(has_path(item, key) for item in chosen) and not any(has_path(item, key) for item in others):
                 return [*made, f"?@{key[1:]}"] if made else f"?@{key[1:]}"
@@ -283,7 +283,7 @@ def has_path(item: EventItem, path: str) -> bool:
     )
 
 
-def _written(fields: dict[str, list[Json]]) -> list[str | dict[str, object]]:
+def _write_conditions(fields: dict[str, list[Json]]) -> list[str | dict[str, object]]:
     """Conditions as `when` has them: a name by itself, all fields in one table."""
     table: dict[str, object] = {
         path.removeprefix("$.") if re.fullmatch(r"\$\.\w+", path) else path: values[0] if len(values) == 1 else values

@@ -33,7 +33,7 @@ from karat.targets.http.conditions import condition
 from karat.targets.http.jsonpath import JsonPath
 from karat.targets.http.options import Format
 from karat.targets.http.streams import WireEvent, loads
-from karat.text.wording import counted, listed, shorten, visible
+from karat.text.wording import join_words, pluralize, shorten, visible
 
 TEXTS = (
     "text",
@@ -86,7 +86,7 @@ class _Words:
     path: str
     items: list[EventItem]
 
-    def joined(self, answer: int) -> str:
+    def join(self, answer: int) -> str:
         return "".join(str(item.leaves[self.path]) for item in self.items if item.answer == answer)
 
 
@@ -108,8 +108,8 @@ def draft_stream(form: Format, answers: Sequence[Sequence[WireEvent]], prompts: 
     if len(spoken) == 1 and _is_distinct(spoken[0], labels):
         stream["text"] = _text_part(spoken[0], labels)
     else:
-        options = [f"{one.path} of {labels.shown(one.items[0])!r}" for one in spoken]
-        maybe = f": it may be {listed(options)}" if options else ""
+        options = [f"{one.path} of {labels.describe(one.items[0])!r}" for one in spoken]
+        maybe = f": it may be {join_words(options)}" if options else ""
         draft.unclear.append(f"{NO_TEXT}{maybe}; set `text` of `stream`")
     stream |= _call_parts(calls, labels, draft)
     stream |= {"done": literal} if literal else _find_flag(read) or _find_end(len(read), items, labels, calls, spoken)
@@ -228,7 +228,7 @@ def _without_repeats(likely: list[_Words]) -> list[_Words]:
     kept: list[_Words] = []
     for words in sorted(likely, key=lambda one: -len(one.items)):
         answers = {item.answer for item in words.items}
-        if not any(all(one.joined(answer) == words.joined(answer) for answer in answers) for one in kept):
+        if not any(all(one.join(answer) == words.join(answer) for answer in answers) for one in kept):
             kept.append(words)
     return kept
 
@@ -390,9 +390,9 @@ def _describe(
         roles |= {item: role for item in found if item not in roles}
     kinds: dict[tuple[str, str], list[EventItem]] = {}
     for item in items:
-        kinds.setdefault((labels.shown(item), roles.get(item, "not mapped")), []).append(item)
+        kinds.setdefault((labels.describe(item), roles.get(item, "not mapped")), []).append(item)
     return tuple(
-        f"{visible(shorten(kind, 60))}: {counted(len(same), 'event')}, {role}; "
+        f"{visible(shorten(kind, 60))}: {pluralize(len(same), 'event')}, {role}; "
         f"for instance {visible(shorten(same[0].raw, 160))}"
         for (kind, role), same in list(kinds.items())[:30]
     )

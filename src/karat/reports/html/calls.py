@@ -227,6 +227,6 @@ def _in_one_line(found: re.Match[str]) -> str:
     return line if len(line) <= ONE_LINE else found[0]
 
 
-def shown_json(value: object) -> str:
+def render_json(value: object) -> str:
     """A value as HTML, bounded."""
     return escape_body(clip(json_words(value), LONGEST))

@@ -10,14 +10,14 @@ from typing import Final
 
 from karat.checks.catalog import CheckCatalog
 from karat.journal.broken import label
-from karat.model.cost import COST, TokenPrices, spent_by
+from karat.model.cost import COST, TokenPrices, count_spent
 from karat.model.run import CaseRecord, Header
 from karat.model.trace import REMOVED, Trace
 from karat.model.verdict import CheckResult, Status
 from karat.reports.escaping import clip
 from karat.reports.facts import log, reasons
-from karat.reports.html.calls import MOST_ROOM, TextRoom, call_views, duration, shown_json
-from karat.reports.html.differences import alike, difference
+from karat.reports.html.calls import MOST_ROOM, TextRoom, call_views, duration, render_json
+from karat.reports.html.differences import difference, has_useful_difference
 from karat.reports.html.evidence import EvidencePlaces
 from karat.reports.html.expectations import expectations_view
 from karat.reports.html.marks import escape_text
@@ -61,7 +61,7 @@ def case_view(record: CaseRecord, setting: CaseSetting, address: Address, at: st
     turns = [pages.turn(number, turn) for number, turn in enumerate(trace.turns or (trace,))]
     unobserved = Unobserved(trace)
     views = [_check(record, number, result, pages, unobserved) for number, result in enumerate(checks)]
-    soft, spent = verdict.soft, spent_by(trace.tokens, trace.metadata.get(COST))
+    soft, spent = verdict.soft, count_spent(trace.tokens, trace.metadata.get(COST))
     expectations = None
     if setting.lines:
         by_number = {view.number: view for view in views}
@@ -105,13 +105,13 @@ def _is_broken(view: CheckView) -> bool:
 def command(header: Header, case_id: str) -> str:
     """What runs this case again; what is secret is not known here."""
     options = header.options.get("overrides")
-    given = [f"{key}={_plain(value)}" for key, value in options.items()] if isinstance(options, dict) else []
+    given = [f"{key}={_as_text(value)}" for key, value in options.items()] if isinstance(options, dict) else []
     words = ["karat", "run", header.suite, "--target", header.target, "--cases", case_id]
     words += [word for pair in given if REMOVED not in pair for word in ("-o", pair)]
     return shlex.join(words)
 
 
-def _plain(value: object) -> str:
+def _as_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
@@ -120,7 +120,7 @@ def _check(
 ) -> CheckView:
     expected, found = clip(result.expected, CHECK_TEXT), clip(result.found, CHECK_TEXT)
     mention = pages.mention(result)
-    differs = result.status != Status.PASSED and mention is None and alike(expected, found)
+    differs = result.status != Status.PASSED and mention is None and has_useful_difference(expected, found)
     missed = unobserved.find(result.found) if result.status == Status.UNKNOWN else ""
     anchor = anchor_of(record.index, record.repeat)
     shown = escape_text(found)
@@ -158,4 +158,4 @@ def _attachments(trace: Trace, checks: Sequence[CheckResult], address: Address) 
 def _more(trace: Trace) -> dict[str, str]:
     """What else the target saw."""
     each = {"database": trace.database, "state": trace.state, "metadata": trace.metadata, "timings": trace.timings}
-    return {name: shown for name, value in each.items() if (shown := shown_json(value))}
+    return {name: shown for name, value in each.items() if (shown := render_json(value))}

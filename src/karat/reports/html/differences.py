@@ -19,7 +19,7 @@ Word = tuple[str, str]
 """A word, a number or a sign, and the space after it."""
 
 
-def alike(one: str, other: str) -> bool:
+def has_useful_difference(one: str, other: str) -> bool:
     """Whether a difference of the two says more than both: neither is but a part of the other."""
     if one.casefold() in other.casefold() or other.casefold() in one.casefold():
         return False

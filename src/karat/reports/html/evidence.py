@@ -16,7 +16,7 @@ from karat.model.trace import SpanNode, Trace
 from karat.model.verdict import CheckResult
 from karat.reports.escaping import clip
 from karat.reports.html.calls import CallView, TextRoom, call_views, duration, span_of_time, timeline
-from karat.reports.html.marks import Mark, Marker, escape_text, worst
+from karat.reports.html.marks import Mark, Marker, escape_text, worst_status
 from karat.reports.html.story import MOST_CALLS, MOST_SPANS, USERS, TurnStory, tell_turn
 from karat.reports.html.views import LineView, MessageView, SpanView, TranscriptPart, TurnView
 from karat.text.units import count, dollars
@@ -53,7 +53,7 @@ class CallMention(NamedTuple):
     number: int
 
 
-def rendered(text: str, marker: Marker) -> str:
+def render(text: str, marker: Marker) -> str:
     """The text as HTML, its evidence marked."""
     if len(text) > LONGEST_MARKDOWN or not _marked_up.search(text):
         return as_written(text, marker)
@@ -250,11 +250,11 @@ class EvidencePlaces:
         calls = call_views(trace, trace.tool_calls[:MOST_CALLS], first, self._room, turn + 1)
         spans = span_views(trace.spans[:MOST_SPANS])
         if not any(message.role in USERS for message in trace.messages):
-            asked = rendered(clip(trace.input, LONGEST), Marker((), ""))
+            asked = render(clip(trace.input, LONGEST), Marker((), ""))
             yield TranscriptPart(message=MessageView("user", "", asked))
         for kind, index in story.items:
             if kind == "call":
-                yield TranscriptPart(call=self._called(turn, index, calls[index]))
+                yield TranscriptPart(call=self._call_view(turn, index, calls[index]))
             elif kind == "step":
                 yield TranscriptPart(step=spans[index])
             elif said := self._message(turn, trace, index, is_answer=index == story.answer):
@@ -270,28 +270,28 @@ class EvidencePlaces:
             return self._answer(turn, trace, message.name or "", checks)
         if not message.content and not checks:
             return None
-        html = self._anchors(checks) + rendered(clip(message.content, LONGEST), Marker((), ""))
+        html = self._anchors(checks) + render(clip(message.content, LONGEST), Marker((), ""))
         return MessageView(message.role, message.name or "", html, checks=_numbers(checks))
 
     def _answer(self, turn: int, trace: Trace, name: str, checks: Sequence[int]) -> MessageView:
         text = clip(trace.final_message, LONGEST)
         marker = Marker(self._marks.get((turn, "final_message"), ()), self._anchor)
-        html = rendered(text, marker)
+        html = render(text, marker)
         hidden = marker.wanted - marker.placed
         written = as_written(text, marker) if hidden and not html.startswith('<div class="plain">') else ""
         self._placed |= marker.placed
         return MessageView("assistant", name, self._anchors(checks) + html, True, written, _numbers(checks))
 
-    def _called(self, turn: int, index: int, view: CallView) -> CallView:
+    def _call_view(self, turn: int, index: int, view: CallView) -> CallView:
         checks = self._entries.get((turn, "tool_calls", index), [])
         self._placed.update(checks)
-        return replace(view, checks=_numbers(checks), status=self._worst(checks), anchors=self._anchors(checks))
+        return replace(view, checks=_numbers(checks), status=self._worst_status(checks), anchors=self._anchors(checks))
 
     def _line(self, turn: int, index: int, text: str) -> LineView:
         checks = self._entries.get((turn, "telemetry", index), [])
         self._placed.update(checks)
         return LineView(
-            index, escape_text(clip(text, 4_000)), _numbers(checks), self._worst(checks), self._anchors(checks)
+            index, escape_text(clip(text, 4_000)), _numbers(checks), self._worst_status(checks), self._anchors(checks)
         )
 
     def _page(self, turn: int, channel: str, text: str | None) -> str:
@@ -306,8 +306,8 @@ class EvidencePlaces:
     def _anchors(self, checks: Sequence[int]) -> str:
         return "".join(f'<a id="{self._anchor}-e{check}"></a>' for check in checks)
 
-    def _worst(self, checks: Sequence[int]) -> str:
-        return worst([self._checks[check].status for check in checks])
+    def _worst_status(self, checks: Sequence[int]) -> str:
+        return worst_status([self._checks[check].status for check in checks])
 
 
 def _looks_at_calls(kind: type[Check] | None) -> bool:

@@ -24,7 +24,7 @@ def expectations_view(
 ) -> ExpectationsView:
     """The expectations of a record. `checks`: those that the page shows, by their number in the verdict."""
     if found is None:
-        return ExpectationsView("", [], list(_recorded(record, checks, checks)))
+        return ExpectationsView("", [], list(_recorded_lines(record, checks, checks)))
     by_line: dict[int, list[CheckView]] = defaultdict(list)
     elsewhere: list[int] = []
     asked = record.case.all_checks
@@ -41,10 +41,10 @@ def expectations_view(
     ]
     elsewhere += [check.number for late in by_line.values() for check in late]
     left_out = max(len(found.lines) - MOST_LINES, 0)
-    return ExpectationsView(suite, lines, list(_recorded(record, checks, sorted(elsewhere))), left_out)
+    return ExpectationsView(suite, lines, list(_recorded_lines(record, checks, sorted(elsewhere))), left_out)
 
 
-def _recorded(
+def _recorded_lines(
     record: CaseRecord, checks: Mapping[int, CheckView], numbers: Sequence[int] | Mapping[int, CheckView]
 ) -> Iterator[ExpectationLine]:
     """Checks as the journal holds them: their path and their arguments."""

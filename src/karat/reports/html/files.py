@@ -25,7 +25,7 @@ class OwnFile(NamedTuple):
         return self.type.startswith("image/")
 
 
-def own_file(journal: str, name: str) -> OwnFile | None:
+def find_own_file(journal: str, name: str) -> OwnFile | None:
     """The file of this name if it lies below the journal's folder, without a link on the way; else None."""
     if not name or len(name) > LONGEST_NAME or "\x00" in name or os.path.isabs(name) or "\\" in name:
         return None

@@ -8,7 +8,7 @@ from html import escape
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from karat.reports.escaping import hidden_as
+from karat.reports.escaping import replace_hidden
 
 _RANK: Final = ("error", "failed", "unknown", "passed")
 # A joiner between pictures makes one of several, and hides nothing.
@@ -31,7 +31,7 @@ def escape_text(text: str) -> str:
     if not _careful.search(text):
         return text  # most texts are short and plain
     kept = "\u200d" in text and _JOINER not in text
-    text = hidden_as(_joined.sub(_JOINER, text) if kept else text, _seen)
+    text = replace_hidden(_joined.sub(_JOINER, text) if kept else text, _wrap_mark)
     text = escape(text).replace(_OPEN, '<span class="unseen">').replace(_CLOSE, "</span>")
     return text.replace(_JOINER, "\u200d") if kept else text
 
@@ -44,16 +44,16 @@ def escape_body(text: str) -> str:
 _OPEN, _CLOSE = "\x00(", "\x00)"
 
 
-def _seen(spelled: str) -> str:
+def _wrap_mark(spelled: str) -> str:
     return f"{_OPEN}{spelled}{_CLOSE}"
 
 
 def attribute(text: str) -> str:
     """Text for an attribute: what is hidden is spelled out without a tag around it."""
-    return escape(hidden_as(text, str))
+    return escape(replace_hidden(text, str))
 
 
-def worst(statuses: Sequence[str]) -> str:
+def worst_status(statuses: Sequence[str]) -> str:
     """The status shown for all of these; none for none."""
     return min(statuses, key=lambda status: _RANK.index(status) if status in _RANK else 0, default="")
 
@@ -87,7 +87,7 @@ class Marker:
         if not marks or not text.strip():
             return escape_text(text)
         checks = dict.fromkeys(mark.check for mark in marks)
-        status = worst([mark.status for mark in marks])
+        status = worst_status([mark.status for mark in marks])
         first = [check for check in checks if check not in self.placed]
         self.placed.update(checks)
         anchors = "".join(f'<a id="{self._anchor}-e{check}"></a>' for check in first)

@@ -22,12 +22,12 @@ from karat.reports.artifacts import BinaryWriter
 from karat.reports.html import run_view
 from karat.reports.html.calls import MOST_ROOM, TextRoom
 from karat.reports.html.case_view import CaseSetting, anchor_of, case_view
-from karat.reports.html.files import as_data, own_file
+from karat.reports.html.files import as_data, find_own_file
 from karat.reports.html.pages import assets, fragment, report_policy, template
 from karat.reports.html.records import record_json
 from karat.reports.html.run_view import FIGURES, RunTally, row_view
 from karat.reports.html.suite_lines import SuiteLines
-from karat.reports.repeated import Together, repeated
+from karat.reports.repeated import Together, sum_repeats
 
 MOST_PACKED: Final = 11 << 20
 CHUNK: Final = 1 << 18
@@ -140,7 +140,7 @@ class HtmlReport:
             self._out.write(piece)
 
     def _take(self, runs: list[CaseRecord]) -> None:
-        total = repeated(runs)
+        total = sum_repeats(runs)
         status = total.status if len(runs) > 1 else runs[0].verdict.status
         strip = [(run.verdict.status.value, run.repeat) for run in runs] if len(runs) > 1 else []
         packs = [self._put_case(record, strip) for record in runs]
@@ -173,7 +173,7 @@ class HtmlReport:
         """A picture as part of the page; of a large run, only those of cases that did not pass."""
         if record.verdict.status is CaseStatus.PASS and self._large:
             return None
-        file = own_file(self._run.file, name)
+        file = find_own_file(self._run.file, name)
         if file is None or not file.is_picture or file.size > min(LARGEST_PICTURE, MOST_PICTURES - self._pictures):
             return None
         self._pictures += file.size

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Final, Protocol
 
 from karat.checks.catalog import CheckCatalog
-from karat.journal.broken import IN_PLACE, NOT_SAID, OF_RUN, Failure, broken
+from karat.journal.broken import IN_PLACE, NOT_SAID, OF_RUN, Failure, list_failures
 from karat.journal.index import Choices
 from karat.model.cost import TokenPrices
 from karat.model.run import CaseRecord, Header, Summary
@@ -120,7 +120,7 @@ def failure_words(
     """What went wrong in a group of failures, and what was found: `Did not ask for 'order number'`, ``."""
     check = catalog.find(name)
     if not expected:
-        return capitalised(f"{name} error"), kind
+        return capitalize(f"{name} error"), kind
     if status == Status.FAILED:
         words = check.describe_failure(expected) if check else f"expected {expected}"
         found = "" if kind == NOT_SAID or kind.startswith(IN_PLACE) else f"found {kind}"
@@ -129,10 +129,10 @@ def failure_words(
         found = kind
     if others:
         words, found = f"{words} or the like", "; ".join(filter(None, (f"{others + 1} different expectations", found)))
-    return capitalised(words), found
+    return capitalize(words), found
 
 
-def capitalised(text: str) -> str:
+def capitalize(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
@@ -168,7 +168,7 @@ def run_head(
         name=suite_name(header),
         target=header.target,
         started=moment(header.started_at),
-        took=between(header.started_at, run.finished_at),
+        took=format_time_between(header.started_at, run.finished_at),
         parts=parts(counts(summary)),
         rate=rate_view(summary),
         soft="" if average is None else f"{average:.3f}",
@@ -218,7 +218,7 @@ def moment(text: str) -> str:
         return text
 
 
-def between(started: str, ended: str) -> str:
+def format_time_between(started: str, ended: str) -> str:
     taken = milliseconds(started, ended)
     return "" if taken is None else duration(taken)
 
@@ -275,7 +275,7 @@ class RowView:
 
 def row_view(record: CaseRecord, status: str, strip: Sequence[tuple[str, int]] = ()) -> RowView:
     """The row of a case that came out with this status; `record` is the run of it that is shown."""
-    found = broken(record)
+    found = list_failures(record)
     anchor = anchor_of(record.index, record.repeat)
     return RowView(
         anchor=anchor,
@@ -320,7 +320,7 @@ class RunTally:
 
     def add(self, runs: Sequence[CaseRecord], status: str) -> None:
         case = runs[0].case
-        found = [(record, one) for record in runs for one in broken(record)]
+        found = [(record, one) for record in runs for one in list_failures(record)]
         self._statuses[status] += 1
         self._categories.update([case.category] if case.category else [])
         self._tags.update(case.tags)

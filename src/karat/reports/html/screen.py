@@ -8,7 +8,7 @@ from typing import Final
 
 from karat.model.trace import ElementBox, ScreenMap, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation
-from karat.reports.html.marks import worst
+from karat.reports.html.marks import worst_status
 
 SCREENSHOT: Final = "screenshot"
 """The name of the attachment that the map belongs to."""
@@ -45,7 +45,7 @@ def screen_view(trace: Trace, checks: Sequence[CheckResult]) -> ScreenView | Non
     if screen is None or screen.width <= 0 or screen.height <= 0:
         return None
     found: dict[ElementBox, list[int]] = {}
-    known: Known = {(box.channel, box.line): box for box in screen.boxes if _within(box, screen)}
+    known: Known = {(box.channel, box.line): box for box in screen.boxes if _is_within(box, screen)}
     last = len(trace.turns) or None
     for number, check in enumerate(checks):
         if check.at is not None and check.turn in (None, last):
@@ -55,7 +55,7 @@ def screen_view(trace: Trace, checks: Sequence[CheckResult]) -> ScreenView | Non
     return ScreenView(screen.width, screen.height, lights) if lights else None
 
 
-def _within(box: ElementBox, screen: ScreenMap) -> bool:
+def _is_within(box: ElementBox, screen: ScreenMap) -> bool:
     return box.width > 0 and box.height > 0 and box.x < screen.width and box.y < screen.height
 
 
@@ -65,7 +65,7 @@ def _boxes(trace: Trace, at: EvidenceLocation, known: Known) -> Iterator[Element
         return
     first = text.count("\n", 0, at.start)
     if at.channel == "page":
-        around = _around(text.split("\n"), first, known)
+        around = _nearest_box(text.split("\n"), first, known)
         yield from [around] if around else []
         return
     last = text.count("\n", 0, max(at.end or 0, at.start))
@@ -74,7 +74,7 @@ def _boxes(trace: Trace, at: EvidenceLocation, known: Known) -> Iterator[Element
             yield box
 
 
-def _around(lines: Sequence[str], number: int, known: Known) -> ElementBox | None:
+def _nearest_box(lines: Sequence[str], number: int, known: Known) -> ElementBox | None:
     """The box of a node, or of its nearest parent that has one: a text has none of its own."""
     depth = _depth(lines[number]) + 1
     for above in range(number, -1, -1):
@@ -90,5 +90,5 @@ def _depth(line: str) -> int:
 
 
 def _light(box: ElementBox, numbers: Sequence[int], checks: Sequence[CheckResult]) -> LightView:
-    status = worst([checks[number].status for number in numbers])
+    status = worst_status([checks[number].status for number in numbers])
     return LightView(box.x, box.y, box.width, box.height, " ".join(map(str, numbers)), status)

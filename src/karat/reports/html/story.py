@@ -66,11 +66,11 @@ class _Turn:
             if call is None or not _says_same(message.content, self._calls[call]):
                 items.append(StoryItem("message", index))
         items += rest if self._answer is None else []
-        ordered = [self._counted(item) for item in self._with_steps(items)]
+        ordered = [self._renumber(item) for item in self._with_steps(items)]
         answer = None if self._answer is None else self._answer + self._skipped
         return TurnStory(ordered, answer, bool(rest) and self._speaks_before())
 
-    def _counted(self, item: StoryItem) -> StoryItem:
+    def _renumber(self, item: StoryItem) -> StoryItem:
         return item._replace(number=item.number + self._skipped) if item.kind == "message" else item
 
     def _speaks_before(self) -> bool:
@@ -91,14 +91,14 @@ class _Turn:
 
     def _step_place(self, items: Sequence[StoryItem], start: float) -> int:
         """Before which item a step belongs: words that lead to a call are of the step that asked for it."""
-        place = next((at for at, item in enumerate(items) if self._started_after(item, start)), None)
+        place = next((at for at, item in enumerate(items) if self._is_started_after(item, start)), None)
         if place is None:
             return next((at for at, item in enumerate(items) if item == ("message", self._answer)), len(items))
         while place and items[place - 1].kind == "message" and _is_agent(self._messages[items[place - 1].number]):
             place -= 1
         return place
 
-    def _started_after(self, item: StoryItem, start: float) -> bool:
+    def _is_started_after(self, item: StoryItem, start: float) -> bool:
         started = self._calls[item.number].started_at if item.kind == "call" else None
         return started is not None and started >= start
 

@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from karat.suites.diagnostics import Json, Path, PathDiagnostic, Place, RefusedError, Tree, refuse
 from karat.suites.documents.json_places import JsonPlaces
-from karat.suites.documents.numbers import OUT_OF_RANGE, fitted, may_misfit
+from karat.suites.documents.numbers import OUT_OF_RANGE, fit_numbers, may_misfit
 from karat.suites.documents.source import byte_place
 
 _AT = re.compile(r" at line (\d+) column (\d+)$")
@@ -48,10 +48,10 @@ class _Parser:
         try:
             value: Json = jiter.from_json(text, allow_inf_nan=False, catch_duplicate_keys=True)
         except ValueError:
-            value = self._odd(text)
-        return fitted(value, path, self._diagnostics) if may_misfit(text) else value
+            value = self._parse_odd(text)
+        return fit_numbers(value, path, self._diagnostics) if may_misfit(text) else value
 
-    def _odd(self, text: bytes) -> Json:
+    def _parse_odd(self, text: bytes) -> Json:
         try:
             value: Json = jiter.from_json(text, allow_inf_nan=False)
         except ValueError:

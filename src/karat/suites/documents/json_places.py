@@ -124,7 +124,7 @@ class JsonPlaces:
                 return
             start = found.end()
             at = self._stop(start)
-            yield _Member(_decoded(key[1]), key.start(1), start, at) if key else _Member(index, start, start, at)
+            yield _Member(_decode(key[1]), key.start(1), start, at) if key else _Member(index, start, start, at)
             index += 1
 
     def _stop(self, start: int) -> int:
@@ -134,7 +134,7 @@ class JsonPlaces:
         return found.end() if found else len(self._data)
 
 
-def _decoded(key: bytes) -> str:
+def _decode(key: bytes) -> str:
     if b"\\" not in key:
         return key[1:-1].decode()
     try:

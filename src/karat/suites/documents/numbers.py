@@ -23,12 +23,12 @@ def may_misfit(text: bytes) -> bool:
     return any(sign in shape for sign in _SUSPECT)
 
 
-def fitted(value: Json, path: Path, found: list[PathDiagnostic]) -> Json:
+def fit_numbers(value: Json, path: Path, found: list[PathDiagnostic]) -> Json:
     """The value with 1 for each number that no journal could hold, so that the rest of the file can be judged."""
     if isinstance(value, dict):
-        return {name: fitted(below, (*path, name), found) for name, below in value.items()}
+        return {name: fit_numbers(below, (*path, name), found) for name, below in value.items()}
     if isinstance(value, list):
-        return [fitted(below, (*path, index), found) for index, below in enumerate(value)]
+        return [fit_numbers(below, (*path, index), found) for index, below in enumerate(value)]
     if not isinstance(value, int | float) or holds(value):
         return value
     found.append(PathDiagnostic(path, OUT_OF_RANGE, "out-of-range"))

@@ -44,7 +44,7 @@ def read_bytes(path: str | Path) -> bytes:
         with open(path, "rb") as file:
             data = file.read(min(about.st_size or LARGEST, LARGEST) + 1)
     except FileNotFoundError:
-        raise UsageError("no such file.", where=shown, fix=_nearest_file(shown), slug="missing-file") from None
+        raise UsageError("no such file.", where=shown, fix=_suggest_file(shown), slug="missing-file") from None
     except (OSError, ValueError) as error:
         why = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
         raise UsageError(f"cannot be read: {why}.", where=shown, slug="unreadable-file") from None
@@ -54,7 +54,7 @@ def read_bytes(path: str | Path) -> bytes:
     return data
 
 
-def _nearest_file(path: str) -> str:
+def _suggest_file(path: str) -> str:
     """How to correct the name of a file that is missing: by one that is next to its place."""
     folder, name = os.path.split(path)
     try:
@@ -100,13 +100,13 @@ def utf8(data: bytes) -> bytes:
     data = data.removeprefix(_BOM)
     for bom, name in _WIDE_BOMS:
         if data.startswith(bom):
-            raise _encoded(name)
+            raise _encoding_error(name)
     if not data or data.isspace():
         raise refuse("the file is empty.", "empty-file")
     nul = data.find(0)
     if nul >= 0:
         if nul <= 3 and len(data) % 2 == 0:
-            raise _encoded("UTF-32" if b"\0\0" in data[:4] else "UTF-16")
+            raise _encoding_error("UTF-32" if b"\0\0" in data[:4] else "UTF-16")
         message = f"a NUL byte at offset {nul}: this is not text. Save the suite as UTF-8."
         raise refuse(message, "nul-byte", byte_place(data, nul))
     try:
@@ -133,6 +133,6 @@ def byte_place(data: bytes, offset: int) -> Place:
     return data.count(b"\n", 0, offset) + 1, len(data[start:offset].decode(errors="replace")) + 1
 
 
-def _encoded(name: str) -> Exception:
+def _encoding_error(name: str) -> Exception:
     message = f"the file is {name}, not UTF-8. Convert it: iconv -f {name} -t UTF-8."
     return refuse(message, "not-utf-8")

@@ -110,7 +110,7 @@ class _Builder:
             raise self._refuse(event, f"nested too deeply: more than {DEEPEST} levels.", "too-deep", ())
         if event.tag is not None:
             message = f"the tag {quoted(event.tag)} has no meaning here. Write the value without it."
-            self._found(event, message, "yaml-tag", path)
+            self._add_diagnostic(event, message, "yaml-tag", path)
         if event.anchor is not None:
             self._anchors[event.anchor] = _OPEN
         built: object
@@ -139,7 +139,7 @@ class _Builder:
             name = event.value
             here = (*path, name)
             if name in entries:
-                self._found(event, "duplicate key. Keep one.", "duplicate-key", here)
+                self._add_diagnostic(event, "duplicate key. Keep one.", "duplicate-key", here)
             entries[name] = self._build(self._next(), here, depth + 1, _start(event))
         return entries
 
@@ -149,7 +149,7 @@ class _Builder:
             inside = event.anchor in self._anchors
             what = "is inside the value that it names" if inside else "names no anchor above it"
             raise self._refuse(event, f"the alias {quoted('*' + event.anchor)} {what}.", "yaml-alias", path)
-        size, height = _measured(built)
+        size, height = _measure(built)
         self._aliased += size
         if self._aliased > MOST_ALIASED or depth + height > DEEPEST:
             raise self._refuse(
@@ -162,9 +162,9 @@ class _Builder:
         if not text.isascii() and _SURROGATE.search(text):
             message = "half of a surrogate pair is missing. Write the character itself."
             raise self._refuse(event, message, "lone-surrogate", path)
-        return self._plain(event, text, path) if event.style is None or event.style == "" else text
+        return self._read_plain(event, text, path) if event.style is None or event.style == "" else text
 
-    def _plain(self, event: object, text: str, path: Path) -> object:
+    def _read_plain(self, event: object, text: str, path: Path) -> object:
         if text in _WORDS:
             return _WORDS[text]
         if not _FLOAT.fullmatch(text):
@@ -172,11 +172,11 @@ class _Builder:
         whole = _INTEGER.fullmatch(text)
         number = float(text) if not whole or len(text) > _LONGEST_INTEGER else int(text)
         if not holds(number) or (whole and isinstance(number, float)):
-            self._found(event, OUT_OF_RANGE, "out-of-range", path)
+            self._add_diagnostic(event, OUT_OF_RANGE, "out-of-range", path)
             return 1
         return number
 
-    def _found(self, event: object, message: str, slug: str, path: Path) -> None:
+    def _add_diagnostic(self, event: object, message: str, slug: str, path: Path) -> None:
         place = self._lines.place(_start(event))
         self.diagnostics.append(PathDiagnostic(path, message, slug, place=place))
 
@@ -184,11 +184,11 @@ class _Builder:
         return refuse(message, slug, self._lines.place(_start(event)), path)
 
 
-def _measured(value: object) -> tuple[int, int]:
+def _measure(value: object) -> tuple[int, int]:
     """How much text and how many values a value holds, and how deep it goes."""
     if not isinstance(value, dict | list):
         return 1 + len(str(value)), 0
-    parts = [_measured(part) for part in (value.values() if isinstance(value, dict) else value)]
+    parts = [_measure(part) for part in (value.values() if isinstance(value, dict) else value)]
     return 1 + sum(size for size, _ in parts), 1 + max((height for _, height in parts), default=0)
 
 

@@ -32,7 +32,7 @@ def block(value: Mapping[str, Json] | Sequence[Json], indent: int = 0) -> list[s
 def item(value: Json, indent: int) -> list[str]:
     """The lines of one entry of a list."""
     if not value or not isinstance(value, dict | list):
-        return _after(f"{' ' * indent}-", value, indent)
+        return _value_lines(f"{' ' * indent}-", value, indent)
     first, *others = block(value, indent + _STEP)
     return [f"{' ' * indent}- {first.lstrip(' ')}", *others]
 
@@ -43,14 +43,14 @@ def text(value: str, *, in_brackets: bool = False) -> str:
     A question mark within brackets begins a key for some readers.
     """
     if not value.isprintable():
-        return f'"{"".join(map(_escaped, value))}"'
+        return f'"{"".join(map(_escape, value))}"'
     asks = in_brackets and "?" in value
     if not asks and _PLAIN.fullmatch(value) and not (len(value) < _SHORT and _OTHER_MEANING.fullmatch(value)):
         return value
     return "'" + value.replace("'", "''") + "'" if '"' in value or "\\" in value else f'"{value}"'
 
 
-def _escaped(char: str) -> str:
+def _escape(char: str) -> str:
     if char.isprintable():
         return f"\\{char}" if char in '"\\' else char
     if char in _SPELLED:
@@ -65,11 +65,11 @@ _short_key = lru_cache(1024)(text)
 def _member(key: str, value: Json, indent: int) -> list[str]:
     pad, written = " " * indent, _short_key(key) if len(key) < _SHORT else text(key)
     if len(written) <= _LONGEST_KEY:
-        return _after(f"{pad}{written}:", value, indent)
-    return [f"{pad}? {written}", *_after(f"{pad}:", value, indent)]
+        return _value_lines(f"{pad}{written}:", value, indent)
+    return [f"{pad}? {written}", *_value_lines(f"{pad}:", value, indent)]
 
 
-def _after(head: str, value: Json, indent: int) -> list[str]:
+def _value_lines(head: str, value: Json, indent: int) -> list[str]:
     """A value after the key or dash that it belongs to, on the same line where it can be."""
     if isinstance(value, str) and "\n" in value and _is_literal(value):
         pad = " " * (indent + _STEP)

@@ -24,7 +24,7 @@ from karat.suites.formats.translated import (
     TranslatedTurn,
     Translation,
 )
-from karat.text.wording import did_you_mean, listed, quoted
+from karat.text.wording import did_you_mean, join_words, quoted
 
 MODES = {"strict": "ordered", "unordered": "any_order", "subset": "subset", "superset": "superset"}
 ARGUMENTS = ("exact", "ignore", "subset", "superset")
@@ -51,7 +51,7 @@ class AgentEvals(TranslatedFormat):
         problems = Problems()
         how: Mapping[str, Any] = {}
         if isinstance(file_tree := None if document else file.tree, dict) and at:
-            problems.unknown_keys(file_tree, (*_HOW, "examples", "name"), ())
+            problems.refuse_unknown_keys(file_tree, (*_HOW, "examples", "name"), ())
             how = {key: file_tree[key] for key in _HOW if key in file_tree}
         cases = [
             case
@@ -99,9 +99,9 @@ def _case(row: Any, index: int, path: Path, how: Mapping[str, Any], problems: Pr
     if messages is None:
         problems.add(path, "an example is an object with 'reference_outputs', a list of messages.", "wrong-type")
         return None
-    problems.unknown_keys(row, _EXAMPLE, path)
+    problems.refuse_unknown_keys(row, _EXAMPLE, path)
     place = (*path, "reference_outputs" if "reference_outputs" in row else "outputs")
-    fields = _expected({**how, **row}, messages, path, place, problems)
+    fields = _read_expected({**how, **row}, messages, path, place, problems)
     prompts = [_words(message) for message in messages if message["role"] == "user"] or [_input(row)]
     name = str(row.get("id") or row.get("name") or f"trajectory-{index + 1}")
     expected = Expected({"outcome": "completed", "trajectory": fields}, {"trajectory": place})
@@ -109,13 +109,13 @@ def _case(row: Any, index: int, path: Path, how: Mapping[str, Any], problems: Pr
     return TranslatedCase(name, prompts[0], expected, path, turns)
 
 
-def _expected(
+def _read_expected(
     how: Mapping[str, Any], messages: Sequence[Mapping[str, Any]], path: Path, place: Path, problems: Problems
 ) -> dict[str, Any]:
     mode, arguments = how.get(_MODE, "strict"), how.get(_ARGUMENTS, "exact")
     for key, value, known in ((_MODE, mode, [*MODES]), (_ARGUMENTS, arguments, ARGUMENTS)):
         if value not in known:
-            fix = did_you_mean(str(value), known) or f"Known are {listed(known, 'and')}."
+            fix = did_you_mean(str(value), known) or f"Known are {join_words(known, 'and')}."
             problems.add((*path, key), f"unknown mode {quoted(str(value))}. {fix}", "unknown-value")
     overrides = how.get(_OVERRIDES) or {}
     steps: list[Any] = []

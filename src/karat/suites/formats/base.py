@@ -196,7 +196,7 @@ class Format:
         if self.shape is None:
             return {"$schema": DIALECT, "title": self.title or self.name, "description": self.description}
         defs: dict[str, Any] = {}
-        return complete_schema(_record(self.shape).whole(defs), self.title or self.name, defs)
+        return complete_schema(_record(self.shape).full_schema(defs), self.title or self.name, defs)
 
     def validate(self, tree: object) -> Sequence[PathDiagnostic]:
         """What is wrong with a tree by its `shape`."""

@@ -92,7 +92,7 @@ class _Reader:
         if "question" not in row:
             fix = f"It is read with the file of the same name in the folder above '{ANSWERS}': name that one."
             raise refuse(f"the file has answers without their questions. {fix}", "no-questions")
-        self._problems.unknown_keys(row, _KNOWN, path)
+        self._problems.refuse_unknown_keys(row, _KNOWN, path)
         turns = (
             row["question"] if isinstance(row["question"], list) else [[{"role": "user", "content": row["question"]}]]
         )
@@ -112,11 +112,11 @@ class _Reader:
             return self._conversation(row, prompts, path, more)
         if said[0][:-1]:
             more["setup_prompts"] = said[0][:-1]
-        expected = self._expected(row, category, path)
+        expected = self._read_expected(row, category, path)
         prompt = said[0][-1] if said[0] else ""
         return expected and TranslatedCase(row["id"], prompt, expected, path, more=more)
 
-    def _expected(self, row: Mapping[str, Any], category: str, path: Path) -> Expected | None:
+    def _read_expected(self, row: Mapping[str, Any], category: str, path: Path) -> Expected | None:
         if "irrelevance" in category:
             return Expected({"outcome": "completed", "tools_used": []}, {"tools_used": (*path, "id")})
         if "relevance" in category:
@@ -132,7 +132,7 @@ class _Reader:
 
     def _calls(self, row: Mapping[str, Any], gold: Sequence[Any], path: Path) -> Iterator[dict[str, Any]]:
         functions = row.get("function", [])
-        by_name = {one["name"]: one.get("parameters", {}) for one in _listed(functions) if isinstance(one, dict)}
+        by_name = {one["name"]: one.get("parameters", {}) for one in _as_list(functions) if isinstance(one, dict)}
         for call in gold:
             if not isinstance(call, dict) or len(call) != 1:
                 self._problems.add(path, f"the answer of {quoted(row['id'])} is not an object with one function.")
@@ -205,7 +205,7 @@ class _Reader:
     def _gold(self, row: Mapping[str, Any], path: Path) -> list[Any] | None:
         """The answer to a question: its own, or the one of its id in the file of answers."""
         if "ground_truth" in row:
-            return _listed(row["ground_truth"])
+            return _as_list(row["ground_truth"])
         if self._answers is None:
             answers = JsonLinesDocument(self._file.read_other(f"{ANSWERS}/{self._file.name}"))
             if answers.diagnostics:
@@ -218,14 +218,14 @@ class _Reader:
             message = f"'{ANSWERS}/{self._file.name}' has no answer to {quoted(row['id'])}. Add it."
             self._problems.add((*path, "id"), message, "no-checks")
             return None
-        return _listed(self._answers[row["id"]])
+        return _as_list(self._answers[row["id"]])
 
 
 def _is_turn(turn: object) -> bool:
     return isinstance(turn, list) and all(isinstance(one, dict) and {"role", "content"} <= one.keys() for one in turn)
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     """A list; older files have one thing, or calls by name, in its place."""
     if isinstance(value, dict) and "name" not in value:
         return [{name: given} for name, given in value.items()]

@@ -31,7 +31,7 @@ def argument(values: Any, about: Mapping[str, Any], *, needed: bool) -> Any:
         options += ({"$loosely": value} for value in values if isinstance(value, str))
     elif declared is list:
         of_objects = _TYPES.get(str(about.get("items", {}).get("type")), str) is dict
-        options += ([*map(_members if of_objects else _loosely, value)] for value in answers)
+        options += ([*map(_members if of_objects else _match_loosely, value)] for value in answers)
         options += [[]] if empty else []
     elif declared is dict:
         options += map(_members, answers)
@@ -52,14 +52,14 @@ def _exact(value: Any) -> Any:
     return {"$eq": value} if isinstance(value, dict | list) else value
 
 
-def _loosely(value: Any) -> Any:
+def _match_loosely(value: Any) -> Any:
     return {"$loosely": value} if isinstance(value, str) else _exact(value)
 
 
 def _members(value: Any) -> Any:
     """An object each of whose members is one of the values that are listed for it."""
     if not isinstance(value, dict):
-        return _loosely(value)
+        return _match_loosely(value)
     return {"$only": {name: one_of([*_member(given)]) for name, given in value.items()}}
 
 
@@ -67,7 +67,7 @@ def _member(given: Any) -> Iterator[Any]:
     values = given if isinstance(given, list) else [given]
     if "" in values:
         yield ABSENT
-    yield from map(_loosely, values)
+    yield from map(_match_loosely, values)
 
 
 def source_argument(values: Any, about: Mapping[str, Any], language: str, *, needed: bool) -> Any:

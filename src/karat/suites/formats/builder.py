@@ -10,7 +10,7 @@ from karat.model.check import Field, ParsedCheck
 from karat.model.suite import Case, CheckSpec, Reply, Scoring, Turn
 from karat.suites.diagnostics import Document, Json, Path, PathDiagnostic, Place, Tree, render
 from karat.suites.formats.base import CaseExpectations, ParsedSuite, SuiteCatalog, SuiteFile
-from karat.suites.formats.cases import DEFAULT_OUTCOME, UniqueIds, declared
+from karat.suites.formats.cases import DEFAULT_OUTCOME, UniqueIds, check_keys
 from karat.suites.shapes.containers import RecordShape
 from karat.suites.shapes.known_keys import KnownKeys
 
@@ -81,7 +81,7 @@ class Expectations:
             self.weights[group] = float(weight)  # a journal has it as it was decoded, and 3 is not 3.0 there
         more = {**({"$not": True} if negated else {}), **({"$group": group} if group else {})}
         asked = self._suite.catalog.ask(name, {**args, **more}, path)
-        self._suite.add_flaws(asked, path)
+        self._suite.add_problems(asked, path)
         self._checks.append((CheckSpec(asked.spec.name, asked.spec.args, label), path))
 
     def expect(self, expected: Mapping[str, Json], path: Path, places: Mapping[str, Path] | None = None) -> None:
@@ -102,7 +102,7 @@ class Expectations:
         for one in self._suite.catalog.read(self._expected):
             field = str(one.path[0])
             path = (*self._where.get(field, self.path), *one.path[1:])
-            self._suite.add_flaws(one, path)
+            self._suite.add_problems(one, path)
             if answered or field in self._expected:
                 found.append((one.spec, path))
         found += self._checks
@@ -194,10 +194,12 @@ class SuiteBuilder:
         """Something that is most likely not meant."""
         self.warnings.append(PathDiagnostic(path, message, slug))
 
-    def add_flaws(self, asked: ParsedCheck, path: Path) -> None:
+    def add_problems(self, asked: ParsedCheck, path: Path) -> None:
         """What is wrong with a check as it is written."""
-        if asked.flaws:
-            self.diagnostics += [PathDiagnostic((*path, *flaw.path), flaw.message, flaw.slug) for flaw in asked.flaws]
+        if asked.problems:
+            self.diagnostics += [
+                PathDiagnostic((*path, *flaw.path), flaw.message, flaw.slug) for flaw in asked.problems
+            ]
 
     def build(
         self,
@@ -235,4 +237,4 @@ class SuiteBuilder:
 @lru_cache(maxsize=8)
 def _expected_shape(fields: tuple[Field, ...]) -> RecordShape:
     known = KnownKeys()
-    return RecordShape("Expected", "What is expected of the answer.", declared(fields, known), known)
+    return RecordShape("Expected", "What is expected of the answer.", check_keys(fields, known), known)

@@ -10,7 +10,7 @@ from msgspec import structs
 from karat.errors import UsageError
 from karat.model.check import Field, ParsedCheck, Vocabulary
 from karat.model.suite import Case, CheckSpec
-from karat.suites.declared import declared_in, with_declared
+from karat.suites.declared import read_declared, with_declared
 from karat.suites.diagnostics import Json, Path, PathDiagnostic, RefusedError, render
 from karat.suites.documents.source import read_bytes, utf8
 from karat.suites.formats.base import CaseExpectations, JsonObject, SuiteFile
@@ -91,7 +91,7 @@ class CaseReader:
     """
 
     def __init__(self, dialect: CaseFormat, vocabulary: Vocabulary, file: SuiteFile) -> None:
-        self._declared = declared_in(file.tree if isinstance(file.tree, dict) else {}, vocabulary.declared)
+        self._declared = read_declared(file.tree if isinstance(file.tree, dict) else {}, vocabulary.declared)
         self._dialect = dialect
         self._vocabulary = vocabulary
         self._file = file
@@ -127,7 +127,9 @@ class CaseReader:
         if not expectations:
             return
         asked = [list(self._vocabulary.read(expectation.expected)) for expectation in expectations]
-        wrong = [diagnostic for pair in zip(expectations, asked, strict=True) for diagnostic in _flaws(*pair)]
+        wrong = [
+            diagnostic for pair in zip(expectations, asked, strict=True) for diagnostic in _find_diagnostics(*pair)
+        ]
         if not wrong and all(map(_asks_nothing, expectations, asked)):
             message = "the case checks nothing. Say in 'expected' what you expect."
             wrong.append(PathDiagnostic(path, message, "no-checks"))
@@ -167,9 +169,9 @@ def _specs(expectation: CaseExpectations, asked: Sequence[ParsedCheck]) -> Specs
     return tuple([a.spec for a in asked if not (unasked and a.path == ("outcome",))])
 
 
-def _flaws(expectation: CaseExpectations, asked: Sequence[ParsedCheck]) -> Iterator[PathDiagnostic]:
+def _find_diagnostics(expectation: CaseExpectations, asked: Sequence[ParsedCheck]) -> Iterator[PathDiagnostic]:
     for one in asked:
-        for flaw in one.flaws:
+        for flaw in one.problems:
             path = (*expectation.where(str(one.path[0])), *one.path[1:], *flaw.path)
             yield PathDiagnostic(path, flaw.message, flaw.slug, flaw.key)
 
@@ -182,7 +184,7 @@ def _asks_nothing(expectation: CaseExpectations, asked: Sequence[ParsedCheck]) -
 
 def _strays(expectation: CaseExpectations, vocabulary: Vocabulary) -> Iterator[PathDiagnostic]:
     """Fields that only refine one that is not there."""
-    for stray in vocabulary.strays(expectation.expected) if expectation.whole else ():
+    for stray in vocabulary.unused_fields(expectation.expected) if expectation.whole else ():
         path = (*expectation.where(str(stray.path[0])), *stray.path[1:])
         yield PathDiagnostic(path, stray.message, stray.slug, key=True)
 
@@ -204,23 +206,23 @@ def split_notes(tree: object, found: Iterable[PathDiagnostic]) -> SplitNotes:
     fillers, wrong = [], []
     for diagnostic in found:
         if diagnostic.slug == NOTE:
-            notes[diagnostic.path] = _taken(tree, diagnostic.path)
+            notes[diagnostic.path] = _take(tree, diagnostic.path)
         elif diagnostic.slug == FILLER:
-            _taken(tree, diagnostic.path)
+            _take(tree, diagnostic.path)
             fillers.append(diagnostic)
         else:
             wrong.append(diagnostic)
     return SplitNotes(notes, fillers, wrong)
 
 
-def _taken(tree: Any, path: Path) -> Json:
+def _take(tree: Any, path: Path) -> Json:
     for step in path[:-1]:
         tree = tree[step]
     taken: Json = tree.pop(path[-1])
     return taken
 
 
-def named(notes: Notes) -> Iterator[tuple[str, Json]]:
+def name_notes(notes: Notes) -> Iterator[tuple[str, Json]]:
     """Notes by name: the entries of `metadata` as they are, notes from deeper down by their path."""
     deeper = {render(path): value for path, value in notes.items() if path != ("metadata",)}
     own = notes.get(("metadata",), {})
@@ -229,7 +231,7 @@ def named(notes: Notes) -> Iterator[tuple[str, Json]]:
     yield from deeper.items()
 
 
-def sound(keys: JsonObject, faults: Collection[Path], *place: str) -> JsonObject:
+def sound_keys(keys: JsonObject, faults: Collection[Path], *place: str) -> JsonObject:
     """The keys of an object that nothing is wrong with, so that they can be read whatever the others hold."""
     if not faults:
         return keys
@@ -237,7 +239,7 @@ def sound(keys: JsonObject, faults: Collection[Path], *place: str) -> JsonObject
     return {key: value for key, value in keys.items() if (*place, key) not in wrong}
 
 
-def declared(fields: Iterable[Field], known: KnownKeys) -> dict[str, Key]:
+def check_keys(fields: Iterable[Field], known: KnownKeys) -> dict[str, Key]:
     """The keys that checks declare."""
     return {field.name: Key(shape_of(field.type, known), field.doc) for field in fields}
 
@@ -247,7 +249,7 @@ def any_of(keys: Iterable[str]) -> list[dict[str, object]]:
     return [{"required": [key]} for key in keys]
 
 
-def noted(raw: JsonObject, more: dict[str, Json]) -> JsonObject:
+def add_metadata(raw: JsonObject, more: dict[str, Json]) -> JsonObject:
     """The metadata of an object with more in it, which gives way to what it has already."""
     if not more:
         return {"metadata": raw["metadata"]} if "metadata" in raw else {}

@@ -20,7 +20,7 @@ from karat.suites.formats.base import Format, SuiteFile
 from karat.suites.formats.eval_set import EvalSet
 from karat.suites.formats.golden import GoldenSet
 from karat.suites.formats.karat1 import Karat1
-from karat.text.wording import did_you_mean, listed, said
+from karat.text.wording import did_you_mean, error_text, join_words
 
 
 class OtherTool(Format):
@@ -89,14 +89,14 @@ def known_formats(project: Project) -> tuple[Format, ...]:
         try:
             others[found.name] = found()
         except Exception as error:  # the code of others may raise anything
-            why = f"it cannot be created: {type(error).__name__}: {said(error)}{_last_line(error)}."
+            why = f"it cannot be created: {type(error).__name__}: {error_text(error)}{_last_line(error)}."
             raise ConfigError(why, where=where, fix="Fix it; see docs/extending.md.") from error
     return (*others.values(), *known.values())
 
 
 def _of_packages() -> Iterator[tuple[str, str, object]]:
-    for point in packages.brought(ENTRY_POINTS).values():
-        yield packages.where(point), FIX, packages.loaded(point)
+    for point in packages.find_entry_points(ENTRY_POINTS).values():
+        yield packages.where(point), FIX, packages.load_entry_point(point)
 
 
 def _of_project(project: Project) -> Iterator[tuple[str, str, object]]:
@@ -119,7 +119,7 @@ def flaw_of(found: object) -> str:
     if not (isinstance(name, str) and name.replace("-", "_").replace(".", "_").isidentifier()):
         return "it has no `name` of letters, digits, - and _."
     missing = [method for method in _REQUIRED if getattr(found, method) is getattr(Format, method)]
-    return f"it has no method {listed([f'`{method}`' for method in missing], 'and')}." if missing else ""
+    return f"it has no method {join_words([f'`{method}`' for method in missing], 'and')}." if missing else ""
 
 
 def find_format(name: str, formats: Sequence[Format]) -> Format:
@@ -128,7 +128,7 @@ def find_format(name: str, formats: Sequence[Format]) -> Format:
         if one.name == name:
             return one.itself if isinstance(one, OtherTool) else one
     names = [one.name for one in formats]
-    fix = did_you_mean(name, names) or f"Known are {listed(names, 'and')}."
+    fix = did_you_mean(name, names) or f"Known are {join_words(names, 'and')}."
     raise UsageError(f"no suite format is called {name!r}.", fix=fix, slug="unknown-format")
 
 
@@ -139,7 +139,7 @@ def detect_format(file: SuiteFile, formats: Sequence[Format]) -> Format:
     """
     found = [one for one in formats if not isinstance(one, FORMATS) and _recognizes(one, file)]
     if len(found) > 1:
-        names = listed([one.name for one in found], "and")
+        names = join_words([one.name for one in found], "and")
         message = f"the formats {names} both recognise this file. Remove one of them, or narrow what it recognises."
         raise RefusedError(PathDiagnostic((), message, "ambiguous-format", place=(1, 1)))
     for one in found or (one for one in formats if isinstance(one, FORMATS) and _recognizes(one, file)):
@@ -158,8 +158,8 @@ def _descriptions(formats: Iterable[Format]) -> str:
     own = [one for one in known if isinstance(one, OWN)]
     added = [one for one in known if not isinstance(one, FORMATS)]
     named = [one.name for one in known if isinstance(one, FORMATS) and not isinstance(one, OWN)]
-    more = f" Files of {listed(named, 'and')} are suites too." if named else ""
-    return f"a suite is {listed([one.description or one.name for one in (*own, *added)])}.{more}"
+    more = f" Files of {join_words(named, 'and')} are suites too." if named else ""
+    return f"a suite is {join_words([one.description or one.name for one in (*own, *added)])}.{more}"
 
 
 def _recognizes(one: Format, file: SuiteFile) -> bool:
@@ -181,7 +181,7 @@ def blame(one: Format, file: SuiteFile | None = None) -> Iterator[None]:
     except (KaratError, RefusedError):
         raise
     except Exception as error:  # the code of others may raise anything
-        why = f"the format {one.name!r} failed: {type(error).__name__}: {said(error)}{_last_line(error)}."
+        why = f"the format {one.name!r} failed: {type(error).__name__}: {error_text(error)}{_last_line(error)}."
         fix = "Fix it, or uninstall the package that provides it."
         raise ConfigError(why, where=file.path if file else "", fix=fix) from error
 

@@ -145,7 +145,7 @@ def _golden(row: Any, path: Path, problems: Problems) -> dict[str, Any]:
         problems.add(path, "a golden is an object with 'input' or 'scenario'.", "wrong-type")
         return {}
     golden = {_snake(name): value for name, value in row.items()}
-    problems.unknown_keys(golden, _KNOWN, path, only_near=True)
+    problems.refuse_unknown_keys(golden, _KNOWN, path, only_near=True)
     for name in ("expected_tools", "tools_called", "turns"):
         if isinstance(given := golden.get(name), str):
             try:

@@ -34,11 +34,11 @@ from karat.suites.formats.cases import (
     CasesShape,
     Notes,
     Specs,
+    add_metadata,
     any_of,
-    declared,
-    named,
-    noted,
-    sound,
+    check_keys,
+    name_notes,
+    sound_keys,
     split_notes,
 )
 from karat.suites.formats.scoring import (
@@ -53,7 +53,7 @@ from karat.suites.shapes.containers import Key, ListShape, RecordShape
 from karat.suites.shapes.known_keys import KnownKeys
 from karat.suites.shapes.scalars import AnyShape, ChoiceShape
 from karat.suites.shapes.shape import Found, Schema
-from karat.text.wording import listed, quoted
+from karat.text.wording import join_words, quoted
 
 VERSIONS = ("0.1", "0.2", "0.3")
 
@@ -98,7 +98,7 @@ class EvalSetShape(NamedTuple):
 def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> EvalSetShape:
     known = KnownKeys()
     scoring = Key(scoring_shape(groups, known), SCORING)
-    asked = {**declared(fields, known), "scoring": scoring, "min_pass_rate": PASS_RATE}
+    asked = {**check_keys(fields, known), "scoring": scoring, "min_pass_rate": PASS_RATE}
     expected = RecordShape("Expected", "What is expected of the answer.", asked, known)
     keys = {
         "id": Key(LABEL, "A name that no other case of the suite has.", required=True),
@@ -153,12 +153,12 @@ class EvalSet(Format):
             [*_versionless(tree), *dialect.newer_fields(), *reader.warnings],
             name=tree.get("name", ""),
             description=tree.get("description", ""),
-            metadata={key: tree[key] for key in _KEPT if key in tree} | dict(named(notes)),
+            metadata={key: tree[key] for key in _KEPT if key in tree} | dict(name_notes(notes)),
         )
 
     def schema(self, catalog: SuiteCatalog) -> JsonObject:
         defs: JsonObject = {}
-        made = shape(tuple(catalog.fields), tuple(catalog.groups)).suite.whole(defs)
+        made = shape(tuple(catalog.fields), tuple(catalog.groups)).suite.full_schema(defs)
         _add_rules(defs)
         return complete_schema(made, self.title, defs)
 
@@ -185,7 +185,7 @@ class EvalCases:
         expected = raw.get("expected")
         if not isinstance(expected, dict):
             return []
-        usable = sound(expected, faults, "expected")
+        usable = sound_keys(expected, faults, "expected")
         asked = {key: value for key, value in usable.items() if key not in _NO_CHECKS}
         return [
             CaseExpectations(asked, path, lambda field: (*path, "expected", field), whole=len(usable) == len(expected))
@@ -198,8 +198,8 @@ class EvalCases:
         if "scoring" in raw and "scoring" in expected:
             message = "scoring is in the case as well. Keep one."
             yield PathDiagnostic((*path, "expected", "scoring"), message, "duplicate-field", key=True)
-        yield from weightless(sound(raw, faults).get("scoring"), path)
-        yield from weightless(sound(expected, faults, "expected").get("scoring"), (*path, "expected"))
+        yield from weightless(sound_keys(raw, faults).get("scoring"), path)
+        yield from weightless(sound_keys(expected, faults, "expected").get("scoring"), (*path, "expected"))
 
     def case(self, raw: JsonObject, path: Path, specs: Sequence[Specs], notes: Notes) -> Case:
         expected = raw["expected"]
@@ -216,7 +216,7 @@ class EvalCases:
             checks=specs[0],
             scoring=read_scoring(expected.get("scoring", raw.get("scoring"))),
             min_pass_rate=expected.get("min_pass_rate"),
-            metadata=dict(named(notes)) if notes else {},
+            metadata=dict(name_notes(notes)) if notes else {},
         )
 
     def _see(self, keys: JsonObject, path: Path) -> None:
@@ -288,9 +288,9 @@ def _convert_top(tree: JsonObject) -> Commented:
         comments.append(f"Left out: $schema {text(tree['$schema'])}, that of eval sets. See: karat schema karat-1.")
     notes: dict[str, Json] = {key: tree[key] for key in _NOTES if key in tree}
     if notes:
-        comments.append(f"Moved into metadata: {listed(notes, 'and')}.")
+        comments.append(f"Moved into metadata: {join_words(notes, 'and')}.")
     kept = {key: value for key, value in tree.items() if key not in _TOP}
-    return Commented({**kept, **noted(tree, notes)}, comments)
+    return Commented({**kept, **add_metadata(tree, notes)}, comments)
 
 
 def _convert_case(case: JsonObject) -> Commented:

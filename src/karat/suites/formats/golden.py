@@ -29,11 +29,11 @@ from karat.suites.formats.cases import (
     CasesShape,
     Notes,
     Specs,
+    add_metadata,
     any_of,
-    declared,
-    named,
-    noted,
-    sound,
+    check_keys,
+    name_notes,
+    sound_keys,
 )
 from karat.suites.formats.spelling import Commented
 from karat.suites.listing import is_golden_set
@@ -63,9 +63,9 @@ class GoldenShape(NamedTuple):
 @lru_cache(maxsize=8)
 def shape(fields: tuple[Field, ...]) -> GoldenShape:
     known = KnownKeys()
-    flat_fields = declared([field for field in fields if field.in_case], known)
+    flat_fields = check_keys([field for field in fields if field.in_case], known)
     constraints = Key(AnyShape(), "What the decision had to respect; documentation, not checked.")
-    inner = declared([field for field in fields if not field.in_case], known)
+    inner = check_keys([field for field in fields if not field.in_case], known)
     asked = {**inner, _RATE: PASS_RATE, _CONSTRAINTS: constraints}
     inside: Shape = RecordShape("Expected", "What is expected of a decision.", asked, known)
     if _CONTAINS in flat_fields:
@@ -130,13 +130,13 @@ class GoldenCases(NamedTuple):
 
     def expectations(self, raw: JsonObject, path: Path, faults: set[Path]) -> list[CaseExpectations]:
         """Both kinds of keys as one `expected`, each each still known by its place."""
-        usable = sound(raw, [fault[:1] for fault in faults if fault[0] != "expected"])
+        usable = sound_keys(raw, [fault[:1] for fault in faults if fault[0] != "expected"])
         flat_keys = {name: usable[name] for name in self.flat_fields if name in usable}
         inside = raw.get("expected", {})
         short = isinstance(inside, list)
         if short:
             inside = {} if any(fault[0] == "expected" for fault in faults) else {_CONTAINS: inside}
-        inside = sound(inside, faults, "expected") if isinstance(inside, dict) else {}
+        inside = sound_keys(inside, faults, "expected") if isinstance(inside, dict) else {}
 
         def where(field: str) -> Path:
             if field in flat_keys:
@@ -152,7 +152,7 @@ class GoldenCases(NamedTuple):
             yield PathDiagnostic((*path, "expected"), message, "duplicate-field", key=True)
 
     def case(self, raw: JsonObject, path: Path, specs: Sequence[Specs], notes: Notes) -> Case:
-        kept = dict(named(notes)) if notes else {}
+        kept = dict(name_notes(notes)) if notes else {}
         expected = raw.get("expected")
         inside = expected if isinstance(expected, dict) else {}
         return Case(
@@ -198,4 +198,6 @@ def _convert_case(case: JsonObject, flat_fields: Sequence[str]) -> Commented:
     moved = ("id", "category", "input", "expected", "constraints", "metadata", *flat_fields)
     kept = {key: value for key, value in case.items() if key not in moved}
     labels = {key: case[key] for key in _LABELS if key in case}
-    return Commented({**labels, "prompt": case["input"], **kept, **noted(case, notes), "expected": asked}, comments)
+    return Commented(
+        {**labels, "prompt": case["input"], **kept, **add_metadata(case, notes), "expected": asked}, comments
+    )

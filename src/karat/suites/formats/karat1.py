@@ -31,9 +31,9 @@ from karat.suites.formats.cases import (
     CasesShape,
     Notes,
     Specs,
-    declared,
-    named,
-    sound,
+    check_keys,
+    name_notes,
+    sound_keys,
     split_notes,
 )
 from karat.suites.formats.scoring import (
@@ -49,7 +49,7 @@ from karat.suites.shapes.scalars import AnyShape, ChoiceShape, NumberShape, Text
 from karat.suites.shapes.shape import FINE, Found
 from karat.suites.surroundings import add_surroundings, read_faults, read_stubs, surrounding_keys
 from karat.suites.tables import Row, TableError, columns_of, read_table
-from karat.suites.variables import NAME, Variables, resolved
+from karat.suites.variables import NAME, Variables, resolve_all
 from karat.text.wording import quoted
 
 VERSION = "1"
@@ -88,7 +88,7 @@ class Karat1Shape(NamedTuple):
 @lru_cache(maxsize=8)
 def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> Karat1Shape:
     known = KnownKeys()
-    asked = {**declared(fields, known), "min_pass_rate": PASS_RATE}
+    asked = {**check_keys(fields, known), "min_pass_rate": PASS_RATE}
     expected = RecordShape("Expected", "What is expected of the answer.", asked, known)
     turn = {
         "prompt": Key(PROMPT, "What the user says.", required=True),
@@ -156,7 +156,7 @@ class Karat1(Format):
         notes, _, wrong = split_notes(tree, made.suite.validate(tree))
         reader = _Reader(file, made.case, catalog)
         reader.read(tree.get("cases"), ("cases",))
-        if found := [*wrong, *_own(tree), *reader.diagnostics]:
+        if found := [*wrong, *_find_unshared(tree), *reader.diagnostics]:
             return ParsedSuite(VERSION, (), found)
         around = read_stubs(tree.get("stubs")), read_faults(tree.get("faults"))
         return ParsedSuite(
@@ -166,13 +166,13 @@ class Karat1(Format):
             reader.warnings,
             name=tree.get("name", ""),
             description=tree.get("description", ""),
-            metadata=({"$schema": tree["$schema"]} if "$schema" in tree else {}) | dict(named(notes)),
+            metadata=({"$schema": tree["$schema"]} if "$schema" in tree else {}) | dict(name_notes(notes)),
             draft=tree.get("draft") is True,
         )
 
     def schema(self, catalog: SuiteCatalog) -> JsonObject:
         defs: JsonObject = {}
-        made = shape(tuple(catalog.fields), tuple(catalog.groups)).suite.whole(defs)
+        made = shape(tuple(catalog.fields), tuple(catalog.groups)).suite.full_schema(defs)
         _add_rules(made, defs)
         return complete_schema(made, self.title, defs)
 
@@ -184,7 +184,7 @@ class Karat1(Format):
         return Karat1Parts(top, map(Commented, tree["cases"]), origin, exact=True, tables=tables)
 
 
-def _own(tree: JsonObject) -> Iterator[PathDiagnostic]:
+def _find_unshared(tree: JsonObject) -> Iterator[PathDiagnostic]:
     """Defaults that no two cases can share."""
     for key in {"id", "each"} & _object(tree.get("defaults")).keys():
         message = "it is another one in every case. Write it there."
@@ -207,7 +207,7 @@ class _Reader(CaseReader):
             return
         origin = _Origin(raw, self._defaults, path, self._name_cluster(raw))
         given = {**self._vars, **_object(self._defaults.get("vars")), **_object(raw.get("vars"))}
-        plain = {key: value for key, value in _merged(self._defaults, raw).items() if key not in _OF_TEMPLATES}
+        plain = {key: value for key, value in _merge(self._defaults, raw).items() if key not in _OF_TEMPLATES}
         rows = self._rows(raw["each"], path) if "each" in raw else [_ALONE]
         if "vars" in raw:
             self.diagnostics += [diagnostic.under(*path, "vars") for diagnostic in VARIABLES.validate(raw["vars"])]
@@ -219,7 +219,7 @@ class _Reader(CaseReader):
         self, plain: JsonObject, given: Mapping[str, Json], row: Row, missing: set[str], origin: _Origin
     ) -> None:
         at, warned = len(self.diagnostics), len(self.warnings)
-        values, circles = resolved(given, row.values)
+        values, circles = resolve_all(given, row.values)
         for circle in circles:
             message = f"circular variables: {' → '.join(circle)}. Give one of them a value."
             self.diagnostics.append(PathDiagnostic((*origin.path, "vars", circle[0]), message, "cyclic-variable"))
@@ -292,13 +292,13 @@ def _object(value: Json) -> JsonObject:
     return value if isinstance(value, dict) else {}
 
 
-def _merged(defaults: JsonObject, own: JsonObject) -> JsonObject:
+def _merge(defaults: JsonObject, own: JsonObject) -> JsonObject:
     """Maps merge, lists and scalars are replaced."""
     merged = {**defaults, **own}
     for key, value in own.items():
         under = defaults.get(key)
         if isinstance(under, dict) and isinstance(value, dict):
-            merged[key] = _merged(under, value)
+            merged[key] = _merge(under, value)
     return merged
 
 
@@ -310,7 +310,7 @@ class _Cases:
 
     def expectations(self, raw: JsonObject, path: Path, faults: set[Path]) -> list[CaseExpectations]:
         whole = not faults
-        own = _asked(sound(_object(raw.get("expected")), faults, "expected"))
+        own = _check_keys(sound_keys(_object(raw.get("expected")), faults, "expected"))
         turns = raw.get("turns", ()) if whole else ()
         case = CaseExpectations(own, path, lambda field: (*path, "expected", field), whole, answered="turns" not in raw)
         return [case, *(_turn_expectations(turn, (*path, "turns", index), path) for index, turn in enumerate(turns))]
@@ -326,7 +326,7 @@ class _Cases:
         if "max_turns" in raw and "replies" not in raw:
             message = "it bounds 'replies', which are not there. Leave it out, or add them."
             yield PathDiagnostic((*path, "max_turns"), message, "no-effect", key=True)
-        yield from weightless(sound(raw, faults).get("scoring"), path)
+        yield from weightless(sound_keys(raw, faults).get("scoring"), path)
 
     def case(self, raw: JsonObject, path: Path, specs: Sequence[Specs], notes: Notes) -> Case:
         turns = tuple(Turn(turn["prompt"], asked) for turn, asked in zip(raw.get("turns", ()), specs[1:], strict=True))
@@ -342,7 +342,7 @@ class _Cases:
             checks=specs[0],
             scoring=read_scoring(raw.get("scoring")),
             min_pass_rate=expected.get("min_pass_rate"),
-            metadata=dict(named(notes)) if notes else {},
+            metadata=dict(name_notes(notes)) if notes else {},
             tags=tuple(dict.fromkeys(raw.get("tags", ()))),
             skip=raw.get("skip", ""),
             xfail=raw.get("xfail", ""),
@@ -358,11 +358,11 @@ class _Cases:
 def _turn_expectations(turn: JsonObject, at: Path, case: Path) -> CaseExpectations:
     expected = turn.get("expected")
     return CaseExpectations(
-        _asked(_object(expected)), case, lambda field: (*at, "expected", field), answered=expected is not None
+        _check_keys(_object(expected)), case, lambda field: (*at, "expected", field), answered=expected is not None
     )
 
 
-def _asked(expected: JsonObject) -> JsonObject:
+def _check_keys(expected: JsonObject) -> JsonObject:
     return {key: value for key, value in expected.items() if key not in _NO_CHECKS}
 
 

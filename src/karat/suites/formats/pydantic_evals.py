@@ -61,22 +61,22 @@ class PydanticEvals(TranslatedFormat):
     def translate(self, file: SuiteFile, evaluators: Evaluators) -> Translation:
         tree = file.tree
         problems = Problems()
-        problems.unknown_keys(tree, _TOP, ())
-        common = _listed(tree.get("evaluators"))
+        problems.refuse_unknown_keys(tree, _TOP, ())
+        common = _as_list(tree.get("evaluators"))
         cases = []
         for index, row in enumerate(tree["cases"]):
             path = ("cases", index)
             if not isinstance(row, dict) or "inputs" not in row:
                 problems.add(path, "a case is an object with 'inputs'.", "wrong-type")
                 continue
-            problems.unknown_keys(row, _CASE, path)
+            problems.refuse_unknown_keys(row, _CASE, path)
             cases.append(_case(row, index, path, common, evaluators, problems))
-        reports = _listed(tree.get("report_evaluators"))
+        reports = _as_list(tree.get("report_evaluators"))
         metadata = {"report_evaluators": reports} if reports else {}
         return Translation(cases, problems.found, str(tree.get("name") or ""), metadata=metadata)
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else []
 
 
@@ -90,7 +90,7 @@ def _case(
 ) -> TranslatedCase:
     fields: Fields = {}
     places: dict[str, Path] = {}
-    own = _listed(row.get("evaluators"))
+    own = _as_list(row.get("evaluators"))
     asked = [(one, (*path, "evaluators", number)) for number, one in enumerate(own)]
     asked += [(one, ("evaluators", number)) for number, one in enumerate(common)]
     for spec, place in asked:
@@ -146,7 +146,7 @@ def _fields(spec: Any, expected: Any, place: Path, evaluators: Evaluators, probl
             place, f"{name} has no {error} as it should. Known are {', '.join(known.arguments)}.", "wrong-type"
         )
         return {}
-    return {"unjudged": [_left(name, arguments)]} if fields is None else fields
+    return {"unjudged": [_describe_left(name, arguments)]} if fields is None else fields
 
 
 def _arguments(given: Any, names: Sequence[str]) -> dict[str, Any]:
@@ -158,7 +158,7 @@ def _arguments(given: Any, names: Sequence[str]) -> dict[str, Any]:
     return dict(zip(names, values, strict=False))
 
 
-def _left(name: str, arguments: Arguments) -> str:
+def _describe_left(name: str, arguments: Arguments) -> str:
     words = " ".join(
         str(arguments.get("rubric") or arguments.get("criteria") or next(iter(arguments.values()), "")).split()
     )

@@ -42,17 +42,20 @@ class _CaseSpeller:
     def spell(self) -> Commented:
         case = self._case
         value: dict[str, Any] = {"id": case.id}
-        value |= {key: _plain(given) for key in _COPIED if (given := getattr(case, key))}
+        value |= {key: _as_list(given) for key in _COPIED if (given := getattr(case, key))}
         if case.turns:
             value["turns"] = [
-                {"prompt": turn.prompt, **({"expected": expected} if (expected := self._expected(turn.checks)) else {})}
+                {
+                    "prompt": turn.prompt,
+                    **({"expected": expected} if (expected := self._find_expected(turn.checks)) else {}),
+                }
                 for turn in case.turns
             ]
         else:
             value["prompt"] = case.prompt
         if case.replies:
             value["replies"] = [{"asks_for": list(reply.asks_for), "say": reply.say} for reply in case.replies]
-        expected = self._expected(case.checks)
+        expected = self._find_expected(case.checks)
         if not expected and not any("expected" in turn for turn in value.get("turns", ())):
             # A case that asks for nothing any more must not pass.
             value.setdefault("skip", "nothing that it expects has an equal in Karat 1")
@@ -74,10 +77,10 @@ class _CaseSpeller:
         hard_fail = [group for group in scoring.hard_fail if group in groups]
         return {**({"hard_fail": hard_fail} if hard_fail else {}), **({"soft_score": soft} if soft else {})}
 
-    def _expected(self, specs: Iterable[CheckSpec]) -> dict[str, Any]:
+    def _find_expected(self, specs: Iterable[CheckSpec]) -> dict[str, Any]:
         """The `expected` that asks for these checks and no others; a comment on each that it cannot ask for."""
         expected: dict[str, Any] = {}
-        usual = self._asked({})
+        usual = self._read_checks({})
         asked: Asked = []
         for spec in specs:
             args = msgspec.json.decode(spec.args)
@@ -89,7 +92,7 @@ class _CaseSpeller:
                 continue
             for more in _candidates(args, self._vocabulary.fields_of(spec.name), expected):
                 # What is written together may mean something else: it must ask for this check more, and no other.
-                found = [each for each in self._asked(more) if each not in usual]
+                found = [each for each in self._read_checks(more) if each not in usual]
                 if len(found) == len(asked) + 1 and all(each in found for each in (*asked, one)):
                     expected, asked = more, found
                     break
@@ -99,11 +102,11 @@ class _CaseSpeller:
                 self._comments.append(f"{NO_EQUAL}: {asks}{f' ({spec.path})' if spec.path else ''}.")
         return expected
 
-    def _asked(self, expected: Mapping[str, Any]) -> Asked:
+    def _read_checks(self, expected: Mapping[str, Any]) -> Asked:
         return [(one.spec.name, msgspec.json.decode(one.spec.args)) for one in self._vocabulary.read(expected)]
 
 
-def _plain(given: object) -> object:
+def _as_list(given: object) -> object:
     return list(given) if isinstance(given, tuple) else given
 
 

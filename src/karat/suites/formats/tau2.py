@@ -15,9 +15,9 @@ from karat.suites.formats.tau_contracts import (
     NO_WRITES,
     USER,
     Action,
-    said_by_agent,
-    same_actions,
-    same_database,
+    expect_actions,
+    expect_words,
+    expect_writes,
     writing_tools,
 )
 from karat.suites.formats.translated import (
@@ -28,7 +28,7 @@ from karat.suites.formats.translated import (
     TranslatedFormat,
     Translation,
 )
-from karat.text.wording import listed, quoted
+from karat.text.wording import join_words, quoted
 
 _BASIS = ("DB", "COMMUNICATE")
 _TASK = (
@@ -102,20 +102,20 @@ def _actions(task: Any, path: Path, problems: Problems) -> list[Action]:
 def _case(task: Mapping[str, Any], path: Path, tools: Sequence[str], problems: Problems) -> TranslatedCase:
     at = (*path, "evaluation_criteria")
     criteria = _criteria(task)
-    problems.unknown_keys(task, _TASK, path)
-    problems.unknown_keys(criteria, _CRITERIA, at)
+    problems.refuse_unknown_keys(task, _TASK, path)
+    problems.refuse_unknown_keys(criteria, _CRITERIA, at)
     basis = criteria.get("reward_basis") or _BASIS
     for index, kind in enumerate(basis):
         if kind not in _KINDS:
-            message = f"unknown reward {quoted(str(kind))}. Known are {listed(_KINDS, 'and')}."
+            message = f"unknown reward {quoted(str(kind))}. Known are {join_words(_KINDS, 'and')}."
             problems.add((*at, "reward_basis", index), message, "unknown-value")
     actions = _actions(task, path, problems)
     # Without a list of actions tau2 compares no database; with an empty one, it must be as it was.
-    calls = same_database(actions, tools) if "DB" in basis and criteria.get("actions") is not None else []
+    calls = expect_writes(actions, tools) if "DB" in basis and criteria.get("actions") is not None else []
     if "ACTION" in basis:  # what the database shows was done needs no second call
-        calls += same_actions([action for action in actions if "DB" not in basis or not action.writes])
-    words = said_by_agent(criteria.get("communicate_info") or ()) if "COMMUNICATE" in basis else {}
-    left = [*_left_to_tau2(criteria, basis)]
+        calls += expect_actions([action for action in actions if "DB" not in basis or not action.writes])
+    words = expect_words(criteria.get("communicate_info") or ()) if "COMMUNICATE" in basis else {}
+    left = [*_unjudged_criteria(criteria, basis)]
     if "DB" in basis and criteria.get("actions") is not None and not tools:
         left.append(NO_WRITES)
     asked: dict[str, Any] = {"tool_calls": calls, "in_any_turn": words, "unjudged": left}
@@ -126,14 +126,14 @@ def _case(task: Mapping[str, Any], path: Path, tools: Sequence[str], problems: P
         "unjudged": (*at, "nl_assertions" if "NL_ASSERTION" in basis else "env_assertions"),
     }
     more: dict[str, Any] = {}
-    if ungated := {key: criteria[key] for key in _ungated(basis) if criteria.get(key)}:
+    if ungated := {key: criteria[key] for key in _uncounted_criteria(basis) if criteria.get(key)}:
         more["metadata"] = {"not rewarded": ungated}
     if not criteria:
         more["skip"] = "it has no evaluation_criteria"
     return TranslatedCase(str(task.get("id", "")), _script(task), Expected(fields, places), path, more=more)
 
 
-def _left_to_tau2(criteria: Mapping[str, Any], basis: Sequence[str]) -> Sequence[str]:
+def _unjudged_criteria(criteria: Mapping[str, Any], basis: Sequence[str]) -> Sequence[str]:
     """What the environment of tau2 or a model judges."""
     found = []
     if "ENV_ASSERTION" in basis:
@@ -146,7 +146,7 @@ def _left_to_tau2(criteria: Mapping[str, Any], basis: Sequence[str]) -> Sequence
     return found
 
 
-def _ungated(basis: Sequence[str]) -> list[str]:
+def _uncounted_criteria(basis: Sequence[str]) -> list[str]:
     """Criteria that the reward does not count."""
     gates = {"COMMUNICATE": "communicate_info", "NL_ASSERTION": "nl_assertions", "ENV_ASSERTION": "env_assertions"}
     return [key for kind, key in gates.items() if kind not in basis]

@@ -9,7 +9,7 @@ from typing import Any
 from karat.suites.diagnostics import Document, Path, RefusedError, refuse
 from karat.suites.formats.base import SuiteFile
 from karat.suites.formats.builder import TextPlaces
-from karat.suites.formats.tau_contracts import NO_WRITES, Action, said_by_agent, same_database, writing_tools
+from karat.suites.formats.tau_contracts import NO_WRITES, Action, expect_words, expect_writes, writing_tools
 from karat.suites.formats.translated import (
     Evaluators,
     Expected,
@@ -69,7 +69,7 @@ def _tasks(rows: list[tuple[Any, Path]], problems: Problems) -> Iterator[tuple[s
         else:
             found[f"task-{index}"] = (row, path)
     for name, (task, path) in found.items():
-        problems.unknown_keys(task, _KNOWN, path)
+        problems.refuse_unknown_keys(task, _KNOWN, path)
         yield name, task, path
 
 
@@ -85,10 +85,10 @@ def _actions(task: Mapping[str, Any], path: Path, problems: Problems) -> list[Ac
 
 
 def _case(name: str, task: Mapping[str, Any], path: Path, tools: list[str], problems: Problems) -> TranslatedCase:
-    calls = same_database(_actions(task, path, problems), tools)
+    calls = expect_writes(_actions(task, path, problems), tools)
     fields: dict[str, Any] = {"outcome": "completed", "ended": True}
     fields |= {"tool_calls": calls} if calls else {"unjudged": [NO_WRITES]}
-    if words := said_by_agent([str(word) for word in task.get("outputs") or ()]):
+    if words := expect_words([str(word) for word in task.get("outputs") or ()]):
         fields["in_any_turn"] = words
     places = {"tool_calls": (*path, "actions"), "in_any_turn": (*path, "outputs")}
     more: dict[str, Any] = {"metadata": {"user_id": task["user_id"]}} if "user_id" in task else {}
@@ -109,7 +109,7 @@ def _python_tasks(text: str) -> tuple[list[tuple[Any, Path]], Document]:
         rows: list[tuple[Any, Path]] = []
         for index, node in enumerate(lists[0].elts):
             document.places[(index,)] = (node.lineno, node.col_offset + 1)
-            rows.append((_plain(node), (index,)))
+            rows.append((_read_literal(node), (index,)))
         return rows, document
     except RefusedError:
         raise
@@ -118,9 +118,9 @@ def _python_tasks(text: str) -> tuple[list[tuple[Any, Path]], Document]:
         raise refuse(f"not a file of tasks: {error}. Code in it is not run.", "syntax", place) from None
 
 
-def _plain(node: ast.expr) -> Any:
+def _read_literal(node: ast.expr) -> Any:
     if isinstance(node, ast.Call) and node.keywords and not node.args and all(word.arg for word in node.keywords):
-        return {str(word.arg): _plain(word.value) for word in node.keywords}
+        return {str(word.arg): _read_literal(word.value) for word in node.keywords}
     if isinstance(node, ast.List):
-        return [_plain(entry) for entry in node.elts]
+        return [_read_literal(entry) for entry in node.elts]
     return ast.literal_eval(node)

@@ -37,13 +37,13 @@ def writing_tools(actions: Iterable[Action]) -> list[str]:
     return sorted({action.tool for action in actions if action.writes})
 
 
-def same_database(actions: Sequence[Action], tools: Sequence[str]) -> list[dict[str, Any]]:
+def expect_writes(actions: Sequence[Action], tools: Sequence[str]) -> list[dict[str, Any]]:
     """The writes of the gold one to one, and no other write with `tools`."""
     writes = [action for action in actions if action.writes]
-    return [*_wanted(writes), *_unwanted(writes, tools)]
+    return [*_expected_writes(writes), *_forbidden_writes(writes, tools)]
 
 
-def _wanted(writes: Sequence[Action]) -> Iterator[dict[str, Any]]:
+def _expected_writes(writes: Sequence[Action]) -> Iterator[dict[str, Any]]:
     for action in _distinct(writes):
         yield {
             "tool": action.tool,
@@ -53,24 +53,24 @@ def _wanted(writes: Sequence[Action]) -> Iterator[dict[str, Any]]:
         }
 
 
-def _unwanted(writes: Sequence[Action], tools: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _forbidden_writes(writes: Sequence[Action], tools: Sequence[str]) -> Iterator[dict[str, Any]]:
     for tool in tools:
         others = [{"$ne": action.arguments} for action in _distinct(writes) if action.tool == tool]
         arguments = {"arguments": {"$all": others}} if others else {}
         yield {"tool": tool, **arguments, "success": True, "never": True}
 
 
-def same_actions(actions: Sequence[Action]) -> list[dict[str, Any]]:
+def expect_actions(actions: Sequence[Action]) -> list[dict[str, Any]]:
     """A call for each action, with the arguments that count, as far as the call has them."""
     found: list[dict[str, Any]] = []
     for action in actions:
-        entry = {"tool": action.tool, **_compared(action)}
+        entry = {"tool": action.tool, **_expected_arguments(action)}
         if entry not in found:
             found.append(entry)
     return found
 
 
-def _compared(action: Action) -> dict[str, Any]:
+def _expected_arguments(action: Action) -> dict[str, Any]:
     if action.compared is None:
         members = {name: {"$any": [{"$absent": True}, {"$eq": value}]} for name, value in action.arguments.items()}
         return {"arguments": {"$only": members}}
@@ -83,7 +83,7 @@ def _distinct(writes: Sequence[Action]) -> list[Action]:
     return [action for index, action in enumerate(writes) if action not in writes[:index]]
 
 
-def said_by_agent(words: Sequence[str]) -> dict[str, Any]:
+def expect_words(words: Sequence[str]) -> dict[str, Any]:
     """`in_any_turn` for words that some answer has: numbers as whole numbers, with or without separators."""
     numbers = [number_regex(word) for word in words if _NUMBER.fullmatch(word)]
     texts = [word for word in words if not _NUMBER.fullmatch(word)]

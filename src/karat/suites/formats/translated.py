@@ -92,14 +92,14 @@ def _expect(place: Expectations, expected: Expected, path: Path) -> None:
 def _spell(case: TranslatedCase) -> Commented:
     asked = {"turns": [*map(_spell_turn, case.turns)]} if case.turns else {"prompt": case.prompt}
     copied = {key: case.more[key] for key in _COPIED if case.more.get(key)}
-    return Commented({"id": case.id, **copied, **asked, **_expected(case.expected)})
+    return Commented({"id": case.id, **copied, **asked, **_expected_table(case.expected)})
 
 
 def _spell_turn(turn: TranslatedTurn) -> dict[str, Any]:
-    return {"prompt": turn.prompt, **_expected(turn.expected)}
+    return {"prompt": turn.prompt, **_expected_table(turn.expected)}
 
 
-def _expected(expected: Expected) -> dict[str, Any]:
+def _expected_table(expected: Expected) -> dict[str, Any]:
     return {"expected": dict(expected.fields)} if expected.fields else {}
 
 
@@ -112,7 +112,9 @@ class Problems:
     def add(self, path: Path, message: str, slug: str = "invalid-value", *, key: bool = False) -> None:
         self.found.append(PathDiagnostic(path, message, slug, key=key))
 
-    def unknown_keys(self, given: Iterable[str], known: Sequence[str], path: Path, *, only_near: bool = False) -> None:
+    def refuse_unknown_keys(
+        self, given: Iterable[str], known: Sequence[str], path: Path, *, only_near: bool = False
+    ) -> None:
         """Refuse keys that the format does not have: what they ask for would be dropped in silence.
 
         `only_near`: the other tool takes any key as a note, so that only one that is nearly a known key is refused.

@@ -12,9 +12,9 @@ from msgspec import Struct
 from karat.suites.diagnostics import PathDiagnostic
 from karat.suites.shapes.known_keys import KnownKeys
 from karat.suites.shapes.scalars import ChoiceShape
-from karat.suites.shapes.shape import Found, Schema, Shape, given, sized, wrong_type
+from karat.suites.shapes.shape import Found, Schema, Shape, check_size, given_limits, wrong_type
 from karat.text.key_names import synonyms_of
-from karat.text.wording import listed, quoted
+from karat.text.wording import join_words, quoted
 
 NOTE = "note"
 """The slug of what is not a problem: a key that anything may carry, and that nothing judges."""
@@ -39,7 +39,7 @@ class ListShape(Struct, frozen=True):
             # One entry without its list: say how it is written, if it is one.
             alone = isinstance(value, str) and not self.item.validate(value)
             return wrong_type(self.words, value, f"Write [{quoted(str(value))}]." if alone else "")
-        found = sized(value, self.fewest, self.most, "entries")
+        found = check_size(value, self.fewest, self.most, "entries")
         validate = self.item.validate
         for index, entry in enumerate(value):
             if wrong := validate(entry):
@@ -48,7 +48,7 @@ class ListShape(Struct, frozen=True):
 
     def schema(self, known: dict[str, Schema]) -> Schema:
         limits = {"minItems": self.fewest or None, "maxItems": self.most}
-        return {"type": "array", "items": self.item.schema(known), **given(limits)}
+        return {"type": "array", "items": self.item.schema(known), **given_limits(limits)}
 
 
 class MapShape(Struct, frozen=True):
@@ -64,7 +64,7 @@ class MapShape(Struct, frozen=True):
     def validate(self, value: object) -> Found:
         if type(value) is not dict:
             return wrong_type(self.words, value)
-        found = list(sized(value, self.fewest, self.most, "keys"))
+        found = list(check_size(value, self.fewest, self.most, "keys"))
         for name, entry in value.items():
             found += [diagnostic.under(name)._replace(key=True) for diagnostic in self.key.validate(name)]
             found += [diagnostic.under(name) for diagnostic in self.value.validate(entry)]
@@ -74,7 +74,7 @@ class MapShape(Struct, frozen=True):
         made: Schema = {"type": "object", "additionalProperties": self.value.schema(known)}
         names = {key: limit for key, limit in self.key.schema(known).items() if key != "type"}
         limits = {"minProperties": self.fewest or None, "maxProperties": self.most}
-        return made | ({"propertyNames": names} if names else {}) | given(limits)
+        return made | ({"propertyNames": names} if names else {}) | given_limits(limits)
 
 
 class Key(Struct, frozen=True):
@@ -131,17 +131,19 @@ class RecordShape:
     def _other(self, name: str) -> PathDiagnostic:
         if is_note(name):
             return PathDiagnostic((name,), "", NOTE)
-        return PathDiagnostic((name,), self.known.unknown(name, self._shapes.keys()), "unknown-field", key=True)
+        return PathDiagnostic(
+            (name,), self.known.describe_unknown(name, self._shapes.keys()), "unknown-field", key=True
+        )
 
     def schema(self, known: dict[str, Schema]) -> Schema:
         if self.name not in known:
             known[self.name] = {}
-            known[self.name] = self.whole(known)
+            known[self.name] = self.full_schema(known)
         return {"$ref": f"#/$defs/{self.name}"}
 
-    def whole(self, known: dict[str, Schema]) -> Schema:
+    def full_schema(self, known: dict[str, Schema]) -> Schema:
         """The schema itself, where `schema` refers to it."""
-        keys = {name: _described(key.shape.schema(known), key.doc) for name, key in self.keys.items()}
+        keys = {name: _add_description(key.shape.schema(known), key.doc) for name, key in self.keys.items()}
         return {
             "title": self.name,
             "description": self.doc,
@@ -162,7 +164,7 @@ class UnionShape:
     @cached_property
     def words(self) -> str:
         wanted = list(dict.fromkeys(shape.words for shape in self.shapes))
-        return listed([one for one in wanted if one != "a whole number" or "a number" not in wanted])
+        return join_words([one for one in wanted if one != "a whole number" or "a number" not in wanted])
 
     @cached_property
     def types(self) -> Collection[type]:
@@ -204,5 +206,5 @@ def is_note(key: str | int) -> bool:
     return isinstance(key, str) and (key == "metadata" or key.startswith("x-"))
 
 
-def _described(schema: Schema, doc: str) -> Schema:
+def _add_description(schema: Schema, doc: str) -> Schema:
     return {**schema, "description": doc} if doc else schema

@@ -22,7 +22,7 @@ class KnownKeys:
         """Keys of a level; where it is known by several, messages name the last one that was added."""
         self._where |= dict.fromkeys(keys, where)
 
-    def unknown(self, key: str, here: Collection[str]) -> str:
+    def describe_unknown(self, key: str, here: Collection[str]) -> str:
         """What to say of a key that is none of those here."""
         asked = key, frozenset(here)
         if asked not in self._messages:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from karat.matchers.reading import DOLLAR_KEYS, flaws
+from karat.matchers.reading import DOLLAR_KEYS, find_problems
 from karat.suites.diagnostics import PathDiagnostic
-from karat.suites.shapes.shape import Found, Schema, sized, wrong_type
+from karat.suites.shapes.shape import Found, Schema, check_size, wrong_type
 
 NAME = "Matcher"
 _REFERENCE: Schema = {"$ref": f"#/$defs/{NAME}"}
@@ -29,8 +29,11 @@ class MatcherShape(Struct, frozen=True):
     def validate(self, value: object) -> Found:
         if self.members and not isinstance(value, dict):
             return wrong_type(self.words, value)
-        found = list(sized(value, 1, None, "keys")) if self.members and isinstance(value, dict) else []
-        return [*found, *(PathDiagnostic(flaw.path, flaw.message, flaw.slug, flaw.key) for flaw in flaws(value))]
+        found = list(check_size(value, 1, None, "keys")) if self.members and isinstance(value, dict) else []
+        return [
+            *found,
+            *(PathDiagnostic(flaw.path, flaw.message, flaw.slug, flaw.key) for flaw in find_problems(value)),
+        ]
 
     def schema(self, known: dict[str, Schema]) -> Schema:
         known.setdefault(NAME, _matcher_schema())

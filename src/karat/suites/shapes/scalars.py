@@ -10,8 +10,8 @@ from typing import ClassVar
 from msgspec import Struct
 
 from karat.suites.diagnostics import PathDiagnostic
-from karat.suites.shapes.shape import FINE, Found, Schema, given, sized, wrong_type
-from karat.text.wording import did_you_mean, kind, listed, quoted
+from karat.suites.shapes.shape import FINE, Found, Schema, check_size, given_limits, wrong_type
+from karat.text.wording import did_you_mean, join_words, kind, quoted
 
 CONTROL = r"\u0000-\u001f\u007f-\u009f\u2028\u2029"
 ONE_LINE = rf"^[^{CONTROL}]*[^\s{CONTROL}][^{CONTROL}]*$"
@@ -59,15 +59,15 @@ class TextShape(Struct, frozen=True):
     def validate(self, value: object) -> Found:
         if type(value) is not str:
             return wrong_type(self.words, value)
-        if self.pattern is not None and not _compiled(self.pattern).search(value):
+        if self.pattern is not None and not _compile(self.pattern).search(value):
             return [_off_pattern(value, self.pattern)]
         if self.longest is None and len(value) >= self.shortest:
             return FINE
-        return sized(value, self.shortest, self.longest, "characters")
+        return check_size(value, self.shortest, self.longest, "characters")
 
     def schema(self, known: dict[str, Schema]) -> Schema:
         limits = {"minLength": self.shortest or None, "maxLength": self.longest, "pattern": self.pattern}
-        return {"type": "string", **given(limits)}
+        return {"type": "string", **given_limits(limits)}
 
 
 class NumberShape(Struct, frozen=True):
@@ -91,10 +91,10 @@ class NumberShape(Struct, frozen=True):
     def validate(self, value: object) -> Found:
         if type(value) is not int and (self.whole or type(value) is not float):
             return wrong_type(self.words, value)
-        broken = next(self._broken(value), None)
+        broken = next(self._broken_limits(value), None)
         return FINE if broken is None else [PathDiagnostic((), f"must be {broken}, found {value:g}.", "out-of-range")]
 
-    def _broken(self, value: float) -> Iterator[str]:
+    def _broken_limits(self, value: float) -> Iterator[str]:
         if self.over is not None and not value > self.over:
             yield f"over {self.over:g}"
         if self.least is not None and not value >= self.least:
@@ -114,7 +114,7 @@ class NumberShape(Struct, frozen=True):
             "maximum": self.most,
             "multipleOf": self.step,
         }
-        return {"type": "integer" if self.whole else "number", **given(limits)}
+        return {"type": "integer" if self.whole else "number", **given_limits(limits)}
 
 
 class ChoiceShape(Struct, frozen=True):
@@ -124,7 +124,7 @@ class ChoiceShape(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        return listed([_spelled(value) for value in self.values])
+        return join_words([_as_json(value) for value in self.values])
 
     @property
     def types(self) -> Collection[type]:
@@ -134,17 +134,17 @@ class ChoiceShape(Struct, frozen=True):
         if any(value == known and type(value) is type(known) for known in self.values):
             return FINE
         if not all(isinstance(known, str) for known in self.values):
-            return [PathDiagnostic((), f"expected {self.words}, found {self._found(value)}", "wrong-type")]
+            return [PathDiagnostic((), f"expected {self.words}, found {self._describe_found(value)}", "wrong-type")]
         if not isinstance(value, str):
             quote = f' Did you mean "{value}"?' if str(value) in self.values else ""
             message = f"expected {self.words} as a string, found {kind(value)}.{quote}"
             return [PathDiagnostic((), message, "wrong-type")]
         known = [str(one) for one in self.values]
-        parts = f"unknown value {quoted(value)}.", did_you_mean(value, known), f"Known are {listed(known, 'and')}."
+        parts = f"unknown value {quoted(value)}.", did_you_mean(value, known), f"Known are {join_words(known, 'and')}."
         return [PathDiagnostic((), " ".join(filter(None, parts)), "unknown-value")]
 
-    def _found(self, value: object) -> str:
-        if isinstance(value, str) and value in map(_spelled, self.values):
+    def _describe_found(self, value: object) -> str:
+        if isinstance(value, str) and value in map(_as_json, self.values):
             return f"the text {quoted(value)}. Write it without quotes."
         found = str(value) if isinstance(value, int) and not isinstance(value, bool) else kind(value)
         return f"{found}.{' Leave the field out if it shall not be checked.' if self.values[0] is True else ''}"
@@ -154,7 +154,7 @@ class ChoiceShape(Struct, frozen=True):
 
 
 @lru_cache(maxsize=64)
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile(pattern: str) -> re.Pattern[str]:
     """JSON Schema means the very end by `$`, Python also a line end before it."""
     return re.compile(f"{pattern[:-1]}\\Z" if pattern.endswith("$") else pattern)
 
@@ -168,7 +168,7 @@ def _off_pattern(value: str, pattern: str) -> PathDiagnostic:
     return PathDiagnostic((), f"{quoted(value)} is not of the form {pattern}.", "invalid-value")
 
 
-def _spelled(value: str | bool | int | None) -> str:
+def _as_json(value: str | bool | int | None) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return "null" if value is None else str(value)

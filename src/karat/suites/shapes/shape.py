@@ -35,7 +35,7 @@ def wrong_type(wanted: str, value: object, fix: str = "") -> Found:
     return [PathDiagnostic((), f"expected {wanted}, found {found}. {fix}".rstrip(), "wrong-type")]
 
 
-def sized(value: str | list[Json] | dict[str, Json], least: int, most: int | None, unit: str) -> Found:
+def check_size(value: str | list[Json] | dict[str, Json], least: int, most: int | None, unit: str) -> Found:
     size = len(value)
     if size >= least and (most is None or size <= most):
         return FINE
@@ -47,5 +47,5 @@ def sized(value: str | list[Json] | dict[str, Json], least: int, most: int | Non
     return [PathDiagnostic((), f"must have {wanted} {unit}, found {size}.", "invalid-value")]
 
 
-def given(limits: Mapping[str, Json]) -> Schema:
+def given_limits(limits: Mapping[str, Json]) -> Schema:
     return {name: limit for name, limit in limits.items() if limit is not None}

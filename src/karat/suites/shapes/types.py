@@ -46,7 +46,7 @@ _LISTS = (list, tuple, set, frozenset)
 
 def shape_of(declared: Type, known: KnownKeys) -> Shape:
     """What a type lets a value be. Raises ConfigError for a type that no JSON value has."""
-    kind, limits = _bare(declared)
+    kind, limits = _split_annotations(declared)
     if kind in _PLAIN:
         return _PLAIN[kind]
     if kind is str:
@@ -90,19 +90,19 @@ def keys_of(record: Type, known: KnownKeys) -> Iterator[tuple[str, Key]]:
         yield name, Key(shape_of(inner, known), _doc(inner), required)
 
 
-def _bare(declared: Type) -> tuple[Type, dict[str, Any]]:
+def _split_annotations(declared: Type) -> tuple[Type, dict[str, Any]]:
     """A type without its annotations, and the limits that they set."""
-    kind, *marks = get_args(declared) if _annotated(declared) else (declared,)
+    kind, *marks = get_args(declared) if _is_annotated(declared) else (declared,)
     names = ("gt", "ge", "lt", "le", "multiple_of", "pattern", "min_length", "max_length")
     found = [(name, getattr(mark, name)) for mark in marks if isinstance(mark, Meta) for name in names]
     return kind, {name: limit for name, limit in found if limit is not None}
 
 
 def _doc(declared: Type) -> str:
-    marks = get_args(declared)[1:] if _annotated(declared) else ()
+    marks = get_args(declared)[1:] if _is_annotated(declared) else ()
     return next((mark.description for mark in marks if isinstance(mark, Meta) and mark.description), "")
 
 
-def _annotated(declared: Type) -> bool:
+def _is_annotated(declared: Type) -> bool:
     origin: Type = get_origin(declared)
     return origin is Annotated

@@ -104,8 +104,8 @@ class AnswerTracker:
         """Remember what is there, so that what comes can be distinguished from it."""
         seen = await self._read(mark=True)
         self._matched = self._matched or bool(seen["places"])
-        self._outside = _counted(part["text"] for part in seen["outside"])
-        self._before = _counted(part["text"] for part in seen["places"])
+        self._outside = _count_lines(part["text"] for part in seen["outside"])
+        self._before = _count_lines(part["text"] for part in seen["places"])
         self._known |= Counter(part["text"] for part in seen["places"])
 
     async def since(self, prompts: Sequence[PromptMatcher]) -> AnswerWords:
@@ -113,24 +113,26 @@ class AnswerTracker:
         if not prompts:
             return AnswerWords("")
         seen = await self._read(mark=False)
-        discovered = _discovered(seen["outside"], self._outside, prompts)
+        discovered = _discover(seen["outside"], self._outside, prompts)
         if self._messages is None:
             return discovered._replace(unseen=LEFT if seen["moved"] and not discovered.text else "")
         self._matched = self._matched or bool(seen["places"])
         self._fresh = [place["index"] for place in seen["places"] if place["was"] is None]
-        text, fresh = self._configured(seen["places"], prompts)
+        text, fresh = self._read_configured(seen["places"], prompts)
         if text or not seen["moved"]:
             doubt = _doubt(text, fresh, seen["outside"], prompts[-1])
             hidden = "\n".join(place["hidden"] for place in seen["places"] if place["was"] is None and place["hidden"])
             same = not text and any(place["rewritten"] and place["text"] for place in seen["places"])
             elsewhere = () if self._matched else discovered.elsewhere
             return AnswerWords(text, doubt, unseen=SAME * same, hidden=hidden, elsewhere=elsewhere)
-        caught, _ = self._configured(seen["left"], prompts)
+        caught, _ = self._read_configured(seen["left"], prompts)
         return AnswerWords(caught, found=CAUGHT * bool(caught), unseen="" if caught else LEFT)
 
-    def _configured(self, places: Sequence[SeenMessage], prompts: Sequence[PromptMatcher]) -> tuple[str, list[str]]:
+    def _read_configured(
+        self, places: Sequence[SeenMessage], prompts: Sequence[PromptMatcher]
+    ) -> tuple[str, list[str]]:
         """What new messages say and old ones were given, else how old ones changed; and all that is new in them."""
-        gone = self._before - _counted(place["text"] for place in places if place["was"] is not None)
+        gone = self._before - _count_lines(place["text"] for place in places if place["was"] is not None)
         there = Counter(place["text"] for place in places)
         added, changed, fresh, echo = [], [], [], prompts[-1]
         for place in places:
@@ -143,7 +145,7 @@ class AnswerTracker:
                 new = text
                 changed.append(new)
             elif text.startswith(was):
-                new = _grown(was, text)
+                new = _added_text(was, text)
                 added.append(NewWords(_without_prompt(new, echo)))
             else:
                 new = _without(Counter(lines(was)), text)
@@ -187,7 +189,7 @@ class AnswerTracker:
         return seen
 
 
-def _grown(was: str, text: str) -> str:
+def _added_text(was: str, text: str) -> str:
     """What was added to a text. A line that goes on is said as a whole: it may be another that begins alike."""
     more = text[len(was) :]
     return more.strip() if not was or not more or more.startswith("\n") else text[was.rfind("\n") + 1 :]
@@ -225,10 +227,10 @@ def _doubt(said: str, fresh: Sequence[str], outside: Sequence[SeenLine], echo: P
     return "" if repeated else EITHER.format(quoted(odd))
 
 
-def _discovered(parts: Sequence[SeenLine], before: Counter[str], prompts: Sequence[PromptMatcher]) -> AnswerWords:
+def _discover(parts: Sequence[SeenLine], before: Counter[str], prompts: Sequence[PromptMatcher]) -> AnswerWords:
     """All that is new after the first line that repeats the prompt, less what repeats it or an earlier one."""
     old = before.copy()
-    fresh = [(line, part["path"]) for part in parts for line in lines(part["text"]) if not _taken(line, old)]
+    fresh = [(line, part["path"]) for part in parts for line in lines(part["text"]) if not _take_line(line, old)]
     texts = [line for line, _ in fresh]
     *earlier, echo = prompts
     alike = echo.likenesses(texts)
@@ -264,17 +266,17 @@ def _without(old: Counter[str], text: str) -> str:
     """A text without the lines that were on the page before; they are taken from `old`."""
     if old.keys().isdisjoint(found := [*lines(text)]):
         return text
-    return "\n".join(line for line in found if not _taken(line, old))
+    return "\n".join(line for line in found if not _take_line(line, old))
 
 
-def _taken(line: str, old: Counter[str]) -> bool:
+def _take_line(line: str, old: Counter[str]) -> bool:
     """Whether one of these lines is left; then it is one less."""
     left = old[line] > 0
     old[line] -= left
     return left
 
 
-def _counted(texts: Iterable[str]) -> Counter[str]:
+def _count_lines(texts: Iterable[str]) -> Counter[str]:
     return Counter(line for text in texts for line in lines(text))
 
 

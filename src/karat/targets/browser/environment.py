@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 from karat.errors import ConfigError, KaratError
 from karat.system import process_tree
 from karat.targets.base import TargetError
-from karat.targets.browser.options import LOG, SESSION, BrowserOptions, filled
+from karat.targets.browser.options import LOG, SESSION, BrowserOptions, fill
 from karat.targets.config import TargetConfig
 from karat.text.wording import shorten, visible
 
@@ -81,10 +81,10 @@ class BrowserEnvironment:
                 self._browser = await self._launch(self._playwright)
             return self._browser
 
-    async def gone(self) -> str:
+    async def why_gone(self) -> str:
         """Why the app is not there any more, or the empty string while it is."""
         if self._app is not None and not self._app.alive:
-            return self._app.ended()
+            return self._app.describe_end()
         parts = urlsplit(self.base)
         try:
             async with asyncio.timeout(PROBE):
@@ -94,11 +94,11 @@ class BrowserEnvironment:
         writer.close()
         return ""
 
-    async def left(self, starts: int) -> str:
+    async def why_left(self, starts: int) -> str:
         """Why the app that was started here as the so-maniest is not there any more, or the empty string."""
         if self.starts != starts:
             return "the app ended, and was started again for another case"
-        return await self.gone() if self._app is not None else ""
+        return await self.why_gone() if self._app is not None else ""
 
     async def _open_app(self) -> None:
         options, config = self._options, self._config
@@ -113,19 +113,19 @@ class BrowserEnvironment:
         elif not given:
             raise ConfigError("the browser target has no app.", fix="Give `app_url`, or `start` to start it.")
         else:
-            self.base, self.log = filled(given, SESSION), log
+            self.base, self.log = fill(given, SESSION), log
 
     async def _start(self, app: AppProcess) -> None:
         base = self._config.spec if "://" in self._config.spec else "http://127.0.0.1:{port}"
-        base = filled(base, SESSION)
+        base = fill(base, SESSION)
         await app.start(base.rstrip("/") + self._options.health, self._options.start_timeout)
-        self.base = app.filled(base)
+        self.base = app.fill(base)
         self.starts += 1
 
     async def _restart(self, app: AppProcess) -> None:
         """An app that cannot be started again is not tried for every case that is left."""
         if not self._lost:
-            ended = app.ended()
+            ended = app.describe_end()
             try:
                 await self._start(app)
             except KaratError as error:
@@ -210,17 +210,17 @@ class AppProcess:
         self._printed = Path(self._folder.name) / "output.txt"
         self._process: subprocess.Popen[bytes] | None = None
         self.port = _free_port()
-        self.log = log or self._fresh_log()
+        self.log = log or self._create_log()
         self.data = Path(self._folder.name) / "data"
         self.data.mkdir()
 
-    def _fresh_log(self) -> Path:
+    def _create_log(self) -> Path:
         """Never empty, so that a log that is truncated is known by it."""
         log = Path(self._folder.name) / "telemetry.jsonl"
         log.write_text('{"source": "karat", "event": "begin"}\n')
         return log
 
-    def filled(self, text: str) -> str:
+    def fill(self, text: str) -> str:
         known = {"{port}": str(self.port), "{log}": str(self.log), "{data}": str(self.data), "{python}": sys.executable}
         for name, value in known.items():
             text = text.replace(name, value)
@@ -230,10 +230,10 @@ class AppProcess:
         """Start it and wait until `health` answers. Raises ConfigError if that does not come about."""
         await self.end()  # what an earlier one left
         for left in reversed(range(TRIES)):
-            if await asyncio.to_thread(answers, self.filled(health)):
+            if await asyncio.to_thread(answers, self.fill(health)):
                 if not left or "{port}" not in health:
                     raise ConfigError(
-                        f"something else answers at {self.filled(health)} already.",
+                        f"something else answers at {self.fill(health)} already.",
                         fix="End it, or start the app on {port}.",
                         slug="app-not-started",
                     )
@@ -242,20 +242,22 @@ class AppProcess:
             self._spawn()
             if await self._healthy(health, seconds):
                 return
-            if left and TAKEN in self.printed().lower():
+            if left and TAKEN in self.last_output().lower():
                 self.port = _free_port()  # somebody else was faster
                 continue
-            raise ConfigError(f"{self.ended()}.", fix="Check that `start` works by hand.", slug="app-not-started")
+            raise ConfigError(
+                f"{self.describe_end()}.", fix="Check that `start` works by hand.", slug="app-not-started"
+            )
 
     def _spawn(self) -> None:
         """In this thread, because it ends with the thread that starts it."""
-        words = [self.filled(word) for word in shlex.split(self._command)]
+        words = [self.fill(word) for word in shlex.split(self._command)]
         printed = os.open(self._printed, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         try:
             self._process = subprocess.Popen(
                 words,
                 cwd=self._root,
-                env={**os.environ, **{name: self.filled(value) for name, value in self._env.items()}},
+                env={**os.environ, **{name: self.fill(value) for name, value in self._env.items()}},
                 stdin=subprocess.DEVNULL,
                 stdout=printed,
                 stderr=printed,
@@ -273,13 +275,13 @@ class AppProcess:
         """Whether the app answers; False if it ended."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
-        while not await asyncio.to_thread(answers, self.filled(health)):
+        while not await asyncio.to_thread(answers, self.fill(health)):
             if not self.alive:
                 return False
             if loop.time() > deadline:
                 await self.end()
                 raise ConfigError(
-                    f"the app did not answer at {self.filled(health)} within {seconds:g} s.",
+                    f"the app did not answer at {self.fill(health)} within {seconds:g} s.",
                     fix="Fix `start` or `health`, or increase `start_timeout`.",
                     slug="app-not-started",
                 )
@@ -290,13 +292,13 @@ class AppProcess:
     def alive(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
-    def ended(self) -> str:
+    def describe_end(self) -> str:
         """In one line: that it ended, how, and the last that it printed."""
         code = self._process.poll() if self._process is not None else None
         how = f"by signal {-code}" if code is not None and code < 0 else f"with exit code {code}"
-        return f"the app ended {how}. It printed: {self.printed() or 'nothing'}"
+        return f"the app ended {how}. It printed: {self.last_output() or 'nothing'}"
 
-    def printed(self) -> str:
+    def last_output(self) -> str:
         """The end of what the app printed, in one line."""
         if not self._printed.exists():
             return ""

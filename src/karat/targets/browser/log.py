@@ -37,20 +37,20 @@ class TurnLog:
         field = telemetry.correlation_field
         ends = _is_event(telemetry.end_source, telemetry.end_event) if telemetry.end_event else None
         if ends is not None and session_query and not field:
-            ends = _own(ends, session_query, session)
+            ends = _only_own(ends, session_query, session)
         try:
             self._segment = LogSegment(path, _has(field, session, dialect) if field else None, ends)
         except CaptureBrokenError as error:
-            raise _broken(error) from error
+            raise _capture_error(error) from error
         self._judged = 0
         self._why: CaptureBrokenError | None = None
         self._following = asyncio.create_task(self._follow())
 
-    def ended(self) -> bool:
+    def is_ended(self) -> bool:
         """Whether the line that ends the turn is there."""
         self._read()
         if self._why is not None:
-            raise _broken(self._why) from self._why
+            raise _capture_error(self._why) from self._why
         return self._segment.ended
 
     def stop_if_broken(self) -> None:
@@ -74,12 +74,12 @@ class TurnLog:
 
     async def finish(self) -> tuple[str, ...]:
         """All lines of the turn, once it has ended."""
-        self.ended()
+        self.is_ended()
         self._following.cancel()
         try:
             lines = tuple(await self._segment.finish(self._telemetry.wait_ms / 1000))
         except CaptureBrokenError as error:
-            raise _broken(error) from error
+            raise _capture_error(error) from error
         self.stop_if_broken()
         return lines
 
@@ -102,7 +102,9 @@ class TurnLog:
                 self._why = error
 
 
-def own_lines(lines: tuple[str, ...], session: str, dialect: str) -> tuple[tuple[str, ...], tuple[PossibleCall, ...]]:
+def select_own_lines(
+    lines: tuple[str, ...], session: str, dialect: str
+) -> tuple[tuple[str, ...], tuple[PossibleCall, ...]]:
     """The lines of a turn, without events of tools that do not name its conversation, and the calls these may be."""
     own: list[str] = []
     possible: dict[str, PossibleCall] = {}
@@ -114,7 +116,7 @@ def own_lines(lines: tuple[str, ...], session: str, dialect: str) -> tuple[tuple
     return tuple(own), tuple(possible.values())
 
 
-def _broken(error: CaptureBrokenError) -> TargetError:
+def _capture_error(error: CaptureBrokenError) -> TargetError:
     return TargetError("telemetry", f"telemetry capture is broken: {error}")
 
 
@@ -156,7 +158,7 @@ def _fits(line: str, sign: Line) -> bool:
     )
 
 
-def _own(ends: Fits, field: str, session: str) -> Fits:
+def _only_own(ends: Fits, field: str, session: str) -> Fits:
     """Refuses the end of a turn that names another conversation in the very field that names this one to the app."""
 
     def fits(line: str) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import urlencode, urljoin, urlsplit
 
 from karat.targets.base import TargetError
-from karat.targets.browser.options import BrowserOptions, Place, Step, filled
+from karat.targets.browser.options import BrowserOptions, Place, Step, fill
 
 if TYPE_CHECKING:
     from playwright.async_api import Frame, FrameLocator, Locator, Page
@@ -19,7 +19,7 @@ WHEN_MS = 1000
 """How long to wait for a place that may never come up."""
 
 
-def located(view: View | FrameLocator, place: Place) -> Locator:
+def locate(view: View | FrameLocator, place: Place) -> Locator:
     """All that is at a place."""
     if place.selector:
         return view.locator(place.selector)
@@ -63,7 +63,7 @@ class ChatNavigation:
         if missing is not None:
             raise TargetError("setup", f"precondition {missing!r} is not defined: add it to `preconditions`")
         for place in self._options.dismiss:
-            await self._page.add_locator_handler(located(self._page, place).first, _click, no_wait_after=True)
+            await self._page.add_locator_handler(locate(self._page, place).first, _click, no_wait_after=True)
         await self._step(Step(), "the app", self._url(self._options.space_url))
         for number, step in enumerate(self._options.steps, 1):
             await self._step(step, f"step {number}")
@@ -74,7 +74,7 @@ class ChatNavigation:
     async def clear(self) -> None:
         """Dismiss what shows now: nothing else may come that would meet it."""
         for place in self._options.dismiss:
-            if await (found := located(self._page, place).first).is_visible():
+            if await (found := locate(self._page, place).first).is_visible():
                 await found.click()
 
     async def _step(self, step: Step, what: str, url: str = "") -> None:
@@ -98,7 +98,7 @@ class ChatNavigation:
         if step.click:
             await self._at(step.click, step.frame).click()
         if step.fill:
-            await self._at(step.fill, step.frame).fill(filled(step.value, self._session))
+            await self._at(step.fill, step.frame).fill(fill(step.value, self._session))
         if step.press:
             await self._page.keyboard.press(step.press)
         if step.wait_for:
@@ -114,10 +114,10 @@ class ChatNavigation:
         return True
 
     def _at(self, place: Place, frame: str) -> Locator:
-        return located(self._page.frame_locator(frame) if frame else self._page, place).first
+        return locate(self._page.frame_locator(frame) if frame else self._page, place).first
 
     def _url(self, target: str) -> str:
-        url = urlsplit(urljoin(self._base, filled(target, self._session)) if target else self._base)
+        url = urlsplit(urljoin(self._base, fill(target, self._session)) if target else self._base)
         if self._options.session_query:
             query = urlencode({self._options.session_query: self._session})
             url = url._replace(query=f"{url.query}&{query}" if url.query else query)

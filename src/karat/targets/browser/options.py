@@ -175,7 +175,7 @@ class BrowserOptions(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         return bool(self.session_query) or any(SESSION in text for text in (address, *self.texts))
 
 
-def checked(options: BrowserOptions, address: str) -> BrowserOptions:
+def check_options(options: BrowserOptions, address: str) -> BrowserOptions:
     """The options, if they can be followed together and with the address that the target was given."""
     if options.complete.event and not options.telemetry.end_event:
         raise ConfigError(
@@ -203,7 +203,7 @@ SHORTEST = 4
 """A shorter value cannot be distinguished from plain text."""
 
 
-def filled(text: str, session: str) -> str:
+def fill(text: str, session: str) -> str:
     """`{session}` replaced by the conversation, `${NAME}` by the variable; one that is not set is an error."""
 
     def value(match: re.Match[str]) -> str:
@@ -229,18 +229,18 @@ def script(given: str, root: Path) -> str:
 
 def environment_values(options: BrowserOptions, address: str) -> list[str]:
     """What comes from the environment, which no artifact may show. Raises ConfigError for what is not set."""
-    return [filled(f"${{{name}}}", "") for name in _names(options, address)]
+    return [fill(f"${{{name}}}", "") for name in _names(options, address)]
 
 
 def secret_values(options: BrowserOptions, address: str) -> tuple[str, ...]:
     """What comes from the environment and is set, and literal headers and cookies, as pages and browsers spell them."""
     values = [value for name in _names(options, address) if len(value := os.environ.get(name, "")) >= SHORTEST]
-    return tuple(sorted({form for value in (*values, *options.literals) for form in _spelled(value)}))
+    return tuple(sorted({form for value in (*values, *options.literals) for form in _spellings(value)}))
 
 
 def _names(options: BrowserOptions, address: str) -> list[str]:
     return sorted({name for text in (address, *options.texts) for name in _VARIABLE.findall(text)})
 
 
-def _spelled(value: str) -> set[str]:
+def _spellings(value: str) -> set[str]:
     return {value, html.escape(value), html.escape(value, quote=False), *(quote(value, safe=kept) for kept in _KEPT)}

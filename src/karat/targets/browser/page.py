@@ -16,13 +16,13 @@ from karat.model.trace import ScreenMap
 from karat.targets.base import TargetError
 from karat.targets.browser.answer_text import LOADING, UNSEPARATED, AnswerTracker, AnswerWords
 from karat.targets.browser.log import TurnLog
-from karat.targets.browser.navigation import ChatNavigation, located
+from karat.targets.browser.navigation import ChatNavigation, locate
 from karat.targets.browser.options import BrowserOptions, Place
 from karat.targets.browser.prompt_echo import PromptMatcher
 from karat.targets.browser.screen import SentPrompt, element_boxes, screen_map, with_sight, with_unseen, without_prompts
 from karat.targets.browser.watch import Activity, Watch
 from karat.targets.browser.window import HURRY
-from karat.text.wording import likeness, listed, shorten
+from karat.text.wording import join_words, likeness, shorten
 
 if TYPE_CHECKING:
     from playwright.async_api import Page, Response
@@ -145,7 +145,7 @@ class ChatPage:
         answer = self._options.answer
         self._view = view
         self._watch = Watch(view, self._options.complete)
-        self._words = AnswerTracker(view, located(view, answer) if answer is not None else None)
+        self._words = AnswerTracker(view, locate(view, answer) if answer is not None else None)
 
     async def ask(self, prompt: str, log: TurnLog | None) -> AnswerWords:
         """Send a prompt and wait for the answer; the assistant's own words of this turn."""
@@ -159,7 +159,7 @@ class ChatPage:
                 await self._send(prompt)
                 await self._complete()
         except (TimeoutError, TooLongError) as error:
-            why = f"no complete answer within {self._options.wait_ms} ms: {await self._stuck() or self._trouble()}"
+            why = f"no complete answer within {self._options.wait_ms} ms: {await self._why_stuck() or self._trouble()}"
             raise TargetError("timeout", why) from error
         if self._said.doubt:
             raise TargetError("bad-answer", UNSEPARATED.format(why=self._said.doubt))
@@ -172,13 +172,13 @@ class ChatPage:
             self._unsent,
             self._watch.trouble if not self._unsent else "",
             UNSEPARATED.format(why=said.doubt) if said.doubt else "",
-            self._elsewhere() if said.elsewhere and not said.text else "",
+            self._describe_elsewhere() if said.elsewhere and not said.text else "",
             said.unseen if not said.text else "",
-            f"the app answered {listed(self._refused[:NEAREST], 'and')}" if self._refused else "",
+            f"the app answered {join_words(self._refused[:NEAREST], 'and')}" if self._refused else "",
         )
         return "; ".join(filter(None, troubles)) or (STILL_CHANGED if said.text else NOTHING_NEW)
 
-    async def _stuck(self) -> str:
+    async def _why_stuck(self) -> str:
         """That the page answers nothing at all, if so; then it is unknown whether the prompt was sent."""
         from playwright.async_api import Error
 
@@ -195,22 +195,22 @@ class ChatPage:
     def _wordless(self) -> AnswerWords:
         """A turn in which nothing was at the place of the answer: the card of a tool may be all there is."""
         if self._log is None or not self._log.calls:
-            raise TargetError("config", f"{self._elsewhere()}: correct `answer`")
+            raise TargetError("config", f"{self._describe_elsewhere()}: correct `answer`")
         return self._said._replace(unseen=MATCHED_NOTHING.format(place=self._options.answer))
 
-    def _elsewhere(self) -> str:
+    def _describe_elsewhere(self) -> str:
         near = sorted(self._said.elsewhere, key=lambda path: -likeness(path, str(self._options.answer)))[:NEAREST]
         nothing = MATCHED_NOTHING.format(place=self._options.answer)
-        return f"{nothing}, and words appeared in {listed(map(shorten, near))}"
+        return f"{nothing}, and words appeared in {join_words(map(shorten, near))}"
 
     async def _send(self, prompt: str) -> None:
         chat_box, send = self._options.chat_box, self._options.send
-        box = located(self._view, chat_box).first
+        box = locate(self._view, chat_box).first
         self._unsent = UNSENT.format(f"{chat_box} could not be written into")
         await box.fill(prompt)
         if isinstance(send, Place):
             self._unsent = UNSENT.format(f"{send} could not be clicked")
-            await located(self._view, send).first.click()
+            await locate(self._view, send).first.click()
         else:
             await box.press("Enter")
         self._unsent = ""
@@ -251,7 +251,7 @@ class ChatPage:
         await self._words.mark()
         self._complained = await self._complaints()
         if self._complained and self._options.failure is not None:
-            await located(self._view, self._options.failure).evaluate_all(CLEARED)
+            await locate(self._view, self._options.failure).evaluate_all(CLEARED)
         await self._watch.begin()
 
     async def _complete(self) -> None:
@@ -262,7 +262,7 @@ class ChatPage:
         while True:
             seen = await self._glance()
             now = loop.time()
-            works = seen is None or not seen.work.over or (self._options.complete.event and self._ended() is False)
+            works = seen is None or not seen.work.over or (self._options.complete.event and self._is_ended() is False)
             stillness.note(now, seen and seen.size, over=not works)
             if seen is not None and not works and await self._is_complete(seen, now, stillness):
                 return
@@ -272,24 +272,24 @@ class ChatPage:
         unchanged, over = now - stillness.changed, now - stillness.over_since
         if seen.work.unseen and not seen.work.fresh:
             if unchanged >= LAST_WORDS and await self.answer():
-                raise TargetError("agent", self._watch.unseen(seen.work))
+                raise TargetError("agent", self._watch.describe_unseen(seen.work))
             return False
-        if not self._rested(seen.work, unchanged, over):
+        if not self._is_at_rest(seen.work, unchanged, over):
             return False
         proved = bool(self._watch or self._options.complete.event) and over >= LAST_WORDS
         return (bool(await self.answer()) or proved) and await self._is_unchanged(seen)
 
-    def _ended(self) -> bool | None:
+    def _is_ended(self) -> bool | None:
         """Whether the telemetry shows the end of the turn; None: it never does."""
-        return self._log.ended() if self._log is not None and self._options.telemetry.end_event else None
+        return self._log.is_ended() if self._log is not None and self._options.telemetry.end_event else None
 
-    def _rested(self, work: Activity, unchanged: float, over: float) -> bool:
+    def _is_at_rest(self, work: Activity, unchanged: float, over: float) -> bool:
         """Whether the answer has not changed, and the signs have been off, for as long as is asked."""
         complete = self._options.complete
         if complete.quiet_ms is not None and unchanged * 1000 < complete.quiet_ms:
             return False
         if self._watch and not work.unseen:
-            pause = SETTLE_MS if self._ended() else PAUSE_MS
+            pause = SETTLE_MS if self._is_ended() else PAUSE_MS
             ended = over if complete.event else math.inf
             still = unchanged if self._options.answer is not None else math.inf
             return min(work.calm, ended, still) * 1000 >= pause
@@ -311,7 +311,7 @@ class ChatPage:
         try:
             work = await self._watch.state()
             place = self._options.answer
-            watched = located(self._view, place) if place is not None else self._view.locator("body")
+            watched = locate(self._view, place) if place is not None else self._view.locator("body")
             size = await watched.evaluate_all(SIZE)
             await self._stop_if_broken()  # last: an app complains before it says that it is done
         except Error as error:
@@ -339,7 +339,7 @@ class ChatPage:
         return Counter(text for text in map(str.strip, await self._texts(self._options.failure)) if text)
 
     async def _texts(self, place: Place) -> list[str]:
-        texts: list[str] = await located(self._view, place).evaluate_all(TEXTS)
+        texts: list[str] = await locate(self._view, place).evaluate_all(TEXTS)
         return texts
 
     def _note_refusal(self, response: Response) -> None:

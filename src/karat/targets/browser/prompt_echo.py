@@ -51,26 +51,26 @@ class PromptMatcher:
     """Finds one prompt, however its lines, spaces and marks are shown."""
 
     def __init__(self, prompt: str) -> None:
-        self._has_words = bool(_WORD.search(_plain(prompt)))
-        forms = [form for form in dict.fromkeys(map(_plain, _rendered(prompt))) if self._letters(form)]
+        self._has_words = bool(_WORD.search(_normalize(prompt)))
+        forms = [form for form in dict.fromkeys(map(_normalize, _renderings(prompt))) if self._letters(form)]
         self._forms = list(dict.fromkeys(map(self._letters, forms)))
         self._patterns = [self._pattern(form) for form in forms]
         self._sentences = [f" {' '.join(_WORD.findall(form))} " for form in forms]
         self._longest = max(map(len, forms), default=0) + 2 * LABEL
         self.one_word = count_words(prompt) == 1
-        self.distinct = len(self._letters(_plain(prompt))) >= DISTINCT
+        self.distinct = len(self._letters(_normalize(prompt))) >= DISTINCT
 
     def is_whole(self, text: str) -> bool:
         """Whether a text is the prompt and nothing else."""
-        return self._letters(_plain(text)) in self._forms
+        return self._letters(_normalize(text)) in self._forms
 
     def likeness(self, text: str) -> Likeness:
         """What a text is to the prompt, seen by itself."""
-        plain = _plain(text)
+        plain = _normalize(text)
         readings = [*self._readings(plain)] if len(plain) <= self._longest else []
         if any(letters in self._forms for letters in readings) or (readings and self._is_cut(plain)):
             return Likeness.WHOLE
-        within = self._within(plain)
+        within = self._find_within(plain)
         if within is not None or not readings or not readings[-1]:
             return within or Likeness.OTHER
         if any(map(self._begins, readings)):
@@ -98,7 +98,7 @@ class PromptMatcher:
         for last in range(first, len(texts)):
             if len(texts[last]) > 2 * self._longest:
                 return first
-            fitting = [so_far + more for more in self._readings(_plain(texts[last])) if self._begins(so_far + more)]
+            fitting = [so_far + more for more in self._readings(_normalize(texts[last])) if self._begins(so_far + more)]
             if any(letters in self._forms for letters in fitting):
                 return last + 1
             if not fitting:
@@ -106,7 +106,7 @@ class PromptMatcher:
             so_far = fitting[0]
         return first
 
-    def _within(self, plain: str) -> Likeness | None:
+    def _find_within(self, plain: str) -> Likeness | None:
         for pattern in self._patterns:
             match = pattern.search(plain)
             if match is None:
@@ -147,11 +147,11 @@ def count_words(text: str) -> int:
     return len(_WORD.findall(text))
 
 
-def _plain(text: str) -> str:
+def _normalize(text: str) -> str:
     return normalize("NFKC", _CUT.sub("…", folded(text)).replace("…", "\0")).replace("\0", "…")
 
 
-def _rendered(prompt: str) -> Iterator[str]:
+def _renderings(prompt: str) -> Iterator[str]:
     """The prompt as written, and what is left of it where marks of HTML and Markdown are obeyed."""
     for text in (prompt, html.unescape(_TAG.sub("", prompt)), html.unescape(_TAG.sub(" ", prompt))):
         yield text

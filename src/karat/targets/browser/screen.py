@@ -60,11 +60,11 @@ def with_unseen(whole: str, seen: str) -> str:
     a, b = whole.split("\n"), seen.split("\n")
     merged: list[str] = []
     for tag, a1, a2, b1, b2 in SequenceMatcher(None, a, b).get_opcodes():
-        merged += a[a1:a2] if tag == "equal" else _merged(a[a1:a2], b[b1:b2])
+        merged += a[a1:a2] if tag == "equal" else _merge_lines(a[a1:a2], b[b1:b2])
     return "\n".join(merged)
 
 
-def _merged(whole: list[str], seen: Sequence[str]) -> Iterator[str]:
+def _merge_lines(whole: list[str], seen: Sequence[str]) -> Iterator[str]:
     for line in seen:
         twin = next((index for index, other in enumerate(whole) if _place(other) == _place(line)), None)
         if twin is None:
@@ -179,10 +179,10 @@ async def answer_boxes(page: View, messages: Locator | None, fresh: Sequence[int
         blocks: list[TextBlock] = await page.locator("body").evaluate_all(BOXES, asked)
     else:
         blocks = await messages.evaluate_all(BOXES, asked | {"only": list(fresh)})
-    return list(_placed(answer, blocks))
+    return list(_find_boxes(answer, blocks))
 
 
-def _placed(answer: str, blocks: Sequence[TextBlock]) -> Iterator[ElementBox]:
+def _find_boxes(answer: str, blocks: Sequence[TextBlock]) -> Iterator[ElementBox]:
     """From the last line up: what is last on the page is the answer rather than what was there before."""
     at = len(blocks) - 1
     squeezed = ["".join(block["text"].split()) for block in blocks]
@@ -192,7 +192,7 @@ def _placed(answer: str, blocks: Sequence[TextBlock]) -> Iterator[ElementBox]:
         if holding is None:
             continue
         at = holding
-        yield ElementBox("final_message", number, *_around(blocks[at]["boxes"]))
+        yield ElementBox("final_message", number, *_union(blocks[at]["boxes"]))
 
 
 def _meet(line: str, block: str) -> bool:
@@ -200,7 +200,7 @@ def _meet(line: str, block: str) -> bool:
     return line in block or (len(block) > 1 and block in line)
 
 
-def _around(boxes: Sequence[Box]) -> Box:
+def _union(boxes: Sequence[Box]) -> Box:
     x, y = min(box[0] for box in boxes), min(box[1] for box in boxes)
     return x, y, max(box[0] + box[2] for box in boxes) - x, max(box[1] + box[3] for box in boxes) - y
 

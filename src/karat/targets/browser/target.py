@@ -23,12 +23,12 @@ from karat.model.trace import REMOVED, UNSEEN_WORDS, Message, Trace
 from karat.targets.base import RunContext, TargetError, converse
 from karat.targets.browser import window
 from karat.targets.browser.environment import BrowserEnvironment
-from karat.targets.browser.log import TurnLog, own_lines
+from karat.targets.browser.log import TurnLog, select_own_lines
 from karat.targets.browser.options import (
     LOG,
     SESSION,
     BrowserOptions,
-    checked,
+    check_options,
     environment_values,
     script,
     secret_values,
@@ -63,7 +63,7 @@ class BrowserTarget:
 
     def __init__(self, config: TargetConfig) -> None:
         self._config = config
-        self._options = checked(read_options(config, BrowserOptions), config.spec)
+        self._options = check_options(read_options(config, BrowserOptions), config.spec)
         self._stage = BrowserEnvironment(config, self._options)
         self.options = config.identity
         self.secrets = secret_values(self._options, config.spec)
@@ -102,13 +102,13 @@ class BrowserTarget:
             async with window.open_context(browser, self._options, base, session, self._script) as opened:
                 return await self._conversation(case, context, opened, session)
         except Error as error:
-            raise await self._explained(TargetError("agent", _first_line(error))) from error
+            raise await self._explain(TargetError("agent", _first_line(error))) from error
         except TargetError as error:
-            raise await self._explained(error) from error
+            raise await self._explain(error) from error
 
-    async def _explained(self, error: TargetError) -> TargetError:
+    async def _explain(self, error: TargetError) -> TargetError:
         """Report what breaks because the app is gone as that."""
-        why = await self._stage.gone() if error.kind != "gone" else ""
+        why = await self._stage.why_gone() if error.kind != "gone" else ""
         return TargetError("gone", f"{why} ({error.message})", detail=error.detail) if why else error
 
     async def _conversation(self, case: Case, context: RunContext, opened: BrowserContext, session: str) -> Trace:
@@ -124,7 +124,7 @@ class BrowserTarget:
         async def turn(prompt: str) -> Trace:
             trace = await self._turn(case, context.recorder, chat, session, prompt)
             trace = self._without_late(trace, session) if late else trace
-            why = await self._stage.left(starts)
+            why = await self._stage.why_left(starts)
             if why:  # what the page shows may be half an answer
                 raise TargetError("gone", why, partial=trace)
             return trace
@@ -166,13 +166,13 @@ class BrowserTarget:
             page=page,
             answer_page=chat.answer_page,
             page_before=recorder.page_before,
-            unobserved=self._unobserved(log, lines) | ({"final_message": said.unseen} if said.unseen else {}),
+            unobserved=self._why_unobserved(log, lines) | ({"final_message": said.unseen} if said.unseen else {}),
             metadata={"answer": said.found} if said.found else {},
             started_at=started_at,
             duration_ms=round((time.perf_counter() - began) * 1000, 3),
         )
 
-    def _unobserved(self, log: TurnLog | None, lines: Sequence[str]) -> dict[str, str]:
+    def _why_unobserved(self, log: TurnLog | None, lines: Sequence[str]) -> dict[str, str]:
         """Why tools and telemetry of a turn were not seen."""
         silent = not lines and not self._options.telemetry.tools_only
         why = NO_LOG if log is None else SILENT if silent else ""
@@ -186,7 +186,7 @@ class BrowserTarget:
 
     def _without_late(self, trace: Trace, session: str) -> Trace:
         """The trace without events of tools that may be of an earlier case."""
-        own, possible = own_lines(trace.telemetry, "" if self._options.session else session, trace.dialect)
+        own, possible = select_own_lines(trace.telemetry, "" if self._options.session else session, trace.dialect)
         if not possible:
             return trace
         return structs.replace(
@@ -254,10 +254,10 @@ class PageEvidence:
             return
         self._folder.mkdir(parents=True, exist_ok=True)
         shot, trace = self._folder / f"{self._stem}.png", self._folder / f"{self._stem}.trace.zip"
-        if await _taken(chat, chat.screenshot(shot)):
+        if await _try_in_time(chat, chat.screenshot(shot)):
             self._context.attach("screenshot", shot)
-            await _taken(chat, self._map(chat, shot))
-        if await _taken(chat, self._record(trace)):
+            await _try_in_time(chat, self._map(chat, shot))
+        if await _try_in_time(chat, self._record(trace)):
             self._context.attach("playwright trace", trace, unless_passed=True)
 
     async def _map(self, chat: ChatPage, shot: Path) -> None:
@@ -268,7 +268,7 @@ class PageEvidence:
         await asyncio.to_thread(scrub, file, self._secrets, self._headers)
 
 
-async def _taken(chat: ChatPage, taking: Awaitable[None]) -> bool:
+async def _try_in_time(chat: ChatPage, taking: Awaitable[None]) -> bool:
     """Whether the page gave what was asked of it in time."""
     from playwright.async_api import Error
 
@@ -299,17 +299,17 @@ def _without_headers(line: bytes, names: frozenset[str]) -> bytes:
         event = json.loads(line)
     except ValueError:
         return line
-    return json.dumps(_cleaned(event, names), separators=(",", ":")).encode()
+    return json.dumps(_remove_values(event, names), separators=(",", ":")).encode()
 
 
-def _cleaned(value: object, names: frozenset[str]) -> object:
+def _remove_values(value: object, names: frozenset[str]) -> object:
     if isinstance(value, list):
-        return [_cleaned(item, names) for item in value]
+        return [_remove_values(item, names) for item in value]
     if not isinstance(value, dict):
         return value
     if "value" in value and str(value.get("name", "")).lower() in names:
         return {**value, "value": REMOVED}
-    kept = {key: _cookies(item) if key == "cookies" else _cleaned(item, names) for key, item in value.items()}
+    kept = {key: _cookies(item) if key == "cookies" else _remove_values(item, names) for key, item in value.items()}
     return {**kept, "queryString": []} if "queryString" in kept else kept  # the address again, in pieces
 
 

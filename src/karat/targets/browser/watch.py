@@ -128,7 +128,7 @@ class Watch:
             if not state["now"]:
                 self.trouble = ""
                 return
-            self.trouble = f"the prompt was not sent, because {self._named(state['now'])} shows without it"
+            self.trouble = f"the prompt was not sent, because {self._list_signs(state['now'])} shows without it"
             await asyncio.sleep(POLL)
 
     async def state(self) -> Activity:
@@ -136,15 +136,16 @@ class Watch:
             return Activity(over=True, calm=math.inf, unseen={})
         state: dict[str, Any] = await self._page.evaluate(STATE, self._signs)
         work = Activity(not state["now"], state["calm"], state["unseen"], state["fresh"])
-        shows = f"{self._named(state['now'])} still shows" if state["now"] else ""
-        self.trouble = f"{self._named(work.unseen)} was never seen" if work.unseen else shows
+        shows = f"{self._list_signs(state['now'])} still shows" if state["now"] else ""
+        self.trouble = f"{self._list_signs(work.unseen)} was never seen" if work.unseen else shows
         return work
 
-    def unseen(self, work: Activity) -> str:
+    def describe_unseen(self, work: Activity) -> str:
         """Why signs were not seen, and what to do about it."""
         nowhere = [name for name, matches in work.unseen.items() if name != "gone" and not matches]
         why = f" (nothing on the page is {' or '.join(self._signs[name] for name in nowhere)})" if nowhere else ""
-        return f"the answer came, but {self._named(work.unseen)} was never seen{why}: fix `complete`, or use `quiet_ms`"
+        signs = self._list_signs(work.unseen)
+        return f"the answer came, but {signs} was never seen{why}: fix `complete`, or use `quiet_ms`"
 
-    def _named(self, names: Any) -> str:
+    def _list_signs(self, names: Any) -> str:
         return " and ".join(f"the sign of work {name} = {json.dumps(self._signs[name])}" for name in names)

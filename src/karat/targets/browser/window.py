@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from karat.targets.browser.options import BrowserOptions, filled
+from karat.targets.browser.options import BrowserOptions, fill
 from karat.targets.timeouts import timeout
 
 if TYPE_CHECKING:
@@ -27,14 +27,14 @@ async def open_context(
     width, height = options.viewport
     window = await browser.new_context(
         viewport={"width": width, "height": height},
-        extra_http_headers={name: filled(value, session) for name, value in options.headers.items()},
+        extra_http_headers={name: fill(value, session) for name, value in options.headers.items()},
         reduced_motion="reduce",
         storage_state=_storage(options, base, session),
     )
     try:
         window.set_default_timeout(options.wait_ms)
         for name, value in options.cookies.items():
-            await window.add_cookies([{"name": name, "value": filled(value, session), "url": base}])
+            await window.add_cookies([{"name": name, "value": fill(value, session), "url": base}])
         if script:
             await window.add_init_script(script)
         yield window
@@ -48,6 +48,6 @@ def _storage(options: BrowserOptions, base: str, session: str) -> StorageState |
     """The local storage that the app finds. To fill it costs a page of its own: none where there is nothing to fill."""
     if not options.local_storage:
         return None
-    kept: Any = [{"name": name, "value": filled(v, session)} for name, v in options.local_storage.items()]
+    kept: Any = [{"name": name, "value": fill(v, session)} for name, v in options.local_storage.items()]
     parts = urlsplit(base)
     return {"cookies": [], "origins": [{"origin": f"{parts.scheme}://{parts.netloc}", "localStorage": kept}]}

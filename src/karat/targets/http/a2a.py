@@ -68,7 +68,7 @@ class A2aReader:
 
     def take(self, event: WireEvent) -> bool:
         try:
-            self.whole(event.json())
+            self.read_whole(event.json())
         except ValueError as error:
             if event.torn:
                 return False
@@ -76,7 +76,7 @@ class A2aReader:
             raise TargetError("bad-answer", f"an event is not JSON-RPC: {error}: {shown}") from error
         return self._state not in GOING_ON
 
-    def whole(self, value: Json) -> None:
+    def read_whole(self, value: Json) -> None:
         error = value.get("error") if isinstance(value, dict) else None
         if isinstance(error, dict):
             kind = "config" if error.get("code") in MISSPOKEN else "agent"
@@ -84,7 +84,7 @@ class A2aReader:
         result = value.get("result") if isinstance(value, dict) else None
         if not isinstance(result, dict):
             raise protocol_error("the answer is not JSON-RPC of A2A")
-        kind, payload = _unwrapped(result)
+        kind, payload = _unwrap(result)
         if isinstance(payload.get("contextId"), str):
             self._talk.id = str(payload["contextId"])
             self._talk.context.marks.known_as.add(self._talk.id)
@@ -99,7 +99,7 @@ class A2aReader:
                 self._artifact(artifact)
             self._status(payload.get("status"))
 
-    def ended(self) -> None:
+    def end(self) -> None:
         if self._state in GOING_ON:
             raise TargetError("bad-answer", f"the answer ended while the task was {self._state or 'unknown'!r}")
         if self._state not in ANSWERED:
@@ -109,7 +109,7 @@ class A2aReader:
             self._talk.notes.pop("task", None)
         if self._state == WAITS or not self._heard.final_message:
             self._heard.say(self._said, "status")
-        self._heard.checked("the task")
+        self._heard.check("the task")
 
     def _artifact(self, artifact: Json) -> None:
         if isinstance(artifact, dict):
@@ -122,7 +122,7 @@ class A2aReader:
             self._said = _text(message) if isinstance(message, dict) else ""
 
 
-def _unwrapped(result: dict[str, Json]) -> tuple[str, dict[str, Json]]:
+def _unwrap(result: dict[str, Json]) -> tuple[str, dict[str, Json]]:
     """What a result is, and its content: 1.0 has it under its name, 0.3 has its name in it."""
     for key, kind in KINDS.items():
         payload = result.get(key)

@@ -72,7 +72,7 @@ class AgUiReader:
         self._results: dict[str, str] = {}
         """The calls by the ids of the messages that tell their results."""
 
-    def whole(self, value: Json) -> None:
+    def read_whole(self, value: Json) -> None:
         raise protocol_error("the answer is not a stream of AG-UI events")
 
     def take(self, event: WireEvent) -> bool:
@@ -80,16 +80,16 @@ class AgUiReader:
             return True
         payload = event_object(event, "AG-UI")
         kind = str(payload["type"])
-        self._kinds.saw(kind, fits=kind.isupper())
+        self._kinds.note(kind, fits=kind.isupper())
         reading = READING.get(kind)
         if reading is not None:
             reading(self, payload)
         return self._finished
 
-    def ended(self) -> None:
+    def end(self) -> None:
         if not self._finished:
-            raise self._kinds.unended("the stream ended without RUN_FINISHED or RUN_ERROR")
-        self._heard.checked("the run")
+            raise self._kinds.end_error("the stream ended without RUN_FINISHED or RUN_ERROR")
+        self._heard.check("the run")
 
     def run_finished(self, payload: dict[str, Json]) -> None:
         self._finished = True
@@ -119,13 +119,13 @@ class AgUiReader:
         self.call_arguments(payload)
 
     def call_result(self, payload: dict[str, Json]) -> None:
-        call = self._heard.book.known(str(payload.get("toolCallId")))
+        call = self._heard.book.find(str(payload.get("toolCallId")))
         if call is not None:
             self._results[str(payload.get("messageId"))] = str(payload.get("toolCallId"))
             self._heard.book.end(call, payload.get("content"))
 
     def notes_of_result(self, payload: dict[str, Json]) -> None:
-        call = self._heard.book.known(self._results.get(str(payload.get("entityId"))))
+        call = self._heard.book.find(self._results.get(str(payload.get("entityId"))))
         try:
             notes = msgspec.json.decode(str(payload.get("encryptedValue")))
         except msgspec.DecodeError:
@@ -149,7 +149,7 @@ class AgUiReader:
         """What had no events of its own: the arguments of calls that were never streamed."""
         for message in objects(payload.get("messages")):
             for asked in objects(message.get("toolCalls")):
-                call, function = self._heard.book.known(str(asked.get("id"))), asked.get("function")
+                call, function = self._heard.book.find(str(asked.get("id"))), asked.get("function")
                 if call is not None and call.pieces is None and isinstance(function, dict):
                     call.pieces = [str(function.get("arguments", ""))]
 

@@ -56,7 +56,7 @@ class AiSdkReader:
         self._kinds = EventKinds("of a UI message stream")
         self._error = ""
 
-    def whole(self, value: Json) -> None:
+    def read_whole(self, value: Json) -> None:
         raise protocol_error("the answer is not a stream of UI messages")
 
     def take(self, event: WireEvent) -> bool:
@@ -64,18 +64,18 @@ class AiSdkReader:
             return True
         payload = event_object(event, "UI message stream")
         kind = str(payload["type"])
-        self._kinds.saw(kind, fits=PART.match(kind) is not None)
+        self._kinds.note(kind, fits=PART.match(kind) is not None)
         reading = READING.get(kind)
         if reading is not None:
             reading(self, payload)
         return False
 
-    def ended(self) -> None:
+    def end(self) -> None:
         if self._error:
             raise TargetError("agent", f"the stream has an error: {visible(shorten(self._error, 300))}")
         if not self._finished:
-            raise self._kinds.unended("the stream ended without `finish`")
-        self._heard.checked("the message")
+            raise self._kinds.end_error("the stream ended without `finish`")
+        self._heard.check("the message")
 
     def start_step(self, payload: dict[str, Json]) -> None:
         self._step += 1
@@ -86,7 +86,7 @@ class AiSdkReader:
         if payload.get("finishReason") == "error":
             self._error = self._error or "it finished with the reason `error`"
 
-    def broke(self, payload: dict[str, Json]) -> None:
+    def note_error(self, payload: dict[str, Json]) -> None:
         self._error = str(payload.get("errorText", "error"))
 
     def abort(self, payload: dict[str, Json]) -> None:
@@ -107,12 +107,12 @@ class AiSdkReader:
         call.ran = False
 
     def tool_output(self, payload: dict[str, Json]) -> None:
-        call = self._heard.book.known(str(payload.get("toolCallId")))
+        call = self._heard.book.find(str(payload.get("toolCallId")))
         if call is not None and not payload.get("preliminary"):
             self._heard.book.end(call, payload.get("output"))
 
     def tool_output_error(self, payload: dict[str, Json]) -> None:
-        call = self._heard.book.known(str(payload.get("toolCallId")))
+        call = self._heard.book.find(str(payload.get("toolCallId")))
         if call is not None:
             self._heard.book.end(call, error=str(payload.get("errorText", "error")))
 
@@ -120,7 +120,7 @@ class AiSdkReader:
 READING: dict[str, Callable[[AiSdkReader, dict[str, Json]], None]] = {
     "start-step": AiSdkReader.start_step,
     "finish": AiSdkReader.finish,
-    "error": AiSdkReader.broke,
+    "error": AiSdkReader.note_error,
     "abort": AiSdkReader.abort,
     "text-delta": AiSdkReader.text_delta,
     "tool-input-start": AiSdkReader.tool_input,

@@ -34,12 +34,12 @@ class CallReader:
         if item is None:
             return
         fields = {name: path.first(item) if path else None for name, path in paths.items()}
-        known = self._book.known(_id(fields["id"]))
+        known = self._book.find(_id(fields["id"]))
         name = fields["name"] or (known.name if known is not None else "")
         if not isinstance(name, str) or not name:
-            self.unclear = f"a tool call has no name in it: {_shown(item)}"
+            self.unclear = f"a tool call has no name in it: {_excerpt(item)}"
             return
-        call = self._begun(name, fields)
+        call = self._find_started_call(name, fields)
         if self._is_over(item, fields, paths):
             self._close(call, fields["result"], fields["error"], item)
 
@@ -47,9 +47,9 @@ class CallReader:
         """A call that begins with this event, and ends with it where it has a result."""
         fields = {name: path.first(item) if path else None for name, path in paths.items()}
         if not isinstance(fields["name"], str) or not fields["name"]:
-            self.unclear = f"a tool call has no name in it: {_shown(item)}"
+            self.unclear = f"a tool call has no name in it: {_excerpt(item)}"
             return
-        known = self._book.known(ids[0] if ids else None)
+        known = self._book.find(ids[0] if ids else None)
         if known is None or known.ended or known.name != fields["name"]:
             known = self._book.begin(fields["name"], None, fields["arguments"])
             known.id = ids[0] if ids else None
@@ -64,11 +64,11 @@ class CallReader:
         path = paths["arguments"]
         found = path.all(item) if path is not None else []
         waiting = self._book.open_calls
-        call = self._book.known(ids[0]) if ids else waiting[-1] if waiting else None
+        call = self._book.find(ids[0]) if ids else waiting[-1] if waiting else None
         if not found:
             return
         if call is None:
-            self.unclear = f"there are arguments for a call that was not seen: {_shown(item)}"
+            self.unclear = f"there are arguments for a call that was not seen: {_excerpt(item)}"
         elif isinstance(found[0], str):
             call.add_piece(found[0])
         else:
@@ -76,7 +76,7 @@ class CallReader:
 
     def end(self, item: Json, ids: list[str], paths: CallPaths, event: Json, *, failed: bool = False) -> None:
         """The end of a call, which is found by its id, by its name, or as the only one that has not ended."""
-        call = self._ended_call(item, ids, paths)
+        call = self._find_ended_call(item, ids, paths)
         if call is None:
             return
         error = paths["error"].first(item) if paths["error"] else None
@@ -88,7 +88,7 @@ class CallReader:
         else:
             self._book.end_unread(call)
             self._heard.no_results = (
-                f"an event that ends a call has neither `result` nor `error` at the configured paths: {_shown(item)}"
+                f"an event that ends a call has neither `result` nor `error` at the configured paths: {_excerpt(item)}"
             )
 
     def _close(self, call: CallSoFar, result: Json, error: Json, *around: Json, failed: bool = False) -> None:
@@ -97,9 +97,9 @@ class CallReader:
         if failed or any(map(_says_failed, around)):
             call.success = False
 
-    def _ended_call(self, item: Json, ids: list[str], paths: CallPaths) -> CallSoFar | None:
+    def _find_ended_call(self, item: Json, ids: list[str], paths: CallPaths) -> CallSoFar | None:
         name = paths["name"].first(item) if paths["name"] else None
-        known = self._book.known(ids[0]) if ids else None
+        known = self._book.find(ids[0]) if ids else None
         if known is not None:
             return known
         if isinstance(name, str) and name:
@@ -108,7 +108,7 @@ class CallReader:
         waiting_calls = self._book.open_calls
         if not ids and len(waiting_calls) == 1:
             return waiting_calls[0]
-        self.unclear = f"a result belongs to no call that was seen: {_shown(item)}"
+        self.unclear = f"a result belongs to no call that was seen: {_excerpt(item)}"
         return None
 
     def _is_over(self, item: Json, fields: dict[str, Json], paths: CallPaths) -> bool:
@@ -118,7 +118,7 @@ class CallReader:
         result = paths["result"]
         return not self._streaming and result is not None and bool(result.all(item))
 
-    def _begun(self, name: str, fields: dict[str, Json]) -> CallSoFar:
+    def _find_started_call(self, name: str, fields: dict[str, Json]) -> CallSoFar:
         """The call that an item reports: one that began before, where its id or its result says so."""
         id = _id(fields["id"])
         if id is None and self._streaming and fields["result"] is not None:
@@ -150,5 +150,5 @@ def _says_failed(item: Json) -> bool:
     return shows_failure(plain)
 
 
-def _shown(item: Json) -> str:
+def _excerpt(item: Json) -> str:
     return visible(shorten(words([item]), 200))

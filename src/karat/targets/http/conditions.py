@@ -40,12 +40,12 @@ def _field(key: str, wanted: object) -> Holds:
     values = wanted if isinstance(wanted, list) else [wanted]
     if key.startswith("$"):
         path = JsonPath(key)
-        return lambda value, name: any(_same(found, one) for found in path.all(value) for one in values)
+        return lambda value, name: any(_is_same(found, one) for found in path.all(value) for one in values)
     return lambda value, name: (
-        isinstance(value, dict) and key in value and any(_same(value[key], one) for one in values)
+        isinstance(value, dict) and key in value and any(_is_same(value[key], one) for one in values)
     )
 
 
-def _same(found: Json, wanted: object) -> bool:
+def _is_same(found: Json, wanted: object) -> bool:
     """Equal as JSON has it: true is not 1."""
     return found == wanted and isinstance(found, bool) == isinstance(wanted, bool)

@@ -112,7 +112,7 @@ class TurnBuffer:
         if self.first_token_ms is None:
             self.first_token_ms = round((perf_counter() - self.began) * 1000, 3)
 
-    def checked(self, what: str) -> None:
+    def check(self, what: str) -> None:
         """A turn that ended well has an answer, or a tool that was called."""
         if not self.final_message and not self.book.calls:
             raise TargetError("bad-answer", f"{what} ended without any text")
@@ -135,11 +135,11 @@ class AnswerReader(Protocol):
         """Read one event; whether it was the last."""
         ...
 
-    def whole(self, value: Json) -> None:
+    def read_whole(self, value: Json) -> None:
         """Read an answer that came as a whole."""
         ...
 
-    def ended(self) -> None:
+    def end(self) -> None:
         """The answer has ended. Raises TargetError if the protocol says that it has not, or that it broke."""
         ...
 
@@ -191,17 +191,17 @@ class HttpConversation:
         sent = replace(request, headers=self.trace_headers | request.headers)
         try:
             if request.stream is None:
-                reader.whole(await self.service.value(sent, self.cookies, received))
+                reader.read_whole(await self.service.value(sent, self.cookies, received))
             else:
                 async with aclosing(self.service.events(sent, self.cookies, received)) as events:
                     async for event in events:
                         if event.whole:
-                            reader.whole(_value(event))
+                            reader.read_whole(_value(event))
                         elif reader.take(event):
                             break
                         if event.torn:
                             raise TargetError("bad-answer", "the stream ended within an event")
-            reader.ended()
+            reader.end()
         except TargetError as error:
             error.detail = error.detail or str(received)
             raise

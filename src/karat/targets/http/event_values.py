@@ -27,11 +27,11 @@ class EventKinds:
         self._fits = False
         self._other = ""
 
-    def saw(self, kind: str, *, fits: bool) -> None:
+    def note(self, kind: str, *, fits: bool) -> None:
         self._fits = self._fits or fits
         self._other = self._other or kind
 
-    def unended(self, what: str) -> TargetError:
+    def end_error(self, what: str) -> TargetError:
         """The error of a stream without its last event: it is torn, or of another protocol."""
         return self.protocol_error or TargetError("bad-answer", f"{what}: it is torn")
 

@@ -71,14 +71,14 @@ def _walk(query: JSONPathQuery, length: int) -> Callable[[Json], list[Json]]:
     others = segments[len(names) :]
     rest = JSONPathQuery(env=query.env, segments=others).find if others else None
 
-    def found(value: Json) -> list[Json]:
+    def find(value: Json) -> list[Json]:
         for name in names:
             if not isinstance(value, dict) or name not in value:
                 return []
             value = value[name]
         return [value] if rest is None else cast("list[Json]", rest(cast("dict[str, object]", value)).values())
 
-    return found
+    return find
 
 
 def _name(segment: JSONPathSegment) -> str | None:

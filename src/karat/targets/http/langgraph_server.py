@@ -52,7 +52,7 @@ class LangGraphServerTarget(ServiceTarget[LangGraphServerOptions]):
         await talk.hear(self.build_request(talk, prompt), run)
         state = WireRequest(f"{self._thread(talk)}/state", method="GET", headers=self.headers(talk, prompt))
         await talk.hear(state, _StateReader(talk, heard, run))
-        heard.checked("the run")
+        heard.check("the run")
 
     def build_request(self, talk: HttpConversation, prompt: str) -> WireRequest:
         options = self._options
@@ -60,7 +60,7 @@ class LangGraphServerTarget(ServiceTarget[LangGraphServerOptions]):
         given: dict[str, object] = {"input": {"messages": [{"role": "user", "content": prompt}]}}
         body: dict[str, object] = {
             "assistant_id": options.assistant,
-            **({"command": {"resume": notes.answered(prompt)}} if notes.waiting else given),
+            **({"command": {"resume": notes.build_resume(prompt)}} if notes.waiting else given),
             "stream_mode": ["updates", "messages-tuple"],
             "stream_subgraphs": True,
             "if_not_exists": "create",
@@ -87,7 +87,7 @@ class ThreadNotes:
     barred: set[str] = field(default_factory=set)
     """Those of them that a person rejected, or answered in place of the tool: they never run."""
 
-    def answered(self, prompt: str) -> object:
+    def build_resume(self, prompt: str) -> object:
         """What the thread is resumed with. A person may change calls, or bar them."""
         waiting, self.waiting = self.waiting, []
         sent = resume(prompt, waiting)
@@ -124,12 +124,12 @@ class RunReader:
         self._used: dict[str, list[Tokens]] = {}
         """Tokens by message, as it was streamed or written: answers that reach no state are spent too."""
 
-    def whole(self, value: Json) -> None:
+    def read_whole(self, value: Json) -> None:
         raise protocol_error("the answer is not a stream of a LangGraph server")
 
     def take(self, event: WireEvent) -> bool:
         mode = event.name.partition("|")[0]
-        self._kinds.saw(event.name or event.data, fits=mode in MODES)
+        self._kinds.note(event.name or event.data, fits=mode in MODES)
         if mode not in ("updates", "messages", "error"):
             return False
         try:
@@ -142,13 +142,13 @@ class RunReader:
             what = f"{payload.get('error')}: {payload.get('message')}" if isinstance(payload, dict) else str(payload)
             raise TargetError("agent", f"the run ended with an error: {visible(shorten(what, 300))}")
         if mode == "messages":
-            self._streamed(payload[0] if isinstance(payload, list) and payload else None)
+            self._take_chunk(payload[0] if isinstance(payload, list) and payload else None)
         else:
             for message in messages_in(payload):
                 self._message(message)
         return False
 
-    def ended(self) -> None:
+    def end(self) -> None:
         """The state of the thread shows how it ended, if it is one."""
         if self._kinds.protocol_error is not None:
             raise self._kinds.protocol_error
@@ -159,7 +159,7 @@ class RunReader:
         for used in chain.from_iterable(self._used.values()):
             self._heard.spend(used)
 
-    def _streamed(self, chunk: Json) -> None:
+    def _take_chunk(self, chunk: Json) -> None:
         message = read_message(chunk)
         if message is None or message.type != "ai":
             return
@@ -214,7 +214,7 @@ class _StateReader:
     def take(self, event: WireEvent) -> bool:
         return True
 
-    def whole(self, value: Json) -> None:
+    def read_whole(self, value: Json) -> None:
         if not isinstance(value, dict) or not isinstance(value.get("next"), list):
             raise protocol_error("the thread has no state, as it has on a LangGraph server")
         tasks = list(objects(value.get("tasks")))
@@ -232,5 +232,5 @@ class _StateReader:
             self._talk.seen |= {str(message["id"]) for message in objects(values.get("messages")) if message.get("id")}
         self._run.finish(interrupts)
 
-    def ended(self) -> None:
+    def end(self) -> None:
         """It came as a whole."""

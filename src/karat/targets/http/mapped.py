@@ -65,7 +65,7 @@ class HttpTarget(ServiceTarget[HttpOptions]):
     def prepare(self) -> None:
         options = self._options
         if options.body is not None and options.form is not None:
-            raise self.flawed("form", "it cannot be combined with `body`", "Set one of them.")
+            raise self.option_error("form", "it cannot be combined with `body`", "Set one of them.")
         if options.body is None and options.form is None and options.method != "GET":
             raise ConfigError(
                 "`body` is not set, so no request can be sent.",
@@ -78,7 +78,7 @@ class HttpTarget(ServiceTarget[HttpOptions]):
         self._paths = Paths(self)
         self._preparations = Preparations(options.preconditions, self.template)
         if options.preconditions and options.conversation is not None:
-            raise self.flawed("preconditions", "the service names the conversation only in its first answer")
+            raise self.option_error("preconditions", "the service names the conversation only in its first answer")
 
     def greet(self, talk: HttpConversation) -> None:
         if self._options.conversation is not None:
@@ -91,7 +91,7 @@ class HttpTarget(ServiceTarget[HttpOptions]):
         options = self._options
         return WireRequest(
             self.address(talk, prompt),
-            cast(Body, self._body.filled(values(talk, prompt))),
+            cast(Body, self._body.fill(values(talk, prompt))),
             options.method,
             self.headers(talk, prompt),
             stream=options.stream.format if options.stream else None,
@@ -108,13 +108,13 @@ class HttpTarget(ServiceTarget[HttpOptions]):
         try:
             return JsonPath(text)
         except ValueError as error:
-            raise self.flawed(option, str(error), "For instance: $.data.reply") from error
+            raise self.option_error(option, str(error), "For instance: $.data.reply") from error
 
     def when(self, option: str, given: When | None) -> Holds:
         try:
             return condition(given)
         except ValueError as error:
-            raise self.flawed(option, f"`when`: {error}", 'For instance: when = { kind = "end" }') from error
+            raise self.option_error(option, f"`when`: {error}", 'For instance: when = { kind = "end" }') from error
 
     @property
     def given(self) -> HttpOptions:
@@ -131,13 +131,15 @@ class Paths:
         self.conversation = path("conversation", given.conversation.id if given.conversation else "")
         self.tokens = {name: path("usage", getattr(given.usage, name)) for name in ("input", "output", "cost")}
         stream, calls = given.stream, given.tool_calls
-        self.stream = StreamMapping(stream, bool(given.answer), path, target.flawed) if stream is not None else None
+        self.stream = (
+            StreamMapping(stream, bool(given.answer), path, target.option_error) if stream is not None else None
+        )
         self.fails = target.when("failure", given.failure.when)
         self.counts = target.when("usage", given.usage.when)
         if calls is not None and not calls.at and not (self.stream and self.stream.tool):
-            raise target.flawed("tool_calls", "`at` is not set", 'Set at = "$.steps[*]".')
+            raise target.option_error("tool_calls", "`at` is not set", 'Set at = "$.steps[*]".')
         if calls is not None and not calls.name:
-            raise target.flawed("tool_calls", "`name` is not set", 'Set name = "$.tool".')
+            raise target.option_error("tool_calls", "`name` is not set", 'Set name = "$.tool".')
         self.at = path("tool_calls", calls.at if calls else "")
         self.vouched = (calls is not None and calls.absent == "none") or (
             stream is not None and stream.absent == "none"
@@ -181,7 +183,7 @@ class MappedReader:
         if not heard.no_tools and not paths.has_results:
             heard.no_results = NO_RESULTS
 
-    def whole(self, value: Json) -> None:
+    def read_whole(self, value: Json) -> None:
         self._take_all(value)
         at = self._paths.at
         if at is not None and not self._paths.vouched and not at.has_place(value):
@@ -265,14 +267,14 @@ class MappedReader:
         if not known:
             self._heard.skip(said)
 
-    def ended(self) -> None:
+    def end(self) -> None:
         stream, heard = self._paths.stream, self._heard
         if self._last is not None:
             self._take_items(*self._last, took=False)
         if self._calls.unclear:
             heard.no_tools = self._calls.unclear
         elif not heard.no_tools and not (self._listed or self._paths.matched or self._paths.vouched):
-            heard.no_tools = self._unmatched()
+            heard.no_tools = self._describe_unmatched()
         elif not heard.no_tools and heard.skipped_too_much:
             heard.no_tools = TOO_MUCH
         if stream is None:
@@ -351,7 +353,7 @@ class MappedReader:
             heard.metadata[COST] = counts["cost"]
         return counted
 
-    def _unmatched(self) -> str:
+    def _describe_unmatched(self) -> str:
         paths, stream = self._paths, self._paths.stream
         option = "tool_calls.at" if paths.at is not None else "stream.tool"
         found = paths.at.text if paths.at is not None else stream.tool_text if stream is not None else ""

@@ -33,7 +33,7 @@ from karat.targets.http.tool_call_log import CallSoFar, arguments_of, arguments_
 from karat.targets.reach import NOTHING, TOOLS
 from karat.targets.threads import DaemonThreads
 from karat.telemetry.finish_reasons import ending
-from karat.text.wording import said, shorten, visible
+from karat.text.wording import error_text, shorten, visible
 from karat.traces.clean import jsonable
 from karat.world.faults import CaseWorld
 
@@ -76,7 +76,7 @@ class OfferedTool:
             given = bound() if inspect.iscoroutinefunction(self._function) else await threads.call(bound)
             result = await given if inspect.isawaitable(given) else given
         except Exception as error:  # noqa: BLE001 - a tool of the user's may raise anything, and the model hears of it
-            return None, f"{type(error).__name__}: {said(error)}"
+            return None, f"{type(error).__name__}: {error_text(error)}"
         return jsonable(result), None
 
 
@@ -121,10 +121,10 @@ class ChatReader:
         self._read(value, "delta")
         return False
 
-    def whole(self, value: Json) -> None:
+    def read_whole(self, value: Json) -> None:
         self._read(value, "message")
 
-    def ended(self) -> None:
+    def end(self) -> None:
         if not self._finish:
             raise TargetError("bad-answer", "the completion has no `finish_reason`: it is torn")
         self._heard.ended_by = ending(self._finish)
@@ -218,7 +218,7 @@ class ResponsesReader:
         if not isinstance(payload, dict):
             raise protocol_error("an event is not a response")
         kind = str(payload.get("type") or event.name or next(iter(payload), ""))
-        self._kinds.saw(kind, fits=kind.startswith("response."))
+        self._kinds.note(kind, fits=kind.startswith("response."))
         if kind == "error":
             raise_error(payload.get("error") or payload)
         elif kind == "response.output_text.delta":
@@ -227,12 +227,12 @@ class ResponsesReader:
             self._end(payload.get("response"), spoken=bool(self.said))
         return self._ended
 
-    def whole(self, value: Json) -> None:
+    def read_whole(self, value: Json) -> None:
         self._end(value, spoken=False)
 
-    def ended(self) -> None:
+    def end(self) -> None:
         if not self._ended:
-            raise self._kinds.unended("the response has no end")
+            raise self._kinds.end_error("the response has no end")
 
     def _end(self, response: Json, *, spoken: bool) -> None:
         if not isinstance(response, dict):
@@ -327,16 +327,16 @@ class OpenAiTarget(ServiceTarget[OpenAiOptions]):
     def prepare(self) -> None:
         options, config = self._options, self._config
         if not options.model:
-            raise self.flawed("use", "`model` is not set", 'Set model = "…".')
+            raise self.option_error("use", "`model` is not set", 'Set model = "…".')
         self._tools: dict[str, OfferedTool] = {}
         for name, given in options.tools.items():
             table = ToolTable(function=given) if isinstance(given, str) else given
             try:
                 self._tools[name] = OfferedTool(name, table, config)
             except ConfigError as error:
-                raise self.flawed("tools", f"{name}: {error.message}".rstrip("."), error.fix) from error
+                raise self.option_error("tools", f"{name}: {error.message}".rstrip("."), error.fix) from error
             if options.mode == "loop" and not self._tools[name].runs:
-                raise self.flawed("tools", f"{name} has no function to run", 'Set function = "tools.py:name".')
+                raise self.option_error("tools", f"{name} has no function to run", 'Set function = "tools.py:name".')
 
     async def close(self) -> None:
         await super().close()
@@ -351,10 +351,10 @@ class OpenAiTarget(ServiceTarget[OpenAiOptions]):
         for step in range(self._options.max_steps):
             reader = self._step_reader(heard, step)
             await talk.hear(self.build_request(talk, prompt), reader)
-            memory += self._said(reader)
-            ran = [await self._ran(call, heard, memory, talk.context.world) for call in reader.calls]
+            memory += self._own_messages(reader)
+            ran = [await self._run_call(call, heard, memory, talk.context.world) for call in reader.calls]
             if not any(ran):
-                heard.checked("the turn")
+                heard.check("the turn")
                 return
         heard.ended_by = "step limit"
         if not judges_end(talk.case):
@@ -379,11 +379,13 @@ class OpenAiTarget(ServiceTarget[OpenAiOptions]):
     def _step_reader(self, heard: TurnBuffer, step: int) -> ChatReader | ResponsesReader:
         return (ChatReader if self._options.api == "chat" else ResponsesReader)(heard, str(step))
 
-    def _said(self, reader: ChatReader | ResponsesReader) -> list[object]:
+    def _own_messages(self, reader: ChatReader | ResponsesReader) -> list[object]:
         make = chat_call if self._options.api == "chat" else responses_call
         return make(reader.said, reader.calls)
 
-    async def _ran(self, call: CallSoFar, heard: TurnBuffer, memory: list[object], world: CaseWorld | None) -> bool:
+    async def _run_call(
+        self, call: CallSoFar, heard: TurnBuffer, memory: list[object], world: CaseWorld | None
+    ) -> bool:
         """Whether a call was carried out, so that the model is to hear of it."""
         make = chat_result if self._options.api == "chat" else responses_result
         tool = self._tools.get(call.name)

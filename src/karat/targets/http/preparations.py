@@ -51,7 +51,7 @@ class Preparations:
 
 async def _send(step: _Step, talk: HttpConversation, address: str, values: Mapping[str, object], what: str) -> None:
     url = urljoin(address, step.url.address(values))
-    request = WireRequest(url, cast(Body, step.body.filled(values)), step.method, talk.trace_headers)
+    request = WireRequest(url, cast(Body, step.body.fill(values)), step.method, talk.trace_headers)
     try:
         await talk.service.raw(request, talk.cookies, Received())
     except TargetError as error:

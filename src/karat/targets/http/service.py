@@ -29,7 +29,7 @@ from karat.targets.base import DENIED, TargetError
 from karat.targets.http.event_values import MISFIT
 from karat.targets.http.options import Format, ServiceOptions
 from karat.targets.http.streams import Received, WireEvent, loads, parser
-from karat.text.wording import said, shorten, visible
+from karat.text.wording import error_text, shorten, visible
 
 if TYPE_CHECKING:
     from httpx2 import URL, AsyncClient, Cookies, Response
@@ -92,7 +92,7 @@ class Service:
         options = self._options
         try:
             self._client = httpx2.AsyncClient(
-                headers=_encoded(self._headers),
+                headers=_encode(self._headers),
                 verify=_trust(options.ca, self._secure),
                 trust_env=False,
                 proxy=options.proxy or None,
@@ -103,7 +103,7 @@ class Service:
                 limits=httpx2.Limits(keepalive_expiry=KEPT_ALIVE),
             )
         except (OSError, ValueError, httpx2.InvalidURL) as error:
-            raise ConfigError(f"no client can be made: {said(error)}.", fix="Check `ca` and `proxy`.") from error
+            raise ConfigError(f"no client can be made: {error_text(error)}.", fix="Check `ca` and `proxy`.") from error
 
     async def close(self) -> None:
         if self._client is not None:
@@ -118,13 +118,13 @@ class Service:
     async def value(self, request: WireRequest, cookies: Cookies, received: Received) -> Json:
         """The whole answer: JSON, or text where the server says that it is no more than that."""
         async with self._answer(request, cookies, received) as response:
-            data = await _whole(response, self._options.max_bytes, received)
+            data = await _read_whole(response, self._options.max_bytes, received)
         return _read(data, _kind(response), request, received)
 
     async def raw(self, request: WireRequest, cookies: Cookies, received: Received) -> tuple[str, bytes]:
         """What an answer says that it is, and its bytes: for a look at a service without a description."""
         async with self._answer(request, cookies, received) as response:
-            return _kind(response), await _whole(response, self._options.max_bytes, received)
+            return _kind(response), await _read_whole(response, self._options.max_bytes, received)
 
     async def events(self, request: WireRequest, cookies: Cookies, received: Received) -> AsyncGenerator[WireEvent]:
         """The events of the answer as they come."""
@@ -132,41 +132,41 @@ class Service:
         most = self._options.max_bytes
         async with self._answer(request, cookies, received) as response:
             if request.protocol and _kind(response) == "application/json":
-                yield WireEvent((await _whole(response, most, received)).decode("utf-8", "replace"), whole=True)
+                yield WireEvent((await _read_whole(response, most, received)).decode("utf-8", "replace"), whole=True)
                 return
             await _refuse_no_stream(response, request, received)
             events = parser(request.stream, most)
             async for chunk in _chunks(response, most * STREAM_SHARE, received):
-                for event in _parsed(events.feed(chunk), received):
+                for event in _map_parse_errors(events.feed(chunk), received):
                     yield event
-            for event in _parsed(events.end(), received):
+            for event in _map_parse_errors(events.end(), received):
                 yield event
 
     @asynccontextmanager
     async def _answer(self, request: WireRequest, cookies: Cookies, received: Received) -> AsyncIterator[Response]:
         with _map_errors(request.url, received, self._options.idle_timeout):
-            response = await self._taken(request, cookies)
+            response = await self._send_and_follow(request, cookies)
             try:
                 await _refuse_failure(response, request, received)
                 yield response
             finally:
                 await response.aclose()
 
-    async def _taken(self, request: WireRequest, cookies: Cookies) -> Response:
+    async def _send_and_follow(self, request: WireRequest, cookies: Cookies) -> Response:
         """The first answer of a server that took the request, wherever on the same host it is to be sent."""
         from httpx2 import ConnectError
 
         url, redirects, attempt = request.url, 0, 0
         while True:
             try:
-                response = await self._sent(request, url, cookies)
+                response = await self._send(request, url, cookies)
             except ConnectError as error:
-                if attempt >= self._options.retries or not _refused(error):
+                if attempt >= self._options.retries or not _is_refused(error):
                     raise
                 wait = BACKOFF * 2.0**attempt
             else:
                 to = response.extensions.get(LOCATION) if response.status_code in SAME_REQUEST else None
-                there = _same_server(url, to) if to is not None and redirects < REDIRECTS else None
+                there = _redirect_on_server(url, to) if to is not None and redirects < REDIRECTS else None
                 if there is not None:
                     await response.aclose()
                     url, redirects = there, redirects + 1
@@ -179,14 +179,14 @@ class Service:
             await asyncio.sleep(wait)
             attempt += 1
 
-    async def _sent(self, request: WireRequest, url: str, cookies: Cookies) -> Response:
+    async def _send(self, request: WireRequest, url: str, cookies: Cookies) -> Response:
         if self._client is None:
             raise RuntimeError("the target is not open")
         own = {name.lower(): value for name, value in (self._headers | request.headers).items()}
         content, kind = (_form if request.form else _content)(request.body, own.get("content-type", ""))
         headers = {name: value for name, value in request.headers.items() if name.lower() != "content-type"}
         made = self._client.build_request(
-            request.method, _parsed_url(url), content=content, headers=_encoded(kind | headers)
+            request.method, _parse_url(url), content=content, headers=_encode(kind | headers)
         )
         if cookies.jar:
             cookies.set_cookie_header(made)
@@ -202,7 +202,7 @@ async def _keep_location(response: Response) -> None:
 
 
 @lru_cache(KNOWN_URLS)
-def _parsed_url(url: str) -> URL:
+def _parse_url(url: str) -> URL:
     from httpx2 import URL
 
     return URL(url)
@@ -221,7 +221,7 @@ def retry_after(response: Response) -> float | None:
     return max(0.0, (when - datetime.now(UTC)).total_seconds())
 
 
-def _encoded(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:
+def _encode(headers: dict[str, str]) -> list[tuple[bytes, bytes]]:
     return [(name.encode(), value.encode()) for name, value in headers.items()]
 
 
@@ -248,7 +248,7 @@ def _form(body: Body, kind: str) -> tuple[bytes, dict[str, str]]:
         return urlencode(fields).encode(), {"content-type": kind or "application/x-www-form-urlencoded"}
     boundary = f"karat-{uuid4().hex}"
     parts = (
-        f'--{boundary}\r\nContent-Disposition: form-data; name="{_quoted(name)}"\r\n\r\n{value}\r\n'
+        f'--{boundary}\r\nContent-Disposition: form-data; name="{_quote_name(name)}"\r\n\r\n{value}\r\n'
         for name, value in fields
     )
     return f"{''.join(parts)}--{boundary}--\r\n".encode(), {"content-type": f"{MULTIPART}; boundary={boundary}"}
@@ -262,7 +262,7 @@ def _fields(form: Mapping[str, object]) -> Iterator[tuple[str, str]]:
             yield name, item if isinstance(item, str) else msgspec.json.encode(item).decode()
 
 
-def _quoted(name: str) -> str:
+def _quote_name(name: str) -> str:
     """As browsers write the name of a field."""
     return name.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
 
@@ -282,11 +282,11 @@ def _map_errors(url: str, received: Received, idle: float) -> Iterator[None]:
     except httpx2.TimeoutException as error:
         raise received.error("timeout", f"{_host(url)} sent nothing for {idle:g} s") from error
     except httpx2.DecodingError as error:
-        raise received.error("bad-answer", f"the answer cannot be decompressed: {said(error)}") from error
+        raise received.error("bad-answer", f"the answer cannot be decompressed: {error_text(error)}") from error
     except (httpx2.LocalProtocolError, httpx2.UnsupportedProtocol, httpx2.InvalidURL) as error:
-        raise TargetError("config", f"the request cannot be sent: {said(error)}") from error
+        raise TargetError("config", f"the request cannot be sent: {error_text(error)}") from error
     except httpx2.TransportError as error:
-        how = said(error) or type(error).__name__
+        how = error_text(error) or type(error).__name__
         raise received.error("gone", f"the connection broke before the answer was complete: {how}") from error
 
 
@@ -294,16 +294,16 @@ def _unreachable(url: str, error: Exception) -> str:
     causes = list(_causes(error))
     tls = next((cause for cause in causes if isinstance(cause, ssl.SSLError)), None)
     if isinstance(tls, ssl.SSLCertVerificationError):
-        return f"the TLS certificate of {_host(url)} is not trusted: {said(tls)}. Name its authority with `ca`"
+        return f"the TLS certificate of {_host(url)} is not trusted: {error_text(tls)}. Name its authority with `ca`"
     if tls is not None:
-        return f"{_host(url)} does not speak TLS as it should: {said(tls)}"
-    if _refused(error):
+        return f"{_host(url)} does not speak TLS as it should: {error_text(tls)}"
+    if _is_refused(error):
         return f"{_host(url)} refuses the connection: is the service running?"
     os_error = next((cause for cause in causes if isinstance(cause, OSError)), error)
-    return f"{_host(url)} cannot be reached: {said(os_error)}"
+    return f"{_host(url)} cannot be reached: {error_text(os_error)}"
 
 
-def _refused(error: BaseException) -> bool:
+def _is_refused(error: BaseException) -> bool:
     return any(isinstance(cause, OSError) and cause.errno == errno.ECONNREFUSED for cause in _causes(error))
 
 
@@ -321,13 +321,13 @@ def _host(url: str) -> str:
     return f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)
 
 
-def _same_server(url: str, to: str) -> str | None:
+def _redirect_on_server(url: str, to: str) -> str | None:
     """Where a redirect leads; None if that is another server, or not an address at all."""
     from httpx2 import InvalidURL  # installed with the extra alone
 
     try:
         there = urljoin(url, to)
-        _parsed_url(there)
+        _parse_url(there)
         return there if _origin(there) == _origin(url) else None
     except (ValueError, InvalidURL):
         return None
@@ -368,7 +368,7 @@ async def _beginning(response: Response, received: Received) -> None:
             return
 
 
-async def _whole(response: Response, most: int, received: Received) -> bytes:
+async def _read_whole(response: Response, most: int, received: Received) -> bytes:
     return b"".join([chunk async for chunk in _chunks(response, most, received)])
 
 
@@ -393,29 +393,29 @@ def _read(data: bytes, kind: str, request: WireRequest, received: Received) -> J
     if kind == "text/event-stream":
         raise received.error("config", "the answer is a stream of events: say with `stream` how it is read")
     if kind == "text/html" or data.lstrip()[:1] == b"<":
-        raise _unfit(request, received, "the answer is HTML, not JSON")
+        raise _protocol_error(request, received, "the answer is HTML, not JSON")
     try:
         return data.decode("utf-8") if kind == "text/plain" else loads(data)
     except ValueError as error:
         what = "no UTF-8" if isinstance(error, UnicodeError) else "no JSON that has one meaning"
-        raise received.error("bad-answer", f"the answer is {what}: {said(error)}") from error
+        raise received.error("bad-answer", f"the answer is {what}: {error_text(error)}") from error
 
 
-def _parsed(events: Iterator[WireEvent], received: Received) -> Iterator[WireEvent]:
+def _map_parse_errors(events: Iterator[WireEvent], received: Received) -> Iterator[WireEvent]:
     try:
         yield from events
     except ValueError as error:
-        raise received.error("bad-answer", f"the stream cannot be read: {said(error)}") from error
+        raise received.error("bad-answer", f"the stream cannot be read: {error_text(error)}") from error
 
 
 async def _refuse_no_stream(response: Response, request: WireRequest, received: Received) -> None:
     kind = _kind(response)
     if kind == "text/html" or (request.stream == "sse" and kind == "application/json"):
         await _beginning(response, received)
-        raise _unfit(request, received, f"the answer is {kind}, no stream of {request.stream}")
+        raise _protocol_error(request, received, f"the answer is {kind}, no stream of {request.stream}")
 
 
-def _unfit(request: WireRequest, received: Received, what: str) -> TargetError:
+def _protocol_error(request: WireRequest, received: Received, what: str) -> TargetError:
     """A page where a protocol is expected: there is none at this address. Of what is mapped, a fault of one case."""
     if request.protocol:
         return received.error("config", f"{what}: {MISFIT}")

@@ -14,7 +14,7 @@ import jiter
 from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
 from karat.targets.http.options import Format
-from karat.text.wording import counted, visible
+from karat.text.wording import pluralize, visible
 from karat.traces.clean import jsonable
 
 _BOM = b"\xef\xbb\xbf"
@@ -27,11 +27,11 @@ def loads(data: bytes | str) -> Json:
         return cast(Json, jiter.from_json(raw, catch_duplicate_keys=True, allow_inf_nan=False))
     except ValueError as error:
         if b"\\u" not in raw:
-            raise ValueError(_worded(str(error))) from None
+            raise ValueError(_lower_first(str(error))) from None
     try:  # a lone surrogate is not text, yet half of the world's JSON writers let it pass
         return cast(Json, jsonable(json.loads(raw, object_pairs_hook=_once, parse_constant=_refuse_constant)))
     except (ValueError, RecursionError) as error:
-        raise ValueError(_worded(str(error))) from None
+        raise ValueError(_lower_first(str(error))) from None
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -45,7 +45,7 @@ def _refuse_constant(name: str) -> object:
     raise ValueError(f"the constant {name} is not JSON")
 
 
-def _worded(message: str) -> str:
+def _lower_first(message: str) -> str:
     return f"{message[:1].lower()}{message[1:]}"
 
 
@@ -74,7 +74,7 @@ class Received:
         if self.size <= HEAD:
             return f"received: {visible(head)}"
         # The mark of the cut: secrets are taken out later, and the beginning of one is known by it.
-        return f"received {counted(self.size, 'byte')}, which begin: {visible(head.rstrip(REPLACEMENT))}…"
+        return f"received {pluralize(self.size, 'byte')}, which begin: {visible(head.rstrip(REPLACEMENT))}…"
 
     def error(self, kind: str, message: str) -> TargetError:
         return TargetError(kind, message, detail=str(self))
@@ -216,14 +216,14 @@ class ValueParser:
             yield WireEvent(_text(bytes(self._rest)), torn=True)
 
     def _values(self, *, last: bool) -> Iterator[WireEvent]:
-        while self._skipped():
+        while self._skip_separators():
             end = self._end(last)
             if not end:
                 return
             yield WireEvent(_text(bytes(self._rest[:end])))
             del self._rest[:end]
 
-    def _skipped(self) -> bool:
+    def _skip_separators(self) -> bool:
         """Remove what is between values; whether one begins now."""
         if self._scanned:
             return True
@@ -231,7 +231,7 @@ class ValueParser:
         if self._in_array and self._rest.startswith(b"]"):
             self._in_array = False
             del self._rest[:1]
-            return self._skipped()
+            return self._skip_separators()
         if not self._begun and self._rest.startswith(b"["):
             inside = self._rest[1:].lstrip()
             if not inside:
@@ -239,7 +239,7 @@ class ValueParser:
             self._begun, self._in_array = True, inside.startswith((b"{", b"["))
             if self._in_array:  # an array of events, and not an event that is an array
                 del self._rest[:1]
-                return self._skipped()
+                return self._skip_separators()
         self._begun = self._begun or bool(self._rest)
         return bool(self._rest)
 

@@ -50,7 +50,7 @@ class ServiceTarget(ABC, Generic[WireOptions]):
         self._url = self.template("use", _address(self._config))
         headers = {name: self.template("headers", value) for name, value in self._options.headers.items()}
         self._headers = {name: value for name, value in headers.items() if not value.fixed}
-        fixed = {name: str(value.filled({})) for name, value in headers.items() if value.fixed}
+        fixed = {name: str(value.fill({})) for name, value in headers.items() if value.fixed}
         self.prepare()
         self._service = Service(self._options, fixed, _scheme(self._config) == "https")
         try:
@@ -73,7 +73,7 @@ class ServiceTarget(ABC, Generic[WireOptions]):
         try:
             await self.apply_preconditions(talk)
         except TargetError as error:
-            raise self._settled(error) from error
+            raise self._raise_if_config(error) from error
 
         async def turn(prompt: str) -> Trace:
             heard = TurnBuffer()
@@ -81,7 +81,7 @@ class ServiceTarget(ABC, Generic[WireOptions]):
                 return await self._turn(talk, prompt, heard)
             except TargetError as error:
                 heard.into(context.recorder)
-                raise self._settled(error) from error
+                raise self._raise_if_config(error) from error
             except BaseException:
                 heard.into(context.recorder)
                 raise
@@ -123,7 +123,7 @@ class ServiceTarget(ABC, Generic[WireOptions]):
         if not self._headers:
             return {}
         known = values(talk, prompt)
-        return {name: str(value.filled(known) or "") for name, value in self._headers.items()}
+        return {name: str(value.fill(known) or "") for name, value in self._headers.items()}
 
     def prepare(self) -> None:
         """Read what else the options ask for; ConfigError where it cannot be followed."""
@@ -146,15 +146,15 @@ class ServiceTarget(ABC, Generic[WireOptions]):
         try:
             return Template(given, os.environ)
         except ValueError as error:
-            raise self.flawed(option, str(error)) from error
+            raise self.option_error(option, str(error)) from error
 
-    def flawed(self, option: str, what: str, fix: str = "") -> ConfigError:
+    def option_error(self, option: str, what: str, fix: str = "") -> ConfigError:
         return ConfigError(f"`{option}`: {what}.", where=place_of(self._config, option), fix=fix, slug="bad-options")
 
     def address(self, talk: HttpConversation, prompt: str = "") -> str:
         return self._url.address(values(talk, prompt))
 
-    def _settled(self, error: TargetError) -> TargetError:
+    def _raise_if_config(self, error: TargetError) -> TargetError:
         """An error of the configuration, not of a case, ends the run: access is denied, or it is not such a service."""
         if error.kind == DENIED or (error.kind == "config" and not self._understood):
             where = place_of(self._config, "use")

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from urllib.parse import quote
 
-from karat.text.wording import did_you_mean, listed
+from karat.text.wording import did_you_mean, join_words
 
 PLACES = ("prompt", "messages", "conversation.id", "case.id")
-KNOWN = f"There are {listed((f'{{{name}}}' for name in PLACES), 'and')}."
+KNOWN = f"There are {join_words((f'{{{name}}}' for name in PLACES), 'and')}."
 GIVEN = {"otlp": "It needs telemetry = { otlp = true }.", "mcp": "It needs mcp_record."}
 """Places that are filled before, where the target asks for what they name."""
 _PLACE = re.compile(r"\$\{(?P<variable>[^{}]*)\}|\{\{(?P<literal>[\w.]+)\}\}|\{(?P<name>[A-Za-z_][\w.]*)\}")
@@ -30,14 +30,14 @@ class Template:
         """Whether it is a text without places."""
         return isinstance(self._given, str)
 
-    def filled(self, values: Mapping[str, object]) -> object:
-        return _filled(self._given, values)
+    def fill(self, values: Mapping[str, object]) -> object:
+        return _fill(self._given, values)
 
     def address(self, values: Mapping[str, object]) -> str:
         """As a part of a URL: what is filled in is not syntax of it."""
         if isinstance(self._given, str):
             return self._given
-        return str(_filled(self._given, {name: quote(str(value or ""), safe="") for name, value in values.items()}))
+        return str(_fill(self._given, {name: quote(str(value or ""), safe="") for name, value in values.items()}))
 
 
 class _Text(tuple[str | tuple[str], ...]):
@@ -102,12 +102,12 @@ def _variable(name: str, environ: Mapping[str, str]) -> str:
     return environ[name]
 
 
-def _filled(given: object, values: Mapping[str, object]) -> object:
+def _fill(given: object, values: Mapping[str, object]) -> object:
     if isinstance(given, _Text):
         if len(given) == 1:
             return values[given[0][0]]
         return "".join(piece if isinstance(piece, str) else str(values[piece[0]] or "") for piece in given)
     if isinstance(given, dict):
-        made = {key: _filled(value, values) for key, value in given.items()}
+        made = {key: _fill(value, values) for key, value in given.items()}
         return {key: value for key, value in made.items() if value is not None or given[key] is None}
-    return [_filled(value, values) for value in given] if isinstance(given, list) else given
+    return [_fill(value, values) for value in given] if isinstance(given, list) else given

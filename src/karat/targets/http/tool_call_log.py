@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from karat.model.trace import ToolCall
 from karat.targets.http.streams import loads
-from karat.telemetry.tool_results import call_success, missing_fields, structured
+from karat.telemetry.tool_results import call_success, missing_fields, parse_result
 from karat.traces.clean import jsonable
 
 MOST = 10_000
@@ -69,7 +69,7 @@ class ToolCallLog:
         if call is not None:
             call.add_piece(piece)
 
-    def known(self, id: str | None) -> CallSoFar | None:
+    def find(self, id: str | None) -> CallSoFar | None:
         return self._by_id.get(id) if id is not None else None
 
     def rename(self, call: CallSoFar, ids: Iterable[str]) -> None:
@@ -98,10 +98,10 @@ class ToolCallLog:
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        return tuple(map(_made, self._calls))
+        return tuple(map(_build_call, self._calls))
 
 
-def _made(call: CallSoFar) -> ToolCall:
+def _build_call(call: CallSoFar) -> ToolCall:
     result = jsonable(call.result)
     return ToolCall(
         call.name,
@@ -111,7 +111,7 @@ def _made(call: CallSoFar) -> ToolCall:
         result=result,
         error=call.error,
         success=call.success,
-        missing_fields=missing_fields(structured(result)),
+        missing_fields=missing_fields(parse_result(result)),
         started_at=call.started_at,
         ended_at=call.ended_at,
         unfinished=not call.ran,

@@ -79,17 +79,17 @@ class TurnRecorder:
             async def on_tool_start(self, serialized: Any, input_str: str, *, run_id: Any, **rest: Any) -> None:
                 name = (serialized or {}).get("name") or rest.get("name") or "tool"
                 arguments = input_str if rest.get("inputs") is None else rest["inputs"]
-                book.above(run_id, rest)
-                book.began(run_id, name, rest.get("tool_call_id"), arguments, book.parent(run_id, rest))
+                book.note_parent(run_id, rest)
+                book.note_start(run_id, name, rest.get("tool_call_id"), arguments, book.parent(run_id, rest))
 
             async def on_tool_end(self, output: object, *, run_id: object, **rest: object) -> None:
-                book.ended(run_id, output)
+                book.note_end(run_id, output)
 
             async def on_tool_error(self, error: BaseException, *, run_id: object, **rest: object) -> None:
-                book.failed(run_id, error)
+                book.note_failure(run_id, error)
 
             async def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: Any, **rest: Any) -> None:
-                book.above(run_id, rest)
+                book.note_parent(run_id, rest)
                 about = rest.get("metadata") or {}
                 node = about.get("langgraph_node")
                 book.step(about)
@@ -97,7 +97,7 @@ class TurnRecorder:
                     book._nodes[run_id] = book.parent(run_id, rest)
 
             async def on_llm_new_token(self, token: object, **rest: Any) -> None:
-                book.heard(token)
+                book.note_token(token)
 
             async def on_chat_model_start(self, serialized: Any, messages: Any, **rest: Any) -> None:
                 book.offered |= schemas_in((rest.get("invocation_params") or {}).get("tools"))
@@ -108,7 +108,7 @@ class TurnRecorder:
 
             async def on_chain_end(self, outputs: object, *, run_id: object, **rest: object) -> None:
                 if run_id in book._nodes:
-                    book.wrote(outputs, book._nodes[run_id])
+                    book.note_messages(outputs, book._nodes[run_id])
 
         return Handler()
 
@@ -118,7 +118,7 @@ class TurnRecorder:
         if number is not None and "|" not in place:
             self.steps.add(number)
 
-    def heard(self, token: object) -> None:
+    def note_token(self, token: object) -> None:
         if token and self._first_token is None:
             self._first_token = time()
 
@@ -127,7 +127,7 @@ class TurnRecorder:
         first = self._first_token
         return {} if first is None else {"first_token_ms": round((first - started_at) * 1000, 3)}
 
-    def above(self, run_id: object, rest: dict[str, object]) -> None:
+    def note_parent(self, run_id: object, rest: dict[str, object]) -> None:
         self._above[run_id] = rest.get("parent_run_id")
 
     def parent(self, run_id: Any, rest: dict[str, Any]) -> str | None:
@@ -140,14 +140,14 @@ class TurnRecorder:
         path = str((rest.get("metadata") or {}).get("langgraph_checkpoint_ns") or "").split("|")[:-1]
         return path[-1].partition(":")[0] if path else None
 
-    def began(
+    def note_start(
         self, run_id: object, name: str, call_id: str | None, arguments: object, parent: str | None = None
     ) -> None:
         run = Run(len(self._runs), self._next(), name, call_id, arguments, time(), parent)
         self._runs[run_id] = run
         self._changed(run)
 
-    def ended(self, run_id: object, output: object) -> None:
+    def note_end(self, run_id: object, output: object) -> None:
         run = self._runs[run_id]
         run.ended_at = time()
         answer = next((m for m in messages_in(output) if getattr(m, "tool_call_id", None)), None)
@@ -158,7 +158,7 @@ class TurnRecorder:
         run.call_id = run.call_id or getattr(answer, "tool_call_id", None)
         self._changed(run)
 
-    def failed(self, run_id: object, error: BaseException) -> None:
+    def note_failure(self, run_id: object, error: BaseException) -> None:
         from langgraph.errors import GraphBubbleUp
 
         run = self._runs[run_id]
@@ -166,11 +166,11 @@ class TurnRecorder:
             return  # it waits for a person or hands over: that is not a failure, and it is not over either
         run.ended_at = time()
         run.broke = True
-        run.began = not _before_it_ran(error)
+        run.began = not _is_before_run(error)
         run.error = text(f"{type(error).__name__}: {error}")
         self._changed(run)
 
-    def wrote(self, output: object, parent: str | None = None) -> None:
+    def note_messages(self, output: object, parent: str | None = None) -> None:
         """Messages that a node gave to the state of its graph."""
         self.written += [WrittenMessage(self._next(), message, parent) for message in messages_in(output)]
 
@@ -179,7 +179,7 @@ class TurnRecorder:
         return self._count
 
 
-def _before_it_ran(error: BaseException) -> bool:
+def _is_before_run(error: BaseException) -> bool:
     """Whether an error arose while the arguments were looked at: within the first frames of the tool's run."""
     names = [frame.f_code.co_name for frame, _ in islice(walk_tb(error.__traceback__), 3)]
     return not BEFORE_IT_RAN.isdisjoint(names)

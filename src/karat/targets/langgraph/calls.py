@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from karat.model.trace import CallKind, ToolCall
 from karat.targets.langgraph.callbacks import Run, TurnRecorder, WrittenMessage
 from karat.targets.langgraph.messages import plain_text
-from karat.telemetry.tool_results import call_success, missing_fields, shows_failure, structured
+from karat.telemetry.tool_results import call_success, missing_fields, parse_result, shows_failure
 from karat.traces.clean import jsonable
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class RequestedCall:
 
     def _call(self, run: Run | None, answer: ToolMessage | None) -> ToolCall:
         ending = (
-            CallOutcome.seen(run, self.unreadable)
+            CallOutcome.from_run(run, self.unreadable)
             if answer is None
             else CallOutcome.from_message(answer, run, by_node=self.by_node)
         )
@@ -64,10 +64,10 @@ class RequestedCall:
             jsonable(_arguments(self.arguments, run)),
             id=self.call_id,
             started=timed is not None or self.by_node,
-            result=jsonable(structured(ending.result)),
+            result=jsonable(parse_result(ending.result)),
             error=why if ending.broke else None,
             success=ending.success,
-            missing_fields=missing_fields(structured(ending.result)),
+            missing_fields=missing_fields(parse_result(ending.result)),
             started_at=timed.started_at if timed else None,
             ended_at=timed.ended_at if timed else None,
             unfinished=not ending.over,
@@ -91,7 +91,7 @@ class CallOutcome:
         return cls(answer.content, answer.artifact, broke, run.began if run is not None else by_node or not broke)
 
     @classmethod
-    def seen(cls, run: Run | None, unreadable: str | None) -> CallOutcome:
+    def from_run(cls, run: Run | None, unreadable: str | None) -> CallOutcome:
         if run is None:
             return cls(None, None, bool(unreadable), False)
         return cls(run.result, run.artifact, run.broke or bool(unreadable), run.began and run.ended_at is not None)
@@ -120,11 +120,11 @@ def tool_calls(
     Calls that were asked for in an earlier turn and run in this one keep the order in which they were asked for.
     `in_tool_nodes` are the tools whose runs callbacks see.
     """
-    asked = sorted(_asked(written), key=lambda call: call.order)
+    asked = sorted(_requested_calls(written), key=lambda call: call.order)
     runs = book.runs
     _share_out(asked, runs, written)
     for call in asked:
-        call.by_node = _ran_in_node(call, book, in_tool_nodes)
+        call.by_node = _is_run_in_node(call, book, in_tool_nodes)
     taken = {id(run) for call in asked for run in call.runs}
     schemas = {call.name for call in asked if _is_schema(call, structured_response)}
     ranks = {call["id"]: rank for rank, call in enumerate(_calls_in(before)) if call["id"] is not None}
@@ -140,7 +140,7 @@ def tool_calls(
     return tuple(call for _, call in sorted(calls, key=lambda pair: pair[0]))
 
 
-def _ran_in_node(call: RequestedCall, book: TurnRecorder, in_tool_nodes: Collection[str]) -> bool:
+def _is_run_in_node(call: RequestedCall, book: TurnRecorder, in_tool_nodes: Collection[str]) -> bool:
     """Whether an answer shows that a node ran a tool: no tool node has it, and nothing says that it was refused."""
     if call.runs or not call.answers or call.name in in_tool_nodes:
         return False
@@ -168,7 +168,7 @@ def _arguments(asked: Any, run: Run | None) -> Any:
     return ran if isinstance(ran, dict) and isinstance(asked, dict) and ran.keys() == asked.keys() else asked
 
 
-def _asked(written: Iterable[WrittenMessage]) -> Iterator[RequestedCall]:
+def _requested_calls(written: Iterable[WrittenMessage]) -> Iterator[RequestedCall]:
     from langchain_core.messages import AIMessage
 
     for order, message, parent in written:

@@ -14,7 +14,7 @@ from typing import Any
 
 from karat.errors import ConfigError
 from karat.plugins.code import load_attribute
-from karat.text.wording import did_you_mean, listed, with_article
+from karat.text.wording import did_you_mean, join_words, with_article
 from karat.traces.clean import loads
 
 OFFERED = ("context", "config")
@@ -34,7 +34,7 @@ class GraphSource:
                 raise ConfigError(
                     f"{spec!r} is {kind}, neither a graph nor a function that returns one.", fix=NAME_A_GRAPH
                 )
-            self._takes = self._wanted(found)
+            self._takes = self._match_parameters(found)
 
     @property
     def each(self) -> bool:
@@ -49,7 +49,7 @@ class GraphSource:
         if not is_graph(found) and not _is_builder(found):
             offered = {"context": context, "config": config or {}}
             try:
-                found = await _made(found, {name: offered[what] for name, what in self._takes.items()}, stack)
+                found = await _build_graph(found, {name: offered[what] for name, what in self._takes.items()}, stack)
             except (Exception, SystemExit) as error:
                 raise ConfigError(f"{self._spec!r} raised {type(error).__name__}: {error}") from error
         if _is_builder(found):
@@ -60,7 +60,7 @@ class GraphSource:
             )
         return found
 
-    def _wanted(self, factory: Callable[..., object]) -> dict[str, str]:
+    def _match_parameters(self, factory: Callable[..., object]) -> dict[str, str]:
         """Which parameters of the factory get what. `config` may also be recognised by its type."""
         try:
             parameters = inspect.signature(factory).parameters.values()
@@ -130,7 +130,7 @@ def source(spec: str, root: Path, path: Sequence[Path]) -> GraphSource:
         return GraphSource(spec, load_attribute(own, file.parent, [*project.folders, *path]))
     except ConfigError as error:
         if project.missing:
-            what = f"{place} asks for {listed(project.missing, 'and')}, which is not installed here."
+            what = f"{place} asks for {join_words(project.missing, 'and')}, which is not installed here."
             error.message, error.fix = f"{error.message.rstrip('.')}.", f"{error.fix} {what}".strip()
         raise
 
@@ -146,7 +146,7 @@ def pregel(graph: Any) -> Any:
     return graph
 
 
-async def _made(factory: Callable[..., Any], given: dict[str, Any], stack: AsyncExitStack) -> Any:
+async def _build_graph(factory: Callable[..., Any], given: dict[str, Any], stack: AsyncExitStack) -> Any:
     found = factory(**given)
     if inspect.isawaitable(found):
         found = await found
@@ -196,7 +196,7 @@ def read_project(file: Path) -> GraphProject:
         raise ConfigError("its `dependencies` are not a list of texts.", where=str(file), fix=fix)
     local = [entry for entry in needed if entry.startswith((".", "/"))]
     folders = [folder for entry in local for folder in _folders(file, entry)]
-    missing = tuple(entry for entry in needed if entry not in local and not _installed(entry))
+    missing = tuple(entry for entry in needed if entry not in local and not _is_installed(entry))
     env = table.get("env")
     if isinstance(env, str) and not (file.parent / env).exists():
         without = (
@@ -215,7 +215,7 @@ def _folders(file: Path, entry: str) -> list[Path]:
     return [each for each in (folder / "src", folder) if each.is_dir()]
 
 
-def _installed(entry: str) -> bool:
+def _is_installed(entry: str) -> bool:
     name = _NAME.match(entry)
     try:
         return name is None or bool(version(name[0]))
@@ -238,10 +238,10 @@ def _environment(file: Path, given: object) -> dict[str, str]:
         fix = "Write that file, or remove `env`."
         raise ConfigError(f"its `env` {given!r} cannot be read: {_why(error)}.", where=str(file), fix=fix) from error
     found = (_LINE.fullmatch(line) for line in lines)
-    return {line["name"]: _unquoted(line["value"]) for line in found if line}
+    return {line["name"]: _unquote(line["value"]) for line in found if line}
 
 
-def _unquoted(value: str) -> str:
+def _unquote(value: str) -> str:
     quoted = _QUOTED.fullmatch(value)
     return quoted["text"] if quoted else re.split(r"\s+#", value)[0]
 

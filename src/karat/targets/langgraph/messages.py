@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from karat.model.trace import Message, Tokens
-from karat.targets.interrupts import asked_by
+from karat.targets.interrupts import interrupt_text
 from karat.telemetry.finish_reasons import ending
 from karat.traces.clean import jsonable, text
 
@@ -46,7 +46,7 @@ def final_text(turn: Sequence[Spoken], interrupts: Sequence[object]) -> str:
     said = plain_text(last.content) if last is not None else ""
     if interrupts and last is not None and last.type == "tool":
         said = ""
-    asked = [question for question in map(asked_by, interrupts) if question not in said]
+    asked = [question for question in map(interrupt_text, interrupts) if question not in said]
     return "\n".join(filter(None, (said, *asked)))
 
 
@@ -69,7 +69,7 @@ def _block_text(part: object) -> str:
     return said if isinstance(said, str) else ""
 
 
-def ended_by(turn: Sequence[BaseMessage]) -> str:
+def find_ending(turn: Sequence[BaseMessage]) -> str:
     """How the last model of a turn came to its end, as its finish reason says; empty if it gives none."""
     last = next((m for m in reversed(turn) if m.type == "ai"), None)
     about = last.response_metadata if last is not None else {}

@@ -41,7 +41,7 @@ class Shapes:
     def __init__(self, given: Given, output: str, asking: Asking | None = None) -> None:
         self._given = given
         self._asking = asking
-        self._output = _compiled(output) if output else None
+        self._output = _compile(output) if output else None
         self._path = output
 
     @property
@@ -70,17 +70,17 @@ class Shapes:
                 slug="no-messages",
             )
 
-    def asked(
+    def build_input(
         self, graph: object, prompt: str, message: BaseMessage, history: Sequence[BaseMessage], given: object
     ) -> object:
         """The input for a prompt; `history` is what a graph without a memory has to be given again."""
         if self._asking is not None:
             return self._asking(prompt, given)
         if self._given is not None:
-            given_input = _filled(self._given, prompt, [*history, message])
+            given_input = _fill(self._given, prompt, [*history, message])
             if isinstance(given_input, dict) and MESSAGES in given_input and SAID not in repr(self._given):
-                given_input[MESSAGES] = [*history, *_asked_last(given_input[MESSAGES], message)]
-            return _typed(taken(graph), given_input)
+                given_input[MESSAGES] = [*history, *_with_message_id(given_input[MESSAGES], message)]
+            return _convert_input(input_type(graph), given_input)
         takes = _takes(graph)
         if takes == "text":
             return prompt
@@ -88,13 +88,13 @@ class Shapes:
             return message
         return [*history, message] if takes == "messages" else {"messages": [*history, message]}
 
-    def answered(self, state: object) -> list[BaseMessage]:
+    def read_messages(self, state: object) -> list[BaseMessage]:
         """The messages that a graph gave, with its answer as the last of them."""
         from langchain_core.messages import AIMessage, BaseMessage
 
         if self._output is not None:
             kept = _messages(state["messages"]) if isinstance(state, dict) and state.get("messages") else []
-            return [*kept, AIMessage(self._found(state))]
+            return [*kept, AIMessage(self._find_output(state))]
         if isinstance(state, str):
             return [AIMessage(text(state))]
         if isinstance(state, BaseMessage):
@@ -109,7 +109,7 @@ class Shapes:
             f"the graph gave {with_article(type(state).__name__)} without `messages`{keys}. {SAY_WHERE}",
         )
 
-    def _found(self, state: object) -> str:
+    def _find_output(self, state: object) -> str:
         assert self._output is not None
         values = self._output(jsonable(state))
         if not values:
@@ -119,7 +119,7 @@ class Shapes:
         return "\n".join(v if isinstance(v, str) else msgspec.json.encode(v).decode() for v in values)
 
 
-def _compiled(path: str) -> Callable[[Any], list[Any]]:
+def _compile(path: str) -> Callable[[Any], list[Any]]:
     from jsonpath_rfc9535 import JSONPathError, compile
 
     try:
@@ -129,7 +129,7 @@ def _compiled(path: str) -> Callable[[Any], list[Any]]:
     return lambda state: list(query.find(state).values())
 
 
-def _filled(given: object, prompt: str, said: Sequence[BaseMessage]) -> object:
+def _fill(given: object, prompt: str, said: Sequence[BaseMessage]) -> object:
     """The input with `{prompt}` and `{messages}` replaced; the rest is given as it is written."""
     if given == SAID:
         return list(said)
@@ -137,11 +137,11 @@ def _filled(given: object, prompt: str, said: Sequence[BaseMessage]) -> object:
         transcript = "\n".join(f"{m.role}: {m.content}" for m in as_messages(said)) if SAID in given else ""
         return _PLACE.sub(lambda place: prompt if place[0] == PROMPT else transcript, given)
     if isinstance(given, dict):
-        return {key: _filled(value, prompt, said) for key, value in given.items()}
-    return [_filled(value, prompt, said) for value in given] if isinstance(given, list) else given
+        return {key: _fill(value, prompt, said) for key, value in given.items()}
+    return [_fill(value, prompt, said) for value in given] if isinstance(given, list) else given
 
 
-def _asked_last(given: object, message: BaseMessage) -> list[BaseMessage]:
+def _with_message_id(given: object, message: BaseMessage) -> list[BaseMessage]:
     """The messages of the input; the last one, if it is the user's, has the id by which the turn is found again."""
     messages = _messages(given if isinstance(given, list) else [given])
     if messages and messages[-1].type == "human":
@@ -154,28 +154,28 @@ def fields_of(graph: object, way: Way) -> frozenset[str]:
     builder = getattr(pregel(graph), "builder", None)
     if builder is not None:
         return frozenset(builder.schemas.get(getattr(builder, f"{way}_schema"), builder.channels))
-    kind = taken(graph) if way == "input" and _takes(graph) == "state" else None
+    kind = input_type(graph) if way == "input" and _takes(graph) == "state" else None
     named = (getattr(kind, name, {}) for name in ("model_fields", "__dataclass_fields__", "__required_keys__"))
     return frozenset().union(*named)
 
 
-def taken(graph: object) -> Any:
+def input_type(graph: object) -> Any:
     """The type of what an entrypoint takes, or its name where it is nowhere to be found; None for other graphs."""
     found = pregel(graph)
     if hasattr(found, "builder"):
         return None
     kind = getattr(getattr(found, "channels", {}).get(START), "typ", None)
-    return _named(found, kind) if isinstance(kind, str) else kind
+    return _find_type(found, kind) if isinstance(kind, str) else kind
 
 
-def _named(found: Any, name: str) -> object:
+def _find_type(found: Any, name: str) -> object:
     """The type of this name where the function of an entrypoint was written."""
     bound: object = next((node.bound for node in found.nodes.values()), None)
     function = getattr(bound, "func", None) or getattr(bound, "afunc", None)
     return getattr(function, "__globals__", {}).get(name, name)
 
 
-def _typed(kind: Any, given: object) -> object:
+def _convert_input(kind: Any, given: object) -> object:
     """The input as the type that an entrypoint takes: LangGraph hands on what it is given."""
     made = getattr(kind, "model_validate", None)
     if made is None and hasattr(kind, "__dataclass_fields__"):
@@ -195,7 +195,7 @@ def _from_table(kind: Callable[..., object]) -> Callable[[dict[str, object]], ob
 
 def _takes(graph: object) -> str:
     """What an entrypoint says that it takes: text, a message, messages, or else a state."""
-    kind = taken(graph)
+    kind = input_type(graph)
     name = kind if isinstance(kind, str) else getattr(kind, "__name__", str(kind))
     if name == "str":
         return "text"

@@ -41,12 +41,12 @@ class Stores:
             raise ConfigError(f"`store` {kind!r} cannot be used: {error}.", fix="Name a file of SQLite.") from error
         return cls(kind, store)
 
-    def given_to(self, graph: Any) -> Any:
+    def add_store(self, graph: Any) -> Any:
         """The graph with its store; the graph of the user is left as it is."""
         if not self._kind:
             return graph
         if hasattr(graph, "bound"):
-            return graph.model_copy(update={"bound": self.given_to(graph.bound)})
+            return graph.model_copy(update={"bound": self.add_store(graph.bound)})
         if not hasattr(graph, "copy"):
             raise ConfigError(f"`store`: {with_article(type(graph).__name__)} takes no store.", fix="Take `store` out.")
         from langgraph.store.memory import InMemoryStore

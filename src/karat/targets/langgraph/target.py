@@ -27,8 +27,8 @@ from karat.targets.langgraph.shapes import Given, Shapes
 from karat.targets.langgraph.stores import Stores
 from karat.targets.langgraph.turn import MORE_STEPS, GraphConversation
 from karat.targets.reach import TOOLS
-from karat.targets.user_code import failed, from_outside
-from karat.text.wording import said, with_article
+from karat.targets.user_code import build_error, from_outside
+from karat.text.wording import error_text, with_article
 
 RECURSION_LIMIT = 50
 """For graphs that set no lower one: LangGraph's own is so high that an agent which loops seems to hang."""
@@ -83,7 +83,7 @@ class LangGraphTarget:
         self._shapes = Shapes(options.input, options.output, asking)
         self._source = source(config.spec, config.root, config.import_path)
         if not self._source.each:
-            self._graph = await self._checked(await self._source.graph(self._opened))
+            self._graph = await self._check_graph(await self._source.graph(self._opened))
 
     async def close(self) -> None:
         await self._opened.aclose()
@@ -95,7 +95,7 @@ class LangGraphTarget:
             context.notices.append(self._notice)
             self._notice = ""
         async with AsyncExitStack() as stack:
-            graph = self._stores.given_to(await self._graph_for(given, stack))
+            graph = self._stores.add_store(await self._graph_for(given, stack))
             conversation = GraphConversation(graph, self._shapes, self._limit(graph), given)
 
             async def turn(prompt: str) -> Trace:
@@ -129,12 +129,12 @@ class LangGraphTarget:
         given = context.given
         configurable = given if isinstance(given, dict) else {} if given is None else {"context": given}
         try:
-            return await self._checked(await self._source.graph(stack, given, {"configurable": configurable}))
+            return await self._check_graph(await self._source.graph(stack, given, {"configurable": configurable}))
         except ConfigError as error:
             detail = str(error.__cause__ or error.fix)
             raise TargetError("agent", error.message, detail=detail) from error
 
-    async def _checked(self, graph: object) -> object:
+    async def _check_graph(self, graph: object) -> object:
         """The graph, if Karat can talk to it."""
         assert self._shapes is not None
         self._shapes.check(graph, self._config.spec)
@@ -150,7 +150,7 @@ class LangGraphTarget:
         except NotImplementedError as error:
             raise ConfigError(f"{what} cannot be used in an async run.", fix=ASYNC_SAVER, slug="sync-saver") from error
         except Exception as error:
-            why = f"{type(error).__name__}: {said(error)}".rstrip(". :")
+            why = f"{type(error).__name__}: {error_text(error)}".rstrip(". :")
             raise ConfigError(f"{what} cannot be read: {why}.", fix=READABLE_SAVER) from error
 
 
@@ -158,7 +158,7 @@ def _as_target_error(error: BaseException, graph: object) -> TargetError:
     """What a graph raised. Of its limit, LangGraph says how it is raised there, which is not how it is raised here."""
     from langgraph.errors import GraphRecursionError
 
-    broke = failed("agent", error)
+    broke = build_error("agent", error)
     if isinstance(error, GraphRecursionError):
         return TargetError("agent", f"{str(error).split('. ')[0]}: {MORE_STEPS}", detail=broke.detail)
     if isinstance(error, AttributeError) and NOTHING in str(error) and getattr(pregel(graph), "store", None) is None:

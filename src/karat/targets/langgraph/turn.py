@@ -17,7 +17,7 @@ from karat.targets.interrupts import Interrupt, resume
 from karat.targets.langgraph.callbacks import Run, TurnRecorder, WrittenMessage, timeline
 from karat.targets.langgraph.calls import run_as_call, tool_calls
 from karat.targets.langgraph.loading import pregel
-from karat.targets.langgraph.messages import as_messages, ended_by, final_text, token_counts
+from karat.targets.langgraph.messages import as_messages, final_text, find_ending, token_counts
 from karat.targets.langgraph.shapes import Shapes
 from karat.targets.langgraph.tools import schemas_of
 from karat.targets.short_form import NO_TELEMETRY
@@ -73,8 +73,8 @@ class GraphConversation:
         in_process.enter(self._context.marks)
         began, started_at = perf_counter(), time()
         try:
-            state = await self._graph.ainvoke(self._sent(prompt, asked), config, **self._given())
-            answered = self._shapes.answered(state) if not _only_waits(state) else list(self._history)
+            state = await self._graph.ainvoke(self._build_input(prompt, asked), config, **self._context_argument())
+            answered = self._shapes.read_messages(state) if not _only_waits(state) else list(self._history)
         except BaseException as error:
             written = timeline((), book, known)
             self._context.recorder.tool_calls = list(tool_calls(written, book, in_tool_nodes=own))
@@ -88,7 +88,7 @@ class GraphConversation:
         self._history = answered
         waits = state.get("__interrupt__", ()) if isinstance(state, dict) else ()
         self._waiting = [Interrupt(interrupt.id, interrupt.value) for interrupt in waits]
-        self._held = await self._stopped_before(config)
+        self._held = await self._find_next_nodes(config)
         turn = _since(self._history, asked, known)
         self._said += [_human(prompt, asked), *(m for m in turn if (m.type, m.content) != ("human", prompt))]
         written = timeline(turn, book, known)
@@ -107,7 +107,7 @@ class GraphConversation:
             steps=len(book.steps),
             timings=book.timings(started_at),
             tokens=token_counts(book.answers, (entry.message for entry in written)),
-            ended_by="" if interrupts or self._held else ended_by(turn),
+            ended_by="" if interrupts or self._held else find_ending(turn),
             metadata={name: value for name, value in stopped.items() if value},
             state=_state(state),
         )
@@ -131,7 +131,7 @@ class GraphConversation:
             ended_by=STEPS,
         )
 
-    def _sent(self, prompt: str, asked: str) -> object:
+    def _build_input(self, prompt: str, asked: str) -> object:
         """What the graph is given: the prompt, or the answer to what it waits for."""
         from langgraph.types import Command
 
@@ -144,9 +144,9 @@ class GraphConversation:
         history = [] if self._remembers else self._said if self._shapes.has_own_input else self._history
         if history and self._shapes.drops_history and getattr(pregel(self._graph), "store", None) is None:
             raise TargetError("config", LOST_HISTORY)
-        return self._shapes.asked(self._graph, prompt, _human(prompt, asked), history, self._context.given)
+        return self._shapes.build_input(self._graph, prompt, _human(prompt, asked), history, self._context.given)
 
-    async def _stopped_before(self, config: dict[str, object]) -> tuple[str, ...]:
+    async def _find_next_nodes(self, config: dict[str, object]) -> tuple[str, ...]:
         """The nodes that are next, where the graph stopped without asking anything."""
         if not self._remembers or self._waiting or not hasattr(self._graph, "aget_state"):
             return ()
@@ -159,7 +159,7 @@ class GraphConversation:
             configurable |= given if isinstance(given, dict) else {"context": given}
         return {"callbacks": [book.handler()], "recursion_limit": self._limit, "configurable": configurable}
 
-    def _given(self) -> dict[str, object]:
+    def _context_argument(self) -> dict[str, object]:
         from langgraph.pregel import Pregel
 
         given = self._context.given

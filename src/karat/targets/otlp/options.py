@@ -55,32 +55,32 @@ def otlp_of(config: TargetConfig) -> Otlp | None:
         return None
 
 
-def handed_on(config: TargetConfig, endpoint: str) -> TargetConfig:
+def add_endpoint(config: TargetConfig, endpoint: str) -> TargetConfig:
     """The configuration with the receiver's address in it, and in the environment of what Karat starts."""
     variables = {
         "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint,
         "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
         "OTEL_BSP_SCHEDULE_DELAY": "200",
     }
-    return filled_in(config, OTLP, endpoint, variables)
+    return fill_address(config, OTLP, endpoint, variables)
 
 
-def filled_in(config: TargetConfig, place: str, address: str, variables: dict[str, str]) -> TargetConfig:
+def fill_address(config: TargetConfig, place: str, address: str, variables: dict[str, str]) -> TargetConfig:
     """The configuration with an address in this place, and with an environment that names it."""
     return msgspec.structs.replace(
         config,
         spec=config.spec.replace(place, address),
-        options=_filled(config.options, place, address),
-        env={**variables, **_filled(config.env, place, address)},
+        options=_fill(config.options, place, address),
+        env={**variables, **_fill(config.env, place, address)},
     )
 
 
-def _filled(value: Given, place: str, address: str) -> Given:
+def _fill(value: Given, place: str, address: str) -> Given:
     filled: object = value
     if isinstance(value, str):
         filled = value.replace(place, address)
     elif isinstance(value, dict):
-        filled = {key: _filled(item, place, address) for key, item in value.items()}
+        filled = {key: _fill(item, place, address) for key, item in value.items()}
     elif isinstance(value, list):
-        filled = [_filled(item, place, address) for item in value]
+        filled = [_fill(item, place, address) for item in value]
     return filled  # type: ignore[return-value]

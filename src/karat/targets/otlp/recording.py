@@ -83,7 +83,7 @@ class OtlpRecording:
 
     async def run(self, case: Case, context: RunContext) -> Trace:
         """The trace of one run of a case. Raises TargetError if the file does not hold it."""
-        found, repeat = self._found(case), context.repeat
+        found, repeat = self._find_runs(case), context.repeat
         if len(found) <= repeat:
             which = f"no repeat {repeat} of this case" if found else "no span of this case"
             raise TargetError("not-recorded", f"{self._path} holds {which}")
@@ -124,7 +124,7 @@ class OtlpRecording:
         prompt = next((texts[-1] for texts in said if texts), "")
         return _trace(case, prompt, read_turn(records), records)
 
-    def _found(self, case: Case) -> list[set[str]]:
+    def _find_runs(self, case: Case) -> list[set[str]]:
         """The traces of each run of a case, in the order of time."""
         named = {key: trace for key, trace in self._traces.items() if trace.case_id == case.id}
         if not named:

@@ -13,7 +13,7 @@ from karat.model.suite import Case
 from karat.model.trace import PossibleCall, Trace
 from karat.targets.base import RunContext, Target, TargetError, secrets_of
 from karat.targets.config import TargetConfig, place_of
-from karat.targets.otlp.options import Otlp, handed_on
+from karat.targets.otlp.options import Otlp, add_endpoint
 from karat.targets.otlp.plugins import plugins_left_out, without_plugin, without_plugins
 from karat.targets.reach import reach_of
 from karat.targets.readings import with_reading, with_readings
@@ -64,7 +64,7 @@ class SpanCapture:
         except ConfigError as error:
             error.where = self._place
             raise
-        self._target = self._make(handed_on(self._config, self._receiver.endpoint))
+        self._target = self._make(add_endpoint(self._config, self._receiver.endpoint))
         await self._target.open()
 
     @property
@@ -87,28 +87,28 @@ class SpanCapture:
         if (speak := context.next_prompt) is not None:
 
             async def speak_to_joined(so_far: Trace) -> str | None:
-                return await speak(await self._completed(so_far, window, case, context))
+                return await speak(await self._complete(so_far, window, case, context))
 
             context.next_prompt = speak_to_joined
         try:
             trace = await self._target.run(case, context)
             answered = True
-            return await self._completed(trace, window, case, context)
+            return await self._complete(trace, window, case, context)
         except TargetError as error:
             partial = error.partial or context.recorder.partial(case, error.error)
-            error.partial = self._joined(partial, window, case)
+            error.partial = self._join(partial, window, case)
             raise
         finally:
             window.close()
             context.notices += self._news(answered)
 
-    async def _completed(self, trace: Trace, window: CaseWindow, case: Case, context: RunContext) -> Trace:
+    async def _complete(self, trace: Trace, window: CaseWindow, case: Case, context: RunContext) -> Trace:
         """The trace with its spans, once they have arrived."""
         await in_process.flush()
         await self._arrival(window, trace, case)
         for reading in self._readings(window, trace, case):
             context.tool_schemas = {**reading.tool_schemas, **context.tool_schemas}
-        return self._joined(trace, window, case)
+        return self._join(trace, window, case)
 
     async def _arrival(self, window: CaseWindow, trace: Trace, case: Case) -> None:
         """Wait until the spans of the judged turn are all there, or until that takes too long."""
@@ -124,7 +124,7 @@ class SpanCapture:
                 return
             await asyncio.sleep(POLL)
 
-    def _joined(self, trace: Trace, window: CaseWindow, case: Case) -> Trace:
+    def _join(self, trace: Trace, window: CaseWindow, case: Case) -> Trace:
         """The trace, and each of its turns, with what their spans tell."""
         unowned = _unowned_calls(window)
 
@@ -140,9 +140,9 @@ class SpanCapture:
         answers = [turn.final_message for turn in trace.turns or (trace,)][-len(turns) :]
         answers = [""] * (len(turns) - len(answers)) + answers  # of setup prompts, which come first, none is kept
         found = [self._read(records, window, answer) for records, answer in zip(turns, answers, strict=True)]
-        return [self._named(reading, case) for reading in found]
+        return [self._rename_plugins(reading, case) for reading in found]
 
-    def _named(self, reading: SpanReading, case: Case) -> SpanReading:
+    def _rename_plugins(self, reading: SpanReading, case: Case) -> SpanReading:
         """What was read, with tools named by their function where nothing speaks of its plugin."""
         configured = (*self._config.tool_names, *self._config.success, *self._config.ignore_tools)
         plugins = plugins_left_out(reading.plugins, case, configured)
@@ -191,12 +191,12 @@ class SpanCapture:
 
 def _unowned_calls(window: CaseWindow) -> tuple[PossibleCall, ...]:
     """The tools that spans of no case call, or whose call a model asks for in them."""
-    known = [entry for record in window.unowned() if (entry := facts(record)) is not None]
+    known = [entry for record in window.unowned_spans() if (entry := facts(record)) is not None]
     names = [
-        name for entry in known for name in ([entry.name] if entry.kind == "tool" else _asked_names(entry)) if name
+        name for entry in known for name in ([entry.name] if entry.kind == "tool" else _requested_names(entry)) if name
     ]
     return tuple(PossibleCall(name, UNOWNED.format(name)) for name in dict.fromkeys(names))
 
 
-def _asked_names(entry: SpanFacts) -> list[str]:
+def _requested_names(entry: SpanFacts) -> list[str]:
     return [call.name for call in entry.asked]

@@ -14,7 +14,7 @@ from karat.model.trace import Tokens, ToolCall
 from karat.telemetry.models import streams
 from karat.telemetry.models.streams import Table, objects
 from karat.telemetry.spans.messages import Utterance, utterance
-from karat.telemetry.tool_results import call_success, structured
+from karat.telemetry.tool_results import call_success, parse_result
 
 SYSTEM = frozenset({"system", "developer"})
 
@@ -197,13 +197,18 @@ def _run_by_provider(items: Sequence[Table]) -> Iterator[ToolCall]:
             name = _text(item.get("name")) or kind.removesuffix("_call")
             result = next((item[key] for key in ("output", "results", "outputs", "action") if item.get(key)), None)
             failed = bool(item.get("error")) or item.get("status") in ("failed", "incomplete")
-            yield _provided(name, item.get("arguments"), result, failed=failed, id=item.get("id"))
+            yield _provider_call(name, item.get("arguments"), result, failed=failed, id=item.get("id"))
 
 
-def _provided(name: str, arguments: object, result: object, *, failed: bool, id: object = None) -> ToolCall:
+def _provider_call(name: str, arguments: object, result: object, *, failed: bool, id: object = None) -> ToolCall:
     success = call_success(result, raised=failed)
     return ToolCall(
-        name, structured(arguments), id=_text(id) or None, result=structured(result), success=success, kind="provider"
+        name,
+        parse_result(arguments),
+        id=_text(id) or None,
+        result=parse_result(result),
+        success=success,
+        kind="provider",
     )
 
 
@@ -222,7 +227,7 @@ def _messages_reply(body: Table) -> ModelReply:
             name, id = _text(block.get("name")), _text(block.get("id"))
             end = results.get(id, {})
             failed = end.get("is_error") is True
-            ran.append(_provided(name, block.get("input"), end.get("content"), failed=failed, id=id))
+            ran.append(_provider_call(name, block.get("input"), end.get("content"), failed=failed, id=id))
     finish = _text(body.get("stop_reason"))
     return ModelReply(
         (utterance({"role": "assistant", "content": body.get("content")}),),
@@ -260,16 +265,16 @@ def _gemini_request(body: Table) -> ModelRequest:
     contents = [{"parts": [{"text": given}]}] if isinstance(given, str) else objects(given)
     system = body.get("systemInstruction", body.get("system_instruction"))
     words = _gemini_content(system).text if isinstance(system, Mapping) else ""
-    return ModelRequest("", tuple(map(_gemini_content, contents)), words, _plain_types(body.get("tools")))
+    return ModelRequest("", tuple(map(_gemini_content, contents)), words, _lower_types(body.get("tools")))
 
 
-def _plain_types(value: object) -> object:
+def _lower_types(value: object) -> object:
     """Schemas with the types of JSON Schema: Gemini writes them in capitals."""
     if isinstance(value, Mapping):
         is_type = isinstance(kind := value.get("type"), str) and kind.isupper()
-        found = {key: _plain_types(item) for key, item in value.items()}
+        found = {key: _lower_types(item) for key, item in value.items()}
         return {**found, "type": str(kind).lower()} if is_type else found
-    return [_plain_types(item) for item in value] if isinstance(value, list) else value
+    return [_lower_types(item) for item in value] if isinstance(value, list) else value
 
 
 def _gemini_reply(body: Table) -> ModelReply:
@@ -298,7 +303,7 @@ def _code_of_gemini(contents: Sequence[Table]) -> Iterator[ToolCall]:
             after = (one["codeExecutionResult"] for one in parts[place:] if "codeExecutionResult" in one)
             result = next(after, None)
             failed = isinstance(result, Mapping) and result.get("outcome") not in (None, "OUTCOME_OK")
-            yield _provided("code_execution", dict(code), result, failed=failed)
+            yield _provider_call("code_execution", dict(code), result, failed=failed)
 
 
 APIS = (

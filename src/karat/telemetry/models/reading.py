@@ -8,10 +8,10 @@ from msgspec import structs
 
 from karat.model.trace import PossibleCall, SpanNode, Tokens, ToolCall
 from karat.telemetry.finish_reasons import ending
-from karat.telemetry.models.traffic import LOST, ModelExchange, ModelTraffic, SeenCall, repeated
+from karat.telemetry.models.traffic import LOST, ModelExchange, ModelTraffic, SeenCall, find_repeated
 from karat.telemetry.spans.envelopes import result_within
 from karat.telemetry.spans.reading import NAME_CAP, NODES, SpanReading, is_said, leaves
-from karat.telemetry.tool_results import call_success, missing_fields, structured
+from karat.telemetry.tool_results import call_success, missing_fields, parse_result
 
 VOUCH = "vouch that all its model calls come by, telemetry = { models = { complete = true } }."
 NOTHING = f"no request to a model of this turn came by the proxy. Let the agent read its address there, or {VOUCH}"
@@ -31,9 +31,9 @@ BROKEN = frozenset({401, 403, 408, 429})
 def read_traffic(traffic: ModelTraffic, exchanges: Sequence[ModelExchange], answer: str) -> SpanReading:
     """What these exchanges of a run tell of one turn, whose answer is known."""
     replied = [one for one in exchanges if one.reply is not None and not one.failure]
-    twice = set(map(id, repeated(exchanges)))
+    twice = set(map(id, find_repeated(exchanges)))
     seen = [call for one in exchanges for call in one.calls if id(call) not in twice]
-    handed_over = structured(answer)
+    handed_over = parse_result(answer)
     seen = [call for call in seen if call.result is not None or not _hands_over(call, handed_over)]
     ran = [call for one in replied if one.reply is not None for call in one.reply.ran]
     calls = (*(_call(call, traffic) for call in seen), *ran)
@@ -61,7 +61,7 @@ def read_traffic(traffic: ModelTraffic, exchanges: Sequence[ModelExchange], answ
     )
 
 
-def broken_model(exchanges: Sequence[ModelExchange]) -> str:
+def why_model_broke(exchanges: Sequence[ModelExchange]) -> str:
     """How the last exchange of a turn failed, if it is the service that did; the empty string if it is not so."""
     last = max(exchanges, key=lambda one: one.began, default=None)
     if last is None or not (last.failure or (last.reply is not None and last.reply.torn)):
@@ -108,7 +108,7 @@ def _result(content: object) -> object:
     """What the tool gave. Gemini takes objects alone, so its clients put any other value into one."""
     if isinstance(content, Mapping) and len(content) == 1:
         content = next((content[key] for key in ("result", "output", "content") if key in content), content)
-    return structured(result_within(content))
+    return parse_result(result_within(content))
 
 
 def _hands_over(call: SeenCall, answer: object) -> bool:

@@ -152,7 +152,7 @@ class ModelTraffic:
         waiting: list[SeenCall] = []
         for place, one in enumerate(request.given):
             for asked in one.calls:
-                call = self._known(asked, history, request.given[:place])
+                call = self._find_known(asked, history, request.given[:place])
                 if call is None:
                     is_new = place >= fresh and not is_helper(asked.name)
                     call = self._add(asked, exchange) if is_new else SeenCall(asked, exchange)
@@ -172,7 +172,9 @@ class ModelTraffic:
             self._by_key.setdefault(call.key, []).append(call)
         return call
 
-    def _known(self, asked: AskedCall, history: Sequence[SeenCall], before: Sequence[Utterance]) -> SeenCall | None:
+    def _find_known(
+        self, asked: AskedCall, history: Sequence[SeenCall], before: Sequence[Utterance]
+    ) -> SeenCall | None:
         """The call that a message repeats. Of equal ones, the one that was asked for after these very messages."""
         key = (asked.name, asked.id, msgspec.json.encode(asked.arguments, order="sorted"))
         alike = [one for one in self._by_key.get(key, ()) if one not in history]
@@ -199,7 +201,7 @@ class ModelTraffic:
                 call.result, call.answered_at = result, time()
 
 
-def repeated(exchanges: Sequence[ModelExchange]) -> Iterator[SeenCall]:
+def find_repeated(exchanges: Sequence[ModelExchange]) -> Iterator[SeenCall]:
     """Calls of a reply whose request was sent again, that another reply to it asked for too: one call, not two.
 
     Of a reply that broke off, the arguments may be torn: there the name is enough.

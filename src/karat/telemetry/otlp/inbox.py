@@ -46,7 +46,7 @@ class TraceBox:
             return [record for record in self.records.values() if self._owner(record) is window]
         return []
 
-    def unowned(self) -> list[SpanRecord]:
+    def unowned_spans(self) -> list[SpanRecord]:
         """The spans that belong to no case."""
         return [record for record in self.records.values() if self._owner(record) is None]
 
@@ -77,9 +77,9 @@ class CaseWindow:
         """Its spans, as far as they have arrived."""
         return self._inbox.records_of(self)
 
-    def unowned(self) -> list[SpanRecord]:
+    def unowned_spans(self) -> list[SpanRecord]:
         """The spans that arrived while it was open and that belong to no case."""
-        return self._inbox.unowned_since(self.opened_at)
+        return self._inbox.find_unowned(self.opened_at)
 
     def close(self) -> None:
         self._inbox.close_window(self)
@@ -121,7 +121,7 @@ class Inbox:
                 self._sort()
                 self._make_room()
 
-    def lost(self, why: str) -> None:
+    def note_loss(self, why: str) -> None:
         """A request could not be kept: no case that is running now has all of its spans for sure."""
         with self._lock:
             self.requests += 1
@@ -133,10 +133,10 @@ class Inbox:
             self._read()
             return [record for box in self._boxes.values() for record in box.of(window)]
 
-    def unowned_since(self, moment: float) -> list[SpanRecord]:
+    def find_unowned(self, moment: float) -> list[SpanRecord]:
         with self._lock:
             self._read()
-            return [record for box in self._boxes.values() if box.last_at >= moment for record in box.unowned()]
+            return [record for box in self._boxes.values() if box.last_at >= moment for record in box.unowned_spans()]
 
     def close_window(self, window: CaseWindow) -> None:
         """Let go of what belongs to the case, and of what can belong to no case that is still running."""
@@ -196,16 +196,16 @@ class Inbox:
                     self.late += 1
                     continue
                 box.records[record.span_id] = record
-                if (owner := self._claimed(record, names)) is not None:
+                if (owner := self._find_claim(record, names)) is not None:
                     box.claims[record.span_id] = owner
             box.unread.clear()
 
-    def _claimed(self, record: SpanRecord, names: dict[str, CaseWindow]) -> CaseWindow | None:
+    def _find_claim(self, record: SpanRecord, names: dict[str, CaseWindow]) -> CaseWindow | None:
         """Return the cases that a span names, in any attribute: Karat chose the ids, so a match is proof."""
         for table in (record.attributes, record.resource):
             for key, value in table.items():
                 if isinstance(value, str) and value:
-                    found = names.get(value) or (self._entered(value, names) if CASE_ENTRY in key else None)
+                    found = names.get(value) or (self._find_entry(value, names) if CASE_ENTRY in key else None)
                     if found is not None:
                         return found
         given = [value for key in CONVERSATION_KEYS if isinstance(value := record.attributes.get(key), str)]
@@ -221,7 +221,7 @@ class Inbox:
         known = {name for window in self._windows for name in window.marks.known_as}
         return any(name in self._closed and name not in known for name in named)
 
-    def _entered(self, entry: str, names: dict[str, CaseWindow]) -> CaseWindow | None:
+    def _find_entry(self, entry: str, names: dict[str, CaseWindow]) -> CaseWindow | None:
         """Who is named by a baggage entry: one run of a case, or the case, if it runs once at this time."""
         if (found := names.get(conversation_in(entry))) is not None:
             return found

@@ -129,7 +129,7 @@ class Wire:
         while (at := self._rest.find(end, 0, HEAD_CAP)) < 0:
             if len(self._rest) >= HEAD_CAP:
                 raise RefusedRequest(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "a request has a head without end")
-            more = self._received(CHUNK)
+            more = self._receive(CHUNK)
             if not more:
                 if self._rest:
                     raise RefusedRequest(HTTPStatus.BAD_REQUEST, BROKE_OFF)
@@ -141,13 +141,13 @@ class Wire:
     def _exactly(self, size: int) -> bytes:
         found, self._rest = self._rest[:size], self._rest[size:]
         while len(found) < size:
-            more = self._received(size - len(found), socket.MSG_WAITALL)
+            more = self._receive(size - len(found), socket.MSG_WAITALL)
             if not more:
                 raise RefusedRequest(HTTPStatus.BAD_REQUEST, BROKE_OFF)
             found = found + more if found else more
         return found
 
-    def _received(self, most: int, flags: int = 0) -> bytes:
+    def _receive(self, most: int, flags: int = 0) -> bytes:
         try:
             return self._socket.recv(most, flags)
         except BlockingIOError as error:
@@ -157,7 +157,7 @@ class Wire:
         if "transfer-encoding" in headers:
             if headers["transfer-encoding"].lower() != "chunked" or "content-length" in headers:
                 raise RefusedRequest(HTTPStatus.BAD_REQUEST, "a request does not say how long it is")
-            return self._chunked()
+            return self._read_chunks()
         length = headers.get("content-length", "0")
         if not (length.isascii() and length.isdecimal()):
             raise RefusedRequest(HTTPStatus.BAD_REQUEST, "a request does not say how long it is")
@@ -166,7 +166,7 @@ class Wire:
         self.hold(int(length))
         return self._exactly(int(length))
 
-    def _chunked(self) -> bytes:
+    def _read_chunks(self) -> bytes:
         chunks: list[bytes] = []
         room = BODY_CAP
         while True:
@@ -187,7 +187,7 @@ class Wire:
             self._exactly(2)
 
 
-def unpacked(request: HttpRequest) -> bytes:
+def unpack(request: HttpRequest) -> bytes:
     """The body as it was before it was compressed. Raises RefusedRequest."""
     encoding = request.headers.get("content-encoding", "identity").strip().lower()
     if encoding == "identity":
@@ -206,7 +206,7 @@ def unpacked(request: HttpRequest) -> bytes:
     return body
 
 
-def answered(status: HTTPStatus, kind: str, body: bytes = b"") -> bytes:
+def format_answer(status: HTTPStatus, kind: str, body: bytes = b"") -> bytes:
     """An answer as it is sent."""
     head = f"HTTP/1.1 {status} {status.phrase}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
     return head.encode() + body
@@ -324,5 +324,5 @@ class LoopbackServer:
 
     def _excuse(self, wire: Wire, refused: RefusedRequest) -> None:
         with suppress(OSError):  # the other side went away
-            wire.send(answered(refused.status, "text/plain", f"{refused.why}\n".encode()))
+            wire.send(format_answer(refused.status, "text/plain", f"{refused.why}\n".encode()))
             wire.let_finish()

@@ -16,9 +16,9 @@ from karat.telemetry import weight
 from karat.telemetry.otlp import loopback
 from karat.telemetry.otlp.crossed import CrossedCall, CrossedCalls
 from karat.telemetry.otlp.loopback import HttpRequest, LoopbackServer, Wire
-from karat.telemetry.otlp.upstream import Upstream, UpstreamReply, broken
+from karat.telemetry.otlp.upstream import Upstream, UpstreamReply, bad_gateway
 from karat.telemetry.tool_definitions import schemas_in
-from karat.telemetry.tool_results import call_success, structured
+from karat.telemetry.tool_results import call_success, parse_result
 from karat.telemetry.weight import json_weight
 
 CALL, LIST = "tools/call", "tools/list"
@@ -62,11 +62,11 @@ class McpProxy:
 
     def _serve(self, wire: Wire, request: HttpRequest) -> bool:
         """Hand a request on. Whether the connection can go on after it."""
-        conversation, path = _addressed(request.path)
+        conversation, path = _split_path(request.path)
         with self._reading:
-            asked, lists = self._asked(request, conversation)
-        with self._upstream.asked(request, path) as reply:
-            moved = {} if reply.location is None else {"Location": self._own(reply.location, conversation)}
+            asked, lists = self._record_calls(request, conversation)
+        with self._upstream.open_reply(request, path) as reply:
+            moved = {} if reply.location is None else {"Location": self._proxy_address(reply.location, conversation)}
             if not reply.is_stream:
                 body = reply.body(wire)
                 self._note(asked, lists, body)
@@ -77,7 +77,7 @@ class McpProxy:
                 for line in self._events(reply, wire, asked, lists, conversation):
                     wire.send(line)
             except RefusedRequest as refused:  # the status was sent before: only an event can say it now
-                wire.send(b"".join([b"\n", *(_failed(one.asked_as, refused.why) for one in asked.values())]))
+                wire.send(b"".join([b"\n", *(_error_event(one.asked_as, refused.why) for one in asked.values())]))
             return False
 
     def _events(
@@ -92,7 +92,9 @@ class McpProxy:
             if field == b"event":
                 kind = value.strip()
             elif field == b"data" and kind == b"endpoint":
-                line = b"data: %s\n" % self._own(value.decode("latin-1").strip(), conversation).encode("latin-1")
+                line = b"data: %s\n" % self._proxy_address(value.decode("latin-1").strip(), conversation).encode(
+                    "latin-1"
+                )
             elif field == b"data":
                 size += len(value) + LINE
                 if size <= loopback.BODY_CAP:
@@ -105,11 +107,13 @@ class McpProxy:
             yield line
         self._note(asked, lists, b"\n".join(data))
 
-    def _own(self, address: str, conversation: str) -> str:
+    def _proxy_address(self, address: str, conversation: str) -> str:
         """An address of the server as one of the proxy: an agent that followed it as it is would pass the proxy by."""
-        path = self._upstream.inside(address)
+        path = self._upstream.path_of(address)
         if path is None:
-            raise broken(f"{self._upstream.name} sent the agent to another server, where no call would be recorded")
+            raise bad_gateway(
+                f"{self._upstream.name} sent the agent to another server, where no call would be recorded"
+            )
         return f"{self._server.url}{OWN_PATH + conversation if conversation else ''}{path}"
 
     def _note(self, asked: dict[str, CrossedCall], lists: Collection[str], body: bytes) -> None:
@@ -122,13 +126,13 @@ class McpProxy:
                 if name in lists:
                     self._keep_tools(schemas_in(answer.get("result")))
                 elif (crossed := asked.pop(name, None)) is not None:
-                    self.crossed.end(crossed, _ended(crossed.call, answer), json_weight(body))
+                    self.crossed.end(crossed, _end_call(crossed.call, answer), json_weight(body))
 
     def _keep_tools(self, listed: dict[str, object]) -> None:
         if len(self.tools) + len(listed) <= MOST_TOOLS:
             self.tools |= listed
 
-    def _asked(self, request: HttpRequest, conversation: str) -> tuple[dict[str, CrossedCall], set[str]]:
+    def _record_calls(self, request: HttpRequest, conversation: str) -> tuple[dict[str, CrossedCall], set[str]]:
         """Keep the calls of a request, by their ids; they are calls from now on, whatever becomes of them.
 
         Also gives the ids of what asks for the list of tools.
@@ -150,13 +154,13 @@ class McpProxy:
         return asked, {str(one.get("id")) for one in messages or () if one.get("method") == LIST}
 
 
-def _failed(asked: object, why: str) -> bytes:
+def _error_event(asked: object, why: str) -> bytes:
     """An event that says to an agent that its call has no result."""
     answer = {"jsonrpc": "2.0", "id": asked, "error": {"code": -32000, "message": why}}
     return b"event: message\ndata: %s\n\n" % msgspec.json.encode(answer)
 
 
-def _addressed(path: str) -> tuple[str, str]:
+def _split_path(path: str) -> tuple[str, str]:
     """The conversation whose address it is, or the empty string, and the path at the server."""
     if not path.startswith(OWN_PATH):
         return "", path
@@ -185,10 +189,10 @@ def _arguments(asked: Message) -> object:
     return params.get("arguments", {}) if isinstance(params, Mapping) else {}
 
 
-def _ended(call: ToolCall, answer: Message) -> ToolCall:
+def _end_call(call: ToolCall, answer: Message) -> ToolCall:
     fault, given = answer.get("error"), answer.get("result")
     table = cast("Mapping[str, object]", given) if isinstance(given, Mapping) else {}
-    result = table.get("structuredContent", structured(table.get("content")))
+    result = table.get("structuredContent", parse_result(table.get("content")))
     return structs.replace(
         call,
         result=result,

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from karat.system.door import RefusedRequest
 from karat.telemetry import weight
 from karat.telemetry.otlp.inbox import Inbox
-from karat.telemetry.otlp.loopback import HttpRequest, LoopbackServer, Wire, answered, unpacked
+from karat.telemetry.otlp.loopback import HttpRequest, LoopbackServer, Wire, format_answer, unpack
 from karat.telemetry.spans.otlp_json import JsonBatch
 from karat.telemetry.spans.protobuf import ProtobufBatch, request_type
 from karat.telemetry.weight import json_weight, protobuf_weight
@@ -28,7 +28,7 @@ class Receiver:
         self.inbox = Inbox()
         self._reading = threading.Lock()
         """Requests are read one at a time: what reading takes for a moment is bounded so."""
-        self._server = LoopbackServer(self._serve, "the receiver of spans", self.inbox.lost)
+        self._server = LoopbackServer(self._serve, "the receiver of spans", self.inbox.note_loss)
 
     @property
     def endpoint(self) -> str:
@@ -47,11 +47,11 @@ class Receiver:
         self._server.close()
 
     def _serve(self, wire: Wire, request: HttpRequest) -> bool:
-        kind = self._taken(request)
-        wire.send(answered(HTTPStatus.OK, kind, EMPTY[kind]))
+        kind = self._take(request)
+        wire.send(format_answer(HTTPStatus.OK, kind, EMPTY[kind]))
         return request.keeps_alive
 
-    def _taken(self, request: HttpRequest) -> str:
+    def _take(self, request: HttpRequest) -> str:
         """Take a request in; the type of its content."""
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         path = request.path.partition("?")[0].rstrip("/")
@@ -64,7 +64,7 @@ class Receiver:
         if kind not in (JSON, PROTOBUF):
             raise RefusedRequest(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"spans were sent as {shorten(kind, 40)!r}")
         with self._reading:
-            self._read(unpacked(request), kind)
+            self._read(unpack(request), kind)
         return kind
 
     def _read(self, body: bytes, kind: str) -> None:

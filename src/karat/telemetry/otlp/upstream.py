@@ -34,7 +34,7 @@ class Upstream:
         """Its path and query, as an agent is to ask for them."""
         return f"{self._to.path}?{self._to.query}" if self._to.query else self._to.path
 
-    def inside(self, address: str) -> str | None:
+    def path_of(self, address: str) -> str | None:
         """The path of an address that the server gave; None if it leads elsewhere, and so past the proxy."""
         try:
             found = urlsplit(urljoin(self._address, address))
@@ -45,7 +45,7 @@ class Upstream:
         return f"{found.path}?{found.query}" if found.query else found.path
 
     @contextmanager
-    def asked(self, request: HttpRequest, path: str) -> Iterator[UpstreamReply]:
+    def open_reply(self, request: HttpRequest, path: str) -> Iterator[UpstreamReply]:
         """Its reply to a request. Raises RefusedRequest if there is none, or if it breaks off while it is read."""
         kind = http.client.HTTPSConnection if self._to.scheme == "https" else http.client.HTTPConnection
         connection = kind(self._to.hostname or "", self._to.port, timeout=SILENCE)
@@ -55,7 +55,7 @@ class Upstream:
             with connection.getresponse() as response:
                 yield UpstreamReply(response, self.name)
         except FAULTS as error:
-            raise broken(f"{self.name} broke: {error or type(error).__name__}") from error
+            raise bad_gateway(f"{self.name} broke: {error or type(error).__name__}") from error
         finally:
             connection.close()
 
@@ -90,7 +90,7 @@ class UpstreamReply:
         """All of it, counted as held by the connection. Raises RefusedRequest if it is too long."""
         found = b"".join(self._pieces(self._response.read, wire, "a reply", None))
         if self._response.length:
-            raise broken(f"{self._name} broke off {self._response.length:,} bytes before the end of a reply")
+            raise bad_gateway(f"{self._name} broke off {self._response.length:,} bytes before the end of a reply")
         return found
 
     def lines(self, wire: Wire) -> Iterator[bytes]:
@@ -105,7 +105,7 @@ class UpstreamReply:
             wire.hold(len(piece))
             size += len(piece)
             if size > loopback.BODY_CAP:
-                raise broken(f"{self._name} sent {what} of more than {loopback.BODY_CAP:,} bytes")
+                raise bad_gateway(f"{self._name} sent {what} of more than {loopback.BODY_CAP:,} bytes")
             yield piece
             if end is not None and piece.endswith(end):
                 return
@@ -114,8 +114,8 @@ class UpstreamReply:
         try:
             return read(loopback.CHUNK)
         except FAULTS as error:
-            raise broken(f"{self._name} broke: {error or type(error).__name__}") from error
+            raise bad_gateway(f"{self._name} broke: {error or type(error).__name__}") from error
 
 
-def broken(why: str) -> RefusedRequest:
+def bad_gateway(why: str) -> RefusedRequest:
     return RefusedRequest(HTTPStatus.BAD_GATEWAY, why)

@@ -10,7 +10,7 @@ from karat.telemetry.spans.dialect import NOT_RECORDED
 from karat.telemetry.spans.envelopes import arguments_within, result_within
 from karat.telemetry.spans.facts import MCP, SpanFacts
 from karat.telemetry.spans.messages import AskedCall, since_the_prompt
-from karat.telemetry.tool_results import call_success, missing_fields, structured
+from karat.telemetry.tool_results import call_success, missing_fields, parse_result
 
 NO_ARGUMENTS = "the span of the call does not carry its arguments: let the agent's instrumentation capture content"
 NO_RESULT = "the span of the call does not carry its result: let the agent's instrumentation capture content"
@@ -20,42 +20,42 @@ HANDOFF = "handoff"
 def tool_calls(turn: Sequence[SpanFacts]) -> list[ToolCall]:
     """The calls of a turn in the order in which they began."""
     within = {entry.span.span_id: entry for entry in turn}
-    tools = called(turn)
-    asked = _asked_for(tools, turn)
-    failed = _failed_within(turn, within)
+    tools = tool_spans(turn)
+    asked = _match_requests(tools, turn)
+    failed = _find_failed(turn, within)
     return [
         _call(entry, asked.get(entry.span.span_id), _parent(entry, within), inner=failed.get(entry.span.span_id))
         for entry in tools
     ]
 
 
-def _failed_within(turn: Sequence[SpanFacts], within: Mapping[str, SpanFacts]) -> dict[str, SpanFacts]:
+def _find_failed(turn: Sequence[SpanFacts], within: Mapping[str, SpanFacts]) -> dict[str, SpanFacts]:
     """The calls of which a span within, of the same call, failed as the last of its kind, by the outer span."""
     last: dict[str, SpanFacts] = {}
     for entry in sorted((one for one in turn if one.kind == "tool"), key=lambda one: one.span.started):
         for outer in ancestors(entry, within):
-            if _same(entry, outer):
+            if _is_same_call(entry, outer):
                 last[outer.span.span_id] = entry
     return {outer: entry for outer, entry in last.items() if entry.span.failed}
 
 
-def called(turn: Sequence[SpanFacts]) -> list[SpanFacts]:
+def tool_spans(turn: Sequence[SpanFacts]) -> list[SpanFacts]:
     """The spans that are calls: one within another of the same tool is the same call, seen again."""
     within = {entry.span.span_id: entry for entry in turn}
     tools = [entry for entry in turn if entry.kind == "tool" and entry.name]
     return sorted(
-        (entry for entry in tools if not any(_same(entry, outer) for outer in ancestors(entry, within))),
+        (entry for entry in tools if not any(_is_same_call(entry, outer) for outer in ancestors(entry, within))),
         key=lambda entry: entry.span.started,
     )
 
 
-def unseen(turn: Sequence[SpanFacts], answer: str = "") -> list[AskedCall]:
+def find_unseen_calls(turn: Sequence[SpanFacts], answer: str = "") -> list[AskedCall]:
     """Return the calls that models asked for, in answers or in later messages, and that have no span.
 
     A call whose arguments are the answer of the turn hands it over: it is not one of a tool.
     """
-    handed_over = structured(answer)
-    tools = called(turn)
+    handed_over = parse_result(answer)
+    tools = tool_spans(turn)
     ids = {entry.call_id for entry in tools if entry.call_id}
     nameless = Counter(entry.name for entry in tools if not entry.call_id)
     numbered = Counter(entry.name for entry in tools)
@@ -75,7 +75,7 @@ def unseen(turn: Sequence[SpanFacts], answer: str = "") -> list[AskedCall]:
     return list(found.values())
 
 
-def _same(entry: SpanFacts, outer: SpanFacts) -> bool:
+def _is_same_call(entry: SpanFacts, outer: SpanFacts) -> bool:
     if outer.kind != "tool":
         return False
     if MCP in entry.span.attributes:
@@ -96,7 +96,7 @@ def _parent(entry: SpanFacts, within: Mapping[str, SpanFacts]) -> str | None:
     return next((one.name for one in ancestors(entry, within) if one.kind in ("tool", "agent") and one.name), None)
 
 
-def _asked_for(tools: Sequence[SpanFacts], turn: Sequence[SpanFacts]) -> dict[str, AskedCall]:
+def _match_requests(tools: Sequence[SpanFacts], turn: Sequence[SpanFacts]) -> dict[str, AskedCall]:
     """What the model asked for with each call: by the call's id, or by its number among those of its tool."""
     asked = [call for entry in turn if entry.kind == "model" for call in entry.asked]
     by_id = {call.id: call for call in asked if call.id}

@@ -8,7 +8,7 @@ from typing import cast
 from msgspec import Struct
 
 from karat.model.trace import SpanKind
-from karat.telemetry.spans.messages import Utterance, conversation, decoded, nested
+from karat.telemetry.spans.messages import Utterance, conversation, decode_value, nest_attributes
 from karat.telemetry.spans.record import SpanRecord
 
 
@@ -62,7 +62,7 @@ def first(places: tuple[Place, ...], span: SpanRecord) -> object:
     return next((found for place in places if (found := place(span)) is not NOT_RECORDED), NOT_RECORDED)
 
 
-def spoken(places: tuple[Messages, ...], span: SpanRecord) -> tuple[Utterance, ...] | None:
+def find_messages(places: tuple[Messages, ...], span: SpanRecord) -> tuple[Utterance, ...] | None:
     """The messages at the first place that holds any."""
     return next((found for place in places if (found := place(span)) is not None), None)
 
@@ -74,7 +74,7 @@ def attribute(*names: str) -> Place:
     return place
 
 
-def numbered(prefix: str) -> Place:
+def numbered_place(prefix: str) -> Place:
     """What is spread over attributes `prefix.0.x.y`, as a list of objects; their last steps are the keys."""
 
     def place(span: SpanRecord) -> object:
@@ -88,13 +88,13 @@ def numbered(prefix: str) -> Place:
     return place
 
 
-def inside(outer: Place, *way: str) -> Place:
+def place_inside(outer: Place, *way: str) -> Place:
     """Return the value within an envelope of JSON."""
 
     def place(span: SpanRecord) -> object:
         found = outer(span)
         for step in way:
-            found = decoded(found)
+            found = decode_value(found)
             if not isinstance(found, Mapping) or step not in found:
                 return NOT_RECORDED
             found = found[step]
@@ -114,19 +114,19 @@ def event(name: str, *keys: str) -> Place:
 
 
 def messages(place: Place) -> Messages:
-    def found(span: SpanRecord) -> tuple[Utterance, ...] | None:
+    def read(span: SpanRecord) -> tuple[Utterance, ...] | None:
         return conversation(place(span))
 
-    return found
+    return read
 
 
 def spread(prefix: str) -> Messages:
     """Messages that are spread over numbered attributes."""
 
-    def found(span: SpanRecord) -> tuple[Utterance, ...] | None:
-        return conversation(nested(span.attributes, prefix)) or None
+    def read(span: SpanRecord) -> tuple[Utterance, ...] | None:
+        return conversation(nest_attributes(span.attributes, prefix)) or None
 
-    return found
+    return read
 
 
 def has(*names: str) -> Callable[[SpanRecord], bool]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from karat.telemetry.spans.dialect import NOT_RECORDED
-from karat.telemetry.spans.messages import decoded
-from karat.telemetry.tool_results import structured
+from karat.telemetry.spans.messages import decode_value
+from karat.telemetry.tool_results import parse_result
 
 DEEPEST = 4
 """How many envelopes may be around a result."""
@@ -34,12 +34,12 @@ def parameters_in(value: object) -> tuple[str, ...] | None:
     return tuple(map(str, value)) if value and all(map(_is_typed, value.values())) else None
 
 
-def passed(given: object, parameters: Sequence[str] | None) -> object:
+def passed_arguments(given: object, parameters: Sequence[str] | None) -> object:
     """The arguments of `{"args": [...], "kwargs": {...}}`; a value that is not such an envelope as it is.
 
     Arguments by position have the names of the parameters, if those are known.
     """
-    table = decoded(given)
+    table = decode_value(given)
     if not isinstance(table, Mapping) or not _is_envelope(table, parameters):
         return given
     by_name: Mapping[str, object] = table["kwargs"]
@@ -62,7 +62,7 @@ def _is_envelope(table: Mapping[str, object], parameters: Sequence[str] | None) 
 
 def arguments_within(found: object, asked: object, *, lossy: bool = False) -> object:
     """An object as the span has it; for a bare value, or none, what the model asked for."""
-    given = decoded(found)
+    given = decode_value(found)
     if isinstance(given, Mapping) and not lossy:
         return given
     if isinstance(asked, Mapping):
@@ -75,14 +75,14 @@ def arguments_within(found: object, asked: object, *, lossy: bool = False) -> ob
 def result_within(found: object) -> object:
     """What the tool gave, without the envelope of its framework. One that says that the call failed is kept."""
     for _ in range(DEEPEST):
-        inner = found if found is NOT_RECORDED else _opened(structured(found))
+        inner = found if found is NOT_RECORDED else _open(parse_result(found))
         if inner is found:
             return found
         found = inner
     return found
 
 
-def _opened(found: object) -> object:
+def _open(found: object) -> object:
     if isinstance(found, list):
         return _text_of(found, found)
     if not isinstance(found, Mapping):
@@ -110,7 +110,7 @@ def _text_of(blocks: list[object], otherwise: object) -> object:
     if not _is_text(blocks):
         return otherwise
     texts = [block["text"] for block in blocks if isinstance(block, Mapping)]
-    data = [structured(text) for text in texts]
+    data = [parse_result(text) for text in texts]
     return data if len(data) > 1 and not any(isinstance(one, str) for one in data) else "".join(texts)
 
 

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from karat.model.trace import SpanKind, Tokens
-from karat.telemetry.spans.dialect import NOT_RECORDED, SpanDialect, first, number, spoken
+from karat.telemetry.spans.dialect import NOT_RECORDED, SpanDialect, find_messages, first, number
 from karat.telemetry.spans.dialects.genai import GENAI
 from karat.telemetry.spans.dialects.haystack import HAYSTACK
 from karat.telemetry.spans.dialects.openinference import OPENINFERENCE
 from karat.telemetry.spans.dialects.strands import STRANDS
 from karat.telemetry.spans.dialects.traceloop import TRACELOOP
-from karat.telemetry.spans.messages import AskedCall, Utterance, conversation, decoded
+from karat.telemetry.spans.messages import AskedCall, Utterance, conversation, decode_value
 from karat.telemetry.spans.record import SpanRecord
 from karat.telemetry.tool_definitions import schemas_in
 from karat.text.tool_names import is_helper
@@ -99,8 +99,8 @@ def facts(span: SpanRecord) -> SpanFacts | None:
         model=_text(first(dialect.model, span)),
         tokens=Tokens(*(None if n is None else int(n) for n in counted)) if any(counted) and kind == "model" else None,
         cost=number(first(dialect.cost, span)) if kind == "model" else None,
-        given=spoken(dialect.given, span),
-        said=spoken(dialect.said, span),
+        given=find_messages(dialect.given, span),
+        said=find_messages(dialect.said, span),
         asks=not ASKS.isdisjoint(finish),
         finish=tuple(finish) if kind == "model" else (),
         offered=first(dialect.offered, span) if kind in ("model", "agent") else NOT_RECORDED,
@@ -114,7 +114,7 @@ def final_words(entry: SpanFacts) -> str:
     """The answer that a root reports."""
     if entry.said:
         return entry.said[-1].text.strip()
-    found = decoded(entry.answer)
+    found = decode_value(entry.answer)
     messages = conversation(found)
     if messages:
         return messages[-1].text.strip()
@@ -125,7 +125,7 @@ def final_words(entry: SpanFacts) -> str:
 
 def final_state(entry: SpanFacts) -> dict[str, object]:
     """The state that a root ends with, without its messages."""
-    found = decoded(entry.state)
+    found = decode_value(entry.state)
     return {str(key): value for key, value in found.items() if key != "messages"} if isinstance(found, Mapping) else {}
 
 
@@ -141,6 +141,6 @@ def _text(found: object) -> str:
 
 
 def _words(found: object) -> list[str]:
-    found = decoded(found)
+    found = decode_value(found)
     words = found if isinstance(found, list) else [found]
     return [word.rpartition(".")[2].lower() for word in words if isinstance(word, str)]  # also of FinishReason.STOP

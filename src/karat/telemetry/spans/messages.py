@@ -53,7 +53,7 @@ class Utterance(Struct, frozen=True):
         return self.role in USER and bool(self.text) and not self.hands_back
 
 
-def decoded(value: object) -> object:
+def decode_value(value: object) -> object:
     """A value that was turned into JSON as it was before; anything else as it is."""
     if isinstance(value, str) and value.startswith(("{", "[", '"', "true", "false", "null")):
         try:
@@ -65,7 +65,7 @@ def decoded(value: object) -> object:
 
 def conversation(value: object) -> tuple[Utterance, ...] | None:
     """The messages that an attribute holds, or None if it holds none that can be read."""
-    found = decoded(value)
+    found = decode_value(value)
     if isinstance(found, Mapping) and isinstance(found.get("messages"), list):
         found = found["messages"]
     if isinstance(found, list) and len(found) == 1 and isinstance(found[0], list):
@@ -84,8 +84,8 @@ def utterance(message: Mapping[str, object]) -> Utterance:
     role = str(message.get("role") or message.get("type") or "").lower()
     parts = [part for key in ("parts", "contents", "content") for part in _parts(message.get(key))]
     listed = message.get("tool_calls")
-    asked = [call for entry in (listed if isinstance(listed, list) else ()) if (call := _asked(entry))]
-    asked += [call for part in parts if (call := _asked_in(part)) and call not in asked]
+    asked = [call for entry in (listed if isinstance(listed, list) else ()) if (call := _read_call(entry))]
+    asked += [call for part in parts if (call := _call_in_part(part)) and call not in asked]
     results = [_result(part) for part in parts if isinstance(part, Mapping) and _hands_back(part)]
     answers = role in ("tool", "function")
     return Utterance(
@@ -115,13 +115,13 @@ def _prompts(said: tuple[Utterance, ...], output_tools: Collection[str]) -> Iter
             yield place
 
 
-def nested(attributes: Mapping[str, object], prefix: str) -> list[object]:
+def nest_attributes(attributes: Mapping[str, object], prefix: str) -> list[object]:
     """A list that was spread over attributes: `prefix.0.a.b`, `prefix.1.a.b`."""
     root: dict[str, object] = {}
     for key, value in attributes.items():
         if key.startswith(prefix + "."):
             _plant(root, key[len(prefix) + 1 :].split(".")[:DEEPEST], value)
-    found = _listed(root)
+    found = _as_lists(root)
     return found if isinstance(found, list) else []
 
 
@@ -135,16 +135,16 @@ def _plant(root: dict[str, object], way: list[str], value: object) -> None:
         at[way[-1]] = value
 
 
-def _listed(value: object) -> object:
+def _as_lists(value: object) -> object:
     if not isinstance(value, dict):
         return value
     if value and all(key.isdecimal() for key in value):
-        return [_listed(value[key]) for key in sorted(value, key=int)]
-    return {key: _listed(item) for key, item in value.items()}
+        return [_as_lists(value[key]) for key in sorted(value, key=int)]
+    return {key: _as_lists(item) for key, item in value.items()}
 
 
 def _parts(value: object) -> Iterator[object]:
-    value = decoded(value) if isinstance(value, str) and value[:1] == "[" else value
+    value = decode_value(value) if isinstance(value, str) and value[:1] == "[" else value
     if isinstance(value, list):
         yield from value
     elif value not in (None, ""):
@@ -162,18 +162,18 @@ def _words(part: object) -> str:
     return ""
 
 
-def _asked_in(part: object) -> AskedCall | None:
+def _call_in_part(part: object) -> AskedCall | None:
     if not isinstance(part, Mapping):
         return None
     if _type(part) in _CALLS:
-        return _asked(part)
+        return _read_call(part)
     for key in ("toolUse", "functionCall", "function_call", "tool_call"):
         if isinstance(part.get(key), Mapping):
-            return _asked(part[key])
+            return _read_call(part[key])
     return None
 
 
-def _asked(entry: object) -> AskedCall | None:
+def _read_call(entry: object) -> AskedCall | None:
     if not isinstance(entry, Mapping):
         return None
     entry = _inner(entry, "tool_call")
@@ -181,7 +181,7 @@ def _asked(entry: object) -> AskedCall | None:
     name = function.get("name", function.get("tool_name"))
     if not isinstance(name, str) or not name:
         return None
-    given = next((decoded(function[key]) for key in ("arguments", "args", "input") if key in function), None)
+    given = next((decode_value(function[key]) for key in ("arguments", "args", "input") if key in function), None)
     known = next((entry[key] for key in ("id", "toolUseId", "call_id") if isinstance(entry.get(key), str)), "")
     return AskedCall(name, str(known), given)
 

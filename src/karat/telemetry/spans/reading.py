@@ -9,14 +9,14 @@ from msgspec import Struct
 from karat.model.cost import COST
 from karat.model.trace import PossibleCall, SpanNode, Tokens, ToolCall
 from karat.telemetry.finish_reasons import ending
-from karat.telemetry.spans.calls import ancestors, called, tool_calls, unseen
+from karat.telemetry.spans.calls import ancestors, find_unseen_calls, tool_calls, tool_spans
 from karat.telemetry.spans.facts import SpanFacts, facts, final_state, final_words
 from karat.telemetry.spans.marks import TurnMark
 from karat.telemetry.spans.messages import prompts
 from karat.telemetry.spans.record import SpanRecord
 from karat.telemetry.spellings import without_marks_of_code
 from karat.telemetry.tool_definitions import schemas_in
-from karat.telemetry.tool_results import structured
+from karat.telemetry.tool_results import parse_result
 from karat.text.tool_names import is_helper
 
 NODES = 2_000
@@ -99,7 +99,7 @@ def read_turn(
     turn = [entry for record in ordered if (entry := facts(record)) is not None]
     roots = [entry for entry in turn if _is_root(entry.span, sent)]
     models = [entry for entry in turn if entry.kind == "model"]
-    calls, missing = tool_calls(turn), unseen(turn, answer)
+    calls, missing = tool_calls(turn), find_unseen_calls(turn, answer)
     counts = [count for entry in roots if (count := entry.span.attributes.get(tool_count)) is not None]
     asked = [ToolCall(one.name, one.arguments, id=one.id or None, started=False, unfinished=True) for one in missing]
     return SpanReading(
@@ -124,7 +124,7 @@ def read_turn(
 def _words(turn: Sequence[SpanFacts]) -> str:
     """What the models said. Where code that hands over the answer has a span of that call, each call in it has one."""
     said = "\n".join(one.text for entry in turn if entry.kind == "model" for one in entry.said or ())
-    return without_marks_of_code(said) if any(is_helper(entry.name) for entry in called(turn)) else said
+    return without_marks_of_code(said) if any(is_helper(entry.name) for entry in tool_spans(turn)) else said
 
 
 def _gap(models: Sequence[SpanFacts], calls: Sequence[ToolCall], answer: str) -> str:
@@ -158,13 +158,13 @@ def is_said(answer: str, words: Iterable[str], calls: Sequence[ToolCall]) -> boo
 
     Agents hand that on that do not ask the model again.
     """
-    folded = _folded(answer)
-    if not folded or any(said and (said in folded or folded in said) for said in map(_folded, words)):
+    folded = _fold(answer)
+    if not folded or any(said and (said in folded or folded in said) for said in map(_fold, words)):
         return True
-    return bool(calls) and calls[-1].result is not None and structured(answer) == structured(calls[-1].result)
+    return bool(calls) and calls[-1].result is not None and parse_result(answer) == parse_result(calls[-1].result)
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 

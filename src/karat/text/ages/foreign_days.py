@@ -9,22 +9,22 @@ from collections.abc import Iterator
 from typing import Final
 
 from karat.text.forms.offsets import Span
-from karat.text.prose.sentences import spaced
+from karat.text.prose.sentences import allow_spaces
 from karat.text.regexes import lazy
 from karat.text.words.ages import DATA_ELSEWHERE, DAYS_GONE, JOINED_DAYS_GONE, WEEKDAYS_ELSEWHERE
 
 _WEEKDAY, _STATE = "|".join(WEEKDAYS_ELSEWHERE.entries), "|".join(DATA_ELSEWHERE.entries)
 _NO_SPAN: Final = r"(?! (?:bis|à|au|a|al|hasta|tot|t/m)\b|[^\S\n]*-[^\S\n]*\w)"
-_GONE = lazy.pattern(spaced(rf"(?<![\w-])(?:{'|'.join(DAYS_GONE.entries)})(?![\w-])"), re.IGNORECASE)
+_GONE = lazy.pattern(allow_spaces(rf"(?<![\w-])(?:{'|'.join(DAYS_GONE.entries)})(?![\w-])"), re.IGNORECASE)
 _AS_OF = lazy.pattern(
-    spaced(rf"\b(?:{_STATE})(?:[^\S\n]*[:=(-])?[^\S\n]*(?:{_WEEKDAY}|hier)\b{_NO_SPAN}"), re.IGNORECASE
+    allow_spaces(rf"\b(?:{_STATE})(?:[^\S\n]*[:=(-])?[^\S\n]*(?:{_WEEKDAY}|hier)\b{_NO_SPAN}"), re.IGNORECASE
 )
 _JOINED = lazy.pattern("|".join(JOINED_DAYS_GONE.entries))
 _IS_STATE = lazy.pattern(
-    spaced(rf"\b(?:{_STATE})(?:[^\S\n]*[:=(-])?[^\S\n]*(?:d(?:er|em|ie)|la|le|el|l')?[^\S\n]*\Z"), re.IGNORECASE
+    allow_spaces(rf"\b(?:{_STATE})(?:[^\S\n]*[:=(-])?[^\S\n]*(?:d(?:er|em|ie)|la|le|el|l')?[^\S\n]*\Z"), re.IGNORECASE
 )
 _COMPARED = lazy.pattern(
-    spaced(
+    allow_spaces(
         r"(?:\b(?:als|gegenüber|im vergleich zu|wie|que|par rapport à|frente a|comparad[oa] con|rispetto a|dan|чем"
         r"|vs\.?)(?: (?:d(?:er|ie|em)|la|le|el))?|\d[\d.,]*%?(?: [^\W\d][\w-]*){0,2}"
         r"(?: (?:in d(?:er|em)|la|le|el))?)[^\S\n]*\Z"

@@ -26,9 +26,9 @@ from karat.text.ages.words import worded_ages
 from karat.text.forms.characters import is_word_char
 from karat.text.forms.folding import lines, original_span_of_lines
 from karat.text.forms.offsets import Span
-from karat.text.forms.views import seen as seen_by_reader
+from karat.text.forms.views import rendered_view as seen_by_reader
 from karat.text.regexes import lazy
-from karat.text.regexes.safe_regex import seen_matches
+from karat.text.regexes.safe_regex import find_seen
 from karat.text.words.ages import (
     AGE_FILLERS,
     AGE_UNITS,
@@ -172,7 +172,7 @@ def _with_ascii_digits(seen: str) -> str:
 def ages_by(pattern: str, text: str) -> list[Age]:
     """The ages that a suite's own regex finds: the first number of each match is minutes, unless a unit follows it."""
     ages: list[Age] = []
-    for found, span in seen_matches(pattern, text, at_most=len(text) + 1):
+    for found, span in find_seen(pattern, text, at_most=len(text) + 1):
         if duration := _ISO.search(found):
             ages.append(Age(_of_duration(duration), span))
         elif number := _FIRST_NUMBER.search(found):

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from karat.text.ages.foreign_days import QUICK, foreign_days
-from karat.text.prose.sentences import spaced
+from karat.text.prose.sentences import allow_spaces
 from karat.text.regexes import lazy
 from karat.text.words.ages import AGE_UNITS, DATA_TAKEN, PAST_DAYS, PERHAPS, UNITS_ELSEWHERE
 from karat.text.words.numbers import SMALL_NUMBERS, TEENS, TENS, any_of
@@ -34,8 +34,8 @@ class WordedAge(NamedTuple):
         return self.least == self.most
 
 
-def _spaced(pattern: str) -> re.Pattern[str]:
-    return lazy.pattern(spaced(pattern), re.IGNORECASE)
+def _compile_spaced(pattern: str) -> re.Pattern[str]:
+    return lazy.pattern(allow_spaces(pattern), re.IGNORECASE)
 
 
 _COUNTS: Final[dict[str, float]] = {
@@ -51,14 +51,14 @@ _UNITS: Final = {names.entries[-2]: minutes for minutes, names in AGE_UNITS} | {
 _UNIT = rf"(?P<unit>{'|'.join(_UNITS)})s?"
 _COUNT = rf"(?P<count>{'|'.join(sorted(_COUNTS, key=len, reverse=True))})"
 _PAST = r"(?:ago|back|behind|earlier|late|old|outdated|overdue|stale)\b"
-_COUNTED = _spaced(rf"(?<![\w-]){_COUNT}(?: |-){_UNIT}(?: |-){_PAST}")
-_JUST_NOW = _spaced(r"\b(?:just now|(?:a )?(?:few )?(?:moments?|seconds) ago)\b")
+_COUNTED = _compile_spaced(rf"(?<![\w-]){_COUNT}(?: |-){_UNIT}(?: |-){_PAST}")
+_JUST_NOW = _compile_spaced(r"\b(?:just now|(?:a )?(?:few )?(?:moments?|seconds) ago)\b")
 
 _OTHER_UNITS: Final = dict(
     zip(("second", "minute", "hour", "day", "week", "month", "year"), UNITS_ELSEWHERE.entries, strict=True)
 )
 _OTHER_UNIT = "|".join(f"(?P<{unit}>{words})" for unit, words in _OTHER_UNITS.items())
-_FOREIGN = _spaced(
+_FOREIGN = _compile_spaced(
     r"(?P<lead>\b(?:vor|seit|hace|il y a|depuis|há|от)(?: (?:etwa|ca\.?|unos|environ|rund))? )?"
     r"(?<![\d.,])(?P<number>\d{1,9})[^\S\n]?"
     rf"(?:{_OTHER_UNIT})(?:(?P<tail>[^\S\n]?(?:fa|geleden|alt|назад|önce)(?!\w)|前|[^\S\n]?전)|(?![^\W\d_]))"
@@ -85,36 +85,36 @@ _LINK = (
     r"(?:[^\S\n]*[:=(-]?[^\S\n]*(?:at|data|early|from|in|is|it|late|of|on|since|the|was|were)\b){0,3}"
     r"[^\S\n]*[:=(-]?[^\S\n]*"
 )
-_STATED = _spaced(rf"\b{_TAKEN}\b{_LINK}\b{_WHEN}\b(?!'s)")
-_FROM = _spaced(
+_STATED = _compile_spaced(rf"\b{_TAKEN}\b{_LINK}\b{_WHEN}\b(?!'s)")
+_FROM = _compile_spaced(
     rf"\b(?:from|since) (?:early |late )?{_WHEN}\b(?!'s)(?! (?:to|until|till|through)\b|[^\S\n]*-[^\S\n]*\w)"
 )
-_STALE_SINCE = _spaced(
+_STALE_SINCE = _compile_spaced(
     r"(?:stale|unchanged|offline|outdated|frozen|not (?:been )?(?:updated|synced|refreshed|seen)"
     r"|no (?:data|sync|updates?))\Z"
 )
-_NO_AGE_FROM = _spaced(
+_NO_AGE_FROM = _compile_spaced(
     r"(?:\b(?:up|down|away|apart|chang\w+|rose|rises?|fell|falls?|grew|grows?|dropp?\w*|increas\w*|decreas\w*"
     r"|improv\w*|differ\w*|more|fewer|less|recover\w*)(?: by)?(?: [\d.,%+-]+)?|\d[\d.,]*%?(?: [\w-]+){0,2})\Z"
 )
-_ALONE = _spaced(rf"\([^\S\n]*(?P<when>{'|'.join(_PAST_DAYS)}|the other day|(?:last )?{_DAY_NAME})[^\S\n]*\)")
-_OWNED = _spaced(
+_ALONE = _compile_spaced(rf"\([^\S\n]*(?P<when>{'|'.join(_PAST_DAYS)}|the other day|(?:last )?{_DAY_NAME})[^\S\n]*\)")
+_OWNED = _compile_spaced(
     rf"(?<!than\s)(?<!with\s)(?<!against\s)(?<!vs\s)(?<!to\s)\b(?P<when>{'|'.join(_PAST_DAYS)}"
     rf"|(?:last )?{_DAY_NAME})'s "
     r"(?:\w+ )?(?:batch|cache|crawl|data|dump|export|feed|figures|metrics|numbers|readings|report|results"
     r"|snapshot|stats"
     r"|statistics|sync)\b"
 )
-_AGO = _spaced(r"(?<![\w'-])(?:[\w'-]{1,30} ){0,4}(?:[\w']{1,30}-)?ago\b")
-_OLD = _spaced(
+_AGO = _compile_spaced(r"(?<![\w'-])(?:[\w'-]{1,30} ){0,4}(?:[\w']{1,30}-)?ago\b")
+_OLD = _compile_spaced(
     r"(?<![\w'-])(?:[\w'-]{1,30} ){0,2}(?:seconds|minutes|hours|days|weeks|months|quarters|years|decades)(?: |-)old\b"
     r"|\b(?:hour|day|week|month|year)-old\b"
 )
-_WORKING = _spaced(
+_WORKING = _compile_spaced(
     r"\b(?:\d{1,6}|one|two|three|four|five|six|seven|ten) (?:full )?"
     r"(?:banking|business|office|school|trading|week|working)(?: |-)?(?:day|hour|week)s?\b"
 )
-_PERHAPS = _spaced(
+_PERHAPS = _compile_spaced(
     rf"\b(?:{any_of(PERHAPS)}) (?:about |almost |as much as |over )?"
     rf"(?:{_COUNT}|\d{{1,6}}|several|many|some) (?:{'|'.join(_UNITS)})s?\b"
 )
@@ -135,7 +135,7 @@ def worded_ages(seen: str, read: list[tuple[int, int]]) -> list[WordedAge]:
     """Every age in words, in order; `read` are the places of ages that were read already."""
     if not _QUICK.search(seen):
         return []
-    found = [*_counted(seen), *_foreign(seen)]
+    found = [*_counted_ages(seen), *_foreign(seen)]
     taken = sorted([*read, *((age.start, age.end) for age in found)])
     return sorted([*found, *(age for age in _unread(seen) if not _overlaps(age, taken))])
 
@@ -145,7 +145,7 @@ def _overlaps(age: WordedAge, taken: list[tuple[int, int]]) -> bool:
     return before > 0 and taken[before - 1][1] > age.start
 
 
-def _counted(seen: str) -> Iterator[WordedAge]:
+def _counted_ages(seen: str) -> Iterator[WordedAge]:
     for m in _COUNTED.finditer(seen):
         minutes = _COUNTS[" ".join(m["count"].lower().split())] * _UNITS[m["unit"].lower()]
         yield WordedAge(*m.span(), minutes, minutes)

@@ -44,38 +44,38 @@ def initials(text: str) -> Iterator[re.Match[str]]:
 
 
 @lru_cache(maxsize=_TEXTS)
-def seen(text: str) -> View:
+def rendered_view(text: str) -> View:
     """What a reader sees: markup rendered, what is hidden or is only in markup left out."""
     found = _markup(text)
     if found is None:
         return View(text)
-    return edited(text, [*found.edits, *_removed(found.hidden), *_removed(found.unseen)])
+    return apply_edits(text, [*found.edits, *_removals(found.hidden), *_removals(found.unseen)])
 
 
 @lru_cache(maxsize=_TEXTS)
-def shown(text: str) -> View:
+def without_hidden(text: str) -> View:
     """The text as written, with its markup, without what is hidden."""
     found = _markup(text)
-    return View(text) if found is None else edited(text, list(_removed(found.hidden)))
+    return View(text) if found is None else apply_edits(text, list(_removals(found.hidden)))
 
 
 @lru_cache(maxsize=_TEXTS)
-def shown_words(text: str) -> View:
+def visible_words(text: str) -> View:
     """The text as written, with its markup, without what is hidden and what is only in markup."""
     found = _markup(text)
-    return View(text) if found is None else edited(text, [*_removed(found.hidden), *_removed(found.unseen)])
+    return View(text) if found is None else apply_edits(text, [*_removals(found.hidden), *_removals(found.unseen)])
 
 
 @lru_cache(maxsize=_TEXTS)
-def spelled_out(text: str) -> View:
+def all_words(text: str) -> View:
     """All words of the text, hidden ones too, without the markup between them."""
     found = _markup(text)
-    return View(text) if found is None else edited(text, [*found.edits, *found.loose])
+    return View(text) if found is None else apply_edits(text, [*found.edits, *found.loose])
 
 
 def where_required(text: str, wanted: str) -> tuple[View, ...]:
     """Where wanted words count: in what a reader sees, and as written if they speak of markup themselves."""
-    return (shown(text), seen(text)) if has_markup(wanted) else (seen(text),)
+    return (without_hidden(text), rendered_view(text)) if has_markup(wanted) else (rendered_view(text),)
 
 
 def has_markup(wanted: str) -> bool:
@@ -83,7 +83,7 @@ def has_markup(wanted: str) -> bool:
     return not _MARKUP.isdisjoint(wanted)
 
 
-def edited(text: str, edits: list[Edit]) -> View:
+def apply_edits(text: str, edits: list[Edit]) -> View:
     """The text with these edits; of two that overlap the one that begins first counts, and the longer one."""
     if not edits:
         return View(text)
@@ -109,5 +109,5 @@ def _markup(text: str) -> Markup | None:
     return scan(text)
 
 
-def _removed(spans: Iterable[Span]) -> Iterable[Edit]:
+def _removals(spans: Iterable[Span]) -> Iterable[Edit]:
     return (Edit(start, end) for start, end in spans)

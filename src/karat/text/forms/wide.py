@@ -21,7 +21,7 @@ from karat.text.forms.folding import fold, fold_phrase, original_span
 from karat.text.forms.look_alikes import ASCII_OF
 from karat.text.forms.markup import Edit
 from karat.text.forms.offsets import Span
-from karat.text.forms.views import View, edited, initials, is_plain, seen, spelled_out
+from karat.text.forms.views import View, all_words, apply_edits, initials, is_plain, rendered_view
 from karat.text.regexes import lazy
 
 _TEXTS: Final = 8
@@ -46,13 +46,13 @@ class WideForm(NamedTuple):
 
     def original_span(self, start: int, end: int) -> Span:
         """The span of the text as written that a span of the folded form came from."""
-        return self.written(*original_span(self.widened.text, start, end))
+        return self.written_span(*original_span(self.widened.text, start, end))
 
     @property
     def folded(self) -> str:
         return fold(self.widened.text)
 
-    def written(self, start: int, end: int) -> Span:
+    def written_span(self, start: int, end: int) -> Span:
         """The span of the text as written that a span of the widened text came from."""
         return self.view.span(*self.widened.span(start, end))
 
@@ -64,7 +64,7 @@ def wide_forms(text: str, rendered: bool = True) -> tuple[WideForm, ...]:
         return ()
     views = {text: View(text)}
     if rendered:
-        for view in (spelled_out(text), seen(text)):
+        for view in (all_words(text), rendered_view(text)):
             views.setdefault(view.text, view)
     forms: dict[str, WideForm] = {}
     for view in views.values():
@@ -77,7 +77,7 @@ def wide_forms(text: str, rendered: bool = True) -> tuple[WideForm, ...]:
 @lru_cache(maxsize=4096)
 def wide_phrase(phrase: str) -> str:
     """A phrase as it is looked for in wide forms."""
-    return fold_phrase("".join(map(widened_run, _SPACES.split(_joined(phrase)))))
+    return fold_phrase("".join(map(widened_run, _SPACES.split(_join_initials(phrase)))))
 
 
 def _widened_views(text: str) -> tuple[View, ...]:
@@ -85,14 +85,14 @@ def _widened_views(text: str) -> tuple[View, ...]:
     edits += [Edit(m.start(), m.end(), _widened_word(m)) for m in _FOREIGN.finditer(text)]
     edits = [edit for edit in edits if text[edit.start : edit.end] != edit.shown]
     divided = [(m.start(), m.end(), m["hyphen"]) for m in _DIVIDED.finditer(text)]
-    joined = edited(text, [*(Edit(start, end) for start, end, _ in divided), *edits])
+    joined = apply_edits(text, [*(Edit(start, end) for start, end, _ in divided), *edits])
     if not divided:
         return (joined,)
-    return edited(text, list(edits)), joined, edited(text, [*(Edit(*place) for place in divided), *edits])
+    return apply_edits(text, list(edits)), joined, apply_edits(text, [*(Edit(*place) for place in divided), *edits])
 
 
-def _joined(phrase: str) -> str:
-    return edited(phrase, [Edit(m.start(), m.end(), m[0].replace(".", "")) for m in initials(phrase)]).text
+def _join_initials(phrase: str) -> str:
+    return apply_edits(phrase, [Edit(m.start(), m.end(), m[0].replace(".", "")) for m in initials(phrase)]).text
 
 
 def _widened_word(found: re.Match[str]) -> str:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from karat.text.forms.folding import glyphs, original_span_of_lines
 from karat.text.forms.offsets import Span
-from karat.text.forms.views import seen
+from karat.text.forms.views import rendered_view
 from karat.text.numbers.tokens import Number, all_numbers
 from karat.text.regexes import lazy
 from karat.text.words.numbers import (
@@ -112,9 +112,9 @@ class StatedNumber(NamedTuple):
 @lru_cache(maxsize=8)
 def stated_numbers(text: str) -> tuple[StatedNumber, ...]:
     """The amounts that a reader sees, in order."""
-    view = seen(text)
+    view = rendered_view(text)
     plain = glyphs(view.text)
-    in_digits = (_stated(plain, value, number) for value, number in all_numbers(plain))
+    in_digits = (_read_stated(plain, value, number) for value, number in all_numbers(plain))
     found = [*(one for one in in_digits if one is not None), *_shares(plain), *_in_words(plain)]
     found.sort(key=lambda one: one.span)
     return tuple(one._replace(span=view.span(*original_span_of_lines(view.text, *one.span))) for one in found)
@@ -144,7 +144,7 @@ def _in_words(text: str) -> Iterator[StatedNumber]:
             counts = tuple(after[0].lower().split())
         before = text[max(0, match.start() - _BEFORE) : match.start()]
         percent, about = bool(_PERCENT.match(text, match.end())), bool(_ABOUT.search(before))
-        yield StatedNumber(Decimal(_spoken(words)), Decimal(1), match.span(), percent, about, counts=counts)
+        yield StatedNumber(Decimal(_parse_words(words)), Decimal(1), match.span(), percent, about, counts=counts)
     for match in _OTHER_WORDS.finditer(text) if _may_hold(text, _OTHER_STEMS) else ():
         yield StatedNumber(Decimal(0), Decimal(1), match.span(), unread=True)
 
@@ -157,7 +157,7 @@ def _may_hold(text: str, stems: Sequence[str]) -> bool:
     return any(map(lower.__contains__, stems))
 
 
-def _spoken(words: Sequence[str]) -> int:
+def _parse_words(words: Sequence[str]) -> int:
     """Two hundred and five thousand: what is before a power is multiplied by it."""
     total = part = 0
     for word in words:
@@ -200,7 +200,7 @@ def _names(words: frozenset[str], text: str) -> bool:
     return not words.isdisjoint(_WORDS.findall(text.lower()))
 
 
-def _stated(text: str, value: str, number: Number) -> StatedNumber | None:
+def _read_stated(text: str, value: str, number: Number) -> StatedNumber | None:
     start, end, _, tail, kind = number
     if kind in ("rank", "time"):
         return None

@@ -149,7 +149,7 @@ def _candidates(text: str) -> dict[str, list[_Candidate]]:
         for value, first, last in _parts(text[start:end]):
             found.setdefault(value, []).append(_Candidate(start + first, start + last, start, end))
     for alone in _ALONE.finditer(text) if not text.isascii() else ():
-        part = _mixed(alone[0])
+        part = _parse_mixed(alone[0])
         if part is not None:
             found.setdefault(part, []).append(_Candidate(*alone.span(), *alone.span()))
     return found
@@ -164,7 +164,7 @@ def canonical(digits: str) -> str | None:
         digits = digits.translate(_SWAPPED)
     single = _SINGLE.fullmatch(digits)
     if single is None:
-        return _mixed(digits)
+        return _parse_mixed(digits)
     if single[1]:
         digits = digits.replace(",", ".")  # after groups of spaces it begins a fraction
     digits = _GROUPING.sub("", digits)
@@ -175,7 +175,7 @@ def canonical(digits: str) -> str | None:
     return f"{whole or 0}.{fraction}" if fraction else whole or "0"
 
 
-def _mixed(digits: str) -> str | None:
+def _parse_mixed(digits: str) -> str | None:
     """12 1/2 or 12½ as 12.5, to hundredths where it has no end; None if it is something else, as 3/12 alone."""
     found = _MIXED.fullmatch(digits)
     if found is None or not (found["sign"] or found["whole"]):

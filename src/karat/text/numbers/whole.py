@@ -30,9 +30,9 @@ from msgspec import Struct
 from karat.text.forms.characters import LINE_ENDS, folded, is_word_char, plain
 from karat.text.forms.folding import fold, glyphs, original_span, original_span_of_lines
 from karat.text.forms.offsets import Span
-from karat.text.forms.views import seen
+from karat.text.forms.views import rendered_view
 from karat.text.numbers.tokens import Number, all_numbers, canonical, find_numbers
-from karat.text.phrases import whole_words
+from karat.text.phrases import find_whole_words
 from karat.text.regexes import lazy
 
 _VALUE = lazy.pattern(r"(?P<before>\D*?)(?P<sign>[+-]?)(?P<digits>\d.*\d|\d|\.\d+)(?P<after>\D*)", re.DOTALL)
@@ -51,7 +51,7 @@ class _Value(Struct, frozen=True):
 
 def ground(text: str, value: str, context_any: tuple[str, ...] = (), same_line: bool = False) -> Span | None:
     """Where a reader sees the value, if one of the phrases is in the text too, or in the same line as the value."""
-    view = seen(text)
+    view = rendered_view(text)
     numbers = number_spans(view.text, value)
     if context_any and same_line:
         lines = _first_of_each_line(view.text, numbers)
@@ -64,7 +64,7 @@ def ground(text: str, value: str, context_any: tuple[str, ...] = (), same_line: 
 
 def unread_number(text: str, value: str) -> Span | None:
     """Where the digits of the value stand with something that makes another number of them, or may make one."""
-    view, wanted = seen(text), _parsed(value)
+    view, wanted = rendered_view(text), _parse(value)
     if wanted is None:
         return None
     glyphs_seen = glyphs(view.text)
@@ -85,10 +85,10 @@ def _may_be(wanted: str, value: str) -> bool:
 
 def number_spans(text: str, value: str) -> Iterator[Span]:
     """Every place where the value is in a text without markup, in order."""
-    wanted = _parsed(value)
+    wanted = _parse(value)
     if wanted is None:
         folded_text = fold(text)
-        for start, end in whole_words(folded_text, value, plural=False):
+        for start, end in find_whole_words(folded_text, value, plural=False):
             span = original_span(text, start, end)
             if not _is_joined(text, span):
                 yield span
@@ -101,11 +101,11 @@ def number_spans(text: str, value: str) -> Iterator[Span]:
 
 def _has_any(text: str, phrases: tuple[str, ...]) -> bool:
     folded_text = fold(text)
-    return any(next(whole_words(folded_text, phrase), None) for phrase in phrases)
+    return any(next(find_whole_words(folded_text, phrase), None) for phrase in phrases)
 
 
 @lru_cache(maxsize=4096)
-def _parsed(value: str) -> _Value | None:
+def _parse(value: str) -> _Value | None:
     match = _VALUE.fullmatch(plain(value).strip())
     if match is None:
         return None

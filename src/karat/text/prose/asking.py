@@ -34,18 +34,18 @@ class _Answer(NamedTuple):
     asking: tuple[Sentence, ...]
 
 
-def asked(text: str, words: WordLists = PUBLISHED) -> Span | None:
+def find_request(text: str, words: WordLists = PUBLISHED) -> Span | None:
     """Where the answer asks for something, as offsets of the text as written."""
     answer = _read(text[:MOST_TEXT], words)
-    return answer.prose.written(answer.asking[0].start, answer.asking[0].end) if answer.asking else None
+    return answer.prose.written_span(answer.asking[0].start, answer.asking[0].end) if answer.asking else None
 
 
-def asked_for_any(text: str, things: Iterable[str], words: WordLists = PUBLISHED) -> Span | None:
+def find_request_for(text: str, things: Iterable[str], words: WordLists = PUBLISHED) -> Span | None:
     """Where the answer asks for one of these things."""
     answer = _read(text[:MOST_TEXT], words)
     for thing in things:
         parts = _parts(thing, words)
-        for sentence in (*answer.asking, *_listed(answer, words)) if parts else ():
+        for sentence in (*answer.asking, *_list_items(answer, words)) if parts else ():
             place = _place(sentence.text, parts)
             if place is None:
                 continue
@@ -53,7 +53,7 @@ def asked_for_any(text: str, things: Iterable[str], words: WordLists = PUBLISHED
             clause = clause_before(sentence.text[: place[0]], words)
             is_known = words.pattern("known_things").search(clause) is not None
             if not is_known and not is_marker_denied(answer.prose, sentence, start, end, words):
-                return answer.prose.written(start, end)
+                return answer.prose.written_span(start, end)
     return None
 
 
@@ -61,7 +61,7 @@ def asked_for_any(text: str, things: Iterable[str], words: WordLists = PUBLISHED
 def _read(text: str, words: WordLists) -> _Answer:
     answer = prose(text)
     code = [found.span() for found in _FENCED.finditer(text)] if "```" in text or "~~~" in text else []
-    every = [one for one in sentences(answer, words) if not _is_within(answer.written(one.start, one.end), code)]
+    every = [one for one in sentences(answer, words) if not _is_within(answer.written_span(one.start, one.end), code)]
     courteous = [one for one in every if _is_courtesy(one, words)]
     weak = () if courteous else ("weak_request",)
     return _Answer(answer, tuple(one for one in every if one not in courteous and _asks(answer, one, weak, words)))
@@ -101,7 +101,7 @@ def _courtesy(words: WordLists) -> regex.Pattern[str]:
     return regex.compile(rf"\W*(?:{lead_in}\W+)*{courtesy}")
 
 
-def _listed(answer: _Answer, words: WordLists) -> Iterator[Sentence]:
+def _list_items(answer: _Answer, words: WordLists) -> Iterator[Sentence]:
     """The items of a list that a request leads to: they are asked for themselves."""
     leads, at = False, 0
     for line in answer.prose.text.split("\n"):

@@ -13,7 +13,7 @@ from karat.text.forms.offsets import Span
 from karat.text.prose.denial import clause_before, denies, is_denied_after
 from karat.text.prose.sentences import Prose, Sentence, prose
 from karat.text.tool_names import ANY_EFFECT, NO_TOOL
-from karat.text.words import PUBLISHED, WordLists, any_of, literal, spelled
+from karat.text.words import PUBLISHED, WordLists, any_of, entry_pattern, literal
 
 _GAP: Final = r"[^\S\n]+"
 _START: Final = r"\A(?:[^\w\n]|\d{1,3}[.)][^\S\n])*"
@@ -48,10 +48,10 @@ class _Frame(Struct, frozen=True):
 
 def claims(text: str, effects: Mapping[str, Sequence[str]], words: WordLists = PUBLISHED) -> list[Claim]:
     """Every claim of a declared deed, in order."""
-    declared = _declared(tuple((tool, tuple(said)) for tool, said in effects.items()))
+    declared = _read_declared(tuple((tool, tuple(said)) for tool, said in effects.items()))
     answer = prose(text)
     return [
-        Claim(wording, declared.tools[wording], answer.written(found.start(), found.end()))
+        Claim(wording, declared.tools[wording], answer.written_span(found.start(), found.end()))
         for found in declared.pattern.finditer(answer.text)
         if _claims(answer, found, wording := " ".join(found[0].split()), words)
     ]
@@ -109,7 +109,7 @@ _CLAUSE_END: Final = regex.compile(r"[;:,]|[^\S\n]-[^\S\n]")
 
 
 @lru_cache(maxsize=256)
-def _declared(effects: tuple[tuple[str, tuple[str, ...]], ...]) -> _Declared:
+def _read_declared(effects: tuple[tuple[str, tuple[str, ...]], ...]) -> _Declared:
     every = tuple(tool for tool, _ in effects if tool not in (ANY_EFFECT, NO_TOOL))
     tools: dict[str, tuple[str, ...]] = {}
     for tool, said in effects:
@@ -136,12 +136,12 @@ def _frame(entry: str, words: WordLists) -> _Frame:
     }
     opening, _, ending = f" {entry} ".partition(" X ")
     tokens = opening.split()
-    before = "".join(parts[token] if token in parts else spelled(token) + _GAP + adverb for token in tokens)
+    before = "".join(parts[token] if token in parts else entry_pattern(token) + _GAP + adverb for token in tokens)
     if tokens[-1:] in (["START"], ["NOUN"]):
         before += adverb
     end = _HEADLINE_END if "NOUN" in tokens else _END
     after = ending.strip()
-    after = end if after == "END" else _GAP + spelled(after) if after else ""
+    after = end if after == "END" else _GAP + entry_pattern(after) if after else ""
     return _Frame(regex.compile(before + r"\Z"), regex.compile(after), "START" in tokens, entry.startswith("(i|we)"))
 
 

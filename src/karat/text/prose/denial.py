@@ -63,7 +63,7 @@ def first_free(prose: Prose, places: Iterable[Span], is_denied: IsDenied, words:
     """The first of the places that is not denied, as offsets of the text as written."""
     for start, end in places:
         if not is_denied(prose, prose.sentence_at(start, words), start, end, words):
-            return prose.written(start, end)
+            return prose.written_span(start, end)
     return None
 
 
@@ -79,7 +79,7 @@ def _is_denied(prose: Prose, sentence: Sentence, start: int, end: int, words: Wo
 
 
 def is_denied_after(prose: Prose, end: int, words: WordLists) -> bool:
-    return _after(words).match(prose.text, end) is not None
+    return _after_pattern(words).match(prose.text, end) is not None
 
 
 @lru_cache(maxsize=64)
@@ -92,7 +92,7 @@ def _breaks(words: WordLists) -> regex.Pattern[str]:
 
 
 @lru_cache(maxsize=64)
-def _after(words: WordLists) -> regex.Pattern[str]:
+def _after_pattern(words: WordLists) -> regex.Pattern[str]:
     value = rf"(?: \w+){{0,2}}[^\S\n]*[:=|?–-][^\S\n]*[\"']*{any_of(words.entries('no_values'))}{_ALONE}"
     return regex.compile(rf"{_CLOSERS}(?:{value}|[^\S\n]*{any_of(words.entries('denied_after'))})")
 

@@ -50,7 +50,7 @@ _REFUSED = rf"(?:[^\W\d]+ ){{1,3}}(?:could not|couldn't)\b|errors\s*:{_ZERO}|<_?
 def opens_with_failure(text: str) -> bool:
     """Whether a text opens with words that say that something failed."""
     head = text[:HEAD].lstrip()
-    line = _bare(head.split("\n", 1)[0][:LINE]).replace("\u2019", "'")
+    line = _strip_marks(head.split("\n", 1)[0][:LINE]).replace("\u2019", "'")
     if _COUNT.match(line):
         return False
     openings = (_RAISED, _opening(), _SUBJECT_FAILED)
@@ -67,7 +67,7 @@ def _opening() -> regex.Pattern[str]:
     return regex.compile(rf"{named}|{listed}|{refused}|{_REFUSED}", regex.IGNORECASE)
 
 
-def _bare(line: str) -> str:
+def _strip_marks(line: str) -> str:
     """A line without the marks and labels that it begins with."""
     for pattern in (_MARKS, _LABEL, _MARKS):
         if found := pattern.match(line):

@@ -12,7 +12,7 @@ from msgspec import Struct
 from karat.text.forms.characters import is_word_char, plain
 from karat.text.forms.folding import lines, original_span_of_lines
 from karat.text.forms.offsets import Span
-from karat.text.forms.views import View, seen
+from karat.text.forms.views import View, rendered_view
 from karat.text.regexes import lazy
 from karat.text.words import PUBLISHED, WordLists
 
@@ -30,7 +30,7 @@ CLOSERS: Final = " \t\v\"')]»”*_"
 """What may follow the end of a sentence."""
 
 
-def spaced(pattern: str) -> str:
+def allow_spaces(pattern: str) -> str:
     """A pattern in which a blank means white space within a line."""
     return pattern.replace(" ", r"[^\S\n]+")
 
@@ -55,12 +55,12 @@ class Prose(Struct, frozen=True, dict=True):
     cased: str = ""
     """The same with its capital letters: it is of the same length."""
 
-    def written(self, start: int, end: int) -> Span:
+    def written_span(self, start: int, end: int) -> Span:
         return self.view.span(*original_span_of_lines(self.view.text, start, end))
 
     def places(self, phrase: str, whole: bool = True) -> list[Span]:
         """Every place of a phrase, as whole words with or without a plural `s`, or anywhere."""
-        return [m.span() for m in _spelled(phrase, whole).finditer(self.text)]
+        return [m.span() for m in _phrase_pattern(phrase, whole).finditer(self.text)]
 
     def sentence_at(self, place: int, words: WordLists = PUBLISHED) -> Sentence:
         every = sentences(self, words)
@@ -71,7 +71,7 @@ class Prose(Struct, frozen=True, dict=True):
 @lru_cache(maxsize=8)
 def prose(text: str) -> Prose:
     """The prose of a text; offsets in it are those of the lines of what a reader sees."""
-    view = seen(text)
+    view = rendered_view(text)
     # A long dash ends a clause, which its plain form would not show.
     cased = _LINE_END.sub(SOFT_END, lines(view.text.replace("\u2014", ";")))
     return Prose(_small(cased), view, cased)
@@ -117,7 +117,7 @@ def is_quoted(text: str, start: int, end: int) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _spelled(phrase: str, whole: bool) -> re.Pattern[str]:
+def _phrase_pattern(phrase: str, whole: bool) -> re.Pattern[str]:
     words = " ".join(plain(phrase).lower().split())
     spelled = re.escape(words).replace(r"\ ", r"\s+")
     if not whole or not words:

@@ -11,7 +11,7 @@ from re import _parser as syntax  # type: ignore[attr-defined]  # the standard l
 from typing import Any
 
 from karat.text.regexes import safe_regex
-from karat.text.regexes.syntax import rewritten
+from karat.text.regexes.syntax import rewrite
 
 TRIES = 300
 EXTRA_REPEATS = 2
@@ -28,7 +28,7 @@ def example(pattern: str) -> str | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # what `[[` may mean to `re` some day is not asked here
-            tree = syntax.parse(rewritten(pattern), re.IGNORECASE | re.MULTILINE)
+            tree = syntax.parse(rewrite(pattern), re.IGNORECASE | re.MULTILINE)
     except (re.error, OverflowError, RecursionError) as error:
         raise UnreadableError(pattern) from error
     chance = random.Random(pattern)

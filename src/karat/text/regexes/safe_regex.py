@@ -17,23 +17,23 @@ import regex
 
 from karat.text.forms.folding import lines, original_span_of_lines
 from karat.text.forms.offsets import Span
-from karat.text.forms.views import View, is_plain, seen, shown, shown_words
+from karat.text.forms.views import View, is_plain, rendered_view, visible_words, without_hidden
 from karat.text.forms.wide import wide_forms
-from karat.text.regexes.syntax import BadPattern, rewritten
+from karat.text.regexes.syntax import BadPattern, rewrite
 
 __all__ = [
     "BadPattern",
     "Pattern",
     "RegexTimeout",
     "compile_pattern",
+    "find_all",
     "find_forbidden",
     "find_required",
-    "found_in_value",
-    "matched",
+    "find_seen",
+    "is_found_in_value",
     "matches_empty",
     "search",
     "search_plain",
-    "seen_matches",
 ]
 
 Pattern = regex.Pattern[str]
@@ -62,7 +62,7 @@ class RegexTimeout(Exception):
 @lru_cache(maxsize=4096)
 def compile_pattern(pattern: str, flags: int = _FLAGS) -> Pattern:
     """The compiled pattern; BadPattern says what is wrong with it and where."""
-    source = rewritten(pattern)
+    source = rewrite(pattern)
     try:
         return regex.compile(source, flags, cache_pattern=False)
     except (regex.error, ValueError, OverflowError) as error:
@@ -79,7 +79,7 @@ def search(pattern: str, text: str) -> Span | None:
         # Most searches take microseconds, less than looking at the other clocks does.
         match = compiled.search(seen, timeout=_FIRST_SLICE)
     except TimeoutError:
-        match = _within_budget(lambda limit: compiled.search(seen, timeout=limit), pattern, seen, started)
+        match = _run_within_budget(lambda limit: compiled.search(seen, timeout=limit), pattern, seen, started)
     if match is None:
         return None
     return match.span() if seen is text else original_span_of_lines(text, *match.span())
@@ -88,14 +88,14 @@ def search(pattern: str, text: str) -> Span | None:
 def search_plain(pattern: str, text: str, flags: int) -> Span | None:
     """Where the pattern first matches in the text as it is, by these flags and no others."""
     compiled = compile_pattern(pattern, flags)
-    match = _within_budget(lambda limit: compiled.search(text, timeout=limit), pattern, text)
+    match = _run_within_budget(lambda limit: compiled.search(text, timeout=limit), pattern, text)
     return None if match is None else match.span()
 
 
-def found_in_value(pattern: str, text: str) -> bool:
+def is_found_in_value(pattern: str, text: str) -> bool:
     """Whether the pattern is found in a value of data: letter case counts, and `^` and `$` are the ends of it."""
     compiled, seen = compile_pattern(pattern, _VALUE_FLAGS), lines(text)
-    return _within_budget(lambda limit: compiled.search(seen, timeout=limit), pattern, seen) is not None
+    return _run_within_budget(lambda limit: compiled.search(seen, timeout=limit), pattern, seen) is not None
 
 
 def find_required(pattern: str, text: str) -> Span | None:
@@ -105,7 +105,7 @@ def find_required(pattern: str, text: str) -> Span | None:
     denies = _denies(pattern)
     if denies and search(pattern, text) is None:
         return None
-    for view in (_shown_to(pattern, text),) if denies else (_shown_to(pattern, text), seen(text)):
+    for view in (_view_for(pattern, text),) if denies else (_view_for(pattern, text), rendered_view(text)):
         if span := search(pattern, view.text):
             return view.span(*span)
     return None
@@ -117,20 +117,20 @@ def find_forbidden(pattern: str, text: str) -> Span | None:
         return span
     for form in wide_forms(text, rendered=not _denies(pattern)):
         if span := search(pattern, form.widened.text):
-            return form.written(*span)
+            return form.written_span(*span)
     return None
 
 
-def seen_matches(pattern: str, text: str, at_most: int = 10_000) -> list[tuple[str, Span]]:
+def find_seen(pattern: str, text: str, at_most: int = 10_000) -> list[tuple[str, Span]]:
     """The first matches that a reader sees, without overlaps: their text, and their offsets in the text as written."""
-    view = _shown_to(pattern, text)
-    return [(found, view.span(*span)) for found, span in matched(pattern, view.text, at_most)]
+    view = _view_for(pattern, text)
+    return [(found, view.span(*span)) for found, span in find_all(pattern, view.text, at_most)]
 
 
-def matched(pattern: str, text: str, at_most: int = 10_000) -> list[tuple[str, Span]]:
+def find_all(pattern: str, text: str, at_most: int = 10_000) -> list[tuple[str, Span]]:
     """The first matches: their text as the regex saw it, and their offsets in the text as written."""
     compiled, seen_lines = compile_pattern(pattern), lines(text)
-    found = _within_budget(
+    found = _run_within_budget(
         lambda limit: list(islice(compiled.finditer(seen_lines, timeout=limit), at_most)), pattern, seen_lines
     )
     return [(match[0], original_span_of_lines(text, *match.span())) for match in found]
@@ -141,7 +141,7 @@ def matches_empty(pattern: str) -> bool:
     return search(pattern, "") is not None
 
 
-def _within_budget(
+def _run_within_budget(
     attempt: Callable[[float], _Result], pattern: str, seen: str, started: float | None = None
 ) -> _Result:
     """Try until it is done, or until this thread has used its CPU budget, or until the wall budget is used.
@@ -165,9 +165,9 @@ def _within_budget(
             raise RegexTimeout(pattern, len(seen))
 
 
-def _shown_to(pattern: str, text: str) -> View:
+def _view_for(pattern: str, text: str) -> View:
     """The text without what is hidden; with its tags and addresses only for a regex that speaks of some."""
-    return shown(text) if "<" in pattern or "/" in pattern else shown_words(text)
+    return without_hidden(text) if "<" in pattern or "/" in pattern else visible_words(text)
 
 
 @lru_cache(maxsize=4096)

@@ -47,7 +47,7 @@ class BadPattern(ValueError):
     """A regex that cannot be used; the message says why and where."""
 
 
-def rewritten(pattern: str) -> str:
+def rewrite(pattern: str) -> str:
     """The pattern as it is to be compiled, or BadPattern if it is too big or asks for what suites may not use."""
     if len(pattern) > _LONGEST_PATTERN:
         raise BadPattern(f"longer than {_LONGEST_PATTERN:,} characters ({len(pattern):,})")
@@ -58,9 +58,11 @@ def rewritten(pattern: str) -> str:
         assert token is not None  # both end in "any character"
         kind = token.lastgroup
         if kind in ("char", "escape"):
-            parts.append(_fitted(token[0], in_set))
+            parts.append(_fit(token[0], in_set))
         elif kind == "range":
-            parts.append(token[0] + _plain_forms_between(_named(token["low"]), _named(token["high"])))
+            parts.append(
+                token[0] + _plain_forms_between(_named_character(token["low"]), _named_character(token["high"]))
+            )
         else:
             parts.append(token[0])
         if not in_set:
@@ -117,9 +119,9 @@ class _Repeats:
             raise BadPattern(f"nested repeats of more than {_MOST_NESTED_REPEATS:,} at position {token.start()}")
 
 
-def _fitted(token: str, in_set: bool) -> str:
+def _fit(token: str, in_set: bool) -> str:
     """The token, or its plain form where it names a character that the text no longer holds."""
-    char = _named(token)
+    char = _named_character(token)
     form = PLAIN_FORMS.get(char)
     if form is not None:
         return {"-": r"\-", "\n": r"\n"}.get(form, form)
@@ -129,7 +131,7 @@ def _fitted(token: str, in_set: bool) -> str:
     return r"\ " if _WIDE_SPACE.fullmatch(char) else token
 
 
-def _named(token: str) -> str:
+def _named_character(token: str) -> str:
     """The character that a token names if it can be one that the text no longer holds, else something harmless."""
     if token[0] != "\\":
         return token
@@ -151,4 +153,4 @@ def _plain_forms_between(low: str, high: str) -> str:
     if not (_PUNCTUATION[0] <= low <= high <= _PUNCTUATION[1]):
         return ""
     between = (chr(code) for code in range(ord(low), ord(high) + 1))
-    return "".join(sorted({form for char in between if (form := _fitted(char, in_set=True)) != char}))
+    return "".join(sorted({form for char in between if (form := _fit(char, in_set=True)) != char}))

@@ -77,7 +77,7 @@ def literal(phrases: Iterable[str]) -> str:
     return rf"(?<!\w)(?:{source})(?!\w)" if source else "(?!)"
 
 
-def spelled(entry: str) -> str:
+def entry_pattern(entry: str) -> str:
     """The pattern of an entry: `(a|b)` are alternatives, `...` means up to four words, ends are those of words."""
     return f"{_START}{_source(entry)}{_END}"
 
@@ -88,4 +88,4 @@ def _source(entry: str) -> str:
     return source.replace(r" \.\.\.", _FEW).replace(" ", r"[^\S\n]+")
 
 
-__all__ = ["LISTS", "PUBLISHED", "Replaced", "WordList", "WordLists", "any_of", "literal", "spelled"]
+__all__ = ["LISTS", "PUBLISHED", "Replaced", "WordList", "WordLists", "any_of", "entry_pattern", "literal"]

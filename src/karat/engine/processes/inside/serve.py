@@ -99,7 +99,7 @@ class CaseSlots:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def overrun(self, running: Running, how: str) -> CaseResult:
+    def end_overrun(self, running: Running, how: str) -> CaseResult:
         """The record of a case that does not come back."""
         item, timeout = running.assignment.item, self._settings.case_timeout
         took = round((perf_counter() - running.begun) * 1000, 3)
@@ -111,7 +111,7 @@ class CaseSlots:
         if running in self.running.values() and not running.given_up:
             running.given_up = True
             self._end()
-            done = self.overrun(running, " and ignored its cancellation")
+            done = self.end_overrun(running, " and ignored its cancellation")
             self._send(Finished(running.assignment.token, done, deaf=True))
 
     async def _lane(self, place: int) -> None:
@@ -155,7 +155,7 @@ class CaseSlots:
         if not self.running and self._last_end < running.begun:
             return False
         busy = process_time() - running.cpu > BUSY * (perf_counter() - running.begun)
-        return busy or self._times.held_up(running)
+        return busy or self._times.is_held_up(running)
 
     def _end(self) -> None:
         self._ending = True
@@ -211,12 +211,12 @@ async def _serve(sock: socket.socket, inbox: Inbox, frames: Frames, words: int, 
     redactor = Redactor(start.secrets)
     slots = CaseSlots(start, target, redactor, catalog, lambda message: frames.send(encode(message)), in_flight, times)
 
-    def stuck(running: Running) -> None:
-        done = slots.overrun(running, " and did not let go of the event loop")
+    def on_stuck(running: Running) -> None:
+        done = slots.end_overrun(running, " and did not let go of the event loop")
         _speak_and_die(words, Finished(running.assignment.token, done, last=True))
 
     loop = asyncio.get_running_loop()
-    watchdog = Watchdog(loop, slots.running, times, start.settings, stuck, slots.give_up)
+    watchdog = Watchdog(loop, slots.running, times, start.settings, on_stuck, slots.give_up)
     slots.open()
     watchdog.start()
     await _take_all(inbox, slots)

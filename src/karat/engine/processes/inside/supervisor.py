@@ -16,7 +16,7 @@ import signal
 import sys
 
 from karat.system import process_tree
-from karat.system.gc_pause import loading
+from karat.system.gc_pause import gc_frozen
 
 
 def main() -> None:
@@ -31,7 +31,7 @@ def main() -> None:
         _become_worker(supervisor, channels)
     for channel in channels:
         os.close(channel)
-    _own_group(worker)
+    _move_to_own_group(worker)
     signal.signal(signal.SIGTERM, lambda *_: process_tree.kill(worker))
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     status = _end_of(worker)
@@ -44,7 +44,7 @@ def _become_worker(supervisor: int, channels: list[int]) -> None:
     os.setpgid(0, 0)
     process_tree.end_with(supervisor, signal.SIGKILL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
-    with loading():
+    with gc_frozen():
         from karat.engine.processes.inside.serve import serve
 
     serve(*channels)
@@ -52,7 +52,7 @@ def _become_worker(supervisor: int, channels: list[int]) -> None:
     os._exit(0)
 
 
-def _own_group(worker: int) -> None:
+def _move_to_own_group(worker: int) -> None:
     """Done on both sides of the fork, so that it is done whoever comes first."""
     try:
         os.setpgid(worker, worker)

@@ -36,7 +36,7 @@ class Running:
 
 
 class LoopTimes:
-    """Kept by the watchdog's thread, which alone calls `saw`, and read by the event loop's."""
+    """Kept by the watchdog's thread, which alone calls `note_holder`, and read by the event loop's."""
 
     def __init__(self) -> None:
         self.held = 0.0
@@ -44,7 +44,7 @@ class LoopTimes:
         self._by_case: WeakKeyDictionary[Running, float] = WeakKeyDictionary()
         self._looked_at = perf_counter()
 
-    def saw(self, holder: Running | None, now: float) -> None:
+    def note_holder(self, holder: Running | None, now: float) -> None:
         """The watchdog looked, and this case was on the event loop."""
         unseen, self._looked_at = now - self._looked_at, now
         if unseen > STALLED:
@@ -53,7 +53,7 @@ class LoopTimes:
             self.held += unseen
             self._by_case[holder] = self._by_case.get(holder, 0.0) + unseen
 
-    def held_up(self, running: Running) -> bool:
+    def is_held_up(self, running: Running) -> bool:
         """Whether others kept a case from getting on."""
         now = perf_counter()
         held_by_others = self.held - running.held_before - self._by_case.get(running, 0.0)
@@ -107,14 +107,14 @@ class Watchdog(threading.Thread):
             now = perf_counter()
             if running is not holder:
                 holder, since = running, now
-            self._times.saw(running, now)
+            self._times.note_holder(running, now)
             if running is not None and self._is_stuck(running, now, now - since):
                 self._stuck(running)
             self._look_for_the_deaf(now)
 
     def _is_stuck(self, running: Running, now: float, held: float) -> bool:
         """Whether a case that has held the loop for so long is late, and by its own fault."""
-        own_fault = held > self._settings.case_timeout or not self._times.held_up(running)
+        own_fault = held > self._settings.case_timeout or not self._times.is_held_up(running)
         return held > SURE and self._late_by(running, now) > LATE and own_fault
 
     def _look_for_the_deaf(self, now: float) -> None:

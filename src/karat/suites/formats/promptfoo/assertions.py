@@ -165,10 +165,10 @@ def path_of(transform: str) -> str | None:
 def _text(one: Assertion) -> str:
     if isinstance(one.value, bool) or not isinstance(one.value, str | int | float) or one.value == "":
         raise MisfitError(f"{one.type} needs a text as `value`, not {kind(one.value)}.")
-    return one.value if isinstance(one.value, str) else _spelled(one.value)
+    return one.value if isinstance(one.value, str) else _as_text(one.value)
 
 
-def _spelled(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
@@ -176,7 +176,7 @@ def _texts(one: Assertion) -> list[str]:
     value = _split(one.value) if isinstance(one.value, str) else one.value
     if not isinstance(value, list) or not value:
         raise MisfitError(f"{one.type} needs a list of texts as `value`, not {kind(one.value)}.")
-    texts = [_spelled(each) for each in value]
+    texts = [_as_text(each) for each in value]
     if not all(texts):
         raise MisfitError(f"{one.type} has an empty text, which is in every answer. Write what to look for.")
     return texts
@@ -218,7 +218,7 @@ def _equals(one: Assertion) -> list[Asked]:
         return _json(one, equals=one.value)
     if one.value is None:
         raise MisfitError("equals needs a `value`.")
-    return _answer(one, equals=_spelled(one.value))
+    return _answer(one, equals=_as_text(one.value))
 
 
 def _word_count(one: Assertion) -> list[Asked]:
@@ -235,7 +235,7 @@ def _word_count(one: Assertion) -> list[Asked]:
 
 def _levenshtein(one: Assertion) -> list[Asked]:
     distance = 5 if one.threshold is None else int(_number(one))
-    return _answer(one, near=_spelled(one.value), distance=distance)
+    return _answer(one, near=_as_text(one.value), distance=distance)
 
 
 def _json(one: Assertion, **rule: Any) -> list[Asked]:
@@ -270,7 +270,7 @@ def _cost(one: Assertion) -> list[Asked]:
 
 def _finish_reason(one: Assertion) -> list[Asked]:
     if _text(one).lower() not in ("stop", "end_turn"):
-        return [unjudged(one, OTHER_TOOL)]
+        return [unjudged_check(one, OTHER_TOOL)]
     return [Asked("ended", {}, one.absent)]
 
 
@@ -317,7 +317,7 @@ def _tool_args(one: Assertion) -> list[Asked]:
     args = one.value.get("args", one.value.get("arguments"))
     name = _step(one, one.value)
     if one.value.get("defaults") or one.value.get("ignore"):
-        return [unjudged(one, OTHER_TOOL)]
+        return [unjudged_check(one, OTHER_TOOL)]
     wanted = {"$eq": args} if one.value.get("mode") == "exact" else args
     return [Asked("tool_calls", {"tool": name, "arguments": wanted}, one.absent)]
 
@@ -329,7 +329,7 @@ def _step_count(one: Assertion) -> list[Asked]:
         return _tool_used(one)
     if value.get("type") == "tool" and "pattern" not in value and bounds.keys() == {"max"} and not one.absent:
         return [Asked("max_tool_calls", {"most": bounds["max"]})]
-    return [unjudged(one, OTHER_TOOL)]
+    return [unjudged_check(one, OTHER_TOOL)]
 
 
 def _spans(**names: str) -> Callable[[Assertion], list[Asked]]:
@@ -354,7 +354,7 @@ def code(one: Assertion) -> list[Asked]:
     return [Asked("code", {**rule, **({"negated": True} if one.absent else {})})]
 
 
-def unjudged(one: Assertion, why: str) -> Asked:
+def unjudged_check(one: Assertion, why: str) -> Asked:
     """An expectation that only another tool can judge."""
     said = one.value if isinstance(one.value, str) else "" if one.value is None else json.dumps(one.value)
     about = f": {said.strip()[:300]}" if said.strip() else ""

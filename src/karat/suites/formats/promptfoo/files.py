@@ -100,7 +100,7 @@ class NamedFiles:
         if isinstance(value, dict) and isinstance(value.get("path"), str) and "assert" not in value:
             value = value["path"]
         if isinstance(value, str):
-            yield from self._named(value, path)
+            yield from self._read_named(value, path)
         elif isinstance(value, list):
             for index, below in enumerate(value):
                 at = path if source else (*path, index)
@@ -111,7 +111,7 @@ class NamedFiles:
         elif value is not None:
             yield Entry(value, path, source)
 
-    def _named(self, reference: str, path: Path) -> Iterator[Entry]:
+    def _read_named(self, reference: str, path: Path) -> Iterator[Entry]:
         if "://" in reference and not reference.startswith(SCHEME):
             message = f"{quoted(reference)} is not here. Save it as a .csv or .yaml file next to the configuration."
             raise RefusedError(PathDiagnostic(path, message, "not-a-file"))

@@ -23,7 +23,7 @@ from karat.suites.formats.promptfoo.assertions import (
     from_text,
     path_of,
     read_assertion,
-    unjudged,
+    unjudged_check,
 )
 from karat.suites.formats.promptfoo.files import SCHEME, Entry, NamedFiles, NotTextError, split_columns
 from karat.suites.formats.promptfoo.providers import CODE, target_of
@@ -169,14 +169,14 @@ class ConfigReader:
                 if isinstance(one.value, dict):
                     yield from self._scenario(one, default, numbers)
         if "tests" not in self._tree and "scenarios" not in self._tree and default.get("assert"):
-            yield TestCase(merged(default, {}), Entry({}, ("defaultTest",)), next(numbers))
+            yield TestCase(merge_test(default, {}), Entry({}, ("defaultTest",)), next(numbers))
 
     def _scenario(self, one: Entry, default: Tree, numbers: Iterator[int]) -> Iterator[TestCase]:
         """Each configuration of a scenario with each of its tests."""
         configs = list(self._files.entries(one.value.get("config") or [{}], (*one.path, "config"), one.source))
         tests = list(self._files.entries(one.value.get("tests") or [{}], (*one.path, "tests"), one.source))
         for config, test in itertools.product(configs, tests):
-            both = merged(config.value, test.value) if isinstance(test.value, dict) else test.value
+            both = merge_test(config.value, test.value) if isinstance(test.value, dict) else test.value
             if found := self._as_test(test._replace(value=both), default, next(numbers)):
                 yield found
 
@@ -189,11 +189,11 @@ class ConfigReader:
             tree = split_columns(tree)
         elif entry.source and not tree.keys() & {"vars", "assert", "description", "options", "metadata"}:
             tree = {"vars": tree}  # a row of data is its variables
-        return TestCase(merged(default, tree), entry, number)
+        return TestCase(merge_test(default, tree), entry, number)
 
     def _read_test(self, test: TestCase, prompts: Sequence[Prompt]) -> None:
         try:
-            expanded = list(self._expanded(test))
+            expanded = list(self._expand(test))
         except NotTextError as found:
             self._skip(test, f"a variable is {found}")
             return
@@ -209,7 +209,7 @@ class ConfigReader:
                 parts += [str(number)] if len(expanded) > 1 else []
                 self._case(test, " / ".join(parts), prompt, values)
 
-    def _expanded(self, test: TestCase) -> Iterator[dict[str, Any]]:
+    def _expand(self, test: TestCase) -> Iterator[dict[str, Any]]:
         """The variables of a test; where one is a list, each of its values in turn."""
         given = test.tree.get("vars") or {}
         if isinstance(given, str):
@@ -218,7 +218,7 @@ class ConfigReader:
             raise RefusedError(test.entry.problem(f"expected variables, found {kind(given)}.", "invalid-value", "vars"))
         options = test.tree.get("options") or {}
         whole = isinstance(options, dict) and options.get("disableVarExpansion")
-        loaded = {name: self._loaded(value, test.entry.path) for name, value in given.items()}
+        loaded = {name: self._load(value, test.entry.path) for name, value in given.items()}
         combinations: Iterable[tuple[Any, ...]] = [tuple(loaded.values())]
         if not whole and any(isinstance(value, list) for value in loaded.values()):
             combinations = itertools.product(*(v if isinstance(v, list) else [v] for v in loaded.values()))
@@ -231,9 +231,9 @@ class ConfigReader:
             plain_text = all(type(value) is str and "{" not in value for value in values.values())
             yield values if plain_text else {name: render_tree(value, values) for name, value in values.items()}
 
-    def _loaded(self, value: Any, path: Path) -> Any:
+    def _load(self, value: Any, path: Path) -> Any:
         if isinstance(value, list):
-            return [self._loaded(each, path) for each in value]
+            return [self._load(each, path) for each in value]
         if not isinstance(value, str) or not value.startswith(SCHEME):
             return value
         names = self._files.names(value, path)
@@ -246,7 +246,7 @@ class ConfigReader:
         text = f"({skip})"
         setup: list[str] = []
         if not skip:
-            text, setup, skip = self._sent(test, prompt, values)
+            text, setup, skip = self._build_prompts(test, prompt, values)
         metadata = test.tree.get("metadata") or {}
         key = metadata.get("conversationId") if isinstance(metadata, dict) else None
         if key is not None and not skip:
@@ -258,13 +258,13 @@ class ConfigReader:
             test.entry.path,
             setup_prompts=setup,
             skip=skip,
-            metadata=plain(metadata) | ({"vars": values} if self._is_code else {}),
+            metadata=plain_metadata(metadata) | ({"vars": values} if self._is_code else {}),
         )
         case.answered = False
         self._expect(case, test, values, text)
         self._score(case, test)
 
-    def _sent(self, test: TestCase, prompt: Prompt, values: dict[str, Any]) -> tuple[str, list[str], str]:
+    def _build_prompts(self, test: TestCase, prompt: Prompt, values: dict[str, Any]) -> tuple[str, list[str], str]:
         """What the user says in the end, what he says before it, and why that is not known."""
         options = test.tree.get("options") or {}
         around = [options.get(key, "") if isinstance(options, dict) else "" for key in ("prefix", "suffix")]
@@ -347,14 +347,14 @@ class ConfigReader:
         return test.entry.path if test.entry.source else (*test.entry.path, "assert", index - before)
 
     def _assert(self, case: Expectations, given: Any, path: Path, label: str, around: Around) -> None:
-        tree = self._resolved(given, path)
+        tree = self._resolve(given, path)
         if tree["type"] == SET:
             self._assert_set(case, tree, path, label, around)
             return
         metric = tree.get("metric")
         label = f"{label} {tree['type']}{f' ({metric})' if isinstance(metric, str) else ''}"
         weight = _weight(tree) if around.weighed else None
-        for number, asked in enumerate(self._asked(tree, path, around)):
+        for number, asked in enumerate(self._read_checks(tree, path, around)):
             case.check(
                 asked.name,
                 asked.args,
@@ -364,7 +364,7 @@ class ConfigReader:
                 weight=weight,
             )
 
-    def _resolved(self, given: Any, path: Path) -> dict[str, Any]:
+    def _resolve(self, given: Any, path: Path) -> dict[str, Any]:
         if isinstance(given, str):
             given = from_text(given)
         if isinstance(given, dict) and isinstance(given.get("$ref"), str):
@@ -378,9 +378,9 @@ class ConfigReader:
         return given
 
     def _assert_set(self, case: Expectations, tree: Tree, path: Path, label: str, around: Around) -> None:
-        parts = [(index, self._resolved(one, path)) for index, one in enumerate(tree.get("assert") or ())]
+        parts = [(index, self._resolve(one, path)) for index, one in enumerate(tree.get("assert") or ())]
         threshold = tree.get("threshold")
-        asked = [(one, each) for _, one in parts for each in self._asked(one, path, around)]
+        asked = [(one, each) for _, one in parts for each in self._read_checks(one, path, around)]
         plain_checks = all(each.name not in ("unjudged", "code") and not each.negated for _, each in asked)
         if threshold is not None and asked and plain_checks:
             of = [{"check": each.name, "args": each.args, "weight": _weight(one)} for one, each in asked]
@@ -393,7 +393,7 @@ class ConfigReader:
             for index, one in parts:
                 self._assert(case, one, (*path, "assert", index), f"{label}.assert[{index}]", around)
 
-    def _asked(self, tree: Tree, path: Path, around: Around) -> list[Asked]:
+    def _read_checks(self, tree: Tree, path: Path, around: Around) -> list[Asked]:
         """The checks of an assertion. Most of a file repeat others, and are read once."""
         value = tree.get("value")
         if around.transform is None and isinstance(value, str) and "{" not in value and not value.startswith(SCHEME):
@@ -409,12 +409,12 @@ class ConfigReader:
         base = name.removeprefix(NOT)
         one = Assertion(base, tree.get("value"), tree.get("threshold"), len(base) < len(name))
         if base in UNJUDGED or base.startswith("promptfoo:redteam:"):
-            return [unjudged(one, UNJUDGED.get(base, "it needs a model"))]
+            return [unjudged_check(one, UNJUDGED.get(base, "it needs a model"))]
         for transform in (tree.get("transform"), around.transform):
             if transform is not None and not one.at:
                 at = path_of(transform) if isinstance(transform, str) else None
                 if at is None or base in (*CODE_TYPES, "is-json", "contains-json"):
-                    return [unjudged(one, "its transform is code")]
+                    return [unjudged_check(one, "its transform is code")]
                 one = one._replace(at=at)
         if base in CODE_TYPES:
             return code(self._with_code(one._replace(context=around.context(tree))))
@@ -464,7 +464,7 @@ def _weight(tree: Tree) -> float:
     return float(weight)
 
 
-def merged(default: Tree, test: Tree) -> dict[str, Any]:
+def merge_test(default: Tree, test: Tree) -> dict[str, Any]:
     """A test with what holds for all of them: its own keys win, variables and assertions are put together."""
     both: dict[str, Any] = {**default, **test}
     for key in ("vars", "options", "metadata"):
@@ -496,5 +496,5 @@ def user_messages(text: str) -> list[str]:
     return [one if isinstance(one, str) else json.dumps(one) for one in said]
 
 
-def plain(metadata: Any) -> dict[str, object]:
+def plain_metadata(metadata: Any) -> dict[str, object]:
     return dict(metadata) if isinstance(metadata, dict) else {}

@@ -52,7 +52,7 @@ def is_code(provider: str) -> bool:
 
 
 def _http(name: str, config: Mapping[str, Any]) -> NamedTarget:
-    url, body = config.get("url") or name, _braced(config.get("body"))
+    url, body = config.get("url") or name, _convert_body(config.get("body"))
     transform = config.get("transformResponse", config.get("responseParser"))
     answer = path_of(transform) if isinstance(transform, str) else None
     headers = config.get("headers") or {}
@@ -73,16 +73,16 @@ def _openai(name: str, config: Mapping[str, Any]) -> NamedTarget:
     return NamedTarget(f"openai:{base}", {"model": model, **({"parameters": parameters} if parameters else {})})
 
 
-def _braced(body: Any) -> Any:
+def _convert_body(body: Any) -> Any:
     """A body with the place of the prompt as Karat marks it; None if it holds other templates."""
     if isinstance(body, str):
         text = body.replace("{{ prompt }}", PROMPT)
         rest = text.replace(PROMPT, "")
         return None if is_template(rest) or "{" in rest else text.replace(PROMPT, "{prompt}")
     if isinstance(body, dict):
-        filled = {key: _braced(value) for key, value in body.items()}
+        filled = {key: _convert_body(value) for key, value in body.items()}
         return None if None in filled.values() else filled
     if isinstance(body, list):
-        each = [_braced(value) for value in body]
+        each = [_convert_body(value) for value in body]
         return None if None in each else each
     return body

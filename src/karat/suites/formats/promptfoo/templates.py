@@ -30,7 +30,7 @@ def render(text: str, values: Mapping[str, Any]) -> str:
     if not is_template(text):
         return text
     if _has_only_names(text):
-        return _PLAIN.sub(lambda found: _spelled(values.get(found[1])), text)
+        return _PLAIN.sub(lambda found: _as_text(values.get(found[1])), text)
     if len(text) > LONGEST:
         raise BadTemplateError("the template is too long")
     # Late: few templates need more than names.
@@ -56,7 +56,7 @@ def render_tree(value: Any, values: Mapping[str, Any]) -> Any:
     return value
 
 
-def _spelled(value: Any) -> str:
+def _as_text(value: Any) -> str:
     """A value within a text as JavaScript spells it there."""
     if value is None:
         return ""
@@ -65,7 +65,7 @@ def _spelled(value: Any) -> str:
     if type(value) is int:
         return str(value)
     if isinstance(value, list):
-        return ",".join(map(_spelled, value))
+        return ",".join(map(_as_text, value))
     return "[object Object]" if isinstance(value, dict) else json.dumps(value)
 
 
@@ -96,9 +96,9 @@ def _environment() -> Environment:
         def call(self, *args: Any, **more: Any) -> Any:
             raise SecurityError("calls are not allowed")
 
-    made = Sandbox(finalize=lambda value: _spelled(value) if not isinstance(value, str) else value)
+    made = Sandbox(finalize=lambda value: _as_text(value) if not isinstance(value, str) else value)
     made.globals.clear()
-    made.filters |= {"dump": json.dumps, "json": json.dumps, "string": _spelled}
+    made.filters |= {"dump": json.dumps, "json": json.dumps, "string": _as_text}
     for name in ("center", "indent", "wordwrap", "format", "pprint", "batch", "slice"):
         made.filters.pop(name, None)
     return made

@@ -1,7 +1,7 @@
 """OpenTelemetry's conventions for generative AI, in their present form and those that came before."""
 
 from karat.model.trace import SpanKind
-from karat.telemetry.spans.dialect import SpanDialect, attribute, has, inside, kind_by, messages, spread
+from karat.telemetry.spans.dialect import SpanDialect, attribute, has, kind_by, messages, place_inside, spread
 
 OPERATION = "gen_ai.operation.name"
 KINDS: dict[str, SpanKind] = {
@@ -32,6 +32,6 @@ GENAI = SpanDialect(
     said=(messages(attribute("gen_ai.output.messages")), spread("gen_ai.completion")),
     finish=(attribute("gen_ai.response.finish_reasons", "gen_ai.response.finish_reason"),),
     offered=(attribute("gen_ai.tool.definitions", "gen_ai.request.tools", "ai.prompt.tools"),),
-    output_tools=(inside(attribute("model_request_parameters"), "output_tools"),),
+    output_tools=(place_inside(attribute("model_request_parameters"), "output_tools"),),
     answer=(attribute("final_result"),),
 )

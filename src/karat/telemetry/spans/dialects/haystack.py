@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from karat.model.trace import SpanKind
-from karat.telemetry.spans.dialect import NOT_RECORDED, Place, SpanDialect, attribute, inside, messages
-from karat.telemetry.spans.messages import decoded
+from karat.telemetry.spans.dialect import NOT_RECORDED, Place, SpanDialect, attribute, messages, place_inside
+from karat.telemetry.spans.messages import decode_value
 from karat.telemetry.spans.record import SpanRecord
 
 KINDS: dict[str, SpanKind] = {
@@ -12,19 +12,19 @@ KINDS: dict[str, SpanKind] = {
     "haystack.agent.step.llm": "model",
     "haystack.agent.step.tool": "tool",
 }
-REPLIES = inside(attribute("haystack.agent.step.llm.output"), "replies")
+REPLIES = place_inside(attribute("haystack.agent.step.llm.output"), "replies")
 INPUT = attribute("haystack.agent.step.llm.input")
 
 
-def _about(*way: str) -> Place:
+def _reply_metadata(*way: str) -> Place:
     """Return what the first reply of a model says of itself."""
 
     def first_reply(span: SpanRecord) -> object:
-        replies = decoded(REPLIES(span))
+        replies = decode_value(REPLIES(span))
         found = replies[0] if isinstance(replies, list) and replies else None
         return found.get("meta", NOT_RECORDED) if isinstance(found, Mapping) else NOT_RECORDED
 
-    return inside(first_reply, *way)
+    return place_inside(first_reply, *way)
 
 
 def _verdict(span: SpanRecord) -> object:
@@ -39,12 +39,12 @@ HAYSTACK = SpanDialect(
     arguments=(attribute("haystack.agent.step.tool.input"),),
     result=(attribute("haystack.agent.step.tool.output"),),
     verdict=(_verdict,),
-    model=(_about("model"),),
-    input_tokens=(_about("usage", "prompt_tokens"),),
-    output_tokens=(_about("usage", "completion_tokens"),),
+    model=(_reply_metadata("model"),),
+    input_tokens=(_reply_metadata("usage", "prompt_tokens"),),
+    output_tokens=(_reply_metadata("usage", "completion_tokens"),),
     given=(messages(INPUT),),
     said=(messages(REPLIES),),
-    finish=(_about("finish_reason"),),
-    offered=(inside(INPUT, "tools"), attribute("haystack.agent.tools")),
+    finish=(_reply_metadata("finish_reason"),),
+    offered=(place_inside(INPUT, "tools"), attribute("haystack.agent.tools")),
     answer=(attribute("haystack.agent.output"),),
 )

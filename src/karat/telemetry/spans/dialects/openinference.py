@@ -7,9 +7,18 @@ A tool that takes one plain argument has that value alone for its input: which a
 from collections.abc import Mapping
 
 from karat.model.trace import SpanKind
-from karat.telemetry.spans.dialect import SpanDialect, attribute, first, has, inside, kind_by, numbered, spread
-from karat.telemetry.spans.envelopes import parameters_in, passed
-from karat.telemetry.spans.messages import decoded
+from karat.telemetry.spans.dialect import (
+    SpanDialect,
+    attribute,
+    first,
+    has,
+    kind_by,
+    numbered_place,
+    place_inside,
+    spread,
+)
+from karat.telemetry.spans.envelopes import parameters_in, passed_arguments
+from karat.telemetry.spans.messages import decode_value
 from karat.telemetry.spans.record import SpanRecord
 
 KIND = "openinference.span.kind"
@@ -23,7 +32,7 @@ METHODS = (".__call__", ".acall")
 
 def _kind(span: SpanRecord) -> SpanKind | None:
     kind = kind_by(KIND, KINDS)(span)
-    made = decoded(OUTPUT(span)) if kind == "model" else None
+    made = decode_value(OUTPUT(span)) if kind == "model" else None
     asks = isinstance(made, Mapping) and isinstance(made.get("messages"), list)
     return None if asks and not _answers(span) else kind  # what made a request is not a call of the model
 
@@ -37,11 +46,11 @@ def _name(span: SpanRecord) -> object:
 
 
 def _arguments(span: SpanRecord) -> object:
-    stated = decoded(PARAMETERS(span))
+    stated = decode_value(PARAMETERS(span))
     known = () if stated == {} else parameters_in(stated)  # no arguments, or the schema of none
     if isinstance(stated, Mapping) and known is None:
         return stated
-    return passed(first(GIVEN, span), known)
+    return passed_arguments(first(GIVEN, span), known)
 
 
 OPENINFERENCE = SpanDialect(
@@ -49,7 +58,7 @@ OPENINFERENCE = SpanDialect(
     speaks=has(KIND),
     kind=_kind,
     tool=(attribute("tool.name"), _name),
-    call_id=(attribute("tool_call.id", "tool.id"), inside(OUTPUT, "data", "tool_call_id")),
+    call_id=(attribute("tool_call.id", "tool.id"), place_inside(OUTPUT, "data", "tool_call_id")),
     arguments=(_arguments,),
     result=(OUTPUT,),
     agent=(attribute("agent.name", "graph.node.id"), lambda span: span.name),
@@ -60,7 +69,7 @@ OPENINFERENCE = SpanDialect(
     given=(spread("llm.input_messages"),),
     said=(spread("llm.output_messages"),),
     finish=(attribute("llm.finish_reason"),),
-    offered=(numbered("llm.tools"),),
+    offered=(numbered_place("llm.tools"),),
     answer=(OUTPUT,),
     state=(OUTPUT,),
 )

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from karat.telemetry.spans.dialect import SpanDialect, event, messages
 from karat.telemetry.spans.dialects.genai import GENAI
-from karat.telemetry.spans.messages import Utterance, decoded, utterance
+from karat.telemetry.spans.messages import Utterance, decode_value, utterance
 from karat.telemetry.spans.record import SpanRecord
 
 DETAILS = "gen_ai.client.inference.operation.details"
@@ -22,14 +22,14 @@ def _speaks(span: SpanRecord) -> bool:
 
 
 def _messages_in(roles: dict[str, str]) -> Callable[[SpanRecord], tuple[Utterance, ...] | None]:
-    def found(span: SpanRecord) -> tuple[Utterance, ...] | None:
+    def read(span: SpanRecord) -> tuple[Utterance, ...] | None:
         events = [(roles[one.name], one.attributes) for one in span.events if one.name in roles]
         said = [
             {"role": role, **table, "content": table.get("content", table.get("message"))} for role, table in events
         ]
-        return tuple(utterance({**one, "content": decoded(one["content"])}) for one in said) or None
+        return tuple(utterance({**one, "content": decode_value(one["content"])}) for one in said) or None
 
-    return found
+    return read
 
 
 STRANDS = SpanDialect(

@@ -1,7 +1,7 @@
 """Traceloop's envelopes: the names are OpenTelemetry's, the values are what the framework handed over, wrapped."""
 
 from karat.model.trace import SpanKind
-from karat.telemetry.spans.dialect import SpanDialect, attribute, has, inside, numbered
+from karat.telemetry.spans.dialect import SpanDialect, attribute, has, numbered_place, place_inside
 from karat.telemetry.spans.dialects.genai import GENAI
 from karat.telemetry.spans.record import SpanRecord
 
@@ -9,7 +9,7 @@ KIND = "traceloop.span.kind"
 KINDS: dict[object, SpanKind] = {"tool": "tool", "agent": "agent", "workflow": "agent"}
 ARGUMENTS = attribute("gen_ai.tool.call.arguments", "traceloop.entity.input")
 RESULT = attribute("gen_ai.tool.call.result", "traceloop.entity.output")
-OUTPUT = inside(attribute("traceloop.entity.output"), "outputs")
+OUTPUT = place_inside(attribute("traceloop.entity.output"), "outputs")
 
 
 def _kind(span: SpanRecord) -> SpanKind | None:
@@ -21,9 +21,9 @@ TRACELOOP = SpanDialect(
     speaks=has(KIND),
     kind=_kind,
     tool=(*GENAI.tool, attribute("traceloop.entity.name")),
-    call_id=(*GENAI.call_id, inside(RESULT, "output", "kwargs", "tool_call_id")),
-    arguments=(inside(ARGUMENTS, "inputs"), ARGUMENTS),
-    result=(inside(RESULT, "output"), RESULT),
+    call_id=(*GENAI.call_id, place_inside(RESULT, "output", "kwargs", "tool_call_id")),
+    arguments=(place_inside(ARGUMENTS, "inputs"), ARGUMENTS),
+    result=(place_inside(RESULT, "output"), RESULT),
     agent=(*GENAI.agent, attribute("traceloop.entity.name")),
     model=GENAI.model,
     input_tokens=GENAI.input_tokens,
@@ -32,7 +32,7 @@ TRACELOOP = SpanDialect(
     given=GENAI.given,
     said=GENAI.said,
     finish=GENAI.finish,
-    offered=(*GENAI.offered, numbered("llm.request.functions")),
+    offered=(*GENAI.offered, numbered_place("llm.request.functions")),
     answer=(OUTPUT,),
     state=(OUTPUT,),
 )
