@@ -116,7 +116,7 @@ def judge_forced(
 
 def forced_text(title: str, found: Sequence[tuple[Forced, karat.Status]]) -> str:
     """How many are caught, and every one that is not."""
-    claimed = [(one, status) for one, status in found if one.find_claims]
+    claimed = [(one, status) for one, status in found if one.claimed]
     rows = [
         _forced_row("an answer after a write that succeeded", found),
         _forced_row("it holds a declared word", claimed),

@@ -28,7 +28,7 @@ OPTIONS = {
     "target": ("SPEC", "the agent under test, such as python:module:function, or a name of karat.toml"),
     "repeat": ("N", "runs of each case; 'auto': until its pass rate is known"),
     "timeout": ("SECONDS", "seconds for one case"),
-    "retries": ("N", "further attempts after an error (never after a failed check)"),
+    "retries": ("N", "attempts to repeat a case after an error (never after a failed check)"),
     "gate": (
         "BASE",
         "what the gates of karat.toml compare with: @baseline by default; no: leave them out",

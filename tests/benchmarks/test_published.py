@@ -281,9 +281,9 @@ def test_every_answer_behind_a_write_is_forced_once() -> None:
     first, second = force_failures([conversation_of(ask, do, again, silent)], "retail")
     assert first.conversation.turns[0] == ask
     assert [call.result for call in first.conversation.turns[1].calls] == [REFUSED.result, FAILURE]
-    assert (first.find_claims, first.done_before) == (True, False)
+    assert (first.claimed, first.done_before) == (True, False)
     assert second.conversation.turns[1] == do
-    assert (second.find_claims, second.done_before, second.tools) == (False, True, ("cancel_pending_order",))
+    assert (second.claimed, second.done_before, second.tools) == (False, True, ("cancel_pending_order",))
 
 
 def test_a_claim_of_a_failed_write_is_caught_and_an_admission_is_not(tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ def test_a_chat_with_a_button_and_a_spinner(karat: Karat) -> None:
             "a turn with it         said 'one two three'",
         ):
             assert line in ran.err
-        assert len(stub.note_token) == 3  # one to look, two to prove
+        assert len(stub.heard) == 3  # one to look, two to prove
 
 
 QUOTING = "You ask: Is the desk open? It is open until ten, and the bar is open until the last guest leaves."

@@ -248,7 +248,7 @@ def test_a_target_of_ones_own() -> None:
     parrot, told = Parrot(), list[karat.Event]()
     result = karat.run("suite.json", parrot, concurrency=2, listeners=[told.append])
     assert statuses(result) == {"A": "PASS", "B": "ERROR", "C": "PASS"}
-    assert parrot.note_token == ["open", "close"]
+    assert parrot.heard == ["open", "close"]
     assert result.journal.header.target == "parrot"
     assert karat.Notice("one case at a time: there is one parrot") in told
 

@@ -154,7 +154,7 @@ def test_a_journal_of_another_run_is_refused(sound: Stressed) -> None:
 
 
 def test_a_target_without_reach_is_refused_before_anything_runs(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="reaches nothing"):
+    with pytest.raises(ConfigError, match="cannot break any tool or model"):
         api.stress(SUITE, "browser:http://127.0.0.1:9/", results_dir=tmp_path / "none")
     assert not (tmp_path / "none").exists()
 

@@ -25,7 +25,7 @@ class Stream:
         self.sent = b""
 
     @contextmanager
-    def asked(self, request: HttpRequest, path: str) -> Iterator[Stream]:
+    def open_reply(self, request: HttpRequest, path: str) -> Iterator[Stream]:
         yield self
 
     def lines(self, wire: object) -> Iterator[bytes]:
@@ -57,7 +57,7 @@ def test_a_stream_that_is_too_long_is_handed_on_and_not_kept(monkeypatch: pytest
         assert [len(reply.events) for reply in kept] == [events] * is_kept
     made, kept = passage(Stream(*[b"data: 1\n", b"\n"] * 90))
     with pytest.raises(RefusedRequest, match="models sent a stream of more than 4,000 bytes"):
-        made.whole()
+        made.read_whole()
 
 
 def test_an_event_that_does_not_end_breaks_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,7 +51,7 @@ def test_a_slashed_date_is_never_guessed(day: date) -> None:
     if day.day > 12 or day.day == day.month:
         assert mention.window == Window(day, day)
     else:
-        assert mention.parse_or == (date(day.year, day.day, day.month), day)
+        assert mention.either == (date(day.year, day.day, day.month), day)
 
 
 @given(st.text(max_size=200))

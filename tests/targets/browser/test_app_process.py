@@ -34,14 +34,14 @@ async def test_it_is_started_and_stopped() -> None:
     async with made(f"{{python}} {APP} {{port}}") as app:
         await app.start(URL, 30)
         assert app.alive
-        assert await asyncio.to_thread(answers, app.filled(URL))
+        assert await asyncio.to_thread(answers, app.fill(URL))
     assert not app.alive
-    assert not await asyncio.to_thread(answers, app.filled(URL))
+    assert not await asyncio.to_thread(answers, app.fill(URL))
 
 
 async def test_places_are_filled_in(tmp_path: Path) -> None:
     async with made("x", log=tmp_path / "mine.jsonl") as app:
-        assert app.filled("{python} {port} {log}") == f"{sys.executable} {app.port} {tmp_path / 'mine.jsonl'}"
+        assert app.fill("{python} {port} {log}") == f"{sys.executable} {app.port} {tmp_path / 'mine.jsonl'}"
     async with made("x") as app:
         assert app.log.parent.is_dir()
     assert not app.log.parent.exists()
@@ -77,7 +77,7 @@ async def test_an_app_that_does_not_start(command: str, message: str) -> None:
     async with made(command) as app:
         with pytest.raises(ConfigError) as caught:
             await app.start(URL, 0.3)
-        assert str(caught.value) == f"{app.filled(message)} [app-not-started]"
+        assert str(caught.value) == f"{app.fill(message)} [app-not-started]"
         assert not app.alive
 
 
@@ -98,9 +98,9 @@ async def test_an_app_that_is_running_already_is_not_taken_for_it() -> None:
         await stale.start(URL, 30)
         async with made("sleep 60") as app:
             with pytest.raises(ConfigError) as caught:
-                await app.start(stale.filled(URL), 5)
+                await app.start(stale.fill(URL), 5)
             assert str(caught.value) == (
-                f"something else answers at {stale.filled(URL)} already. End it, or start the app on {{port}}. "
+                f"something else answers at {stale.fill(URL)} already. End it, or start the app on {{port}}. "
                 "[app-not-started]"
             )
             assert not app.alive
