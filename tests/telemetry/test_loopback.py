@@ -165,6 +165,14 @@ def test_all_connections_together_have_room_for_so_much(
     request_fixture: Callable[[str], Receiver | McpProxy], kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One connection that claims all of it and sends nothing; the next one is refused, and served once that is over."""
+    claimed, take = threading.Event(), loopback.Room.take
+
+    def watch(room: loopback.Room, size: int) -> None:
+        take(room, size)
+        if size == 900:
+            claimed.set()
+
+    monkeypatch.setattr(loopback.Room, "take", watch)
     monkeypatch.setattr(loopback.Room.__init__, "__defaults__", (1_000,))
     url = address(kind, request_fixture)
     to = urlsplit(url)
@@ -176,11 +184,10 @@ def test_all_connections_together_have_room_for_so_much(
         claiming.sendall(head.replace(b"Connection: close", b"Expect: 100-continue") + b"\r\n\r\n")
         assert claiming.recv(100).startswith(b"HTTP/1.1 100")
         claiming.sendall(b"x")
-        while b"HTTP/1.1 200" in (answer := said(url, small)):
-            continue  # the claim was not read yet
-        assert answer.startswith(b"HTTP/1.1 503")
+        assert claimed.wait(20)  # another request before that would leave no room for the claim
+        assert said(url, small).startswith(b"HTTP/1.1 503")
     while b"HTTP/1.1 503" in (answer := said(url, small)):
-        continue  # nor was the end
+        continue  # its end was not read yet
     assert answer.startswith(b"HTTP/1.1 200")
 
 
