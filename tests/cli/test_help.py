@@ -77,6 +77,10 @@ EVERY = [
 ]
 
 
+COSTLY = ("karat stress shop.karat.yaml -t",)
+"""Of `karat stress` one example is enough for every day."""
+
+
 @pytest.fixture
 def world(karat: Karat) -> None:
     """Everything that the examples name."""
@@ -101,7 +105,10 @@ def world(karat: Karat) -> None:
 
 
 @pytest.mark.usefixtures("world")
-@pytest.mark.parametrize(("command", "line"), EVERY, ids=[line for _, line in EVERY])
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [pytest.param(*one, id=one[1], marks=[pytest.mark.thorough] * one[1].startswith(COSTLY)) for one in EVERY],
+)
 def test_examples_can_be_run(karat: Karat, command: str, line: str) -> None:
     line = line.replace("/full/disk", "disk").replace("/other/disk", "other")
     if any(mark in line for mark in NEEDS_A_SHELL):

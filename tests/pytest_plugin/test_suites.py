@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING
@@ -245,13 +246,15 @@ def test_options_of_the_configuration(desk: Desk) -> None:
     assert header.options["timeout"] == 20
 
 
-def test_no_journal_is_kept_if_none_is_wanted(desk: Desk) -> None:
+def test_no_journal_is_kept_if_none_is_wanted(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     desk.suite(HELLO)
-    before = set(Path("/tmp").glob("karat-*"))
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
     result = desk.run("--karat-record=no")
     result.stdout.fnmatch_lines(["desk.karat.yaml: 1 passed"])
     assert not list(desk.path.rglob("*.jsonl"))
-    assert set(Path("/tmp").glob("karat-*")) <= before
+    assert list(scratch.glob("karat-*")) == []
 
 
 @pytest.mark.parametrize(
