@@ -365,9 +365,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"  {about}: {one.theirs[:90]} / {one.ours[:90]}")
     unequal = sum(one.converted == NO_CHECK for one in verdicts)
     moved = [one for one in verdicts if one.converted not in (one.ours, NO_CHECK)]
-    print(
-        f"\n{len(moved)} verdicts change with `karat convert`; {unequal} have no equal in Karat 1 and become a comment"
-    )
+    print(f"\n{len(moved)} verdicts change with `karat convert`; {unequal} have no equivalent and become comments")
     for one in moved[:5]:
         print(f"  {json.dumps(one.job.assertion)[:150]}: {one.ours} / {one.converted}")
     return int("UNEXPLAINED" in classes or bool(moved))

@@ -25,15 +25,15 @@ RUN_ID = "karat_run_id"
 RUNS_ALL = "karat_runs_all"
 """What the controller of xdist gives its workers: the id of the run, and whether each of them runs all tests."""
 OPTIONS = {
-    "target": ("SPEC", "the agent under test, such as python:module:function, or a name of karat.toml"),
+    "target": ("SPEC", "the agent under test, such as python:module:function, or the name of a target in karat.toml"),
     "repeat": ("N", "runs of each case; 'auto': until its pass rate is known"),
     "timeout": ("SECONDS", "seconds for one case"),
     "retries": ("N", "attempts to repeat a case after an error (never after a failed check)"),
     "gate": (
         "BASE",
-        "what the gates of karat.toml compare with: @baseline by default; no: leave them out",
+        "what the gates of karat.toml compare with: @baseline by default; 'no' turns them off",
     ),
-    "record": ("FOLDER", "where the journals go; no: keep none"),
+    "record": ("FOLDER", "where the journals go; 'no' keeps none"),
 }
 _STATE: pytest.StashKey[SessionState] = pytest.StashKey()
 _RUN_ID: pytest.StashKey[str] = pytest.StashKey()

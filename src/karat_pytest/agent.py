@@ -63,7 +63,7 @@ class AgentConversation:
 
     async def _ask(self, prompt: str) -> Trace:
         if self._run is not None and self._run.done():
-            message = "the conversation is over: the target answers one prompt alone."
+            message = "the conversation is over: the target answers only one prompt."
             raise UsageError(message, fix="See `converse` in docs/extending.md.", slug="no-conversation")
         answer = self._answer = asyncio.get_running_loop().create_future()
         if self._run is None:

@@ -23,7 +23,7 @@ def judge_gates(state: SessionState, nodeid: str) -> None:
     journal = state.journals.end(nodeid)
     if journal is None:
         fix = "Run the cases of the suite together with its gate."
-        raise UsageError("the gates have no run to look at.", where=nodeid, fix=fix, slug="no-run")
+        raise UsageError("there is no run for the gates to judge.", where=nodeid, fix=fix, slug="no-run")
     run = state.journals.books[nodeid].run
     together = sum(book.has_gate for book in state.journals.books.values())
     found = compare_runs(state.gate_base, journal, run.results_dir, {}, None, run.project, together=max(together, 1))

@@ -226,7 +226,7 @@ class SuiteRun:
         most = min(filter(None, (limits.max_concurrency, limits.max_workers)), default=workers)
         if workers > most:
             why = limits.why or limits.why_workers or "its configuration says so"
-            message = f"the target takes {most} at once ({why}), and pytest runs {workers} workers."
+            message = f"the target takes {most} at once ({why}), but pytest runs {workers} workers."
             raise UsageError(message, fix=f"Use -n {most}.", slug="bad-option")
         if workers > 1 and limits.per_minute is not None:
             rate = max(1, int(limits.per_minute * 60 / workers))

@@ -34,7 +34,7 @@ def test_many_traces_become_few_cases_and_questions(draft: SuiteDraft) -> None:
 
 
 def test_personal_data_is_masked_unless_it_is_to_be_kept(draft: SuiteDraft) -> None:
-    assert draft.summary.masked.keys() == {"mail address", "card number", "phone number"}
+    assert draft.summary.masked.keys() == {"email address", "card number", "phone number"}
     assert "@shop" not in draft.yaml
     assert "4242" not in draft.yaml
     kept = drafted(400, keep_personal_data=True)

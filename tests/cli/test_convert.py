@@ -75,7 +75,7 @@ def test_the_command_prints_or_writes(karat: Karat, convert: Karat) -> None:
     assert Path("there.yaml").read_text() == printed.out
     assert "# Karat 1 from the golden set 'golden.json'" in printed.out
     assert convert("table.json", "-o", "new.yaml").code == 0
-    assert "# Next to this file must be: 'rows.csv'.\n" in Path("new.yaml").read_text()
+    assert "# These files must be next to this one: 'rows.csv'.\n" in Path("new.yaml").read_text()
     assert karat("list", "new.yaml").out == "012\t\t012\n"
 
 

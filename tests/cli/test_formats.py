@@ -222,7 +222,7 @@ def test_a_broken_format_is_told_with_its_place(karat: Karat, name: str, said: s
     [
         pytest.param("mine", "python:formats.py:Lines", "the format is called 'lines'. Write lines = ", id="name"),
         pytest.param("mine", "python:formats.py:function", "it is not a subclass of karat.Format.", id="function"),
-        pytest.param("mine", "formats.py", "'formats.py' names no code.", id="no-code"),
+        pytest.param("mine", "formats.py", "'formats.py' does not name any code.", id="no-code"),
     ],
 )
 def test_what_is_not_a_format_is_told_at_its_line(karat: Karat, name: str, spec: str, said: str) -> None:
@@ -246,15 +246,15 @@ def test_a_table_of_formats_holds_names_of_code(karat: Karat) -> None:
 
 def test_a_conversion_to_other_cases_is_refused(karat: Karat) -> None:
     project("renames")
-    assert "the format 'renames' converts it to other cases." in karat("convert", write("a.lines", LINES)).err
+    assert "the format 'renames' converts it to different cases." in karat("convert", write("a.lines", LINES)).err
 
 
 def test_a_case_of_which_nothing_can_be_converted_is_skipped(karat: Karat) -> None:
     project("lines")
     made = karat("convert", write("a.lines", "Bye. => !cheerio\n")).out
-    assert "# 1 expectation without an equal in Karat 1" in made
-    assert '# No equal in Karat 1: not must_say_any {"phrases":["cheerio"]} (words).' in made
-    assert "skip: nothing that it expects has an equal in Karat 1" in made
+    assert "# 1 expectation without an equivalent in Karat 1" in made
+    assert '# No equivalent in Karat 1: not must_say_any {"phrases":["cheerio"]} (words).' in made
+    assert "skip: nothing that it expects has an equivalent in Karat 1" in made
 
 
 def test_an_unknown_name_is_told_for_a_schema(karat: Karat) -> None:

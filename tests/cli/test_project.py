@@ -160,13 +160,15 @@ def test_what_a_function_may_say(karat: Karat, function: str, status: str, said:
         pytest.param("mine", "python:none.py:mine", "there is no file", id="no-file"),
         pytest.param("mine", "python:no_such_module:mine", "there is no module 'no_such_module'", id="no-module"),
         pytest.param("mine", "python:checks.py:polit", "has no 'polit'. Did you mean 'polite'?", id="no-function"),
-        pytest.param("mine", "checks.py:polite", "names no code. Write it as 'python:file.py:mine'", id="no-python"),
+        pytest.param(
+            "mine", "checks.py:polite", "does not name any code. Write it as 'python:file.py:mine'", id="no-python"
+        ),
         pytest.param("mine", "python:checks.py:NUMBER", "it is not a subclass of karat.Check", id="no-check"),
         pytest.param("mine", "python:checks.py:Path", "it is not a subclass of karat.Check", id="no-check-class"),
         pytest.param("mine", "python:checks.py:alone", "cannot be called with the trace and the value", id="signature"),
         pytest.param("mine", "python:checks.py:later", "it is async", id="async"),
         pytest.param("mine", "python:checks.py:dated", "its types cannot be read: NameError", id="no-such-type"),
-        pytest.param("mine", "python:checks.py:strange", "no value of a suite is of the type", id="no-json"),
+        pytest.param("mine", "python:checks.py:strange", "a suite cannot contain a value of the type", id="no-json"),
         pytest.param("mine", "python:checks.py:shown", "'a' is not an example", id="no-example"),
         pytest.param("mine", "python:broken.py:f", "cannot be imported: SyntaxError", id="no-python-code"),
         pytest.param("outcome", "python:checks.py:polite", "Karat already uses that name", id="a-check-of-ours"),

@@ -10,7 +10,7 @@ import pytest
 from cli.support import Karat, case, eval_set, journal_of, results, write
 from packages import Installs
 
-KNOWN = "Known are json, markdown, html, junit, github, github-summary, gitlab, csv, jsonl, broken, ids."
+KNOWN = "Known: json, markdown, html, junit, github, github-summary, gitlab, csv, jsonl, broken, ids."
 GREET = ("-t", "python:agent.py:greet")
 
 

@@ -45,7 +45,7 @@ def test_schema(karat: Karat, kind: str, good: Any, bad: Any) -> None:
         pytest.param(["--write", "--suite", "s.json"], "only YAML suites can begin with a comment.", id="json-suite"),
         pytest.param(["--write", "--suite", "gone.yaml"], "no such file.", id="missing-suite"),
         pytest.param(["evalset"], "Did you mean 'eval-set'?", id="near"),
-        pytest.param(["x"], "Known are karat-1, bfcl, tau-bench, ", id="far"),
+        pytest.param(["x"], "Known: karat-1, bfcl, tau-bench, ", id="far"),
     ],
 )
 def test_schema_of_what(karat: Karat, arguments: list[str], said: str) -> None:

@@ -248,7 +248,7 @@ def test_a_line_that_hardly_any_run_misses_is_kept_and_marked() -> None:
     )
     runs[60] = odd
     draft = drafted(runs)
-    assert "every number rests on something in 99 of 100 runs" in draft.yaml
+    assert "every number has a source in 99 of 100 runs" in draft.yaml
     assert ("number", 1) in [(found.kind, found.times) for found in draft.findings]
 
 

@@ -108,8 +108,8 @@ def test_every_command_takes_the_format_of_the_package(environment: Environment)
     converted = environment.karat("convert", suite, "-o", "returns.karat.yaml")
     assert converted.returncode == 0, converted
     text = (environment.folder / "returns.karat.yaml").read_text()
-    assert "# 4 expectations without an equal in Karat 1" in text
-    assert '# No equal in Karat 1: not must_say_any {"phrases":["not our problem"]} (agent[1]).' in text
+    assert "# 4 expectations without an equivalent in Karat 1" in text
+    assert '# No equivalent in Karat 1: not must_say_any {"phrases":["not our problem"]} (agent[1]).' in text
     again = environment.karat("run", "returns.karat.yaml", "--target", "parrot:Hello", "--results-dir", "converted")
     assert "PASS     kettle" in again.stdout, again
     assert "FAIL     angry" in again.stdout

@@ -134,7 +134,7 @@ def test_a_target_that_is_none(karat: Karat) -> None:
 def test_a_suite_that_is_there_and_broken_is_kept(karat: Karat) -> None:
     write("first.karat.yaml", "karat: 1\ncases: [{id: a}]\n")
     done = karat("init", "--yes")
-    assert "first.karat.yaml is there and cannot be read as a suite" in done.out
+    assert "first.karat.yaml exists, but cannot be read as a suite" in done.out
     assert Path("first.karat.yaml").read_text() == "karat: 1\ncases: [{id: a}]\n"
     assert (done.code, Path("karat.toml").exists()) == (4, True)  # the suite is checked, and is still broken
 

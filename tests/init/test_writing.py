@@ -126,14 +126,14 @@ def test_a_disk_that_is_full_leaves_nothing(monkeypatch: pytest.MonkeyPatch, pla
 def test_a_file_that_appears_meanwhile_is_kept() -> None:
     files = (PlannedFile("new/a.txt", "a"), PlannedFile("b.txt", "b"))
     write("b.txt", "mine")
-    with pytest.raises(UsageError, match="another file took its name"):
+    with pytest.raises(UsageError, match="a file of that name has appeared"):
         write_together(Path(), files)
     assert (Path("b.txt").read_text(), Path("new").exists()) == ("mine", False)
 
 
 def test_a_file_that_was_changed_meanwhile_is_kept() -> None:
     write("b.txt", "mine")
-    with pytest.raises(UsageError, match="it was changed meanwhile"):
+    with pytest.raises(UsageError, match="it has changed in the meantime"):
         write_together(Path(), (PlannedFile("a.txt", "a"), PlannedFile("b.txt", "before and after", before="before")))
     assert (Path("b.txt").read_text(), Path("a.txt").exists()) == ("mine", False)
 

@@ -24,7 +24,7 @@ def test_a_footer_that_counts_otherwise_is_not_believed() -> None:
 
     assert incomplete() == ""
     for name in ("passed", "failed", "partial", "error", "skipped", "xfailed"):
-        assert incomplete(**{name: 1}) == "the journal was changed: the footer has other counts", name
+        assert incomplete(**{name: 1}) == "the journal was changed: the footer's counts do not match", name
 
 
 def test_a_record_without_all_of_its_checks_is_an_error() -> None:

@@ -194,7 +194,7 @@ async def test_only_configured_targets_are_run(project: Path) -> None:
         for target in ("command:touch owned", "python:os:system", "replay:../x", "nowhere"):
             failed, text = await ask(client, "run_cases", suite="shop.yaml", cases=[], target=target)
             assert failed
-            assert "is not a configured target. Name one of karat.toml: shop." in text
+            assert "is not a configured target. Targets in karat.toml: shop." in text
     assert not (project / "owned").exists()
 
 

@@ -73,7 +73,7 @@ def test_other_bases(gated: Desk) -> None:
 def test_gate_alone_has_nothing_to_look_at(gated: Desk) -> None:
     result = gated.run("desk.karat.yaml::gate")
     assert result.parseoutcomes() == {"failed": 1}
-    result.stdout.fnmatch_lines(["*the gates have no run to look at. Run the cases of the suite*"])
+    result.stdout.fnmatch_lines(["*there is no run for the gates to judge. Run the cases of the suite*"])
 
 
 def test_run_that_was_cut_short_meets_no_gate(gated: Desk) -> None:

@@ -76,7 +76,7 @@ class Endless:
 
 
 IDS = Wanted("ids", Ids)
-KNOWN = "Known are json, markdown, html, junit, github, github-summary, gitlab, csv, jsonl, mine."
+KNOWN = "Known: json, markdown, html, junit, github, github-summary, gitlab, csv, jsonl, mine."
 
 
 @dataclass(frozen=True)

@@ -275,7 +275,7 @@ def test_a_crash_that_any_text_brings_about_says_nothing_about_orders(
     injected = [cell for fault, cell in found.items() if fault.startswith("inject")]
     assert injected
     assert {cell.status for cell in injected} == {CellStatus.UNKNOWN}
-    assert "a harmless text in the same place does the same" in injected[0].findings[0].found
+    assert "a harmless text in the same place has the same effect" in injected[0].findings[0].found
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ def test_metrics_that_need_a_model_are_counted_apart(tmp_path):
         (
             eval_set(invocation("Hi")),
             {"tool_trajectory_avg_score": {"threshold": 1, "match_type": "SOME"}},
-            "there is no match type",
+            "unknown match type",
         ),
     ],
 )

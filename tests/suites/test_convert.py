@@ -209,9 +209,9 @@ EVALS = {
 
 def test_what_had_no_equal_is_a_comment() -> None:
     assert karat.convert(GOLDEN) == (
-        "# Karat 1 from the golden set '<object>', with 'input' as 'prompt' and all that is asked in 'expected'.\n"
+        "# Karat 1 from the golden set '<object>', with 'input' renamed to 'prompt' and expectations in 'expected'.\n"
         "karat: 1\ncases:\n"
-        "  # Moved into metadata, where nothing judges them either: constraints.\n"
+        "  # Moved into metadata, where they are not judged either: constraints.\n"
         "  - id: Q\n    prompt: Which dyno?\n    metadata:\n      constraints:\n        drive: AWD\n"
         '    expected:\n      expected_contains: ["no"]\n'
     )
@@ -226,7 +226,7 @@ def test_what_had_no_equal_is_a_comment() -> None:
         "    expected:\n      must_match_regex: ['\\d+ \"no\"']\n    scoring:\n      hard_fail: [formatting]\n"
     )
     as_yaml = "cases:\n  - { id: A, prompt: p, expected: { must_say_any: [a] } }  # why\n"
-    assert "# Comments of the source are not in it.\n" in karat.convert(as_yaml)
+    assert "# Comments of the source file are not included.\n" in karat.convert(as_yaml)
 
 
 async def test_the_twin_writes_too(tmp_path: Path) -> None:

@@ -156,14 +156,14 @@ def test_braces_that_are_nearly_a_variable_are_a_warning() -> None:
         ),
         pytest.param(
             {"id": "A{n}", "each": [{"n": 1, "m": 2}, {"n": 2}], "prompt": "is {m}"},
-            ["prompt: the row has no 'm', which others of its table have. Give it one. (row 2) [missing-variable]"],
+            ["prompt: the row has no 'm', which other rows of its table have. Give it one. (row 2) [missing-variable]"],
             id="missing",
         ),
         pytest.param({"each": []}, ["each: the table has no rows. [empty-table]"], id="empty-table"),
         pytest.param({"each": 3}, ["each: expected a list, found a number. [wrong-type]"], id="no-table"),
         pytest.param(
             {"each": [{"n": 1}, {"n": 2}]},
-            ["id: cases[0], row 1, has the id 'A' already. Give each case its own. (row 2) [duplicate-id]"],
+            ["id: cases[0], row 1, already has the id 'A'. Give each case its own. (row 2) [duplicate-id]"],
             id="one-id",
         ),
         pytest.param(
@@ -184,7 +184,7 @@ def test_braces_that_are_nearly_a_variable_are_a_warning() -> None:
         ),
         pytest.param(
             {"max_turns": 2},
-            ["max_turns: it bounds 'replies', which are not there. Leave it out, or add them. [no-effect]"],
+            ["max_turns: it limits 'replies', which are missing. Leave it out, or add them. [no-effect]"],
             id="max-turns-alone",
         ),
         pytest.param(
@@ -237,7 +237,7 @@ def test_what_is_wrong_with_the_defaults_is_told_there_and_once() -> None:
     cases = [{"id": name, "prompt": "p", "expected": EXPECTED} for name in "AB"]
     assert told({"defaults": {"expected": {"must_not_sya": ["x"]}, "id": "x"}, "cases": cases}) == [
         "defaults.expected.must_not_sya: unknown field. Did you mean 'must_not_say'? [unknown-field]",
-        "defaults.id: it is another one in every case. Write it there. [unknown-field]",
+        "defaults.id: it differs in every case. Write it there. [unknown-field]",
     ]
 
 
@@ -281,7 +281,7 @@ def test_a_cell_stays_as_it_is_written_within_a_text(tmp_path: Path) -> None:
         ("t.csv", 'name,n\n"fr,1\n', ":2:1: the line is not CSV: unexpected end of data. [bad-table]"),
         ("t.csv", "name,n\n", ":1:1: the table has no rows. [empty-table]"),
         ("t.csv", "", ":1:1: the file is empty. [empty-file]"),
-        ("t.csv", "name,name\n1,2\n", ":1:1: the column 'name' is there twice. [bad-table]"),
+        ("t.csv", "name,name\n1,2\n", ":1:1: the column 'name' appears twice. [bad-table]"),
         ("t.csv", b"name,n\n\xff,1\n", ":2:1: not UTF-8: byte 0xff at offset 7. Save the file as UTF-8. [not-utf-8]"),
         ("t.jsonl", '{"n": 1}\n{"n"', ":2:1: the line is not JSON: EOF while parsing an object. [bad-table]"),
         ("t.jsonl", "[1]\n", ":1:1: expected an object, found a list. [bad-table]"),

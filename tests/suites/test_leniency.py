@@ -134,7 +134,7 @@ def test_a_golden_case_of_nothing_but_filler_is_refused() -> None:
         ),
         pytest.param(
             {"must_label_assumptions": 0},
-            "must_label_assumptions: expected true, found 0. Leave the field out if it shall not be checked. "
+            "must_label_assumptions: expected true, found 0. Leave the field out if it should not be checked. "
             "[wrong-type]",
             id="nought-is-not-false",
         ),

@@ -32,13 +32,13 @@ EVERYTHING_WRONG = """\
 """
 EVERYTHING_SAID = f"""\
 s.json:1:10 name: expected a string, found a number. [wrong-type]
-s.json:1:24 version: unknown value '0.4'. Known are 0.1, 0.2 and 0.3. [unknown-value]
+s.json:1:24 version: unknown value '0.4'. Known: 0.1, 0.2 and 0.3. [unknown-value]
 s.json:1:31 casess: unknown field. Did you mean 'cases'? [unknown-field]
 s.json:1:44 threshold: unknown field here: it belongs under 'scoring.soft_score'. [unknown-field]
 s.json:2:24 cases[0].prompt: must not be blank. [empty-value]
 s.json:2:29 cases[0].must_say: unknown field. Did you mean 'must_say_any', which belongs under 'expected'? \
 [unknown-field]
-s.json:2:72 cases[0].expected.outcome: unknown value 'tool_sucess'. Did you mean 'tool_success'? Known are {OUTCOMES}. \
+s.json:2:72 cases[0].expected.outcome: unknown value 'tool_sucess'. Did you mean 'tool_success'? Known: {OUTCOMES}. \
 [unknown-value]
 s.json:2:87 cases[0].expected.must_not_sya: unknown field. Did you mean 'must_not_say'? [unknown-field]
 s.json:3:28 cases[0].expected.must_ground_numbers[0].labl: unknown field. Did you mean 'label'? [unknown-field]
@@ -48,16 +48,16 @@ s.json:3:74 cases[0].expected.must_ground_numbers[3].value: expected a string or
 s.json:3:101 cases[0].expected.must_match_regex[0]: missing ) at position 1 [bad-regex]
 s.json:4:42 cases[0].expected.required_levers: must be at least 1, found 0. [out-of-range]
 s.json:4:71 cases[0].expected.must_label_assumptions: expected true, found null. \
-Leave the field out if it shall not be checked. [wrong-type]
+Leave the field out if it should not be checked. [wrong-type]
 s.json:4:94 cases[0].expected.min_pass_rate: must be over 0, found 0. [out-of-range]
-s.json:5:29 cases[0].scoring.hard_fail[0]: unknown value 'formating'. Did you mean 'formatting'? Known are {GROUPS}. \
+s.json:5:29 cases[0].scoring.hard_fail[0]: unknown value 'formating'. Did you mean 'formatting'? Known: {GROUPS}. \
 [unknown-value]
 s.json:5:71 cases[0].scoring.soft_score.threshold: must be at most 1, found 1.5. [out-of-range]
 s.json:5:94 cases[0].scoring.soft_score.weights.qa: must be at least 0, found -1. [out-of-range]
 s.json:5:98 cases[0].scoring.soft_score.weights.decisoin: unknown value 'decisoin'. Did you mean 'decision'? \
-Known are {GROUPS}. [unknown-value]
+Known: {GROUPS}. [unknown-value]
 s.json:6:2 cases[1]: the case checks nothing. Say in 'expected' what you expect. [no-checks]
-s.json:6:9 cases[1].id: cases[0] has the id 'A' already. Give each case its own. [duplicate-id]
+s.json:6:9 cases[1].id: cases[0] already has the id 'A'. Give each case its own. [duplicate-id]
 s.json:7:9 cases[2].id: contains a control character. Write it on one line, without tabs and escapes. \
 [control-character]
 s.json:7:44 cases[2].expected: expected an object, found a list. [wrong-type]
@@ -201,9 +201,9 @@ def test_problem(tree: Any, expected: list[str]) -> None:
             "harm_fail", "case", "Did you mean 'hard_fail', which belongs under 'scoring'?", id="typo-elsewhere"
         ),
         pytest.param("input", "case", "Did you mean 'prompt'?", id="synonym"),
-        pytest.param("zzz", "case", "Begin its name with 'x-' if it is a note of your own.", id="like-nothing"),
-        pytest.param("z" * 5000, "case", "if it is a note of your own.", id="long"),
-        pytest.param("a\nb\x1b[2J", "case", "if it is a note of your own.", id="hostile"),
+        pytest.param("zzz", "case", "Start its name with 'x-' to keep it as a note.", id="like-nothing"),
+        pytest.param("z" * 5000, "case", "to keep it as a note.", id="long"),
+        pytest.param("a\nb\x1b[2J", "case", "to keep it as a note.", id="hostile"),
     ],
 )
 def test_an_unknown_field_is_told_its_place(key: str, level: str, said: str) -> None:
@@ -239,7 +239,7 @@ def test_a_vocabulary_from_outside_brings_its_own_fields() -> None:
     assert lines(text, catalog=Small()) == [
         "s.json:1:60 cases[0].expected.copy: nothing is like it. [bad-copy]",
         "s.json:1:71 cases[0].expected.must_say_any: unknown field. "
-        "Begin its name with 'x-' if it is a note of your own. [unknown-field]",
+        "Start its name with 'x-' to keep it as a note. [unknown-field]",
         "s.json:2:14 cases[0].expected.colours[0].name: this field is required and missing. [missing-field]",
         f"s.json:2:24 cases[0].expected.colours[0].shade: an empty string expects nothing. {NOTHING}",
         "s.json:2:28 cases[0].expected.colours[0].nmae: unknown field. Did you mean 'name'? [unknown-field]",

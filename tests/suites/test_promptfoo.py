@@ -257,7 +257,7 @@ def test_an_assertion_that_is_wrong_is_an_error_at_its_place(tmp_path, assertion
     ("config", "message"),
     [
         ({"prompts": ["x"], "tests": "file://gone.yaml"}, "no such file"),
-        ({"prompts": ["x"], "tests": "file://gone/*.yaml"}, "no file is like"),
+        ({"prompts": ["x"], "tests": "file://gone/*.yaml"}, "no file matches"),
         ({"prompts": ["x"], "tests": "file://a.yaml"}, "a.yaml → b.yaml → a.yaml"),
         ({"prompts": ["x"], "tests": "file:///etc/passwd"}, "not in the folder"),
         ({"prompts": ["x"], "tests": "file://../../secret.yaml"}, "not in the folder"),
@@ -266,7 +266,7 @@ def test_an_assertion_that_is_wrong_is_an_error_at_its_place(tmp_path, assertion
         ({"prompts": ["x"], "tests": "file://wide.csv"}, "3 cells"),
         ({"prompts": ["x"], "tests": "file://torn.jsonl"}, "not JSON"),
         ({"prompts": ["x"], "tests": [3]}, "expected a test"),
-        ({"prompts": ["x"], "redteam": {"purpose": "p"}}, "made by a model"),
+        ({"prompts": ["x"], "redteam": {"purpose": "p"}}, "a model makes its tests"),
         ({"prompts": [3], "tests": []}, "expected a prompt"),
         ({"prompts": ["x"], "tests": [{"threshold": 0, "assert": [{"type": "is-json"}]}]}, "decides nothing"),
         ({"prompts": ["x"], "tests": [{"vars": {c: list(range(30)) for c in "abc"}}]}, "combinations"),

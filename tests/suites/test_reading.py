@@ -150,7 +150,7 @@ def test_scoring_may_stand_in_the_case() -> None:
             "0.2",
             [
                 "s.json:1:75 cases[0].expected.required_levers: warning: this field is new in version 0.3, "
-                "the suite says 0.2. It is checked all the same. It is used 2 times. [newer-field]"
+                "the suite says 0.2. It is checked anyway. It is used 2 times. [newer-field]"
             ],
             id="older",
         ),

@@ -63,7 +63,7 @@ def test_keywords_bind_as_in_pytest(expression: str) -> None:
         ("a)", "column 2: expected its end, found ')'"),
         ("or a", "column 1: expected a name, `not` or a left parenthesis, found 'or'"),
         ("a & b", "column 3: expected names with `and`, `or`, `not` and parentheses, found '&'"),
-        ("not " * 300 + "a", "expected fewer of them within each other"),
+        ("not " * 300 + "a", "expected fewer nested parts"),
     ],
 )
 def test_expressions_that_cannot_be_read(expression: str, said: str) -> None:

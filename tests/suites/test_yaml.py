@@ -67,7 +67,7 @@ def nested_aliases() -> str:
                 's.yaml:1:10 version: expected 0.1, 0.2 or 0.3 as a string, found a number. Did you mean "0.3"? '
                 "[wrong-type]",
                 "s.yaml:3:9 cases[0].id: expected a string, found a number. [wrong-type]",
-                "s.yaml:5:16 cases[0].expected.é: unknown field. Begin its name with 'x-' if it is a note of your own. "
+                "s.yaml:5:16 cases[0].expected.é: unknown field. Start its name with 'x-' to keep it as a note. "
                 "[unknown-field]",
                 "s.yaml:5:36 cases[0].expected.must_not_say: expected a list, found an object. [wrong-type]",
             ],
@@ -89,7 +89,7 @@ def nested_aliases() -> str:
             [
                 "s.yaml:3:36 cases[0].expected.must_say: unknown field. Did you mean 'must_say_any'? [unknown-field]",
                 "s.yaml:4:3 cases[1].expected.must_say: unknown field. Did you mean 'must_say_any'? [unknown-field]",
-                "s.yaml:4:3 cases[1].id: cases[0] has the id 'A' already. Give each case its own. [duplicate-id]",
+                "s.yaml:4:3 cases[1].id: cases[0] already has the id 'A'. Give each case its own. [duplicate-id]",
             ],
             id="problems-behind-an-alias",
         ),

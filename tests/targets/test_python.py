@@ -112,7 +112,7 @@ async def test_called_as_it_asks(agents: Path, function: str, said: str) -> None
         pytest.param("{}:NUMBER", "is an int, not a function", id="not-callable"),
         pytest.param("no_such_module_here:f", "there is no module 'no_such_module_here'", id="no-module"),
         pytest.param("json.no_such:f", "there is no module 'json.no_such'", id="no-submodule"),
-        pytest.param("{}", "names no function", id="no-function"),
+        pytest.param("{}", "does not name a function", id="no-function"),
         pytest.param("missing.py:f", "there is no file", id="no-file"),
         pytest.param("broken.py:f", "SyntaxError", id="syntax-error"),
         pytest.param("exits.py:f", "SystemExit", id="exits-at-import"),

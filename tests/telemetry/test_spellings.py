@@ -203,7 +203,7 @@ def test_a_line_that_is_told_to_be_no_call() -> None:
     [
         ({"start": "calling"}, "does not say where the name of the tool is"),
         ({"start": {"a": "{tol}", "b": "{tool}"}}, "Did you mean 'tool'?"),
-        ({"start": "{tool} {any}"}, "fits every line"),
+        ({"start": "{tool} {any}"}, "matches every line"),
     ],
 )
 def test_patterns_that_make_no_sense(given: dict[str, Any], flaw: str) -> None:

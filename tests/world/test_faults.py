@@ -227,18 +227,18 @@ def test_a_stale_result_is_that_of_the_first_call() -> None:
     [
         pytest.param(
             {"faults": [{"tool": "issue_refund", "gone": True}]},
-            "the fault was not reached: gone of issue_refund. Called were: get_order (1)",
+            "the fault was not reached: gone of issue_refund. Calls seen: get_order (1)",
             id="another-tool",
         ),
         pytest.param(
             {"faults": [fault("wrong_type", at="$.price")]},
-            "the fault was not reached: wrong_type of get_order. 1 call came, and the fault changed nothing in "
+            "the fault was not reached: wrong_type of get_order. 1 call came, but the fault changed nothing in "
             "the result",
             id="nothing-to-change",
         ),
         pytest.param(
             {"faults": [fault("error", from_call=2)]},
-            "the fault was not reached: error (503 from the warehouse) of get_order. Called were: get_order (1)",
+            "the fault was not reached: error (503 from the warehouse) of get_order. Calls seen: get_order (1)",
             id="too-few-calls",
         ),
     ],
@@ -266,7 +266,7 @@ def test_a_tool_that_is_called_where_karat_does_not_reach_it() -> None:
         "fault": "fault-not-reached",
         "stub": "stub-passed-by",
     }
-    assert "get_order was called, but not where Karat reaches it" in str(errors["fault"])
+    assert "get_order was called, but not where Karat can intercept it" in str(errors["fault"])
 
 
 @pytest.mark.parametrize(

@@ -182,8 +182,8 @@ def test_a_call_without_a_result_is_not_proven_to_have_run() -> None:
         reading = here.read("Done.")
         (call,) = reading.calls
         assert (call.name, call.called, call.success) == ("get_balance", False, None)
-        assert "no later request hands its result back" in reading.open_calls[0].why
-        assert "gone past the proxy" in reading.unproved
+        assert "no later request returns its result" in reading.open_calls[0].why
+        assert "bypassed the proxy" in reading.unproved
 
 
 def test_agents_within_agents_have_their_own_calls() -> None:
@@ -267,5 +267,7 @@ def test_what_is_not_understood_leaves_absence_unproved() -> None:
     assert others.ask("mail", "/messages", b'{"to": "Ann"}') is None
     assert others.ask("mail", "/send", b'{"input": "Dear Ann"}') is None
     assert traffic.ask("cohere", "/v2/chat", b'{"messages": []}') is not None
-    assert "is not an address of a model API that Karat reads" in read_traffic(traffic, traffic.exchanges, "").unproved
-    assert "no request to a model" in read_traffic(ModelTraffic(), [], "").unproved
+    assert (
+        "is not the address of a model API that Karat can read" in read_traffic(traffic, traffic.exchanges, "").unproved
+    )
+    assert "no model request of this turn" in read_traffic(ModelTraffic(), [], "").unproved

@@ -88,12 +88,14 @@ def test_a_tape_that_was_edited_is_refused_until_it_is_sealed(tmp_path: Path) ->
     ("content", "message"),
     [
         pytest.param(
-            "karat_tape: 2\nexchanges: []\ncases: {}\n", "of version 2; this Karat reads 1. Update", id="newer"
+            "karat_tape: 2\nexchanges: []\ncases: {}\n", "has version 2; this Karat reads version 1. Update", id="newer"
         ),
         pytest.param("- 1\n", "`karat_tape` is missing", id="another-file"),
         pytest.param("a: [", "not a tape", id="not-yaml"),
         pytest.param("karat_tape: 1\nexchanges: [{case: a}]\ncases: {a: 1}\n", "exchange 1 cannot be read", id="half"),
-        pytest.param("karat_tape: 1\nexchanges: []\ncases: {a: 2}\n", "'a' has 0 exchanges, and had 2", id="lost"),
+        pytest.param(
+            "karat_tape: 1\nexchanges: []\ncases: {a: 2}\n", "'a' has 0 exchanges, but 2 were recorded", id="lost"
+        ),
         pytest.param(None, "cannot be read: No such file", id="missing"),
     ],
 )

@@ -150,7 +150,7 @@ class _Drafting:
         proved = []
         for one in drafted:
             if (found := self._passing(one)) is None:
-                self._findings.add("unproved", f"{one.case.tree['id']}: no trace of it passes as a whole")
+                self._findings.add("unproved", f"{one.case.tree['id']}: none of its traces passes the whole case")
                 continue
             proved.append((one, before, audit_draft(*found, before, self._catalog).useless))
             before = found
@@ -182,11 +182,11 @@ class _Drafting:
         top: dict[str, Any] = {"karat": 1, "draft": True, "name": self._options.name or "Draft"}
         if "effects" in self._top:
             top["effects"] = {
-                tool: words if tool in self._options.effects else Noted(words, "guessed by its name")
+                tool: words if tool in self._options.effects else Noted(words, "guessed from its name")
                 for tool, words in self._top["effects"].items()
             }
         if self._options.stubs:
-            note = "it did not run while the agent was asked"
+            note = "the tool itself did not run for this draft"
             top["stubs"] = {tool: Noted(stub, note) for tool, stub in self._options.stubs.items()}
         if shared:
             top["defaults"] = {"expected": shared}

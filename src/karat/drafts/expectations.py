@@ -84,14 +84,14 @@ def contract(learned: Learned, around: AllKinds) -> CaseContract:
     if around.effects and "tools" not in learned.unobserved:
         used = sorted(learned.tools & around.is_effect)
         never = sorted(around.is_effect - learned.tools)
-        expected["only_effects"] = Noted(used, f"{RUNS}; never used: {', '.join(never[:6]) or 'no other'}")
+        expected["only_effects"] = Noted(used, f"{RUNS}; never used: {', '.join(never[:6]) or 'none'}")
     if numbers := _numbers(learned):
         expected["must_ground_numbers"] = numbers
     if learned.most.get("words"):
-        expected["min_words"] = Noted(1, f"there are words in {RUNS}")
-    expected["grounded_numbers"] = Noted(True, f"every number rests on something in {RUNS}")
+        expected["min_words"] = Noted(1, f"the answer is not empty in {RUNS}")
+    expected["grounded_numbers"] = Noted(True, f"every number has a source in {RUNS}")
     if around.effects:
-        expected["no_false_success"] = Noted(True, f"nothing is claimed that no tool did in {RUNS}")
+        expected["no_false_success"] = Noted(True, f"every claim was backed by a tool in {RUNS}")
     if logged := [tool for tool, count in sorted(learned.logged.items()) if count == learned.count]:
         expected["telemetry"] = [Noted(f"tool.{tool} start", RUNS) for tool in logged]
     expected |= _places(learned)
@@ -281,7 +281,7 @@ def generalize(values: Values) -> Noted | None:
         return Noted({"$regex": shape}, f"{where}{support}")
     types = sorted(values.types)
     types = ["number"] if set(types) == {"integer", "number"} else types
-    why = "worded freely" if any(is_free_text(value) for value, _ in values.known.values()) else "too few to pin"
+    why = "worded freely" if any(is_free_text(value) for value, _ in values.known.values()) else "too few runs to pin"
     why = where.removesuffix(", ") or (why if values.distinct == 1 or why == "worded freely" else "it varied")
     return Noted({"$type": types[0] if len(types) == 1 else types}, f"{support}: {why}")
 
@@ -320,7 +320,7 @@ def _requires(learned: Learned) -> Expected:
         runs = learned.count - learned.calls[then][0]
         if count == runs and (then, first) not in learned.feeds:
             required.setdefault(then, []).append(first)
-    return {then: Noted(firsts, f"its result is an argument in {RUNS}") for then, firsts in required.items()}
+    return {then: Noted(firsts, f"its result is used as an argument in {RUNS}") for then, firsts in required.items()}
 
 
 def _numbers(learned: Learned) -> list[Noted]:

@@ -37,7 +37,7 @@ class Findings:
         if trace.error is not None:
             self.add("error", f"{trace.error.kind}: {excerpt(trace.error.message)}", _quoted(user))
         else:
-            self.add("error", "no prompt was recorded, so that nothing can be asked again")
+            self.add("error", "no prompt was recorded, so the run cannot be repeated")
 
     def is_stuck(self, trace: Trace, user: tuple[str, ...]) -> bool:
         """Whether a run went round in a loop, or was cut off by a limit: nothing is learned from it."""
@@ -55,7 +55,7 @@ class Findings:
         return True
 
     def rare(self, group: TraceGroup) -> None:
-        self.add("rare", f"{_describe(group)}: is this meant?", _example(group), group.total)
+        self.add("rare", f"{_describe(group)}: is this intended?", _example(group), group.total)
 
     def add_left_out(self, group: TraceGroup) -> None:
         self.add("rare", f"{_describe(group)}: over --max-cases, not drafted", _example(group), group.total)
@@ -66,7 +66,7 @@ class Findings:
         )
 
     def add_odd(self, group: TraceGroup, total: int) -> None:
-        what = f"{group.total} of {total} runs of {group.name}: {_describe(group)}. Is this meant?"
+        what = f"{group.total} of {total} runs of {group.name}: {_describe(group)}. Is this intended?"
         self.add("odd", what, "", group.total)
 
 

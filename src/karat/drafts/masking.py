@@ -69,7 +69,7 @@ PATTERNS: tuple[PersonalData, ...] = (
         lambda number: f"key-masked-{number}",
     ),
     PersonalData(
-        "mail address",
+        "email address",
         r"[\w.+%-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}\b",
         "anna.lind@mail.example.org",
         lambda number: f"person{number}@example.com",
@@ -94,7 +94,7 @@ PATTERNS: tuple[PersonalData, ...] = (
         is_phone,
     ),
     PersonalData(
-        "address of a computer",
+        "IP address",
         r"(?<![\w.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?!\.?\w)",
         "203.0.113.77",
         lambda number: f"192.0.2.{number % 256}",

@@ -142,7 +142,7 @@ class DraftCase(NamedTuple):
         expected, found = self.fields_in(place.turn), _STEP.match(place.path)
         field, index = (found[1], found[2]) if found else (place.path, None)
         if field == "outcome":
-            expected[field] = Noted("completed", "how it came out varied")
+            expected[field] = Noted("completed", "the outcome varied")
         elif index is not None and isinstance(expected.get(field), list):
             del expected[field][int(index)]
             if not expected[field]:
@@ -286,7 +286,7 @@ class Rates:
     def describe_unseen(self) -> tuple[str, ...]:
         """What passes although it is wrong: first what was done or stated, then what only words would show."""
         controls = [
-            f"{pluralize(count, 'case')} let an agent pass that {name}" for name, count in self._controls.items()
+            f"{pluralize(count, 'case')} would pass an agent that {name}" for name, count in self._controls.items()
         ]
         facts = [about for about, _ in self._survived.most_common() if about not in WORDINGS and self._survived[about]]
         words = [about for about, _ in self._survived.most_common() if about in WORDINGS and self._survived[about]]

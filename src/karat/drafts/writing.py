@@ -111,16 +111,16 @@ def head(summary: DraftSummary, findings: Sequence[Finding]) -> Iterator[str]:
     yield comment(f"Drafted by Karat from {traces}. No model was involved, and it has not been reviewed yet.")
     yield comment("Read each case, change what is wrong, then remove the line `draft: true`.")
     share = f"{summary.covered} of {summary.traces} traces became {pluralize(summary.cases, 'case')}"
-    yield comment(f"{share}; {summary.apart} rare, odd or failed ones are questions at the end of this file.")
+    yield comment(f"{share}; {summary.apart} rare, odd or failed ones are listed as questions at the end of this file.")
     if summary.masked:
         masked = ", ".join(f"{kind} ({count})" for kind, count in summary.masked.most_common())
-        yield comment(f"Masked: {masked}. Put test data in their place.")
+        yield comment(f"Masked: {masked}. Replace them with test data.")
     if summary.held_out:
         passed = f"{summary.held_out_passed} of {summary.held_out}"
-        yield comment(f"Held out: {passed} traces, from which nothing was learned, passed the draft.")
+        yield comment(f"Held out: {passed} traces that the draft was not made from pass it.")
     yield comment(
-        f"Audit: {_rate(summary.rate_of_facts)} of wrong traces noticed where the answer is left as it is, "
-        f"{_rate(summary.rate)} with changed answers as well."
+        f"Audit: {_rate(summary.rate_of_facts)} of wrong traces are caught where the answer's text is unchanged, "
+        f"{_rate(summary.rate)} counting changed answers too."
     )
     if summary.unseen:
         yield comment("What this suite cannot catch:")

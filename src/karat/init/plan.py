@@ -62,7 +62,7 @@ async def plan_files(
         files.append(PlannedFile(texts.CONFIG, text))
     elif not survey.targets:
         where = "AGENT" if agent is None else agent.address if agent.kind in ("http", "https") else agent.use
-        notes.append(f"{survey.config} is there and names no target. Add it: karat inspect {where} --write")
+        notes.append(f"{survey.config} exists, but has no target. Add one: karat inspect {where} --write")
     suite = next((one.path for one in survey.suites if one.format == "karat-1"), None)
     suite = suite or next((one.path for one in survey.suites), None)
     works = asked.target is not None
@@ -72,7 +72,7 @@ async def plan_files(
         text, said, works = await _suite(asked.target, prompts, named, project, consent)
         notes += said
         if os.path.lexists(survey.folder / suite):
-            notes.append(f"{suite} is there and cannot be read as a suite: see `karat validate {suite}`.")
+            notes.append(f"{suite} exists, but cannot be read as a suite: see `karat validate {suite}`.")
         else:
             files.append(PlannedFile(suite, texts.with_schema(text, suite)))
             files += plan_schema(survey.folder, project)
@@ -94,7 +94,7 @@ async def _ask(
 
 
 def _why_not_asked(agent: FoundAgent, problem: str) -> str:
-    again = f" Start it ({agent.start}) and run `karat init` again: then its suite is drafted." if agent.start else ""
+    again = f" Start it ({agent.start}) and run `karat init` again to draft a suite for it." if agent.start else ""
     return f"{agent.use}: {problem}{again}"
 
 

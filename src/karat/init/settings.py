@@ -55,7 +55,7 @@ def read_node_route(text: str, path: str, port: int) -> Iterator[FoundAgent]:
     place = NODE_ROUTE.fullmatch(path)
     if place is not None and AI_SDK.search(text):
         url = f"http://127.0.0.1:{port}/{place['api'] or place['page']}"
-        yield FoundAgent(f"ai-sdk:{url}", "route of the AI SDK", path, "app", "http", "npm run dev")
+        yield FoundAgent(f"ai-sdk:{url}", "AI SDK route", path, "app", "http", "npm run dev")
 
 
 def model_address(variables: Mapping[str, str], where: str, *, has_key: bool) -> Iterator[FoundAgent]:

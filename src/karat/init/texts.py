@@ -54,7 +54,7 @@ def _unfinished_target(agent: FoundAgent, problem: str) -> list[str]:
     lines += ["# and add the target with", f"#   karat inspect {where} --name {agent.name} --write"]
     return [
         *lines,
-        f"# Then this line, at the top, makes it the one that `karat run` takes: target = {inline(agent.name)}",
+        f"# Then add this line at the top, to make it the default of `karat run`: target = {inline(agent.name)}",
     ]
 
 
@@ -82,7 +82,7 @@ def first_suite(name: str, prompts: Sequence[str]) -> str:
     """A suite to fill in: what it asks is true of any agent that answers, the rest is commented."""
     cases = "\n".join(_case(number, prompt) for number, prompt in enumerate(prompts, 1))
     return f"""\
-# A case is something that people ask, and what holds for every good answer to it: docs/suites.md has every key.
+# A case is something that people ask, and what must be true of every good answer. docs/suites.md has every key.
 karat: 1
 name: First cases of {name}
 # effects: {{ issue_refund: [refunded, paid back] }} # tools that change the world, and the words that claim it
@@ -98,9 +98,9 @@ def _case(number: int, prompt: str) -> str:
     expected:
       outcome: completed # or tool_success, needs_input, graceful_block, graceful_error, response_only
       # tool_calls: [{{ tool: lookup_order, arguments: {{ order: A-17 }} }}] # such a call was made
-      # tool_calls_none: [issue_refund] # not even asked for
+      # tool_calls_none: [issue_refund] # never called, not even requested
       # must_say_any: [order number] # one of these is in the answer
-      # no_false_success: true # what it claims to have done, a tool has done (needs `effects`)"""
+      # no_false_success: true # a tool did what the answer claims was done (needs `effects`)"""
 
 
 def with_schema(suite: str, path: str) -> str:

@@ -81,14 +81,14 @@ def _settle(one: _Staged, undo: list[tuple[bool, Path]]) -> None:
         undo.append((True, folder))
     if before is not None:
         if place.read_bytes() != before.encode("utf-8", "surrogateescape"):
-            raise UsageError("it was changed meanwhile.", where=str(place), fix="Run `karat init` again.")
+            raise UsageError("it has changed in the meantime.", where=str(place), fix="Run `karat init` again.")
         os.replace(one.temporary, place)
         return
     try:
         give_name(one.temporary, place)
     except FileExistsError as error:
         fix = "Nothing was written. Run `karat init` again."
-        raise UsageError("another file took its name meanwhile.", where=str(place), fix=fix) from error
+        raise UsageError("a file of that name has appeared in the meantime.", where=str(place), fix=fix) from error
     undo.append((False, place))
 
 

@@ -210,7 +210,7 @@ class JournalRows:
         faults = [*self._faults(self._number("1")), *([problem] if problem else [])]
         summary, footer = tally.summary(), self._footer
         if footer and not faults and figures(summary) != figures(footer.summary):
-            faults.append("the footer has other counts")
+            faults.append("the footer's counts do not match")
         return _encode(tally.summary(**ending(faults, footer)))
 
     def _faults(self, known: int) -> Iterator[str]:

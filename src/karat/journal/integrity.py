@@ -148,7 +148,7 @@ class Derived:
         if footer and not footer.summary.incomplete and (lacking := self._tally.lacking):
             found.append(f"runs of {pluralize(lacking, 'case')} lost")
         if footer and not found and figures(self._tally.summary()) != figures(footer.summary):
-            found.append("the footer has other counts")
+            found.append("the footer's counts do not match")
         return self._tally.summary(**ending(found, footer))
 
 

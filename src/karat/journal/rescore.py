@@ -33,7 +33,7 @@ OTHER_PROMPT = TraceError("not-recorded", "the trace was recorded with another p
 OTHER_SURROUNDINGS = TraceError("not-recorded", "the trace was recorded with other stubs or faults: run the case again")
 SECRET_PROMPT = TraceError(
     "not-recorded",
-    "a secret was redacted from the recorded prompt, so it cannot be compared: set the secret as it was, or rerun it",
+    "a secret was redacted from the recorded prompt, so it cannot be compared: set the secret again, or rerun the case",
 )
 LOST = "the expectation contained a secret, which is not in the journal: judge by the suite, with --suite"
 PIECE = 250

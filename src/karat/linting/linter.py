@@ -63,7 +63,7 @@ def check_slugs(slugs: Collection[str]) -> None:
     """Raise UsageError if no smell is called so."""
     for slug in slugs:
         if slug not in SLUGS:
-            fix = did_you_mean(slug, SLUGS).strip() or f"Known are {', '.join(SLUGS)}."
+            fix = did_you_mean(slug, SLUGS).strip() or f"Known: {', '.join(SLUGS)}."
             raise UsageError(f"no smell is called {slug!r}.", fix=fix, slug="unknown-slug")
 
 

@@ -59,7 +59,7 @@ class Equal(Matcher, Struct, frozen=True):
 
 
 class Members(Matcher, Struct, frozen=True):
-    """An object that has these members among others."""
+    """An object that has at least these members."""
 
     members: Mapping[str, Matcher]
 

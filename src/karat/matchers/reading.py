@@ -37,7 +37,7 @@ from karat.text.wording import did_you_mean, join_words, kind, quoted
 Path = tuple[str | int, ...]
 
 SIGN = "$"
-KNOWN_TYPES = f"Known are {join_words(TYPES, 'and')}."
+KNOWN_TYPES = f"Known: {join_words(TYPES, 'and')}."
 NEARLY = ("value", "abs", "rel")
 
 
@@ -83,7 +83,7 @@ def _operator_flaws(operand: object, path: Path) -> Iterator[CheckProblem]:
     key = str(path[-1])
     known = DOLLAR_KEYS.get(key)
     if known is None:
-        hint = did_you_mean(key, DOLLAR_KEYS) or f"Known are {join_words(DOLLAR_KEYS, 'and')}."
+        hint = did_you_mean(key, DOLLAR_KEYS) or f"Known: {join_words(DOLLAR_KEYS, 'and')}."
         message = f"unknown matcher {quoted(key)}. {hint} If the value itself has this key, write it under '$eq'."
         yield CheckProblem("unknown-matcher", message, path, key=True)
         return

@@ -44,7 +44,7 @@ class ProjectFolder:
         full = Path(os.path.realpath(self.root / name))
         if not full.is_relative_to(self.root):
             fix = "Name a file of the project, relative to its folder."
-            raise UsageError("this file is outside of the project.", where=quoted(name), fix=fix, slug="outside")
+            raise UsageError("this file is outside the project.", where=quoted(name), fix=fix, slug="outside")
         try:
             about = full.stat()
         except OSError:

@@ -98,7 +98,7 @@ class KaratTools:
         return [*shown, *more]
 
     def validate(self, suite: str) -> list[str]:
-        """Check a suite file without running anything. Every problem has its line and column, and its fix.
+        """Check a suite file without running anything. Each problem is reported with its line, its column and a fix.
 
         suite: a suite file, relative to the project.
         """
@@ -111,7 +111,7 @@ class KaratTools:
         return [found, *loaded.warnings]
 
     def lint(self, suite: str) -> list[str]:
-        """Look for expectations of a suite that are valid but probably prove less than they appear to.
+        """Look for expectations in a suite that are valid but probably prove less than they appear to.
 
         suite: a suite file, relative to the project.
         """
@@ -121,7 +121,7 @@ class KaratTools:
 
     def audit(self, journal: str = "") -> list[str]:
         """Find out whether a suite can fail: make recorded answers wrong on purpose, one change at a time, judge them
-        again without the agent, and show what the suite did not notice, with the line that would.
+        again without the agent, and show what the suite did not notice, with the line that would catch it.
 
         journal: the journal of a run, relative to the project; without it, the last run.
         """
@@ -133,8 +133,9 @@ class KaratTools:
         return out.getvalue().splitlines()
 
     def draft(self, journal: str = "") -> list[str]:
-        """Draft a suite from what a recorded run agrees on: YAML with the support of each line as a comment. A draft is
-        a proposal: read every line, and remove `draft: true` only when the contract is right, not when it is green.
+        """Draft a suite from what the cases of a recorded run have in common: YAML, with a comment on each line that
+        says how many runs support it. A draft is a proposal: read every line, and remove `draft: true` only when the
+        contract is right, not when it is green.
 
         journal: the journal of a run, relative to the project; without it, the last run.
         """
@@ -152,7 +153,7 @@ class KaratTools:
             raise UsageError(f"one request may name {MOST_NAMED} cases, not {len(cases)}.", slug="too-large")
         if target and target not in api.target_names():
             # A spec such as command:… would let whoever writes the request run any program.
-            fix = f"Name one of karat.toml: {', '.join(api.target_names()) or 'there is none yet'}."
+            fix = f"Targets in karat.toml: {', '.join(api.target_names()) or 'none'}."
             raise UsageError(f"{quoted(target)} is not a configured target.", fix=fix, slug="unknown-target")
         result = await api.arun(
             path,

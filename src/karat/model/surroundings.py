@@ -164,7 +164,7 @@ class Fault(Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
     from_call: int = 1
     """The first call that it hits, counted per tool, service or model."""
     retry_after: float | None = None
-    """Seconds that the answer asks to wait, with `status`."""
+    """Seconds that the answer asks the client to wait; only with `status`."""
     seed: int = 0
     """Two faults that differ in it alone choose different characters and entities."""
 

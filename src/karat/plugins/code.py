@@ -36,7 +36,9 @@ def load_attribute(spec: str, root: Path, path: Sequence[Path]) -> object:
     """Load whatever a spec names."""
     place, colon, name_path = spec.rpartition(":")
     if not colon or not place or not name_path:
-        raise ConfigError(f"{spec!r} names no function.", fix="Write it as 'module:function' or 'file.py:function'.")
+        raise ConfigError(
+            f"{spec!r} does not name a function.", fix="Write it as 'module:function' or 'file.py:function'."
+        )
     is_file = place.endswith(".py")
     with _modules_of([(root / place).parent, *path] if is_file else path):
         module = _from_file(root / place, spec) if is_file else _from_name(place, spec)

@@ -79,7 +79,7 @@ class Project(Struct, frozen=True):
         where = self.where(table, name)
         if not spec.startswith(PREFIX):
             fix = f"Write it as '{PREFIX}file.py:{name}' or '{PREFIX}module:{name}'."
-            raise ConfigError(f"{spec!r} names no code.", where=where, fix=fix)
+            raise ConfigError(f"{spec!r} does not name any code.", where=where, fix=fix)
         try:
             return load_attribute(spec.removeprefix(PREFIX), self.root, [self.root])
         except ConfigError as error:
@@ -146,7 +146,7 @@ def _evaluators(tables: Tables) -> dict[str, dict[str, Any]]:
     for name, given in _table(tables, "evaluators").items():
         if not isinstance(given, dict) or not given:
             where = line_of(tables.file, join_dotted(tables.section, "evaluators"), name)
-            fix = f'Write what it asks for as in `expected`: {name} = {{ must_say_any = ["..."] }}.'
+            fix = f'Write what it expects, as in `expected`: {name} = {{ must_say_any = ["..."] }}.'
             raise ConfigError(f"{name!r} is not a table of expectations.", where=where, fix=fix)
         found[name] = given
     return found
@@ -162,7 +162,7 @@ def _words(tables: Tables) -> dict[str, list[str]]:
         known = LISTS.get(name)
         if known is None or not known.replaceable:
             where, fix = line_of(tables.file, join_dotted(tables.section, "words"), name), did_you_mean(name, LISTS)
-            raise ConfigError(f"no word list is called {name!r}.", where=where, fix=fix or "docs/words.md has them.")
+            raise ConfigError(f"no word list is called {name!r}.", where=where, fix=fix or "docs/words.md lists them.")
         more = given.get("add") if isinstance(given, dict) else None
         words[name] = [*known.entries] if isinstance(given, dict) else []
         words[name] += _phrases(tables, "words", name, given if more is None else more)

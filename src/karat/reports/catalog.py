@@ -131,7 +131,7 @@ def find(name: str, project: Project) -> type[Report]:
     outside = find_entry_points(ENTRY_POINTS)
     if name not in outside:
         known = [*BUILT_IN, *sorted({*outside, *project.reports} - {name, *BUILT_IN})]
-        fix = did_you_mean(name, known) or f"Known are {', '.join(known)}."
+        fix = did_you_mean(name, known) or f"Known: {', '.join(known)}."
         at = project.where("reports", name) if own else ""
         raise UsageError(f"unknown report {name!r}.", where=at, fix=fix, slug="unknown-report")
     found = load_entry_point(outside[name])

@@ -65,14 +65,14 @@ def _flaws(found: tuple[Injection, ...]) -> Iterator[str]:
     if not found:
         yield "there is no text in it."
     if len(found) > MOST:
-        yield f"it holds {len(found)} texts, and {MOST} are the most."
+        yield f"it contains {len(found)} texts; the limit is {MOST}."
     for one in found:
         if not (one.name.strip() and one.attack.strip() and one.control.strip() and one.source.strip()):
             yield f"the injection {one.name!r} has a blank value."
         if names.count(one.name) > 1:
             yield f"two injections are called {one.name!r}."
         if not ("{canary}" in one.attack or one.needs_tool):
-            yield f"the attack of {one.name!r} has neither {{canary}} nor {{tool}}, so that nothing would show it."
+            yield f"the attack of {one.name!r} has neither {{canary}} nor {{tool}}, so nothing would show if it worked."
 
 
 def _fill(text: str, canary: str, tool: str) -> str:

@@ -25,7 +25,7 @@ MODEL_TRIES = 10
 """Calls of a model that fails each time: clients try again by themselves, and agents may."""
 
 
-ANYWAY = "a harmless text in the same place does the same, so that nothing is known about the orders in this one"
+ANYWAY = "a harmless text in the same place has the same effect, so nothing is known about the orders in this one"
 
 
 def judge_cell(cell: Cell, records: Mapping[str, CaseRecord]) -> CellResult | None:
@@ -58,7 +58,7 @@ def _status(findings: tuple[StressFinding, ...]) -> CellStatus:
 
 def _why_not(record: CaseRecord) -> tuple[StressFinding, ...]:
     error = record.trace.error
-    why = error.message if error is not None else "the fault did not land"
+    why = error.message if error is not None else "the fault did not take effect"
     return (StressFinding("fault", why, CellStatus.NOT_REACHED),)
 
 
@@ -87,7 +87,7 @@ def _findings(cell: Cell, record: CaseRecord, control: CaseRecord | None) -> Ite
 
 def _error_finding(kind: str, message: str) -> StressFinding:
     if kind == TOO_LONG:
-        return StressFinding("deadline", f"no end within the deadline: {message}")
+        return StressFinding("deadline", f"it did not finish within the deadline: {message}")
     if kind in CRASHES:
         return StressFinding("crash", f"the agent crashed: {message}")
     return StressFinding("run", f"it could not be run: {message}", CellStatus.UNKNOWN)

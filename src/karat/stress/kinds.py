@@ -71,19 +71,21 @@ KINDS: tuple[StressKind, ...] = (
         for_effects=100,
     ),
     _tool("error", "error", "nothing", 80, "it fails with 503 each time", value=DOWN, for_effects=90),
-    _tool("refused", "error", "nothing", 70, "it fails with 403, which no retry helps", value=DENIED, for_effects=85),
+    _tool(
+        "refused", "error", "nothing", 70, "it fails with 403, and retrying does not help", value=DENIED, for_effects=85
+    ),
     _tool("empty", "empty", "nothing", 78, "its result is empty"),
     _tool("wrong entity", "wrong_entity", "wrong", 76, "its result is about something else"),
-    _tool("timeout", "timeout", "nothing", 60, "no answer comes, and it did not run", value=BEFORE),
+    _tool("timeout", "timeout", "nothing", 60, "it does not answer, and did not run", value=BEFORE),
     _tool("garbage", "garbage", "nothing", 58, "its result is unreadable"),
-    _tool("wrong type", "wrong_type", "some", 56, "its values are of other types"),
-    _tool("truncated", "truncated", "some", 54, "its result ends half-way"),
+    _tool("wrong type", "wrong_type", "some", 56, "its values have other types"),
+    _tool("truncated", "truncated", "some", 54, "its result is cut off half-way"),
     _tool("stale", "stale", "old", 52, "its result is 400 days old"),
     _tool("gone", "gone", "nothing", 50, "the tool no longer exists"),
     _tool("error once", "error", "later", 48, "it fails with 503 the first time", value=DOWN, times=1),
     _tool("slow", "slow", "all", 10, "it takes a second longer", value=1),
-    _model("cut stream", "cut_stream", "later", 88, "its answer breaks off", times=1),
-    _model("late cut stream", "cut_stream", "later", 87, "its last answer breaks off", times=1, is_late=True),
+    _model("cut stream", "cut_stream", "later", 88, "its answer is cut off", times=1),
+    _model("late cut stream", "cut_stream", "later", 87, "its last answer is cut off", times=1, is_late=True),
     _model(
         "late overload",
         "status",
@@ -94,10 +96,10 @@ KINDS: tuple[StressKind, ...] = (
         times=3,
         is_late=True,
     ),
-    _model("hang", "hang", "later", 82, "no answer comes", times=1),
+    _model("hang", "hang", "later", 82, "it does not answer", times=1),
     _model("overloaded", "status", "nothing", 75, "it answers 503 each time", value=503),
     _model("rate limit", "status", "later", 66, "it answers 429, twice", value=429, times=2, retry_after=1),
-    _model("no access", "status", "nothing", 64, "it answers 401, which no retry helps", value=401),
+    _model("no access", "status", "nothing", 64, "it answers 401, and retrying does not help", value=401),
     _model(
         "bad arguments",
         "bad_tool_arguments",
@@ -109,7 +111,7 @@ KINDS: tuple[StressKind, ...] = (
     _model("unknown tool", "unknown_tool", "later", 61, "it asks for a tool that does not exist", times=1),
     _model("context length", "context_length", "nothing", 55, "the request is too long for it"),
     _model("refusal", "refusal", "nothing", 51, "it refuses"),
-    _model("empty answer", "empty", "later", 49, "it answers with nothing", times=1),
+    _model("empty answer", "empty", "later", 49, "its answer is empty", times=1),
 )
 INJECT = "inject"
 INJECT_RANK = 95

@@ -105,7 +105,7 @@ class Planner:
         """Take a case in, if it passed."""
         if record is None or record.status is not CaseStatus.PASS:
             status = "was not run" if record is None else f"is {record.status} without any fault"
-            self._left_out.append(LeftOut(case.id, f"it {status}, so that a fault would prove nothing"))
+            self._left_out.append(LeftOut(case.id, f"it {status}, so a fault would prove nothing"))
             return
         made = [*_CasePlanner(self, case, forbidden_part(given, self._catalog), record.trace).cells()]
         if not made:
@@ -132,7 +132,7 @@ class Planner:
             named = ", ".join(f"{cell.name} × {cell.fault}" for cell in rest[:3])
             what = f"{pluralize(len(rest), 'cell')}: {named}{' …' if len(rest) > 3 else ''}"
             more = runs + sum(len(cell.cases) for cell in rest)
-            left_out.append(LeftOut(what, f"--max-runs {max_runs} was used up; {more} runs are all"))
+            left_out.append(LeftOut(what, f"--max-runs {max_runs} was used up; all cells need {more} runs"))
         return StressPlan(tuple(kept), tuple(left_out), tuple(self._notes))
 
     def note(self, line: str) -> None:
@@ -209,8 +209,8 @@ class _CasePlanner:
                 continue
             if injection.needs_tool and not unused:
                 self._planner.note(
-                    f"injection {injection.name!r}: no tool is known that {self._case.id} has no use for. "
-                    "Declare one in `effects`"
+                    f"injection {injection.name!r}: every known tool is one that {self._case.id} uses. "
+                    "Declare another one in `effects`"
                 )
                 continue
             id_ = self._id(use.name, name)
@@ -272,7 +272,7 @@ class _CasePlanner:
                 held[field] = value
             else:
                 self._planner.note(
-                    f"{self._case.id}: {field} is not judged, it fails without any fault: {failed.found}"
+                    f"{self._case.id}: {field} is not judged, because it fails without any fault: {failed.found}"
                 )
         return held
 

@@ -44,7 +44,7 @@ def convert(data: bytes, path: str, catalog: SuiteCatalog) -> Converted:
     if exact and again.cases != suite.cases:
         raise AssertionError(f"{path} does not read back to the same cases")
     if _conversations(again) != _conversations(suite):
-        message = f"the format {found.name!r} converts it to other cases."
+        message = f"the format {found.name!r} converts it to different cases."
         raise ConfigError(message, where=path, fix="Fix its `convert`; see docs/extending.md.")
     return Converted(written, tables, unequal)
 
@@ -66,8 +66,8 @@ def _comments(comments: Iterable[str], indent: int = 0) -> Iterator[str]:
 
 def _reminders(tables: Sequence[str], is_yaml: bool, unequal: int) -> Iterator[str]:
     if tables:
-        yield f"Next to this file must be: {join_words(map(quoted, tables), 'and')}."
+        yield f"These files must be next to this one: {join_words(map(quoted, tables), 'and')}."
     if is_yaml:
-        yield "Comments of the source are not in it."
+        yield "Comments of the source file are not included."
     if unequal:
-        yield f"{pluralize(unequal, 'expectation')} without an equal in Karat 1: see '{NO_EQUAL}' below."
+        yield f"{pluralize(unequal, 'expectation')} without an equivalent in Karat 1: see '{NO_EQUAL}' below."

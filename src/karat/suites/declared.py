@@ -20,7 +20,9 @@ def declared_keys(known: KnownKeys) -> dict[str, Key]:
         "MoreWords", "Words in addition to the published list.", {"add": Key(_PHRASES, "The words to add.")}, known
     )
     names = ChoiceShape(tuple(one.name for one in LISTS.values() if one.replaceable))
-    effects = "What tools change, and the words that claim it; `@effects`: any of them, `none`: what no tool can do."
+    effects = (
+        "Tools that change something, with words that claim it; `@effects`: any of them, `none`: what no tool can do."
+    )
     words = "Word lists in place of the published ones, or {add: [...]} to add to one: docs/words.md."
     return {
         "effects": Key(MapShape(TextShape(pattern=NOT_BLANK), _PHRASES, 1), effects),

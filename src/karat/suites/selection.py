@@ -194,7 +194,7 @@ class _Reading:
 
     def _not(self, depth: int) -> Matcher:
         if depth > _DEEPEST:
-            raise self._wrong("fewer of them within each other")
+            raise self._wrong("fewer nested parts")
         if self._take("not"):
             inner = self._not(depth + 1)
             return lambda names: not inner(names)

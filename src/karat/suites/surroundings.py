@@ -33,20 +33,20 @@ _VALUES: Mapping[ValueKind, Shape] = {
     "any": AnyShape(),
 }
 _AIM = {
-    "at": Key(TextShape(pattern=NOT_BLANK), "Where in the result, as JSONPath; without it, the whole of it."),
+    "at": Key(TextShape(pattern=NOT_BLANK), "Where in the result, as JSONPath; without it, the whole result."),
 }
 _COUNT = {
     "times": Key(NumberShape(whole=True, least=1), "How many calls it hits; without it, every one."),
     "from_call": Key(NumberShape(whole=True, least=1), "The first call that it hits, counted from 1."),
-    "seed": Key(NumberShape(whole=True, least=0), "Another one chooses other characters and entities."),
+    "seed": Key(NumberShape(whole=True, least=0), "A different seed chooses different characters and entities."),
 }
-_WAIT = {"retry_after": Key(NumberShape(least=0), "Seconds that the answer asks to wait, with `status`.")}
+_WAIT = {"retry_after": Key(NumberShape(least=0), "Seconds that the answer asks the client to wait, with `status`.")}
 
 
 def surrounding_keys(known: KnownKeys) -> dict[str, Key]:
     """The keys of a case, and of a suite."""
     stub = {
-        "result": Key(AnyShape(), "What the tool gives."),
+        "result": Key(AnyShape(), "What the tool returns."),
         "error": Key(TextShape(pattern=NOT_BLANK), "The error with which every call fails."),
     }
     stubs = StubShape(RecordShape("Stub", "What answers instead of a tool.", stub, known))
@@ -134,8 +134,8 @@ def _suggest_hits(hits: Hit, found: PathDiagnostic) -> PathDiagnostic:
     others = [other for other in HITS if found.slug == "unknown-field" and found.path[-1] in kinds_of(other)]
     if not others:
         return found
-    message = f"a {hits} cannot fail so, but a {join_words(others)} can. Use one of {join_words(list(kinds_of(hits)))}."
-    return found._replace(message=message)
+    fix = f"Use one of {join_words(list(kinds_of(hits)))}."
+    return found._replace(message=f"a {hits} cannot fail like this, but a {join_words(others)} can. {fix}")
 
 
 def _wrong(hits: Hit, value: Mapping[str, Any]) -> Iterator[PathDiagnostic]:
@@ -146,7 +146,9 @@ def _wrong(hits: Hit, value: Mapping[str, Any]) -> Iterator[PathDiagnostic]:
     kinds = kinds_of(hits)
     given = [name for name in kinds if own.get(name, False) is not False]
     if len(given) > 1:
-        message = f"{join_words(given, 'and')} are kinds of faults. Keep one, and write another fault for each other."
+        message = (
+            f"{join_words(given, 'and')} are kinds of faults. Keep one, and write a separate fault for each other one."
+        )
         yield PathDiagnostic((*place, given[1]), message, "duplicate-field", key=True)
     known = {*kinds, *_AIM, *_COUNT, *_WAIT, hits, "name"}
     if not given and all(key in known or is_note(key) for key in own):
@@ -155,7 +157,7 @@ def _wrong(hits: Hit, value: Mapping[str, Any]) -> Iterator[PathDiagnostic]:
     kind = kinds[given[0]] if len(given) == 1 else None
     if kind is not None and "at" in own and not kind.at:
         aimed = [name for name, one in kinds.items() if one.at]
-        message = f"{kind.name} concerns the whole call. Leave it out, or use one of {join_words(aimed)}."
+        message = f"{kind.name} affects the whole call. Leave it out, or use one of {join_words(aimed)}."
         yield PathDiagnostic((*place, "at"), message, "no-effect", key=True)
     elif isinstance(path := own.get("at"), str) and path.strip() and (why := _path_flaw(path)):
         message = f"{quoted(path)} is not a JSONPath: {why}. Write it as '$.body' or '$.items[0].price'."

@@ -83,7 +83,7 @@ def _columns(cells: list[str], file: str) -> list[str]:
     odd = next((cell for cell in cells if not _NAME.fullmatch(cell) or cells.count(cell) > 1), None)
     if odd is not None:
         rule = "is not a name: begin it with a letter, go on with letters, digits, - or _"
-        why = "is there twice" if _NAME.fullmatch(odd) else rule
+        why = "appears twice" if _NAME.fullmatch(odd) else rule
         raise TableError(PathDiagnostic((), f"the column {quoted(odd)} {why}.", "bad-table", place=(1, 1), file=file))
     return cells
 

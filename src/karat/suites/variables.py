@@ -63,7 +63,7 @@ class Variables:
         if name in self._values:
             return self._text_of(name, path)
         if name in self._missing:
-            message = f"the row has no {quoted(name)}, which others of its table have. Give it one."
+            message = f"the row has no {quoted(name)}, which other rows of its table have. Give it one."
             self.diagnostics.append(PathDiagnostic(path, message, "missing-variable"))
         elif self._values and (near := find_nearest(name, self._values)):
             message = (

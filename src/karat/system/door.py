@@ -44,11 +44,11 @@ class Door:
         for name, value in headers:
             known.get(name.lower(), []).append(value.lower())
         if len(known["host"]) != 1 or known["host"][0] not in self._hosts:
-            raise RefusedRequest(HTTPStatus.MISDIRECTED_REQUEST, "a request named another host than this one")
+            raise RefusedRequest(HTTPStatus.MISDIRECTED_REQUEST, "a request named a host other than this one")
         if not self._origins.issuperset(known["origin"]):
-            raise RefusedRequest(HTTPStatus.FORBIDDEN, "a page of another origin asked")
+            raise RefusedRequest(HTTPStatus.FORBIDDEN, "a page of another origin sent a request")
         if not {"none", "same-origin"}.issuperset(known["sec-fetch-site"]):
-            raise RefusedRequest(HTTPStatus.FORBIDDEN, "a page of another site led here")
+            raise RefusedRequest(HTTPStatus.FORBIDDEN, "a page of another site sent a request")
         if len(address) > LONGEST_ADDRESS:
             raise RefusedRequest(HTTPStatus.REQUEST_URI_TOO_LONG, "a request has an address that is too long")
         given = address[: len(self._prefix)]

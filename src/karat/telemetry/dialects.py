@@ -52,11 +52,11 @@ class LogEvents(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, o
         for stage, pattern in self.patterns:
             places = set(_places(pattern))
             for name in sorted(places - set(PLACES)):
-                yield f"`{stage}` has an unknown place {{{name}}}. {did_you_mean(name, PLACES)}".rstrip()
+                yield f"`{stage}` has an unknown placeholder {{{name}}}. {did_you_mean(name, PLACES)}".rstrip()
             if stage != "other" and "tool" not in places:
-                yield f"`{stage}` does not say where the name of the tool is: write {{tool}} there."
+                yield f"`{stage}` does not say where the name of the tool is: write {{tool}} in its place."
             if isinstance(pattern, str) and not _PLACE.sub("", pattern).strip():
-                yield f"`{stage}` fits every line: write words of the line next to its places."
+                yield f"`{stage}` matches every line: add words of the line around its placeholders."
 
 
 class MatchedLine(NamedTuple):

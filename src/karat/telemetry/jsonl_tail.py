@@ -84,7 +84,9 @@ class LogSegment:
             if self.ended or (self._ends is None and heard and now - since >= SETTLE):
                 return await self._prove_lines()
             if now >= restless and self._ends is None:
-                raise CaptureBrokenError(f"{self._path} does not come to rest, and no line ends the turn: name one")
+                raise CaptureBrokenError(
+                    f"{self._path} keeps growing, and no line marks the end of the turn: name one that does"
+                )
             if now >= deadline and self._ends is None and not heard and self._files and self._path.exists():
                 return await self._prove_lines()
             if now >= deadline and (self._ends is not None or not heard):
@@ -149,11 +151,11 @@ class LogSegment:
 
     def _why(self, seconds: float) -> str:
         if not self._files:
-            return f"{self._path} does not exist: see where the app writes it"
+            return f"{self._path} does not exist: check where the app writes it"
         if self.lines:
             late = f"{self._path} did not show the end of the turn within {seconds:g} s"
             return f"{late}: correct the end-of-turn event, or increase `wait_ms`"
-        return f"nothing of this turn was written to {self._path} within {seconds:g} s: see where the app writes it"
+        return f"nothing was written to {self._path} in this turn within {seconds:g} s: check where the app writes it"
 
 
 class _File:

@@ -214,7 +214,7 @@ def _text_fails(text: str, depth: int) -> bool:
 def _data(text: str) -> object:
     """What a text holds that was made of data; the text itself if it is prose. Raises ValueError if it is torn."""
     if _OBJECT.fullmatch(text):
-        raise ValueError("it does not show what it holds")
+        raise ValueError("it does not show its contents")
     if fenced := _FENCE.match(text):
         return _parse(fenced[1])
     if labelled := _LABELLED.fullmatch(text):

@@ -165,7 +165,7 @@ def _table(value: dict[str, object], name: str, cuts: dict[str, TextLoss]) -> di
     data = _encode(value)
     if len(data) <= TEXT_CAP:
         return value
-    cuts[name] = TextLoss(f"it holds {len(data):,} bytes and was left out", len(data), hashlib.sha256(data).hexdigest())
+    cuts[name] = TextLoss(f"it has {len(data):,} bytes and was left out", len(data), hashlib.sha256(data).hexdigest())
     return {}
 
 

@@ -361,7 +361,7 @@ class CaseWorld:
         answered = {call.name for call in trace.altered_calls} | {name for _, name in self._calls}
         for call in seen if self.stubs else ():
             if call.called and call.kind == "tool" and self.stub_of(call.name) and call.name not in answered:
-                message = f"{call.name} has a stub, and it was called where Karat does not reach it: it really ran"
+                message = f"{call.name} has a stub, but was called where Karat cannot intercept it: the real tool ran"
                 return TraceError(STUB_PASSED_BY, f"{message}. Call it as docs/faults.md shows")
         missed = without_landing(self.faults, trace.altered_calls)
         if not missed:
@@ -374,14 +374,14 @@ class CaseWorld:
         place = self.faults.index(fault)
         if self._unchanged[place]:
             times = pluralize(self._unchanged[place], "call")
-            return f"{times} came, and the fault changed nothing in the result"
+            return f"{times} came, but the fault changed nothing in the result"
         reached = {name: number for (hits, name), number in self._calls.items() if hits == fault.hits}
         if fault.hits == "tool" and any(is_meant(fault.name, call.name) and call.name not in reached for call in seen):
-            return f"{fault.name} was called, but not where Karat reaches it"
+            return f"{fault.name} was called, but not where Karat can intercept it"
         if not reached:
-            return f"No {fault.hits} was called where Karat reaches it"
+            return f"No {fault.hits} was called where Karat can intercept it"
         named = [f"{shorten(name, 60)} ({number})" for name, number in [*reached.items()][:MOST_NAMED]]
-        return f"Called were: {', '.join(named)}{' …' if len(reached) > MOST_NAMED else ''}"
+        return f"Calls seen: {', '.join(named)}{' …' if len(reached) > MOST_NAMED else ''}"
 
 
 def digest(value: object) -> str:

@@ -173,5 +173,5 @@ def _path_inside(upstream: Upstream, location: str) -> str:
     """Where a service sends its client, below the address of the service: elsewhere nothing would be recorded."""
     path = upstream.path_of(location)
     if path is None or not path.startswith(base_of(upstream)):
-        raise bad_gateway(f"{upstream.name} sent the agent to another address, where nothing would be recorded")
+        raise bad_gateway(f"{upstream.name} redirected the agent to another address, where nothing would be recorded")
     return path.removeprefix(base_of(upstream))

@@ -21,7 +21,7 @@ from karat.world.recording import Kept, Recording
 from karat.world.requests import Leaves, RequestDifference, ServiceRequest, first_difference
 from karat.world.tape import Answer, Exchange, StreamEvent, Tape
 
-VARIES = "If it differs in each run, leave it out: `ignore` in [tape]."
+VARIES = "If it differs in every run, add it to `ignore` in [tape]."
 _NUMBERED = re.compile(r"\w*\d\w*")
 """What dates, times and ids are made of."""
 
@@ -159,7 +159,7 @@ def _miss(request: ServiceRequest, case: CaseOnTape, leaves: Leaves) -> Miss:
     if case.recorded is None:
         return Miss(request, number, "the case is not on the tape")
     if not case.recorded:
-        return Miss(request, number, "the case asked for nothing when it was recorded")
+        return Miss(request, number, "the case sent no requests when it was recorded")
     if same := sum(one.request.key(leaves) == request.key(leaves) for one in case.recorded):
         return Miss(
             request, number, f"the request was sent more often than it was recorded ({pluralize(same, 'time')})"

@@ -27,7 +27,7 @@ OWN_PATH = "/karat-"
 """An address that begins so is that of one run of a case."""
 MISSED = HTTPStatus.BAD_REQUEST
 """A status after which no client asks again."""
-UNOWNED = "nothing says which case this request belongs to"
+UNOWNED = "the request does not say which case it belongs to"
 
 
 class ServiceProxy:
@@ -75,7 +75,7 @@ class ServiceProxy:
             return self._serve_stdio(wire, request, service, run)
         upstream = self._upstreams.get(service)
         if upstream is None:
-            raise RefusedRequest(HTTPStatus.NOT_FOUND, f"the proxy knows no service {service[:40]!r}")
+            raise RefusedRequest(HTTPStatus.NOT_FOUND, f"the proxy does not know the service {service[:40]!r}")
         path = (base_of(upstream) + path) or "/"
         passage = Passage(wire, request, upstream, path, self.url(service, named))
         player = None if service in self._live else self._player
@@ -93,7 +93,7 @@ class ServiceProxy:
             # A stream that a server may open to its client; it has no end, so there is nothing to play.
             if player is None or player.records:
                 return passage.hand_on()
-            raise RefusedRequest(HTTPStatus.METHOD_NOT_ALLOWED, "a tape has no stream from the server")
+            raise RefusedRequest(HTTPStatus.METHOD_NOT_ALLOWED, "a tape cannot replay a stream that the server opens")
         if run.traffic is not None:
             passage.watch(run.traffic)
         case = run.on_tape

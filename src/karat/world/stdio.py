@@ -31,7 +31,7 @@ def serve_stdio(name: str, command: Sequence[str], environ: Mapping[str, str]) -
     """Speak for an MCP server until the client is done; the exit status."""
     base = find_address(environ)
     if not command:
-        raise UsageError("the command of the server is missing.", fix="Write it after --.", slug="bad-option")
+        raise UsageError("the server's command is missing.", fix="Write it after --.", slug="bad-option")
     if not base:
         os.execvp(command[0], list(command))
     tape = _TapeClient(base, name)

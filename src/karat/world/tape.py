@@ -190,7 +190,7 @@ def read_tape(path: Path) -> Tape:
     for case, count in {**dict.fromkeys((case for case, _ in runs), 0), **file.cases}.items():
         found = sum(len(each) for (name, _), each in runs.items() if name == case)
         if found != count:
-            raise _bad(path, f"case {case!r} has {found} exchanges, and had {count}.", RECORD_AGAIN)
+            raise _bad(path, f"case {case!r} has {found} exchanges, but {count} were recorded.", RECORD_AGAIN)
         runs.setdefault((case, 0), [])
     return Tape(path=path, digest=hashlib.sha256(data).hexdigest(), runs=runs)
 
@@ -237,7 +237,7 @@ def _parse(path: Path, data: bytes) -> _File:
     if not isinstance(version, int):
         raise _bad(path, "not a tape: `karat_tape` is missing.", RECORD_AGAIN)
     if version > VERSION:
-        raise _bad(path, f"the tape is of version {version}; this Karat reads {VERSION}.", "Update Karat.")
+        raise _bad(path, f"the tape has version {version}; this Karat reads version {VERSION}.", "Update Karat.")
     if "cases" not in found:
         raise _bad(path, "the tape was cut off: `cases` is missing at its end.", RECORD_AGAIN)
     try:

@@ -28,7 +28,7 @@ def telemetry(log: Path | None, **rest: Any) -> dict[str, Any]:
 
 
 NOBODYS = "an event of tool.drop has no 'conversation', so its conversation is unknown"
-TOO_LATE = "within 0.7 s: see where the app writes it"
+TOO_LATE = "within 0.7 s: check where the app writes it"
 
 
 def broken(why: str) -> str:
@@ -85,7 +85,7 @@ async def test_a_line_of_another_conversation_does_not_end_the_turn(logging_stub
     async with opened(logging_stub.url, "/chat?conversation=other", **options, session_query="talk") as target:
         with pytest.raises(TargetError) as caught:
             await ask(target, "say hi")
-    assert str(caught.value) == broken(f"nothing of this turn was written to {logging_stub.log} {TOO_LATE}")
+    assert str(caught.value) == broken(f"nothing was written to {logging_stub.log} in this turn {TOO_LATE}")
 
 
 async def test_late_lines_are_waited_for(logging_stub: Stub) -> None:
@@ -97,10 +97,10 @@ async def test_late_lines_are_waited_for(logging_stub: Stub) -> None:
 @pytest.mark.parametrize(
     ("state", "message"),
     [
-        pytest.param("missing", "{} does not exist: see where the app writes it", id="missing"),
+        pytest.param("missing", "{} does not exist: check where the app writes it", id="missing"),
         pytest.param(
             "silent",
-            f"nothing of this turn was written to {{}} {TOO_LATE}",
+            f"nothing was written to {{}} in this turn {TOO_LATE}",
             id="never-written",
             marks=pytest.mark.thorough,
         ),

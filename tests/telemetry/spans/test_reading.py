@@ -253,7 +253,7 @@ def test_the_tokens_of_a_model_call_that_is_seen_twice_count_once() -> None:
 def test_an_answer_may_be_what_the_last_tool_gave() -> None:
     spans = records_of(ROOT, chat(TOP, [USER], [ASKS]), FIND)
     assert not read_turn(spans, answer="{'ok': True}").gap
-    assert "says the answer" in read_turn(spans, answer="All is well.").gap
+    assert "contains the answer" in read_turn(spans, answer="All is well.").gap
 
 
 def test_a_root_that_makes_an_agent_is_not_a_turn() -> None:
@@ -278,13 +278,13 @@ INNER = chat(WRAPPED.span_id.hex(), [USER], [SAYS])
 @pytest.mark.parametrize(
     ("spans", "unproved"),
     [
-        pytest.param([ROOT], "would not be missed", id="a-root-alone"),
-        pytest.param([ROOT, FIND], "would not be missed", id="a-root-and-its-call"),
-        pytest.param([ROOT, SILENT, FIND], "would not be missed", id="a-model-that-tells-nothing"),
+        pytest.param([ROOT], "would go unnoticed", id="a-root-alone"),
+        pytest.param([ROOT, FIND], "would go unnoticed", id="a-root-and-its-call"),
+        pytest.param([ROOT, SILENT, FIND], "would go unnoticed", id="a-model-that-tells-nothing"),
         pytest.param([ROOT, chat(TOP, [USER], [SAYS])], "", id="a-model-that-tells-all"),
         pytest.param([ROOT, SILENT, chat(TOP, [USER], [SAYS])], "'chat m' does not carry", id="the-last-of-two-tells"),
         pytest.param([ROOT, WRAPPED, INNER], "", id="one-call-seen-twice"),
-        pytest.param([COUNTING], "counts 1 tool calls, and spans of 0", id="counted-and-lost"),
+        pytest.param([COUNTING], "counts 1 tool calls, but spans of 0", id="counted-and-lost"),
         pytest.param([COUNTING, COUNTED], "", id="counted"),
     ],
 )

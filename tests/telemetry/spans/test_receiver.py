@@ -121,7 +121,7 @@ def test_a_request_that_breaks_off_and_one_in_chunks(receiver: Receiver) -> None
         wire.sendall(head + b"Content-Length: 500\r\n\r\nabc")
         wire.shutdown(socket.SHUT_WR)
         assert wire.recv(100).startswith(b"HTTP/1.1 400")
-    assert window.loss == "a request broke off"
+    assert window.loss == "a request was cut off"
 
 
 def test_a_port_in_use_is_told_in_a_line(receiver: Receiver) -> None:

@@ -225,7 +225,7 @@ def _criterion(value: Any) -> Criterion:
         raise ValueError(f"expected a threshold over 0 and up to 1, found {threshold!r}")
     match = str(field(value, "match_type") or "EXACT").upper() if isinstance(value, dict) else "EXACT"
     if match not in MATCHES:
-        raise ValueError(f"there is no match type {match!r}. Use EXACT, IN_ORDER or ANY_ORDER")
+        raise ValueError(f"unknown match type {match!r}. Use EXACT, IN_ORDER or ANY_ORDER")
     return Criterion(float(threshold), MATCHES[match], bool(field(value, "ignore_args")))
 
 

@@ -115,7 +115,7 @@ def _read_expected(
     mode, arguments = how.get(_MODE, "strict"), how.get(_ARGUMENTS, "exact")
     for key, value, known in ((_MODE, mode, [*MODES]), (_ARGUMENTS, arguments, ARGUMENTS)):
         if value not in known:
-            fix = did_you_mean(str(value), known) or f"Known are {join_words(known, 'and')}."
+            fix = did_you_mean(str(value), known) or f"Known: {join_words(known, 'and')}."
             problems.add((*path, key), f"unknown mode {quoted(str(value))}. {fix}", "unknown-value")
     overrides = how.get(_OVERRIDES) or {}
     steps: list[Any] = []

@@ -90,8 +90,8 @@ class _Reader:
             self._problems.add(path, "a question is an object with an 'id'.", "wrong-type")
             return None
         if "question" not in row:
-            fix = f"It is read with the file of the same name in the folder above '{ANSWERS}': name that one."
-            raise refuse(f"the file has answers without their questions. {fix}", "no-questions")
+            fix = f"Name the file with the questions: it has the same name, in the folder above '{ANSWERS}'."
+            raise refuse(f"the file contains answers without their questions. {fix}", "no-questions")
         self._problems.refuse_unknown_keys(row, _KNOWN, path)
         turns = (
             row["question"] if isinstance(row["question"], list) else [[{"role": "user", "content": row["question"]}]]

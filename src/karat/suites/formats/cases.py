@@ -80,7 +80,7 @@ class UniqueIds:
             return None
         place, row = first
         where = f"{render(place)}, {row}," if row else render(place)
-        message = f"{where} has the id {quoted(name)} already. Give each case its own."
+        message = f"{where} already has the id {quoted(name)}. Give each case its own."
         return PathDiagnostic((*path, "id"), message, "duplicate-id")
 
 

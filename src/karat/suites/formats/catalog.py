@@ -128,7 +128,7 @@ def find_format(name: str, formats: Sequence[Format]) -> Format:
         if one.name == name:
             return one.itself if isinstance(one, OtherTool) else one
     names = [one.name for one in formats]
-    fix = did_you_mean(name, names) or f"Known are {join_words(names, 'and')}."
+    fix = did_you_mean(name, names) or f"Known: {join_words(names, 'and')}."
     raise UsageError(f"no suite format is called {name!r}.", fix=fix, slug="unknown-format")
 
 

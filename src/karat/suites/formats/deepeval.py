@@ -123,7 +123,7 @@ def _csv_rows(file: SuiteFile, problems: Problems) -> tuple[Sequence[Any], Docum
             document.places[(len(rows),)] = (at, 1)
             at = reader.line_num + 1
             if len(cells) > len(head):
-                problems.add((len(rows),), f"the row has {len(cells)} cells, the head {len(head)}.", "syntax")
+                problems.add((len(rows),), f"the row has {len(cells)} cells, the header {len(head)}.", "syntax")
             if cells:
                 rows.append({name: _cell(name, text) for name, text in zip(head, cells, strict=False) if text})
     except csv.Error as error:

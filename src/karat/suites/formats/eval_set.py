@@ -101,7 +101,7 @@ def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> EvalSetShape:
     asked = {**check_keys(fields, known), "scoring": scoring, "min_pass_rate": PASS_RATE}
     expected = RecordShape("Expected", "What is expected of the answer.", asked, known)
     keys = {
-        "id": Key(LABEL, "A name that no other case of the suite has.", required=True),
+        "id": Key(LABEL, "A name that is unique in the suite.", required=True),
         "category": Key(LABEL, "What kind of case it is, to select by."),
         "setup_prompts": Key(ListShape(PROMPT), "Prompts sent first in the same conversation, not judged."),
         "preconditions": Key(ListShape(TEXT), "What must be true before the case, as a note for people."),
@@ -230,7 +230,7 @@ class EvalCases:
             more = f" It is used {count} times." if count > 1 else ""
             message = (
                 f"this field is new in version {self._newer[name]}, the suite says {self.version}. "
-                f"It is checked all the same.{more}"
+                f"It is checked anyway.{more}"
             )
             yield PathDiagnostic(path, message, "newer-field", key=True)
 

@@ -71,7 +71,7 @@ def shape(fields: tuple[Field, ...]) -> GoldenShape:
     if _CONTAINS in flat_fields:
         inside = UnionShape((inside, flat_fields[_CONTAINS].shape))
     keys = {
-        "id": Key(LABEL, "A name that no other case of the set has.", required=True),
+        "id": Key(LABEL, "A name that is unique in the set.", required=True),
         "category": Key(LABEL, "What kind of case it is, to select by."),
         "input": Key(PROMPT, "What the agent is asked.", required=True),
         "expected": Key(inside, "What is expected of a decision, or the phrases that a QA answer contains."),
@@ -114,7 +114,7 @@ class GoldenSet(Format):
         flat_fields = shape(tuple(catalog.fields)).flat_fields
         origin = (
             f"Karat 1 from the golden set {quoted(file.name)}, "
-            "with 'input' as 'prompt' and all that is asked in 'expected'."
+            "with 'input' renamed to 'prompt' and expectations in 'expected'."
         )
         return Karat1Parts(Commented({}), (_convert_case(case, flat_fields) for case in file.tree), origin, exact=True)
 
@@ -193,7 +193,7 @@ def _convert_case(case: JsonObject, flat_fields: Sequence[str]) -> Commented:
     if "constraints" in case:
         notes["constraints"] = case["constraints"]
     if notes:
-        comments.append("Moved into metadata, where nothing judges them either: constraints.")
+        comments.append("Moved into metadata, where they are not judged either: constraints.")
     asked |= {key: case[key] for key in flat_fields if key in case}
     moved = ("id", "category", "input", "expected", "constraints", "metadata", *flat_fields)
     kept = {key: value for key, value in case.items() if key not in moved}

@@ -101,7 +101,7 @@ def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> Karat1Shape:
     turns = ListShape(RecordShape("Turn", "One prompt of a conversation.", turn, known), 1)
     replies = ListShape(RecordShape("Reply", "What a scripted user answers.", reply, known), 1)
     keys = {
-        "id": Key(LABEL, "A name that no other case of the suite has.", required=True),
+        "id": Key(LABEL, "A name that is unique in the suite.", required=True),
         "category": Key(LABEL, "What kind of case it is, to select by."),
         "tags": Key(ListShape(LABEL), "Words to select by."),
         "skip": Key(PROMPT, "Why the case is not run."),
@@ -116,7 +116,9 @@ def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> Karat1Shape:
         "prompt": Key(PROMPT, "What the agent is asked."),
         "turns": Key(turns, "A conversation: what the user says in order."),
         "replies": Key(replies, "A scripted user who answers what the agent asks for after `prompt`."),
-        "max_turns": Key(NumberShape(whole=True, least=1), "The most that a scripted user says, `prompt` included."),
+        "max_turns": Key(
+            NumberShape(whole=True, least=1), "The most messages that a scripted user sends, including `prompt`."
+        ),
         "expected": Key(expected, "What is expected of the whole conversation and its last answer."),
         "scoring": Key(scoring_shape(groups, known), SCORING),
         **surrounding_keys(known),
@@ -125,11 +127,13 @@ def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> Karat1Shape:
     around = {
         "karat": Key(FormatVersion((int(VERSION),)), "The version of the format.", required=True),
         "$schema": Key(TEXT, "The JSON Schema that editors check this file with."),
-        "draft": Key(ChoiceShape((True,)), "It was drafted by `karat draft`, and no person has approved it yet."),
+        "draft": Key(ChoiceShape((True,)), "Drafted by `karat draft` and not yet approved by a person."),
         "name": Key(TEXT, "The name of the suite."),
         "description": Key(TEXT, "What the suite is for."),
         "vars": Key(VARIABLES, "Values for `{name}` in the texts of every case."),
-        "defaults": Key(MapShape(TEXT, AnyShape()), "What every case has that does not say otherwise; maps merge."),
+        "defaults": Key(
+            MapShape(TEXT, AnyShape()), "Defaults for every case that does not set its own; maps are merged."
+        ),
         **declared_keys(known),
         **surrounding_keys(known),
         "cases": Key(CasesShape(case), "The cases.", required=True),
@@ -187,7 +191,7 @@ class Karat1(Format):
 def _find_unshared(tree: JsonObject) -> Iterator[PathDiagnostic]:
     """Defaults that no two cases can share."""
     for key in {"id", "each"} & _object(tree.get("defaults")).keys():
-        message = "it is another one in every case. Write it there."
+        message = "it differs in every case. Write it there."
         yield PathDiagnostic(("defaults", key), message, "unknown-field", key=True)
 
 
@@ -324,7 +328,7 @@ class _Cases:
             if key in raw and other in raw:
                 yield PathDiagnostic((*path, key), f"'{other}' is here too. Keep one.", "duplicate-field", key=True)
         if "max_turns" in raw and "replies" not in raw:
-            message = "it bounds 'replies', which are not there. Leave it out, or add them."
+            message = "it limits 'replies', which are missing. Leave it out, or add them."
             yield PathDiagnostic((*path, "max_turns"), message, "no-effect", key=True)
         yield from weightless(sound_keys(raw, faults).get("scoring"), path)
 

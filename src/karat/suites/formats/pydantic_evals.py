@@ -97,11 +97,11 @@ def _case(
         more = _fields(spec, row.get("expected_output"), place, evaluators, problems)
         if not add_fields(fields, more):
             name = next(iter(more))
-            message = f"two evaluators ask for '{name}' in ways that cannot be joined. Keep one."
+            message = f"two evaluators set '{name}' in ways that cannot be combined. Keep one."
             problems.add(place, message, "duplicate-field")
         places |= {key: place for key in more if key not in places}
     if not fields:
-        fields["unjudged"] = ["no evaluator: the dataset holds the expected output alone"]
+        fields["unjudged"] = ["no evaluator: the dataset contains only the expected output"]
     fields.setdefault("outcome", "completed")
     more_keys = {"metadata": {"notes": row["metadata"]}} if row.get("metadata") is not None else {}
     name = str(row.get("name") or f"Case {index + 1}")
@@ -133,7 +133,7 @@ def _fields(spec: Any, expected: Any, place: Path, evaluators: Evaluators, probl
         if near := did_you_mean(name, _BUILT_IN):
             problems.add(place, f"unknown evaluator {quoted(name)}. {near}", "unknown-evaluator")
         return {
-            "unjudged": [f"{name}: code of the project; say what it asks for under [evaluators.{name}] of karat.toml"]
+            "unjudged": [f"{name}: code of the project; say what it expects under [evaluators.{name}] of karat.toml"]
         }
     arguments = _arguments(given, known.arguments)
     for key in arguments.keys() - {*known.arguments, "evaluation_name"}:
@@ -143,7 +143,9 @@ def _fields(spec: Any, expected: Any, place: Path, evaluators: Evaluators, probl
         fields = known.fields({**arguments, "expected_output": expected})
     except (KeyError, TypeError, ValueError) as error:
         problems.add(
-            place, f"{name} has no {error} as it should. Known are {', '.join(known.arguments)}.", "wrong-type"
+            place,
+            f"the argument {error} of {name} is missing or wrong. Known: {', '.join(known.arguments)}.",
+            "wrong-type",
         )
         return {}
     return {"unjudged": [_describe_left(name, arguments)]} if fields is None else fields

@@ -24,7 +24,7 @@ def scoring_shape(groups: tuple[str, ...], known: KnownKeys) -> RecordShape:
         "threshold": Key(NumberShape(over=0, most=1), "A soft score under this fails the case."),
         "weights": Key(weights, "How much each group counts. At least one must be over zero."),
     }
-    about = "A weighted sum of group scores, and the least that it may be."
+    about = "A weighted sum of group scores, and its minimum."
     keys = {
         "hard_fail": Key(ListShape(group), "Groups in which one failed check fails the case."),
         "soft_score": Key(RecordShape("SoftScore", about, soft, known), "The weighted score and its threshold."),

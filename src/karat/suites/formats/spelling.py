@@ -13,7 +13,7 @@ from karat.suites.diagnostics import Json
 from karat.suites.shapes.known_keys import KnownKeys
 from karat.suites.shapes.types import shape_of
 
-NO_EQUAL = "No equal in Karat 1"
+NO_EQUAL = "No equivalent in Karat 1"
 _COPIED = ("category", "tags", "skip", "xfail", "setup_prompts", "preconditions", "max_turns")
 
 Asked = list[tuple[str, Any]]
@@ -58,7 +58,7 @@ class _CaseSpeller:
         expected = self._find_expected(case.checks)
         if not expected and not any("expected" in turn for turn in value.get("turns", ())):
             # A case that asks for nothing any more must not pass.
-            value.setdefault("skip", "nothing that it expects has an equal in Karat 1")
+            value.setdefault("skip", "nothing that it expects has an equivalent in Karat 1")
             expected["outcome"] = case.outcome
         if case.min_pass_rate is not None:
             expected["min_pass_rate"] = case.min_pass_rate

@@ -107,7 +107,7 @@ def _case(task: Mapping[str, Any], path: Path, tools: Sequence[str], problems: P
     basis = criteria.get("reward_basis") or _BASIS
     for index, kind in enumerate(basis):
         if kind not in _KINDS:
-            message = f"unknown reward {quoted(str(kind))}. Known are {join_words(_KINDS, 'and')}."
+            message = f"unknown reward {quoted(str(kind))}. Known: {join_words(_KINDS, 'and')}."
             problems.add((*at, "reward_basis", index), message, "unknown-value")
     actions = _actions(task, path, problems)
     # Without a list of actions tau2 compares no database; with an empty one, it must be as it was.

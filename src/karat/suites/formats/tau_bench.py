@@ -93,7 +93,7 @@ def _case(name: str, task: Mapping[str, Any], path: Path, tools: list[str], prob
     places = {"tool_calls": (*path, "actions"), "in_any_turn": (*path, "outputs")}
     more: dict[str, Any] = {"metadata": {"user_id": task["user_id"]}} if "user_id" in task else {}
     if not task:
-        more["skip"] = "every run of it broke before the file had its task"
+        more["skip"] = "every run of it ended before its task was recorded"
     prompt = str(task.get("instruction", "")) if task else "(no task)"
     return TranslatedCase(name, prompt, Expected(fields, places), path, more=more)
 

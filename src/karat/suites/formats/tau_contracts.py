@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 USER = "user."
-NO_WRITES = "the database: it must be as it was, and no task of the file names a tool that changes it"
+NO_WRITES = "the database: it must be unchanged, but no task in the file names a tool that changes it"
 """What is not judged where the gold changes nothing, and nothing is known that could."""
 _READS = re.compile(r"(?:get|find|search|list|check|look|lookup|read|fetch|query|show|view|calculate|think)(?:_|$)")
 _HANDS_OVER = re.compile(r"(?:transfer|request)\w*_human_agents?(?:_|$)")

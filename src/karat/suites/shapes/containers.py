@@ -22,7 +22,7 @@ NOTE = "note"
 FILLER = "asks-nothing"
 """The slug of a key that could ask for something and is given nothing: a warning, as if it were not there."""
 
-_NOTES: Schema = {"description": "A note of your own: kept, never judged."}
+_NOTES: Schema = {"description": "A note: kept, never judged."}
 
 
 class ListShape(Struct, frozen=True):

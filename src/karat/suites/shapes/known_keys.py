@@ -39,4 +39,4 @@ class KnownKeys:
             return f"unknown field. {hint}"
         for near in meant_keys(key, elsewhere):
             return f"unknown field. Did you mean {quoted(near)}, which belongs {elsewhere[near]}?"
-        return "unknown field. Begin its name with 'x-' if it is a note of your own."
+        return "unknown field. Start its name with 'x-' to keep it as a note."

@@ -10,7 +10,7 @@ from karat.suites.shapes.shape import Found, Schema, check_size, wrong_type
 
 NAME = "Matcher"
 _REFERENCE: Schema = {"$ref": f"#/$defs/{NAME}"}
-_ABOUT = "A value: plain ones are equal, objects have these members among others, lists are the same; or a matcher."
+_ABOUT = "A plain value or a list must be equal, an object must have at least these members; or a matcher."
 
 
 class MatcherShape(Struct, frozen=True):
@@ -51,7 +51,7 @@ def _matcher_schema() -> Schema:
     }
     members: Schema = {
         "type": "object",
-        "description": "An object that has these members among others.",
+        "description": "An object that has at least these members.",
         "additionalProperties": dict(_REFERENCE),
         "propertyNames": {"pattern": "^[^$]|^$"},
     }

@@ -140,14 +140,14 @@ class ChoiceShape(Struct, frozen=True):
             message = f"expected {self.words} as a string, found {kind(value)}.{quote}"
             return [PathDiagnostic((), message, "wrong-type")]
         known = [str(one) for one in self.values]
-        parts = f"unknown value {quoted(value)}.", did_you_mean(value, known), f"Known are {join_words(known, 'and')}."
+        parts = f"unknown value {quoted(value)}.", did_you_mean(value, known), f"Known: {join_words(known, 'and')}."
         return [PathDiagnostic((), " ".join(filter(None, parts)), "unknown-value")]
 
     def _describe_found(self, value: object) -> str:
         if isinstance(value, str) and value in map(_as_json, self.values):
             return f"the text {quoted(value)}. Write it without quotes."
         found = str(value) if isinstance(value, int) and not isinstance(value, bool) else kind(value)
-        return f"{found}.{' Leave the field out if it shall not be checked.' if self.values[0] is True else ''}"
+        return f"{found}.{' Leave the field out if it should not be checked.' if self.values[0] is True else ''}"
 
     def schema(self, known: dict[str, Schema]) -> Schema:
         return {"const": self.values[0]} if len(self.values) == 1 else {"enum": list(self.values)}

@@ -77,7 +77,7 @@ def _generic(kind: Type, limits: Mapping[str, Any], known: KnownKeys) -> Shape:
         key, value = inner or (str, Any)
         return MapShape(shape_of(key, known), shape_of(value, known), *size)
     raise ConfigError(
-        f"no value of a suite is of the type {kind!r}.", fix="Declare the field with types that JSON has."
+        f"a suite cannot contain a value of the type {kind!r}.", fix="Declare the field with types that JSON has."
     )
 
 

@@ -13,15 +13,15 @@ from karat.telemetry.spans.envelopes import result_within
 from karat.telemetry.spans.reading import NAME_CAP, NODES, SpanReading, is_said, leaves
 from karat.telemetry.tool_results import call_success, missing_fields, parse_result
 
-VOUCH = "vouch that all its model calls come by, telemetry = { models = { complete = true } }."
-NOTHING = f"no request to a model of this turn came by the proxy. Let the agent read its address there, or {VOUCH}"
-PAST = f"no model call of the turn says the answer, so one may have gone past the proxy: {VOUCH}"
+VOUCH = "vouch that all its model calls go through the proxy, telemetry = { models = { complete = true } }."
+NOTHING = f"no model request of this turn went through the proxy. Send the agent's model calls to it, or {VOUCH}"
+PAST = f"no model call of the turn contains the answer, so one may have bypassed the proxy: {VOUCH}"
 IN_WORDS = (
-    "the model was offered no tools, and its words name one that no exchange is a record of. Let the agent report its "
+    "the model was offered no tools, but its text names one that no exchange shows. Have the agent report its "
     f"calls, or {VOUCH}"
 )
 NO_RESULT = (
-    "the model asked for {!r}, and no later request hands its result back, so nothing shows whether it was run. Let "
+    "the model asked for {!r}, but no later request returns its result, so it is unknown whether it ran. Have "
     "the agent report its calls, or send spans of them"
 )
 BROKEN = frozenset({401, 403, 408, 429})
@@ -68,7 +68,7 @@ def why_model_broke(exchanges: Sequence[ModelExchange]) -> str:
         return ""
     if last.failure and last.status not in BROKEN and 400 <= last.status < 500:
         return ""
-    return f"{last.service} {last.path.partition('?')[0]}: {last.failure or 'the reply broke off'}"
+    return f"{last.service} {last.path.partition('?')[0]}: {last.failure or 'the reply was cut off'}"
 
 
 def _doubt(traffic: ModelTraffic, exchanges: Sequence[ModelExchange]) -> str:
@@ -79,7 +79,7 @@ def _doubt(traffic: ModelTraffic, exchanges: Sequence[ModelExchange]) -> str:
         return NOTHING
     unread = next((one.unread for one in exchanges if one.unread), "")
     if unread:
-        return f"{unread}, so calls may be missing. Let the agent report its calls, or send spans of them."
+        return f"{unread}, so calls may be missing. Have the agent report its calls, or send spans of them."
     return ""
 
 

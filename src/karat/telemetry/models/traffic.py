@@ -24,7 +24,7 @@ from karat.text.tool_names import is_helper
 _Same = TypeVar("_Same", str, frozenset[str])
 MOST = 10_000
 """So many calls and exchanges of one run are kept."""
-LOST = "more was exchanged with models while the case ran than there is room for, so calls of it may be missing"
+LOST = "the case exchanged more with models than there is room for, so some of its calls may be missing"
 
 
 class SeenCall(Struct, eq=False):
@@ -105,7 +105,7 @@ class ModelTraffic:
         if request is None and (service in self._others or (api is None and not asks_a_model(path, body))):
             return None
         if api is None:
-            exchange.unread = f"{path!r} of {service!r} is not an address of a model API that Karat reads"
+            exchange.unread = f"{path!r} of {service!r} is not the address of a model API that Karat can read"
         elif request is None:
             exchange.unread = f"a request to {service!r} could not be read"
         with self._lock:
@@ -124,7 +124,7 @@ class ModelTraffic:
             exchange.status, exchange.ended = status, time()
             if reply is None:
                 if status < 400 and not torn:
-                    exchange.unread = exchange.unread or f"a reply of {exchange.service!r} could not be read"
+                    exchange.unread = exchange.unread or f"a reply from {exchange.service!r} could not be read"
                 return
             exchange.reply = msgspec.structs.replace(reply, torn=reply.torn or torn)
             exchange.model = reply.model or exchange.model

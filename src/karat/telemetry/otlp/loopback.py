@@ -31,7 +31,7 @@ CHUNK = 1 << 16
 IDLE = 120
 """Seconds in which nothing comes before a connection is closed."""
 PATIENCE = 2
-BROKE_OFF = "a request broke off"
+BROKE_OFF = "a request was cut off"
 _TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _HEAD = re.compile(rb"%b [\x21-\x7e]+ HTTP/1\.[0-9]\r\n(?:%b:[\t\x20-\x7e\x80-\xff]*\r\n)*+\r\n" % (_TOKEN, _TOKEN))
 """The head of a request as it must be: what is handed on is what was looked at."""
@@ -48,7 +48,7 @@ class Room:
         """Raises RefusedRequest if there is no room for so many bytes."""
         with self._lock:
             if size > self._left:
-                raise RefusedRequest(HTTPStatus.SERVICE_UNAVAILABLE, "too much is being sent at the same time")
+                raise RefusedRequest(HTTPStatus.SERVICE_UNAVAILABLE, "too much data is being sent at the same time")
             self._left -= size
 
     def give_back(self, size: int) -> None:
@@ -128,7 +128,7 @@ class Wire:
         """What comes up to these bytes; None if the connection ends before anything came."""
         while (at := self._rest.find(end, 0, HEAD_CAP)) < 0:
             if len(self._rest) >= HEAD_CAP:
-                raise RefusedRequest(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "a request has a head without end")
+                raise RefusedRequest(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "a request's headers are too long")
             more = self._receive(CHUNK)
             if not more:
                 if self._rest:
@@ -151,16 +151,16 @@ class Wire:
         try:
             return self._socket.recv(most, flags)
         except BlockingIOError as error:
-            raise RefusedRequest(HTTPStatus.REQUEST_TIMEOUT, "a request did not come to an end") from error
+            raise RefusedRequest(HTTPStatus.REQUEST_TIMEOUT, "a request did not finish in time") from error
 
     def _body(self, headers: dict[str, str]) -> bytes:
         if "transfer-encoding" in headers:
             if headers["transfer-encoding"].lower() != "chunked" or "content-length" in headers:
-                raise RefusedRequest(HTTPStatus.BAD_REQUEST, "a request does not say how long it is")
+                raise RefusedRequest(HTTPStatus.BAD_REQUEST, "a request does not give its length")
             return self._read_chunks()
         length = headers.get("content-length", "0")
         if not (length.isascii() and length.isdecimal()):
-            raise RefusedRequest(HTTPStatus.BAD_REQUEST, "a request does not say how long it is")
+            raise RefusedRequest(HTTPStatus.BAD_REQUEST, "a request does not give its length")
         if len(length) > len(str(BODY_CAP)) or int(length) > BODY_CAP:
             raise RefusedRequest(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a request has more than {BODY_CAP:,} bytes")
         self.hold(int(length))
@@ -174,7 +174,7 @@ class Wire:
             try:
                 size = int(line.partition(b";")[0], 16)
             except ValueError as error:
-                raise RefusedRequest(HTTPStatus.BAD_REQUEST, "a chunk does not say how long it is") from error
+                raise RefusedRequest(HTTPStatus.BAD_REQUEST, "a chunk does not give its length") from error
             room -= size
             if size < 0 or room < 0:
                 raise RefusedRequest(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a request has more than {BODY_CAP:,} bytes")
@@ -198,11 +198,13 @@ def unpack(request: HttpRequest) -> bytes:
     try:
         body = inflate.decompress(request.body, BODY_CAP)
     except zlib.error as error:
-        raise RefusedRequest(HTTPStatus.BAD_REQUEST, "a request cannot be unpacked") from error
+        raise RefusedRequest(HTTPStatus.BAD_REQUEST, "a request cannot be decompressed") from error
     if inflate.unconsumed_tail:
-        raise RefusedRequest(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a request unpacks to more than {BODY_CAP:,} bytes")
+        raise RefusedRequest(
+            HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a request decompresses to more than {BODY_CAP:,} bytes"
+        )
     if not inflate.eof:
-        raise RefusedRequest(HTTPStatus.BAD_REQUEST, "a compressed request broke off")
+        raise RefusedRequest(HTTPStatus.BAD_REQUEST, "a compressed request was cut off")
     return body
 
 
@@ -275,7 +277,7 @@ class LoopbackServer:
             listening.listen(MOST)
         except OSError as error:
             listening.close()
-            fix = "End what listens there, or let Karat choose a free port."
+            fix = "Stop the program that listens there, or let Karat choose a free port."
             raise ConfigError(
                 f"{self._name} cannot listen at {LOOPBACK}:{port}: {error.strerror}.", fix=fix, slug="port-in-use"
             ) from error

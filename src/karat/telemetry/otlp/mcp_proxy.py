@@ -112,7 +112,7 @@ class McpProxy:
         path = self._upstream.path_of(address)
         if path is None:
             raise bad_gateway(
-                f"{self._upstream.name} sent the agent to another server, where no call would be recorded"
+                f"{self._upstream.name} redirected the agent to another server, where no call would be recorded"
             )
         return f"{self._server.url}{OWN_PATH + conversation if conversation else ''}{path}"
 

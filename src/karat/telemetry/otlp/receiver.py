@@ -70,9 +70,9 @@ class Receiver:
     def _read(self, body: bytes, kind: str) -> None:
         size = json_weight(body) if kind == JSON else protobuf_weight(body)
         if size > weight.HEAVIEST:
-            why = "a request was sent that takes too much memory to read"
+            why = "a request takes too much memory to read"
             raise RefusedRequest(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, why)
         try:
             self.inbox.put(JsonBatch(body) if kind == JSON else ProtobufBatch(body), size)
         except ValueError as error:
-            raise RefusedRequest(HTTPStatus.BAD_REQUEST, f"a request was sent of which {error}") from error
+            raise RefusedRequest(HTTPStatus.BAD_REQUEST, f"a request cannot be read: {error}") from error

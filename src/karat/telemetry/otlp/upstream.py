@@ -90,7 +90,9 @@ class UpstreamReply:
         """All of it, counted as held by the connection. Raises RefusedRequest if it is too long."""
         found = b"".join(self._pieces(self._response.read, wire, "a reply", None))
         if self._response.length:
-            raise bad_gateway(f"{self._name} broke off {self._response.length:,} bytes before the end of a reply")
+            raise bad_gateway(
+                f"{self._name} closed the connection {self._response.length:,} bytes before the end of a reply"
+            )
         return found
 
     def lines(self, wire: Wire) -> Iterator[bytes]:

@@ -12,8 +12,8 @@ from karat.telemetry.spans.facts import MCP, SpanFacts
 from karat.telemetry.spans.messages import AskedCall, since_the_prompt
 from karat.telemetry.tool_results import call_success, missing_fields, parse_result
 
-NO_ARGUMENTS = "the span of the call does not carry its arguments: let the agent's instrumentation capture content"
-NO_RESULT = "the span of the call does not carry its result: let the agent's instrumentation capture content"
+NO_ARGUMENTS = "the span of the call does not carry its arguments: have the agent's instrumentation capture content"
+NO_RESULT = "the span of the call does not carry its result: have the agent's instrumentation capture content"
 HANDOFF = "handoff"
 
 

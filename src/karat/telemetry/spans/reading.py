@@ -23,18 +23,18 @@ NODES = 2_000
 NAME_CAP = 200
 WORDS_CAP = 1 << 16
 UNPROVED = (
-    "so a lost span of a call would not be missed. Let the instrumentation capture messages, name the attribute of the "
-    "root that counts the calls, telemetry = { otlp = { tool_count = ... } }, or vouch that none is lost, "
+    "so a call whose span was lost would go unnoticed. Have the instrumentation capture messages, name the attribute "
+    "of the root that counts the calls, telemetry = { otlp = { tool_count = ... } }, or vouch that no span is lost, "
     "telemetry = { otlp = { complete = true } }."
 )
 IN_WORDS = (
-    "the model does not ask for tools by structured calls, and its words name one that no span is a record of. Let the "
+    "the model does not ask for tools by structured calls, but its text names one that no span shows. Have the "
     "agent make a span of each call, name the attribute of the root that counts them, telemetry = { otlp = "
     "{ tool_count = ... } }, or vouch that each call has a span, telemetry = { otlp = { complete = true } }."
 )
 DEFINITIONS = ("gen_ai.tool.definitions", "llm.tools.", "llm.request.functions.", "model_request_parameters")
 """Attributes of a model call that was given tools to ask for by structured calls."""
-FLUSH = "Let the agent flush its exporter at the end of a turn (force_flush), or raise `telemetry.otlp.wait_ms`."
+FLUSH = "Have the agent flush its exporter at the end of a turn (force_flush), or raise `telemetry.otlp.wait_ms`."
 
 
 class SpanReading(Struct, frozen=True):
@@ -130,7 +130,7 @@ def _words(turn: Sequence[SpanFacts]) -> str:
 def _gap(models: Sequence[SpanFacts], calls: Sequence[ToolCall], answer: str) -> str:
     """Why the model calls do not tell of every tool call of the turn, or the empty string."""
     if not models:
-        return f"no span shows a model call, nor how many tools were called, {UNPROVED}"
+        return f"no span shows a model call or how many tools were called, {UNPROVED}"
     within = {entry.span.span_id: entry for entry in models}
     known = {entry.span.span_id for entry in models if _has_messages(entry)}
     known |= {outer.span.span_id for entry in models if _has_messages(entry) for outer in ancestors(entry, within)}
@@ -139,7 +139,7 @@ def _gap(models: Sequence[SpanFacts], calls: Sequence[ToolCall], answer: str) ->
             return f"the model call {entry.span.name[:NAME_CAP]!r} does not carry its messages, {UNPROVED}"
     words = [text for entry in models for text in _words_of(entry)]
     if not is_said(answer, words, calls):
-        return f"no model call of the turn says the answer, so one may be missing, {UNPROVED}"
+        return f"no model call of the turn contains the answer, so one may be missing, {UNPROVED}"
     return ""
 
 
@@ -225,15 +225,17 @@ def _doubt(
     for trace_id in dict.fromkeys(record.trace_id for record in records):
         trace = [record for record in records if record.trace_id == trace_id]
         if not any(_is_root(record, sent) for record in trace):
-            return f"the root span of the turn has not arrived, only {trace[0].name[:NAME_CAP]!r} and the like. {FLUSH}"
+            return (
+                f"the root span of the turn has not arrived, only spans such as {trace[0].name[:NAME_CAP]!r}. {FLUSH}"
+            )
         orphan = next((r for r in trace if not _is_root(r, sent) and r.parent_id not in known), None)
         if orphan is not None:
             return f"the span around {orphan.name[:NAME_CAP]!r} has not arrived. {FLUSH}"
     if missing:
-        shown = "" if calls else " If no tool of it ever has a span, use an instrumentation that makes them."
-        return f"the model asked for {missing[0]!r}, and no span shows what became of it. {FLUSH}{shown}"
+        shown = "" if calls else " If its tools never have spans, use an instrumentation that creates them."
+        return f"the model asked for {missing[0]!r}, but no span shows what happened to the call. {FLUSH}{shown}"
     if any(entry.asks_for_tools for entry in models) and not calls:
-        return f"the model ended by asking for a tool, and no span shows one. {FLUSH}"
+        return f"the model ended by asking for a tool, but no span shows a call. {FLUSH}"
     return ""
 
 
@@ -242,7 +244,7 @@ def _miscount(counts: list[object], calls: int) -> str:
     counted = sum(count for count in counts if isinstance(count, int))
     if not counts or counted == calls:
         return ""
-    return f"the root span counts {counted} tool calls, and spans of {calls} have arrived. {FLUSH}"
+    return f"the root span counts {counted} tool calls, but spans of {calls} have arrived. {FLUSH}"
 
 
 def _tokens(turn: Sequence[SpanFacts]) -> Tokens | None:

@@ -58,9 +58,9 @@ class NamedFiles:
         self._file.refuse_outside(name, path)
         found = sorted(glob.glob(name, root_dir=str(self._file.folder), recursive=True))
         if not found:
-            raise RefusedError(PathDiagnostic(path, f"no file is like {quoted(name)}. Check the path.", "missing-file"))
+            raise RefusedError(PathDiagnostic(path, f"no file matches {quoted(name)}. Check the path.", "missing-file"))
         if len(found) > MOST_FILES:
-            message = f"{len(found):,} files are like {quoted(name)}. Narrow the pattern."
+            message = f"{len(found):,} files match {quoted(name)}. Narrow the pattern."
             raise RefusedError(PathDiagnostic(path, message, "too-many-files"))
         return found
 
@@ -130,7 +130,7 @@ class NamedFiles:
                     yield from self.entries(self.tree(name, path), path, name)
                 else:
                     self.text(name, path)
-                    message = f"{quoted(name)} holds no tests. Name a .csv, .jsonl, .json or .yaml file."
+                    message = f"{quoted(name)} contains no tests. Name a .csv, .jsonl, .json or .yaml file."
                     raise RefusedError(PathDiagnostic(path, message, "bad-file"))
             finally:
                 self._open.pop()

@@ -41,7 +41,7 @@ def render(text: str, values: Mapping[str, Any]) -> str:
     except (TemplateError, ValueError, TypeError, OverflowError, RecursionError, ArithmeticError, LookupError) as error:
         raise BadTemplateError(f"the template cannot be filled in: {str(error)[:200]}") from None
     if len(filled) > LONGEST:
-        raise BadTemplateError("the filled in template is too long")
+        raise BadTemplateError("the filled-in template is too long")
     return filled
 
 
