@@ -270,7 +270,7 @@ def test_a_call_that_names_no_case_proves_neither_that_it_was_made_nor_that_it_w
     records = judged(tmp_path, "secretive_agent", server, cases, complete=True)
     assert statuses(records) == {"required": "PARTIAL", "forbidden": "PARTIAL", "another": "PASS", "none": "PASS"}
     told = [check.found for check in records["forbidden"].verdict.checks if check.name == "tool_calls_none"]
-    assert "a call to 'plain' crossed the MCP proxy while the case ran" in told[0]
+    assert "a call to 'plain' went through the MCP proxy while the case ran" in told[0]
     assert "`traceparent`" in told[0]
 
 

@@ -191,7 +191,7 @@ SERVERS = {
         constantly(http("", status="307 Temporary Redirect", location="http://169.254.169.254/latest")),
         PLAIN,
         "bad-answer",
-        "leads to http://169.254.169.254",
+        "redirects to http://169.254.169.254",
     ),
     "another-scheme": Hostile(
         constantly(http("", status="308 Permanent Redirect", location="file:///etc/passwd")),
@@ -203,11 +203,14 @@ SERVERS = {
         constantly(http("", status="307 Temporary Redirect", location="http://127.0.0.1:99999/")),
         PLAIN,
         "bad-answer",
-        "leads to http://127.0.0.1:99999/",
+        "redirects to http://127.0.0.1:99999/",
     ),
     **{
         f"leads-to-{to!r}": Hostile(
-            constantly(http("", status="308 Permanent Redirect", location=to)), PLAIN, "bad-answer", f"leads to {shown}"
+            constantly(http("", status="308 Permanent Redirect", location=to)),
+            PLAIN,
+            "bad-answer",
+            f"redirects to {shown}",
         )
         for to, shown in {
             "http://[::1/": "http://[::1/",

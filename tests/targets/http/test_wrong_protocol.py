@@ -53,7 +53,7 @@ async def test_a_stream_that_nobody_said_how_to_read(kind: str, options: dict[st
     async with speaking(PROTOCOLS["ag-ui"]) as address, opened(kind, address, options=options) as target:
         with pytest.raises(TargetError) as caught:
             await ask(target, "hello")
-    told = "the answer is a stream of events: say with `stream` how it is read"
+    told = "the answer is a stream of events: set `stream` to say how to read it"
     assert (caught.value.kind, caught.value.message) == (DENIED, told)
 
 
