@@ -94,7 +94,7 @@ def test_what_differs_is_told(entry: dict[str, Any], made: ToolCall, told: str) 
             "cases[0].expected.tool_calls[0].arguments.a.$lessthan: unknown matcher",
         ),
         ({"result": [{"$in": []}]}, "tool_calls[0].result[0].$in: $in takes a list that is not empty."),
-        ({"times": {"min": 3, "max": 2}}, "tool_calls[0].times: min 3 is over max 2."),
+        ({"times": {"min": 3, "max": 2}}, "tool_calls[0].times: min 3 is greater than max 2."),
         ({"times": {"min": 0}}, "any number of calls passes."),
         ({"times": 0}, "tool_calls[0].times: must be at least 1, found 0."),
         ({"times": 2, "never": True}, "'times' has no effect next to 'never'."),

@@ -167,7 +167,7 @@ class AuditSummary(Struct, frozen=True, kw_only=True):
         if not self.audited:
             why.append("no case passed, so nothing could be audited")
         elif self.rate.value < min_kill:
-            why.append(f"the kill rate {format_rate(self.rate)} is below {min_kill:g}")
+            why.append(f"the kill rate {format_rate(self.rate)} is under {min_kill:g}")
         if self.controls:
             why.append(f"{self.controls} control{'s pass' if self.controls > 1 else ' passes'}")
         return tuple(why)

@@ -65,6 +65,6 @@ async def test_a_page_is_no_protocol(name: str) -> None:
         async with opened(asked.kind, address, HERE, options=asked.options) as target:
             with pytest.raises(TargetError) as caught:
                 await ask(target, "hello")
-    told = "the answer is text/html, no stream of sse: check the address and the kind in `use`"
+    told = "the answer is text/html, not a stream of sse: check the address and the kind in `use`"
     assert (caught.value.kind, caught.value.message) == (DENIED, told)
     assert caught.value.detail == "received: <html>Sign in</html>"

@@ -93,7 +93,7 @@ async def test_a_graph_that_loops_ends(name: str, options: dict[str, Any], steps
         pytest.param("factory_that_breaks", "raised RuntimeError: no model here [config]", id="factory-breaks"),
         pytest.param(
             "factory_of_something_else",
-            f"gave a str, which is not a graph. {NAME_ONE} [config]",
+            f"returned a str, which is not a graph. {NAME_ONE} [config]",
             id="factory-of-no-graph",
         ),
         pytest.param(
@@ -171,9 +171,11 @@ async def test_other_shapes_of_messages(name: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        pytest.param("functional_number", f"the graph gave an int without `messages`. {SAY_WHERE}", id="no-state"),
+        pytest.param("functional_number", f"the graph returned an int without `messages`. {SAY_WHERE}", id="no-state"),
         pytest.param(
-            "functional_dict", f"the graph gave a dict without `messages` (it has: answer). {SAY_WHERE}", id="no-path"
+            "functional_dict",
+            f"the graph returned a dict without `messages` (it has: answer). {SAY_WHERE}",
+            id="no-path",
         ),
         pytest.param(
             "unreadable",

@@ -174,7 +174,7 @@ DENIALS = (
     ),
     WordList(
         "no_values",
-        "After words and a colon, a question mark or the like: the answer to them is no (`Allocated: false`).",
+        "After words and a colon, a question mark or the like: they are answered with no (`Allocated: false`).",
         lines("""
             (false|n/a|nil|no|none|not yet|nothing|null|zero|0)
         """),
