@@ -159,7 +159,7 @@ def test_a_call_elsewhere_disproves_what_the_user_vouches_for(server: str, tmp_p
         tmp_path, "boastful_agent", server, {"a": ("search", {"tool_calls_none": ["other"]})}, complete=True
     )
     assert statuses(records) == {"a": "PARTIAL"}
-    assert "'search' was called and did not cross" in records["a"].trace.unobserved["tools"]
+    assert "'search' was called and did not go through" in records["a"].trace.unobserved["tools"]
 
 
 @pytest.mark.parametrize(("complete", "absent"), [(True, "PASS"), (False, "PARTIAL")])

@@ -69,7 +69,7 @@ def test_without_the_token_nothing_is_shown(viewed: Site, path: str) -> None:
 def test_others_are_refused(viewed: Site, headers: Mapping[str, str], method: str, status: int) -> None:
     answered, _, body = asked(viewed, "/", headers, method)
     assert answered == status
-    assert body.startswith("The viewer only reads.") == (status == 405), "the guard says so itself, not a page"
+    assert body.startswith("The viewer is read-only.") == (status == 405), "the guard says so itself, not a page"
     assert asked(viewed, "/", {"Origin": viewed.origin})[0] == 200
 
 

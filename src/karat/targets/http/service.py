@@ -397,7 +397,7 @@ def _read(data: bytes, kind: str, request: WireRequest, received: Received) -> J
     try:
         return data.decode("utf-8") if kind == "text/plain" else loads(data)
     except ValueError as error:
-        what = "no UTF-8" if isinstance(error, UnicodeError) else "ambiguous JSON"
+        what = "not UTF-8" if isinstance(error, UnicodeError) else "not valid JSON"
         raise received.error("bad-answer", f"the answer is {what}: {error_text(error)}") from error
 
 
