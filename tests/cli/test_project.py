@@ -142,7 +142,7 @@ def test_a_slip_in_its_name_is_told(karat: Karat) -> None:
         pytest.param("unsure", "PARTIAL", "who knows", id="cannot-tell"),
         pytest.param("told", "FAIL", "told so", id="a-result"),
         pytest.param("breaks", "ERROR", "LookupError: no such thing", id="raises"),
-        pytest.param("forgets", "ERROR", "mine gave None, not True, False or a CheckResult", id="gives-nothing"),
+        pytest.param("forgets", "ERROR", "mine returned None, not True, False, a CheckResult", id="gives-nothing"),
     ],
 )
 def test_what_a_function_may_say(karat: Karat, function: str, status: str, said: str) -> None:

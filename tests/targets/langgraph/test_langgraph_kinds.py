@@ -496,7 +496,7 @@ async def test_an_input_that_does_not_fit_the_entrypoint() -> None:
         with pytest.raises(TargetError) as caught:
             await ask(target, "rooms")
     assert str(caught.value) == (
-        "`input` does not make a Ticket, which the entrypoint takes: Ticket.__init__() got an unexpected keyword "
+        "`input` cannot be made into Ticket, which the entrypoint takes: Ticket.__init__() got an unexpected keyword "
         "argument 'words' [config]"
     )
 

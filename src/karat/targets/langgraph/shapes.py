@@ -189,7 +189,7 @@ def _convert_input(kind: Any, given: object) -> object:
     except (TypeError, ValueError) as error:
         why = " ".join(str(error).split())
         raise TargetError(
-            "config", f"`input` does not make a {kind.__name__}, which the entrypoint takes: {why}"
+            "config", f"`input` cannot be made into {kind.__name__}, which the entrypoint takes: {why}"
         ) from error
 
 
