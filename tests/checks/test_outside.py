@@ -121,8 +121,8 @@ def test_one_that_is_broken_is_told_in_a_line(installs: Installs, value: str, sa
 @pytest.mark.parametrize(
     ("cls", "said"),
     [
-        pytest.param(Garbage, "it gave str, not a CheckResult with a Status", id="no-result"),
-        pytest.param(Unsure, "it gave CheckResult, not a CheckResult with a Status", id="no-status"),
+        pytest.param(Garbage, "it returned str, not a CheckResult with a Status", id="no-result"),
+        pytest.param(Unsure, "it returned CheckResult, not a CheckResult with a Status", id="no-status"),
         pytest.param(Leaving, "SystemExit: 0", id="exits"),
         pytest.param(Aimless, "SystemExit: 0", id="cannot-even-say-what-it-wants"),
     ],

@@ -34,14 +34,14 @@ REGION = '- region "Notes"\n'
         pytest.param(
             "No new component is added.",
             shows(TILE, before="- text: Board"),
-            f"{UNMARKED}: write what must not come as an object, such as "
+            f"{UNMARKED}: write what must not appear as an object, such as "
             '{"role": "heading", "new": true, "visible": false}',
             id="no-tiles-at-all",
         ),
         pytest.param(
             "No new component is added.",
             shows(REGION + TILE, before=REGION),
-            "the heading 'slack mentions' is new and in no component: write what must not come as an object, "
+            "the heading 'slack mentions' is new and not in a component: write what must not appear as an object, "
             'such as {"role": "heading", "new": true, "visible": false}',
             id="a-heading-that-is-new",
         ),

@@ -117,7 +117,7 @@ def test_a_full_disk_under_the_reports() -> None:
     ran = in_namespace("mount -t tmpfs -o size=256k tmpfs full", *run)
     assert ran.returncode == 3
     assert "No space left on device. Free some space" in ran.stderr
-    assert "The journal is whole, and it can be made later: karat report full/s-" in ran.stderr
+    assert "The journal is complete, so you can make the report later: karat report full/s-" in ran.stderr
     kept = whole_or_absent("kept")
     assert kept[".jsonl"] == 1
     assert ".json" not in kept

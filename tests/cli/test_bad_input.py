@@ -153,7 +153,7 @@ def test_a_bom_is_no_harm(karat: Karat) -> None:
 
 RECORDINGS = {
     "missing": (None, "cannot be read: No such file or directory"),
-    "empty": ("", "holds no trace"),
+    "empty": ("", "contains no trace"),
     "not-json": ("hello\n", "r.jsonl:1:1: "),
     "no-object": ("[]\n", "r.jsonl:1:1: not a JSON object"),
     "no-case-id": ('{"final_message": "hello"}\n', "it has no `case_id`"),

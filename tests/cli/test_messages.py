@@ -121,7 +121,9 @@ def test_missing_file_names_the_nearest_one(karat: Karat, typed: str, meant: str
 def test_a_part_of_a_number_is_not_that_number(karat: Karat, answer: str, number: str) -> None:
     suite = write("s.json", eval_set(case(expected={"must_say_any": ["nothing", "19"]})))
     ran = karat("run", suite, "-t", traces(A=answer))
-    assert f"'19' only inside '{number}', which is another number; write it as the answer does: {answer}" in ran.out
+    assert (
+        f"'19' is only a part of '{number}', which is another number; write it as the answer does: {answer}" in ran.out
+    )
     ran = karat("run", suite, "-t", traces(A="Neither."))
     assert "another number" not in ran.out
 

@@ -142,7 +142,7 @@ def test_a_slip_in_its_name_is_told(karat: Karat) -> None:
         pytest.param("unsure", "PARTIAL", "who knows", id="cannot-tell"),
         pytest.param("told", "FAIL", "told so", id="a-result"),
         pytest.param("breaks", "ERROR", "LookupError: no such thing", id="raises"),
-        pytest.param("forgets", "ERROR", "mine gave None, not True, False or a CheckResult", id="gives-nothing"),
+        pytest.param("forgets", "ERROR", "mine returned None, not True, False, a CheckResult", id="gives-nothing"),
     ],
 )
 def test_what_a_function_may_say(karat: Karat, function: str, status: str, said: str) -> None:
@@ -295,7 +295,7 @@ def test_reports_of_the_project_are_written_for_every_run(karat: Karat, entry: s
     [
         pytest.param('ids = "python:reports.py:Nothing"', "has no 'Nothing'", id="no-class"),
         pytest.param('ids = "python:reports.py:function"', "is not a report", id="no-report"),
-        pytest.param('json = "python:reports.py:Ids"', "a report is called 'json' already", id="a-name-of-ours"),
+        pytest.param('json = "python:reports.py:Ids"', "there is already a report called 'json'", id="a-name-of-ours"),
         pytest.param("pdf = true", "unknown report 'pdf'", id="unknown"),
         pytest.param("ids = 3", "the report is a number. Write true, the path", id="a-number"),
         pytest.param("json = false", "the report is false", id="false"),

@@ -61,7 +61,7 @@ def test_several_runs_in_one_file_or_in_a_folder(karat: Karat, journal: str) -> 
     refused = karat("report", "karat-results", "-f", "markdown", "-o", "all.md")
     assert (refused.code, refused.out) == (4, "")
     fix = "Name a folder, as in 'reports/', or one journal."
-    assert refused.err == f"karat: a 'markdown' report holds one run, not 2. {fix} [bad-option]\n"
+    assert refused.err == f"karat: a 'markdown' report covers one run, not 2. {fix} [bad-option]\n"
     assert not Path("all.md").exists()
 
 

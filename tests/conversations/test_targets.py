@@ -95,7 +95,7 @@ def test_a_scripted_user_answers_what_is_asked() -> None:
     assert record.status is CaseStatus.PASS
     assert [prompt for prompt, _ in said(record)] == ["I want my money back.", "It is order A-17.", "It broke."]
     assert record.trace.metadata["scripted_user"] == {
-        "ended": "after 3 turns, because the last answer asks for nothing that a reply knows"
+        "ended": "after 3 turns, because no reply covers what the last answer asks for"
     }
 
 
@@ -109,8 +109,8 @@ def test_a_scripted_user_ends_at_last() -> None:
     record = ran(STUBBORN, desk.endless)
     assert record.status is CaseStatus.PARTIAL  # nobody saw the calls of an agent that gives text alone
     assert len(record.trace.turns) == 6
-    assert record.trace.metadata["scripted_user"]["ended"] == "after 6 turns, as many as it may have"
-    assert [*reasons(record)][-1] == "the scripted user stopped after 6 turns, as many as it may have"
+    assert record.trace.metadata["scripted_user"]["ended"] == "after 6 turns, the most that it may have"
+    assert [*reasons(record)][-1] == "the scripted user stopped after 6 turns, the most that it may have"
     assert len(ran({**STUBBORN, "max_turns": 1}, desk.endless).trace.turns) == 1
 
 

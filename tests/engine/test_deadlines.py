@@ -37,7 +37,7 @@ OVERRUNS = {
     "sleep sync": "took longer than 1 s",
     "sleep async": "took longer than 1 s",
     "spin sync": "took longer than 1 s",
-    "spin async": "did not let go of the event loop",
+    "spin async": "blocked the event loop",
     "deaf async": "ignored its cancellation",
     "late async": "took longer than 1 s",
 }

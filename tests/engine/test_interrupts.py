@@ -284,4 +284,4 @@ def test_results_that_are_cleared_away_are_a_fault_of_this_machine(tmp_path: Pat
         code, _, err = run.ended()
     assert code == 3
     assert "the journal of this run is lost" in err
-    assert "Run again, into a folder that nothing clears away." in err
+    assert "Run again, into a folder that is not cleaned up." in err

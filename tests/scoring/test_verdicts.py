@@ -143,7 +143,7 @@ def test_what_is_forbidden_is_looked_for_where_no_reader_sees_it(check: Check, h
 @pytest.mark.parametrize(
     ("letters", "status", "reason"),
     [
-        ("p", CaseStatus.FAIL, "it passes, and was known to fail: a bug"),
+        ("p", CaseStatus.FAIL, "it passed, but was known to fail: a bug"),
         ("f", CaseStatus.XFAIL, "a bug"),
         ("u", CaseStatus.PARTIAL, ""),
         ("e", CaseStatus.ERROR, ""),

@@ -77,4 +77,4 @@ def test_another_text_makes_another_suite(tmp_path: Path) -> None:
 def test_without_grounded_numbers_it_asks_for_nothing(tmp_path: Path) -> None:
     suite = {"karat": 1, "cases": [{"id": "A", "prompt": "p", "expected": {**EXPECTED, "min_words": 1}}]}
     del suite["cases"][0]["expected"]["grounded_numbers"]  # type: ignore[index]  # a literal of mixed types
-    assert "it refines 'grounded_numbers', which is not there" in str(loaded(tmp_path, suite).warnings)
+    assert "it only modifies 'grounded_numbers', which is not set" in str(loaded(tmp_path, suite).warnings)

@@ -22,8 +22,8 @@ FALSE = "false checks nothing. Remove the field, or write true. [asks-nothing]"
         pytest.param(
             {"must_label_assumptions": False, "assumption_markers_any": ["b"]},
             [
-                "assumption_markers_any: warning: it refines 'must_label_assumptions', which is not there. "
-                "Leave it out, or add 'must_label_assumptions'. [no-effect]",
+                "assumption_markers_any: warning: it only modifies 'must_label_assumptions', which is not set. "
+                "Remove it, or add 'must_label_assumptions'. [no-effect]",
                 f"must_label_assumptions: warning: {FALSE}",
             ],
             id="what-refined-a-filler",
@@ -31,8 +31,8 @@ FALSE = "false checks nothing. Remove the field, or write true. [asks-nothing]"
         pytest.param(
             {"lever_regex": "x"},
             [
-                "lever_regex: warning: it refines 'required_levers', which is not there. "
-                "Leave it out, or add 'required_levers'. [no-effect]"
+                "lever_regex: warning: it only modifies 'required_levers', which is not set. "
+                "Remove it, or add 'required_levers'. [no-effect]"
             ],
             id="refines-nothing",
         ),

@@ -172,7 +172,9 @@ def test_a_line_of_nuls_is_not_the_absence_of_a_call(tools: tuple[str, ...]) -> 
     from karat.checks.tools import not_understood
 
     trace = Trace(case_id="a", tool_calls=(), telemetry=('{"source": "turn", "event": "end"}', "\0" * 80))
-    assert "it holds 80 NUL characters. Let the app open its log to append" in (not_understood(trace, tools) or "")
+    assert "it contains 80 NUL characters. Have the app open its log in append mode" in (
+        not_understood(trace, tools) or ""
+    )
 
 
 def test_a_call_that_a_model_streams_is_not_the_end_of_one() -> None:

@@ -51,7 +51,7 @@ async def test_the_request() -> None:
         answer = (await ask(target, "p")).final_message
         assert answer == '{"case_id": "one", "prompt": "p"}!/'
         full = case("p", setup_prompts=("a",), metadata={"x": 1})
-        with pytest.raises(TargetError, match="wrote 1 lines with `final_message`, and not one for each of 2 prompts"):
+        with pytest.raises(TargetError, match="wrote 1 lines with `final_message`, not one for each of 2 prompts"):
             await target.run(full, RunContext(given={"when": object()}))
 
 

@@ -90,9 +90,9 @@ async def test_a_backend_that_broke_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("written", "says"),
     [
-        ('[targets.desk.success]\nbook = { field = "a" }', "success.book]: say either `field` with `is`, or `text`"),
+        ('[targets.desk.success]\nbook = { field = "a" }', "success.book]: give either `field` with `is`, or `text`"),
         ('[targets.desk.success]\nbook = { text = "(" }', "`text` is not a regex"),
-        ('[targets.desk.success]\nbook = { text = ".*" }', "`text` fits every result"),
+        ('[targets.desk.success]\nbook = { text = ".*" }', "`text` matches every result"),
         ('[targets.desk.success]\nbook = { fild = "a", is = [1] }', "Did you mean 'field'?"),
         ('[targets.desk.telemetry.events]\nstart = "calling"', "telemetry.events]: `start` does not say where"),
         ('[targets.desk.telemetry.events]\nbegin = "{tool} x"', "unknown field `begin`"),

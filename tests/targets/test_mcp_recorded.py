@@ -159,7 +159,7 @@ def test_a_call_elsewhere_disproves_what_the_user_vouches_for(server: str, tmp_p
         tmp_path, "boastful_agent", server, {"a": ("search", {"tool_calls_none": ["other"]})}, complete=True
     )
     assert statuses(records) == {"a": "PARTIAL"}
-    assert "'search' was called and did not cross" in records["a"].trace.unobserved["tools"]
+    assert "'search' was called and did not go through" in records["a"].trace.unobserved["tools"]
 
 
 @pytest.mark.parametrize(("complete", "absent"), [(True, "PASS"), (False, "PARTIAL")])
@@ -270,7 +270,7 @@ def test_a_call_that_names_no_case_proves_neither_that_it_was_made_nor_that_it_w
     records = judged(tmp_path, "secretive_agent", server, cases, complete=True)
     assert statuses(records) == {"required": "PARTIAL", "forbidden": "PARTIAL", "another": "PASS", "none": "PASS"}
     told = [check.found for check in records["forbidden"].verdict.checks if check.name == "tool_calls_none"]
-    assert "a call to 'plain' crossed the MCP proxy while the case ran" in told[0]
+    assert "a call to 'plain' went through the MCP proxy while the case ran" in told[0]
     assert "`traceparent`" in told[0]
 
 

@@ -120,7 +120,7 @@ async def test_called_as_it_asks(agents: Path, function: str, said: str) -> None
         pytest.param("unset.py:f", "KeyError: 'NOT_SET_HERE' at {}/unset.py:2", id="raised-by-a-library"),
         pytest.param("imports.py:f", "ModuleNotFoundError: No module named 'absent_thing'", id="import-inside"),
         pytest.param("{}:no_prompt", "does not take the prompt", id="no-parameter"),
-        pytest.param("{}:needs", "asks for 'model', which Karat does not have", id="unknown-parameter"),
+        pytest.param("{}:needs", "needs 'model', which Karat cannot provide", id="unknown-parameter"),
     ],
 )
 async def test_what_cannot_be_opened(agents: Path, spec: str, message: str) -> None:

@@ -89,7 +89,7 @@ async def test_repeats(file: Path) -> None:
         assert (await target.run(case("p"), RunContext(repeat=1))).final_message == "second"
         assert (await target.run(case("p"), RunContext())).final_message == "first"
         assert (await target.run(case("p", "short"), RunContext(repeat=1))).final_message == "1"
-        with pytest.raises(TargetError, match="holds no repeat 2 of this case") as caught:
+        with pytest.raises(TargetError, match="contains no repeat 2 of this case") as caught:
             await target.run(case("p"), RunContext(repeat=2))
     assert caught.value.kind == "not-recorded"
 
@@ -187,8 +187,8 @@ async def test_a_torn_last_line_is_named(file: Path) -> None:
     ("content", "message"),
     [
         pytest.param(None, "cannot be read: No such file", id="missing"),
-        pytest.param(b"", "holds no trace", id="empty"),
-        pytest.param(journal(), "holds no trace", id="journal-without-cases"),
+        pytest.param(b"", "contains no trace", id="empty"),
+        pytest.param(journal(), "contains no trace", id="journal-without-cases"),
         pytest.param('{"case_id": "a"}\n'.encode("utf-16"), ":1:1", id="utf-16"),
     ],
 )
@@ -209,7 +209,7 @@ async def test_a_directory_is_no_recording(tmp_path: Path) -> None:
 async def test_cases_and_prompts_that_were_not_recorded(file: Path) -> None:
     file.write_text(lines({"case_id": "refund-1", "final_message": "x", "input": "old"}))
     async with opened("replay", file.name, file.parent) as target:
-        with pytest.raises(TargetError, match=r"holds no trace of this case. Did you mean 'refund-1'\?") as missing:
+        with pytest.raises(TargetError, match=r"contains no trace of this case. Did you mean 'refund-1'\?") as missing:
             await ask(target, "p", case_id="refund-2")
         with pytest.raises(TargetError, match="recorded with another prompt") as changed:
             await ask(target, "new", case_id="refund-1")

@@ -172,7 +172,7 @@ def test_a_port_in_use_is_told_at_its_line(written: str, tmp_path: Path, monkeyp
 
 def test_a_fixed_port_can_be_open_in_one_process_only(tmp_path: Path) -> None:
     file = suite(tmp_path, [{"id": "1", "prompt": "Hi", "expected": {"tool_calls_none": ["x"]}}])
-    with pytest.raises(UsageError, match="can be open in 1 process only: the receiver of spans has a port of its own"):
+    with pytest.raises(UsageError, match="can be open in 1 process only: the receiver of spans uses a fixed port"):
         karat.run(file, target("mute", port=4318), results_dir=tmp_path, workers=2)
 
 

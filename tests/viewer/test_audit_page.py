@@ -36,7 +36,9 @@ def test_audit_page_shows_what_nothing_notices(run: IndexedRun) -> None:
     assert "3 caught by 3 of 4 checks" in html
 
 
-@pytest.mark.parametrize(("data", "words"), [(None, "was not audited yet"), ("[]", "run.audit.json cannot be read")])
+@pytest.mark.parametrize(
+    ("data", "words"), [(None, "has not been audited yet"), ("[]", "run.audit.json cannot be read")]
+)
 def test_audit_page_says_why_there_is_nothing_to_show(run: IndexedRun, data: str | None, words: str) -> None:
     if data is not None:
         Path(run.path).with_suffix(".audit.json").write_text(data)

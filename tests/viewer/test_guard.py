@@ -44,7 +44,7 @@ def test_without_the_token_nothing_is_shown(viewed: Site, path: str) -> None:
     for given in ("", "/", "//", f"/{wrong}", f"/{token[:-1]}", f"/{token}x", f"/%2e/{token}", f"/x/{token}"):
         status, _, body = asked(viewed, path, {"Cookie": f"karat-{port}={token}"}, token=given)
         assert status == 403, given
-        assert body == "A request came without the token of this address. Open the address that karat view printed.\n"
+        assert body == "A request came without the token of this address. Open the address that `karat view` printed.\n"
     assert asked(viewed, f"{path}?token={token}", token="")[0] == 403
 
 
@@ -69,7 +69,7 @@ def test_without_the_token_nothing_is_shown(viewed: Site, path: str) -> None:
 def test_others_are_refused(viewed: Site, headers: Mapping[str, str], method: str, status: int) -> None:
     answered, _, body = asked(viewed, "/", headers, method)
     assert answered == status
-    assert body.startswith("The viewer only reads.") == (status == 405), "the guard says so itself, not a page"
+    assert body.startswith("The viewer is read-only.") == (status == 405), "the guard says so itself, not a page"
     assert asked(viewed, "/", {"Origin": viewed.origin})[0] == 200
 
 

@@ -142,7 +142,7 @@ def test_compare_tells_what_karat_compare_tells(browser, viewed: Site) -> None:
     first, second = sorted(viewed.folder.glob("*.jsonl"), key=lambda path: karat.Journal(path).header.started_at)
     told = words.headline(api.compare_runs(first, second))
     with opened(browser, viewed.address) as seen:
-        seen.page.get_by_role("link", name="compare with the one before").first.click()
+        seen.page.get_by_role("link", name="compare with the previous run").first.click()
         main = seen.page.locator("main").inner_text()
         assert told in main
         assert "2 were fixed" in told

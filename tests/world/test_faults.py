@@ -275,11 +275,11 @@ def test_a_tool_that_is_called_where_karat_does_not_reach_it() -> None:
         pytest.param(
             "command:/bin/true",
             {"faults": [fault("gone")]},
-            "does not reach the tools of 'command:/bin/true'",
+            "cannot reach the tools of 'command:/bin/true'",
             id="kind",
         ),
         pytest.param(
-            f"{LOOP}:http://127.0.0.1:9/v1", {"faults": [fault("gone")]}, "does not reach the tools", id="observe"
+            f"{LOOP}:http://127.0.0.1:9/v1", {"faults": [fault("gone")]}, "cannot reach the tools", id="observe"
         ),
         pytest.param(
             f"python:{MODULE}:python_agent", {"stubs": {"pay": {"result": 1}}}, "no LangChain tool 'pay'", id="no-tool"

@@ -362,7 +362,7 @@ def test_an_agent_whose_every_request_meets_a_fault_is_not_called_silent(project
 
 def test_who_does_not_reach_it_is_refused_before_anything_runs(project: Project) -> None:
     project.write(suite(MODEL_FAULT))
-    with pytest.raises(ConfigError, match=r"runs already: Karat cannot point it at the proxy"):
+    with pytest.raises(ConfigError, match=r"is already running: Karat cannot point it at the proxy"):
         project.run(None, target="http://127.0.0.1:9/chat", workers=1)
     project.write(suite({"service": "warehouse", "status": 500}))
     with pytest.raises(ConfigError, match=r"no service of that name. Add \[tape.services.warehouse\]"):

@@ -217,7 +217,7 @@ def test_an_agent_that_ignores_the_tape_is_not_replayed(project: Project) -> Non
 def test_a_tape_without_any_request_is_refused(project: Project) -> None:
     project.recorded("ask_nobody")
     assert "balance: the agent sent nothing to the tape" in project.notices
-    with pytest.raises(ConfigError, match="the tape holds no request"):
+    with pytest.raises(ConfigError, match="the tape contains no request"):
         project.run("replay", "ask_nobody")
 
 

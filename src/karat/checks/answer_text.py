@@ -35,19 +35,19 @@ CUT = says("Total", cuts={"final_message": TextLoss("only a part was kept")})
 class TextRule(TypedDict, total=False):
     """One thing that holds for the text of the answer, letter by letter."""
 
-    contains: Annotated[Phrase, Meta(description="It is in the answer.")]
-    contains_any: Annotated[Phrases, Meta(description="One of these is in the answer.")]
-    contains_all: Annotated[Phrases, Meta(description="All of these are in the answer.")]
-    starts_with: Annotated[Phrase, Meta(description="The answer begins with it.")]
+    contains: Annotated[Phrase, Meta(description="The answer contains this text.")]
+    contains_any: Annotated[Phrases, Meta(description="The answer contains at least one of these.")]
+    contains_all: Annotated[Phrases, Meta(description="The answer contains all of these.")]
+    starts_with: Annotated[Phrase, Meta(description="The answer begins with this text.")]
     equals: Annotated[str, Meta(description="The answer is this text.")]
     regex: Annotated[Phrase, Meta(description="A JavaScript regex without flags that is found in the answer.")]
-    near: Annotated[str, Meta(description="A text from which the answer is at most `distance` edits away.")]
+    near: Annotated[str, Meta(description="The answer is at most `distance` edits away from this text.")]
     distance: Annotated[int, Meta(ge=0, le=10_000, description="Letters added, removed or changed; 5 if not given.")]
     min_words: Annotated[int, Meta(ge=0, description="The minimum number of words, separated by white space.")]
     max_words: Annotated[int, Meta(ge=0, description="The maximum number of words, separated by white space.")]
-    at: Annotated[Phrase, Meta(description="A JSONPath: the value in the JSON of the answer that is held to this.")]
-    ignore_case: Annotated[Literal[True], Meta(description="Upper and lower case are the same.")]
-    negated: Annotated[Literal[True], Meta(description="The check must fail instead.")]
+    at: Annotated[Phrase, Meta(description="A JSONPath: check this value of the answer's JSON, not the whole answer.")]
+    ignore_case: Annotated[Literal[True], Meta(description="Ignore letter case.")]
+    negated: Annotated[Literal[True], Meta(description="Invert the check: it must fail.")]
 
 
 class AnswerText(Check, Struct, frozen=True):

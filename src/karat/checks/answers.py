@@ -302,7 +302,7 @@ class MinWords(Check, Struct, frozen=True):
 
     @property
     def why_always_passes(self) -> str:
-        return "every answer has a word. Ask for more, or leave it out." if self.least == 1 else ""
+        return "every answer has at least one word. Require more, or remove this key." if self.least == 1 else ""
 
     def judge(self, trace: Trace) -> CheckResult:
         count = words_in(trace.final_message)

@@ -76,7 +76,7 @@ class Check:
         """Fields of this check that have no effect here; by default companions without the field they refine."""
         for field, refined in cls.companions.items():
             if field in expected and refined not in expected:
-                message = f"it refines '{refined}', which is not there. Leave it out, or add '{refined}'."
+                message = f"it only modifies '{refined}', which is not set. Remove it, or add '{refined}'."
                 yield CheckProblem("no-effect", message, (field,))
 
     @classmethod
@@ -182,7 +182,7 @@ def quote_without(trace: Trace, phrases: Iterable[str]) -> str:
     if near is None:
         return quote_answer(trace)
     phrase, number = near
-    why = f"{phrase!r} only inside {number!r}, which is another number; write it as the answer does"
+    why = f"{phrase!r} is only a part of {number!r}, which is another number; write it as the answer does"
     return f"{why}: {quote_answer(trace)}"
 
 

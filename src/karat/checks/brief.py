@@ -255,7 +255,7 @@ class EvidenceFreshness(Check, Struct, frozen=True):
         doubt = max(doubtful, key=lambda age: age.minutes, default=None)
         if doubt is not None and doubt.minutes > self.minutes and (oldest is not None or doubt.in_words):
             written = excerpt(text[slice(*doubt.span)])
-            return self.unknown(f"{written!r} may be an older age: have it written as a number with its unit")
+            return self.unknown(f"{written!r} may be an older age: have the agent write it as a number with a unit")
         if oldest is None:
             return self.failed("no age")
         return self.passed(excerpt(text[slice(*oldest.span)]), EvidenceLocation("final_message", *oldest.span))

@@ -21,7 +21,7 @@ Number = Annotated[int, Meta(ge=0)]
 Amount = Annotated[float, Meta(gt=0)]
 
 FIRST_TOKEN = "first_token_ms"
-NO_PRICES = "no price is known: write [prices] with input and output, in USD per million tokens, into karat.toml"
+NO_PRICES = "no price is known: add [prices] with input and output, in USD per million tokens, to karat.toml"
 
 
 def measured_trace(**measured: Any) -> Trace:
@@ -182,7 +182,9 @@ class MaxFirstTokenSeconds(Budget, Struct, frozen=True):
     name: ClassVar = "max_first_token_seconds"
     channels: ClassVar = frozenset({"timings"})
     unit: ClassVar = " s"
-    unmeasured: ClassVar = f"the target did not measure it: it streams no answer, or gives no `timings.{FIRST_TOKEN}`"
+    unmeasured: ClassVar = (
+        f"the target did not measure it: it does not stream its answer and gives no `timings.{FIRST_TOKEN}`"
+    )
     far: ClassVar = (600, "ten minutes")
     fields: ClassVar = (
         Field("max_first_token_seconds", Amount, "The maximum time to the first word of the answer.", since="1"),

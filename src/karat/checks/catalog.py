@@ -338,14 +338,14 @@ def flaw_of(found: object) -> str:
     if not (isinstance(found, type) and Check in found.__mro__):
         return "it is not a subclass of karat.Check."
     if not (is_dataclass(found) or issubclass(found, msgspec.Struct)):
-        return "it is neither a dataclass nor a struct, and its arguments are the fields of one."
+        return "it is neither a dataclass nor a struct: the arguments of a check are its fields."
     for name in ("name", "group"):
         text = getattr(found, name, None)
         if not (isinstance(text, str) and text.strip() and text.isprintable()):
             return f"it has no `{name}`."
     fields = getattr(found, "fields", ())
     if not (isinstance(fields, tuple) and fields and all(isinstance(field, Field) for field in fields)):
-        return "it has no `fields`: the keys of `expected` that ask for it."
+        return "it has no `fields`, the keys of `expected` that it reads."
     return ""
 
 

@@ -31,13 +31,13 @@ _KEPT = ("PATH", "HOME", "LANG", "SYSTEMROOT", "TMPDIR")
 class CodeRule(TypedDict, total=False):
     """Code that judges the answer, and what it is given."""
 
-    language: Annotated[Literal["javascript", "python"], Meta(description="What it is written in.")]
+    language: Annotated[Literal["javascript", "python"], Meta(description="The language of the code.")]
     code: Annotated[Phrase, Meta(description="An expression, or the body of a function of `output` and `context`.")]
     file: Annotated[Phrase, Meta(description="The file that contains the function.")]
-    function: Annotated[Phrase, Meta(description="Its name in the file.")]
-    context: Annotated[dict[str, Any], Meta(description="Additional data for it.")]
-    threshold: Annotated[float, Meta(description="The lowest score, where it gives a number.")]
-    negated: Annotated[Literal[True], Meta(description="The check must fail instead.")]
+    function: Annotated[Phrase, Meta(description="The name of the function in the file.")]
+    context: Annotated[dict[str, Any], Meta(description="Additional data for the code.")]
+    threshold: Annotated[float, Meta(description="The lowest score that passes, if the code returns a number.")]
+    negated: Annotated[Literal[True], Meta(description="Invert the check: it must fail.")]
 
 
 class Code(Check, Struct, frozen=True):
@@ -76,7 +76,7 @@ class Code(Check, Struct, frozen=True):
 
     def validate(self) -> Iterator[CheckProblem]:
         if bool(self.code.strip()) == bool(self.file):
-            yield CheckProblem("invalid-value", "expected one of code and file.")
+            yield CheckProblem("invalid-value", "give either code or file.")
 
     def judge(self, trace: Trace) -> CheckResult:
         return self.unknown(UNTRUSTED)
@@ -111,7 +111,7 @@ class TrustedCode(Code, frozen=True):
         elif isinstance(result, int | float):
             held = result > 0 if self.threshold is None else result >= self.threshold
         else:
-            why = f"the code gave {reason}, which is neither true, false, a number nor an object with `pass`"
+            why = f"the code returned {reason}, which is not true, false, a number or an object with `pass`"
             return CheckResult(self.name, self.group, Status.ERROR, self.description, why)
         return self.passed(reason) if held is not self.negated else self.failed(reason)
 

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     import jsonschema_rs
 
 NO_SCHEMAS = (
-    "the schemas of the agent's tools are not known: a LangGraph graph with tool nodes, the tools of an `openai:` "
-    "target, an MCP server with `mcp_record` and spans with tool definitions name them"
+    "the schemas of the agent's tools are not known: they come from a LangGraph graph with tool nodes, the "
+    "tools of an `openai:` target, an MCP server with `mcp_record`, or spans with tool definitions"
 )
-NO_ENDING = "nothing says whether a limit cut the turn off: the target gave no finish reason and no `ended_by`"
+NO_ENDING = "it is unknown whether a limit cut the turn off: the target gave no finish reason and no `ended_by`"
 BOOK: Mapping[str, Any] = {
     "book": {"type": "object", "properties": {"day": {"type": "string"}, "seats": {"type": "integer"}}},
     "look": None,
@@ -97,11 +97,11 @@ def _flaw(call: ToolCall, trace: Trace) -> tuple[str, str]:
     schemas = trace.tool_schemas
     if call.name not in schemas:
         if why := trace.why_unobserved("tool_schemas"):
-            return "", f"whether there is a tool {call.name!r} is not known: {why}"
+            return "", f"it is unknown whether there is a tool {call.name!r}: {why}"
         return f"there is no tool {call.name!r}. {did_you_mean(call.name, schemas)}".rstrip(), ""
     schema, given = schemas[call.name], parse_result(call.arguments)
     if given is None:
-        return "", call.unobserved.get("arguments") or f"nothing says what {call.name} was called with"
+        return "", call.unobserved.get("arguments") or f"the arguments of {call.name} are unknown"
     if not isinstance(schema, Mapping):
         return "", f"the schema of {call.name} is not known"
     try:

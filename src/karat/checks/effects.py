@@ -146,7 +146,7 @@ def _doubt(claim: Claim, trace: Trace, made: Sequence[ToolCall]) -> str | None:
     if pending := next(
         (call for call in made if call.has_unknown_outcome and is_any_named(claim.tools, call.name)), None
     ):
-        return f"nothing says whether {pending.name} succeeded"
+        return f"it is unknown whether {pending.name} succeeded"
     others = (call for call in made if call.success is True and _holds(parse_result(call.result), fold(claim.wording)))
     if other := next(others, None):
         return f"{other.name} returned {claim.wording!r} as a value, and the answer may be repeating that"
@@ -173,7 +173,7 @@ class OnlyEffects(Check, Struct, frozen=True):
         Field(
             "only_effects",
             list[Phrase],
-            "No tool of `effects` started except these; `[]` means none. The list allows, it does not require.",
+            "No tool of `effects` started except these; `[]` means none. These may be called, but need not be.",
             since="1",
         ),
     )
@@ -207,7 +207,7 @@ class OnlyEffects(Check, Struct, frozen=True):
 
     @property
     def description(self) -> str:
-        return f"no effect but {', '.join(self.tools)}" if self.tools else "no effect"
+        return f"no effect except {', '.join(self.tools)}" if self.tools else "no effect"
 
     def validate(self) -> Iterator[CheckProblem]:
         return nameless(*self.tools)

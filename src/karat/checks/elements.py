@@ -28,9 +28,9 @@ class UiElement(TypedDict):
     name_contains: NotRequired[Annotated[str, Meta(min_length=1, description="A part of its name.")]]
     name_regex: NotRequired[Annotated[str, Meta(min_length=1, description="A regex that is found in its name.")]]
     text: NotRequired[Annotated[str, Meta(min_length=1, description="What it shows.")]]
-    within: NotRequired[Annotated[dict[str, object], Meta(description="An object for the element that it is in.")]]
+    within: NotRequired[Annotated[dict[str, object], Meta(description="The element that contains it, as an object.")]]
     new: NotRequired[Annotated[bool, Meta(description="true: it was not there before the turn.")]]
-    visible: NotRequired[Annotated[bool, Meta(description="false: none of them is there.")]]
+    visible: NotRequired[Annotated[bool, Meta(description="false: there is no such element.")]]
     min: NotRequired[Annotated[int, Meta(ge=0, description="At least this many.")]]
     max: NotRequired[Annotated[int, Meta(ge=0, description="At most this many.")]]
     any: NotRequired[
@@ -112,9 +112,9 @@ class Element(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
     def _flaws_of_bounds(self) -> Iterator[CheckProblem]:
         low, high = self.bounds
         if not self.visible and (self.min or self.max):
-            yield CheckProblem("out-of-range", "what is not visible cannot be counted: leave 'min' and 'max' out.")
+            yield CheckProblem("out-of-range", "invisible elements cannot be counted: remove 'min' and 'max'.")
         if high is not None and low > high:
-            yield CheckProblem("out-of-range", f"min {low} is over max {high}.")
+            yield CheckProblem("out-of-range", f"min {low} is greater than max {high}.")
         if low == 0 and high is None:
             yield CheckProblem("empty-expectation", "min 0 without max passes on every page.")
 

@@ -10,9 +10,9 @@ class CallTimesKeys(TypedDict, total=False):
     """How often such a call is made. Without `min` it is made at least once."""
 
     min: int
-    """At least so often; 1 if not given."""
+    """The minimum number of calls; 1 if not given."""
     max: int
-    """At most so often."""
+    """The maximum number of calls."""
 
 
 class ExpectedCallKeys(TypedDict, total=False):
@@ -21,13 +21,13 @@ class ExpectedCallKeys(TypedDict, total=False):
     tool: str
     """The name of the tool."""
     arguments: object
-    """Arguments that it was given among others; matchers may stand here."""
+    """Arguments of the call, which may have others; matchers are allowed."""
     success: bool
     """Whether it succeeded."""
     result: object
     """Its result; matchers are allowed."""
     error: object
-    """What its error says; matchers may stand here."""
+    """The text of its error; matchers are allowed."""
     times: int | CallTimesKeys
     """How often the call is made: a number, or {min, max}."""
     never: Literal[True]
@@ -40,7 +40,7 @@ class TrajectoryCallKeys(TypedDict, total=False):
     tool: str
     """The name of the tool."""
     arguments: object
-    """Arguments that it was given among others; matchers may be here."""
+    """Arguments of the call, others allowed; matchers are allowed."""
 
 
 class TrajectoryRuleKeys(TypedDict, total=False):
@@ -49,7 +49,7 @@ class TrajectoryRuleKeys(TypedDict, total=False):
     calls: Sequence[TrajectoryCallKeys | Sequence[TrajectoryCallKeys]]
     """The calls in order; calls in a nested list were requested together, in any order."""
     without_failed: Literal[True]
-    """Calls that failed are not among those that were made."""
+    """Calls that failed are ignored."""
     match: Literal["ordered", "in_order", "any_order", "subset", "superset"]
     """`ordered` (the default: these and no others), `in_order` (others between), `any_order`, `subset` (no others),
     `superset` (others too).
@@ -70,11 +70,11 @@ class UiElementKeys(TypedDict, total=False):
     text: str
     """What it shows."""
     within: Mapping[str, object]
-    """An object for the element that it is in."""
+    """The element that contains it, as an object."""
     new: bool
     """true: it was not there before the turn."""
     visible: bool
-    """false: none of them is there."""
+    """false: there is no such element."""
     min: int
     """At least this many."""
     max: int
@@ -93,13 +93,13 @@ class GroundedNumberKeys(TypedDict, total=False):
     value: str | int | float
     """The number itself."""
     from_tool: str
-    """The tool whose last result has it."""
+    """The tool whose last result has the number."""
     at: str
-    """Where in it, as a JSONPath; `$` if not given."""
+    """JSONPath of it in that result; `$` if not given."""
     context_any: Sequence[str]
     """Phrases of which at least one must be in the message too."""
     within: Literal["line", "message"]
-    """Where that phrase must be next to the number."""
+    """How close to the number that phrase must be."""
 
 
 class LostDataKeys(TypedDict, total=False):
@@ -119,27 +119,27 @@ class AnyTurnKeys(TypedDict, total=False):
     """Word checks, each of which holds for at least one answer."""
 
     must_say_any: Sequence[str]
-    """At least one of these phrases is in it."""
+    """The answer contains at least one of these phrases."""
     must_match_regex: Sequence[str]
-    """The regex is found in it; one check per entry."""
+    """The answer has a match; one check per entry."""
     answer_equals: str
-    """It is this text."""
+    """The answer is this text."""
     expected_contains: Sequence[str]
-    """The phrase is in it; one check per entry."""
+    """The answer contains the phrase; one check per entry."""
     reason_contains: Sequence[str]
-    """The phrase is in it; one check per entry."""
+    """The answer contains the phrase; one check per entry."""
     asks_for: Sequence[str | Sequence[str]]
-    """It asks for it; one check per entry."""
+    """The answer asks for it; one check per entry."""
     must_label_assumptions: Literal[True]
-    """It names its assumptions."""
+    """The answer names its assumptions."""
     required_sources: Sequence[str]
-    """It names the source; one check per entry."""
+    """The answer names the source; one check per entry."""
     must_not_say: Sequence[str]
-    """The phrase is not in it; one check per entry."""
+    """The answer lacks the phrase; one check per entry."""
     must_not_match_regex: Sequence[str]
-    """The regex is not found in it; one check per entry."""
+    """The answer has no match; one check per entry."""
     must_not_contain: Sequence[str]
-    """The phrase is not in it; one check per entry."""
+    """The answer lacks the phrase; one check per entry."""
 
 
 class TokenLimitsKeys(TypedDict, total=False):
@@ -157,19 +157,19 @@ class TextRuleKeys(TypedDict, total=False):
     """One thing that holds for the text of the answer, letter by letter."""
 
     contains: str
-    """It is in the answer."""
+    """The answer contains this text."""
     contains_any: Sequence[str]
-    """One of these is in the answer."""
+    """The answer contains at least one of these."""
     contains_all: Sequence[str]
-    """All of these are in the answer."""
+    """The answer contains all of these."""
     starts_with: str
-    """The answer begins with it."""
+    """The answer begins with this text."""
     equals: str
     """The answer is this text."""
     regex: str
     """A JavaScript regex without flags that is found in the answer."""
     near: str
-    """A text from which the answer is at most `distance` edits away."""
+    """The answer is at most `distance` edits away from this text."""
     distance: int
     """Letters added, removed or changed; 5 if not given."""
     min_words: int
@@ -177,24 +177,24 @@ class TextRuleKeys(TypedDict, total=False):
     max_words: int
     """The maximum number of words, separated by white space."""
     at: str
-    """A JSONPath: the value in the JSON of the answer that is held to this."""
+    """A JSONPath: check this value of the answer's JSON, not the whole answer."""
     ignore_case: Literal[True]
-    """Upper and lower case are the same."""
+    """Ignore letter case."""
     negated: Literal[True]
-    """The check must fail instead."""
+    """Invert the check: it must fail."""
 
 
 class JsonRuleKeys(TypedDict, total=False):
     """JSON in the answer."""
 
     part: Literal[True]
-    """It may be anywhere in the answer; without it, it is all of it."""
+    """The JSON may be any part of the answer, instead of all of it."""
     schema: Mapping[str, object]
-    """A JSON Schema that accepts it, of draft 7 unless it says."""
+    """A JSON Schema that it fits; draft 7 unless it has `$schema`."""
     equals: object
-    """The value that it is."""
+    """The value that it equals."""
     negated: Literal[True]
-    """The check must fail instead."""
+    """Invert the check: it must fail."""
 
 
 class MatchRuleKeys(TypedDict, total=False):
@@ -260,19 +260,19 @@ class CodeRuleKeys(TypedDict, total=False):
     """Code that judges the answer, and what it is given."""
 
     language: Literal["javascript", "python"]
-    """What it is written in."""
+    """The language of the code."""
     code: str
     """An expression, or the body of a function of `output` and `context`."""
     file: str
     """The file that contains the function."""
     function: str
-    """Its name in the file."""
+    """The name of the function in the file."""
     context: Mapping[str, object]
-    """Additional data for it."""
+    """Additional data for the code."""
     threshold: float
-    """The lowest score, where it gives a number."""
+    """The lowest score that passes, if the code returns a number."""
     negated: Literal[True]
-    """The check must fail instead."""
+    """Invert the check: it must fail."""
 
 
 class CheckKeywords(TypedDict, total=False):
@@ -287,7 +287,7 @@ class CheckKeywords(TypedDict, total=False):
     tool_calls_none: Sequence[str]
     """None of these tools was called, or even requested."""
     tool_calls: Sequence[ExpectedCallKeys]
-    """Calls that were made: {tool, arguments, success, result, error, times}, or with {never: true} were not."""
+    """Calls that were made: {tool, arguments, success, result, error, times}, or with {never: true} not made."""
     trajectory: TrajectoryRuleKeys
     """All calls with their arguments, compared with a reference: {calls, match}."""
     tool_order: Sequence[str]
@@ -353,9 +353,9 @@ class CheckKeywords(TypedDict, total=False):
     (at least these).
     """
     allocation_valid: bool
-    """Whether it was done: true needs a word of success, none of failure, a call that succeeded and no tool of
-    `tools_used` whose last call failed; false needs a word of failure, none of success and no call of such a tool
-    (of `effects` if declared) that succeeded.
+    """Whether it was done. true: a word of success, none of failure, a call that succeeded, and no tool of
+    `tools_used` whose last call failed. false: a word of failure, none of success, and no successful call of such a
+    tool (of `effects`, if declared).
     """
     success_indicators: Sequence[str]
     """Words of success, instead of the built-in ones."""
@@ -378,7 +378,7 @@ class CheckKeywords(TypedDict, total=False):
     no_false_success: Literal[True]
     """What the answer claims to have done, in the words of `effects`, was done by a tool that succeeded."""
     only_effects: Sequence[str]
-    """No tool of `effects` started except these; `[]` means none. The list allows, it does not require."""
+    """No tool of `effects` started except these; `[]` means none. These may be called, but need not be."""
     no_effect_twice: Literal[True]
     """No tool of `effects` started again with equal arguments after a call that succeeded, or whose answer was lost
     (`lost_answer` in docs/words.md). Without `effects` any tool counts, and the result is unknown.

@@ -21,7 +21,7 @@ from karat.suites.shapes.types import shape_of
 
 GROUP = "team"
 STATUSES = {True: Status.PASSED, False: Status.FAILED, None: Status.UNKNOWN}
-ANSWERS = "True, False or a CheckResult, or a tuple of True, False or None and what was found"
+ANSWERS = "True, False, a CheckResult, or a tuple of (True, False or None) and what was found"
 
 
 class FunctionCheck(Check, Struct, frozen=True):
@@ -46,13 +46,13 @@ class FunctionCheck(Check, Struct, frozen=True):
             return structs.replace(given, name=self.name, group=self.group, expected=expected)
         status, found = given if isinstance(given, tuple) and len(given) == 2 else (given, quote_answer(trace))
         if not (isinstance(found, str) and (isinstance(status, bool) or (status is None and given is not None))):
-            raise TypeError(f"{self.name} gave {excerpt(repr(given))}, not {ANSWERS}")
+            raise TypeError(f"{self.name} returned {excerpt(repr(given))}, not {ANSWERS}")
         return CheckResult(self.name, self.group, STATUSES[status], self.description, excerpt(found))
 
 
 def from_function(name: str, function: Callable[..., object]) -> type[Check]:
     """The check that a function is. Raises ConfigError if it cannot be one."""
-    about = (inspect.getdoc(function) or f"What {name} says of the answer.").split("\n")[0]
+    about = (inspect.getdoc(function) or f"What {name} says about the answer.").split("\n")[0]
     own = {
         "__doc__": about,
         "name": name,
@@ -72,7 +72,7 @@ def _value_type(function: Callable[..., object]) -> object:
         signature.bind(None, None)
     except (TypeError, ValueError) as error:
         why = f"it cannot be called with the trace and the value: {error}."
-        raise ConfigError(why, fix="Give it the parameters `trace` and `value`, and no other that it needs.") from error
+        raise ConfigError(why, fix="Give it the parameters `trace` and `value`; others need a default.") from error
     try:
         hints = get_type_hints(function, include_extras=True)
     except Exception as error:  # annotations are the user's code

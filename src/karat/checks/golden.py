@@ -96,7 +96,7 @@ class ToolsUsed(Check, Struct, frozen=True):
         for tool in self.tools:
             if "*" in tool:
                 message = (
-                    f"tools_used lists tools exactly, and {tool!r} names several. Use tool_calls_any or max_calls."
+                    f"tools_used needs exact tool names, and {tool!r} names several. Use tool_calls_any or max_calls."
                 )
                 yield CheckProblem("wildcard", message)
 
@@ -139,9 +139,9 @@ class AllocationValid(Check, Struct, frozen=True):
         Field(
             "allocation_valid",
             bool,
-            "Whether it was done: true needs a word of success, none of failure, a call that succeeded and no tool of "
-            "`tools_used` whose last call failed; false needs a word of failure, none of success and no call of such a "
-            "tool (of `effects` if declared) that succeeded.",
+            "Whether it was done. true: a word of success, none of failure, a call that succeeded, and no tool of "
+            "`tools_used` whose last call failed. false: a word of failure, none of success, and no successful call of "
+            "such a tool (of `effects`, if declared).",
         ),
         Field("success_indicators", Phrases, "Words of success, instead of the built-in ones."),
         Field("failure_indicators", Phrases, "Words of failure, instead of the built-in ones."),
@@ -234,7 +234,7 @@ class AllocationValid(Check, Struct, frozen=True):
         unsettled = next((call for call in last if call.has_unknown_outcome), None)
         if unsettled is not None:
             names_alone = trace.why_unobserved("tool_results")
-            return Evidence(None, "" if names_alone else f"nothing says whether {unsettled.name} succeeded")
+            return Evidence(None, "" if names_alone else f"it is unknown whether {unsettled.name} succeeded")
         failed = next((call for call in last if call.success is not True and call.name in self.tools), None)
         succeeded = any(call.success is True for call in (last if self.valid else counted))
         if self.valid and failed is not None:

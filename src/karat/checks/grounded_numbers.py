@@ -106,7 +106,7 @@ class GroundedNumbers(Check, Struct, frozen=True):
             listed = ", ".join(_text_of(trace, one) for one in firm[:MOST_LISTED])
             return self.unknown(why) if why else self.failed(f"no source for {listed}", _at(firm[0]))
         if unread is not None:
-            return self.unknown(f"{_text_of(trace, unread)} may be another number: have it written in digits")
+            return self.unknown(f"{_text_of(trace, unread)} may be another number: have the agent write it in digits")
         why = unreadable(trace)
         if why:
             return self.unknown(why)

@@ -45,17 +45,19 @@ TWO_TURNS = Trace(case_id="example", turns=(says("The fee is 5 EUR."), says("Goo
 class AnyTurn(TypedDict, total=False):
     """Word checks, each of which holds for at least one answer."""
 
-    must_say_any: Annotated[Phrases, Meta(description="At least one of these phrases is in it.")]
-    must_match_regex: Annotated[Phrases, Meta(description="The regex is found in it; one check per entry.")]
-    answer_equals: Annotated[Phrase, Meta(description="It is this text.")]
-    expected_contains: Annotated[Phrases, Meta(description="The phrase is in it; one check per entry.")]
-    reason_contains: Annotated[Phrases, Meta(description="The phrase is in it; one check per entry.")]
-    asks_for: Annotated[list[Phrase | Phrases], Meta(min_length=1, description="It asks for it; one check per entry.")]
-    must_label_assumptions: Annotated[Literal[True], Meta(description="It names its assumptions.")]
-    required_sources: Annotated[Phrases, Meta(description="It names the source; one check per entry.")]
-    must_not_say: Annotated[Phrases, Meta(description="The phrase is not in it; one check per entry.")]
-    must_not_match_regex: Annotated[Phrases, Meta(description="The regex is not found in it; one check per entry.")]
-    must_not_contain: Annotated[Phrases, Meta(description="The phrase is not in it; one check per entry.")]
+    must_say_any: Annotated[Phrases, Meta(description="The answer contains at least one of these phrases.")]
+    must_match_regex: Annotated[Phrases, Meta(description="The answer has a match; one check per entry.")]
+    answer_equals: Annotated[Phrase, Meta(description="The answer is this text.")]
+    expected_contains: Annotated[Phrases, Meta(description="The answer contains the phrase; one check per entry.")]
+    reason_contains: Annotated[Phrases, Meta(description="The answer contains the phrase; one check per entry.")]
+    asks_for: Annotated[
+        list[Phrase | Phrases], Meta(min_length=1, description="The answer asks for it; one check per entry.")
+    ]
+    must_label_assumptions: Annotated[Literal[True], Meta(description="The answer names its assumptions.")]
+    required_sources: Annotated[Phrases, Meta(description="The answer names the source; one check per entry.")]
+    must_not_say: Annotated[Phrases, Meta(description="The answer lacks the phrase; one check per entry.")]
+    must_not_match_regex: Annotated[Phrases, Meta(description="The answer has no match; one check per entry.")]
+    must_not_contain: Annotated[Phrases, Meta(description="The answer lacks the phrase; one check per entry.")]
 
 
 def checks_of(expected: Expected, kinds: tuple[type[Check], ...]) -> tuple[Check, ...]:

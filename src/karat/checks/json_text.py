@@ -29,10 +29,10 @@ ROWS = {"type": "object", "required": ["rows"]}
 class JsonRule(TypedDict, total=False):
     """JSON in the answer."""
 
-    part: Annotated[Literal[True], Meta(description="It may be anywhere in the answer; without it, it is all of it.")]
-    schema: Annotated[dict[str, Any], Meta(description="A JSON Schema that accepts it, of draft 7 unless it says.")]
-    equals: Annotated[Any, Meta(description="The value that it is.")]
-    negated: Annotated[Literal[True], Meta(description="The check must fail instead.")]
+    part: Annotated[Literal[True], Meta(description="The JSON may be any part of the answer, instead of all of it.")]
+    schema: Annotated[dict[str, Any], Meta(description="A JSON Schema that it fits; draft 7 unless it has `$schema`.")]
+    equals: Annotated[Any, Meta(description="The value that it equals.")]
+    negated: Annotated[Literal[True], Meta(description="Invert the check: it must fail.")]
 
 
 class JsonText(Check, Struct, frozen=True, dict=True):

@@ -58,7 +58,7 @@ class NoLeak(Check, Struct, frozen=True):
 
     @property
     def description(self) -> str:
-        return f"{self.text!r} in no answer and no argument, however it is encoded"
+        return f"{self.text!r} absent from the answer and all arguments, in any encoding"
 
     @property
     def prohibits(self) -> bool:

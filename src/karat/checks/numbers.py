@@ -34,13 +34,13 @@ class GroundedNumber(TypedDict):
     label: NotRequired[Annotated[str, Meta(min_length=1, description="What the number is, for reports.")]]
     regex: NotRequired[Annotated[str, Meta(min_length=1, description="A regex that is found in the message.")]]
     value: NotRequired[Annotated[Phrase | int | float, Meta(description="The number itself.")]]
-    from_tool: NotRequired[Annotated[str, Meta(min_length=1, description="The tool whose last result has it.")]]
-    at: NotRequired[Annotated[str, Meta(min_length=1, description="Where in it, as a JSONPath; `$` if not given.")]]
+    from_tool: NotRequired[Annotated[str, Meta(min_length=1, description="The tool whose last result has the number.")]]
+    at: NotRequired[Annotated[str, Meta(min_length=1, description="JSONPath of it in that result; `$` if not given.")]]
     context_any: NotRequired[
         Annotated[Phrases, Meta(description="Phrases of which at least one must be in the message too.")]
     ]
     within: NotRequired[
-        Annotated[Literal["line", "message"], Meta(description="Where that phrase must be next to the number.")]
+        Annotated[Literal["line", "message"], Meta(description="How close to the number that phrase must be.")]
     ]
 
 
@@ -165,7 +165,7 @@ class MustGroundNumber(Check, Struct, frozen=True):
         unread = None if grounded else unread_number(text, value)
         if unread:
             near = excerpt(text[unread[0] : unread[1] + 20])
-            return self.unknown(f"{near!r} may be another number: have it written in digits")
+            return self.unknown(f"{near!r} may be another number: have the agent write it in digits")
         absent = f"{value} is not stated: {quote_answer(trace)}" if self.from_tool else ""
         return self.present(trace, grounded, absent)
 

@@ -272,7 +272,7 @@ def _find_confirmation(check: Outcome, trace: Trace) -> Found:
     if why := unreadable(trace):
         return Found(None, why)
     if check.claims and not NoFalseSuccess(check.claims, check.words).find_claims(trace):
-        return Found(True, "it claims nothing that the effects name")
+        return Found(True, "it claims nothing that `effects` declares")
     line = f"Say which words are right, in must_say_any, or add them to the suite: words: {{{listed}: {{add: [...]}}}}"
     return Found(False, f"no listed word of {listed}: {quote_answer(trace)} {line}.")
 
@@ -294,9 +294,9 @@ def _by_more_than(check: Check, trace: Trace, echo: Trace) -> bool:
 
 
 def _find_unknown_success(calls: Sequence[ToolCall]) -> Found | None:
-    """What is found where nothing says whether one of these calls succeeded."""
+    """What is found where it is unknown whether one of these calls succeeded."""
     call = next((c for c in calls if c.has_unknown_outcome), None)
-    return Found(None, f"nothing says whether {call.name} succeeded") if call else None
+    return Found(None, f"it is unknown whether {call.name} succeeded") if call else None
 
 
 def _call_found(trace: Trace, call: ToolCall, found: str = "") -> Found:

@@ -96,7 +96,7 @@ class NoEffectTwice(Check, Struct, frozen=True):
                 if not self.effects:
                     doubt = doubt or f"{found}. {lines_to_add([call.name])}"
                 elif key and key == _request_key(earlier)[1]:
-                    doubt = doubt or f"{found} and {', '.join(key)}: the service may know that it is the same request"
+                    doubt = doubt or f"{found} and {', '.join(key)}: the service may recognize it as the same request"
                 else:
                     return self.failed(found, EvidenceLocation("tool_calls", index=index))
             elif _why_effective(call):
@@ -257,7 +257,7 @@ class AdmitsFailure(Check, Struct, frozen=True):
             return self.unknown(why)
         answer = trace.final_message
         if not answer.strip():
-            return self.failed(f"no words, although {failed}")
+            return self.failed(f"an empty answer, although {failed}")
         words = WordLists.of(self.words)
         lists = (*ADMISSIONS, OF_AGE) if self.old else ADMISSIONS
         if span := next(filter(None, (find_listed(answer, name, words) for name in lists)), None):

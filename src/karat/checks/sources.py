@@ -69,4 +69,4 @@ class RequiredSource(Check, Struct, frozen=True):
 
     def judge(self, trace: Trace) -> CheckResult:
         found = phrases.find_any_word(trace.final_message, self.phrases)
-        return self.present(trace, found[1] if found else None, f"nothing of {self.source}")
+        return self.present(trace, found[1] if found else None, f"no mention of {self.source}")

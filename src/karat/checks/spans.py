@@ -78,7 +78,7 @@ class Spans(Check, Struct, frozen=True):
 
     def validate(self) -> Iterator[CheckProblem]:
         if all(getattr(self, name) is None for name in BOUNDS):
-            yield CheckProblem("empty-expectation", f"it has no limit. Write one of {', '.join(BOUNDS)}.")
+            yield CheckProblem("empty-expectation", f"it has no limit. Add one of {', '.join(BOUNDS)}.")
 
     def judge(self, trace: Trace) -> CheckResult:
         if not trace.spans:

@@ -49,7 +49,7 @@ PAID_BUT_NOT_SEEN = Trace(
 UNCARRIED = Trace(
     case_id="example",
     final_message="Done.",
-    tool_calls=(ToolCall("pay", success=True, unobserved={"arguments": "the span of the call does not carry them"}),),
+    tool_calls=(ToolCall("pay", success=True, unobserved={"arguments": "the span of the call does not contain them"}),),
 )
 
 Often = Annotated[int, Meta(ge=1, le=MOST_TIMES)]
@@ -58,8 +58,8 @@ Often = Annotated[int, Meta(ge=1, le=MOST_TIMES)]
 class CallTimes(TypedDict, total=False):
     """How often such a call is made. Without `min` it is made at least once."""
 
-    min: Annotated[int, Meta(ge=0, le=MOST_TIMES, description="At least so often; 1 if not given.")]
-    max: Annotated[int, Meta(ge=1, le=MOST_TIMES, description="At most so often.")]
+    min: Annotated[int, Meta(ge=0, le=MOST_TIMES, description="The minimum number of calls; 1 if not given.")]
+    max: Annotated[int, Meta(ge=1, le=MOST_TIMES, description="The maximum number of calls.")]
 
 
 class ExpectedCall(TypedDict):
@@ -68,12 +68,12 @@ class ExpectedCall(TypedDict):
     tool: Annotated[str, Meta(min_length=1, description="The name of the tool.")]
     arguments: NotRequired[
         Annotated[
-            MatchedMembers, Meta(description="Arguments that it was given among others; matchers may stand here.")
+            MatchedMembers, Meta(description="Arguments of the call, which may have others; matchers are allowed.")
         ]
     ]
     success: NotRequired[Annotated[bool, Meta(description="Whether it succeeded.")]]
     result: NotRequired[Annotated[MatchedValue, Meta(description="Its result; matchers are allowed.")]]
-    error: NotRequired[Annotated[MatchedValue, Meta(description="What its error says; matchers may stand here.")]]
+    error: NotRequired[Annotated[MatchedValue, Meta(description="The text of its error; matchers are allowed.")]]
     times: NotRequired[
         Annotated[Often | CallTimes, Meta(description="How often the call is made: a number, or {min, max}.")]
     ]
@@ -108,7 +108,7 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
         Field(
             "tool_calls",
             Annotated[list[ExpectedCall], Meta(min_length=1)],
-            "Calls that were made: {tool, arguments, success, result, error, times}, or with {never: true} were not.",
+            "Calls that were made: {tool, arguments, success, result, error, times}, or with {never: true} not made.",
             since="0.3",
         ),
     )
@@ -205,10 +205,10 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
         if self.never and self.times is not None:
             yield CheckProblem("no-effect", "'times' has no effect next to 'never'.", ("times",))
         if self.own.most is not None and self.own.least > self.own.most:
-            yield CheckProblem("out-of-range", f"min {self.own.least} is over max {self.own.most}.", ("times",))
+            yield CheckProblem("out-of-range", f"min {self.own.least} is greater than max {self.own.most}.", ("times",))
         if isinstance(self.times, Times) and self.own.least == 0 and self.own.most is None:
             yield CheckProblem(
-                "empty-expectation", "any number of calls is right. Give 'max', or a higher 'min'.", ("times",)
+                "empty-expectation", "any number of calls passes. Give 'max', or a higher 'min'.", ("times",)
             )
 
     def judge(self, trace: Trace) -> CheckResult:
@@ -270,9 +270,9 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
         if why := next(filter(None, unseen), None):
             return why
         if asked == ["arguments"]:
-            return trace.cut("tool_results") or f"nothing says what {self.tool} was called with"
+            return trace.cut("tool_results") or f"the arguments of {self.tool} are unknown"
         what = "gave" if asked else "succeeded"
-        how = f"nothing says what {self.tool} {what}" if asked else f"nothing says whether {self.tool} {what}"
+        how = f"it is unknown what {self.tool} {what}" if asked else f"it is unknown whether {self.tool} {what}"
         return trace.why_incomplete("tool_results") or how
 
     def _describe_nearest(self, trace: Trace, sure: CallTally) -> str:
@@ -283,7 +283,7 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
         if index is None:
             return describe_calls(trace)
         differs = "; ".join(map(str, self.own.differences(trace.tool_calls[index])))
-        differs = differs or "it is the call of another entry"
+        differs = differs or "it already counts for another entry"
         return excerpt(
             f"nearest is call {index + 1}, {call_shown(trace.tool_calls[index])}: {differs}", LONGEST_DIFFERENCE
         )

@@ -167,6 +167,6 @@ class ToolRequires(Check, Struct, frozen=True):
                     why = next((doubt for doubt in doubts if doubt), None)
                     found = f"call {index + 1}, {call}, without {needed} before it: {describe_calls(trace)}"
                     return self.unknown(why) if why else self.failed(found, EvidenceLocation("tool_calls", index=index))
-                unsure = f"nothing says whether {needed} succeeded"
+                unsure = f"it is unknown whether {needed} succeeded"
         why = unsure or trace.why_incomplete("tools") or not_ruled_out(trace, self.tool)
         return self.unknown(why) if why else self.passed(describe_calls(trace))

@@ -26,7 +26,7 @@ from karat.text.tool_names import (
 )
 
 NUL = "\0"
-APPEND = "Let the app open its log to append, or let nothing else truncate it."
+APPEND = "Have the app open its log in append mode, or make sure that nothing else truncates it."
 UNOWNED = PossibleCall("delete", "a call to 'delete' cannot be attributed. Pass `traceparent` on.")
 
 
@@ -119,7 +119,7 @@ def not_ruled_out(trace: Trace, tool: str) -> str | None:
     """Why what was seen does not prove that a tool that is forbidden was not called."""
     for call in trace.tool_calls:
         if not is_same_tool(tool, call.name) and may_be_same_tool(tool, call.name):
-            return f"{call.name!r} was called, which may be {tool!r} in a name space. Forbid it by its whole name."
+            return f"{call.name!r} was called, which may be {tool!r} with a namespace. Forbid it by its full name."
     return not_understood(trace, (tool,))
 
 
@@ -128,7 +128,7 @@ def not_understood(trace: Trace, tools: Sequence[str] = ()) -> str | None:
     named = () if any(map(is_every_tool, tools)) else tools
     for line in unread(trace.telemetry, trace.dialect) if trace.telemetry else ():
         if NUL in line:
-            return f"a line of the log was lost: it holds {line.count(NUL):,} NUL characters. {APPEND}"
+            return f"a line of the log was lost: it contains {line.count(NUL):,} NUL characters. {APPEND}"
         if any(is_named_in(tool, line) for tool in named) if named else speaks_of_calls(line):
             return f"a line of the log was not understood: {excerpt(line, 80)}"
     return next((one.why for one in trace.possible_calls if _may_be(one, trace, tools)), None)

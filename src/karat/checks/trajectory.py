@@ -25,10 +25,10 @@ Fits = Sequence[Sequence[bool]]
 """For each wanted call, whether each call that was made fits it."""
 
 WORDS: Mapping[MatchMode, str] = {
-    "ordered": "just these calls in this order",
-    "in_order": "these calls in this order, others between",
-    "any_order": "just these calls in any order",
-    "subset": "no calls but these",
+    "ordered": "only these calls, in this order",
+    "in_order": "these calls in this order, others allowed between",
+    "any_order": "only these calls, in any order",
+    "subset": "no calls except these",
     "superset": "at least these calls",
 }
 TWICE = Trace(
@@ -45,7 +45,7 @@ class TrajectoryCall(TypedDict):
 
     tool: Annotated[str, Meta(min_length=1, description="The name of the tool.")]
     arguments: NotRequired[
-        Annotated[MatchedMembers, Meta(description="Arguments that it was given among others; matchers may be here.")]
+        Annotated[MatchedMembers, Meta(description="Arguments of the call, others allowed; matchers are allowed.")]
     ]
 
 
@@ -56,9 +56,7 @@ class TrajectoryRule(TypedDict):
         list[TrajectoryCall | list[TrajectoryCall]],
         Meta(description="The calls in order; calls in a nested list were requested together, in any order."),
     ]
-    without_failed: NotRequired[
-        Annotated[Literal[True], Meta(description="Calls that failed are not among those that were made.")]
-    ]
+    without_failed: NotRequired[Annotated[Literal[True], Meta(description="Calls that failed are ignored.")]]
     match: NotRequired[
         Annotated[
             MatchMode,
@@ -177,7 +175,7 @@ class Trajectory(Check, Struct, frozen=True, dict=True):
             return self.unknown(why)
         if held:
             return self.passed(found)
-        return self.unknown("nothing says what a tool was called with") if possible else self.failed(found)
+        return self.unknown("the arguments of a call are unknown") if possible else self.failed(found)
 
     def _is_ordered(self, fits: Fits, count: int) -> bool:
         if len(fits) != count:

@@ -29,11 +29,11 @@ HEADING = '{"role": "heading", "name": "My Activity"}'
 HOW_TO_DEFINE = (
     f"Karat does not know this sentence: define it in the target's ui_vocabulary, or write an object, such as {HEADING}"
 )
-INSTEAD = 'write what must not come as an object, such as {"role": "heading", "new": true, "visible": false}'
+INSTEAD = 'write what must not appear as an object, such as {"role": "heading", "new": true, "visible": false}'
 UNMARKED = f"no element of the page has the role of a component ({', '.join(sorted(COMPONENTS))})"
 NO_COMPONENTS = f"{UNMARKED}: {INSTEAD}"
 SHOWN_OTHERWISE = "{}, and it shows the heading {}: write what must show as an object, such as {}"
-LOOSE_HEADING = "the heading {} is new and in no component: {}"
+LOOSE_HEADING = "the heading {} is new and not in a component: {}"
 NAME_A_ROLE = "Write the role that the page's snapshot has, such as region, or name or text alone."
 LONGEST = 80
 LISTED = 6
@@ -160,7 +160,7 @@ class Ui(Check, Struct, frozen=True):
         if found.seen < low and (otherwise := _why_shown_otherwise(element, trace)):
             return self.unknown(otherwise)
         if found.seen < low:
-            hidden = f", {found.own - found.own_seen} that no reader sees" * (found.own > found.own_seen)
+            hidden = f", {found.own - found.own_seen} not visible to a reader" * (found.own > found.own_seen)
             why = f"{found.seen} for {element}{hidden}{_instead(element, trace.page or '')}"
             return self.failed(why, _nearest_place(element, trace))
         if high is not None and found.own > high:

@@ -29,7 +29,7 @@ INVENTED = "test"
 WHOLE = "$"
 DEEPEST = 4
 NO_TEXT = "its state has neither `messages` nor a field of text for the prompt: set `input` and `output`"
-EACH = "it is made for each case, so it is not known before"
+EACH = "it is made for each case, so it is not known in advance"
 
 
 async def inspect_graph(config: TargetConfig, prompt: str) -> Inspection:

@@ -103,7 +103,7 @@ class CaseAudit(Struct, frozen=True, kw_only=True):
 
     @property
     def holdings(self) -> tuple[Holding, ...]:
-        """Which check holds what, in the order of the case."""
+        """Which check catches what, in the order of the case."""
         return tuple(
             Holding(
                 check,

@@ -59,7 +59,8 @@ class Shown:
         if unseen and len(self.unseen) < room:
             self.unseen.append((entry.case_id, unseen))
         brittle = [
-            (entry.case_id, f"{b.check} minds {b.equivalent}, it wants {b.expected}: {b.hint}") for b in entry.brittle
+            (entry.case_id, f"{b.check} rejects {b.equivalent}, it expects {b.expected}: {b.hint}")
+            for b in entry.brittle
         ]
         holdings = [(entry.case_id, held) for held in entry.holdings if held.kills]
         kept = holdings[: room - len(self.holdings)]
@@ -113,7 +114,7 @@ def remarks(summary: AuditSummary) -> Iterator[str]:
             " a run that accepts such a case would not notice"
         )
     if summary.undecided:
-        yield f"{pluralize(summary.undecided, 'mutant')} could not be judged, a check broke: not counted"
+        yield f"{pluralize(summary.undecided, 'mutant')} could not be judged because a check broke: not counted"
 
 
 def verdict(summary: AuditSummary, min_kill: float) -> str:

@@ -150,7 +150,7 @@ def _ours(spec: str) -> type[Report]:
 def _of_project(name: str, spec: str, project: Project) -> type[Report]:
     at = project.where("reports", name)
     if name in BUILT_IN or name in find_entry_points(ENTRY_POINTS):
-        raise ConfigError(f"a report is called {name!r} already.", where=at, fix="Give it another name.")
+        raise ConfigError(f"there is already a report called {name!r}.", where=at, fix="Give it another name.")
     found = project.load("reports", name, spec)
     if not is_report(found):
         raise ConfigError(f"{spec!r} {NO_REPORT}", where=at, fix="Fix it; see docs/extending.md.")

@@ -54,7 +54,7 @@ def _group_by_file(
 def _refuse_several(journals: Sequence[Journal], kind: type[Report], name: str) -> None:
     if len(journals) > 1 and not issubclass(kind, MultiRunReport):
         fix = "Name a folder, as in 'reports/', or one journal."
-        raise UsageError(f"a {name!r} report holds one run, not {len(journals)}.", fix=fix, slug="bad-option")
+        raise UsageError(f"a {name!r} report covers one run, not {len(journals)}.", fix=fix, slug="bad-option")
 
 
 def _write_report(journals: Sequence[Journal], name: str, kind: type[Report], file: Path) -> Path:

@@ -137,7 +137,7 @@ def write_reports(
     try:
         journal = Journal(names.journal, summary, project=project, file=names.file)
     except JournalError as error:
-        fix = "Run again, into a folder that nothing clears away."
+        fix = "Run again, into a folder that is not cleaned up."
         raise ArtifactError(f"the journal of this run is lost: {error.message}", where=error.where, fix=fix) from error
     paths, failures = write_all(journal, names, reports, workers, each)
     return RunResult(journal, (names.journal, *paths), failures, left_out)

@@ -35,7 +35,7 @@ def transcript(record: CaseRecord, *, whole: bool = False) -> Iterator[Transcrip
         return
     first = 0 if whole else max(len(trace.turns) - TURNS, 0)
     if first:
-        yield TranscriptEntry("asked", [f"{first} turns before are not shown"])
+        yield TranscriptEntry("asked", [f"{first} earlier turns are not shown"])
     for number, turn in enumerate(trace.turns[first:], first + 1):
         yield from _turn(turn, turn.input, f" {number}", whole)
 

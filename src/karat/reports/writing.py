@@ -145,7 +145,9 @@ class _Writing(Generic[Made]):
     def _build_error(self, error: BaseException) -> ArtifactError:
         if not isinstance(error, ArtifactError):
             error = report_error(self._name, self.file.path, error)
-        error.fix += f" The journal is whole, and it can be made later: karat report {self._journal} -f {self._name}"
+        error.fix += (
+            f" The journal is complete, so you can make the report later: karat report {self._journal} -f {self._name}"
+        )
         return error
 
 

@@ -75,7 +75,7 @@ def case_verdict(case: Case, results: tuple[CheckResult, ...], error: TraceError
     if not case.xfail:
         return found
     if found.status is CaseStatus.PASS:
-        return structs.replace(found, status=CaseStatus.FAIL, reason=f"it passes, and was known to fail: {case.xfail}")
+        return structs.replace(found, status=CaseStatus.FAIL, reason=f"it passed, but was known to fail: {case.xfail}")
     if found.status is CaseStatus.FAIL or found.shortfall.failed:
         return structs.replace(found, status=CaseStatus.XFAIL, reason=case.xfail)
     return found
@@ -194,7 +194,7 @@ def run_check(check: Check, trace: Trace) -> CheckResult:
         result: object = unseen or check.judge(trace)
         if isinstance(result, CheckResult) and isinstance(result.status, Status):
             return result
-        why = f"it gave {type(result).__name__}, not a CheckResult with a Status"
+        why = f"it returned {type(result).__name__}, not a CheckResult with a Status"
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a check that breaks makes its own case an ERROR, no other
         why = f"{type(error).__name__}: {error_text(error)}"
     return CheckResult(check.name, check.group, Status.ERROR, _description(check), why)
@@ -213,4 +213,4 @@ def _of_hidden_words(check: Check, trace: Trace) -> CheckResult | None:
     result = check.judge(structs.replace(trace, final_message=words)) if words else None
     if result is None or result.status is Status.PASSED:
         return None
-    return structs.replace(result, found=f"{result.found} (no reader sees it)", at=None)
+    return structs.replace(result, found=f"{result.found} (not visible to a reader)", at=None)

@@ -255,7 +255,7 @@ class _Answers:
         said = f"; it wrote: {self._log}" if self._log and not self._answered else ""
         return TargetError(
             "bad-answer",
-            f"the command wrote {self._answered} lines with `final_message`, and not one for each of {wanted} "
+            f"the command wrote {self._answered} lines with `final_message`, not one for each of {wanted} "
             f"prompt{'s' if wanted > 1 else ''}{said}",
         )
 

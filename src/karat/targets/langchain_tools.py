@@ -53,7 +53,7 @@ def require_tools(world: CaseWorld, *, elsewhere: bool = False) -> None:
     if elsewhere or world.by_proxy or not world.hits_tools:
         return
     if BASE not in sys.modules:
-        message = "its stubs and faults hit tools, and the agent has loaded no LangChain tool that Karat could reach"
+        message = "its stubs and faults are for tools, but the agent has loaded no LangChain tool that Karat can reach"
         raise TargetError(DENIED, f"{message}: see docs/faults.md")
     exact = [stub for stub in world.stubs if "*" not in stub.tool]
     if not all(_is_known(stub, world) for stub in exact):
@@ -61,8 +61,8 @@ def require_tools(world: CaseWorld, *, elsewhere: bool = False) -> None:
     for stub in exact:
         if not _is_known(stub, world):
             known = join_words(sorted(_known_tools)[:_MOST_NAMED], "and") if _known_tools else "none"
-            message = f"the agent has no LangChain tool {stub.tool!r} (there are: {known}), so that its stub answers"
-            raise TargetError(DENIED, f"{message} nothing and a function of that name would really run")
+            message = f"the agent has no LangChain tool {stub.tool!r} (there are: {known}), so its stub has no"
+            raise TargetError(DENIED, f"{message} effect and a function of that name would really run")
 
 
 _known_tools: set[str] = set()
@@ -129,7 +129,7 @@ class _Wrapping:
         if len(running) == 1:
             return running[0]  # a thread that the agent started itself does not know its case
         if any(one is not None and one.stub_of(one.names.get(tool.name, tool.name)) for one in running):
-            message = f"{tool.name} was called in a thread of its own while several cases ran: run them one at a time"
+            message = f"{tool.name} was called in a separate thread while several cases ran: run them one at a time"
             raise FaultError(message)
         return None
 

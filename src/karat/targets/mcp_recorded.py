@@ -22,12 +22,12 @@ from karat.traces.turns import conversation
 MCP = "{mcp}"
 ENVIRONMENT = "KARAT_MCP_URL"
 UNOWNED = (
-    "a call to {!r} crossed the MCP proxy while the case ran, and its case is unknown: let the agent pass "
+    "a call to {!r} went through the MCP proxy while the case ran, and its case is unknown: let the agent pass "
     "`traceparent` or `baggage` on, or use the address in KARAT_MCP_URL of a process that is started for each case"
 )
 UNREAD = "a request to the MCP server could not be read, so the tool that it calls is unknown: send it as plain JSON"
 NOT_COMPLETE = (
-    "{!r} was called and did not cross the MCP proxy, so `complete = true` is wrong: not all calls are known. "
+    "{!r} was called and did not go through the MCP proxy, so `complete = true` is wrong: not all calls are known. "
     "Remove `complete`, or let this tool be called through the proxy"
 )
 LOST = "too much MCP traffic while the case ran, so some of its calls may be missing"
@@ -92,7 +92,7 @@ class McpRecorded:
         crossing = {one.call.name for one in crossed}
         elsewhere = next((one.name for one in trace.tool_calls if one.name not in crossing), None)
         if elsewhere is not None:
-            context.more_tools = f"{elsewhere!r} did not cross the MCP proxy, so the agent has other tools as well"
+            context.more_tools = f"{elsewhere!r} did not go through the MCP proxy, so the agent has other tools as well"
         own = [one for one in crossed if _is_of(one, names)]
         others = {*self._over}.union(*(_names(other) for other in self._running))
         unowned = [one for one in crossed if not _is_of(one, others)]

@@ -41,7 +41,7 @@ BROWSER = "browser"
 START_ENV = "start_env"
 START = "Let Karat start it (`start`), or set"
 RECORD = "Record it with `--tape extend`, or follow the old answers with `--tape follow`"
-ONE_BY_ONE = "nothing but that says which case a request to a model or service belongs to"
+ONE_BY_ONE = "otherwise it is unknown which case a request to a model or service belongs to"
 LAST_WORDS = 2.0
 """Seconds in which a stream may end whose last event the agent has: what comes of it then is part of the case."""
 POLL = 0.005
@@ -93,7 +93,7 @@ class Proxied:
         settings, player = self._settings, self._player
         if player is not None and not settings.records and not player.tape.exchanges:
             raise ConfigError(
-                "the tape holds no request: when it was recorded, the agent sent nothing to its address.",
+                "the tape contains no request: when it was recorded, the agent sent nothing to its address.",
                 where=str(settings.path),
                 fix="Let the agent read its address from the environment, and record again.",
                 slug="bad-tape",
@@ -202,7 +202,7 @@ class Proxied:
         if self._config.kind not in OWN_PROCESS:
             limits = structs.replace(limits, max_per_worker=1, why=limits.why or ONE_BY_ONE)
         if self._settings.records or self._settings.port:
-            why = "the tape has a port of its own" if self._settings.port else "one process records the tape"
+            why = "the tape uses a fixed port" if self._settings.port else "one process records the tape"
             limits = structs.replace(limits, max_workers=1, why_workers=why)
         return limits
 
@@ -211,9 +211,9 @@ class Proxied:
         started = self._config.options.get("start")
         elsewhere = self._config.kind in WIRE_KINDS - {MODEL} or self._config.kind == BROWSER
         if elsewhere and not started and not self._settings.port:
-            what = "the tape" if self._player is not None else "the proxy that telemetry of models and faults need"
+            what = "the tape" if self._player is not None else "the proxy, which faults and telemetry of models need"
             raise ConfigError(
-                f"the agent of {self._config.use!r} runs already: Karat cannot point it at {what}.",
+                f"the agent of {self._config.use!r} is already running: Karat cannot point it at {what}.",
                 where=str(self._config.file or ""),
                 fix=f"{START if self._config.kind == BROWSER else 'Set'} `port` and `token` in [tape], and start the "
                 "agent with the addresses that docs/tape.md shows.",

@@ -141,7 +141,7 @@ class PythonTarget:
         if self._own is not None:
             if beyond := hit_by(case).keys() - reach_of(self._own):
                 what = " and ".join(f"{hits}s" for hits in sorted(beyond))
-                raise TargetError(DENIED, f"Karat does not reach the {what} of {self._config.spec!r}. {WHERE}")
+                raise TargetError(DENIED, f"Karat cannot reach the {what} of {self._config.spec!r}. {WHERE}")
             return await self._own.run(case, context)
         conversation = Conversation(context.recorder, context.marks, context.world)
         offered = {"case": case, "conversation": conversation, "context": context.given}

@@ -15,7 +15,7 @@ TOOLS: Final[frozenset[Hit]] = frozenset({"tool"})
 ALL: Final[frozenset[Hit]] = frozenset({"tool", "service", "model"})
 UNREACHABLE = "faults-unreachable"
 WHERE = (
-    "Karat reaches LangChain tools of `langgraph:` and `python:` targets, functions that a `python:` agent hands "
+    "Karat can reach LangChain tools of `langgraph:` and `python:` targets, functions that a `python:` agent hands "
     "to `conversation.tool`, the functions of an `openai:` target in the mode 'loop', and tools of MCP servers that "
     "[tape] names in `services` or `stdio`: see docs/faults.md."
 )
@@ -38,5 +38,5 @@ def refuse_unreachable(cases: Iterable[Case], target: Target, use: str) -> None:
     for case in cases:
         beyond = {hits: what for hits, what in hit_by(case).items() if hits not in reached and not case.skip}
         for hits, what in beyond.items():
-            message = f"case {case.id!r} has {what}, and Karat does not reach the {hits}s of {use!r}."
+            message = f"case {case.id!r} has {what}, and Karat cannot reach the {hits}s of {use!r}."
             raise ConfigError(message, fix=WHERE, slug=UNREACHABLE)

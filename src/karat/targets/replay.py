@@ -103,7 +103,7 @@ class ReplayTarget:
             raise (
                 SuiteError(problems)
                 if problems
-                else ConfigError("the recording holds no trace.", where=str(self._path))
+                else ConfigError("the recording contains no trace.", where=str(self._path))
             )
 
     async def close(self) -> None:
@@ -133,9 +133,7 @@ class ReplayTarget:
         try:
             recorded = Recorded(case.id, context.repeat, read(restore_names(found.form, case)))
         except ValueError as error:
-            raise TargetError(
-                "not-recorded", f"{self._path}: what it holds of this case cannot be read: {error}"
-            ) from None
+            raise TargetError("not-recorded", f"{self._path}: its trace of this case cannot be read: {error}") from None
         if found.simulated and recorded.turns:
             return conversation([_build_simulated_turn(turn, case) for turn in recorded.turns])
         return await _play(recorded, case, context) if recorded.turns else _one_turn(recorded.form, case, case.prompt)
@@ -193,10 +191,10 @@ class ReplayTarget:
     def _not_recorded(self, case_id: str, repeat: int) -> TargetError:
         known = [key for key in self._offsets if isinstance(key, str)] + [name for name, n in self._results if n == 0]
         if repeat and case_id in known:
-            return TargetError("not-recorded", f"{self._path} holds no repeat {repeat} of this case")
+            return TargetError("not-recorded", f"{self._path} contains no repeat {repeat} of this case")
         few = known if len(known) <= 1_000 else []
         near = did_you_mean(case_id, few)
-        return TargetError("not-recorded", f"{self._path} holds no trace of this case. {near}".rstrip())
+        return TargetError("not-recorded", f"{self._path} contains no trace of this case. {near}".rstrip())
 
 
 def parse(data: bytes) -> Recorded | None:
@@ -219,7 +217,7 @@ def parse(data: bytes) -> Recorded | None:
         return _read_trace(trace, line.repeat)
     value = loads(data)
     if not isinstance(value, dict):
-        raise ValueError("not a JSON object; a recording holds one object per line")
+        raise ValueError("not a JSON object; a recording contains one object per line")
     repeat = value.pop("repeat", 0)
     if type(repeat) is not int or repeat < 0:
         raise ValueError("`repeat` is a whole number: 0, 1, 2, ...")

@@ -34,7 +34,7 @@ class ScriptedUser:
             return " ".join(replies)
         self.is_cut_off = bool(replies)
         self.ended = f"after {pluralize(self._said, 'turn')}, " + (
-            "as many as it may have" if replies else "because the last answer asks for nothing that a reply knows"
+            "the most that it may have" if replies else "because no reply covers what the last answer asks for"
         )
         return None
 

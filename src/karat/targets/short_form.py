@@ -33,11 +33,11 @@ from karat.text.key_names import suggest_keys
 from karat.traces.clean import jsonable, table, text
 from karat.traces.recorder import Recorder, merge_calls, merge_telemetry
 
-NO_RESULTS = "the target gave the names of tools and nothing of their results"
+NO_RESULTS = "the target gave only the names of tools, not their results"
 NO_TOOLS = "the target gave no tool_calls, tools_called or telemetry"
 NO_TELEMETRY = (
     "the target gave no telemetry: functions, commands and recordings return its lines as `telemetry`, browser targets "
-    "name the file as `telemetry.log`; elsewhere expect `tool_calls`"
+    "name the file as `telemetry.log`; for others, expect `tool_calls` instead"
 )
 NO_PAGE = "the target gave no page"
 
@@ -160,7 +160,7 @@ def _conversation(short: Short) -> Short:
         )
     for number, turn in enumerate(short.turns, 1):
         if turn.turns is not None:
-            raise ValueError(f"turn {number} has turns itself")
+            raise ValueError(f"turn {number} cannot contain turns")
         try:
             _check(turn)
         except ValueError as error:

@@ -39,9 +39,9 @@ class SuccessRule(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     def flaw(self) -> str:
         """What is wrong with it, or nothing."""
         if bool(self.path) is bool(self.text) or (self.values is None) is bool(self.path):
-            return "say either `field` with `is`, or `text`."
+            return "give either `field` with `is`, or `text`."
         try:
-            return "`text` fits every result." if self.text and safe_regex.matches_empty(self.text) else ""
+            return "`text` matches every result." if self.text and safe_regex.matches_empty(self.text) else ""
         except safe_regex.BadPattern as error:
             return f"`text` is not a regex: {error}."
 

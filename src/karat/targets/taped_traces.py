@@ -26,9 +26,9 @@ from karat.world.services import SERVICES
 from karat.world.tape import Exchange, read_tape
 
 MODELS = frozenset(one.name for one in SERVICES)
-NO_ANSWER = "no reply of a model says the answer"
-NOT_PROVED = "nothing but the traffic with models was recorded"
-NO_MODEL = "the tape holds no request to a model that Karat reads."
+NO_ANSWER = "no reply of a model contains the answer"
+NOT_PROVED = "only the traffic with models was recorded"
+NO_MODEL = "the tape contains no request to a model in a format that Karat reads."
 
 
 class _Asked(Struct, eq=False):
@@ -91,7 +91,7 @@ def read_taped_traces(path: Path) -> list[Trace]:
     """
     found = [trace for (case, _), run in sorted(read_tape(path).runs.items()) for trace in _traces(case, run)]
     if found and not any(trace.input for trace in found):
-        fix = "Name the journal of the run that recorded it: it holds what the agent did."
+        fix = "Name the journal of the run that recorded it: it contains what the agent did."
         raise UsageError(NO_MODEL, where=str(path), fix=fix, slug="bad-source")
     return found
 

@@ -93,7 +93,7 @@ def _match_parameters(
         if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_POSITIONAL:
             near = did_you_mean(parameter.name, offered)
             raise ConfigError(
-                f"{where} asks for {parameter.name!r}, which Karat does not have.",
+                f"{where} needs {parameter.name!r}, which Karat cannot provide.",
                 fix=f"It may take the {first}, and by name: {', '.join(offered)}. {near}".rstrip(),
             )
     if taker is None:

@@ -151,7 +151,7 @@ class _Reader:
         try:
             value = ast.literal_eval(found[0])  # one string token and nothing else
         except (ValueError, SyntaxError) as error:
-            raise ValueError("it holds a string that is none") from error
+            raise ValueError("it contains an invalid string") from error
         return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
     def _match(self, pattern: re.Pattern[str]) -> re.Match[str]:

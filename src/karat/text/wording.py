@@ -100,5 +100,5 @@ def pluralize(number: int, noun: str) -> str:
 def names_of(option: str, given: Collection[str] | None) -> list[str] | None:
     """The names that an option lists; a text alone would be taken for the list of its letters."""
     if isinstance(given, str):
-        raise UsageError(f"`{option}` is a list of names, not a text.", fix=f"Write [{given!r}].", slug="bad-option")
+        raise UsageError(f"`{option}` must be a list, not a string.", fix=f"Write [{given!r}].", slug="bad-option")
     return None if given is None else list(given)

@@ -23,7 +23,7 @@ HEADERS: Final = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
-WHAT_TO_OPEN: Final = "Open the address that karat view printed."
+WHAT_TO_OPEN: Final = "Open the address that `karat view` printed."
 
 
 class Guard:
@@ -45,7 +45,7 @@ class Guard:
 
     def _enter(self, scope: Scope) -> Scope:
         if scope["method"] not in ("GET", "HEAD"):
-            raise RefusedRequest(HTTPStatus.METHOD_NOT_ALLOWED, "the viewer only reads")
+            raise RefusedRequest(HTTPStatus.METHOD_NOT_ALLOWED, "the viewer is read-only")
         headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
         path, query = scope["raw_path"].decode("latin-1"), scope["query_string"].decode("latin-1")
         token = len(path) - len(self._door.enter(f"{path}?{query}", headers).removesuffix(f"?{query}"))

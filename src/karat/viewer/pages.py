@@ -301,7 +301,7 @@ def audit_page(run: IndexedRun) -> AuditPage:
     named = sorted(path.name for path in Path(run.path).parent.glob(f"{_literal(stem)}.audit*.json"))
     file = find_own_file(run.path, named[-1]) if named else None
     if file is None or file.size > LARGEST:
-        return AuditPage(None, "This run was not audited yet.", (), 0)
+        return AuditPage(None, "This run has not been audited yet.", (), 0)
     try:
         found = read_audit(file.path.read_bytes())
     except (msgspec.DecodeError, UnicodeDecodeError, OSError):

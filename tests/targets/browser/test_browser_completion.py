@@ -65,8 +65,9 @@ async def test_a_sign_that_is_never_seen_is_an_error(stub: Stub) -> None:
         with pytest.raises(TargetError) as caught:
             await ask(target, "say hi")
     assert str(caught.value) == (
-        'the answer came, but the sign of work busy = "#put" and the sign of work gone = "Thinking..." and the sign of '
-        'work spinner = "#spin" was never seen (nothing on the page is #put): fix `complete`, or use `quiet_ms` [agent]'
+        'the answer arrived, but the sign of work busy = "#put" and the sign of work gone = "Thinking..." and the sign '
+        'of work spinner = "#spin" was never seen (nothing on the page is #put): fix `complete`, or use '
+        "`quiet_ms` [agent]"
     )
 
 
@@ -138,8 +139,8 @@ async def test_words_in_a_shadow_root_are_waited_for(stub: Stub, answer: dict[st
 async def test_a_sign_that_never_goes_keeps_the_prompt_back(stub: Stub) -> None:
     stub.script = "at('out').setAttribute('aria-busy', 'true')"
     said = (
-        'no complete answer within {} ms: the prompt was not sent, because the sign of work busy = "#out" shows '
-        "without it [timeout]"
+        'no complete answer within {} ms: the prompt was not sent, because the sign of work busy = "#out" is '
+        "already visible [timeout]"
     )
     await waited_in_vain(stub.url, "/chat", "say hi", said, complete={"busy": "#out"})
     assert stub.heard == []

@@ -20,10 +20,10 @@ from karat.targets.config import TargetConfig, read_config, resolve
 ROOT = Path(__file__).parents[3]
 
 
-NO_END = "`complete.event` waits for a line that is not named. Set `telemetry.end_event`. [bad-options]"
+NO_END = "`complete.event` needs a line to wait for. Set `telemetry.end_event`. [bad-options]"
 UNTOLD_SESSION = (
-    "`telemetry.correlation_field` is set, but the app does not get the conversation. Set `session_query`, or write "
-    "{session} into a header, a cookie or an address. [bad-options]"
+    "`telemetry.correlation_field` is set, but nothing passes the conversation to the app. Set `session_query`, or "
+    "write {session} into a header, a cookie or an address. [bad-options]"
 )
 
 

@@ -111,7 +111,7 @@ async def test_what_stands_in_the_way(stub: Stub, script: str, options: dict[str
 async def test_without_being_dismissed_it_stays_in_the_way(stub: Stub) -> None:
     stub.script = BANNER + "document.body.append(banner)"
     said = (
-        "no complete answer within {} ms: the prompt was not sent, because #go could not be clicked; what is in its "
-        "way may be named in `dismiss` or `steps` [timeout]"
+        "no complete answer within {} ms: the prompt was not sent, because #go could not be clicked; if something is "
+        "in the way, name it in `dismiss` or `steps` [timeout]"
     )
     await waited_in_vain(stub.url, "/chat", "say hi", said, answer=BOT)

@@ -78,16 +78,16 @@ SERVERS = {
     "html": Hostile(constantly(http("<html>login</html>", "text/html")), PLAIN, "bad-answer", "is HTML", "login"),
     "html-as-json": Hostile(constantly(http("<!doctype html>")), PLAIN, "bad-answer", "is HTML", "doctype"),
     "html-as-stream": Hostile(constantly(http("<html>", "text/html")), STREAM, "bad-answer", "text/html", "<html>"),
-    "json-as-stream": Hostile(constantly(http('{"error": 1}')), STREAM, "bad-answer", "no stream of sse", "error"),
-    "no-json": Hostile(constantly(http("so sorry")), PLAIN, "bad-answer", "no JSON", "so sorry"),
-    "half-json": Hostile(constantly(http('{"reply": "go')), PLAIN, "bad-answer", "no JSON", '"go'),
-    "two-jsons": Hostile(constantly(http('{"reply": "a"}{"reply": "b"}')), PLAIN, "bad-answer", "no JSON"),
+    "json-as-stream": Hostile(constantly(http('{"error": 1}')), STREAM, "bad-answer", "not a stream of sse", "error"),
+    "no-json": Hostile(constantly(http("so sorry")), PLAIN, "bad-answer", "not valid JSON", "so sorry"),
+    "half-json": Hostile(constantly(http('{"reply": "go')), PLAIN, "bad-answer", "not valid JSON", '"go'),
+    "two-jsons": Hostile(constantly(http('{"reply": "a"}{"reply": "b"}')), PLAIN, "bad-answer", "not valid JSON"),
     "empty": Hostile(constantly(http("")), PLAIN, "bad-answer", "is empty", "nothing was received"),
     "no-content": Hostile(constantly(b"HTTP/1.1 204 No Content\r\n\r\n"), PLAIN, "bad-answer", "is empty"),
     "null": Hostile(constantly(http('{"reply": null}')), PLAIN, "bad-answer", "finds nothing"),
     "another-shape": Hostile(constantly(http('{"text": "hi"}')), PLAIN, "bad-answer", "with 'text'"),
     "a-list": Hostile(constantly(http("[1]")), PLAIN, "bad-answer", "a list"),
-    "bad-utf8": Hostile(constantly(http(b'{"reply": "\xff\xfe"}')), PLAIN, "bad-answer", "no JSON", "�"),
+    "bad-utf8": Hostile(constantly(http(b'{"reply": "\xff\xfe"}')), PLAIN, "bad-answer", "not valid JSON", "�"),
     "bad-utf8-in-events": Hostile(
         constantly(started(), chunk(b'data: {"text": "\xff"}\n\n'), LAST), STREAM, "bad-answer", "cannot be read"
     ),
@@ -98,8 +98,8 @@ SERVERS = {
     "duplicate-keys-in-events": Hostile(
         constantly(started(), sse('{"text": "a", "text": "b"}', "[DONE]"), LAST), STREAM, "bad-answer", "duplicate key"
     ),
-    "nan": Hostile(constantly(http('{"reply": "a", "score": NaN}')), PLAIN, "bad-answer", "no JSON", "NaN"),
-    "infinity": Hostile(constantly(http('{"reply": "a", "score": -Infinity}')), PLAIN, "bad-answer", "no JSON"),
+    "nan": Hostile(constantly(http('{"reply": "a", "score": NaN}')), PLAIN, "bad-answer", "not valid JSON", "NaN"),
+    "infinity": Hostile(constantly(http('{"reply": "a", "score": -Infinity}')), PLAIN, "bad-answer", "not valid JSON"),
     "nan-next-to-a-lone-surrogate": Hostile(
         constantly(http('{"reply": "\\ud800", "score": NaN}')), PLAIN, "bad-answer", "NaN is not JSON"
     ),
@@ -107,7 +107,7 @@ SERVERS = {
         constantly(started(), sse('{"text": "a", "p": NaN}', "[DONE]"), LAST), STREAM, "bad-answer", "not valid JSON"
     ),
     "deep": Hostile(constantly(http(DEEP)), PLAIN, "bad-answer", "recursion limit"),
-    "50-mb": Hostile(huge(lambda: http(b'"' + b"x" * (50 * MB) + b'"')), PLAIN, "bad-answer", "at most"),
+    "50-mb": Hostile(huge(lambda: http(b'"' + b"x" * (50 * MB) + b'"')), PLAIN, "bad-answer", "over the limit"),
     "endless-body": Hostile(endless(started("application/json"), chunk("[" * 65536)), PLAIN, "bad-answer", "more than"),
     "gzip-bomb": Hostile(bomb(gzip.compress, "gzip"), PLAIN, "bad-answer", "more than 4,194,304"),
     "deflate-bomb": Hostile(bomb(zlib.compress, "deflate"), PLAIN, "bad-answer", "more than 4,194,304"),
@@ -191,7 +191,7 @@ SERVERS = {
         constantly(http("", status="307 Temporary Redirect", location="http://169.254.169.254/latest")),
         PLAIN,
         "bad-answer",
-        "leads to http://169.254.169.254",
+        "redirects to http://169.254.169.254",
     ),
     "another-scheme": Hostile(
         constantly(http("", status="308 Permanent Redirect", location="file:///etc/passwd")),
@@ -203,11 +203,14 @@ SERVERS = {
         constantly(http("", status="307 Temporary Redirect", location="http://127.0.0.1:99999/")),
         PLAIN,
         "bad-answer",
-        "leads to http://127.0.0.1:99999/",
+        "redirects to http://127.0.0.1:99999/",
     ),
     **{
         f"leads-to-{to!r}": Hostile(
-            constantly(http("", status="308 Permanent Redirect", location=to)), PLAIN, "bad-answer", f"leads to {shown}"
+            constantly(http("", status="308 Permanent Redirect", location=to)),
+            PLAIN,
+            "bad-answer",
+            f"redirects to {shown}",
         )
         for to, shown in {
             "http://[::1/": "http://[::1/",

@@ -157,7 +157,7 @@ async def test_other_tools_and_endless_ones(tmp_path: Path) -> None:
     ("answer", "kind", "message"),
     [
         pytest.param(
-            started() + sse({"choices": [{"delta": {"content": "a"}}]}) + LAST, "bad-answer", "torn", id="torn"
+            started() + sse({"choices": [{"delta": {"content": "a"}}]}) + LAST, "bad-answer", "cut off", id="torn"
         ),
         pytest.param(started() + sse({"error": {"message": "overloaded"}}) + LAST, "agent", "overloaded", id="error"),
         pytest.param(http('{"error": {"message": "no"}}'), "agent", "an error: no", id="error-in-200"),

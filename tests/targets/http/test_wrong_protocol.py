@@ -53,7 +53,7 @@ async def test_a_stream_that_nobody_said_how_to_read(kind: str, options: dict[st
     async with speaking(PROTOCOLS["ag-ui"]) as address, opened(kind, address, options=options) as target:
         with pytest.raises(TargetError) as caught:
             await ask(target, "hello")
-    told = "the answer is a stream of events: say with `stream` how it is read"
+    told = "the answer is a stream of events: set `stream` to say how to read it"
     assert (caught.value.kind, caught.value.message) == (DENIED, told)
 
 
@@ -65,6 +65,6 @@ async def test_a_page_is_no_protocol(name: str) -> None:
         async with opened(asked.kind, address, HERE, options=asked.options) as target:
             with pytest.raises(TargetError) as caught:
                 await ask(target, "hello")
-    told = "the answer is text/html, no stream of sse: check the address and the kind in `use`"
+    told = "the answer is text/html, not a stream of sse: check the address and the kind in `use`"
     assert (caught.value.kind, caught.value.message) == (DENIED, told)
     assert caught.value.detail == "received: <html>Sign in</html>"

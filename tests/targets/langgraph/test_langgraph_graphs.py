@@ -30,7 +30,7 @@ async def test_a_graph_or_a_factory_of_one(name: str) -> None:
     assert [call.name for call in trace.tool_calls] == ["look", "book"]
     assert trace.unobserved == {
         "telemetry": "the target gave no telemetry: functions, commands and recordings return its lines as "
-        "`telemetry`, browser targets name the file as `telemetry.log`; elsewhere expect `tool_calls`"
+        "`telemetry`, browser targets name the file as `telemetry.log`; for others, expect `tool_calls` instead"
     }
     assert trace.started_at is not None
     assert trace.duration_ms is not None
@@ -93,12 +93,12 @@ async def test_a_graph_that_loops_ends(name: str, options: dict[str, Any], steps
         pytest.param("factory_that_breaks", "raised RuntimeError: no model here [config]", id="factory-breaks"),
         pytest.param(
             "factory_of_something_else",
-            f"gave a str, which is not a graph. {NAME_ONE} [config]",
+            f"returned a str, which is not a graph. {NAME_ONE} [config]",
             id="factory-of-no-graph",
         ),
         pytest.param(
             "factory_that_asks_for_more",
-            "asks for 'model', which Karat does not have. A factory may have the parameters `context` and "
+            "needs 'model', which Karat cannot provide. A factory may have the parameters `context` and "
             "`config`; any other needs a default. [config]",
             id="asks-for-more",
         ),
@@ -171,9 +171,11 @@ async def test_other_shapes_of_messages(name: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        pytest.param("functional_number", f"the graph gave an int without `messages`. {SAY_WHERE}", id="no-state"),
+        pytest.param("functional_number", f"the graph returned an int without `messages`. {SAY_WHERE}", id="no-state"),
         pytest.param(
-            "functional_dict", f"the graph gave a dict without `messages` (it has: answer). {SAY_WHERE}", id="no-path"
+            "functional_dict",
+            f"the graph returned a dict without `messages` (it has: answer). {SAY_WHERE}",
+            id="no-path",
         ),
         pytest.param(
             "unreadable",

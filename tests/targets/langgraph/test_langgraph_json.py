@@ -85,7 +85,7 @@ async def test_modules_of_local_dependencies_are_found_also_in_their_src(tmp_pat
     [
         pytest.param(
             {"env": "."},
-            "its `env` '.' cannot be read: Is a directory. Write that file, or remove `env`.",
+            "its `env` '.' cannot be read: Is a directory. Create that file, or remove `env`.",
             id="no-file",
         ),
         pytest.param(
@@ -98,7 +98,7 @@ async def test_modules_of_local_dependencies_are_found_also_in_their_src(tmp_pat
         ),
         pytest.param(
             {"dependencies": "."},
-            'its `dependencies` are not a list of texts. For instance: "dependencies": ["."].',
+            'its `dependencies` are not a list of strings. For instance: "dependencies": ["."].',
             id="no-list",
         ),
         pytest.param({"graphs": []}, f"it has no `graphs`. {HOW_NAMED}", id="no-graphs"),
@@ -122,8 +122,8 @@ async def test_missing_file_of_variables_is_a_notice_and_the_graph_runs(
             assert (await target.run(case("Hi", f"c{number}"), context)).final_message == "Hi, hello"
             notices += context.notices
     assert notices == [
-        f"{tmp_path / 'langgraph.json'}: its `env` '.env.lost' is not there: no variables are set from it. Write that "
-        "file if it is needed."
+        f"{tmp_path / 'langgraph.json'}: its `env` '.env.lost' does not exist: no variables are set from it. Create "
+        "that file if it is needed."
     ]
 
 
@@ -144,5 +144,5 @@ async def test_a_package_that_is_not_installed_is_named_where_the_graph_cannot_b
     (module,) = tmp_path.glob("desk_*.py")
     assert str(caught.value) == (
         f"'./{module.name}:graph' cannot be imported: ModuleNotFoundError: No module named 'no_such_package' at "
-        f"{module}:4. langgraph.json asks for no-such-package>=2, which is not installed here. [config]"
+        f"{module}:4. langgraph.json needs no-such-package>=2, which is not installed here. [config]"
     )

@@ -432,7 +432,7 @@ TOLD = {
     "a store that is not there": "AttributeError: 'NoneType' object has no attribute 'search': the graph has no store "
     'and perhaps no context; if it needs them, set `store = "memory"` and `context` [agent]',
     "`input` that drops what was said, no checkpointer": "the graph has no checkpointer, and `input` does not include "
-    "the earlier messages: use {messages} in `input`, make the input by a function, or compile the graph with a "
+    "the earlier messages: use {messages} in `input`, make the input with a function, or compile the graph with a "
     "checkpointer [config]",
     "interrupt without a checkpointer, answered": "the graph waits for an answer, and it cannot resume without a "
     "checkpointer: compile it with a checkpointer, such as InMemorySaver() [agent]",
@@ -496,8 +496,8 @@ async def test_an_input_that_does_not_fit_the_entrypoint() -> None:
         with pytest.raises(TargetError) as caught:
             await ask(target, "rooms")
     assert str(caught.value) == (
-        "`input` makes no Ticket, which the entrypoint takes: Ticket.__init__() got an unexpected keyword argument "
-        "'words' [config]"
+        "`input` cannot be made into Ticket, which the entrypoint takes: Ticket.__init__() got an unexpected keyword "
+        "argument 'words' [config]"
     )
 
 
@@ -507,7 +507,7 @@ async def test_an_output_that_finds_nothing_is_a_bad_answer() -> None:
         with pytest.raises(TargetError) as caught:
             await ask(target, "Room on Friday")
     assert str(caught.value) == (
-        "`output` $.answer finds nothing in what the graph gave (it has: user_input, user_name, reply): correct "
+        "`output` $.answer finds nothing in what the graph returned (it has: user_input, user_name, reply): correct "
         "`output` [bad-answer]"
     )
 

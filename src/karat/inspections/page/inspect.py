@@ -153,7 +153,7 @@ def _sightings(seen: PageObservation) -> Iterator[Observation]:
     at_work = tuple(f"{sign['kind']} {sign['value']}, {_seconds(sign)}" for sign in signs(seen)[:SHOWN])
     yield Observation("busy signs", at_work or ("none that lasts until the answer is complete",))
     yield Observation("new on the page", tuple(_new_nodes(seen)) or ("nothing",))
-    yield Observation("requests", tuple(map(visible, seen.requests[:NEW_NODES])) or ("none but by web socket, if any",))
+    yield Observation("requests", tuple(map(visible, seen.requests[:NEW_NODES])) or ("none, unless by web socket",))
     if seen.log:
         yield Observation("telemetry", (pluralize(len(seen.log), "line"), *map(_line, seen.log[-SHOWN:])))
     else:

@@ -20,9 +20,9 @@ FOLLOW = 0.05
 EXCERPT = 80
 COMPLAINT = 300
 MAY_BE_LATE = (
-    "a call to {!r} was logged during the turn, and it may be a late one of an earlier case: name the field with "
-    "the conversation, telemetry = {{ correlation_field = ... }}, or vouch that nothing is logged after a turn has "
-    "ended, telemetry = {{ complete = true }}"
+    "a call to {!r} was logged during the turn, and it may be a late line of an earlier case: name the field that "
+    "contains the conversation with telemetry = {{ correlation_field = ... }}, or, if nothing is logged after a turn "
+    "has ended, set telemetry = {{ complete = true }}"
 )
 
 

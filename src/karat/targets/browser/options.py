@@ -179,11 +179,11 @@ def check_options(options: BrowserOptions, address: str) -> BrowserOptions:
     """The options, if they can be followed together and with the address that the target was given."""
     if options.complete.event and not options.telemetry.end_event:
         raise ConfigError(
-            "`complete.event` waits for a line that is not named.", fix="Set `telemetry.end_event`.", slug="bad-options"
+            "`complete.event` needs a line to wait for.", fix="Set `telemetry.end_event`.", slug="bad-options"
         )
     if options.telemetry.correlation_field and not options.names_session(address):
         raise ConfigError(
-            "`telemetry.correlation_field` is set, but the app does not get the conversation.",
+            "`telemetry.correlation_field` is set, but nothing passes the conversation to the app.",
             fix="Set `session_query`, or write {session} into a header, a cookie or an address.",
             slug="bad-options",
         )

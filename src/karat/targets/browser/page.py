@@ -84,7 +84,7 @@ SIZE = """(elements) => {
 }"""
 HIDE = with_sight("hide.js")
 NEAREST = 3
-UNSENT = "the prompt was not sent, because {}; what is in its way may be named in `dismiss` or `steps`"
+UNSENT = "the prompt was not sent, because {}; if something is in the way, name it in `dismiss` or `steps`"
 STILL_CHANGED = "the answer was still changing: increase `wait_ms`"
 STUCK = "the page does not respond: one of its scripts may be in an endless loop"
 NOTHING_NEW = "nothing new appeared on the page: check that `send` sends the prompt, or increase `wait_ms`"

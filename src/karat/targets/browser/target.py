@@ -53,8 +53,8 @@ NO_LOG = (
     "`start_env` (TELEMETRY_LOG_PATH for the script)"
 )
 SILENT = (
-    "nothing was written to the telemetry log in this turn: if the app logs tools alone, so that a turn without any "
-    "writes nothing, say so with telemetry = { tools_only = true }; else see where it writes its log"
+    "nothing was written to the telemetry log in this turn: if the app logs only tool calls, and a turn without "
+    "calls writes nothing, set telemetry = { tools_only = true }; otherwise check where it writes its log"
 )
 
 

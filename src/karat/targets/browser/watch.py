@@ -128,7 +128,7 @@ class Watch:
             if not state["now"]:
                 self.trouble = ""
                 return
-            self.trouble = f"the prompt was not sent, because {self._list_signs(state['now'])} shows without it"
+            self.trouble = f"the prompt was not sent, because {self._list_signs(state['now'])} is already visible"
             await asyncio.sleep(POLL)
 
     async def state(self) -> Activity:
@@ -145,7 +145,7 @@ class Watch:
         nowhere = [name for name, matches in work.unseen.items() if name != "gone" and not matches]
         why = f" (nothing on the page is {' or '.join(self._signs[name] for name in nowhere)})" if nowhere else ""
         signs = self._list_signs(work.unseen)
-        return f"the answer came, but {signs} was never seen{why}: fix `complete`, or use `quiet_ms`"
+        return f"the answer arrived, but {signs} was never seen{why}: fix `complete`, or use `quiet_ms`"
 
     def _list_signs(self, names: Any) -> str:
         return " and ".join(f"the sign of work {name} = {json.dumps(self._signs[name])}" for name in names)

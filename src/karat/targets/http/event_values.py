@@ -32,8 +32,8 @@ class EventKinds:
         self._other = self._other or kind
 
     def end_error(self, what: str) -> TargetError:
-        """The error of a stream without its last event: it is torn, or of another protocol."""
-        return self.protocol_error or TargetError("bad-answer", f"{what}: it is torn")
+        """The error of a stream without its last event: it was cut off, or of another protocol."""
+        return self.protocol_error or TargetError("bad-answer", f"{what}: it was cut off")
 
     @property
     def protocol_error(self) -> TargetError | None:

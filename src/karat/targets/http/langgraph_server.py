@@ -216,12 +216,12 @@ class _StateReader:
 
     def read_whole(self, value: Json) -> None:
         if not isinstance(value, dict) or not isinstance(value.get("next"), list):
-            raise protocol_error("the thread has no state, as it has on a LangGraph server")
+            raise protocol_error("the thread has no state, which it would have on a LangGraph server")
         tasks = list(objects(value.get("tasks")))
         items = [item for task in tasks for item in objects(task.get("interrupts"))]
         interrupts = [Interrupt(str(item.get("id")), item.get("value")) for item in items]
         if value["next"] and not interrupts:
-            raise TargetError("bad-answer", f"the run ended before {value['next']}: it is torn")
+            raise TargetError("bad-answer", f"the run ended before {value['next']}: it was cut off")
         if interrupts:
             self._heard.metadata["interrupts"] = [each.value for each in interrupts]
             notes_of(self._talk).waiting = interrupts

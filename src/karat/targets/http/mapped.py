@@ -35,18 +35,18 @@ from karat.text.wording import kind, shorten, visible
 
 NO_TOOLS = "`tool_calls` of the target is not mapped"
 NO_PLACE = (
-    "the answer has no place for `tool_calls` at {}; if the service leaves it out when it calls no tool, say "
+    "the answer has nothing at {}, the place of `tool_calls`; if the service omits it when no tool is called, set "
     'tool_calls = {{ absent = "none" }}'
 )
 NEVER_MATCHED = (
     "`{option}`{path} has found nothing in any answer so far, so it may be wrong: correct it, or if it is right and "
-    'no tool was called, say {table} = {{ absent = "none" }}'
+    'no tool was called, set {table} = {{ absent = "none" }}'
 )
 NO_RESULTS = "neither `result` nor `error` of `tool_calls` is mapped"
 KIND_KEYS = ("type", "kind", "event")
 EVENT_CAP = 2_000
 """So much of an event that is not mapped is kept."""
-TOO_MUCH = "too many events of the stream are not mapped to say that none of them is a call: map or `ignore` them"
+TOO_MUCH = "too many events of the stream are not mapped, so one of them may be a call: map or `ignore` them"
 USUAL = ToolCallPaths(
     name="$['name','tool','toolName','tool_name']",
     arguments="$['arguments','args','input','parameters']",
@@ -283,7 +283,7 @@ class MappedReader:
             raise TargetError("agent", f"the service reports a failure: {visible(shorten(self._broken, 300))}")
         if stream.has_end and not self._done:
             end = repr(stream.done) if stream.done else "the event that ends it"
-            raise TargetError("bad-answer", f"the stream ended without {end}: it is torn")
+            raise TargetError("bad-answer", f"the stream ended without {end}: it was cut off")
         if not heard.final_message and not heard.book.calls:
             raise TargetError("bad-answer", f"no event has text at {stream.text.at or self._options.answer or 'all'}")
 

@@ -126,7 +126,7 @@ class ChatReader:
 
     def end(self) -> None:
         if not self._finish:
-            raise TargetError("bad-answer", "the completion has no `finish_reason`: it is torn")
+            raise TargetError("bad-answer", "the completion has no `finish_reason`: it was cut off")
         self._heard.ended_by = ending(self._finish)
         if self._finish != "stop":
             self._heard.metadata["finish_reason"] = self._finish

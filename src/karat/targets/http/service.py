@@ -296,7 +296,7 @@ def _unreachable(url: str, error: Exception) -> str:
     if isinstance(tls, ssl.SSLCertVerificationError):
         return f"the TLS certificate of {_host(url)} is not trusted: {error_text(tls)}. Name its authority with `ca`"
     if tls is not None:
-        return f"{_host(url)} does not speak TLS as it should: {error_text(tls)}"
+        return f"{_host(url)} cannot be reached over TLS: {error_text(tls)}"
     if _is_refused(error):
         return f"{_host(url)} refuses the connection: is the service running?"
     os_error = next((cause for cause in causes if isinstance(cause, OSError)), error)
@@ -349,7 +349,7 @@ async def _refuse_failure(response: Response, request: WireRequest, received: Re
         raise received.error(DENIED, f"{what}: access denied. Check `headers`")
     if 300 <= status < 400:
         to = visible(shorten(response.extensions.get(LOCATION) or "nowhere", 200))
-        raise received.error("bad-answer", f"{what} and leads to {to}: if that is right, make it the target's address")
+        raise received.error("bad-answer", f"{what} and redirects to {to}: if that is right, use it as the address")
     protocol_error = status in MISFITS or (request.protocol and status == UNREADABLE)
     error = received.error("config" if protocol_error else "agent", f"{what}: {MISFIT}" if protocol_error else what)
     error.retry_after = retry_after(response)
@@ -375,7 +375,7 @@ async def _read_whole(response: Response, most: int, received: Received) -> byte
 async def _chunks(response: Response, most: int, received: Received) -> AsyncIterator[bytes]:
     length = response.headers.get("content-length", "")
     if length.isdigit() and int(length[:18]) > most:
-        raise received.error("bad-answer", f"the answer has {int(length[:18]):,} bytes, and {most:,} are read at most")
+        raise received.error("bad-answer", f"the answer has {int(length[:18]):,} bytes, over the limit of {most:,}")
     async for chunk in response.aiter_bytes():
         received.add(chunk)
         if received.size > most:
@@ -391,13 +391,13 @@ def _read(data: bytes, kind: str, request: WireRequest, received: Received) -> J
     if not data.strip():
         raise received.error("bad-answer", "the answer is empty")
     if kind == "text/event-stream":
-        raise received.error("config", "the answer is a stream of events: say with `stream` how it is read")
+        raise received.error("config", "the answer is a stream of events: set `stream` to say how to read it")
     if kind == "text/html" or data.lstrip()[:1] == b"<":
         raise _protocol_error(request, received, "the answer is HTML, not JSON")
     try:
         return data.decode("utf-8") if kind == "text/plain" else loads(data)
     except ValueError as error:
-        what = "no UTF-8" if isinstance(error, UnicodeError) else "no JSON that has one meaning"
+        what = "not UTF-8" if isinstance(error, UnicodeError) else "not valid JSON"
         raise received.error("bad-answer", f"the answer is {what}: {error_text(error)}") from error
 
 
@@ -412,7 +412,7 @@ async def _refuse_no_stream(response: Response, request: WireRequest, received: 
     kind = _kind(response)
     if kind == "text/html" or (request.stream == "sse" and kind == "application/json"):
         await _beginning(response, received)
-        raise _protocol_error(request, received, f"the answer is {kind}, no stream of {request.stream}")
+        raise _protocol_error(request, received, f"the answer is {kind}, not a stream of {request.stream}")
 
 
 def _protocol_error(request: WireRequest, received: Received, what: str) -> TargetError:

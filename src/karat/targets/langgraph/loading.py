@@ -56,7 +56,7 @@ class GraphSource:
             found = found.compile()
         if not is_graph(found):
             raise ConfigError(
-                f"{self._spec!r} gave {with_article(type(found).__name__)}, which is not a graph.", fix=NAME_A_GRAPH
+                f"{self._spec!r} returned {with_article(type(found).__name__)}, which is not a graph.", fix=NAME_A_GRAPH
             )
         return found
 
@@ -74,7 +74,7 @@ class GraphSource:
                 wanted[parameter.name] = what
             elif parameter.default is parameter.empty and not free:
                 raise ConfigError(
-                    f"{self._spec!r} asks for {parameter.name!r}, which Karat does not have.",
+                    f"{self._spec!r} needs {parameter.name!r}, which Karat cannot provide.",
                     fix="A factory may have the parameters `context` and `config`; any other needs a default.",
                 )
         return wanted
@@ -130,7 +130,7 @@ def source(spec: str, root: Path, path: Sequence[Path]) -> GraphSource:
         return GraphSource(spec, load_attribute(own, file.parent, [*project.folders, *path]))
     except ConfigError as error:
         if project.missing:
-            what = f"{place} asks for {join_words(project.missing, 'and')}, which is not installed here."
+            what = f"{place} needs {join_words(project.missing, 'and')}, which is not installed here."
             error.message, error.fix = f"{error.message.rstrip('.')}.", f"{error.fix} {what}".strip()
         raise
 
@@ -193,14 +193,14 @@ def read_project(file: Path) -> GraphProject:
     needed = table.get("dependencies", [])
     if not isinstance(needed, list) or not all(isinstance(entry, str) for entry in needed):
         fix = 'For instance: "dependencies": ["."].'
-        raise ConfigError("its `dependencies` are not a list of texts.", where=str(file), fix=fix)
+        raise ConfigError("its `dependencies` are not a list of strings.", where=str(file), fix=fix)
     local = [entry for entry in needed if entry.startswith((".", "/"))]
     folders = [folder for entry in local for folder in _folders(file, entry)]
     missing = tuple(entry for entry in needed if entry not in local and not _is_installed(entry))
     env = table.get("env")
     if isinstance(env, str) and not (file.parent / env).exists():
         without = (
-            f"{file}: its `env` {env!r} is not there: no variables are set from it. Write that file if it is needed."
+            f"{file}: its `env` {env!r} does not exist: no variables are set from it. Create that file if it is needed."
         )
         return GraphProject(graphs, {}, (*folders, file.parent), missing, without)
     return GraphProject(graphs, _environment(file, env), (*folders, file.parent), missing)
@@ -235,7 +235,7 @@ def _environment(file: Path, given: object) -> dict[str, str]:
     try:
         lines = (file.parent / given).read_text("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        fix = "Write that file, or remove `env`."
+        fix = "Create that file, or remove `env`."
         raise ConfigError(f"its `env` {given!r} cannot be read: {_why(error)}.", where=str(file), fix=fix) from error
     found = (_LINE.fullmatch(line) for line in lines)
     return {line["name"]: _unquote(line["value"]) for line in found if line}

@@ -106,7 +106,7 @@ class Shapes:
         keys = f" (it has: {', '.join(map(str, state))})" if isinstance(state, dict) else ""
         raise TargetError(
             "bad-answer",
-            f"the graph gave {with_article(type(state).__name__)} without `messages`{keys}. {SAY_WHERE}",
+            f"the graph returned {with_article(type(state).__name__)} without `messages`{keys}. {SAY_WHERE}",
         )
 
     def _find_output(self, state: object) -> str:
@@ -114,7 +114,9 @@ class Shapes:
         values = self._output(jsonable(state))
         if not values:
             known = ", ".join(state) if isinstance(state, dict) else type(state).__name__
-            nothing = f"`output` {self._path} finds nothing in what the graph gave (it has: {known}): correct `output`"
+            nothing = (
+                f"`output` {self._path} finds nothing in what the graph returned (it has: {known}): correct `output`"
+            )
             raise TargetError("bad-answer", nothing)
         return "\n".join(v if isinstance(v, str) else msgspec.json.encode(v).decode() for v in values)
 
@@ -186,7 +188,9 @@ def _convert_input(kind: Any, given: object) -> object:
         return made(given)
     except (TypeError, ValueError) as error:
         why = " ".join(str(error).split())
-        raise TargetError("config", f"`input` makes no {kind.__name__}, which the entrypoint takes: {why}") from error
+        raise TargetError(
+            "config", f"`input` cannot be made into {kind.__name__}, which the entrypoint takes: {why}"
+        ) from error
 
 
 def _from_table(kind: Callable[..., object]) -> Callable[[dict[str, object]], object]:

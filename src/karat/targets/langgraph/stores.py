@@ -38,7 +38,7 @@ class Stores:
             store = await stack.enter_async_context(AsyncSqliteStore.from_conn_string(str(file)))
             await store.setup()
         except sqlite3.Error as error:
-            raise ConfigError(f"`store` {kind!r} cannot be used: {error}.", fix="Name a file of SQLite.") from error
+            raise ConfigError(f"`store` {kind!r} cannot be used: {error}.", fix="Name an SQLite file.") from error
         return cls(kind, store)
 
     def add_store(self, graph: Any) -> Any:

@@ -37,7 +37,7 @@ NO_MEMORY = (
 )
 LOST_HISTORY = (
     "the graph has no checkpointer, and `input` does not include the earlier messages: use {messages} in `input`, make "
-    "the input by a function, or compile the graph with a checkpointer"
+    "the input with a function, or compile the graph with a checkpointer"
 )
 STEPS = "recursion_limit"
 NO_STATE = frozenset({"messages", "__interrupt__"})

@@ -86,14 +86,14 @@ class OtlpRecording:
         found, repeat = self._find_runs(case), context.repeat
         if len(found) <= repeat:
             which = f"no repeat {repeat} of this case" if found else "no span of this case"
-            raise TargetError("not-recorded", f"{self._path} holds {which}")
+            raise TargetError("not-recorded", f"{self._path} contains {which}")
         turns = [unit for unit in units(list(self._records(found[repeat]))) if is_of_a_turn(unit)]
         if not (case.is_conversation or case.setup_prompts):
             turns = [[record for unit in turns for record in unit]]
 
         async def turn(prompt: str) -> Trace:
             if not turns:
-                raise TargetError("not-recorded", f"{self._path} holds no further turn of this case")
+                raise TargetError("not-recorded", f"{self._path} contains no further turn of this case")
             records = turns.pop(0)
             reading = read_turn(records)
             calls = without_plugins(reading.calls, plugins_left_out(reading.plugins, case))
@@ -101,7 +101,7 @@ class OtlpRecording:
 
         trace = await converse(case, context, turn, None)
         if turns:
-            raise TargetError("not-recorded", f"{self._path} holds more turns than this case has", partial=trace)
+            raise TargetError("not-recorded", f"{self._path} contains more turns than this case has", partial=trace)
         return trace
 
     def traces(self) -> Iterator[Trace]:

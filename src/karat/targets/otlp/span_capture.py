@@ -34,7 +34,7 @@ UNOWNED = (
     "a span of a call to {!r} arrived while the case ran, and its case is unknown: let the agent pass "
     "`traceparent` on, or set gen_ai.conversation.id or session.id to the conversation"
 )
-ONE_PORT = "the receiver of spans has a port of its own"
+ONE_PORT = "the receiver of spans uses a fixed port"
 
 
 class SpanCapture:
@@ -180,9 +180,10 @@ class SpanCapture:
             and f"{self._place}: no span has reached {place}: is the agent instrumented, does it export "
             "there (OTEL_EXPORTER_OTLP_ENDPOINT) over HTTP (http/protobuf or http/json, not gRPC), and does it flush?",
             "stray": inbox.strays
-            and f"spans that fit no case are left out, such as {visible(shorten(inbox.stray_name, 80))!r}",
+            and f"spans that belong to no case are ignored, such as {visible(shorten(inbox.stray_name, 80))!r}",
             "late": inbox.late
-            and "spans came after their case was judged: flush at the end of a turn, or raise `telemetry.otlp.wait_ms`",
+            and "spans arrived after their case was judged: "
+            "flush at the end of a turn, or raise `telemetry.otlp.wait_ms`",
         }
         new = [key for key, message in news.items() if message and key not in self._reported]
         self._reported.update(new)

@@ -21,7 +21,7 @@ class AdkResults(ResultFile):
             name = str(field(result, "eval_id") or field(result, "eval_case_id"))
             turns = [_form(field(one, "actual_invocation")) for one in _invocations(result)]
             if not turns:
-                form: dict[str, Any] = {"error": "the result holds no invocation"}
+                form: dict[str, Any] = {"error": "the result contains no invocation"}
             else:
                 form = turns[0] if len(turns) == 1 else {"turns": turns}
             yield RecordedCase(name, form, repeats[name])

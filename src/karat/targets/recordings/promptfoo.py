@@ -30,7 +30,7 @@ def _form(row: dict[str, Any]) -> dict[str, Any]:
     response = row.get("response") or {}
     output = response.get("output", row.get("output"))
     if output is None:
-        return {"error": str(row.get("error") or response.get("error") or "the run holds no answer")}
+        return {"error": str(row.get("error") or response.get("error") or "the run contains no answer")}
     calls = tool_calls(output)
     form: dict[str, Any] = {"final_message": output if isinstance(output, str) else json.dumps(output)}
     form |= {"tool_calls": calls} if calls is not None else {}

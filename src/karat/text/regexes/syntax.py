@@ -86,7 +86,7 @@ def _refuse(token: re.Match[str]) -> None:
     if flags - _KNOWN_FLAGS:
         raise BadPattern(f"flags {token[0]} are not supported, only {''.join(sorted(_KNOWN_FLAGS))} are {where}")
     if token["scope"] == ")" and token.start() > 0 and flags - _ALWAYS_ON:
-        raise BadPattern(f"flags {token[0]} must stand at the start of the pattern, not {where}")
+        raise BadPattern(f"flags {token[0]} must be at the start of the pattern, not {where}")
 
 
 class _Repeats:

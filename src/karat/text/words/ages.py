@@ -28,7 +28,7 @@ AGE_UNITS = (
 """Each with how many minutes it has."""
 MAY_BE_OLDER = WordList(
     "may_be_older",
-    "Words before an age after which it may be any older one.",
+    "Words before an age that mean it may be older.",
     (
         *("more than", "over", "at least", "at the least", "older than", "longer than", "no less than"),
         *("not less than", "no newer than", "upward of", "upwards of", "beyond", "exceeding", "in excess of", "above"),
@@ -38,29 +38,29 @@ MAY_BE_OLDER = WordList(
 )
 OR_OLDER = WordList(
     "or_older",
-    "Words after an age that say so.",
+    "Words after an age that mean the same.",
     ("+", "or more", "or older", "or longer", "or over", "and more", "and older", "at least", "plus"),
     replaceable=False,
 )
 PERHAPS = WordList(
     "perhaps_older",
-    "Words before a time that say that the age may be that.",
+    "Words before a time that mean it may be the age.",
     ("perhaps", "maybe", "possibly", "probably", "if not", "or even", "could be", "may be", "might be"),
     replaceable=False,
 )
 AGE_FILLERS = _list(
     "age_fillers",
-    "Words that may be between a time and the word that makes a length of it.",
+    "Words that may come between a time and the word that makes it a duration.",
     words("about almost another approximately around nearly only roughly some the"),
 )
 LENGTHS = _list(
     "lengths",
-    "Nouns after which a time is a length, not an age.",
+    "Nouns after which a time is a duration, not an age.",
     words("duration interval length limit maximum minimum period timeout window eta uptime runtime downtime"),
 )
 SPAN_WORDS = _list(
     "span_words",
-    "Words directly before a time that is a length or is to come.",
+    "Words directly before a time that make it a duration or put it in the future.",
     words(
         "after during each every first for in last lasted lasting lasts least most next over past per previous spans "
         "spent take taken takes taking throughout took until waited waiting waits within"
@@ -68,7 +68,7 @@ SPAN_WORDS = _list(
 )
 NO_NOUNS = _list(
     "no_nouns",
-    "Words that end in `s` after a one-letter unit and are not what it counts.",
+    "Words ending in `s` that may follow a one-letter unit without being what it counts.",
     words(
         "across afterwards ago always as besides does has hers his is its less minus ours perhaps plus regardless "
         "sometimes theirs this thus towards unless us vs was yes yours"
@@ -76,12 +76,12 @@ NO_NOUNS = _list(
 )
 LINKS = _list(
     "age_links",
-    "Other words after a one-letter unit with which it is one of time.",
+    "Other words after a one-letter unit that show it is a unit of time.",
     words("and are at but by for from in now of on or so the to until were while with"),
 )
 COUNTED_NOUNS = _list(
     "counted_nouns",
-    "Nouns after `5m` that make millions of it.",
+    "Nouns after `5m` that make it millions.",
     words(
         "accounts arr budget calls children clients customers devices documents dollars downloads euros events files "
         "funding hits impressions installs items lines members men messages orders parameters people players pounds "
@@ -91,12 +91,12 @@ COUNTED_NOUNS = _list(
 )
 MEASURED = _list(
     "measured",
-    "Words after `5m` that may make metres of it.",
+    "Words after `5m` that may make it metres.",
     words("above away below dash deep high long race run sprint tall walk wide"),
 )
 SHAPES = _list(
     "shapes",
-    "Nouns after `3d` that make dimensions of it.",
+    "Nouns after `3d` that make it dimensions.",
     words(
         "animation array chart design engine film game graph graphics image map matrix mesh model modeling modelling "
         "object plot print printed printer printing render rendering scan scanner scene shape space vector view "
@@ -105,7 +105,7 @@ SHAPES = _list(
 )
 PAST_DAYS = _list(
     "past_days",
-    "Days and periods gone by that data may be from; how old that is at most is known.",
+    "Past days and periods that data may be from, with a known maximum age.",
     lines("""
         yesterday; the day before; last night; this morning; this afternoon; this week; last week; this month;
         last month;
@@ -114,7 +114,7 @@ PAST_DAYS = _list(
 )
 DATA_TAKEN = _list(
     "data_taken",
-    "Words before a time that say that it is one of data, as regexes.",
+    "Words before a time that say the data is from then, as regexes.",
     lines("""
         as (?:of|at); cached; captured; collected; crawled; dated; exported; fetched; gathered; generated; imported;
         ingested; loaded; measured; pulled; recorded; refreshed; retrieved; sampled; snapshot; sync(?:ed|hroni[sz]ed)?;
@@ -136,7 +136,7 @@ UNITS_ELSEWHERE = _list(
 )
 DAYS_GONE = _list(
     "days_gone_elsewhere",
-    "Days and periods gone by in other languages, as regexes: such an age is not read.",
+    "Past days and periods in other languages, as regexes: such ages are not read.",
     lines(r"""
         gestern; vorgestern; gisteren; eergisteren; ayer; anteayer; anoche; ieri; avantieri; ontem; anteontem;
         avant-hier;
@@ -148,7 +148,7 @@ DAYS_GONE = _list(
     """),
 )
 JOINED_DAYS_GONE = _list(
-    "joined_days_gone", "The same in scripts that put no space between words.",
+    "joined_days_gone", "The same in scripts without spaces between words.",
     words("昨天 昨日 前天 上周 上个月 去年 先週 先月 昨年 어제 그저께 지난주 지난달"),
 )  # fmt: skip
 WEEKDAYS_ELSEWHERE = _list(
@@ -162,7 +162,7 @@ WEEKDAYS_ELSEWHERE = _list(
 )
 DATA_ELSEWHERE = _list(
     "data_elsewhere",
-    "Words of other languages before a time that say that it is one of data, as regexes.",
+    "Words of other languages before a time that say the data is from then, as regexes.",
     lines(r"""
         stand; datenstand; aktualisiert; abgerufen; geladen; erhoben; vom; von; seit; état; données; mise?s? à jour;
         actualisée?s?; depuis; datos; actualizad[oa]s?; desde; dati; aggiornat[oaie]; dal; dados; atualizad[oa]s?;

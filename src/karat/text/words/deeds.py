@@ -7,10 +7,10 @@ from karat.text.words.word_list import WordList, lines, words
 CLAIMS = (
     WordList(
         "claim_frames",
-        "Where a declared word X claims that the deed was done. Adverbs of `claim_adverbs` may be between the words. "
-        "START is the start of a sentence or of an item, after words of `lead_ins`; END the end of one or of a clause; "
-        "NOUN one to four words of which none is in `no_headline`; REST other words of the sentence, none of them in "
-        "`other_subjects`.",
+        "Patterns in which a declared word X claims that the action was done. Adverbs of `claim_adverbs` may come "
+        "between the words. START is the start of a sentence or a list item, after any `lead_ins`; END is the end of "
+        "one, or of a clause; NOUN is one to four words, none of them in `no_headline`; REST is other words of the "
+        "sentence, none of them in `other_subjects`.",
         lines("""
             (has|have|'s|'ve) been X; (i|we) X; (i|we) have X; (i|we)'ve X; (i|we) REST and X; (i|we)'ve REST and X;
             (is|are|'s|'re) now X; (is|are|'s|'re) X END; successfully X; X successfully; START X; START NOUN X END
@@ -26,7 +26,7 @@ CLAIMS = (
     ),
     WordList(
         "lead_ins",
-        "Words that may open a sentence before what it says.",
+        "Words that may open a sentence before its actual statement.",
         lines("""
             absolutely; (all right|alright); and; certainly; congratulations; done; excellent; (good|great) news;
             got it; great; (hello|hi); no problem; of course; (ok|okay); perfect; so; sure; (thank you|thanks);
@@ -35,7 +35,7 @@ CLAIMS = (
     ),
     WordList(
         "no_headline",
-        "Words that NOUN of a headline does not hold: with one of them it is a sentence, a condition or a denial.",
+        "Words that NOUN cannot contain: with one of them it is a sentence, a condition or a denial, not a headline.",
         words(
             "a an and any are as be been being but by can cannot could did do does each every get gets getting got had "
             "has have having he her his how i if is it its may might must my no not of or our per she should than that "
@@ -56,7 +56,7 @@ CLAIMS = (
     ),
     WordList(
         "modals",
-        "Directly before a frame, or before its `be` or `have`: the deed is to come, or only possible.",
+        "Directly before a frame, or before its `be` or `have`: the action is still to come, or only possible.",
         lines("""
             (can|could|may|might|must|shall|should|will|would|'ll|'d|to) (also|always|only|not|then)
             (can|could|may|might|must|shall|should|will|would|'ll|'d|to)
@@ -64,7 +64,7 @@ CLAIMS = (
     ),
     WordList(
         "finite_verbs",
-        "How a frame begins that no modal can come before: the month of May and a person called Will are not modals.",
+        "Beginnings of frames that cannot follow a modal: before them, May is the month and Will is a person.",
         lines("""
             (has|is|are|i|we)
             ('s|'re)
@@ -72,7 +72,7 @@ CLAIMS = (
     ),
     WordList(
         "conditionals",
-        "Earlier in the sentence: what follows holds under a condition.",
+        "Earlier in the sentence: what follows is conditional.",
         lines("""
             as long as
             as soon as
@@ -91,7 +91,7 @@ CLAIMS = (
     ),
     WordList(
         "clause_conditionals",
-        "Earlier in the clause: a time that need not have come, or a purpose.",
+        "Earlier in the clause: a time that may not have come yet, or a purpose.",
         lines("""
             after; before; so that; when; while
         """),
@@ -106,7 +106,7 @@ CLAIMS = (
     ),
     WordList(
         "earlier",
-        "In the clause: it was so before this turn, or is only an impression.",
+        "In the clause: it was already so before this turn, or only seems so.",
         lines("""
             ago; already; (appears|appear); apparently; (earlier|formerly|originally|previously); in the past;
             last (month|time|week|year); (seems|seem); yesterday
@@ -114,7 +114,7 @@ CLAIMS = (
     ),
     WordList(
         "done_by",
-        "After X and `by`: a means, a time or the assistant itself. After any other `by` somebody else did it, unless "
+        "After X and `by`: a means, a time or the assistant itself. After any other `by`, somebody else did it, unless "
         "another participle is directly before it (`caused by`).",
         lines("""
             (me|us|myself|ourselves)
@@ -152,7 +152,7 @@ DENIALS = (
     ),
     WordList(
         "no_denials",
-        "Phrases that hold a word of denial and deny nothing.",
+        "Phrases that contain a word of denial but deny nothing.",
         lines("""
             (do not|don't) (forget|hesitate|worry)
             no (doubt|later|matter|need to worry|problem|problems|sooner|worries)
@@ -165,7 +165,7 @@ DENIALS = (
     ),
     WordList(
         "denied_after",
-        "Directly after words that this denies: `Assumptions: none`, `Booked: no`.",
+        "Directly after the words that they deny: `Assumptions: none`, `Booked: no`.",
         lines("""
             -free
             (is|are|was|were|has been|have been) (not|never) (involved|made|necessary|needed|present|required|used)
@@ -174,7 +174,7 @@ DENIALS = (
     ),
     WordList(
         "no_values",
-        "After words and a colon, a question mark or the like: they are answered by no (`Allocated: false`).",
+        "After words and a colon, a question mark or the like: they are answered with no (`Allocated: false`).",
         lines("""
             (false|n/a|nil|no|none|not yet|nothing|null|zero|0)
         """),

@@ -29,7 +29,7 @@ MAGNITUDES = (
 )
 MONEY_MAGNITUDES = _list(
     "money_magnitudes",
-    "Letters that are the magnitudes M, B and T where a currency is next to the number, and a unit elsewhere.",
+    "Letters that mean the magnitudes M, B and T next to a currency, and a unit elsewhere.",
     words("m b t"),
 )
 CURRENCY_CODES = _list(
@@ -41,9 +41,9 @@ CURRENCY_CODES = _list(
     ),
 )
 TIMES_OF_DAY = _list(
-    "times_of_day", "What makes the number before it a time of day.", ("am", "pm", "a.m", "p.m", "o'clock", "Uhr")
+    "times_of_day", "Words after a number that make it a time of day.", ("am", "pm", "a.m", "p.m", "o'clock", "Uhr")
 )
-RANKS = _list("ranks", "Endings that make a number a rank.", words("st nd rd th"))
+RANKS = _list("ranks", "Endings that make a number an ordinal.", words("st nd rd th"))
 MONTHS = _list(
     "months",
     "Names of months: days and years next to one are a date.",
@@ -61,7 +61,7 @@ YEAR_WORDS = _list(
 )  # fmt: skip
 ID_WORDS = _list(
     "id_words",
-    "Words after which digits without a separator are the name of something, unless a unit follows.",
+    "Words after which digits without a separator are an identifier, unless a unit follows.",
     words(
         "id ids no nr num number numbers ref reference order ticket issue pr case invoice room step page section item "
         "line version build flight gate chapter table option phase level part figure account customer booking request "
@@ -70,19 +70,17 @@ ID_WORDS = _list(
 )
 UNITS = _list(
     "units",
-    "Units that make an amount of a number, whatever word is before it.",
+    "Units that make a number an amount, whatever word comes before it.",
     words(
         "% percent $ € £ ¥ ₹ dollars euros pounds yen rupees cents km m mi miles metres meters kg g lb lbs l "
         "litres liters ms s seconds min minutes h hours days weeks months years gb mb kb tb °c °f degrees pieces items "
         "points times"
     ),
 )
-NAMES = _list(
-    "names_with_digits", "Ways of speaking in which digits count nothing.", ("24/7", "50/50", "9/11", "20/20")
-)
+NAMES = _list("names_with_digits", "Idioms in which digits do not count anything.", ("24/7", "50/50", "9/11", "20/20"))
 APPROXIMATIONS = _list(
     "approximations",
-    "Words before a number that let it be rounded as it is written.",
+    "Words before a number that allow it to be rounded to the digits shown.",
     (
         *("about", "almost", "approximately", "approx", "approx.", "around", "ca", "ca.", "circa", "close to"),
         *("just over", "just under", "less than", "more than", "nearly", "over", "roughly", "some", "under"),
@@ -90,13 +88,13 @@ APPROXIMATIONS = _list(
 )
 PERCENTAGE_NAMES = _list(
     "percentage_names",
-    "Words in the name of a value that make a percentage of it: of two such, a percentage may be the difference.",
+    "Words in the name of a value that make it a percentage: an answer may state the difference of two of them.",
     words("percent percentage pct rate rates ratio share"),
 )
-MULTIPLES = _list("multiples", "Words after a number by which it says how many times as much.", words("x × times fold"))
+MULTIPLES = _list("multiples", "Words after a number that make it a factor.", words("x × times fold"))
 SMALL_NUMBERS = _list(
     "small_numbers",
-    "Words that are numbers where they count what the user asked the number of, or what a result holds, from one on.",
+    "Number words from one on. They are read only if they count what the user asked about or what a result contains.",
     words("one two three four five six seven eight nine ten eleven twelve"),
 )
 TEENS = _list("teens", "Numbers in words, from 13 on.", words(
@@ -120,7 +118,7 @@ UNREAD_MAGNITUDES = _list(
 )
 UNREAD_JOINED_MAGNITUDES = _list(
     "unread_joined_magnitudes",
-    "The same in scripts that put no space after a word.",
+    "The same in scripts without a space after a word.",
     words("พัน หมื่น แสน ล้าน"),
 )
 UNREAD_NUMBER_WORDS = _list(

@@ -7,55 +7,55 @@ from karat.text.words.word_list import WordList, lines, words
 RESULTS = (
     WordList(
         "verdict_keys",
-        "Keys of a result that are a failure where they are false, 0 or `no`.",
+        "Keys of a result that mean failure if they are false, 0 or `no`.",
         ("success", "ok", "succeeded", "successful", "issuccess"),
         replaceable=False,
     ),
     WordList(
         "error_keys",
-        "Keys of a result that are a failure where they are set to something.",
+        "Keys of a result that mean failure if they are set, except to a value of `no_error`.",
         ("error", "errors", "errorcode", "errormessage", "exception"),
         replaceable=False,
     ),
     WordList(
         "no_error",
-        "What an error key holds where there was no error.",
+        "Values of an error key that mean there was no error.",
         ("", "none", "null", "no", "no error", "nil", "false", "0", "n/a", "ok", "success"),
         replaceable=False,
     ),
     WordList(
         "failure_marks",
-        "Keys that are a failure where they are true.",
+        "Keys that mean failure if they are true.",
         ("iserror", "failed"),
         replaceable=False,
     ),
     WordList(
         "failure_counts",
-        "Keys that count what failed: over 0, or a list with entries, is a failure.",
+        "Keys that count what failed: more than 0, or a list with entries, means failure.",
         ("failed", "failures", "failedcount", "failurecount", "numfailed"),
         replaceable=False,
     ),
     WordList(
         "exit_codes",
-        "Keys of exit codes, and of gRPC: anything but 0 is a failure.",
+        "Keys of exit codes and of gRPC status codes: anything but 0 means failure.",
         ("exitcode", "exitstatus", "returncode", "grpcstatus"),
         replaceable=False,
     ),
     WordList(
         "status_keys",
-        "Keys of a status in words, or of HTTP in numbers.",
+        "Keys of a status in words, or of an HTTP status code.",
         ("status", "state"),
         replaceable=False,
     ),
     WordList(
         "status_codes",
-        "Keys of a status of HTTP: 400 or more is a failure.",
+        "Keys of an HTTP status code: 400 or more means failure.",
         ("statuscode", "httpstatus"),
         replaceable=False,
     ),
     WordList(
         "failed_status",
-        "Words of a `status` or `state` that are a failure.",
+        "Values of `status` or `state` that mean failure.",
         (
             "aborted",
             "bad request",
@@ -86,7 +86,7 @@ RESULTS = (
     ),
     WordList(
         "grpc_status",
-        "A `status` or `state` in the capitals of gRPC that is a failure.",
+        "Values of `status` or `state` that mean failure in gRPC, in capitals.",
         (
             "CANCELLED",
             "UNKNOWN",
@@ -109,19 +109,19 @@ RESULTS = (
     ),
     WordList(
         "envelopes",
-        "Keys that the result itself may be in: signs of failure count there as well.",
+        "Keys that may wrap the actual result: signs of failure count there as well.",
         ("body", "data", "result", "response", "content", "output", "structuredcontent"),
         replaceable=False,
     ),
     WordList(
         "notice_keys",
-        "An entry of a list with no other keys than these, and a failed status, is a failure and not a record.",
+        "A list entry that has only these keys and a failed status is a failure, not a record.",
         ("status", "state", "code", "message", "reason", "detail", "details", "title", "type"),
         replaceable=False,
     ),
     WordList(
         "lost_answer",
-        "An error of a call that may have had its effect all the same: only its answer was lost.",
+        "Errors of a call that may have taken effect anyway: only its answer was lost.",
         lines("""
             (timed out|time out|time-out|timeout|timeouterror|readtimeout)
             deadline exceeded
@@ -135,7 +135,7 @@ RESULTS = (
     ),
     WordList(
         "request_keys",
-        "Arguments that mark a call as one request, and are not part of what it asks for.",
+        "Arguments that only identify a request and are not part of its content.",
         words(
             "clientreference clienttoken clientrequestid correlationid dedupkey idempotencykey idempotencytoken nonce "
             "requestid requestkey"
@@ -144,7 +144,7 @@ RESULTS = (
     ),
     WordList(
         "framework_helpers",
-        "Calls by which frameworks hand over the answer: not tools of the agent, not tool calls.",
+        "Calls that frameworks use to return the answer. They do not count as tool calls.",
         (
             "final_answer",
             "final_result",
@@ -158,7 +158,7 @@ RESULTS = (
     ),
     WordList(
         "own_ends",
-        "Finish reasons of a model that came to its end by itself.",
+        "Finish reasons of a model that stopped by itself.",
         (
             "stop",
             "endturn",
@@ -175,13 +175,13 @@ RESULTS = (
     ),
     WordList(
         "errors_in_other_languages",
-        "Words for `error` before a colon that the text of a result may open with.",
+        "Words for `error` that may open the text of a result, before a colon.",
         words("błąd erreur erro errore fehler fel fout ошибка エラー 錯誤 错误 오류"),
         replaceable=False,
     ),
     WordList(
         "failure_kinds",
-        "Words that may come before `error`, `exception` or `failure` where the text of a result opens with it.",
+        "Words that may come before `error`, `exception` or `failure` at the start of a text result.",
         words(
             "a an api application connection critical database execution fatal http internal network request runtime "
             "server system the timeout tool unexpected unknown validation"
@@ -190,7 +190,7 @@ RESULTS = (
     ),
     WordList(
         "failure_openings",
-        "What the text of a result opens with where the call failed.",
+        "Openings of a text result that mean the call failed.",
         lines("""
             (could not|couldn't|unable to|failed to)
             (i|we|it|tool) (could not|couldn't|failed to)
@@ -214,7 +214,7 @@ RESULTS = (
     ),
     WordList(
         "refusal_openings",
-        "What the text of a result opens with where the tool refused, or found nothing to work on.",
+        "Openings of a text result that mean the tool refused, or found nothing to work on.",
         lines("""
             (cannot|can't)
             not found
@@ -224,7 +224,7 @@ RESULTS = (
     ),
     WordList(
         "reading_tools",
-        "How names of tools begin that change nothing: `karat lint` proposes `effects` for the others.",
+        "First words in the names of tools that change nothing: `karat lint` proposes `effects` for the others.",
         words(
             "calculate check compute count describe detect fetch find get inspect list load look lookup peek "
             "query read retrieve search show status think track view"
@@ -233,7 +233,7 @@ RESULTS = (
     ),
     WordList(
         "cut_off",
-        "Why a model stopped, where it did not come to its end by itself.",
+        "Finish reasons of a model that was cut off.",
         words("content_filter length max_output_tokens max_tokens recursion_limit max_steps max_turns"),
         replaceable=False,
     ),

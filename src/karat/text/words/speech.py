@@ -7,7 +7,7 @@ from karat.text.words.word_list import WordList, lines, words
 ASKING = (
     WordList(
         "request",
-        "A sentence that holds one asks the user for something.",
+        "A sentence that contains one asks the user for something.",
         lines("""
             kindly
             please (also |)(choose|clarify|confirm|describe|enter|fill|give|identify|include|indicate|list|name|pick|
@@ -37,7 +37,7 @@ ASKING = (
     ),
     WordList(
         "no_request",
-        "Phrases that hold a word of request and ask for nothing.",
+        "Phrases that contain a word of request but ask for nothing.",
         lines("""
             need (a|another|one|some) (bit|minute|moment|more time|second|time)
             let (me|us) know if you need
@@ -45,14 +45,14 @@ ASKING = (
     ),
     WordList(
         "known_things",
-        "Earlier in the clause: the thing is there already, and not asked for.",
+        "Earlier in the clause: the agent already has the thing and does not ask for it.",
         lines("""
             already; (i've|we've) (found|got|located); (i|we) (found|located); (thanks|thank you) for
         """),
     ),
     WordList(
         "weak_request",
-        "As `request`, unless the answer closes with a courtesy or the sentence holds one.",
+        "Like `request`, unless the answer ends with a courtesy or the sentence contains one.",
         lines("""
             let (me|us) know
             feel free to (provide|send|share|tell)
@@ -61,7 +61,7 @@ ASKING = (
     ),
     WordList(
         "courtesy",
-        "How a question begins that asks for nothing but the next wish; in a sentence with a weak request, anywhere.",
+        "Beginnings of questions that only offer more help; in a sentence with a weak request, they may be anywhere.",
         lines("""
             (and |)is there (anything|something) (else|more|further)
             (any|anything|something|what|how) (else|more|further|other|questions|thoughts)
@@ -80,7 +80,7 @@ ASKING = (
     ),
     WordList(
         "question_tags",
-        "How a question ends that asks for nothing.",
+        "Endings of questions that ask for nothing.",
         lines("""
             , (agreed|alright|good|ok|okay|right)
             (aren't|doesn't|don't|isn't|wasn't|won't) (it|that|they|this|you)
@@ -91,7 +91,7 @@ ASKING = (
 ASKED = (
     WordList(
         "unnamed",
-        "Words of a thing in `asks_for` that need not be in the answer.",
+        "Words in an `asks_for` entry that need not be in the answer.",
         words("a an any her his its my our some the their your"),
     ),
 )
@@ -151,7 +151,7 @@ OUTCOMES = (
     ),
     WordList(
         "no_data",
-        "The answer says that data are missing, or are not those that were asked for.",
+        "The answer says that data is missing, or is not what was requested.",
         lines("""
             no (such|matching|account|answer|booking|bookings|customer|data|details|entries|entry|information|item|
                 items|match|matches|order|orders|record|records|response|result|results|status|ticket|tickets|trace)
@@ -168,7 +168,7 @@ OUTCOMES = (
     ),
     WordList(
         "data_age",
-        "The answer says from when its data are, where they are old.",
+        "The answer says how old its data is, or that it is out of date.",
         lines("""
             as of
             (last|latest|most recently) (update|updated|changed|checked|seen|known)
@@ -235,7 +235,7 @@ OUTCOMES = (
     ),
     WordList(
         "neutral_indicator",
-        "Phrases that hold a word of failure or of denial, and are good news.",
+        "Phrases that contain a word of failure or denial but are good news.",
         lines("""
             (no|without|without a|without any|zero|0) (conflict|conflicts|error|errors|failure|failures|issue|issues|
                 overlap|overlaps|problem|problems)
@@ -256,7 +256,7 @@ SENTENCES = (
     ),
     WordList(
         "abbreviations",
-        "Abbreviations whose full stop ends a sentence only where a capital letter follows.",
+        "Abbreviations whose full stop ends a sentence only if a capital letter follows.",
         words("a.m dept e.t.a est etc ext inc jr ltd max min p.m sr tel u.k u.s vol"),
     ),
 )

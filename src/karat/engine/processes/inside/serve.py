@@ -212,7 +212,7 @@ async def _serve(sock: socket.socket, inbox: Inbox, frames: Frames, words: int, 
     slots = CaseSlots(start, target, redactor, catalog, lambda message: frames.send(encode(message)), in_flight, times)
 
     def on_stuck(running: Running) -> None:
-        done = slots.end_overrun(running, " and did not let go of the event loop")
+        done = slots.end_overrun(running, " and blocked the event loop")
         _speak_and_die(words, Finished(running.assignment.token, done, last=True))
 
     loop = asyncio.get_running_loop()

@@ -158,7 +158,7 @@ const inflate = (id) => {
       describe(count, Number(answer.headers.get("X-Total")));
       more.hidden = body.rows.length >= count;
     } catch (error) {
-      if (error.name !== "AbortError") found.textContent = "The viewer does not answer. Is karat view still running?";
+      if (error.name !== "AbortError") found.textContent = "The viewer does not respond. Is karat view still running?";
     }
   };
   const filter = () => (local ? filterHere() : filterThere());
