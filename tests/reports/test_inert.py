@@ -56,6 +56,9 @@ texts = st.one_of(st.text(st.characters()), st.lists(nasty).map("".join))
         pytest.param("\ud800", r"\ud800", id="lone-surrogate"),
         pytest.param("\x00", r"\x00", id="nul"),
         pytest.param("\U000e0041", r"\U000e0041", id="tag"),
+        pytest.param("::error::x", r"\x3a:error::x", id="github-command"),
+        pytest.param("see ##[error]x", r"see #\x23[error]x", id="azure-command"),
+        pytest.param("a::b ## c", "a::b ## c", id="no-command"),
     ],
 )
 def test_terminal_shows_what_it_does_not_obey(text: str, shown: str) -> None:

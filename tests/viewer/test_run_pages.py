@@ -148,7 +148,7 @@ def test_the_suite_is_shown_only_as_it_was_run(browser, runs: Runs) -> None:
         try:
             seen.page.reload()
             assert seen.page.locator(".source").count() == 0
-            assert "not at hand as it was run" in seen.page.locator("main").inner_text()
+            assert "cannot be shown as it was run" in seen.page.locator("main").inner_text()
         finally:
             Path("suite.yaml").write_text(SUITE)
 

@@ -68,7 +68,9 @@ async def test_an_answer_is_read_as_it_is_mapped() -> None:
     [
         pytest.param(None, {"steps": []}, "not mapped", id="not-mapped"),
         pytest.param({"at": "$.steps[*]", "name": "$.tool", "result": "$.r"}, {"steps": []}, None, id="none"),
-        pytest.param({"at": "$.stepz[*]", "name": "$.tool", "result": "$.r"}, {"steps": []}, "no place", id="nowhere"),
+        pytest.param(
+            {"at": "$.stepz[*]", "name": "$.tool", "result": "$.r"}, {"steps": []}, "has nothing at", id="nowhere"
+        ),
         pytest.param(
             {"at": "$.stepz[*]", "name": "$.tool", "result": "$.r", "absent": "none"},
             {"steps": []},
