@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from karat.linting.phrases import COMMON
 from karat.model.suite import Case, Reply
 from karat.model.trace import Trace
 from karat.targets.scripted_user import ScriptedUser
@@ -18,11 +19,6 @@ MOST_QUESTIONS = 12
 LEAST_SEEN = 2
 """Conversations in which a reply must have been given before a script is made of it."""
 _WORD = re.compile(r"[^\W\d_]{4,}")
-_COMMON = frozenset((
-    "about", "also", "could", "does", "have", "here", "kindly", "know", "like", "need", "please", "that", "then",
-    "there", "this", "what", "when", "where", "which", "whose", "will", "with", "would", "your",
-))  # fmt: skip
-"""Words of questions about anything."""
 
 Script = list[dict[str, Any]]
 
@@ -109,4 +105,4 @@ def _things(reply: str, questions: Mapping[str, None], others: Sequence[str]) ->
 
 def _asked_words(question: str) -> set[str]:
     named = _WORD.findall(PUBLISHED.pattern("request").sub(" ", question.lower()))
-    return {word for word in {*named} - _COMMON if find_request_for(question, (word,))}
+    return {word for word in {*named} - COMMON if find_request_for(question, (word,))}

@@ -13,10 +13,10 @@ from karat.text.wording import quoted
 
 WORDS = """
 a about after all also am an and any are as at be because been before but by can could data did do does done for from
-get got had has have he help her here his how i if in information into is issue it its just let like made make may me
-more my need new no not now of off ok okay on one only or other our out over please result results said see she so some
-sure thank thanks that the their them then there these they thing this those to up us use very was we well were what
-when where which who why will with would yes you your
+get got had has have he help her here his how i if in information into is issue it its just kindly know let like made
+make may me more my need new no not now of off ok okay on one only or other our out over please result results said
+see she so some sure thank thanks that the their them then there these they thing this those to up us use very was we
+well were what when where which who whose why will with would yes you your
 """
 COMMON = frozenset(WORDS.split())
 FEW = 2
