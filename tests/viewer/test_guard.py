@@ -125,7 +125,7 @@ def test_every_answer_has_its_rules(viewed: Site) -> None:
 def test_it_listens_on_this_machine_alone_and_says_when_a_port_is_taken(viewed: Site) -> None:
     port = urlsplit(viewed.root).port
     others = [info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)]
-    # The second address of this machine is refused too: it is there in place of those that this machine may not have.
+    # 127.0.0.2 is this machine too, and refused unless the viewer listens on every address.
     for address in {"127.0.0.2", *(other for other in others if not other.startswith("127."))}:
         with pytest.raises(OSError):  # noqa: PT011 - refused or unreachable, as the machine has it
             socket.create_connection((address, port), timeout=2).close()
