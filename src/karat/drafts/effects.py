@@ -1,4 +1,4 @@
-"""Which tools most likely change something, and the words that claim it: by their names, as published lists have it."""
+"""Which tools most likely change something, and the words that claim it: by their names."""
 
 from __future__ import annotations
 
@@ -7,15 +7,9 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from karat.text.tool_names import effect_tools, is_any_named, is_named
+from karat.text.words import PUBLISHED
 
-READING = frozenset((
-    "analyze", "ask", "browse", "calculate", "check", "compare", "compute", "count", "describe", "detect", "diff",
-    "estimate", "evaluate", "explain", "extract", "fetch", "find", "get", "has", "inspect", "is", "list", "load",
-    "locate", "look", "lookup", "measure", "peek", "preview", "query", "read", "recall", "resolve", "retrieve",
-    "scan", "search", "select", "show", "status", "suggest", "summarize", "think", "translate", "validate",
-    "verify", "view",
-))  # fmt: skip
-"""First words of tools that only look."""
+READING = frozenset(PUBLISHED.entries("reading_tools"))
 IRREGULAR = {
     "buy": "bought", "draw": "drawn", "give": "given", "make": "made", "pay": "paid", "put": "put", "send": "sent",
     "set": "set", "take": "taken", "write": "written", "undo": "undone", "withdraw": "withdrawn", "sell": "sold",

@@ -224,10 +224,12 @@ RESULTS = (
     ),
     WordList(
         "reading_tools",
-        "First words in the names of tools that change nothing: `karat lint` proposes `effects` for the others.",
+        "First words in the names of tools that change nothing: lint and draft propose `effects` for others.",
         words(
-            "calculate check compute count describe detect fetch find get inspect list load look lookup peek "
-            "query read retrieve search show status think track view"
+            "analyze ask browse calculate check compare compute count describe detect diff estimate "
+            "evaluate explain extract fetch find get has inspect is list load locate look lookup measure "
+            "peek preview query read recall retrieve scan search select show status suggest summarize "
+            "think track translate validate verify view"
         ),
         replaceable=False,
     ),
