@@ -1,8 +1,14 @@
+import re
+from collections.abc import Sequence
+from math import inf
+
 import pytest
-from hypothesis import example, given
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from karat.text.ages.stated import ages_by, doubtful_ages, stated_ages
+from karat.text.ages.words import UNREAD
+from karat.text.regexes.lazy import holds_any, small_letters
 
 SEED_REGEX = r"(?i)[0-9]{1,4}\s*(?:m|min|minute|minutes)"
 HOUR, DAY = 60.0, 1440.0
@@ -58,6 +64,9 @@ HOUR, DAY = 60.0, 1440.0
         pytest.param("GitHub 2d 4h15", 2 * DAY + 255, "2d 4h15", id="days-and-a-time"),
         pytest.param("GitHub 20,5h ago", 1230, "20,5h", id="comma-fraction-ago"),
         pytest.param("GitHub ４００m", 400, "４００m", id="full-width-digits"),
+        pytest.param("GitHub: two hours behind", 2 * HOUR, "two hours behind", id="in-words-behind"),
+        pytest.param("Slack ſynced two hours LATE", 2 * HOUR, "two hours LATE", id="in-words-late"),
+        pytest.param("Die Zahlen: 3 Wochen alt", 21 * DAY, "3 Wochen alt", id="elsewhere"),
         pytest.param("GitHub ４００ｍ", 400, "４００ｍ", id="full-width-unit"),
         pytest.param("GitHub ٤٠٠ min", 400, "٤٠٠ min", id="arabic-digits"),
     ],
@@ -110,6 +119,7 @@ def test_no_age(text: str) -> None:
         pytest.param("refreshed 400M", 400, id="capital-m-after-a-word-of-age"),
         pytest.param("400M behind plan", 400, id="capital-m-behind"),
         pytest.param("stale: 3D", 3 * DAY, id="capital-d-after-a-word-of-age"),
+        pytest.param("The index is stale, if not a year.", inf, id="perhaps-in-two-words"),
     ],
 )
 def test_doubtful_age(text: str, minutes: float) -> None:
@@ -195,6 +205,16 @@ def test_sums_round_trip(days: int, hours: int, minutes: int) -> None:
 def test_what_is_said_to_be_old_is_an_age(number: int, unit: str, word: str) -> None:
     (age,) = stated_ages(f"GitHub {number}{unit} {word}")
     assert age.minutes >= number
+
+
+@pytest.mark.parametrize(("words", "pattern"), [(words, one) for words, one, _ in UNREAD if "" not in words])
+def test_every_age_that_is_not_read_holds_a_word_of_its_pattern(words: Sequence[str], pattern: re.Pattern[str]) -> None:
+    @settings(max_examples=4, database=None, suppress_health_check=[*HealthCheck])
+    @given(st.from_regex(re.compile(pattern.pattern, pattern.flags)))
+    def check(text: str) -> None:
+        assert all(holds_any(small_letters(found[0]), words) for found in pattern.finditer(text))
+
+    check()
 
 
 @given(st.text(max_size=40) | st.text("0123456789.,:/- mhdswyMD\nando", max_size=40))

@@ -56,7 +56,7 @@ _TIMED = rf"(?:k|[^\S\n]{{1,3}}(?:{'|'.join(one for one in _TIMES if one != 'k')
 _COMMA_FRACTION = r"[0-9]+,[0-9]{1,2}(?![0-9])"
 # A unit in the next line is written out; digits after an h are minutes.
 _PART = lazy.pattern(
-    rf"(?<![0-9])(?<![0-9][,:/])(?:(?P<number>{_NUMBER})|(?P<comma>{_COMMA_FRACTION}))"
+    rf"(?=[.0-9])(?<![0-9])(?<![0-9][,:/])(?:(?P<number>{_NUMBER})|(?P<comma>{_COMMA_FRACTION}))"
     rf"(?P<times>(?i:{_TIMED}))?(?P<gap>[^\S\n]*(?:\n[^\S\n]*(?=[a-z][a-z]))?|-)(?P<unit>(?ai:{_NAMES}))"
     r"(?P<rest>(?<=[hH])[0-5][0-9](?!\w|[.,:][0-9]))?(?:(?=(?i:ago)(?!\w))|(?![^\W\d]|/[^\W\d]))"
 )

@@ -1,24 +1,36 @@
 """Ages that a text states in words: those that can be read ("two hours ago", "vor 3 Tagen"), and those that cannot.
 
-"Data from yesterday", "as of 2019-01-01" and "3 business days old" state an age that cannot be computed from the text,
+"Data from yesterday", "Stand: gestern" and "3 business days old" state an age that cannot be computed from the text,
 so a check must not pass next to them unless even the oldest that they can mean is young enough. A period that a figure
-is compared with is not an age: "12 commits today, 9 yesterday", "up from last week", "from Monday to Friday".
+is compared with is not an age: "12 commits today, 9 yesterday", "mehr als gestern", "from Monday to Friday".
 """
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from karat.text.ages.foreign_days import QUICK, foreign_days
+from karat.text.forms.offsets import Span
 from karat.text.prose.sentences import allow_spaces
 from karat.text.regexes import lazy
-from karat.text.words.ages import AGE_UNITS, DATA_TAKEN, PAST_DAYS, PERHAPS, UNITS_ELSEWHERE
-from karat.text.words.numbers import SMALL_NUMBERS, TEENS, TENS, any_of
+from karat.text.words.ages import (
+    AGE_UNITS,
+    DATA_ELSEWHERE,
+    DATA_TAKEN,
+    DAYS_GONE,
+    JOINED_DAYS_GONE,
+    PAST_DAYS,
+    PERHAPS,
+    UNITS_ELSEWHERE,
+    WEEKDAYS_ELSEWHERE,
+)
+from karat.text.words.numbers import SMALL_NUMBERS, TEENS, TENS
 
 _HOUR: Final = 60.0
 _DAY: Final = 24 * _HOUR
 _FOR_EVER: Final = float("inf")
+_REACH: Final = 60
+"""So much before an age is looked at."""
 
 
 class WordedAge(NamedTuple):
@@ -50,18 +62,18 @@ _COUNTS: Final[dict[str, float]] = {
 _UNITS: Final = {names.entries[-2]: minutes for minutes, names in AGE_UNITS} | {"quarter": 91 * _DAY}
 _UNIT = rf"(?P<unit>{'|'.join(_UNITS)})s?"
 _COUNT = rf"(?P<count>{'|'.join(sorted(_COUNTS, key=len, reverse=True))})"
-_PAST = r"(?:ago|back|behind|earlier|late|old|outdated|overdue|stale)\b"
-_COUNTED = _compile_spaced(rf"(?<![\w-]){_COUNT}(?: |-){_UNIT}(?: |-){_PAST}")
-_JUST_NOW = _compile_spaced(r"\b(?:just now|(?:a )?(?:few )?(?:moments?|seconds) ago)\b")
+_PAST: Final = ("ago", "back", "behind", "earlier", "late", "old", "outdated", "overdue", "stale")
+_COUNTED = _compile_spaced(rf"\b(?=[a-z])(?<!-){_COUNT}(?: |-){_UNIT}(?: |-)(?:{'|'.join(_PAST)})\b")
+_JUST_NOW = _compile_spaced(r"\b(?=[afjms])(?:just now|(?:a )?(?:few )?(?:moments?|seconds) ago)\b")
 
 _OTHER_UNITS: Final = dict(
     zip(("second", "minute", "hour", "day", "week", "month", "year"), UNITS_ELSEWHERE.entries, strict=True)
 )
 _OTHER_UNIT = "|".join(f"(?P<{unit}>{words})" for unit, words in _OTHER_UNITS.items())
+_LEAD = _compile_spaced(r"\b(?:vor|seit|hace|il y a|depuis|há|от)(?: (?:etwa|ca\.?|unos|environ|rund))? \Z")
 _FOREIGN = _compile_spaced(
-    r"(?P<lead>\b(?:vor|seit|hace|il y a|depuis|há|от)(?: (?:etwa|ca\.?|unos|environ|rund))? )?"
-    r"(?<![\d.,])(?P<number>\d{1,9})[^\S\n]?"
-    rf"(?:{_OTHER_UNIT})(?:(?P<tail>[^\S\n]?(?:fa|geleden|alt|назад|önce)(?!\w)|前|[^\S\n]?전)|(?![^\W\d_]))"
+    rf"\d(?<![\d.,]\d)\d{{0,8}}[^\S\n]?(?:{_OTHER_UNIT})"
+    r"(?:(?P<tail>[^\S\n]?(?:fa|geleden|alt|назад|önce)(?!\w)|前|[^\S\n]?전)|(?![^\W\d_]))"
 )
 _OTHER_MEANING: Final = frozenset(("an", "ora", "ore", "mes", "minute", "minutes", "日", "年"))
 """Units that without a word of age are more often something else, or English."""
@@ -79,13 +91,19 @@ _DATE = (
 _PAST_DAYS: Final = {
     name: days * _DAY for name, days in zip(PAST_DAYS.entries, (2, 3, 2, 1, 1, 7, 14, 31, 62, 190, 731), strict=True)
 }
-_WHEN = rf"(?P<when>{'|'.join(_PAST_DAYS)}|the other day|(?:last )?{_DAY_NAME}|(?:last )?(?:weekend|sprint)|{_DATE})"
-_TAKEN = rf"(?:{'|'.join(DATA_TAKEN.entries)})"
+_DAY_GONE = rf"{'|'.join(_PAST_DAYS)}|(?:last )?{_DAY_NAME}"
+_WHEN = rf"(?P<when>{_DAY_GONE}|the other day|(?:last )?(?:weekend|sprint)|{_DATE})"
 _LINK = (
     r"(?:[^\S\n]*[:=(-]?[^\S\n]*(?:at|data|early|from|in|is|it|late|of|on|since|the|was|were)\b){0,3}"
     r"[^\S\n]*[:=(-]?[^\S\n]*"
 )
-_STATED = _compile_spaced(rf"\b{_TAKEN}\b{_LINK}\b{_WHEN}\b(?!'s)")
+_STATED = _compile_spaced(rf"\b(?=[ac-gil-mpr-u])(?:{'|'.join(DATA_TAKEN.entries)})\b{_LINK}\b{_WHEN}\b(?!'s)")
+_ALONE = _compile_spaced(rf"\([^\S\n]*(?P<when>{_DAY_GONE}|the other day)[^\S\n]*\)")
+_OWNED = _compile_spaced(
+    rf"\b(?=[flmstwy])(?<!than\s)(?<!with\s)(?<!against\s)(?<!vs\s)(?<!to\s)(?P<when>{_DAY_GONE})'s "
+    r"(?:\w+ )?(?:batch|cache|crawl|data|dump|export|feed|figures|metrics|numbers|readings|report|results"
+    r"|snapshot|stats|statistics|sync)\b"
+)
 _FROM = _compile_spaced(
     rf"\b(?:from|since) (?:early |late )?{_WHEN}\b(?!'s)(?! (?:to|until|till|through)\b|[^\S\n]*-[^\S\n]*\w)"
 )
@@ -97,99 +115,127 @@ _NO_AGE_FROM = _compile_spaced(
     r"(?:\b(?:up|down|away|apart|chang\w+|rose|rises?|fell|falls?|grew|grows?|dropp?\w*|increas\w*|decreas\w*"
     r"|improv\w*|differ\w*|more|fewer|less|recover\w*)(?: by)?(?: [\d.,%+-]+)?|\d[\d.,]*%?(?: [\w-]+){0,2})\Z"
 )
-_ALONE = _compile_spaced(rf"\([^\S\n]*(?P<when>{'|'.join(_PAST_DAYS)}|the other day|(?:last )?{_DAY_NAME})[^\S\n]*\)")
-_OWNED = _compile_spaced(
-    rf"(?<!than\s)(?<!with\s)(?<!against\s)(?<!vs\s)(?<!to\s)\b(?P<when>{'|'.join(_PAST_DAYS)}"
-    rf"|(?:last )?{_DAY_NAME})'s "
-    r"(?:\w+ )?(?:batch|cache|crawl|data|dump|export|feed|figures|metrics|numbers|readings|report|results"
-    r"|snapshot|stats"
-    r"|statistics|sync)\b"
-)
 _AGO = _compile_spaced(r"(?<![\w'-])(?:[\w'-]{1,30} ){0,4}(?:[\w']{1,30}-)?ago\b")
 _OLD = _compile_spaced(
     r"(?<![\w'-])(?:[\w'-]{1,30} ){0,2}(?:seconds|minutes|hours|days|weeks|months|quarters|years|decades)(?: |-)old\b"
     r"|\b(?:hour|day|week|month|year)-old\b"
 )
+_WORK: Final = ("banking", "business", "office", "school", "trading", "week", "working")
 _WORKING = _compile_spaced(
     r"\b(?:\d{1,6}|one|two|three|four|five|six|seven|ten) (?:full )?"
-    r"(?:banking|business|office|school|trading|week|working)(?: |-)?(?:day|hour|week)s?\b"
+    rf"(?:{'|'.join(_WORK)})(?: |-)?(?:day|hour|week)s?\b"
 )
 _PERHAPS = _compile_spaced(
-    rf"\b(?:{any_of(PERHAPS)}) (?:about |almost |as much as |over )?"
+    rf"\b(?:{'|'.join(PERHAPS.entries)}) (?:about |almost |as much as |over )?"
     rf"(?:{_COUNT}|\d{{1,6}}|several|many|some) (?:{'|'.join(_UNITS)})s?\b"
 )
 _LARGEST: Final = {"minutes": _HOUR, "hours": _DAY, "days": 31 * _DAY, "weeks": 62 * _DAY, "months": 731 * _DAY}
-_QUICK = lazy.pattern(
-    rf"{any_of(PERHAPS)}|"
-    r"ago\b|just now|fortnight|-old|s old|yesterday|last |this |day\b|working|business|weekend|as (?:of|at)|dated|from"
-    r"|since|\d-\d|\d:\d"
-    r"|(?:cach|captur|collect|crawl|export|fetch|gather|generat|import|ingest|load|measur|pull|record|retriev|sampl)ed"
-    r"|sync|snapshot|taken|timestamp|fresh|\bage\b|[^\x00-\x7f]|\b(?:vor|seit|hace|il y a|ayer|ieri|hier|ontem)\b"
-    r"|trading|\b(?:geleden|gestern|tage|stunden|minuten|jours|heures|horas|minutos|uur|giorni|minuti|dagen)\b"
-    rf"|{QUICK}",
-    re.IGNORECASE,
+
+_STATE = rf"\b(?:{'|'.join(DATA_ELSEWHERE.entries)})(?:[^\S\n]*[:=(-])?[^\S\n]*"
+_AS_OF = _compile_spaced(
+    rf"{_STATE}(?:{'|'.join(WEEKDAYS_ELSEWHERE.entries)}|hier)\b"
+    r"(?! (?:bis|à|au|a|al|hasta|tot|t/m)\b|[^\S\n]*-[^\S\n]*\w)"
 )
+_IS_STATE = _compile_spaced(rf"{_STATE}(?:d(?:er|em|ie)|la|le|el|l')?[^\S\n]*\Z")
+_JOINED = lazy.pattern("|".join(JOINED_DAYS_GONE.entries))
+_GONE = _compile_spaced(rf"(?<![\w-])(?:{'|'.join(DAYS_GONE.entries)})(?![\w-])")
+_GONE_WORDS: Final = (
+    *("gestern", "gister", "ayer", "anoche", "ieri", "ontem", "hier", "går", "eilen", "wczoraj", "včera", "dün"),
+    *("вчера", "учора", "letzte", "vorig", "vergangene", "pasad", "passad", "passé", "derni", "scors", "прошл"),
+)
+_COMPARED = _compile_spaced(
+    r"(?:\b(?:als|gegenüber|im vergleich zu|wie|que|par rapport à|frente a|comparad[oa] con|rispetto a|dan|чем"
+    r"|vs\.?)(?: (?:d(?:er|ie|em)|la|le|el))?|\d[\d.,]*%?(?: [^\W\d][\w-]*){0,2}"
+    r"(?: (?:in d(?:er|em)|la|le|el))?)[^\S\n]*\Z"
+)
+_COUNTED_AFTER = lazy.pattern(r"[^\S\n]*[:=]?[^\S\n]*\d[\d.,]*(?![\w:/-])(?![^\S\n]*(?:uhr|h)\b)", re.IGNORECASE)
 
 
-def worded_ages(seen: str, read: list[tuple[int, int]]) -> list[WordedAge]:
+def worded_ages(seen: str, read: list[Span]) -> list[WordedAge]:
     """Every age in words, in order; `read` are the places of ages that were read already."""
-    if not _QUICK.search(seen):
-        return []
-    found = [*_counted_ages(seen), *_foreign(seen)]
+    found = [*_counted_ages(seen, lazy.small_letters(seen)), *_foreign(seen)]
     taken = sorted([*read, *((age.start, age.end) for age in found)])
-    return sorted([*found, *(age for age in _unread(seen) if not _overlaps(age, taken))])
+    return sorted([*found, *(age for age in _unread(seen, taken) if not _overlaps(age, taken))])
 
 
-def _overlaps(age: WordedAge, taken: list[tuple[int, int]]) -> bool:
+def _overlaps(age: WordedAge, taken: list[Span]) -> bool:
     before = bisect_left(taken, (age.end, 0))
     return before > 0 and taken[before - 1][1] > age.start
 
 
-def _counted_ages(seen: str) -> Iterator[WordedAge]:
-    for m in _COUNTED.finditer(seen):
+def _counted_ages(seen: str, small: str) -> Iterator[WordedAge]:
+    for m in _COUNTED.finditer(seen) if lazy.holds_any(small, _PAST) else ():
         minutes = _COUNTS[" ".join(m["count"].lower().split())] * _UNITS[m["unit"].lower()]
         yield WordedAge(*m.span(), minutes, minutes)
-    for m in _JUST_NOW.finditer(seen):
+    for m in _JUST_NOW.finditer(seen) if lazy.holds_any(small, ("now", "ago")) else ():
         yield WordedAge(*m.span(), 1.0, 1.0)
 
 
 def _foreign(seen: str) -> Iterator[WordedAge]:
     for m in _FOREIGN.finditer(seen):
         unit = next(unit for unit in _OTHER_UNITS if m[unit])
-        minutes = int(m["number"]) * _UNITS[unit]
-        if m["lead"] or m["tail"]:
-            yield WordedAge(*m.span(), minutes, minutes)
+        minutes = int(m[0][: m.start(unit) - m.start()]) * _UNITS[unit]
+        lead = _LEAD.search(seen, max(0, m.start() - _REACH), m.start())
+        if lead or m["tail"]:
+            yield WordedAge(lead.start() if lead else m.start(), m.end(), minutes, minutes)
         elif m[unit].lower() not in _OTHER_MEANING:
             yield WordedAge(*m.span(), 0.0, minutes)
 
 
-def _unread(seen: str) -> Iterator[WordedAge]:
-    for start, end in foreign_days(seen):
-        yield WordedAge(start, end, 0.0, _FOR_EVER)
-    for pattern in (_STATED, _ALONE, _OWNED):
-        for m in pattern.finditer(seen):
-            yield WordedAge(*m.span(), 0.0, _most(m))
-    for m in _FROM.finditer(seen):
-        before = seen[max(0, m.start() - 60) : m.start()].rstrip()
-        since = m[0][:5].lower() == "since"
-        if _STALE_SINCE.search(before) if since else not _NO_AGE_FROM.search(before):
-            yield WordedAge(*m.span(), 0.0, _most(m))
-    lower = seen.lower()
-    patterns = [_AGO, _OLD, _WORKING]
-    if any(word in lower for word in PERHAPS.entries):
-        patterns.append(_PERHAPS)
-    for pattern in patterns:
-        for m in pattern.finditer(seen):
-            unit = next((unit for unit in _LARGEST if unit in m[0].lower()), "")
-            # A number that was not read may be of any size.
-            bounded = pattern in (_AGO, _OLD) and not any(char.isdecimal() for char in m[0])
-            yield WordedAge(*m.span(), 0.0, _LARGEST.get(unit, _FOR_EVER) if bounded else _FOR_EVER)
+def _unread(seen: str, taken: list[Span]) -> Iterator[WordedAge]:
+    # An age with a word that is part of one that was read is the same age.
+    starts, ends = (0, *(end for _, end in taken)), (*(start for start, _ in taken), len(seen))
+    left = lazy.small_letters("\n".join(map(seen.__getitem__, map(slice, starts, ends))))
+    for words, pattern, most_of in UNREAD:
+        for m in pattern.finditer(seen) if lazy.holds_any(left, words) else ():
+            most = most_of(m)
+            if most is not None:
+                yield WordedAge(*m.span(), 0.0, most)
 
 
 def _most(found: re.Match[str]) -> float:
-    when = " ".join((found.groupdict().get("when") or "").lower().split())
+    when = " ".join(found["when"].lower().split())
     if when in _PAST_DAYS:
         return _PAST_DAYS[when]
     if when.endswith("day"):
         return 14 * _DAY
     return _DAY if ":" in when and "-" not in when else _FOR_EVER
+
+
+def _most_from(found: re.Match[str]) -> float | None:
+    before = found.string[max(0, found.start() - _REACH) : found.start()].rstrip()
+    since = found[0][:5].lower() == "since"
+    return _most(found) if (_STALE_SINCE.search(before) if since else not _NO_AGE_FROM.search(before)) else None
+
+
+def _most_by_unit(found: re.Match[str]) -> float:
+    small = found[0].lower()
+    # A number that was not read may be of any size.
+    is_bounded = not any(char.isdecimal() for char in small)
+    return next((most for unit, most in _LARGEST.items() if is_bounded and unit in small), _FOR_EVER)
+
+
+def _most_gone(found: re.Match[str]) -> float | None:
+    before = found.string[max(0, found.start() - _REACH) : found.start()]
+    compared = _COMPARED.search(before) or _COUNTED_AFTER.match(found.string, found.end())
+    return _FOR_EVER if _IS_STATE.search(before) or not compared else None
+
+
+def _any_age(found: re.Match[str]) -> float:
+    return _FOR_EVER
+
+
+UNREAD: Final[Sequence[tuple[Sequence[str], re.Pattern[str], Callable[[re.Match[str]], float | None]]]] = (
+    ((*WEEKDAYS_ELSEWHERE.entries, "hier"), _AS_OF, _any_age),
+    (JOINED_DAYS_GONE.entries, _JOINED, _any_age),
+    (_GONE_WORDS, _GONE, _most_gone),
+    (("",), _STATED, _most),
+    (("(",), _ALONE, _most),
+    (("'s",), _OWNED, _most),
+    (("from", "since"), _FROM, _most_from),
+    (("ago",), _AGO, _most_by_unit),
+    (("old",), _OLD, _most_by_unit),
+    (_WORK, _WORKING, _any_age),
+    (tuple(entry.partition(" ")[0] for entry in PERHAPS.entries), _PERHAPS, _any_age),
+)
+"""Words of which every match holds one, what finds ages that cannot be read, and how old such a one is at most."""

@@ -1,6 +1,9 @@
-"""Patterns that are compiled when they are first used: a command needs few of the two hundred that there are."""
+"""Patterns that are compiled when they are first used: a command needs few of the two hundred that there are.
 
-from collections.abc import Callable
+Looking for a word costs a hundredth of looking for a pattern, so one that needs a word is tried where that word is.
+"""
+
+from collections.abc import Callable, Iterable
 from re import Pattern
 from re import compile as compile_pattern
 from typing import cast
@@ -31,3 +34,14 @@ def pattern(source: str, flags: int = 0) -> Pattern[str]:
 def regex(source: str, flags: int = 0) -> Regex[str]:
     """Like `regex.compile`, later."""
     return cast(Regex[str], _Lazy(lambda: compile_regex(source, flags)))
+
+
+def small_letters(text: str) -> str:
+    """The text in small letters, those that patterns take for others if they ignore case as these."""
+    small = text.lower()
+    return small if small.isascii() else small.replace("i\u0307", "i").replace("ı", "i").replace("ſ", "s")
+
+
+def holds_any(small: str, words: Iterable[str]) -> bool:
+    """Whether a text in small letters holds one of the words, or a part of one, so that a pattern is worth trying."""
+    return any(map(small.__contains__, words))
