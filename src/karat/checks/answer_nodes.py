@@ -25,14 +25,14 @@ _FOR_SNAPSHOTS = lazy.regex(rf"(?<![a-z])-{_GAP}[(?:]*(?:[a-z]+\|)*(?:{_LAST})",
 """A node as accessibility snapshots write it: its role after a hyphen, one that is a plain word too with its name."""
 
 
-def find_in_answer(pattern: str, trace: Trace) -> list[tuple[str, Span]]:
+def find_in_answer(pattern: str, trace: Trace, at_most: int = 10_000) -> list[tuple[str, Span]]:
     """The lines in which the regex finds something; if none, the words of the nodes that it finds in the snapshot.
 
     Never in the rest of the page, and only words that are in the answer: the offsets are those of the answer. A regex
     for snapshots names the role of what it looks for; one for lines that begin with a hyphen would find any node.
     """
     text = trace.final_message
-    found = [(_lines_of(text, span), span) for _, span in safe_regex.find_seen(pattern, text)]
+    found = [(_lines_of(text, span), span) for _, span in safe_regex.find_seen(pattern, text, at_most)]
     if not found and trace.answer_page:
         found = _in_snapshot(pattern, trace.answer_page, text)
     return found or find_in_markdown(pattern, text)

@@ -179,7 +179,7 @@ class ClaimEvidenceAlignment(Check, Struct, frozen=True):
 
     def judge(self, trace: Trace) -> CheckResult:
         markers = {"claim": self.claim, "evidence": self.evidence, "alignment": self.alignment}
-        places = {part: find_in_answer(pattern, trace) for part, pattern in markers.items()}
+        places = {part: find_in_answer(pattern, trace, at_most=1) for part, pattern in markers.items()}
         missing = [part for part, spans in places.items() if not spans]
         found = [spans[0][1] for spans in places.values() if spans]
         why = unsure(trace, found)

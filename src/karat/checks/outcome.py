@@ -197,14 +197,18 @@ def _is_answer(text: str) -> bool:
 def _last_calls(trace: Trace, tools: Sequence[str]) -> list[ToolCall]:
     """The last call of each listed tool, by start order: that is the tool's success."""
     called = [c for c in trace.tool_calls if c.called and (not tools or is_any_named(tools, c.name))]
-    if all(call.started_at is not None for call in called):
-        called.sort(key=lambda call: call.started_at or 0.0)
-    return list({call.name: call for call in called}.values())
+    if len(called) > 1:
+        if all(call.started_at is not None for call in called):
+            called.sort(key=lambda call: call.started_at or 0.0)
+        called = [*{call.name: call for call in called}.values()]
+    return called
 
 
 def tool_success(check: Outcome, trace: Trace, last: Sequence[ToolCall]) -> Found:
-    call = next((c for c in last if c.success is True), None)
-    return _call_found(trace, call) if call else _find_unknown_success(last) or Found(False, describe_calls(trace))
+    for call in last:
+        if call.success is True:
+            return _call_found(trace, call)
+    return _find_unknown_success(last) or Found(False, describe_calls(trace))
 
 
 def tool_started(check: Outcome, trace: Trace, last: Sequence[ToolCall]) -> Found:

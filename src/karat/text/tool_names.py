@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from fnmatch import translate
 from functools import lru_cache
 from re import Pattern
@@ -36,11 +36,14 @@ def effect_tools(effects: Iterable[str]) -> list[str]:
 
 def is_named(pattern: str, called: str) -> bool:
     """Whether a name of a suite, which may hold `*`, is that of a call."""
-    return pattern == called or (_is_pattern(pattern) and _pattern(pattern).fullmatch(called) is not None)
+    return is_any_named((pattern,), called)
 
 
-def is_any_named(patterns: Iterable[str], called: str) -> bool:
-    return any(is_named(pattern, called) for pattern in patterns)
+def is_any_named(patterns: Collection[str], called: str) -> bool:
+    if called in patterns:
+        return True
+    wide = [one for one in patterns if "*" in one or OR in one]
+    return bool(wide) and any(_pattern(one).fullmatch(called) for one in wide)
 
 
 def is_helper(called: str) -> bool:
@@ -83,10 +86,6 @@ def is_every_tool(name: str) -> bool:
 def invisible_in(name: str) -> str:
     """The first character of a name that no reader sees; the empty string if there is none."""
     return next((char for char in name if category(char) in ("Cf", "Cc", "Zl", "Zp")), "")
-
-
-def _is_pattern(name: str) -> bool:
-    return "*" in name or OR in name
 
 
 @lru_cache(maxsize=4096)
