@@ -19,8 +19,6 @@ MOST_EXACT_ACROSS = 40
 """Different numbers of one name in all results of which differences are reckoned with; more if they are with cents."""
 SMALLEST = 20
 """The smallest whole amount that may be reckoned from others that were stated: a smaller one is so by chance."""
-FEWEST_OF_ID = 4
-"""Digits by which the end of an id can be recognized."""
 _TIMES = lazy.pattern(rf"[^\S\n-]?-?(?:{any_of(MULTIPLES)})(?!\w)", re.IGNORECASE)
 _ENDS_IN_DIGITS = lazy.pattern(r"[\w*•.-]{0,60}\d{4}(?!\w)")
 
@@ -104,7 +102,7 @@ class Grounds:
         return [name for text in texts for name in _ENDS_IN_DIGITS.findall(text)]
 
     def _find_id_end(self, stated: StatedNumber) -> NumberSource | None:
-        if stated.money or len(stated.digits) < FEWEST_OF_ID:
+        if stated.money or not stated.digits:
             return None
         name = next((one for one in self._ids if one.endswith(stated.digits) and one != stated.digits), None)
         return NumberSource(stated.value, f"the end of {name}") if name else None

@@ -82,11 +82,14 @@ _STEMS: Final = (*SMALL_NUMBERS.entries[1:], "teen", *TENS.entries, *_POWERS)
 _OTHER_STEMS: Final = tuple(one.replace(r"\w*", "") for one in UNREAD_NUMBER_WORDS.entries)
 _ABOUT = lazy.pattern(rf"(?:~|≈|\b(?:{any_of(APPROXIMATIONS)})) ?[^\w\s]?\Z", re.IGNORECASE)
 _PERCENT = lazy.pattern(r" ?(?:%|percent\b|per cent\b|percentage points?\b)", re.IGNORECASE)
-_WORDS = lazy.pattern(r"[^\W\d_]+|#")
+_WORDS = lazy.pattern(r"[^\W\d_]+")
 _DAY_WORDS: Final = frozenset((*MONTHS.entries, "utc", "gmt"))
-_ID_WORDS: Final = frozenset((*ID_WORDS.entries, "#"))
+_ABOUT_ENDS: Final = ("~", "≈", *APPROXIMATIONS.entries)
 _BEFORE: Final = 40
 _NEAR: Final = 24
+_LONGEST_CLOCK: Final = len("10.30")
+FEWEST_OF_ID: Final = 4
+"""Digits by which the end of an id can be recognized."""
 _LAST_MONTH, _LAST_DAY = 12, 31
 HUNDRED: Final = 100
 
@@ -114,7 +117,8 @@ def stated_numbers(text: str) -> tuple[StatedNumber, ...]:
     """The amounts that a reader sees, in order."""
     view = rendered_view(text)
     plain = glyphs(view.text)
-    in_digits = (_read_stated(plain, value, number) for value, number in all_numbers(plain))
+    has_days = not _DAY_WORDS.isdisjoint(_WORDS.findall(lazy.small_letters(plain)))
+    in_digits = (_read_stated(plain, value, number, has_days) for value, number in all_numbers(plain))
     found = [*(one for one in in_digits if one is not None), *_shares(plain), *_in_words(plain)]
     found.sort(key=lambda one: one.span)
     return tuple(one._replace(span=view.span(*original_span_of_lines(view.text, *one.span))) for one in found)
@@ -134,7 +138,8 @@ def numbers_in(text: str) -> list[Decimal]:
 
 def _in_words(text: str) -> Iterator[StatedNumber]:
     """Numbers in English words; those of other languages are recognized and not read."""
-    for match in _IN_WORDS.finditer(text) if _may_hold(text, _STEMS) else ():
+    small = lazy.small_letters(text)
+    for match in _IN_WORDS.finditer(text) if lazy.holds_any(small, _STEMS) else ():
         words = re.findall("[a-z]+", match[0].lower())
         counts: tuple[str, ...] = ()
         if {*SMALL_NUMBERS.entries}.issuperset(words):
@@ -143,18 +148,11 @@ def _in_words(text: str) -> Iterator[StatedNumber]:
                 continue
             counts = tuple(after[0].lower().split())
         before = text[max(0, match.start() - _BEFORE) : match.start()]
-        percent, about = bool(_PERCENT.match(text, match.end())), bool(_ABOUT.search(before))
-        yield StatedNumber(Decimal(_parse_words(words)), Decimal(1), match.span(), percent, about, counts=counts)
-    for match in _OTHER_WORDS.finditer(text) if _may_hold(text, _OTHER_STEMS) else ():
+        percent = _PERCENT.match(text, match.end()) is not None
+        number = Decimal(_parse_words(words))
+        yield StatedNumber(number, Decimal(1), match.span(), percent, _is_about(before), counts=counts)
+    for match in _OTHER_WORDS.finditer(text) if lazy.holds_any(small, _OTHER_STEMS) else ():
         yield StatedNumber(Decimal(0), Decimal(1), match.span(), unread=True)
-
-
-def _may_hold(text: str, stems: Sequence[str]) -> bool:
-    """Whether a pattern that needs one of these is worth its hundred times longer search."""
-    if not text.isascii():
-        return True
-    lower = text.lower()
-    return any(map(lower.__contains__, stems))
 
 
 def _parse_words(words: Sequence[str]) -> int:
@@ -182,11 +180,11 @@ def _shares(text: str) -> Iterator[StatedNumber]:
             yield StatedNumber(Decimal(0), Decimal(1), match.span(), unread=True)
 
 
-def _is_date(text: str, start: int, end: int, before: str) -> bool:
+def _is_date(text: str, start: int, end: int, before: str, has_days: bool) -> bool:
     """Whether plain digits are a day, a year, a time of day, or belong to a name such as 401(k)."""
-    if _BEGINS_NO_CLAIM.match(text, start):
+    if end - start <= _LONGEST_CLOCK and _BEGINS_NO_CLAIM.match(text, start):
         return True
-    if end - start <= len("31") and _names(_DAY_WORDS, before) and _BEFORE_DAY.search(before):
+    if has_days and end - start <= len("31") and _BEFORE_DAY.search(before):
         return not _ENDS_WITH_AND.search(before) or _ENDS_DAYS.match(text, end) is not None
     if not _IS_YEAR.match(text, start):
         return False
@@ -195,35 +193,43 @@ def _is_date(text: str, start: int, end: int, before: str) -> bool:
     return _MAY_BE_BEFORE_YEAR.search(before) is not None and not _COUNTED.match(text, end)
 
 
-def _names(words: frozenset[str], text: str) -> bool:
-    """Whether a text holds one of the words at all: a pattern that ends with them takes ten times as long."""
-    return not words.isdisjoint(_WORDS.findall(text.lower()))
+def _is_id(before: str) -> bool:
+    # Looking at the last letters first costs a tenth of the pattern, which few numbers need.
+    last = lazy.small_letters(before).rstrip(" .:")
+    return (last[-1:] == "#" or last.endswith(ID_WORDS.entries)) and _ID.search(before) is not None
 
 
-def _read_stated(text: str, value: str, number: Number) -> StatedNumber | None:
+def _is_about(before: str) -> bool:
+    small = lazy.small_letters(before[-_NEAR:])
+    ends = small.endswith(_ABOUT_ENDS) or small[:-1].endswith(_ABOUT_ENDS) or small[:-2].endswith(_ABOUT_ENDS)
+    return ends and _ABOUT.search(before[-_NEAR:]) is not None
+
+
+def _read_stated(text: str, value: str, number: Number, has_days: bool) -> StatedNumber | None:
     start, end, _, tail, kind = number
     if kind in ("rank", "time"):
         return None
     digits_at = start + _is_signed(text, number)
     written, before = text[digits_at:end], text[max(0, digits_at - _BEFORE) : digits_at]
     plain = written.isdecimal() and number.bare
-    money = _MONEY_BEFORE.search(before[-5:]) is not None or _MONEY_AFTER.match(text, tail) is not None
+    money = _MONEY_AFTER.match(text, tail) is not None or _MONEY_BEFORE.search(before[-5:]) is not None
     percent = _PERCENT.match(text, end) is not None
-    if not money and not percent and (_JOINED.search(before[-2:]) or _is_date(text, digits_at, end, before)):
+    if not (money or percent) and (_JOINED.search(before[-2:]) or _is_date(text, digits_at, end, before, has_days)):
         return None
-    if plain and not money and _names(_ID_WORDS, before) and _ID.search(before) and not _UNIT.match(text, end):
+    if plain and not money and _is_id(before) and not _UNIT.match(text, end):
         return None
     decimals = len(value.partition(".")[2])
     point = written.rpartition(".")[2] if "." in written else ""
     decimals = max(decimals, len(point) if point.isdecimal() and len(point) != 3 else 0)
+    may_end_id = plain and len(written) >= FEWEST_OF_ID and not _UNIT.match(text, end)
     return StatedNumber(
         _value(text, value, number),
         Decimal(number.factor).scaleb(-decimals),
         (start, tail),
         percent,
-        _ABOUT.search(before[-_NEAR:]) is not None,
+        _is_about(before),
         kind == "unread",
-        digits=written if plain and not _UNIT.match(text, end) else "",
+        digits=written if may_end_id else "",
         money=money,
     )
 

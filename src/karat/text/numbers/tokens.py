@@ -81,6 +81,9 @@ _UNREAD = lazy.pattern(
     rf"|{'|'.join(UNREAD_JOINED_MAGNITUDES.entries)}|[×x*·⋅][^\S\n]?10(?!\d))",
     re.IGNORECASE,
 )
+_UNREAD_FIRSTS: Final = frozenset(
+    (*"×x*·⋅", *(one[0] for one in (*UNREAD_MAGNITUDES.entries, *UNREAD_JOINED_MAGNITUDES.entries)))
+)
 _TIME = lazy.pattern(rf"[^\S\n]{{0,3}}(?:{any_of(TIMES_OF_DAY)})(?!\w)", re.IGNORECASE)
 _NO_MAGNITUDE: Final = frozenset(' \n.,;:!?)]}%"*|')
 """Characters after a number such that next to them only a word that is apart can belong to it."""
@@ -157,20 +160,20 @@ def _candidates(text: str) -> dict[str, list[_Candidate]]:
 
 def canonical(digits: str) -> str | None:
     """One number without its grouping and the zeros that end a fraction; None if it is not one number."""
-    if digits.isascii() and digits.isdigit():
-        return digits
-    digits = digits.translate(_ARABIC_SEPARATORS)
-    if _POINTS_GROUP.fullmatch(digits):
-        digits = digits.translate(_SWAPPED)
-    single = _SINGLE.fullmatch(digits)
-    if single is None:
-        return _parse_mixed(digits)
-    if single[1]:
-        digits = digits.replace(",", ".")  # after groups of spaces it begins a fraction
-    digits = _GROUPING.sub("", digits)
-    if not digits.isascii():
-        digits = "".join(str(digit(char)) if char.isdigit() else char for char in digits)
-    whole, _, fraction = digits.partition(".")
+    whole, point, fraction = digits.partition(".")
+    if not (digits.isascii() and whole.isdigit() and (fraction.isdigit() or not point)):
+        digits = digits.translate(_ARABIC_SEPARATORS)
+        if _POINTS_GROUP.fullmatch(digits):
+            digits = digits.translate(_SWAPPED)
+        single = _SINGLE.fullmatch(digits)
+        if single is None:
+            return _parse_mixed(digits)
+        if single[1]:
+            digits = digits.replace(",", ".")  # after groups of spaces it begins a fraction
+        digits = _GROUPING.sub("", digits)
+        if not digits.isascii():
+            digits = "".join(str(digit(char)) if char.isdigit() else char for char in digits)
+        whole, _, fraction = digits.partition(".")
     fraction = fraction.rstrip("0")
     return f"{whole or 0}.{fraction}" if fraction else whole or "0"
 
@@ -281,7 +284,8 @@ def _words_after(text: str, start: int, end: int) -> tuple[int, int, Kind]:
         # 3億2000万 is one number of two parts.
         unread = name == "signs" and text[magnitude.end() : magnitude.end() + 1].isdecimal()
         return factor, magnitude.end(), "unread" if unread else "amount"
-    return 1, end, "unread" if _UNREAD.match(text, end) else "amount"
+    first = text[end : end + 4].lstrip().lstrip("-")[:1].lower()
+    return 1, end, "unread" if first in _UNREAD_FIRSTS and _UNREAD.match(text, end) else "amount"
 
 
 def _money_magnitude(text: str, start: int, end: int) -> re.Match[str] | None:
