@@ -5,10 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate, islice
+from itertools import accumulate, chain, islice
 
 from karat.checks.grounds import HUNDRED, NumberSource, reach, rests_on, results, seen_grounds, users_words
-from karat.checks.reckoning import MOST_ALIKE, Alike, alike_grounds, derived_grounds, differences, of_one_name, pairs
+from karat.checks.reckoning import (
+    MOST_ALIKE,
+    Alike,
+    Holder,
+    alike_grounds,
+    derived_grounds,
+    differences,
+    holders_of,
+    of_one_name,
+    pairs,
+)
 from karat.model.trace import Trace
 from karat.text.numbers.claimed import StatedNumber
 from karat.text.regexes import lazy
@@ -44,11 +54,7 @@ class Grounds:
     def find_computed(self, stated: StatedNumber, found: Found) -> NumberSource | None:
         """What numbers give that are next to each other in the answer or in a result, or have one name in several."""
         known = {other: ground for other, ground in found.items() if ground}
-        for group in self._groups(stated, known):
-            ground = _first(stated, group)
-            if ground is not None:
-                return ground
-        return None
+        return _first(stated, chain.from_iterable(self._groups(stated, known)))
 
     def _groups(
         self, stated: StatedNumber, known: Mapping[StatedNumber, NumberSource]
@@ -74,18 +80,22 @@ class Grounds:
             yield (one for group in self._alike for one in _multiples(group, [*filter(_is_factor, group)]))
 
     @cached_property
+    def _holders(self) -> list[Holder]:
+        return holders_of(self._trace)
+
+    @cached_property
     def _derived(self) -> list[NumberSource]:
-        return [*derived_grounds(self._trace)]
+        return [*derived_grounds(self._trace, self._holders)]
 
     @cached_property
     def _alike(self) -> list[Alike]:
-        return [*alike_grounds(self._trace)]
+        return [*alike_grounds(self._holders)]
 
     @cached_property
     def _differences(self) -> tuple[list[NumberSource], list[NumberSource]]:
         """Across results: for whole numbers, and for exact ones, which are seldom a difference by chance."""
-        named = of_one_name(self._trace)
-        return [*differences(named, MOST_ACROSS)], [*differences(named, MOST_EXACT_ACROSS)]
+        named = of_one_name(self._holders)
+        return differences(named, MOST_ACROSS), differences(named, MOST_EXACT_ACROSS)
 
     def _factors(self, known: Mapping[StatedNumber, NumberSource]) -> list[NumberSource]:
         """How many there may be of something that has a price: small counts of results, and small stated numbers."""
@@ -109,12 +119,12 @@ class Grounds:
 
 
 def _first(stated: StatedNumber, grounds: Iterable[NumberSource]) -> NumberSource | None:
-    if stated.percent:
-        return next((ground for ground in grounds if rests_on(stated, ground)), None)
-    # Most grounds are far away from the number, and most numbers have many: the first look is the cheapest.
     low, high = reach(stated)
-    near = (ground for ground in grounds if low <= ground.value <= high or low <= -ground.value <= high)
-    return next((ground for ground in near if rests_on(stated, ground)), None)
+    for ground in grounds:
+        # Most grounds are far away from the number, and most numbers have many: the first look is the cheapest.
+        if (stated.percent or low <= abs(ground.value) <= high) and rests_on(stated, ground):
+            return ground
+    return None
 
 
 def _grounds_in_line(text: str, stated: StatedNumber, known: Mapping[StatedNumber, NumberSource]) -> list[NumberSource]:

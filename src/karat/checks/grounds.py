@@ -6,7 +6,6 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from functools import lru_cache
-from itertools import islice
 from typing import NamedTuple
 
 from karat.checks.page import nodes
@@ -57,7 +56,9 @@ def seen_grounds(
     for text in _texts_by_role(trace, SYSTEM):
         yield from (NumberSource(value, "the system prompt") for value in _numbers_of(text))
     for name, result in results(trace):
-        yield from islice(_numbers(result, name), MOST_SEEN)
+        found: list[NumberSource] = []
+        _collect(result, name, found)
+        yield from found[:MOST_SEEN]
     for text in _page_texts(trace):
         yield from (NumberSource(value, "the page") for value in _numbers_of(text))
 
@@ -96,20 +97,21 @@ def results(trace: Trace) -> Iterator[tuple[str, object]]:
             yield call.name, parse_result(call.result) if call.result is not None else call.error
 
 
-def _numbers(value: object, name: str) -> Iterator[NumberSource]:
-    if isinstance(value, bool) or value is None:
+def _collect(value: object, name: str, found: list[NumberSource]) -> None:
+    """Add every number of a result by its place, up to a bound."""
+    if len(found) > MOST_SEEN or value is None or isinstance(value, bool):
         return
     if isinstance(value, int | float):
-        yield NumberSource(Decimal(repr(value)), name)
+        found.append(NumberSource(Decimal(repr(value)), name))
     elif isinstance(value, str):
-        yield from (NumberSource(one, name) for one in _numbers_of(value))
+        found += [NumberSource(one, name) for one in _numbers_of(value)]
     elif isinstance(value, dict):
         for key, below in value.items():
-            yield from (NumberSource(one, name) for one in _numbers_of(str(key)))
-            yield from _numbers(below, f"{name}.{key}")
+            found += [NumberSource(one, name) for one in _numbers_of(str(key))]
+            _collect(below, f"{name}.{key}", found)
     elif isinstance(value, list | tuple):
         for index, below in enumerate(value):
-            yield from _numbers(below, f"{name}[{index}]")
+            _collect(below, f"{name}[{index}]", found)
 
 
 def _page_texts(trace: Trace) -> Iterator[str]:

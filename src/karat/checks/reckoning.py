@@ -20,29 +20,53 @@ MOST_KINDS = 50
 
 Alike = Sequence[NumberSource]
 """Numbers of one kind, of which differences and shares make sense."""
+Holder = tuple[dict[str, object] | list[object], str]
+"""An object or a list of a result, and its place."""
 
 
-def derived_grounds(trace: Trace) -> Iterator[NumberSource]:
+def holders_of(trace: Trace) -> list[Holder]:
+    """Every object and list of the results."""
+    return [holder for name, result in results(trace) for holder in _holders(result, name)]
+
+
+def _holders(value: object, place: str) -> Iterator[Holder]:
+    if isinstance(value, dict | list):
+        yield value, place
+        below = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, one in below:
+            if isinstance(one, dict | list):
+                yield from _holders(one, f"{place}.{key}" if isinstance(value, dict) else f"{place}[{key}]")
+
+
+def derived_grounds(trace: Trace, holders: Sequence[Holder]) -> Iterator[NumberSource]:
     """Counts and sums that can be named."""
     done = Counter(call.name for call in trace.tool_calls if call.success is True)
     yield from (NumberSource(Decimal(count), f"the successful calls to {name}") for name, count in done.items())
-    for name, result in results(trace):
-        for value, place in _holders(result, name):
-            yield from _counts_and_sums(value, place)
+    for value, place in holders:
+        if isinstance(value, list):
+            yield from _counts(value, place)
+            yield from _sums(value, place)
+            continue
+        members = _members(value, place)
+        if len(members) == len(value) > 1:
+            yield NumberSource(sum((one.value for one in members), Decimal()), f"the sum of {place}")
+            yield NumberSource(Decimal(len(value)), f"the members of {place}")
+        if len(value) > 1 and all(isinstance(below, dict) for below in value.values()):
+            yield from _counts([*value.values()], place)  # rows by their ids
 
 
-def alike_grounds(trace: Trace) -> Iterator[Alike]:
+def alike_grounds(holders: Sequence[Holder]) -> Iterator[Alike]:
     """Numbers of results that are next to each other: in one object, in one column, or counts of one list."""
-    for name, result in results(trace):
-        for value, place in _holders(result, name):
-            if isinstance(value, dict):
-                yield _members(value, place)[:MOST_ALIKE]
-                yield from _same_names(value, place)
-            elif len(value) <= MOST_ALIKE:
-                yield from ([*_column(value, key, place)] for key in _keys(value))
-                yield [*_column(value, None, place)]
-            if isinstance(value, list):
-                yield [*_counts(value, place)][: MOST_ALIKE + 1]
+    for value, place in holders:
+        if isinstance(value, dict):
+            yield _members(value, place)[:MOST_ALIKE]
+            yield from _same_names(value, place)
+            continue
+        for key in (*_keys(value), None) if len(value) <= MOST_ALIKE else ():
+            end = f".{key}" if key else ""
+            column = enumerate(_column(value, key))
+            yield [NumberSource(one, f"{place}[{index}]{end}") for index, one in column if one is not None]
+        yield [*islice(_counts(value, place), MOST_ALIKE + 1)]
 
 
 def _same_names(value: dict[str, object], place: str) -> Iterator[Alike]:
@@ -55,62 +79,44 @@ def _same_names(value: dict[str, object], place: str) -> Iterator[Alike]:
     yield from (group[:MOST_ALIKE] for group in named.values() if len(group) > 1)
 
 
-def _holders(value: object, place: str) -> Iterator[tuple[dict[str, object] | list[object], str]]:
-    if isinstance(value, dict):
-        yield value, place
-        for key, below in value.items():
-            yield from _holders(below, f"{place}.{key}")
-    elif isinstance(value, list):
-        yield value, place
-        for index, below in enumerate(value):
-            yield from _holders(below, f"{place}[{index}]")
-
-
-def _counts_and_sums(value: dict[str, object] | list[object], place: str) -> Iterator[NumberSource]:
-    if isinstance(value, dict):
-        members = _members(value, place)
-        if len(members) == len(value) > 1:
-            yield NumberSource(sum((one.value for one in members), Decimal()), f"the sum of {place}")
-            yield NumberSource(Decimal(len(value)), f"the members of {place}")
-        if len(value) > 1 and all(isinstance(below, dict) for below in value.values()):
-            yield from _counts([*value.values()], place)  # rows by their ids
-        return
-    yield from _counts(value, place)
-    for key in (None, *_keys(value), *_inner_keys(value)):
-        yield from _sums(value, key, place)
-
-
 def _counts(rows: list[object], place: str) -> Iterator[NumberSource]:
     yield NumberSource(Decimal(len(rows)), f"the entries of {place}", True)
-    for key in _keys(rows):
-        kinds = Counter(_kind(row, key) for row in rows)
-        for kind, count in islice(kinds.items(), MOST_KINDS):
+    for key, kinds in _kinds(rows).items():
+        for kind, count in islice(Counter(kinds).items(), MOST_KINDS):
             if kind is not None:
                 yield NumberSource(Decimal(count), f"the entries of {place} with {key} {kind}", True)
 
 
-def _sums(rows: list[object], key: str | None, place: str) -> Iterator[NumberSource]:
-    column = [*_column(rows, key, place)]
-    where = f"{place}[*].{key}" if key else place
-    if len(column) > 1:
-        yield NumberSource(sum((one.value for one in column), Decimal()), f"the sum of {where}")
-    for other in _keys(rows) if key and "." not in key else ():
-        by_kind: dict[str, Decimal] = {}
-        for row in rows:
-            kind, number = _kind(row, other), _number(_member(row, str(key)))
-            if other != key and kind is not None and number is not None:
-                by_kind[kind] = by_kind.get(kind, Decimal()) + number
-        yield from (
-            NumberSource(total, f"the sum of {where} with {other} {kind}")
-            for kind, total in islice(by_kind.items(), MOST_KINDS)
-        )
+def _sums(rows: list[object], place: str) -> Iterator[NumberSource]:
+    kinds_of = _kinds(rows)
+    for key in (None, *_keys(rows), *_inner_keys(rows)):
+        column = _column(rows, key)
+        where = f"{place}[*].{key}" if key else place
+        if len(column) - column.count(None) > 1:
+            yield NumberSource(sum(filter(None, column), Decimal()), f"the sum of {where}")
+        for other, kinds in kinds_of.items() if key and "." not in key else ():
+            by_kind: dict[str, Decimal] = {}
+            for kind, number in zip(kinds, column, strict=True):
+                if kind is not None and number is not None:
+                    by_kind[kind] = by_kind.get(kind, Decimal()) + number
+            for kind, total in islice(by_kind.items(), MOST_KINDS):
+                yield NumberSource(total, f"the sum of {where} with {other} {kind}")
 
 
-def _column(rows: list[object], key: str | None, place: str) -> Iterator[NumberSource]:
-    for index, row in enumerate(rows):
-        value = _number(row if key is None else _member(row, key))
-        if value is not None:
-            yield NumberSource(value, f"{place}[{index}]{f'.{key}' if key else ''}")
+def _kinds(rows: list[object]) -> dict[str, list[str | None]]:
+    """The columns that say of what kind the rows are."""
+    columns = {key: [_kind(row, key) for row in rows] for key in _keys(rows)}
+    return {key: kinds for key, kinds in columns.items() if kinds.count(None) < len(kinds)}
+
+
+def _kind(row: object, key: str) -> str | None:
+    value = row.get(key) if isinstance(row, dict) else None
+    return str(value) if isinstance(value, str | bool) else None
+
+
+def _column(rows: list[object], key: str | None) -> list[Decimal | None]:
+    """The numbers of a column; those among the rows themselves without a key."""
+    return [_number(row if key is None else _member(row, key)) for row in rows]
 
 
 def _members(value: Mapping[str, object], place: str) -> list[NumberSource]:
@@ -140,15 +146,8 @@ def _member(row: object, key: str) -> object:
     return below.get(inner) if isinstance(below, dict) else None
 
 
-def _kind(row: object, key: str) -> str | None:
-    value = row.get(key) if isinstance(row, dict) else None
-    return str(value) if isinstance(value, str | bool) else None
-
-
 def _number(value: object) -> Decimal | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return Decimal(repr(value))
+    return Decimal(repr(value)) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def pairs(alike: Alike, percent: bool = False, is_rounded: bool = False) -> Iterator[NumberSource]:
@@ -157,15 +156,18 @@ def pairs(alike: Alike, percent: bool = False, is_rounded: bool = False) -> Iter
     Of counts only shares. A rounded number is seldom the sum of a large one and a tiny one: it is so by chance.
     """
     for one, other in combinations(alike, 2):
-        names = f"{one.name} and {other.name}"
         is_tiny = is_rounded and HUNDRED * min(abs(one.value), abs(other.value)) < max(abs(one.value), abs(other.value))
         are_alike = not percent or (_is_percentage(one) and _is_percentage(other))
         if are_alike and not (is_tiny or one.counted or other.counted):
-            yield NumberSource(one.value + other.value, f"the sum of {names}")
-            yield NumberSource(abs(one.value - other.value), f"the difference of {names}")
+            yield NumberSource(one.value + other.value, f"the sum of {one.name} and {other.name}")
+            yield _difference(one, other)
         if percent:
             yield from _shares(one, other)
             yield from _shares(other, one)
+
+
+def _difference(one: NumberSource, other: NumberSource) -> NumberSource:
+    return NumberSource(abs(one.value - other.value), f"the difference of {one.name} and {other.name}")
 
 
 def _shares(part: NumberSource, whole: NumberSource) -> Iterator[NumberSource]:
@@ -182,28 +184,23 @@ def _shares(part: NumberSource, whole: NumberSource) -> Iterator[NumberSource]:
 
 def _is_percentage(ground: NumberSource) -> bool:
     """Whether it is stated as one, or a fraction, or its name says so."""
-    name = ground.name.rpartition(".")[2]
-    return ground.percent or abs(ground.value) <= 1 or _named_percentage(name)
+    if ground.percent or abs(ground.value) <= 1:
+        return True
+    own = ground.name.rpartition(".")[2]
+    return not {word.lower() for word in _NAME_WORD.findall(own)}.isdisjoint(PERCENTAGE_NAMES.entries)
 
 
-def _named_percentage(name: str) -> bool:
-    return not {word.lower() for word in _NAME_WORD.findall(name)}.isdisjoint(PERCENTAGE_NAMES.entries)
-
-
-def of_one_name(trace: Trace) -> list[Alike]:
+def of_one_name(holders: Sequence[Holder]) -> list[Alike]:
     """The different numbers that have one name in all results."""
     named: dict[str, dict[Decimal, NumberSource]] = {}
-    for name, result in results(trace):
-        for value, place in _holders(result, name):
-            for ground in _members(value, place) if isinstance(value, dict) else ():
-                named.setdefault(_name_of(ground), {}).setdefault(ground.value, ground)
+    for value, place in holders:
+        for ground in _members(value, place) if isinstance(value, dict) else ():
+            named.setdefault(_name_of(ground), {}).setdefault(ground.value, ground)
     return [[*group.values()] for group in named.values()]
 
 
-def differences(named: Sequence[Alike], most: int) -> Iterator[NumberSource]:
-    for group in named:
-        for one, other in combinations(group, 2) if len(group) <= most else ():
-            yield NumberSource(abs(one.value - other.value), f"the difference of {one.name} and {other.name}")
+def differences(named: Sequence[Alike], most: int) -> list[NumberSource]:
+    return [_difference(*two) for group in named if len(group) <= most for two in combinations(group, 2)]
 
 
 def _name_of(ground: NumberSource) -> str:
