@@ -14,7 +14,7 @@ from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, Group, Status
 from karat.text import phrases
 from karat.text.forms.offsets import Span
-from karat.text.prose.denial import first_free, is_marker_denied
+from karat.text.prose.denial import find_listed, first_free, is_marker_denied
 from karat.text.prose.sentences import prose
 from karat.text.words import WordLists
 
@@ -70,16 +70,10 @@ class MustLabelAssumptions(Check, Struct, frozen=True):
     def judge(self, trace: Trace) -> CheckResult:
         text, words = trace.final_message, WordLists.of(self.words)
         if not self.markers:
-            return self.present(trace, _find_listed(text, words))
+            return self.present(trace, find_listed(text, "assumption", words, is_marker_denied))
         found = ((marker, span) for marker in self.markers if (span := phrases.find(text, marker)))
         spans = (_place_of(text, marker, span, words) for marker, span in found)
         return self.present(trace, next(filter(None, spans), None))
-
-
-def _find_listed(text: str, words: WordLists) -> Span | None:
-    answer = prose(text)
-    places = (found.span() for found in words.pattern("assumption").finditer(answer.text))
-    return first_free(answer, places, is_marker_denied, words)
 
 
 def _place_of(text: str, marker: str, span: Span, words: WordLists) -> Span | None:

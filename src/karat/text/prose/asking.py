@@ -9,13 +9,11 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-import regex
-
 from karat.text.forms.offsets import Span
 from karat.text.prose.denial import clause_before, denies, is_marker_denied
 from karat.text.prose.sentences import CLOSERS, Prose, Sentence, is_quoted, prose, sentences
 from karat.text.regexes import lazy
-from karat.text.words import PUBLISHED, WordLists, any_of
+from karat.text.words import PUBLISHED, WordLists
 
 MOST_TEXT: Final = 1 << 16
 """What is after so many characters is not looked at."""
@@ -24,6 +22,7 @@ _FENCED: Final = lazy.pattern(r"(?ms)^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)")
 _ITEM: Final = lazy.regex(r"[^\S\n]*(?:[-*+•–▪◦]|\(?\w{1,2}[.)])[^\S\n]+")
 _WORD: Final = lazy.regex(r"[\w'-]+")
 _UNSPACED: Final = lazy.regex(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]")
+_COURTESY: Final = r"\W*(?:«lead_ins»\W+)*«courtesy»"
 _ENDINGS: Final = ("", "s", "es", "'s")
 
 
@@ -92,13 +91,7 @@ def _is_courtesy(sentence: Sentence, words: WordLists) -> bool:
         return False
     said = sentence.text.rstrip(f"{CLOSERS}?!？؟")
     tagged = any(tag.end() == len(said) for tag in words.pattern("question_tags").finditer(said))
-    return tagged or _courtesy(words).match(sentence.text) is not None
-
-
-@lru_cache(maxsize=64)
-def _courtesy(words: WordLists) -> regex.Pattern[str]:
-    lead_in, courtesy = any_of(words.entries("lead_ins")), any_of(words.entries("courtesy"))
-    return regex.compile(rf"\W*(?:{lead_in}\W+)*{courtesy}")
+    return tagged or words.regex(_COURTESY).match(sentence.text) is not None
 
 
 def _list_items(answer: _Answer, words: WordLists) -> Iterator[Sentence]:

@@ -12,14 +12,23 @@ from msgspec import Struct
 from karat.text.forms.offsets import Span
 from karat.text.prose.denial import clause_before, denies, is_denied_after
 from karat.text.prose.sentences import Prose, Sentence, prose
+from karat.text.regexes import lazy
 from karat.text.tool_names import ANY_EFFECT, NO_TOOL
-from karat.text.words import PUBLISHED, WordLists, any_of, entry_pattern, literal
+from karat.text.words import PUBLISHED, WordLists, entry_pattern, literal
 
 _GAP: Final = r"[^\S\n]+"
 _START: Final = r"\A(?:[^\w\n]|\d{1,3}[.)][^\S\n])*"
 _END: Final = r"(?=[\"')\]*_]*(?:[^\S\n]*(?:[.!,;…]|:[^\S\n]|-[^\S\n]|\Z)))"
 _HEADLINE_END: Final = r"(?=[\"')\]*_]*(?:[^\S\n]*(?:[.!,;…]|:[^\S\n]+(?=[^\W\d])|-[^\S\n]|\Z)))"
 _NOUN: Final = r"[\w'#&/.-]+"
+_ADVERBS: Final = rf"(?:{_GAP}«claim_adverbs»)*"
+_DIRECTLY: Final = rf"{_ADVERBS}(?:{_GAP}(?:be|have|have been|get|be able to))?{_ADVERBS}[^\S\n]*\Z"
+"""An entry before this is at the very end, or before `be` or `have`: "will be", "could have been"."""
+_MODAL, _RELATIVE = f"«modals»{_DIRECTLY}", f"«relatives»{_DIRECTLY}"
+_NO_CLAIM_AFTER: Final = rf"(?:{_GAP}[\w'-]+){{0,3}}{_GAP}«no_claim_after»"
+_BY_OTHERS: Final = rf"(?<!\w)(?<!(?:ed|en){_GAP})by{_GAP}(?!\d|«done_by»)"
+"""A `by` of somebody else; one directly after another participle ("caused by the delay") belongs to that."""
+_CLAUSE_END: Final = lazy.regex(r"[;:,]|[^\S\n]-[^\S\n]")
 
 
 class Claim(NamedTuple):
@@ -69,12 +78,12 @@ def _claims(answer: Prose, found: regex.Match[str], wording: str, words: WordLis
         opening = frame.before.search(before)
         if opening is None or frame.after.match(after) is None:
             continue
-        if frame.starts and _no_claim_after(words).match(after):
+        if frame.starts and words.regex(_NO_CLAIM_AFTER).match(after):
             continue
         outside = before[: opening.start()]
-        is_described = not frame.is_own and _directly(words, "relatives").search(outside) is not None
+        is_described = not frame.is_own and words.regex(_RELATIVE).search(outside) is not None
         is_finite = words.pattern("finite_verbs").match(before, opening.start()) is not None
-        if not is_described and (is_finite or not _directly(words, "modals").search(outside)):
+        if not is_described and (is_finite or not words.regex(_MODAL).search(outside)):
             return not _is_no_claim(answer, before, after, found.end(), words)
     return False
 
@@ -84,7 +93,7 @@ def is_open(answer: Prose, sentence: Sentence, start: int, words: WordLists) -> 
     before = answer.text[sentence.start : start]
     return (
         sentence.is_question
-        or _directly(words, "modals").search(before) is not None
+        or words.regex(_MODAL).search(before) is not None
         or words.pattern("conditionals").search(before) is not None
         or words.pattern("clause_conditionals").search(clause_before(before, words)) is not None
     )
@@ -101,11 +110,8 @@ def _is_no_claim(answer: Prose, before: str, after: str, end: int, words: WordLi
         or words.pattern("earlier").search(rest) is not None
         or denies(clause, words)
         or is_denied_after(answer, end, words)
-        or _by_others(words).search(rest) is not None
+        or words.regex(_BY_OTHERS).search(rest) is not None
     )
-
-
-_CLAUSE_END: Final = regex.compile(r"[;:,]|[^\S\n]-[^\S\n]")
 
 
 @lru_cache(maxsize=256)
@@ -126,40 +132,18 @@ def _frames(words: WordLists) -> tuple[_Frame, ...]:
 
 
 def _frame(entry: str, words: WordLists) -> _Frame:
-    adverb = rf"(?:{any_of(words.entries('claim_adverbs'))}{_GAP})*"
-    lead_in = rf"(?:{any_of(words.entries('lead_ins'))}[^\w\n]+)*"
-    no_noun, others = any_of(words.entries("no_headline")), any_of(words.entries("other_subjects"))
+    adverbs = f"(?:«claim_adverbs»{_GAP})*"
     parts = {
-        "START": _START + lead_in,
-        "NOUN": rf"(?:your|the|this|new)?[^\S\n]*(?:(?!{no_noun}){_NOUN}{_GAP}){{1,4}}",
-        "REST": rf"(?:(?!{others})[^.!?;:\n])*?",
+        "START": rf"{_START}(?:«lead_ins»[^\w\n]+)*",
+        "NOUN": rf"(?:your|the|this|new)?[^\S\n]*(?:(?!«no_headline»){_NOUN}{_GAP}){{1,4}}",
+        "REST": r"(?:(?!«other_subjects»)[^.!?;:\n])*?",
     }
     opening, _, ending = f" {entry} ".partition(" X ")
     tokens = opening.split()
-    before = "".join(parts[token] if token in parts else entry_pattern(token) + _GAP + adverb for token in tokens)
+    before = "".join(parts[token] if token in parts else entry_pattern(token) + _GAP + adverbs for token in tokens)
     if tokens[-1:] in (["START"], ["NOUN"]):
-        before += adverb
+        before += adverbs
     end = _HEADLINE_END if "NOUN" in tokens else _END
     after = ending.strip()
     after = end if after == "END" else _GAP + entry_pattern(after) if after else ""
-    return _Frame(regex.compile(before + r"\Z"), regex.compile(after), "START" in tokens, entry.startswith("(i|we)"))
-
-
-@lru_cache(maxsize=64)
-def _directly(words: WordLists, name: str) -> regex.Pattern[str]:
-    """An entry at the very end, or before `be` or `have`: "will be", "could have been"."""
-    adverb = any_of(words.entries("claim_adverbs"))
-    gap = rf"(?:{_GAP}{adverb})*"
-    verb = rf"(?:{_GAP}(?:be|have|have been|get|be able to))?"
-    return regex.compile(rf"{any_of(words.entries(name))}{gap}{verb}{gap}[^\S\n]*\Z")
-
-
-@lru_cache(maxsize=64)
-def _no_claim_after(words: WordLists) -> regex.Pattern[str]:
-    return regex.compile(rf"(?:{_GAP}[\w'-]+){{0,3}}{_GAP}{any_of(words.entries('no_claim_after'))}")
-
-
-@lru_cache(maxsize=64)
-def _by_others(words: WordLists) -> regex.Pattern[str]:
-    """A `by` of somebody else; one directly after another participle ("caused by the delay") belongs to that."""
-    return regex.compile(rf"(?<!\w)(?<!(?:ed|en){_GAP})by{_GAP}(?!\d|{any_of(words.entries('done_by'))})")
+    return _Frame(words.regex(before + r"\Z"), words.regex(after), "START" in tokens, entry.startswith("(i|we)"))

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import lru_cache
 from itertools import takewhile
 from typing import Final
-
-import regex
 
 from karat.text.forms.offsets import Span
 from karat.text.prose.sentences import Prose, Sentence, prose
 from karat.text.regexes import lazy
-from karat.text.words import WordLists, any_of
+from karat.text.words import WordLists
 
 IsDenied = Callable[[Prose, Sentence, int, int, WordLists], bool]
 """Whether what is at a place of a sentence is denied."""
@@ -21,6 +18,14 @@ _ASIDE: Final = lazy.pattern(r"\([^()\n]*\)")
 _ALONE: Final = r"(?![\w'-]|[.,:%]\d|\.?[^\S\n]+\w)"
 """A value is all that there is: "Allocated: no", but not "Allocated: no further action" or "Booked: No. 42"."""
 _CLOSERS: Final = r"[\"')\]*]*"
+_BREAK: Final = (
+    r"(?P<mark>[;:]|[^\S\n]-[^\S\n])|(?:,|[^\S\n]-|«clause_joints»)[^\S\n]+(?P<word>«clause_starts»)"
+    r"|(?P<word>«clause_breaks»)"
+)
+_DENIED_AFTER: Final = (
+    rf"{_CLOSERS}(?:(?: \w+){{0,2}}[^\S\n]*[:=|?–-][^\S\n]*[\"']*«no_values»{_ALONE}|[^\S\n]*«denied_after»)"
+)
+_UNAVAILABLE: Final = rf"{_CLOSERS}(?:[^\S\n]+«control_nouns»)?[^\S\n]*\(?«unavailable_after»"
 
 
 def clause_before(text: str, words: WordLists) -> str:
@@ -28,7 +33,7 @@ def clause_before(text: str, words: WordLists) -> str:
     text = clause = _ASIDE.sub(" ", text) if "(" in text else text
     if "," in text and words.pattern("conditionals", "clause_conditionals").match(text.lstrip()):
         text = clause = text.partition(",")[2]
-    for found in _breaks(words).finditer(text):
+    for found in words.regex(_BREAK).finditer(text):
         clause = text[found.end() :] if found["mark"] else text[found.start("word") :]
     return clause
 
@@ -55,7 +60,7 @@ def is_unavailable(prose: Prose, sentence: Sentence, start: int, end: int, words
     return (
         denies(clause_before(before, words), words)
         or words.pattern("unavailable_before").search(before) is not None
-        or _unavailable(words).match(prose.text, end) is not None
+        or words.regex(_UNAVAILABLE).match(prose.text, end) is not None
     )
 
 
@@ -67,37 +72,17 @@ def first_free(prose: Prose, places: Iterable[Span], is_denied: IsDenied, words:
     return None
 
 
-def find_listed(text: str, name: str, words: WordLists) -> Span | None:
-    """Where a listed word is and is not itself denied: "no problem", "without error"."""
-    answer = prose(text)
-    places = (found.span() for found in words.pattern(name).finditer(answer.text))
-    return first_free(answer, places, _is_denied, words)
-
-
-def _is_denied(prose: Prose, sentence: Sentence, start: int, end: int, words: WordLists) -> bool:
+def is_word_denied(prose: Prose, sentence: Sentence, start: int, end: int, words: WordLists) -> bool:
+    """Whether a word is denied before it, or asked for: "no problem", "without error"."""
     return sentence.is_question or denies(clause_before(prose.text[sentence.start : start], words), words)
 
 
+def find_listed(text: str, name: str, words: WordLists, is_denied: IsDenied = is_word_denied) -> Span | None:
+    """Where a listed word is and is not itself denied."""
+    answer = prose(text)
+    places = (found.span() for found in words.pattern(name).finditer(answer.text))
+    return first_free(answer, places, is_denied, words)
+
+
 def is_denied_after(prose: Prose, end: int, words: WordLists) -> bool:
-    return _after_pattern(words).match(prose.text, end) is not None
-
-
-@lru_cache(maxsize=64)
-def _breaks(words: WordLists) -> regex.Pattern[str]:
-    starts, breaks = any_of(words.entries("clause_starts")), any_of(words.entries("clause_breaks"))
-    joint = rf"(?:,|[^\S\n]-|{any_of(words.entries('clause_joints'))})"
-    return regex.compile(
-        rf"(?P<mark>[;:]|[^\S\n]-[^\S\n])|{joint}[^\S\n]+(?P<word>{starts})|(?P<word>{breaks})", regex.V0
-    )
-
-
-@lru_cache(maxsize=64)
-def _after_pattern(words: WordLists) -> regex.Pattern[str]:
-    value = rf"(?: \w+){{0,2}}[^\S\n]*[:=|?–-][^\S\n]*[\"']*{any_of(words.entries('no_values'))}{_ALONE}"
-    return regex.compile(rf"{_CLOSERS}(?:{value}|[^\S\n]*{any_of(words.entries('denied_after'))})")
-
-
-@lru_cache(maxsize=64)
-def _unavailable(words: WordLists) -> regex.Pattern[str]:
-    noun = rf"(?:[^\S\n]+{any_of(words.entries('control_nouns'))})?"
-    return regex.compile(rf"{_CLOSERS}{noun}[^\S\n]*\(?{any_of(words.entries('unavailable_after'))}")
+    return words.regex(_DENIED_AFTER).match(prose.text, end) is not None

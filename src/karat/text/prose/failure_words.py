@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from functools import cache
-
-import regex
 
 from karat.text.regexes import lazy
-from karat.text.words import PUBLISHED, any_of
+from karat.text.words import PUBLISHED
 
 HEAD = 2_000
 LINE = 300
@@ -44,7 +41,10 @@ _FLAG = lazy.pattern(
     r"|<(?:success|ok)>\s*(?:false|no|0)\s*</|<(?:status|outcome)>\s*(?:error|fail\w*)\s*</",
     re.IGNORECASE | re.MULTILINE,
 )
-_REFUSED = rf"(?:[^\W\d]+ ){{1,3}}(?:could not|couldn't)\b|errors\s*:{_ZERO}|<_?\w*RpcError\b"
+_OPENING = (
+    rf"(?i)(?:«failure_kinds»\s+)*(?:{_NAMED})|«errors_in_other_languages»\s*[:\uff1a]|«failure_openings»"
+    rf"|«refusal_openings»|(?:[^\W\d]+ ){{1,3}}(?:could not|couldn't)\b|errors\s*:{_ZERO}|<_?\w*RpcError\b"
+)
 
 
 def opens_with_failure(text: str) -> bool:
@@ -53,18 +53,8 @@ def opens_with_failure(text: str) -> bool:
     line = _strip_marks(head.split("\n", 1)[0][:LINE]).replace("\u2019", "'")
     if _COUNT.match(line):
         return False
-    openings = (_RAISED, _opening(), _SUBJECT_FAILED)
+    openings = (_RAISED, PUBLISHED.regex(_OPENING), _SUBJECT_FAILED)
     return any(opening.match(line) for opening in openings) or _FLAG.search(head) is not None
-
-
-@cache
-def _opening() -> regex.Pattern[str]:
-    kinds, elsewhere, listed, refused = (
-        any_of(PUBLISHED.entries(name))
-        for name in ("failure_kinds", "errors_in_other_languages", "failure_openings", "refusal_openings")
-    )
-    named = rf"(?:{kinds}\s+)*(?:{_NAMED})|{elsewhere}\s*[:\uff1a]"
-    return regex.compile(rf"{named}|{listed}|{refused}|{_REFUSED}", regex.IGNORECASE)
 
 
 def _strip_marks(line: str) -> str:

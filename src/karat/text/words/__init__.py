@@ -42,6 +42,10 @@ class WordLists(Struct, frozen=True):
         """What finds an entry of these lists as whole words, the longest first. It reads prose: small letters."""
         return _pattern(self, names)
 
+    def regex(self, source: str) -> regex.Pattern[str]:
+        """The same with a source in which `«name»` means an entry of that list."""
+        return _regex(self, source)
+
 
 PUBLISHED = WordLists()
 
@@ -50,6 +54,11 @@ PUBLISHED = WordLists()
 def _pattern(words: WordLists, names: tuple[str, ...]) -> re.Pattern[str]:
     entries = {entry for name in names for entry in words.entries(name)}
     return re.compile(any_of(entries))
+
+
+@lru_cache(maxsize=512)
+def _regex(words: WordLists, source: str) -> regex.Pattern[str]:
+    return regex.compile(re.sub("«(.*?)»", lambda name: any_of(words.entries(name[1])), source), regex.V0)
 
 
 def any_of(entries: Iterable[str]) -> str:
