@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, chain, islice
@@ -22,14 +21,14 @@ from karat.checks.reckoning import (
 from karat.model.trace import Trace
 from karat.text.numbers.claimed import StatedNumber
 from karat.text.regexes import lazy
-from karat.text.words.numbers import MULTIPLES, any_of
+from karat.text.words import numbers as lists
 
 MOST_ACROSS = 6
 MOST_EXACT_ACROSS = 40
 """Different numbers of one name in all results of which differences are reckoned with; more if they are with cents."""
 SMALLEST = 20
 """The smallest whole amount that may be reckoned from others that were stated: a smaller one is so by chance."""
-_TIMES = lazy.pattern(rf"[^\S\n-]?-?(?:{any_of(MULTIPLES)})(?!\w)", re.IGNORECASE)
+_TIMES = lazy.pattern(rf"(?i)[^\S\n-]?-?(?:{lists.MULTIPLES.alternatives})(?!\w)")
 _ENDS_IN_DIGITS = lazy.pattern(r"[\w*•.-]{0,60}\d{4}(?!\w)")
 
 Found = Mapping[StatedNumber, NumberSource | None]

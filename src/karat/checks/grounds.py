@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from functools import lru_cache
@@ -20,9 +19,7 @@ MOST_ROWS = 50
 LONGEST_OWN_WORDS = 4
 USERS = ("user", "human")
 SYSTEM = ("system", "developer")
-_HOW_MANY = lazy.pattern(
-    r"\b(?:how many|number of|count (?:all|my|our|the)) (?:[a-z'-]+ ){0,2}?([a-z'-]+s)\b", re.IGNORECASE
-)
+_HOW_MANY = lazy.pattern(r"(?i)\b(?:how many|number of|count (?:all|my|our|the)) (?:[a-z'-]+ ){0,2}?([a-z'-]+s)\b")
 _WORD = lazy.pattern(r"[a-zA-Z][a-z]+")
 HUNDRED = Decimal(100)
 LONGEST_LINE = 300

@@ -29,25 +29,12 @@ from karat.text.forms.offsets import Span
 from karat.text.forms.views import rendered_view as seen_by_reader
 from karat.text.regexes import lazy
 from karat.text.regexes.safe_regex import find_seen
-from karat.text.words.ages import (
-    AGE_FILLERS,
-    AGE_UNITS,
-    COUNTED_NOUNS,
-    LENGTHS,
-    LINKS,
-    MAY_BE_OLDER,
-    MEASURED,
-    NO_NOUNS,
-    OR_OLDER,
-    SHAPES,
-    SPAN_WORDS,
-)
-from karat.text.words.numbers import any_of
+from karat.text.words import ages as lists
 
 _HOUR: Final = 60.0
 _DAY: Final = 24 * _HOUR
 _OLDEST: Final = 1e12
-_MINUTES: Final = {name: minutes for minutes, unit in AGE_UNITS for name in unit.entries}
+_MINUTES: Final = {name: minutes for minutes, unit in lists.AGE_UNITS for name in unit.entries}
 _NAMES = "|".join(sorted(_MINUTES, key=len, reverse=True))
 _NUMBER = r"(?:[0-9]{1,3}(?:(?:,[0-9]{3})+|(?: [0-9]{3})+)(?:\.[0-9]+)?(?![0-9])|[0-9]+(?:\.[0-9]+)?|\.[0-9]+)"
 _TIMES: Final = {"k": 1e3, "hundred": 1e2, "thousand": 1e3, "million": 1e6, "dozen": 12}
@@ -60,7 +47,7 @@ _PART = lazy.pattern(
     rf"(?P<times>(?i:{_TIMED}))?(?P<gap>[^\S\n]*(?:\n[^\S\n]*(?=[a-z][a-z]))?|-)(?P<unit>(?ai:{_NAMES}))"
     r"(?P<rest>(?<=[hH])[0-5][0-9](?!\w|[.,:][0-9]))?(?:(?=(?i:ago)(?!\w))|(?![^\W\d]|/[^\W\d]))"
 )
-_BETWEEN = lazy.pattern(r"[^\S\n]*(?:,[^\S\n]*)?(?:and[^\S\n]+)?", re.IGNORECASE)
+_BETWEEN = lazy.pattern(r"(?i)[^\S\n]*(?:,[^\S\n]*)?(?:and[^\S\n]+)?")
 _MAYBE_AGE = lazy.pattern(r"[0-9](?:\s*|-)[kmsthdwyfKMSTHDWYF]")
 _ISO_PARTS: Final = (("y", 365 * _DAY), ("mo", 30 * _DAY), ("w", 7 * _DAY), ("d", _DAY))
 _ISO_TIMES: Final = (("h", _HOUR), ("m", 1.0), ("s", 1 / 60))
@@ -73,44 +60,41 @@ def _iso(parts: tuple[tuple[str, float], ...]) -> str:
 _ISO = lazy.pattern(rf"(?<![\w.-])P(?=T?[0-9]){_iso(_ISO_PARTS)}(?:T(?=[0-9]){_iso(_ISO_TIMES)})?(?![\w-])")
 """A duration of ISO 8601: P3D, PT15M."""
 _ISO_AGE = lazy.pattern(
-    r"\b(?:ages?|aged|freshness|lag|staleness)\b[^\S\n]*(?:is|of|was)?[^\S\n]*[:=(-]?[^\S\n]*\Z", re.IGNORECASE
+    r"(?i)\b(?:ages?|aged|freshness|lag|staleness)\b[^\S\n]*(?:is|of|was)?[^\S\n]*[:=(-]?[^\S\n]*\Z"
 )
 _FIRST_NUMBER = lazy.pattern(_NUMBER)
-_UNIT_OF = lazy.pattern(rf"(?:{_TIMED})?(?:[^\S\n]*|-)(?P<unit>{_NAMES})(?![^\W\d])", re.IGNORECASE)
-_MAY_BE_OLDER = lazy.pattern(rf"(?<!\w)(?:{any_of(MAY_BE_OLDER)})[^\S\n]*\Z", re.IGNORECASE)
-_OR_OLDER = lazy.pattern(rf"[^\S\n]*(?:{any_of(OR_OLDER)})(?!\w)", re.IGNORECASE)
+_UNIT_OF = lazy.pattern(rf"(?i)(?:{_TIMED})?(?:[^\S\n]*|-)(?P<unit>{_NAMES})(?![^\W\d])")
+_MAY_BE_OLDER = lazy.pattern(rf"(?i)(?<!\w)(?:{lists.MAY_BE_OLDER.alternatives})[^\S\n]*\Z")
+_OR_OLDER = lazy.pattern(rf"(?i)[^\S\n]*(?:{lists.OR_OLDER.alternatives})(?!\w)")
 _FOREIGN_DIGIT = lazy.pattern(r"(?![0-9])\d")
 _WIDE_LETTERS: Final = {code: code - 0xFEE0 for code in (*range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))}
 _NEXT_WORD = lazy.pattern(r"(?:[^\S\n]+|-)([^\W\d_]+)")
 _IS_OLD = lazy.pattern(r"(?:[^\S\n]{1,2}|\n(?=[a-z])|[^\S\n]?[(*-])?[(*]*(?i:ago|old|outdated|overdue|stale)\b")
 _IS_LATE = lazy.pattern(
-    r"[\s-][(*]*(?:back|before|behind|delay\w*|earlier|lag\w*|late|out of date|past|since|without)\b", re.IGNORECASE
+    r"(?i)[\s-][(*]*(?:back|before|behind|delay\w*|earlier|lag\w*|late|out of date|past|since|without)\b"
 )
 _AGED = lazy.pattern(
-    r"\b(?:aged?|behind|fetched|lag\w*|old|since|stale|sync\w*|refresh\w*|updated)\b(?:[^\S\n]*[:=(-])?[^\S\n]+(?:\w+[^\S\n]+)?\Z",
-    re.IGNORECASE,
+    r"(?i)\b(?:aged?|behind|fetched|lag\w*|old|since|stale|sync\w*|refresh\w*|updated)\b(?:[^\S\n]*[:=(-])?[^\S\n]+(?:\w+[^\S\n]+)?\Z"
 )
 _SPAN_AFTER = lazy.pattern(
-    r"(?:[^\S\n]+|-)(?:ahead|at most|at least|away|break|call|duration|each|from now|interval|later|left|limit|long"
+    r"(?i)(?:[^\S\n]+|-)(?:ahead|at most|at least|away|break|call|duration|each|from now|interval|later|left|limit|long"
     r"|maximum|max|meeting|notice|of[^\S\n]+(?!age\b|lag\b|delay\b)\w+|or (?:less|more)|per|period|plan|read"
     r"|remaining|retention|runtime"
-    r"|session|sprint|timeout|to go|trial|uptime|video|window)\b",
-    re.IGNORECASE,
+    r"|session|sprint|timeout|to go|trial|uptime|video|window)\b"
 )
 _NOT_TAKEN = lazy.pattern(
-    r"\b(?:stale|outdated|unchanged|offline|out of date|expired|behind|lagging|frozen|unsynced|silent"
+    r"(?i)\b(?:stale|outdated|unchanged|offline|out of date|expired|behind|lagging|frozen|unsynced|silent"
     r"|(?:no|without)(?:[^\S\n]+\w+)?[^\S\n]+(?:contact|data|heartbeat|refresh\w*|reports?|signals?|sync\w*|updates?)"
     r"|(?:not|n't|never|last|been|was|were|is|are)(?:[^\S\n]+\w+){0,2}[^\S\n]+"
-    r"(?:changed|fetched|loaded|pulled|refreshed|reported|responded|seen|synced|updated)|(?:fetched|pulled|refreshed|synced|updated))\b[^.;\n]{0,30}\Z",
-    re.IGNORECASE,
+    r"(?:changed|fetched|loaded|pulled|refreshed|reported|responded|seen|synced|updated)|(?:fetched|pulled|refreshed|synced|updated))\b[^.;\n]{0,30}\Z"
 )
-_TO_COME = lazy.pattern(r"\b(?:will|next|every|each|shall|'ll|going to)\b[^.;\n]{0,40}\Z", re.IGNORECASE)
-_AT = lazy.pattern(r"\b(?:at|by|from|until|à)[^\S\n]+\Z", re.IGNORECASE)
+_TO_COME = lazy.pattern(r"(?i)\b(?:will|next|every|each|shall|'ll|going to)\b[^.;\n]{0,40}\Z")
+_AT = lazy.pattern(r"(?i)\b(?:at|by|from|until|à)[^\S\n]+\Z")
 _LOOK_BACK: Final = 60
 
 
-_LENGTHS, _COUNTED, _SHAPES = (frozenset(one.entries) for one in (LENGTHS, COUNTED_NOUNS, SHAPES))
-_LINKS = frozenset((*NO_NOUNS.entries, *LINKS.entries))
+_LENGTHS, _COUNTED, _SHAPES = (frozenset(one.entries) for one in (lists.LENGTHS, lists.COUNTED_NOUNS, lists.SHAPES))
+_LINKS = frozenset((*lists.NO_NOUNS.entries, *lists.LINKS.entries))
 
 
 class Age(Struct, frozen=True):
@@ -260,11 +244,13 @@ def _is_length(seen: str, parts: list[re.Match[str]]) -> bool:
 
 def _follows_span_word(seen: str, start: int) -> bool:
     words = [word.strip(":=~(") for word in seen[max(0, start - 40) : start].rpartition("\n")[2].lower().split()]
-    while words and words[-1] in ("", *AGE_FILLERS.entries):
+    while words and words[-1] in ("", *lists.AGE_FILLERS.entries):
         words.pop()
     if len(words) > 1 and words[-1] in ("of", "is", "was"):
         return words[-2] in _LENGTHS
-    return bool(words) and (words[-1] in SPAN_WORDS.entries or words[-1] in _LENGTHS or words[-2:] == ["up", "to"])
+    return bool(words) and (
+        words[-1] in lists.SPAN_WORDS.entries or words[-1] in _LENGTHS or words[-2:] == ["up", "to"]
+    )
 
 
 def _is_sure_letter(seen: str, part: re.Match[str], start: int) -> bool | None:
@@ -290,7 +276,7 @@ def _is_sure_dimension(seen: str, start: int, follower: str) -> bool | None:
 
 def _is_sure_before(unit: str, follower: str) -> bool | None:
     """Whether a letter is a unit of time before this word: "5m users" counts, "5m wide" measures."""
-    if unit == "m" and (follower in _COUNTED or follower in MEASURED.entries):
+    if unit == "m" and (follower in _COUNTED or follower in lists.MEASURED.entries):
         return None if follower in _COUNTED else False
     return not follower.endswith("s") or follower in _LINKS
 

@@ -13,18 +13,8 @@ from typing import Final, NamedTuple
 from karat.text.forms.offsets import Span
 from karat.text.prose.sentences import allow_spaces
 from karat.text.regexes import lazy
-from karat.text.words.ages import (
-    AGE_UNITS,
-    DATA_ELSEWHERE,
-    DATA_TAKEN,
-    DAYS_GONE,
-    JOINED_DAYS_GONE,
-    PAST_DAYS,
-    PERHAPS,
-    UNITS_ELSEWHERE,
-    WEEKDAYS_ELSEWHERE,
-)
-from karat.text.words.numbers import SMALL_NUMBERS, TEENS, TENS
+from karat.text.words import ages as lists
+from karat.text.words.numbers import VALUES
 
 _HOUR: Final = 60.0
 _DAY: Final = 24 * _HOUR
@@ -50,16 +40,8 @@ def _compile_spaced(pattern: str) -> re.Pattern[str]:
     return lazy.pattern(allow_spaces(pattern), re.IGNORECASE)
 
 
-_COUNTS: Final[dict[str, float]] = {
-    **{word: count for count, word in enumerate((*SMALL_NUMBERS.entries, *TEENS.entries), start=1)},
-    **{word: count for count, word in zip(range(20, 100, 10), TENS.entries, strict=True)},
-    "a": 1,
-    "an": 1,
-    "half an": 0.5,
-    "half a": 0.5,
-    "a couple of": 2,
-}
-_UNITS: Final = {names.entries[-2]: minutes for minutes, names in AGE_UNITS} | {"quarter": 91 * _DAY}
+_COUNTS: Final[dict[str, float]] = {**VALUES, "a": 1, "an": 1, "half an": 0.5, "half a": 0.5, "a couple of": 2}
+_UNITS: Final = {names.entries[-2]: minutes for minutes, names in lists.AGE_UNITS} | {"quarter": 91 * _DAY}
 _UNIT = rf"(?P<unit>{'|'.join(_UNITS)})s?"
 _COUNT = rf"(?P<count>{'|'.join(sorted(_COUNTS, key=len, reverse=True))})"
 _PAST: Final = ("ago", "back", "behind", "earlier", "late", "old", "outdated", "overdue", "stale")
@@ -67,7 +49,7 @@ _COUNTED = _compile_spaced(rf"\b(?=[a-z])(?<!-){_COUNT}(?: |-){_UNIT}(?: |-)(?:{
 _JUST_NOW = _compile_spaced(r"\b(?=[afjms])(?:just now|(?:a )?(?:few )?(?:moments?|seconds) ago)\b")
 
 _OTHER_UNITS: Final = dict(
-    zip(("second", "minute", "hour", "day", "week", "month", "year"), UNITS_ELSEWHERE.entries, strict=True)
+    zip(("second", "minute", "hour", "day", "week", "month", "year"), lists.UNITS_ELSEWHERE.entries, strict=True)
 )
 _OTHER_UNIT = "|".join(f"(?P<{unit}>{words})" for unit, words in _OTHER_UNITS.items())
 _LEAD = _compile_spaced(r"\b(?:vor|seit|hace|il y a|depuis|há|от)(?: (?:etwa|ca\.?|unos|environ|rund))? \Z")
@@ -89,7 +71,8 @@ _DATE = (
     r"|(?:19|20)\d\d(?![\w,.]*\d)|\d{1,2}:\d{2})"
 )
 _PAST_DAYS: Final = {
-    name: days * _DAY for name, days in zip(PAST_DAYS.entries, (2, 3, 2, 1, 1, 7, 14, 31, 62, 190, 731), strict=True)
+    name: days * _DAY
+    for name, days in zip(lists.PAST_DAYS.entries, (2, 3, 2, 1, 1, 7, 14, 31, 62, 190, 731), strict=True)
 }
 _DAY_GONE = rf"{'|'.join(_PAST_DAYS)}|(?:last )?{_DAY_NAME}"
 _WHEN = rf"(?P<when>{_DAY_GONE}|the other day|(?:last )?(?:weekend|sprint)|{_DATE})"
@@ -97,7 +80,7 @@ _LINK = (
     r"(?:[^\S\n]*[:=(-]?[^\S\n]*(?:at|data|early|from|in|is|it|late|of|on|since|the|was|were)\b){0,3}"
     r"[^\S\n]*[:=(-]?[^\S\n]*"
 )
-_STATED = _compile_spaced(rf"\b(?=[ac-gil-mpr-u])(?:{'|'.join(DATA_TAKEN.entries)})\b{_LINK}\b{_WHEN}\b(?!'s)")
+_STATED = _compile_spaced(rf"\b(?=[ac-gil-mpr-u])(?:{'|'.join(lists.DATA_TAKEN.entries)})\b{_LINK}\b{_WHEN}\b(?!'s)")
 _ALONE = _compile_spaced(rf"\([^\S\n]*(?P<when>{_DAY_GONE}|the other day)[^\S\n]*\)")
 _OWNED = _compile_spaced(
     rf"\b(?=[flmstwy])(?<!than\s)(?<!with\s)(?<!against\s)(?<!vs\s)(?<!to\s)(?P<when>{_DAY_GONE})'s "
@@ -126,19 +109,19 @@ _WORKING = _compile_spaced(
     rf"(?:{'|'.join(_WORK)})(?: |-)?(?:day|hour|week)s?\b"
 )
 _PERHAPS = _compile_spaced(
-    rf"\b(?:{'|'.join(PERHAPS.entries)}) (?:about |almost |as much as |over )?"
+    rf"\b(?:{'|'.join(lists.PERHAPS.entries)}) (?:about |almost |as much as |over )?"
     rf"(?:{_COUNT}|\d{{1,6}}|several|many|some) (?:{'|'.join(_UNITS)})s?\b"
 )
 _LARGEST: Final = {"minutes": _HOUR, "hours": _DAY, "days": 31 * _DAY, "weeks": 62 * _DAY, "months": 731 * _DAY}
 
-_STATE = rf"\b(?:{'|'.join(DATA_ELSEWHERE.entries)})(?:[^\S\n]*[:=(-])?[^\S\n]*"
+_STATE = rf"\b(?:{'|'.join(lists.DATA_ELSEWHERE.entries)})(?:[^\S\n]*[:=(-])?[^\S\n]*"
 _AS_OF = _compile_spaced(
-    rf"{_STATE}(?:{'|'.join(WEEKDAYS_ELSEWHERE.entries)}|hier)\b"
+    rf"{_STATE}(?:{'|'.join(lists.WEEKDAYS_ELSEWHERE.entries)}|hier)\b"
     r"(?! (?:bis|à|au|a|al|hasta|tot|t/m)\b|[^\S\n]*-[^\S\n]*\w)"
 )
 _IS_STATE = _compile_spaced(rf"{_STATE}(?:d(?:er|em|ie)|la|le|el|l')?[^\S\n]*\Z")
-_JOINED = lazy.pattern("|".join(JOINED_DAYS_GONE.entries))
-_GONE = _compile_spaced(rf"(?<![\w-])(?:{'|'.join(DAYS_GONE.entries)})(?![\w-])")
+_JOINED = lazy.pattern("|".join(lists.JOINED_DAYS_GONE.entries))
+_GONE = _compile_spaced(rf"(?<![\w-])(?:{'|'.join(lists.DAYS_GONE.entries)})(?![\w-])")
 _GONE_WORDS: Final = (
     *("gestern", "gister", "ayer", "anoche", "ieri", "ontem", "hier", "går", "eilen", "wczoraj", "včera", "dün"),
     *("вчера", "учора", "letzte", "vorig", "vergangene", "pasad", "passad", "passé", "derni", "scors", "прошл"),
@@ -148,7 +131,7 @@ _COMPARED = _compile_spaced(
     r"|vs\.?)(?: (?:d(?:er|ie|em)|la|le|el))?|\d[\d.,]*%?(?: [^\W\d][\w-]*){0,2}"
     r"(?: (?:in d(?:er|em)|la|le|el))?)[^\S\n]*\Z"
 )
-_COUNTED_AFTER = lazy.pattern(r"[^\S\n]*[:=]?[^\S\n]*\d[\d.,]*(?![\w:/-])(?![^\S\n]*(?:uhr|h)\b)", re.IGNORECASE)
+_COUNTED_AFTER = lazy.pattern(r"(?i)[^\S\n]*[:=]?[^\S\n]*\d[\d.,]*(?![\w:/-])(?![^\S\n]*(?:uhr|h)\b)")
 
 
 def worded_ages(seen: str, read: list[Span]) -> list[WordedAge]:
@@ -226,8 +209,8 @@ def _any_age(found: re.Match[str]) -> float:
 
 
 UNREAD: Final[Sequence[tuple[Sequence[str], re.Pattern[str], Callable[[re.Match[str]], float | None]]]] = (
-    ((*WEEKDAYS_ELSEWHERE.entries, "hier"), _AS_OF, _any_age),
-    (JOINED_DAYS_GONE.entries, _JOINED, _any_age),
+    ((*lists.WEEKDAYS_ELSEWHERE.entries, "hier"), _AS_OF, _any_age),
+    (lists.JOINED_DAYS_GONE.entries, _JOINED, _any_age),
     (_GONE_WORDS, _GONE, _most_gone),
     (("",), _STATED, _most),
     (("(",), _ALONE, _most),
@@ -236,6 +219,6 @@ UNREAD: Final[Sequence[tuple[Sequence[str], re.Pattern[str], Callable[[re.Match[
     (("ago",), _AGO, _most_by_unit),
     (("old",), _OLD, _most_by_unit),
     (_WORK, _WORKING, _any_age),
-    (tuple(entry.partition(" ")[0] for entry in PERHAPS.entries), _PERHAPS, _any_age),
+    (tuple(entry.partition(" ")[0] for entry in lists.PERHAPS.entries), _PERHAPS, _any_age),
 )
 """Words of which every match holds one, what finds ages that cannot be read, and how old such a one is at most."""

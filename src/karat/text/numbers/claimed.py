@@ -13,78 +13,59 @@ from karat.text.forms.offsets import Span
 from karat.text.forms.views import rendered_view
 from karat.text.numbers.tokens import Number, all_numbers
 from karat.text.regexes import lazy
-from karat.text.words.numbers import (
-    APPROXIMATIONS,
-    CURRENCY_CODES,
-    ID_WORDS,
-    MONTHS,
-    NAMES,
-    SMALL_NUMBERS,
-    TEENS,
-    TENS,
-    TIMES_OF_DAY,
-    UNITS,
-    UNREAD_NUMBER_WORDS,
-    YEAR_WORDS,
-    any_of,
-)
+from karat.text.words import numbers as lists
 
-_MONTH: Final = rf"(?:{any_of(MONTHS)})\b\.?"
+_MONTH: Final = rf"(?:{lists.MONTHS.alternatives})\b\.?"
 _YEAR: Final = r"(?:19|20)\d{2}(?![\d%]|[.,]\d)"
 _DAY: Final = r"\d{1,2}(?:st|nd|rd|th|\.)?(?!\d)"
 _TO: Final = r" ?(?:-|to|through|until|till|bis|au|al) ?(?:the )?"
 _AND: Final = r"(?:,? (?:and|or|&) |, )(?:the )?"
 _DAYS: Final = rf"(?:the )?(?:{_DAY}(?:{_TO}|{_AND}))*"
-_TIME_MARK: Final = rf" ?(?:{any_of(TIMES_OF_DAY)})\b"
+_TIME_MARK: Final = rf" ?(?:{lists.TIMES_OF_DAY.alternatives})\b"
 _CLOCK: Final = r"\d{1,2}(?:[:.]\d{2})?"
 # What a number begins that is not a claim. All of these are looked for next to a number, for there are few of them.
 _BEGINS_NO_CLAIM = lazy.pattern(
-    rf"{_DAYS}{_DAY} (?:of |de )?{_MONTH}|{_YEAR} ?[-/] ?(?:{_YEAR}|\d\d\b)"
-    rf"|{_CLOCK}(?: ?- ?| to | and ){_CLOCK}{_TIME_MARK}|\d{{1,4}} ?[年月日년월일](?![間间])|\d{{1,4}}\([a-z]\)",
-    re.IGNORECASE,
+    rf"(?i){_DAYS}{_DAY} (?:of |de )?{_MONTH}|{_YEAR} ?[-/] ?(?:{_YEAR}|\d\d\b)"
+    rf"|{_CLOCK}(?: ?- ?| to | and ){_CLOCK}{_TIME_MARK}|\d{{1,4}} ?[年月日년월일](?![間间])|\d{{1,4}}\([a-z]\)"
 )
-_BEFORE_DAY = lazy.pattern(rf"\b{_MONTH} {_DAYS}\Z|\b(?:utc|gmt) ?[+-] ?\Z", re.IGNORECASE)
-_ENDS_WITH_AND = lazy.pattern(rf"{_AND}\Z", re.IGNORECASE)
+_BEFORE_DAY = lazy.pattern(rf"(?i)\b{_MONTH} {_DAYS}\Z|\b(?:utc|gmt) ?[+-] ?\Z")
+_ENDS_WITH_AND = lazy.pattern(rf"(?i){_AND}\Z")
 # After "and" it may be a number of something: "on May 5 and 12 orders".
 _ENDS_DAYS = lazy.pattern(rf",? {_YEAR}|[.;:)!?\n]|,[ \n]|\Z")
 _BEFORE_YEAR = lazy.pattern(
-    rf"(?:\b{_MONTH}(?: {_DAYS}{_DAY})?,? (?:de )?|\bq[1-4],? |\b(?:{any_of(YEAR_WORDS)}) |{_YEAR} ?[-/] ?)\Z",
-    re.IGNORECASE,
+    rf"(?i)(?:\b{_MONTH}(?: {_DAYS}{_DAY})?,? (?:de )?|\bq[1-4],? "
+    rf"|\b(?:{lists.YEAR_WORDS.alternatives}) |{_YEAR} ?[-/] ?)\Z"
 )
-_MAY_BE_BEFORE_YEAR = lazy.pattern(r"\b(?:of|for|from|by|after|before|around|to) \Z", re.IGNORECASE)
+_MAY_BE_BEFORE_YEAR = lazy.pattern(r"(?i)\b(?:of|for|from|by|after|before|around|to) \Z")
 _IS_YEAR = lazy.pattern(_YEAR)
-_COUNTED = lazy.pattern(r" +[a-z]", re.IGNORECASE)
-_ID = lazy.pattern(rf"(?:#|\b(?:{any_of(ID_WORDS)})[.:]?(?: (?:no|nr|number|id)[.:]?)?) ?#?\Z", re.IGNORECASE)
-_UNIT = lazy.pattern(rf" ?(?:{any_of(UNITS, CURRENCY_CODES)})(?!\w)", re.IGNORECASE)
-_MONEY: Final = rf"[$€£¥₹₩₽]|\b(?:{any_of(CURRENCY_CODES)})"
+_COUNTED = lazy.pattern(r"(?i) +[a-z]")
+_ID = lazy.pattern(rf"(?i)(?:#|\b(?:{lists.ID_WORDS.alternatives})[.:]?(?: (?:no|nr|number|id)[.:]?)?) ?#?\Z")
+_UNIT = lazy.pattern(rf"(?i) ?(?:{lists.UNITS.alternatives}|{lists.CURRENCY_CODES.alternatives})(?!\w)")
+_MONEY: Final = rf"[$€£¥₹₩₽]|\b(?:{lists.CURRENCY_CODES.alternatives})"
 _MONEY_BEFORE = lazy.pattern(rf"(?:{_MONEY}) ?\Z")
 _MONEY_AFTER = lazy.pattern(rf" ?(?:{_MONEY}|(?:dollars|euros|pounds)\b)")
 _JOINED = lazy.pattern(r"[^\W\d_]-\Z")
 """A-17 is a name."""
 _SHARE = lazy.pattern(r"(?<![\w/.,:-])(?<!\d )(\d{1,7})/(\d{1,7})(?![\w/]|[.,]\d)")
 """45/60: two numbers, a fraction, or a day."""
-_NAMED: Final = dict(
-    zip((*SMALL_NUMBERS.entries, *TEENS.entries, *TENS.entries), (*range(1, 20), *range(20, 100, 10)), strict=True)
-)
 _POWERS: Final = {"hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9}
-_WORD: Final = "|".join((*_NAMED, *_POWERS))
+_WORD: Final = "|".join((*lists.VALUES, *_POWERS))
 _IN_WORDS = lazy.pattern(
-    rf"\b(?=[aebfhmnost])(?<![.,-])(?<!\d )(?:a )?(?:{_WORD})"
-    rf"(?:(?:[ -]|,? and )(?:{_WORD})(?!-(?!(?:{_WORD})\b)[^\W\d_]))*(?![\w])",
-    re.IGNORECASE,
+    rf"(?i)\b(?=[aebfhmnost])(?<![.,-])(?<!\d )(?:a )?(?:{_WORD})"
+    rf"(?:(?:[ -]|,? and )(?:{_WORD})(?!-(?!(?:{_WORD})\b)[^\W\d_]))*(?![\w])"
 )
 """The one of "twenty one-way tickets" is none of it."""
-_OTHER_WORDS = lazy.pattern(rf"\b(?:{'|'.join(UNREAD_NUMBER_WORDS.entries)})\b", re.IGNORECASE)
-_NOUNS_AFTER = lazy.pattern(r" (?:[a-z'-]+ ){0,2}[a-z'-]+s\b", re.IGNORECASE)
+_OTHER_WORDS = lazy.pattern(rf"(?i)\b(?:{'|'.join(lists.UNREAD_NUMBER_WORDS.entries)})\b")
+_NOUNS_AFTER = lazy.pattern(r"(?i) (?:[a-z'-]+ ){0,2}[a-z'-]+s\b")
 _COMPOUND = lazy.pattern(r"-[^\W\d_]")
 """one-way, two-factor"""
-_STEMS: Final = (*SMALL_NUMBERS.entries[1:], "teen", *TENS.entries, *_POWERS)
-_OTHER_STEMS: Final = tuple(one.replace(r"\w*", "") for one in UNREAD_NUMBER_WORDS.entries)
-_ABOUT = lazy.pattern(rf"(?:~|≈|\b(?:{any_of(APPROXIMATIONS)})) ?[^\w\s]?\Z", re.IGNORECASE)
-_PERCENT = lazy.pattern(r" ?(?:%|percent\b|per cent\b|percentage points?\b)", re.IGNORECASE)
+_STEMS: Final = (*lists.SMALL_NUMBERS.entries[1:], "teen", *lists.TENS.entries, *_POWERS)
+_OTHER_STEMS: Final = tuple(one.replace(r"\w*", "") for one in lists.UNREAD_NUMBER_WORDS.entries)
+_ABOUT = lazy.pattern(rf"(?i)(?:~|≈|\b(?:{lists.APPROXIMATIONS.alternatives})) ?[^\w\s]?\Z")
+_PERCENT = lazy.pattern(r"(?i) ?(?:%|percent\b|per cent\b|percentage points?\b)")
 _WORDS = lazy.pattern(r"[^\W\d_]+")
-_DAY_WORDS: Final = frozenset((*MONTHS.entries, "utc", "gmt"))
-_ABOUT_ENDS: Final = ("~", "≈", *APPROXIMATIONS.entries)
+_DAY_WORDS: Final = frozenset((*lists.MONTHS.entries, "utc", "gmt"))
+_ABOUT_ENDS: Final = ("~", "≈", *lists.APPROXIMATIONS.entries)
 _BEFORE: Final = 40
 _NEAR: Final = 24
 _LONGEST_CLOCK: Final = len("10.30")
@@ -142,7 +123,7 @@ def _in_words(text: str) -> Iterator[StatedNumber]:
     for match in _IN_WORDS.finditer(text) if lazy.holds_any(small, _STEMS) else ():
         words = re.findall("[a-z]+", match[0].lower())
         counts: tuple[str, ...] = ()
-        if {*SMALL_NUMBERS.entries}.issuperset(words):
+        if {*lists.SMALL_NUMBERS.entries}.issuperset(words):
             after = _NOUNS_AFTER.match(text, match.end())
             if after is None or words[0] == "one" or _COMPOUND.match(text, match.end()):
                 continue
@@ -163,14 +144,14 @@ def _parse_words(words: Sequence[str]) -> int:
         if power > HUNDRED:
             total, part = total + max(part, 1) * power, 0
         else:
-            part = max(part, 1) * power if power == HUNDRED else part + _NAMED.get(word, 0)
+            part = max(part, 1) * power if power == HUNDRED else part + lists.VALUES.get(word, 0)
     return total + part
 
 
 def _shares(text: str) -> Iterator[StatedNumber]:
     """Both numbers of 45/60. What may be a day is one, unless it is a part of something: then that is unknown."""
     for match in _SHARE.finditer(text) if "/" in text else ():
-        if match[0] in NAMES.entries:
+        if match[0] in lists.NAMES.entries:
             continue
         low, high = sorted((int(match[1]), int(match[2])))
         if not (0 < low <= _LAST_MONTH and high <= _LAST_DAY):
@@ -196,7 +177,7 @@ def _is_date(text: str, start: int, end: int, before: str, has_days: bool) -> bo
 def _is_id(before: str) -> bool:
     # Looking at the last letters first costs a tenth of the pattern, which few numbers need.
     last = lazy.small_letters(before).rstrip(" .:")
-    return (last[-1:] == "#" or last.endswith(ID_WORDS.entries)) and _ID.search(before) is not None
+    return (last[-1:] == "#" or last.endswith(lists.ID_WORDS.entries)) and _ID.search(before) is not None
 
 
 def _is_about(before: str) -> bool:

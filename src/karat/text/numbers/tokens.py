@@ -9,16 +9,7 @@ from unicodedata import category, digit, numeric
 
 from karat.text.forms.characters import is_word_char
 from karat.text.regexes import lazy
-from karat.text.words.numbers import (
-    CURRENCY_CODES,
-    MAGNITUDES,
-    MONEY_MAGNITUDES,
-    RANKS,
-    TIMES_OF_DAY,
-    UNREAD_JOINED_MAGNITUDES,
-    UNREAD_MAGNITUDES,
-    any_of,
-)
+from karat.text.words import numbers as lists
 
 _GROUP_SPACES: Final = " \xa0\u2002-\u200a\u202f\u205f"
 _JOINTS: Final = ".,:/'\u066b\u066c\xb7\\-"
@@ -58,14 +49,16 @@ _DEEPEST_INDENT: Final = 80
 
 _FACTORS: Final = {
     entry: 12 if one.name.endswith("dozen") else 10 ** int(one.name.rpartition("_")[2])
-    for one in MAGNITUDES
+    for one in lists.MAGNITUDES
     for entry in one.entries
 } | {"m": 10**6, "b": 10**9, "t": 10**12}
-_LETTER = "|".join(one for one in _FACTORS if one.isascii() and len(one) <= 3 and one not in MONEY_MAGNITUDES.entries)
+_LETTER = "|".join(
+    one for one in _FACTORS if one.isascii() and len(one) <= 3 and one not in lists.MONEY_MAGNITUDES.entries
+)
 _WORD = "|".join(one for one in _FACTORS if one.isascii() and len(one) > 3)
 _SIGN = "".join(one for one in _FACTORS if not one.isascii())
-_CODE = any_of(CURRENCY_CODES)
-_MONEY_LETTER = any_of(MONEY_MAGNITUDES)
+_CODE = lists.CURRENCY_CODES.alternatives
+_MONEY_LETTER = lists.MONEY_MAGNITUDES.alternatives
 # Letters keep their case (12M is not 12m); a word may begin the next line.
 _MAGNITUDE = lazy.pattern(
     rf"[^\S\n]{{0,3}}(?P<letter>{_LETTER})(?![^\W{_UNSPACED}]|-\w)|(?:\s{{0,3}}|-)(?P<word>(?i:{_WORD}))(?i:s?)\b"
@@ -77,14 +70,13 @@ _CODE_BEFORE = lazy.pattern(rf"(?<![A-Za-z0-9_])-?(?:{_CODE})\Z")
 _CODE_APART = lazy.pattern(rf"(?:\b(?:{_CODE})|\$)[^\S\n]?-?\Z")
 _LONGEST_CODE: Final = 5
 _UNREAD = lazy.pattern(
-    rf"(?:[^\S\n]{{0,3}}|-)(?:(?:{'|'.join(UNREAD_MAGNITUDES.entries)})(?!\w)"
-    rf"|{'|'.join(UNREAD_JOINED_MAGNITUDES.entries)}|[×x*·⋅][^\S\n]?10(?!\d))",
-    re.IGNORECASE,
+    rf"(?i)(?:[^\S\n]{{0,3}}|-)(?:(?:{'|'.join(lists.UNREAD_MAGNITUDES.entries)})(?!\w)"
+    rf"|{'|'.join(lists.UNREAD_JOINED_MAGNITUDES.entries)}|[×x*·⋅][^\S\n]?10(?!\d))"
 )
 _UNREAD_FIRSTS: Final = frozenset(
-    (*"×x*·⋅", *(one[0] for one in (*UNREAD_MAGNITUDES.entries, *UNREAD_JOINED_MAGNITUDES.entries)))
+    (*"×x*·⋅", *(one[0] for one in (*lists.UNREAD_MAGNITUDES.entries, *lists.UNREAD_JOINED_MAGNITUDES.entries)))
 )
-_TIME = lazy.pattern(rf"[^\S\n]{{0,3}}(?:{any_of(TIMES_OF_DAY)})(?!\w)", re.IGNORECASE)
+_TIME = lazy.pattern(rf"(?i)[^\S\n]{{0,3}}(?:{lists.TIMES_OF_DAY.alternatives})(?!\w)")
 _NO_MAGNITUDE: Final = frozenset(' \n.,;:!?)]}%"*|')
 """Characters after a number such that next to them only a word that is apart can belong to it."""
 
@@ -271,7 +263,7 @@ def _words_after(text: str, start: int, end: int) -> tuple[int, int, Kind]:
     char = text[end : end + 1]
     if not char or (char in _NO_MAGNITUDE and char not in " \n"):
         return 1, end, "amount"
-    if text[end : end + 2] in RANKS.entries and not is_word_char(text[end + 2 : end + 3] or " "):
+    if text[end : end + 2] in lists.RANKS.entries and not is_word_char(text[end + 2 : end + 3] or " "):
         return 1, end, "rank"
     if _TIME.match(text, end):
         return 1, end, "time"

@@ -12,13 +12,10 @@ LINE = 300
 """So much of a text and of its first line is looked at: what failed says so at once, and the rest is data."""
 
 _LABEL = lazy.pattern(
-    r"(?:(?:tool |function )?(?:result|output|observation|response|answer|message|content)\s*[:=]\s*|tool\s*[:=]\s*)",
-    re.IGNORECASE,
+    r"(?i)(?:tool |function )?(?:result|output|observation|response|answer|message|content)\s*[:=]\s*|tool\s*[:=]\s*"
 )
 _MARKS = lazy.pattern(r"(?:(?!<\w)[\W_])+")
-_COUNT = lazy.pattern(
-    r"(?:no|0|zero|none|without|not an?)\b[\s:]*(?:\w+\s+)?(?:error|exception|failure|problem)", re.IGNORECASE
-)
+_COUNT = lazy.pattern(r"(?i)(?:no|0|zero|none|without|not an?)\b[\s:]*(?:\w+\s+)?(?:error|exception|failure|problem)")
 _RAISED = lazy.pattern(r"[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Timeout|Warning)\s*[:(]")
 _ZERO = r"(?!\s*(?:0\b|(?:none|no|null|nil|false|n/a)\W*$))"
 _NAMED = (
@@ -32,8 +29,7 @@ _NAMED = (
     r"|<(?:\w+_)?error\b"
 )
 _SUBJECT_FAILED = lazy.pattern(
-    r"(?:[^\W\d]+ ){1,3}(?:has |have |had )?failed\s*(?:[.:!,;\u2013\u2014-]|$|because\b|due\b|with\b|after\b)",
-    re.IGNORECASE,
+    r"(?i)(?:[^\W\d]+ ){1,3}(?:has |have |had )?failed\s*(?:[.:!,;\u2013\u2014-]|$|because\b|due\b|with\b|after\b)"
 )
 _FLAG = lazy.pattern(
     r"^[\s\-*>\"']*(?:success|succeeded|successful|ok)[\"'*]*\s*[:=]\s*[\"'*]*(?:false|no|0)\b"

@@ -1,14 +1,6 @@
 """The words and signs by which numbers are read, as published lists: a name, one sentence, its entries."""
 
-import re
-
 from karat.text.words.word_list import WordList, words
-
-
-def any_of(*lists: WordList) -> str:
-    """A pattern for one of the entries, the longest first."""
-    entries = (entry for one in lists for entry in one.entries)
-    return "|".join(re.escape(entry) for entry in sorted(entries, key=len, reverse=True))
 
 
 def _list(name: str, about: str, entries: tuple[str, ...]) -> WordList:
@@ -103,6 +95,10 @@ TEENS = _list("teens", "Numbers in words, from 13 on.", words(
 TENS = _list("tens", "Numbers in words, by tens from 20 on.", words(
     "twenty thirty forty fifty sixty seventy eighty ninety"
 ))  # fmt: skip
+VALUES = dict(
+    zip((*SMALL_NUMBERS.entries, *TEENS.entries, *TENS.entries), (*range(1, 20), *range(20, 100, 10)), strict=True)
+)
+"""What each number in a word is."""
 UNREAD_MAGNITUDES = _list(
     "unread_magnitudes",
     "Magnitudes of other languages, as regexes: a number before one is not read.",

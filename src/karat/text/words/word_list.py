@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from msgspec import Struct
 
 
@@ -12,6 +14,11 @@ class WordList(Struct, frozen=True):
     about: str
     entries: tuple[str, ...]
     replaceable: bool = True
+
+    @property
+    def alternatives(self) -> str:
+        """A pattern for one of the entries, the longest first."""
+        return "|".join(map(re.escape, sorted(self.entries, key=len, reverse=True)))
 
 
 def lines(text: str) -> tuple[str, ...]:
