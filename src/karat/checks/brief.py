@@ -133,6 +133,7 @@ class ClaimEvidenceAlignment(Check, Struct, frozen=True):
     group: ClassVar = Group.MORNING_BRIEF_CONTRACT
     channels: ClassVar = ANSWER_NODES
     metric: ClassVar = "brief"
+    description: ClassVar = "a claim, its evidence and what links them"
     fields: ClassVar = (
         Field(
             "claim_evidence_alignment",
@@ -168,10 +169,6 @@ class ClaimEvidenceAlignment(Check, Struct, frozen=True):
                 "alignment": expected.get("alignment_marker_regex", ALIGNMENT),
             }
             yield CheckRequest(args, ("claim_evidence_alignment",))
-
-    @property
-    def description(self) -> str:
-        return "a claim, its evidence and what links them"
 
     def validate(self) -> Iterator[CheckProblem]:
         for pattern in (self.claim, self.evidence, self.alignment):

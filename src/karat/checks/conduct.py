@@ -44,6 +44,8 @@ class ValidArguments(Check, Struct, frozen=True):
     name: ClassVar = "valid_arguments"
     group: ClassVar = Group.TOOL_HYGIENE
     channels: ClassVar = CALLS | {"tool_schemas"}
+    prohibits: ClassVar = True
+    description: ClassVar = "calls to existing tools, with arguments that fit their schemas"
     fields: ClassVar = (
         Field(
             "valid_arguments",
@@ -68,14 +70,6 @@ class ValidArguments(Check, Struct, frozen=True):
     def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         if "valid_arguments" in expected:
             yield CheckRequest({}, ("valid_arguments",))
-
-    @property
-    def prohibits(self) -> bool:
-        return True
-
-    @property
-    def description(self) -> str:
-        return "calls to existing tools, with arguments that fit their schemas"
 
     def judge(self, trace: Trace) -> CheckResult:
         if not trace.tool_schemas:
@@ -138,6 +132,7 @@ class EndedByItself(Check, Struct, frozen=True):
     name: ClassVar = "ended"
     group: ClassVar = Group.TOOL_HYGIENE
     channels: ClassVar = frozenset({"ended_by"})
+    description: ClassVar = "the agent ended by itself"
     fields: ClassVar = (
         Field(
             "ended",
@@ -156,10 +151,6 @@ class EndedByItself(Check, Struct, frozen=True):
     def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         if "ended" in expected:
             yield CheckRequest({}, ("ended",))
-
-    @property
-    def description(self) -> str:
-        return "the agent ended by itself"
 
     def judge(self, trace: Trace) -> CheckResult:
         if not trace.ended_by:

@@ -43,6 +43,8 @@ class NoFalseSuccess(Check, Struct, frozen=True):
     failure: ClassVar = ("no ", "a ")
     group: ClassVar = Group.TOOL_HYGIENE
     channels: ClassVar = ANSWER | CALLS
+    prohibits: ClassVar = True
+    description: ClassVar = "only claims that a successful call supports"
     fields: ClassVar = (
         Field(
             "no_false_success",
@@ -85,14 +87,6 @@ class NoFalseSuccess(Check, Struct, frozen=True):
     def unused_fields(cls, expected: Expected) -> Iterator[CheckProblem]:
         if "no_false_success" in expected and not expected.get("effects"):
             yield CheckProblem("no-effects", f"{lines_to_add()}.", ("no_false_success",))
-
-    @property
-    def prohibits(self) -> bool:
-        return True
-
-    @property
-    def description(self) -> str:
-        return "only claims that a successful call supports"
 
     def judge(self, trace: Trace) -> CheckResult:
         if not self.effects:
@@ -169,6 +163,7 @@ class OnlyEffects(Check, Struct, frozen=True):
     failure: ClassVar = ("no ", "an ")
     group: ClassVar = Group.TOOL_HYGIENE
     channels: ClassVar = CALLS
+    prohibits: ClassVar = True
     fields: ClassVar = (
         Field(
             "only_effects",
@@ -200,10 +195,6 @@ class OnlyEffects(Check, Struct, frozen=True):
     def unused_fields(cls, expected: Expected) -> Iterator[CheckProblem]:
         if "only_effects" in expected and not expected.get("effects"):
             yield CheckProblem("no-effects", f"{lines_to_add()}.", ("only_effects",))
-
-    @property
-    def prohibits(self) -> bool:
-        return True
 
     @property
     def description(self) -> str:

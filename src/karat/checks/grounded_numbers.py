@@ -39,6 +39,8 @@ class GroundedNumbers(Check, Struct, frozen=True):
     group: ClassVar = Group.NUMERIC_GROUNDING
     channels: ClassVar = ANSWER | CALLS | PAGE | {"input", "messages"}
     companions: ClassVar = {"grounded_constants": "grounded_numbers", "grounded_in": "grounded_numbers"}
+    prohibits: ClassVar = True
+    description: ClassVar = "numbers that Karat saw or can compute from what it saw"
     fields: ClassVar = (
         Field(
             "grounded_numbers",
@@ -88,14 +90,6 @@ class GroundedNumbers(Check, Struct, frozen=True):
             texts = {name: _written_numbers(text) for name, text in expected.get("grounded_in", {}).items()}
             args = {"constants": constants} if constants else {}
             yield CheckRequest(args | ({"texts": texts} if texts else {}), ("grounded_numbers",))
-
-    @property
-    def prohibits(self) -> bool:
-        return True
-
-    @property
-    def description(self) -> str:
-        return "numbers that Karat saw or can compute from what it saw"
 
     def judge(self, trace: Trace) -> CheckResult:
         loose, grounds = self._find_ungrounded(trace, _claims(trace))

@@ -31,6 +31,7 @@ class NoLeak(Check, Struct, frozen=True):
     name: ClassVar = "no_leak"
     group: ClassVar = Group.TOOL_HYGIENE
     channels: ClassVar = ANSWER | CALLS
+    prohibits: ClassVar = True
     fields: ClassVar = (
         Field(
             "no_leak",
@@ -59,10 +60,6 @@ class NoLeak(Check, Struct, frozen=True):
     @property
     def description(self) -> str:
         return f"{self.text!r} absent from the answer and all arguments, in any encoding"
-
-    @property
-    def prohibits(self) -> bool:
-        return True
 
     def validate(self) -> Iterator[CheckProblem]:
         if len(self.text.strip()) < SHORTEST:

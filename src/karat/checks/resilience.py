@@ -46,6 +46,8 @@ class NoEffectTwice(Check, Struct, frozen=True):
     name: ClassVar = "no_effect_twice"
     group: ClassVar = Group.TOOL_HYGIENE
     channels: ClassVar = CALLS
+    description: ClassVar = "no effect twice"
+    prohibits: ClassVar = True
     fields: ClassVar = (
         Field(
             "no_effect_twice",
@@ -74,14 +76,6 @@ class NoEffectTwice(Check, Struct, frozen=True):
         if "no_effect_twice" in expected:
             tools = effect_tools(expected.get("effects", {}))
             yield CheckRequest({"effects": tools} if tools else {}, ("no_effect_twice",))
-
-    @property
-    def description(self) -> str:
-        return "no effect twice"
-
-    @property
-    def prohibits(self) -> bool:
-        return True
 
     def judge(self, trace: Trace) -> CheckResult:
         done: dict[bytes, ToolCall] = {}
@@ -141,6 +135,7 @@ class MaxRetries(Check, Struct, frozen=True):
     name: ClassVar = "max_retries"
     group: ClassVar = Group.TOOL_HYGIENE
     channels: ClassVar = CALLS
+    prohibits: ClassVar = True
     fields: ClassVar = (
         Field(
             "max_retries",
@@ -166,10 +161,6 @@ class MaxRetries(Check, Struct, frozen=True):
     @property
     def description(self) -> str:
         return f"at most {self.most} retries of a call that failed"
-
-    @property
-    def prohibits(self) -> bool:
-        return True
 
     def judge(self, trace: Trace) -> CheckResult:
         failed: set[bytes] = set()
@@ -202,6 +193,7 @@ class AdmitsFailure(Check, Struct, frozen=True):
     name: ClassVar = "admits_failure"
     group: ClassVar = Group.TOOL_HYGIENE
     channels: ClassVar = ANSWER | CALLS | {"input"}
+    prohibits: ClassVar = True
     fields: ClassVar = (
         Field(
             "admits_failure",
@@ -243,10 +235,6 @@ class AdmitsFailure(Check, Struct, frozen=True):
     @property
     def description(self) -> str:
         return f"an answer that admits what failed{f': {chr(44).join(self.tools)}' if self.tools else ''}"
-
-    @property
-    def prohibits(self) -> bool:
-        return True
 
     def judge(self, trace: Trace) -> CheckResult:
         failed = self._find_failure(trace)

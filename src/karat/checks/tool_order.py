@@ -108,6 +108,7 @@ class ToolRequires(Check, Struct, frozen=True):
     failure: ClassVar = ("a ", "no ")
     group: ClassVar = Group.TOOL_HYGIENE
     channels: ClassVar = CALLS
+    prohibits: ClassVar = True
     fields: ClassVar = (
         Field(
             "tool_requires",
@@ -134,10 +135,6 @@ class ToolRequires(Check, Struct, frozen=True):
     def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         for tool, first in expected.get("tool_requires", {}).items():
             yield CheckRequest({"tool": tool, "first": first}, ("tool_requires", tool))
-
-    @property
-    def prohibits(self) -> bool:
-        return True
 
     @property
     def description(self) -> str:

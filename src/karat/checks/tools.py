@@ -75,6 +75,7 @@ class ToolCallsNone(Check, Struct, frozen=True):
     failure: ClassVar = ("no call to ", "called ")
     group: ClassVar = Group.TOOL_HYGIENE
     channels: ClassVar = CALLS
+    prohibits: ClassVar = True
     fields: ClassVar = (Field("tool_calls_none", Phrases, "None of these tools was called, or even requested."),)
     examples: ClassVar = (
         Example({"tool": "delete"}, calls("lookup refund"), Status.PASSED),
@@ -95,10 +96,6 @@ class ToolCallsNone(Check, Struct, frozen=True):
     @classmethod
     def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         return each("tool_calls_none", "tool", expected)
-
-    @property
-    def prohibits(self) -> bool:
-        return True
 
     @property
     def description(self) -> str:
