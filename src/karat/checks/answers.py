@@ -15,7 +15,6 @@ from karat.checks.base import (
     Check,
     CheckRequest,
     Phrase,
-    blank,
     excerpt,
     out_of_reach,
     quote_answer,
@@ -23,6 +22,7 @@ from karat.checks.base import (
 )
 from karat.checks.json_paths import path_problems, values_at
 from karat.checks.sample_traces import says
+from karat.checks.says import unfailable
 from karat.matchers.matcher import Matcher
 from karat.matchers.reading import MatchedValue, matcher
 from karat.matchers.values import MISSING, format_value
@@ -78,8 +78,7 @@ class AnswerEquals(Check, Struct, frozen=True):
         return repr(self.text)
 
     def validate(self) -> Iterator[CheckProblem]:
-        for flaw in blank((self.text,)):
-            yield flaw._replace(path=())
+        return unfailable(self.text)
 
     def judge(self, trace: Trace) -> CheckResult:
         why = unreadable(trace)

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 
-from karat.checks.base import (
-    ANSWER,
-    Check,
-    CheckRequest,
-    Phrase,
-    Phrases,
-    blank,
-    quoted,
-)
+from karat.checks.base import ANSWER, Check, CheckRequest, Phrase, Phrases, each, quoted
 from karat.checks.sample_traces import says
-from karat.model.check import CheckProblem, Example, Field
+from karat.checks.says import unfailable
+from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, Group, Status
 from karat.text.prose.asking import find_request_for
@@ -55,13 +48,10 @@ class AsksFor(Check, Struct, frozen=True):
     words: dict[str, tuple[str, ...]] = {}
 
     @classmethod
-    def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
-        listed = expected.get("asks_for")
-        for index, names in enumerate(listed if isinstance(listed, list) else ()):
-            things = {"things": [names] if isinstance(names, str) else names}
-            yield CheckRequest(
-                things | ({"words": expected["words"]} if "words" in expected else {}), ("asks_for", index)
-            )
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
+        for one in each("asks_for", "things", expected, "words"):
+            things = one.args["things"]
+            yield CheckRequest({**one.args, "things": [things] if isinstance(things, str) else things}, one.path)
 
     @property
     def description(self) -> str:
@@ -71,4 +61,4 @@ class AsksFor(Check, Struct, frozen=True):
         return self.present(trace, find_request_for(trace.final_message, self.things, WordLists.of(self.words)))
 
     def validate(self) -> Iterator[CheckProblem]:
-        return (CheckProblem(flaw.slug, flaw.message) for flaw in blank(self.things))
+        return unfailable(*self.things)

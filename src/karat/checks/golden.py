@@ -16,7 +16,6 @@ from karat.checks.base import (
     CheckRequest,
     Phrase,
     Phrases,
-    blank,
     each,
     quote_answer,
     quote_without,
@@ -197,8 +196,7 @@ class AllocationValid(Check, Struct, frozen=True):
         return "a word of failure, none of success, and no call that succeeded"
 
     def validate(self) -> Iterator[CheckProblem]:
-        for phrase in (*blank(self.success_indicators), *blank(self.failure_indicators)):
-            yield phrase._replace(path=())
+        return unfailable(*self.success_indicators, *self.failure_indicators)
 
     def judge(self, trace: Trace) -> CheckResult:
         words, evidence = WordLists.of(self.words), self._evidence(trace)

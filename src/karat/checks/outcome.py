@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -10,17 +10,7 @@ import regex
 from msgspec import Struct, structs
 
 from karat.checks.asking import AsksFor
-from karat.checks.base import (
-    ANSWER,
-    CALLS,
-    PAGE,
-    Check,
-    CheckRequest,
-    quote_answer,
-    quoted,
-    unreadable,
-    unsure,
-)
+from karat.checks.base import ANSWER, CALLS, PAGE, Check, CheckRequest, quote_answer, quoted, unreadable, unsure
 from karat.checks.effects import NoFalseSuccess
 from karat.checks.in_any_turn import AUTHORS_WORDS, checks_of
 from karat.checks.page import find_pickers
@@ -165,7 +155,7 @@ class Outcome(Check, Struct, frozen=True, dict=True):
         if self.outcome == "completed":
             why = not_ended(trace)
             return self.failed(why) if why else self.passed()
-        found = OUTCOMES[self.outcome](self, trace, _last_calls(trace, self.tools))
+        found = _find_call(self, trace) if self.outcome in SHOWN else _find_not_done(self, trace)
         why = trace.why_incomplete("tools")
         if why and not (found.holds and self.outcome in SHOWN):
             return self.unknown(why)
@@ -204,41 +194,32 @@ def _last_calls(trace: Trace, tools: Sequence[str]) -> list[ToolCall]:
     return called
 
 
-def tool_success(check: Outcome, trace: Trace, last: Sequence[ToolCall]) -> Found:
+def _find_call(check: Outcome, trace: Trace) -> Found:
+    """A listed call that started, or that succeeded."""
+    if check.outcome == "tool_started":
+        listed = (c for c in trace.tool_calls if c.started and (not check.tools or is_any_named(check.tools, c.name)))
+        started = next(listed, None)
+        return _call_found(trace, started) if started else Found(False, describe_calls(trace))
+    last = _last_calls(trace, check.tools)
     for call in last:
         if call.success is True:
             return _call_found(trace, call)
     return _find_unknown_success(last) or Found(False, describe_calls(trace))
 
 
-def tool_started(check: Outcome, trace: Trace, last: Sequence[ToolCall]) -> Found:
-    listed = [c for c in trace.tool_calls if c.started and (not check.tools or is_any_named(check.tools, c.name))]
-    return _call_found(trace, listed[0]) if listed else Found(False, describe_calls(trace))
-
-
-def needs_input(check: Outcome, trace: Trace, last: Sequence[ToolCall]) -> Found:
-    success = tool_success(check, trace, last)
-    if success.holds:
-        return success._replace(holds=False)
-    asked = _find_request(check, trace)
-    return asked if not asked.holds else _find_unknown_success(last) or asked
-
-
-def graceful_block(check: Outcome, trace: Trace, last: Sequence[ToolCall]) -> Found:
-    success = tool_success(check, trace, last)
-    if success.holds:
-        return success._replace(holds=False)
-    return _find_unknown_success(last) or _find_confirmation(check, trace)
-
-
-def graceful_error(check: Outcome, trace: Trace, last: Sequence[ToolCall]) -> Found:
-    success = tool_success(check, trace, last)
-    if success.holds:
-        return success._replace(holds=False)
-    failed = next((c for c in last if c.success is False or c.error is not None), None)
-    if failed is None:
-        return _find_unknown_success(last) or Found(False, f"no listed tool failed: {describe_calls(trace)}")
-    return _find_unknown_success(last) or _find_confirmation(check, trace)
+def _find_not_done(check: Outcome, trace: Trace) -> Found:
+    """Whether nothing listed succeeded, and the answer asks, refuses, or admits a failure that there was."""
+    last = _last_calls(trace, check.tools)
+    success = next((call for call in last if call.success is True), None)
+    if success:
+        return _call_found(trace, success)._replace(holds=False)
+    unknown = _find_unknown_success(last)
+    if check.outcome == "needs_input":
+        asked = _find_request(check, trace)
+        return (unknown or asked) if asked.holds else asked
+    if check.outcome == "graceful_error" and not any(c.success is False or c.error is not None for c in last):
+        return unknown or Found(False, f"no listed tool failed: {describe_calls(trace)}")
+    return unknown or _find_confirmation(check, trace)
 
 
 def _find_request(check: Outcome, trace: Trace) -> Found:
@@ -306,12 +287,3 @@ def _find_unknown_success(calls: Sequence[ToolCall]) -> Found | None:
 def _call_found(trace: Trace, call: ToolCall, found: str = "") -> Found:
     index = [*map(id, trace.tool_calls)].index(id(call))  # calls may be equal
     return Found(True, found or str(call), EvidenceLocation("tool_calls", index=index))
-
-
-OUTCOMES: dict[str, Callable[[Outcome, Trace, Sequence[ToolCall]], Found]] = {
-    "tool_success": tool_success,
-    "tool_started": tool_started,
-    "needs_input": needs_input,
-    "graceful_block": graceful_block,
-    "graceful_error": graceful_error,
-}

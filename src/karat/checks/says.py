@@ -49,7 +49,7 @@ class MustSayAny(Check, Struct, frozen=True):
 
     def judge(self, trace: Trace) -> CheckResult:
         found = phrases.find_any(trace.final_message, self.phrases)
-        return self.present(trace, found[1] if found else None, quote_without(trace, self.phrases) if not found else "")
+        return self.present(trace, found, "" if found else quote_without(trace, self.phrases))
 
 
 class MustNotSay(Check, Struct, frozen=True):
@@ -154,10 +154,9 @@ class MustNotMatchRegex(Check, Struct, frozen=True):
         return self.absent(trace, safe_regex.find_forbidden(self.pattern, trace.final_message))
 
 
-def unfailable(phrase: str) -> Iterator[CheckProblem]:
-    """The flaw of one blank phrase, at the entry itself."""
-    for flaw in blank((phrase,)):
-        yield flaw._replace(path=())
+def unfailable(*phrases: str) -> Iterator[CheckProblem]:
+    """The flaws of blank phrases, at the entry itself."""
+    return (flaw._replace(path=()) for flaw in blank(phrases))
 
 
 def regex_problems(pattern: str, *path: str | int) -> Iterator[CheckProblem]:

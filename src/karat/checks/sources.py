@@ -7,8 +7,9 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from karat.checks.base import ANSWER, Check, CheckRequest, Phrase, Phrases, blank, quoted
+from karat.checks.base import ANSWER, Check, CheckRequest, Phrase, Phrases, quoted
 from karat.checks.sample_traces import says
+from karat.checks.says import unfailable
 from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, Group, Status
@@ -51,8 +52,9 @@ class RequiredSource(Check, Struct, frozen=True):
     def unused_fields(cls, expected: Expected) -> Iterator[CheckProblem]:
         for source in expected.get("source_patterns", {}):
             if source not in expected.get("required_sources", ()):
-                why = f"{source!r} is not in required_sources, so its phrases are never used."
-                message = f"{why} Leave it out, or add it."
+                message = (
+                    f"{source!r} is not in required_sources, so its phrases are never used. Leave it out, or add it."
+                )
                 yield CheckProblem("no-effect", message, ("source_patterns", source))
 
     @classmethod
@@ -64,9 +66,8 @@ class RequiredSource(Check, Struct, frozen=True):
         return f"{self.source}: {quoted(self.phrases)}"
 
     def validate(self) -> Iterator[CheckProblem]:
-        for flaw in blank(self.phrases):
-            yield flaw._replace(path=())
+        return unfailable(*self.phrases)
 
     def judge(self, trace: Trace) -> CheckResult:
         found = phrases.find_any_word(trace.final_message, self.phrases)
-        return self.present(trace, found[1] if found else None, f"no mention of {self.source}")
+        return self.present(trace, found, f"no mention of {self.source}")

@@ -7,8 +7,9 @@ from typing import ClassVar, Literal
 
 from msgspec import Struct
 
-from karat.checks.base import ANSWER, Check, CheckRequest, Phrases, blank, quoted
+from karat.checks.base import ANSWER, Check, CheckRequest, Phrases, quoted
 from karat.checks.sample_traces import says
+from karat.checks.says import unfailable
 from karat.model.check import CheckProblem, Example, Field
 from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, Group, Status
@@ -64,8 +65,7 @@ class MustLabelAssumptions(Check, Struct, frozen=True):
         return quoted(self.markers) if self.markers else "a marker of assumption or uncertainty"
 
     def validate(self) -> Iterator[CheckProblem]:
-        for flaw in blank(self.markers):
-            yield flaw._replace(path=())
+        return unfailable(*self.markers)
 
     def judge(self, trace: Trace) -> CheckResult:
         text, words = trace.final_message, WordLists.of(self.words)

@@ -47,26 +47,23 @@ def find_forbidden(text: str, phrase: str) -> Span | None:
     return None
 
 
-def find_word(text: str, phrase: str, plural: bool = True) -> Span | None:
-    """Where a reader first sees the phrase as whole words; `plural` allows an `s` after it.
+def find_word(text: str, phrase: str) -> Span | None:
+    """Where a reader first sees the phrase as whole words; an `s` may be after it.
 
     A letter, digit or underscore next to the phrase makes it part of another word. An end of the phrase that is itself
     no such character may touch anything.
     """
-    return next(_words_seen(text, phrase, plural), None)
+    return next(_words_seen(text, phrase), None)
 
 
-def word_spans(text: str, phrase: str, plural: bool = True) -> list[Span]:
+def word_spans(text: str, phrase: str) -> list[Span]:
     """Every place where a reader sees the phrase as whole words, in order."""
-    return sorted(set(_words_seen(text, phrase, plural)))
+    return sorted(set(_words_seen(text, phrase)))
 
 
-def find_any(text: str, phrases: Iterable[str]) -> tuple[str, Span] | None:
-    """The first of the phrases that is in the text, with its place."""
-    for phrase in phrases:
-        if span := find(text, phrase):
-            return phrase, span
-    return None
+def find_any(text: str, phrases: Iterable[str]) -> Span | None:
+    """Where the first of the phrases is that is in the text."""
+    return next(filter(None, (find(text, phrase) for phrase in phrases)), None)
 
 
 def longer_number(text: str, phrases: Iterable[str]) -> tuple[str, str] | None:
@@ -82,12 +79,9 @@ def longer_number(text: str, phrases: Iterable[str]) -> tuple[str, str] | None:
     return None
 
 
-def find_any_word(text: str, phrases: Iterable[str], plural: bool = True) -> tuple[str, Span] | None:
-    """The first of the phrases that is in the text as whole words, with its place."""
-    for phrase in phrases:
-        if span := find_word(text, phrase, plural):
-            return phrase, span
-    return None
+def find_any_word(text: str, phrases: Iterable[str]) -> Span | None:
+    """Where the first of the phrases is that is in the text as whole words."""
+    return next(filter(None, (find_word(text, phrase) for phrase in phrases)), None)
 
 
 def find_whole_words(haystack: str, phrase: str, plural: bool = True) -> Iterator[Span]:
@@ -104,10 +98,10 @@ def find_whole_words(haystack: str, phrase: str, plural: bool = True) -> Iterato
         start = haystack.find(needle, start + 1)
 
 
-def _words_seen(text: str, phrase: str, plural: bool) -> Iterator[Span]:
+def _words_seen(text: str, phrase: str) -> Iterator[Span]:
     for view in where_required(text, phrase):
         haystack = fold(view.text)
-        for start, end in find_whole_words(haystack, phrase, plural):
+        for start, end in find_whole_words(haystack, phrase):
             if not _is_within_number(haystack, start, end, required=True):
                 yield _written_span(view, (start, end))
 

@@ -89,7 +89,7 @@ def assumptions_removed(subject: Subject) -> Iterator[Mutant]:
         found = phrases.find_any(left, own)
         if found is None:
             break
-        left = _replace_spans(left, [found[1]], "")
+        left = _replace_spans(left, [found], "")
     if left.strip() and phrases.find_any(left, own) is None:
         change = "its assumptions and doubts were not marked"
         yield Mutant(subject.with_answer(left), change, {"must_label_assumptions": True})
