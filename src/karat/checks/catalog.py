@@ -19,7 +19,6 @@ from karat.checks.answers import (
     MinWords,
     State,
 )
-from karat.checks.asking import AsksFor
 from karat.checks.base import Check
 from karat.checks.brief import (
     ClaimEvidenceAlignment,
@@ -58,9 +57,16 @@ from karat.checks.numbers import MustGroundNumber
 from karat.checks.outcome import Outcome
 from karat.checks.resilience import AdmitsFailure, MaxRetries, NoEffectTwice
 from karat.checks.response_match import ResponseMatch
-from karat.checks.says import MustMatchRegex, MustNotMatchRegex, MustNotSay, MustSayAny
+from karat.checks.says import (
+    AsksFor,
+    MustLabelAssumptions,
+    MustMatchRegex,
+    MustNotMatchRegex,
+    MustNotSay,
+    MustSayAny,
+    RequiredSource,
+)
 from karat.checks.score_of import ScoreOf
-from karat.checks.sources import RequiredSource
 from karat.checks.spans import Spans
 from karat.checks.telemetry import Telemetry
 from karat.checks.tool_calls import ToolCalls
@@ -69,7 +75,6 @@ from karat.checks.tool_sets import ToolCallF1
 from karat.checks.tools import ToolCallsAny, ToolCallsNone
 from karat.checks.trajectory import Trajectory
 from karat.checks.ui import Ui
-from karat.checks.uncertainty import MustLabelAssumptions
 from karat.checks.unjudged import Unjudged
 from karat.errors import ConfigError, UsageError
 from karat.model.check import CheckProblem, Declared, Field, ParsedCheck

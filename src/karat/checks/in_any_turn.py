@@ -10,13 +10,18 @@ import msgspec
 from msgspec import Meta, Struct
 
 from karat.checks.answers import AnswerEquals
-from karat.checks.asking import AsksFor
 from karat.checks.base import ALL_WORDS, Check, CheckRequest, Phrase, Phrases
 from karat.checks.golden import ExpectedContains, MustNotContain, ReasonContains
 from karat.checks.sample_traces import says
-from karat.checks.says import MustMatchRegex, MustNotMatchRegex, MustNotSay, MustSayAny
-from karat.checks.sources import RequiredSource
-from karat.checks.uncertainty import MustLabelAssumptions
+from karat.checks.says import (
+    AsksFor,
+    MustLabelAssumptions,
+    MustMatchRegex,
+    MustNotMatchRegex,
+    MustNotSay,
+    MustSayAny,
+    RequiredSource,
+)
 from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, Group, Status

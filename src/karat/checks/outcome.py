@@ -9,13 +9,12 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import regex
 from msgspec import Struct, structs
 
-from karat.checks.asking import AsksFor
 from karat.checks.base import ANSWER, CALLS, PAGE, Check, CheckRequest, quote_answer, quoted, unreadable, unsure
 from karat.checks.effects import NoFalseSuccess
 from karat.checks.in_any_turn import AUTHORS_WORDS, checks_of
 from karat.checks.page import find_pickers
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls, says, shows
-from karat.checks.says import MustSayAny
+from karat.checks.says import AsksFor, MustSayAny
 from karat.checks.tools import describe_calls, not_understood
 from karat.model.check import Example, Expected, Field
 from karat.model.trace import ToolCall, Trace

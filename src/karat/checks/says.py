@@ -1,22 +1,39 @@
-"""What the final message says and must not say."""
+"""What the final message says and must not say, what it asks for, and which sources and assumptions it names."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from karat.checks.answer_nodes import find_in_markdown
-from karat.checks.base import ALL_WORDS, ANSWER, Check, CheckRequest, Phrases, blank, each, quote_without, quoted
+from karat.checks.base import (
+    ALL_WORDS,
+    ANSWER,
+    Check,
+    CheckRequest,
+    Phrase,
+    Phrases,
+    blank,
+    each,
+    quote_without,
+    quoted,
+)
 from karat.checks.sample_traces import says
-from karat.model.check import CheckProblem, Example, Field
+from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.trace import TextLoss, Trace
 from karat.model.verdict import CheckResult, Group, Status
 from karat.text import phrases
+from karat.text.forms.offsets import Span
+from karat.text.prose.asking import find_request_for
+from karat.text.prose.denial import find_listed, first_free, is_marker_denied
+from karat.text.prose.sentences import prose
 from karat.text.regexes import safe_regex
+from karat.text.words import WordLists
 
 CUT_SHORT = says("All good so far", cuts={"final_message": TextLoss("only the first part was kept")})
+ORDER = {"things": ["order number"]}
 
 
 class MustSayAny(Check, Struct, frozen=True):
@@ -36,7 +53,7 @@ class MustSayAny(Check, Struct, frozen=True):
     phrases: tuple[str, ...]
 
     @classmethod
-    def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         if "must_say_any" in expected:
             yield CheckRequest({"phrases": expected["must_say_any"]}, ("must_say_any",))
 
@@ -71,7 +88,7 @@ class MustNotSay(Check, Struct, frozen=True):
     phrase: str
 
     @classmethod
-    def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         return each(cls.name, "phrase", expected)
 
     @property
@@ -105,7 +122,7 @@ class MustMatchRegex(Check, Struct, frozen=True):
     pattern: str
 
     @classmethod
-    def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         return each("must_match_regex", "pattern", expected)
 
     @property
@@ -140,7 +157,7 @@ class MustNotMatchRegex(Check, Struct, frozen=True):
     pattern: str
 
     @classmethod
-    def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         return each("must_not_match_regex", "pattern", expected)
 
     @property
@@ -152,6 +169,171 @@ class MustNotMatchRegex(Check, Struct, frozen=True):
 
     def judge(self, trace: Trace) -> CheckResult:
         return self.absent(trace, safe_regex.find_forbidden(self.pattern, trace.final_message))
+
+
+class AsksFor(Check, Struct, frozen=True):
+    """The answer asks for this, in a question or a request. It is not enough that it names it."""
+
+    name: ClassVar = "asks_for"
+    failure: ClassVar = ("asks for ", "did not ask for ")
+    group: ClassVar = Group.TOOL_HYGIENE
+    channels: ClassVar = ANSWER
+    fields: ClassVar = (
+        Field(
+            "asks_for",
+            Annotated[list[Phrase | Phrases], Meta(min_length=1)],
+            "The answer asks for each of these; a nested list gives several names for one thing.",
+            since="0.3",
+        ),
+    )
+    examples: ClassVar = (
+        Example(ORDER, says("What is your order number?"), Status.PASSED),
+        Example(ORDER, says("Please send me the number of your order."), Status.PASSED),
+        Example({"things": ["order id", "order number"]}, says("I need your order number."), Status.PASSED),
+        Example(ORDER, says("I need:\n- your name\n- your order number"), Status.PASSED),
+        Example(ORDER, says("Your order number is A-17."), Status.FAILED),
+        Example(ORDER, says("I do not need your order number. What is your name?"), Status.FAILED),
+        Example(ORDER, says("I found your order number. Anything else?"), Status.FAILED),
+        Example(ORDER, says("", unobserved={"final_message": "the page moved on"}), Status.UNKNOWN),
+    )
+    things: tuple[str, ...]
+    words: dict[str, tuple[str, ...]] = {}
+
+    @classmethod
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
+        for one in each("asks_for", "things", expected, "words"):
+            things = one.args["things"]
+            yield CheckRequest({**one.args, "things": [things] if isinstance(things, str) else things}, one.path)
+
+    @property
+    def description(self) -> str:
+        return f"asks for {quoted(self.things)}"
+
+    def judge(self, trace: Trace) -> CheckResult:
+        return self.present(trace, find_request_for(trace.final_message, self.things, WordLists.of(self.words)))
+
+    def validate(self) -> Iterator[CheckProblem]:
+        return unfailable(*self.things)
+
+
+class RequiredSource(Check, Struct, frozen=True):
+    """One of the source's phrases is in the final message as whole words, a plural `s` allowed."""
+
+    name: ClassVar = "required_sources"
+    failure: ClassVar = ("", "did not name the source ")
+    group: ClassVar = Group.SYNTHESIS_COVERAGE
+    channels: ClassVar = ANSWER
+    metric: ClassVar = "sources"
+    fields: ClassVar = (
+        Field("required_sources", Phrases, "The final message mentions each of these sources.", since="0.2"),
+        Field(
+            "source_patterns",
+            dict[Phrase, Phrases],
+            "Phrases that count as a mention of a source of `required_sources`, instead of its name.",
+            since="0.2",
+        ),
+    )
+    examples: ClassVar = (
+        Example({"source": "github", "phrases": ["GitHub", "PR"]}, says("3 PRs were merged."), Status.PASSED),
+        Example({"source": "github", "phrases": ["GitHub", "PR"]}, says("A new approach."), Status.FAILED),
+    )
+    source: str
+    phrases: tuple[str, ...]
+
+    @classmethod
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
+        patterns = expected.get("source_patterns", {})
+        for index, source in enumerate(expected.get("required_sources", ())):
+            yield CheckRequest(
+                {"source": source, "phrases": patterns.get(source, [source])}, ("required_sources", index)
+            )
+
+    @classmethod
+    def unused_fields(cls, expected: Expected) -> Iterator[CheckProblem]:
+        for source in expected.get("source_patterns", {}):
+            if source not in expected.get("required_sources", ()):
+                message = (
+                    f"{source!r} is not in required_sources, so its phrases are never used. Leave it out, or add it."
+                )
+                yield CheckProblem("no-effect", message, ("source_patterns", source))
+
+    @classmethod
+    def lack(cls, args: Mapping[str, object]) -> str:
+        return str(args.get("source", ""))
+
+    @property
+    def description(self) -> str:
+        return f"{self.source}: {quoted(self.phrases)}"
+
+    def validate(self) -> Iterator[CheckProblem]:
+        return unfailable(*self.phrases)
+
+    def judge(self, trace: Trace) -> CheckResult:
+        found = phrases.find_any_word(trace.final_message, self.phrases)
+        return self.present(trace, found, f"no mention of {self.source}")
+
+
+class MustLabelAssumptions(Check, Struct, frozen=True):
+    """A marker of assumption or uncertainty is in the final message."""
+
+    name: ClassVar = "must_label_assumptions"
+    failure: ClassVar = ("", "did not say ")
+    group: ClassVar = Group.UNCERTAINTY
+    channels: ClassVar = ANSWER
+    fields: ClassVar = (
+        Field(
+            "must_label_assumptions",
+            Literal[True],
+            "The final message names its assumptions or its uncertainty.",
+            since="0.2",
+        ),
+        Field(
+            "assumption_markers_any",
+            Phrases,
+            "One of these phrases counts as the label, in place of the built-in markers.",
+            since="0.2",
+        ),
+    )
+    companions: ClassVar = {"assumption_markers_any": "must_label_assumptions"}
+    examples: ClassVar = (
+        Example({}, says("Assumption: the sample is small."), Status.PASSED),
+        Example({}, says("Without question, all is well."), Status.FAILED),
+        Example({}, says("There is no assumption in it."), Status.FAILED),
+        Example({"markers": ["ASSUMPTION 1:"]}, says("Assumption 1: one workspace."), Status.PASSED),
+        Example({"markers": ["ASSUMPTION 1:"]}, says("Assuming one workspace."), Status.FAILED),
+    )
+    markers: tuple[str, ...] = ()
+    words: dict[str, tuple[str, ...]] = {}
+
+    @classmethod
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
+        if "must_label_assumptions" in expected:
+            args = {"markers": expected.get("assumption_markers_any", [])}
+            yield CheckRequest(
+                args | ({"words": expected["words"]} if "words" in expected else {}), ("must_label_assumptions",)
+            )
+
+    @property
+    def description(self) -> str:
+        return quoted(self.markers) if self.markers else "a marker of assumption or uncertainty"
+
+    def validate(self) -> Iterator[CheckProblem]:
+        return unfailable(*self.markers)
+
+    def judge(self, trace: Trace) -> CheckResult:
+        text, words = trace.final_message, WordLists.of(self.words)
+        if not self.markers:
+            return self.present(trace, find_listed(text, "assumption", words, is_marker_denied))
+        found = ((marker, span) for marker in self.markers if (span := phrases.find(text, marker)))
+        spans = (_place_of(text, marker, span, words) for marker, span in found)
+        return self.present(trace, next(filter(None, spans), None))
+
+
+def _place_of(text: str, marker: str, span: Span, words: WordLists) -> Span | None:
+    """Where the marker is and is not denied; markup in it is looked for as written, where nothing denies it."""
+    answer = prose(text)
+    places = answer.places(marker, whole=False)
+    return first_free(answer, places, is_marker_denied, words) if places else span
 
 
 def unfailable(*phrases: str) -> Iterator[CheckProblem]:

@@ -16,8 +16,7 @@ from karat.checks.golden import (
     ToolsUsed,
 )
 from karat.checks.indicators import indicators
-from karat.checks.says import MustMatchRegex, MustNotMatchRegex, MustNotSay, MustSayAny
-from karat.checks.sources import RequiredSource
+from karat.checks.says import MustMatchRegex, MustNotMatchRegex, MustNotSay, MustSayAny, RequiredSource
 from karat.checks.telemetry import Telemetry, shorthand
 from karat.checks.tool_calls import ToolCalls
 from karat.checks.tool_order import ToolOrder

@@ -12,9 +12,7 @@ from karat.checks.brief import ClaimEvidenceAlignment, EvidenceFreshness, MustAl
 from karat.checks.golden import AllocationValid, ExpectedContains, ReasonContains
 from karat.checks.numbers import MustGroundNumber
 from karat.checks.outcome import Outcome
-from karat.checks.says import MustMatchRegex, MustSayAny
-from karat.checks.sources import RequiredSource
-from karat.checks.uncertainty import MustLabelAssumptions
+from karat.checks.says import MustLabelAssumptions, MustMatchRegex, MustSayAny, RequiredSource
 from karat.linting.base import LintCase, PlacedCheck, Rule, TargetInfo
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus, Status

@@ -11,8 +11,7 @@ import regex
 from karat.audits.operators.answers import REPORT
 from karat.audits.operators.base import Mutant, Operator, Subject
 from karat.checks.brief import EvidenceFreshness
-from karat.checks.sources import RequiredSource
-from karat.checks.uncertainty import MustLabelAssumptions
+from karat.checks.says import MustLabelAssumptions, RequiredSource
 from karat.telemetry.tool_results import parse_result
 from karat.text import phrases
 from karat.text.ages.stated import Age, ages_by, stated_ages
