@@ -10,7 +10,6 @@ from msgspec import Meta, Struct
 from karat.checks.base import (
     ANSWER,
     Check,
-    CheckRequest,
     Phrase,
     Phrases,
     excerpt,
@@ -18,9 +17,10 @@ from karat.checks.base import (
     unreadable,
 )
 from karat.checks.json_paths import path_problems, values_at
+from karat.checks.reading import read_each
 from karat.checks.sample_traces import says
 from karat.matchers.values import format_value
-from karat.model.check import CheckProblem, Example, Expected, Field
+from karat.model.check import CheckProblem, Example, Field
 from karat.model.trace import TextLoss, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text.edit_distance import distance_within
@@ -96,10 +96,7 @@ class AnswerText(Check, Struct, frozen=True):
     ignore_case: bool = False
     negated: bool = False
 
-    @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        for index, rule in enumerate(expected.get("answer_text") or ()):
-            yield CheckRequest(rule, ("answer_text", index))
+    read = read_each()
 
     @property
     def description(self) -> str:

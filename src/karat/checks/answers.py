@@ -21,6 +21,7 @@ from karat.checks.base import (
     unreadable,
 )
 from karat.checks.json_paths import path_problems, values_at
+from karat.checks.reading import read_members, read_whole
 from karat.checks.sample_traces import says
 from karat.checks.says import unfailable
 from karat.matchers.matcher import Matcher
@@ -121,10 +122,7 @@ class AnswerJson(Check, Struct, frozen=True, dict=True):
     )
     schema: dict[str, Any] | bool
 
-    @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        if "answer_json" in expected:
-            yield CheckRequest({"schema": expected["answer_json"]}, ("answer_json",))
+    read = read_whole("schema")
 
     @property
     def description(self) -> str:
@@ -199,10 +197,7 @@ class AnswerAt(Check, Struct, frozen=True, dict=True):
     def made(self) -> Matcher:
         return matcher(self.value)
 
-    @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        for path, value in expected.get("answer_at", {}).items():
-            yield CheckRequest({"path": path, "value": value}, ("answer_at", path))
+    read = read_members("path", "value")
 
     @property
     def description(self) -> str:
@@ -257,10 +252,7 @@ class State(Check, Struct, frozen=True, dict=True):
     def made(self) -> Matcher:
         return matcher(self.value)
 
-    @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        for path, value in expected.get("state", {}).items():
-            yield CheckRequest({"path": path, "value": value}, ("state", path))
+    read = read_members("path", "value")
 
     @property
     def description(self) -> str:
@@ -290,10 +282,7 @@ class MinWords(Check, Struct, frozen=True):
     )
     least: int
 
-    @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        if "min_words" in expected:
-            yield CheckRequest({"least": expected["min_words"]}, ("min_words",))
+    read = read_whole("least")
 
     @property
     def description(self) -> str:
@@ -325,10 +314,7 @@ class MaxWords(Check, Struct, frozen=True):
     )
     most: int
 
-    @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        if "max_words" in expected:
-            yield CheckRequest({"most": expected["max_words"]}, ("max_words",))
+    read = read_whole("most")
 
     @property
     def description(self) -> str:

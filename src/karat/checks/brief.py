@@ -17,12 +17,12 @@ from karat.checks.base import (
     CheckRequest,
     Phrase,
     Phrases,
-    each,
     excerpt,
     unreadable,
     unsure,
 )
 from karat.checks.page import UNSURE, offers
+from karat.checks.reading import read_each
 from karat.checks.sample_traces import says, shows
 from karat.checks.says import regex_problems, unfailable
 from karat.model.check import CheckProblem, Example, Field
@@ -286,9 +286,7 @@ class MustAllowOverrideAction(Check, Struct, frozen=True):
     action: str
     words: dict[str, tuple[str, ...]] = {}
 
-    @classmethod
-    def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
-        return each("must_allow_override_actions", "action", expected, "words")
+    read = read_each("action", "words")
 
     @property
     def description(self) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypedDict
 from msgspec import Meta, Struct
 
 from karat.checks.base import CALLS, Check, CheckRequest, Phrase, out_of_reach
+from karat.checks.reading import read_members, read_whole
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.checks.tools import describe_calls, nameless, not_ruled_out, not_understood
 from karat.model.check import CheckProblem, Example, Expected, Field
@@ -79,10 +80,7 @@ class MaxToolCalls(Check, Struct, frozen=True):
     )
     most: int
 
-    @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        if "max_tool_calls" in expected:
-            yield CheckRequest({"most": expected["max_tool_calls"]}, ("max_tool_calls",))
+    read = read_whole("most")
 
     @property
     def description(self) -> str:
@@ -122,10 +120,7 @@ class MaxCalls(Check, Struct, frozen=True):
     tool: str
     most: int
 
-    @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        for tool, most in expected.get("max_calls", {}).items():
-            yield CheckRequest({"tool": tool, "most": most}, ("max_calls", tool))
+    read = read_members("tool", "most")
 
     @property
     def description(self) -> str:
@@ -163,10 +158,7 @@ class MaxSeconds(Budget, Struct, frozen=True):
     )
     seconds: float
 
-    @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        if "max_seconds" in expected:
-            yield CheckRequest({"seconds": expected["max_seconds"]}, ("max_seconds",))
+    read = read_whole("seconds")
 
     @property
     def limit(self) -> float:
@@ -196,10 +188,7 @@ class MaxFirstTokenSeconds(Budget, Struct, frozen=True):
     )
     seconds: float
 
-    @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        if "max_first_token_seconds" in expected:
-            yield CheckRequest({"seconds": expected["max_first_token_seconds"]}, ("max_first_token_seconds",))
+    read = read_whole("seconds")
 
     @property
     def limit(self) -> float:
@@ -233,10 +222,7 @@ class MaxSteps(Budget, Struct, frozen=True):
     )
     most: int
 
-    @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        if "max_steps" in expected:
-            yield CheckRequest({"most": expected["max_steps"]}, ("max_steps",))
+    read = read_whole("most")
 
     @property
     def limit(self) -> float:

@@ -13,9 +13,10 @@ from typing import Annotated, Any, ClassVar, Literal, TypedDict
 
 from msgspec import Meta, Struct
 
-from karat.checks.base import ANSWER, Check, CheckRequest, Phrase, excerpt, unreadable
+from karat.checks.base import ANSWER, Check, Phrase, excerpt, unreadable
+from karat.checks.reading import read_each
 from karat.checks.sample_traces import says
-from karat.model.check import CheckProblem, Example, Expected, Field
+from karat.model.check import CheckProblem, Example, Field
 from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, Group, Status
 from karat.system.process_tree import kill_group
@@ -64,10 +65,7 @@ class Code(Check, Struct, frozen=True):
     threshold: float | None = None
     negated: bool = False
 
-    @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        for index, rule in enumerate(expected.get("code") or ()):
-            yield CheckRequest(rule, ("code", index))
+    read = read_each()
 
     @property
     def description(self) -> str:

@@ -8,10 +8,11 @@ from typing import Annotated, ClassVar
 import msgspec
 from msgspec import Meta, Struct
 
-from karat.checks.base import Check, CheckRequest, Phrase, excerpt
+from karat.checks.base import Check, Phrase, excerpt
+from karat.checks.reading import read_members
 from karat.checks.says import unfailable
 from karat.matchers.values import is_same_value
-from karat.model.check import CheckProblem, Example, Expected, Field
+from karat.model.check import CheckProblem, Example, Field
 from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 
@@ -53,10 +54,7 @@ class Database(Check, Struct, frozen=True):
     sql: str
     rows: list[object]
 
-    @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        for sql, rows in expected.get("database", {}).items():
-            yield CheckRequest({"sql": sql, "rows": rows}, ("database", sql))
+    read = read_members("sql", "rows")
 
     @property
     def description(self) -> str:

@@ -28,6 +28,8 @@ DESK = {
     "none": ["shipped"],
 }
 """The effects of the examples."""
+SHIPPED = ToolCall("get_order", {}, result={"status": "Shipped"}, success=True)
+LOOKED_UP = Trace(case_id="example", final_message="Your order has been shipped.", tool_calls=(SHIPPED,))
 
 
 def lines_to_add(tools: Sequence[str] = ()) -> str:
@@ -62,15 +64,7 @@ class NoFalseSuccess(Check, Struct, frozen=True):
         Example({"effects": DESK}, calls("refund:ok", text="It has been shipped."), Status.FAILED),
         Example({"effects": DESK}, calls("book_slot:pending", text="I booked it for you."), Status.UNKNOWN),
         Example({"effects": DESK}, calls("book_slot:failed book_slot:ok", text="Booked at last."), Status.PASSED),
-        Example(
-            {"effects": DESK},
-            Trace(
-                case_id="example",
-                final_message="Your order has been shipped.",
-                tool_calls=(ToolCall("get_order", {}, result={"status": "Shipped"}, success=True),),
-            ),
-            Status.UNKNOWN,
-        ),
+        Example({"effects": DESK}, LOOKED_UP, Status.UNKNOWN),
         Example({"effects": DESK}, UNSEEN_TOOLS, Status.PASSED),
         Example({}, calls("book_slot:ok", text="I booked it for you."), Status.UNKNOWN),
     )
@@ -137,13 +131,12 @@ def _doubt(claim: Claim, trace: Trace, made: Sequence[ToolCall]) -> str | None:
     for turn in (trace, *trace.earlier):
         if why := turn.why_incomplete("tools") or not_understood(turn, claim.tools):
             return why
-    if pending := next(
-        (call for call in made if call.has_unknown_outcome and is_any_named(claim.tools, call.name)), None
-    ):
-        return f"it is unknown whether {pending.name} succeeded"
-    others = (call for call in made if call.success is True and _holds(parse_result(call.result), fold(claim.wording)))
-    if other := next(others, None):
-        return f"{other.name} returned {claim.wording!r} as a value, and the answer may be repeating that"
+    for call in made:
+        if call.has_unknown_outcome and is_any_named(claim.tools, call.name):
+            return f"it is unknown whether {call.name} succeeded"
+    for call in made:
+        if call.success is True and _holds(parse_result(call.result), fold(claim.wording)):
+            return f"{call.name} returned {claim.wording!r} as a value, and the answer may be repeating that"
     return None
 
 

@@ -16,12 +16,12 @@ from karat.checks.base import (
     CheckRequest,
     Phrase,
     Phrases,
-    each,
     quote_answer,
     quote_without,
     unreadable,
 )
 from karat.checks.indicators import indicators
+from karat.checks.reading import read_each
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls, says
 from karat.checks.says import CUT_SHORT, MustNotSay, unfailable
 from karat.checks.tools import describe_calls, nameless, not_understood
@@ -254,9 +254,7 @@ class _Contains(Check):
 
     phrase: str
 
-    @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        return each(cls.name, "phrase", expected)
+    read = read_each("phrase")
 
     @property
     def description(self) -> str:

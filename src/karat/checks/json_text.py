@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypedDict
 
 from msgspec import UNSET, Meta, Struct
 
-from karat.checks.base import ANSWER, Check, CheckRequest, excerpt, quote_answer, unreadable
+from karat.checks.base import ANSWER, Check, excerpt, quote_answer, unreadable
+from karat.checks.reading import read_each
 from karat.checks.sample_traces import says
 from karat.matchers.values import format_value
-from karat.model.check import CheckProblem, Example, Expected, Field
+from karat.model.check import CheckProblem, Example, Field
 from karat.model.trace import TextLoss, Trace
 from karat.model.verdict import CheckResult, Group, Status
 
@@ -64,10 +65,7 @@ class JsonText(Check, Struct, frozen=True, dict=True):
     equals: Any = UNSET
     negated: bool = False
 
-    @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        for index, rule in enumerate(expected.get("json_text") or ()):
-            yield CheckRequest(rule, ("json_text", index))
+    read = read_each()
 
     @property
     def description(self) -> str:

@@ -10,9 +10,10 @@ from typing import ClassVar
 import msgspec
 from msgspec import Struct
 
-from karat.checks.base import ANSWER, CALLS, Check, CheckRequest, Phrases, each, unreadable
+from karat.checks.base import ANSWER, CALLS, Check, Phrases, unreadable
+from karat.checks.reading import read_each
 from karat.checks.sample_traces import calls, says
-from karat.model.check import CheckProblem, Example, Expected, Field
+from karat.model.check import CheckProblem, Example, Field
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text.encodings import LONG_ENOUGH, SHORTEST, SecretSearch
@@ -53,9 +54,7 @@ class NoLeak(Check, Struct, frozen=True):
     )
     text: str
 
-    @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        return each("no_leak", "text", expected)
+    read = read_each("text")
 
     @property
     def description(self) -> str:

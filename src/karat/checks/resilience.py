@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 
 from karat.checks.base import ANSWER, CALLS, Check, CheckRequest, Phrase, excerpt, quote_answer, unreadable
 from karat.checks.effects import calls_so_far, lines_to_add
+from karat.checks.reading import read_whole
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.checks.tools import describe_calls, not_understood
 from karat.model.check import Example, Expected, Field
@@ -153,10 +154,7 @@ class MaxRetries(Check, Struct, frozen=True):
     )
     most: int
 
-    @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        if "max_retries" in expected:
-            yield CheckRequest({"most": expected["max_retries"]}, ("max_retries",))
+    read = read_whole("most")
 
     @property
     def description(self) -> str:

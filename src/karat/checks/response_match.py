@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar, TypedDict
 
 from msgspec import Meta, Struct
 
-from karat.checks.base import ALL_WORDS, Check, CheckRequest, Phrase, unreadable
+from karat.checks.base import ALL_WORDS, Check, Phrase, unreadable
+from karat.checks.reading import read_whole
 from karat.checks.sample_traces import says
-from karat.model.check import Example, Expected, Field
+from karat.model.check import Example, Field
 from karat.model.trace import TextLoss, Trace
 from karat.model.verdict import CheckResult, Group, Status
 
@@ -54,10 +54,7 @@ class ResponseMatch(Check, Struct, frozen=True):
     texts: tuple[str, ...]
     threshold: float
 
-    @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        if "response_match" in expected:
-            yield CheckRequest(expected["response_match"], ("response_match",))
+    read = read_whole()
 
     @property
     def description(self) -> str:

@@ -20,6 +20,7 @@ from karat.checks.base import (
     quote_without,
     quoted,
 )
+from karat.checks.reading import read_each, read_whole
 from karat.checks.sample_traces import says
 from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.trace import TextLoss, Trace
@@ -52,10 +53,7 @@ class MustSayAny(Check, Struct, frozen=True):
     )
     phrases: tuple[str, ...]
 
-    @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        if "must_say_any" in expected:
-            yield CheckRequest({"phrases": expected["must_say_any"]}, ("must_say_any",))
+    read = read_whole("phrases")
 
     @property
     def description(self) -> str:
@@ -87,9 +85,7 @@ class MustNotSay(Check, Struct, frozen=True):
     )
     phrase: str
 
-    @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        return each(cls.name, "phrase", expected)
+    read = read_each("phrase")
 
     @property
     def description(self) -> str:
@@ -121,9 +117,7 @@ class MustMatchRegex(Check, Struct, frozen=True):
     )
     pattern: str
 
-    @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        return each("must_match_regex", "pattern", expected)
+    read = read_each("pattern")
 
     @property
     def description(self) -> str:
@@ -156,9 +150,7 @@ class MustNotMatchRegex(Check, Struct, frozen=True):
     )
     pattern: str
 
-    @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        return each("must_not_match_regex", "pattern", expected)
+    read = read_each("pattern")
 
     @property
     def description(self) -> str:

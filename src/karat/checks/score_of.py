@@ -9,9 +9,10 @@ from typing import Annotated, Any, ClassVar, NotRequired, TypedDict, get_args
 import msgspec
 from msgspec import Meta, Struct
 
-from karat.checks.base import Check, CheckRequest, Phrase
+from karat.checks.base import Check, Phrase
+from karat.checks.reading import read_each
 from karat.checks.sample_traces import says
-from karat.model.check import CheckProblem, Example, Expected, Field
+from karat.model.check import CheckProblem, Example, Field
 from karat.model.trace import Channel, Trace
 from karat.model.verdict import CheckResult, Group, Status
 
@@ -69,10 +70,7 @@ class ScoreOf(Check, Struct, frozen=True, dict=True):
     threshold: float
     of: tuple[WeighedCheck, ...]
 
-    @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        for index, rule in enumerate(expected.get("score_of") or ()):
-            yield CheckRequest(rule, ("score_of", index))
+    read = read_each()
 
     @property
     def description(self) -> str:

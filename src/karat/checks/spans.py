@@ -9,9 +9,10 @@ from typing import Annotated, ClassVar, TypedDict
 
 from msgspec import Meta, Struct
 
-from karat.checks.base import Check, CheckRequest, Phrase
+from karat.checks.base import Check, Phrase
+from karat.checks.reading import read_each
 from karat.checks.sample_traces import says
-from karat.model.check import CheckProblem, Example, Expected, Field
+from karat.model.check import CheckProblem, Example, Field
 from karat.model.trace import SpanNode, Trace
 from karat.model.verdict import CheckResult, Group, Status
 
@@ -66,10 +67,7 @@ class Spans(Check, Struct, frozen=True):
     max_errors: int | None = None
     max_error_percent: float | None = None
 
-    @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        for index, rule in enumerate(expected.get("spans") or ()):
-            yield CheckRequest(rule, ("spans", index))
+    read = read_each()
 
     @property
     def description(self) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import ClassVar, NamedTuple
 
 import regex
 from msgspec import Struct
 
-from karat.checks.base import Check, CheckRequest, Phrases, each, excerpt
+from karat.checks.base import Check, Phrases, excerpt
+from karat.checks.reading import read_each
 from karat.checks.sample_traces import UNSEEN_TELEMETRY, logs
 from karat.checks.says import unfailable
 from karat.model.check import CheckProblem, Example, Field
@@ -90,9 +91,7 @@ class Telemetry(Check, Struct, frozen=True):
     )
     entry: str
 
-    @classmethod
-    def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
-        return each("telemetry", "entry", expected)
+    read = read_each("entry")
 
     @property
     def description(self) -> str:

@@ -7,10 +7,11 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 
-from karat.checks.base import CALLS, Check, CheckRequest, Phrase, Phrases
+from karat.checks.base import CALLS, Check, Phrase, Phrases
+from karat.checks.reading import read_members, read_whole
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.checks.tools import describe_calls, nameless, not_ruled_out, not_understood
-from karat.model.check import CheckProblem, Example, Expected, Field
+from karat.model.check import CheckProblem, Example, Field
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text.tool_names import is_named, is_same_tool
@@ -55,10 +56,7 @@ class ToolOrder(Check, Struct, frozen=True):
     )
     tools: tuple[str, ...]
 
-    @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        if "tool_order" in expected:
-            yield CheckRequest({"tools": expected["tool_order"]}, ("tool_order",))
+    read = read_whole("tools")
 
     @property
     def description(self) -> str:
@@ -131,10 +129,7 @@ class ToolRequires(Check, Struct, frozen=True):
     tool: str
     first: tuple[str, ...]
 
-    @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        for tool, first in expected.get("tool_requires", {}).items():
-            yield CheckRequest({"tool": tool, "first": first}, ("tool_requires", tool))
+    read = read_members("tool", "first")
 
     @property
     def description(self) -> str:

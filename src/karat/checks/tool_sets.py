@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Annotated, ClassVar, TypedDict
 
 from msgspec import Meta, Struct
 
-from karat.checks.base import CALLS, Check, CheckRequest, Phrases
+from karat.checks.base import CALLS, Check, Phrases
+from karat.checks.reading import read_whole
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
-from karat.model.check import Example, Expected, Field
+from karat.model.check import Example, Field
 from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, Group, Status
 
@@ -45,10 +45,7 @@ class ToolCallF1(Check, Struct, frozen=True):
     tools: tuple[str, ...]
     threshold: float
 
-    @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        if "tool_call_f1" in expected:
-            yield CheckRequest(expected["tool_call_f1"], ("tool_call_f1",))
+    read = read_whole()
 
     @property
     def description(self) -> str:

@@ -7,9 +7,10 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from karat.checks.base import CALLS, Check, CheckRequest, Phrases, each, excerpt, quoted
+from karat.checks.base import CALLS, Check, Phrases, excerpt, quoted
+from karat.checks.reading import read_each, read_whole
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
-from karat.model.check import CheckProblem, Example, Expected, Field
+from karat.model.check import CheckProblem, Example, Field
 from karat.model.trace import PossibleCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.telemetry.events import unread
@@ -48,10 +49,7 @@ class ToolCallsAny(Check, Struct, frozen=True):
     )
     tools: tuple[str, ...]
 
-    @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        if "tool_calls_any" in expected:
-            yield CheckRequest({"tools": expected["tool_calls_any"]}, ("tool_calls_any",))
+    read = read_whole("tools")
 
     @property
     def description(self) -> str:
@@ -93,9 +91,7 @@ class ToolCallsNone(Check, Struct, frozen=True):
     )
     tool: str
 
-    @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        return each("tool_calls_none", "tool", expected)
+    read = read_each("tool")
 
     @property
     def description(self) -> str:

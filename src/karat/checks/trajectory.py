@@ -10,13 +10,14 @@ import msgspec
 from msgspec import UNSET, Meta, Struct
 
 from karat.checks.assignment import assign
-from karat.checks.base import CALLS, Check, CheckRequest, excerpt
+from karat.checks.base import CALLS, Check, excerpt
 from karat.checks.call_patterns import CallPattern, WantedCall
+from karat.checks.reading import read_whole
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.checks.tool_calls import call_shown
 from karat.checks.tools import nameless
 from karat.matchers.reading import MatchedMembers
-from karat.model.check import CheckProblem, Example, Expected, Field
+from karat.model.check import CheckProblem, Example, Field
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, Group, Status
 
@@ -120,10 +121,7 @@ class Trajectory(Check, Struct, frozen=True, dict=True):
     match: MatchMode = "ordered"
     without_failed: bool = False
 
-    @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        if "trajectory" in expected:
-            yield CheckRequest(expected["trajectory"], ("trajectory",))
+    read = read_whole()
 
     @cached_property
     def steps(self) -> list[list[ReferenceCall]]:
