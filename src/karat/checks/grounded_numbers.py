@@ -11,17 +11,7 @@ from msgspec import Meta, Struct, structs
 
 from karat.checks import reckoning
 from karat.checks.base import ANSWER, CALLS, PAGE, Check, CheckRequest, Phrases, excerpt, unreadable, unsure
-from karat.checks.grounds import (
-    HUNDRED,
-    NumberSource,
-    counted_things,
-    reach,
-    rests_on,
-    results,
-    seen_grounds,
-    singular,
-    users_words,
-)
+from karat.checks.grounds import HUNDRED, NumberSource, claimed_numbers, find_first, results, seen_grounds, users_words
 from karat.checks.reckoning import MOST_ALIKE, Alike, Holder, pairs
 from karat.checks.sample_traces import UNSEEN_TOOLS
 from karat.checks.tools import not_understood
@@ -116,7 +106,7 @@ class GroundedNumbers(Check, Struct, frozen=True):
             yield CheckRequest(args | ({"texts": texts} if texts else {}), ("grounded_numbers",))
 
     def judge(self, trace: Trace) -> CheckResult:
-        loose, grounds = self._find_ungrounded(trace, _claims(trace))
+        loose, grounds = self._find_ungrounded(trace, claimed_numbers(trace))
         unread = next((one for one in loose if one.unread), None)
         firm = [one for one in loose if not one.unread]
         if firm:
@@ -155,7 +145,7 @@ class GroundedNumbers(Check, Struct, frozen=True):
             same = [one for one in stated_numbers(earlier[index].final_message) if one.value == stated.value]
             if same:
                 before = structs.replace(earlier[index], earlier=earlier[:index])
-                loose, _ = self._find_ungrounded(before, _claims(before))
+                loose, _ = self._find_ungrounded(before, claimed_numbers(before))
                 return None if same[0] in loose else NumberSource(stated.value, f"derived in answer {index + 1}")
         return None
 
@@ -164,15 +154,6 @@ class GroundedNumbers(Check, Struct, frozen=True):
 def _written_numbers(text: str) -> tuple[str, ...]:
     """The numbers of a text, each once, as digits."""
     return tuple(dict.fromkeys(format(number, "f") for number in numbers_in(text)))
-
-
-def _claims(trace: Trace) -> Sequence[StatedNumber]:
-    """The numbers of the answer; a small one in a word where it counts what the user asked for, or what a tool gave."""
-    stated = stated_numbers(trace.final_message)
-    if not any(one.counts for one in stated):
-        return stated
-    things = counted_things(trace)
-    return [one for one in stated if not one.counts or not things.isdisjoint(map(singular, one.counts))]
 
 
 def _why_unseen(trace: Trace) -> str | None:
@@ -206,16 +187,16 @@ class Grounds:
 
     def find_seen(self, stated: StatedNumber) -> NumberSource | None:
         """What holds the number itself."""
-        return _first(stated, self._seen)
+        return find_first(stated, self._seen)
 
     def find_derived(self, stated: StatedNumber) -> NumberSource | None:
         """A count or a sum that can be named, or the id that ends in it."""
-        return _first(stated, self._derived) or self._find_id_end(stated)
+        return find_first(stated, self._derived) or self._find_id_end(stated)
 
     def find_computed(self, stated: StatedNumber, found: Found) -> NumberSource | None:
         """What numbers give that are next to each other in the answer or in a result, or have one name in several."""
         known = {other: ground for other, ground in found.items() if ground}
-        return _first(stated, chain.from_iterable(self._groups(stated, known)))
+        return find_first(stated, chain.from_iterable(self._groups(stated, known)))
 
     def _groups(
         self, stated: StatedNumber, known: Mapping[StatedNumber, NumberSource]
@@ -277,15 +258,6 @@ class Grounds:
             return None
         name = next((one for one in self._ids if one.endswith(stated.digits) and one != stated.digits), None)
         return NumberSource(stated.value, f"the end of {name}") if name else None
-
-
-def _first(stated: StatedNumber, grounds: Iterable[NumberSource]) -> NumberSource | None:
-    low, high = reach(stated)
-    for ground in grounds:
-        # Most grounds are far away from the number, and most numbers have many: the first look is the cheapest.
-        if (stated.percent or low <= abs(ground.value) <= high) and rests_on(stated, ground):
-            return ground
-    return None
 
 
 def _grounds_in_line(text: str, stated: StatedNumber, known: Mapping[StatedNumber, NumberSource]) -> list[NumberSource]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from functools import lru_cache
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from karat.checks.page import nodes
 from karat.model.trace import Trace
 from karat.telemetry.tool_results import parse_result
 from karat.text.forms.folding import fold
-from karat.text.numbers.claimed import StatedNumber, numbers_in
+from karat.text.numbers.claimed import StatedNumber, numbers_in, stated_numbers
 from karat.text.regexes import lazy
 
 MOST_SEEN = 20_000
@@ -129,18 +129,20 @@ def _is_answer(text: str, answer: str) -> bool:
     return answer in text or (text in answer and len(text.split()) >= LONGEST_OWN_WORDS)
 
 
-def counted_things(trace: Trace) -> frozenset[str]:
-    """What there may be a number of, in the singular: what the user asked it of, and the names in results."""
+def claimed_numbers(trace: Trace) -> Sequence[StatedNumber]:
+    """The numbers of the answer; a small one in a word where it counts what the user asked for, or what a tool gave."""
+    stated = stated_numbers(trace.final_message)
+    if not any(one.counts for one in stated):
+        return stated
     asked = (word for text in users_words(trace) for word in _HOW_MANY.findall(text))
     named = (word for name, result in results(trace) for key in _names(result) for word in _WORD.findall(key))
-    return frozenset(singular(word.casefold()) for word in (*asked, *named))
+    things = {_singular(word.casefold()) for word in (*asked, *named)}
+    return [one for one in stated if not one.counts or not things.isdisjoint(map(_singular, one.counts))]
 
 
-def singular(word: str) -> str:
+def _singular(word: str) -> str:
     """An English noun without the ending of the plural."""
-    if word.endswith("ies"):
-        return word[:-3] + "y"
-    return word.removesuffix("s")
+    return word[:-3] + "y" if word.endswith("ies") else word.removesuffix("s")
 
 
 def _names(value: object) -> Iterator[str]:
@@ -155,13 +157,18 @@ def _names(value: object) -> Iterator[str]:
             yield from _names(below)
 
 
-def reach(stated: StatedNumber) -> tuple[Decimal, Decimal]:
-    """Between what a value lies, without its sign, that a number may tell: rounding moves it by half a step."""
+def find_first(stated: StatedNumber, grounds: Iterable[NumberSource]) -> NumberSource | None:
+    """The first of these that a number may state."""
     amount, step = abs(stated.value), _step(stated)
-    return amount - step, amount + step
+    low, high = amount - step, amount + step  # rounding moves a number by half a step
+    for ground in grounds:
+        # Most grounds are far away from the number, and most numbers have many: the first look is the cheapest.
+        if (stated.percent or low <= abs(ground.value) <= high) and _rests_on(stated, ground):
+            return ground
+    return None
 
 
-def rests_on(stated: StatedNumber, ground: NumberSource) -> bool:
+def _rests_on(stated: StatedNumber, ground: NumberSource) -> bool:
     """Whether a number states this one: itself, or rounded as it is written; a fraction as a percentage too."""
     if _states(stated, ground.value):
         return True

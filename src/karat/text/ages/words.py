@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from karat.text.forms.offsets import Span
-from karat.text.prose.sentences import allow_spaces
 from karat.text.regexes import lazy
 from karat.text.words import ages as lists
 from karat.text.words.numbers import VALUES
@@ -37,7 +36,8 @@ class WordedAge(NamedTuple):
 
 
 def _compile_spaced(pattern: str) -> re.Pattern[str]:
-    return lazy.pattern(allow_spaces(pattern), re.IGNORECASE)
+    """A pattern in which a blank means white space within a line."""
+    return lazy.pattern(pattern.replace(" ", r"[^\S\n]+"), re.IGNORECASE)
 
 
 _COUNTS: Final[dict[str, float]] = {**VALUES, "a": 1, "an": 1, "half an": 0.5, "half a": 0.5, "a couple of": 2}

@@ -139,8 +139,9 @@ def _candidates(text: str) -> dict[str, list[_Candidate]]:
     found: dict[str, list[_Candidate]] = {}
     for run in _RUN.finditer(text):
         start, end = run.span()
-        if text[start - 1 : start] == "." and (start == 1 or not _joins(text[start - 2])):
-            start -= 1  # .5
+        if text[start - 1 : start] == ".":
+            before = text[start - 2 : start - 1] or " "
+            start -= not (before in ".-" or is_word_char(before))  # .5
         for value, first, last in _parts(text[start:end]):
             found.setdefault(value, []).append(_Candidate(start + first, start + last, start, end))
     for alone in _ALONE.finditer(text) if not text.isascii() else ():
@@ -288,10 +289,6 @@ def _money_magnitude(text: str, start: int, end: int) -> re.Match[str] | None:
     before = text[max(0, start - _LONGEST_CODE) : start]
     money = category(before[-1:] or " ") == "Sc" or _CODE_APART.search(before) or _MONEY_AFTER.match(text, found.end())
     return found if money else None
-
-
-def _joins(char: str) -> bool:
-    return char in ".-" or is_word_char(char)
 
 
 def _has_digit(text: str) -> bool:

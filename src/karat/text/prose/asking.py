@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from karat.text.forms.offsets import Span
 from karat.text.prose.denial import clause_before, denies, is_marker_denied
-from karat.text.prose.sentences import CLOSERS, Prose, Sentence, is_quoted, prose, sentences
+from karat.text.prose.sentences import CLOSERS, Prose, Sentence, prose, sentences
 from karat.text.regexes import lazy
 from karat.text.words import PUBLISHED, WordLists
 
@@ -82,8 +82,11 @@ def _asks(answer: Prose, sentence: Sentence, weak: tuple[str, ...], words: WordL
 
 
 def _is_quoted(answer: Prose, sentence: Sentence) -> bool:
+    """Whether the mark of a question is within quotation marks in its line: somebody else's words."""
     mark = sentence.start + len(sentence.text.rstrip(CLOSERS)) - 1
-    return is_quoted(answer.text, mark, mark + 1)
+    start, end = answer.text.rfind("\n", 0, mark) + 1, answer.text.find("\n", mark)
+    end = end if end >= 0 else len(answer.text)
+    return answer.text.count('"', start, mark) % 2 == 1 and answer.text.find('"', mark, end) >= 0
 
 
 def _is_courtesy(sentence: Sentence, words: WordLists) -> bool:

@@ -25,14 +25,8 @@ _END = lazy.regex(rf"[{_ENDS}]+[\"'\])»”*_]*(?=\s|\Z|[\p{{So}}\p{{Lo}}])|\n|[
 # Begins with a set of characters and no alternative, which the engine looks for much faster.
 _ASCII_END = lazy.pattern(r"[.!?\n](?:(?<=\n)|[.!?]*[\"'\])*_]*(?=\s|\Z))")
 _ASKS: Final = frozenset("?？؟⁇⁈")
-_QUOTE: Final = '"'
 CLOSERS: Final = " \t\v\"')]»”*_"
 """What may follow the end of a sentence."""
-
-
-def allow_spaces(pattern: str) -> str:
-    """A pattern in which a blank means white space within a line."""
-    return pattern.replace(" ", r"[^\S\n]+")
 
 
 class Sentence(Struct, frozen=True):
@@ -107,13 +101,6 @@ def _goes_on(cased: str, text: str, start: int, dot: int, words: WordLists) -> b
         return True
     is_initial = len(word) == 1 and cased[dot - 1].isupper()
     return follows.isupper() if is_initial else word in words.entries("abbreviations") and not follows.isupper()
-
-
-def is_quoted(text: str, start: int, end: int) -> bool:
-    """Whether a place is within quotation marks in its line: somebody else's words."""
-    line_start, line_end = text.rfind("\n", 0, start) + 1, text.find("\n", end)
-    line_end = line_end if line_end >= 0 else len(text)
-    return text.count(_QUOTE, line_start, start) % 2 == 1 and _QUOTE in text[end:line_end]
 
 
 @lru_cache(maxsize=4096)
