@@ -112,7 +112,11 @@ class GroundedNumbers(Check, Struct, frozen=True):
         if firm:
             why = _why_unseen(trace) or unsure(trace, [one.span for one in firm])
             listed = ", ".join(_text_of(trace, one) for one in firm[:MOST_LISTED])
-            return self.unknown(why) if why else self.failed(f"no source for {listed}", _at(firm[0]))
+            return (
+                self.unknown(why)
+                if why
+                else self.failed(f"no source for {listed}", EvidenceLocation("final_message", *firm[0].span))
+            )
         if unread is not None:
             return self.unknown(f"{_text_of(trace, unread)} may be another number: have the agent write it in digits")
         why = unreadable(trace)
@@ -172,10 +176,6 @@ def _why_unseen(trace: Trace) -> str | None:
 
 def _text_of(trace: Trace, stated: StatedNumber) -> str:
     return trace.final_message[slice(*stated.span)]
-
-
-def _at(stated: StatedNumber) -> EvidenceLocation:
-    return EvidenceLocation("final_message", *stated.span)
 
 
 class Grounds:

@@ -12,13 +12,18 @@ from karat.checks.base import Check, CheckRequest, each
 from karat.model.check import Expected
 
 
+def given(expected: Expected, *fields: str) -> dict[str, Any]:
+    """Those of the fields that are there."""
+    return {field: expected[field] for field in fields if field in expected}
+
+
 def read_whole(argument: str = "") -> Any:
     """One check: the field is this argument, or without one an object of all arguments."""
 
     def read(cls: type[Check], expected: Expected) -> Iterator[CheckRequest]:
         if cls.name in expected:
-            given = expected[cls.name]
-            yield CheckRequest({argument: given} if argument else given, (cls.name,))
+            value = expected[cls.name]
+            yield CheckRequest({argument: value} if argument else value, (cls.name,))
 
     return classmethod(read)
 
@@ -38,7 +43,7 @@ def read_members(key: str, value: str) -> Any:
     """One check per member of an object: its key and its value are these arguments."""
 
     def read(cls: type[Check], expected: Expected) -> Iterator[CheckRequest]:
-        for name, given in expected.get(cls.name, {}).items():
-            yield CheckRequest({key: name, value: given}, (cls.name, name))
+        for name, member in expected.get(cls.name, {}).items():
+            yield CheckRequest({key: name, value: member}, (cls.name, name))
 
     return classmethod(read)

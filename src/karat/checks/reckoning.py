@@ -89,7 +89,7 @@ def _counts(rows: list[object], place: str) -> Iterator[NumberSource]:
 
 def _sums(rows: list[object], place: str) -> Iterator[NumberSource]:
     kinds_of = _kinds(rows)
-    for key in (None, *_keys(rows), *_inner_keys(rows)):
+    for key in (None, *_keys(rows), *_keys(rows, inner=True)):
         column = _column(rows, key)
         where = f"{place}[*].{key}" if key else place
         if len(column) - column.count(None) > 1:
@@ -124,16 +124,11 @@ def _members(value: Mapping[str, object], place: str) -> list[NumberSource]:
     return [NumberSource(number, f"{place}.{key}") for key, number in found if number is not None]
 
 
-def _keys(rows: list[object]) -> list[str]:
+def _keys(rows: list[object], inner: bool = False) -> list[str]:
+    """The columns of rows, or those of objects within them: `prices.economy`."""
     first = rows[0] if rows and isinstance(rows[0], dict) else {}
-    return list(islice(first, MOST_COLUMNS))
-
-
-def _inner_keys(rows: list[object]) -> list[str]:
-    """Columns of objects within objects: `prices.economy`."""
-    first = rows[0] if rows and isinstance(rows[0], dict) else {}
-    inner = (f"{key}.{below}" for key, value in first.items() if isinstance(value, dict) for below in value)
-    return list(islice(inner, MOST_COLUMNS))
+    below = (f"{key}.{own}" for key, value in first.items() if isinstance(value, dict) for own in value)
+    return [*islice(below if inner else first, MOST_COLUMNS)]
 
 
 def _member(row: object, key: str) -> object:

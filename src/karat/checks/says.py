@@ -20,13 +20,12 @@ from karat.checks.base import (
     quote_without,
     quoted,
 )
-from karat.checks.reading import read_each, read_whole
+from karat.checks.reading import given, read_each, read_whole
 from karat.checks.sample_traces import says
 from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.trace import TextLoss, Trace
 from karat.model.verdict import CheckResult, Group, Status
 from karat.text import phrases
-from karat.text.forms.offsets import Span
 from karat.text.prose.asking import find_request_for
 from karat.text.prose.denial import find_listed, first_free, is_marker_denied
 from karat.text.prose.sentences import prose
@@ -300,10 +299,8 @@ class MustLabelAssumptions(Check, Struct, frozen=True):
     @classmethod
     def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         if "must_label_assumptions" in expected:
-            args = {"markers": expected.get("assumption_markers_any", [])}
-            yield CheckRequest(
-                args | ({"words": expected["words"]} if "words" in expected else {}), ("must_label_assumptions",)
-            )
+            args = {"markers": expected.get("assumption_markers_any", []), **given(expected, "words")}
+            yield CheckRequest(args, ("must_label_assumptions",))
 
     @property
     def description(self) -> str:
@@ -316,16 +313,14 @@ class MustLabelAssumptions(Check, Struct, frozen=True):
         text, words = trace.final_message, WordLists.of(self.words)
         if not self.markers:
             return self.present(trace, find_listed(text, "assumption", words, is_marker_denied))
-        found = ((marker, span) for marker in self.markers if (span := phrases.find(text, marker)))
-        spans = (_place_of(text, marker, span, words) for marker, span in found)
-        return self.present(trace, next(filter(None, spans), None))
-
-
-def _place_of(text: str, marker: str, span: Span, words: WordLists) -> Span | None:
-    """Where the marker is and is not denied; markup in it is looked for as written, where nothing denies it."""
-    answer = prose(text)
-    places = answer.places(marker, whole=False)
-    return first_free(answer, places, is_marker_denied, words) if places else span
+        answer = prose(text)
+        for marker in self.markers:
+            span, places = phrases.find(text, marker), answer.places(marker, whole=False)
+            # Markup in a marker is looked for as written, where nothing denies it.
+            free = first_free(answer, places, is_marker_denied, words) if places else span
+            if span and free:
+                return self.present(trace, free)
+        return self.present(trace, None)
 
 
 def unfailable(*phrases: str) -> Iterator[CheckProblem]:

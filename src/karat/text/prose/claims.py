@@ -39,13 +39,6 @@ class Claim(NamedTuple):
     span: Span
 
 
-class _Declared(Struct, frozen=True):
-    """The declared words: what finds one, and the tools of each."""
-
-    pattern: regex.Pattern[str]
-    tools: Mapping[str, tuple[str, ...]]
-
-
 class _Frame(Struct, frozen=True):
     """What must be before a word and after it; whether the frame begins a sentence, and whether with `I` or `we`."""
 
@@ -57,11 +50,11 @@ class _Frame(Struct, frozen=True):
 
 def claims(text: str, effects: Mapping[str, Sequence[str]], words: WordLists = PUBLISHED) -> list[Claim]:
     """Every claim of a declared deed, in order."""
-    declared = _read_declared(tuple((tool, tuple(said)) for tool, said in effects.items()))
+    pattern, tools = _read_declared(tuple((tool, tuple(said)) for tool, said in effects.items()))
     answer = prose(text)
     return [
-        Claim(wording, declared.tools[wording], answer.written_span(found.start(), found.end()))
-        for found in declared.pattern.finditer(answer.text)
+        Claim(wording, tools[wording], answer.written_span(found.start(), found.end()))
+        for found in pattern.finditer(answer.text)
         if _claims(answer, found, wording := " ".join(found[0].split()), words)
     ]
 
@@ -115,7 +108,10 @@ def _is_no_claim(answer: Prose, before: str, after: str, end: int, words: WordLi
 
 
 @lru_cache(maxsize=256)
-def _read_declared(effects: tuple[tuple[str, tuple[str, ...]], ...]) -> _Declared:
+def _read_declared(
+    effects: tuple[tuple[str, tuple[str, ...]], ...],
+) -> tuple[regex.Pattern[str], Mapping[str, tuple[str, ...]]]:
+    """What finds a declared wording, and the tools of each."""
     every = tuple(tool for tool, _ in effects if tool not in (ANY_EFFECT, NO_TOOL))
     tools: dict[str, tuple[str, ...]] = {}
     for tool, said in effects:
@@ -123,7 +119,7 @@ def _read_declared(effects: tuple[tuple[str, tuple[str, ...]], ...]) -> _Declare
         for wording in said:
             key = " ".join(wording.lower().replace("’", "'").split())
             tools[key] = tuple(dict.fromkeys((*tools.get(key, ()), *claimed)))
-    return _Declared(regex.compile(rf"{literal(tools)}(?!-\w)"), tools)
+    return regex.compile(rf"{literal(tools)}(?!-\w)"), tools
 
 
 @lru_cache(maxsize=64)
