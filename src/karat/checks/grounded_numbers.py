@@ -112,11 +112,8 @@ class GroundedNumbers(Check, Struct, frozen=True):
         if firm:
             why = _why_unseen(trace) or unsure(trace, [one.span for one in firm])
             listed = ", ".join(_text_of(trace, one) for one in firm[:MOST_LISTED])
-            return (
-                self.unknown(why)
-                if why
-                else self.failed(f"no source for {listed}", EvidenceLocation("final_message", *firm[0].span))
-            )
+            at = EvidenceLocation("final_message", *firm[0].span)
+            return self.unknown(why) if why else self.failed(f"no source for {listed}", at)
         if unread is not None:
             return self.unknown(f"{_text_of(trace, unread)} may be another number: have the agent write it in digits")
         why = unreadable(trace)
