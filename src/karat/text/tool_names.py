@@ -51,12 +51,11 @@ def is_helper(called: str) -> bool:
     return is_any_named(PUBLISHED.entries("framework_helpers"), called)
 
 
+@lru_cache(maxsize=4096)
 def is_same_tool(forbidden: str, called: str) -> bool:
     """Whether a call goes to a tool that is forbidden, under whatever spelling of its name."""
-    if forbidden == called:
-        return True
     whole = ("".join(_own_parts(called)), "".join(_parts(called)))
-    return any(ban.fullmatch(name) for ban in _bans(forbidden) for name in whole)
+    return forbidden == called or any(ban.fullmatch(name) for ban in _bans(forbidden) for name in whole)
 
 
 def may_be_same_tool(forbidden: str, called: str) -> bool:

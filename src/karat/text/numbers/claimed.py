@@ -195,7 +195,8 @@ def _read_stated(text: str, value: str, number: Number, has_days: bool) -> State
     plain = written.isdecimal() and number.bare
     money = _MONEY_AFTER.match(text, tail) is not None or _MONEY_BEFORE.search(before[-5:]) is not None
     percent = _PERCENT.match(text, end) is not None
-    if not (money or percent) and (_JOINED.search(before[-2:]) or _is_date(text, digits_at, end, before, has_days)):
+    is_joined = before[-1:] == "-" and _JOINED.search(before[-2:]) is not None
+    if not (money or percent) and (is_joined or _is_date(text, digits_at, end, before, has_days)):
         return None
     if plain and not money and _is_id(before) and not _UNIT.match(text, end):
         return None
