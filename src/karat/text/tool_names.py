@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from fnmatch import translate
 from functools import lru_cache
 from re import Pattern
@@ -39,10 +39,11 @@ def is_named(pattern: str, called: str) -> bool:
     return pattern == called or (_is_pattern(pattern) and _pattern(pattern).fullmatch(called) is not None)
 
 
-def is_any_named(patterns: Iterable[str], called: str) -> bool:
-    return any(is_named(pattern, called) for pattern in patterns)
+def is_any_named(patterns: Collection[str], called: str) -> bool:
+    return called in patterns or any(is_named(pattern, called) for pattern in patterns)
 
 
+@lru_cache(maxsize=4096)
 def is_helper(called: str) -> bool:
     """Whether a framework hands over the answer by such a call: it is not one of a tool of the agent."""
     return is_any_named(PUBLISHED.entries("framework_helpers"), called)
