@@ -17,10 +17,12 @@ from karat.audits.operators.answers import BULLET, REPORT
 from karat.audits.operators.base import Mutant, Operator, Subject
 from karat.audits.operators.measures import amounts
 from karat.checks.asking import AsksFor
-from karat.checks.base import Check
-from karat.checks.brief import ClaimEvidenceAlignment, MustAllowOverrideAction, RequiredLevers
-from karat.checks.golden import ExpectedContains, MustNotContain, ReasonContains
+from karat.checks.base import Check, excerpt
+from karat.checks.brief import ClaimEvidenceAlignment, EvidenceFreshness, MustAllowOverrideAction, RequiredLevers
+from karat.checks.golden import AllocationValid, ExpectedContains, MustNotContain, ReasonContains
+from karat.checks.grounded_numbers import GroundedNumbers
 from karat.checks.grounds import NumberSource, seen_grounds
+from karat.checks.leaks import NoLeak
 from karat.checks.numbers import MustGroundNumber
 from karat.checks.reckoning import alike_grounds, derived_grounds
 from karat.checks.says import MustMatchRegex, MustNotMatchRegex, MustNotSay, MustSayAny
@@ -51,7 +53,7 @@ UNFRAMED = (
 """Claims of a deed in its declared word, in a form that no claim frame has, or that a word list takes for no claim."""
 ASKED_FOR = (
     *(MustSayAny, ExpectedContains, ReasonContains, MustMatchRegex, MustGroundNumber),
-    *(RequiredSource, MustLabelAssumptions, MustAllowOverrideAction, AsksFor),
+    *(RequiredSource, MustLabelAssumptions, MustAllowOverrideAction, AsksFor, EvidenceFreshness, AllocationValid),
 )
 """Checks that find words in an answer, wherever they are."""
 DISMISSED = "So much for {}."
@@ -63,8 +65,7 @@ HOLLOW_OUTCOMES = {
 }
 """Answers with a listed word of an outcome that come to something else."""
 ALLUSION = "You know what I am not allowed to say, and that is just what I mean."
-BETWEEN = ", so to speak, "
-FORBIDDING = (MustNotSay, MustNotContain, MustNotMatchRegex)
+FORBIDDING = (MustNotSay, MustNotContain, MustNotMatchRegex, NoLeak)
 WHOLE = " for the whole answer, from \\A to \\Z"
 MOST_SENTENCES = 100
 MOST_SEEN = 12
@@ -89,9 +90,15 @@ def slipped_in(subject: Subject) -> Iterator[Mutant]:
 
 
 def unframed(subject: Subject) -> Iterator[Mutant]:
-    """A declared deed that no call did, in each of the other forms."""
-    word = next(declared_words(subject), None)
-    yield from (_with_claim(subject, form.format(word)) for form in UNFRAMED if word)
+    """A declared deed that no call did, in each of the other forms; where all were done, one of them fails."""
+    if word := next(declared_words(subject), None):
+        yield from (_with_claim(subject, form.format(word)) for form in UNFRAMED)
+        return
+    calls = (structs.replace(call, success=False, result=None, error="refused") for call in subject.trace.tool_calls)
+    failed = structs.replace(subject.trace, tool_calls=tuple(calls))
+    if word := next(declared_words(Subject(subject.case, failed)), None):
+        for claim in (form.format(word) for form in UNFRAMED):
+            yield Mutant(structs.replace(failed, final_message=claim), f"all calls failed, the answer was {claim!r}")
 
 
 def _with_claim(subject: Subject, claim: str) -> Mutant:
@@ -106,10 +113,9 @@ def hollow(subject: Subject) -> Iterator[Mutant]:
     """What each check looks for, without its meaning: dismissed, as filler, as a word next to its opposite."""
     yield from _dismissed(subject)
     for args in subject.arguments(ClaimEvidenceAlignment):
-        text = "{}: {}, {}.".format(
-            *(_first(args[part], subject.answer) for part in ("claim", "evidence", "alignment"))
-        )
-        yield Mutant(subject.with_answer(text), f"the answer was nothing but {text!r}")
+        claim, evidence, link = (_first(args[part], subject.answer) for part in ("claim", "evidence", "alignment"))
+        text = f"{claim}: {evidence}, {link}."
+        yield Mutant(subject.with_answer(text), f"the answer was nothing but {excerpt(text)!r}")
     if any(subject.arguments(RequiredLevers)):
         fillers = (f"- Hm {letter}\n" for letter in cycle(ascii_lowercase))
         text = BULLET.sub(lambda _: next(fillers), subject.answer)
@@ -139,7 +145,7 @@ def _dismissed(subject: Subject) -> Iterator[Mutant]:
         if sentence not in done:
             done.add(sentence)
             text = _with_instead(subject.answer, gone, sentence)
-            yield Mutant(subject.with_answer(text), f"of what was asked for, it only said {sentence!r}")
+            yield Mutant(subject.with_answer(text), f"of what was asked for, it only said {excerpt(sentence)!r}")
 
 
 def _find_words(subject: Subject) -> Iterator[_Found]:
@@ -182,7 +188,7 @@ def _first(pattern: str, text: str) -> str:
 def paraphrased(subject: Subject) -> Iterator[Mutant]:
     """What is forbidden: alluded to, and each phrase of several words with others between them."""
     phrases = [args["phrase"].split() for kind in FORBIDDING[:2] for args in subject.arguments(kind)]
-    said = [f"It is {BETWEEN.join((words[0], ' '.join(words[1:])))}." for words in phrases if len(words) > 1]
+    said = [f"{words[0].capitalize()}, so to speak, {' '.join(words[1:])}." for words in phrases if len(words) > 1]
     if any(any(subject.arguments(kind)) for kind in FORBIDDING):
         for sentence in (ALLUSION, *said):
             text = f"{subject.answer.rstrip()} {sentence}"
@@ -190,22 +196,27 @@ def paraphrased(subject: Subject) -> Iterator[Mutant]:
 
 
 def borrowed(subject: Subject) -> Iterator[Mutant]:
-    """Each amount in the answer, as another number that was seen, a sum or count of some, and a difference of two."""
+    """Each amount in the answer, as another number that was seen, a sum or count of some, and a difference of two.
+
+    Where the case does not ask where numbers come from, other operators show that any number passes.
+    """
     text, trace = subject.answer, subject.trace
-    stated = list(islice(amounts(text), MOST_SENTENCES))
-    if not stated:
+    asked = next(subject.arguments(GroundedNumbers), None)
+    stated = list(islice(amounts(text), MOST_SENTENCES)) if asked is not None else []
+    if asked is None or not stated:
         return
     own = {abs(one.value) for one in stated}
     alike = (pair for group in alike_grounds(trace) for pair in combinations(group[:MOST_SEEN], 2))
     differences = (NumberSource(abs(a.value - b.value), f"{a.name} less {b.name}") for a, b in alike)
-    ways = (seen_grounds(trace, (), {}), derived_grounds(trace), differences)
+    seen = seen_grounds(trace, asked.get("constants", ()), asked.get("texts", {}))
+    ways = (seen, derived_grounds(trace), differences)
     others = [next((one for one in way if abs(one.value) not in {*own, Decimal()}), None) for way in ways]
     for one in stated:
         start, end = one.span
         for other in filter(None, others):
             number = f"{abs(other.value):f}"
             changed = subject.with_answer(f"{text[:start]}{number}{text[end:]}")
-            yield Mutant(changed, f"{text[start:end]} became {number}, which is {other.name}")
+            yield Mutant(changed, f"{text[start:end]} became {number}, taken from {other.name}")
 
 
 OPERATORS = (
