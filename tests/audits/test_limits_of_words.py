@@ -16,13 +16,14 @@ from checks import test_number_answers as numbers
 from karat.audits.case_audit import audit_case
 from karat.audits.hints import Spelling
 from karat.audits.operators.base import Subject
-from karat.audits.operators.literal_words import ALLUSION, HOLLOW_OUTCOMES
+from karat.audits.operators.literal_words import ALLUSION, HOLLOW_OUTCOMES, OPERATORS
 from karat.checks.sample_traces import calls
 from karat.model.audit import CaseAudit
 from karat.model.check import Declared
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.suites.declared import with_declared
+from recordings import ROOT
 
 KARAT_1 = Spelling("karat-1", "1", CATALOG)
 ERROR = calls("find:failed", text="The search failed.")
@@ -110,3 +111,12 @@ def test_a_number_of_something_else_is_only_tried_where_numbers_must_come_from_s
         "30 became 14, taken from the user's words"
     ]
     assert "number-borrowed" not in audited({"must_say_any": ["days"]}, trace).apart
+
+
+def test_the_docs_name_what_is_listed_separately() -> None:
+    """The table of limits, and the table of operators."""
+    page = (ROOT / "docs" / "audit.md").read_text("utf-8")
+    limits, _, rest = page.partition("### The limits of literal words")[2].partition("\n## ")
+    for operator in OPERATORS:
+        assert f"`{operator.name}` |" in limits
+        assert f"| `{operator.name}` |" in rest
