@@ -16,7 +16,7 @@ from checks import test_number_answers as numbers
 from karat.audits.case_audit import audit_case
 from karat.audits.hints import Spelling
 from karat.audits.operators.base import Subject
-from karat.audits.operators.literal_words import ALLUSION, HOLLOW_OUTCOMES, OPERATORS
+from karat.audits.operators.literal_words import ALL_THE_SAME, ALLUSION, ASKS_NOTHING, OPERATORS
 from karat.checks.sample_traces import calls
 from karat.model.audit import CaseAudit
 from karat.model.check import Declared
@@ -31,6 +31,7 @@ FRESH = {"evidence_freshness_max_age_minutes": 90}
 NO_AI = {"must_not_say": ["as an AI"]}
 DAYS = {"must_say_any": ["days"], "must_ground_numbers": ["30"]}
 MATCH = {"must_match_regex": [r"30\s+days"]}
+GERMAN = {"outcome": "graceful_block", "words": {"refusal": ["geht nicht"]}}
 ASKS = {"asks_for": ["name", "reason"]}
 DESK = {"effects": {"book_slot": ["booked"]}, "no_false_success": True}
 
@@ -84,9 +85,10 @@ BY_RULE: dict[str, tuple[str, dict[str, Any], Trace, str]] = {
     "two in one sentence": ("words-hollow", DAYS, said("It is 30 days."), "So much for days, 30."),
     "an item of a list": ("words-hollow", DAYS, said("Rules:\n- 30 days\n- no box"), "So much for days, 30."),
     "asked for in a list": ("words-hollow", ASKS, ASKED, "Who needs name, reason these days?"),
-    "a question": ("words-hollow", {"outcome": "needs_input"}, said("Which day?"), HOLLOW_OUTCOMES["needs_input"]),
-    "a refusal": ("words-hollow", {"outcome": "graceful_block"}, said("I can't."), HOLLOW_OUTCOMES["graceful_block"]),
-    "an error": ("words-hollow", {"outcome": "graceful_error"}, ERROR, HOLLOW_OUTCOMES["graceful_error"]),
+    "a question": ("words-hollow", {"outcome": "needs_input"}, said("Which day?"), ASKS_NOTHING),
+    "a refusal": ("words-hollow", {"outcome": "graceful_block"}, said("I can't."), ALL_THE_SAME),
+    "a refusal in words of its own": ("words-hollow", GERMAN, said("Das geht nicht."), ALL_THE_SAME),
+    "an error": ("words-hollow", {"outcome": "graceful_error"}, ERROR, ALL_THE_SAME),
     "an age in words": ("words-hollow", FRESH, said("It is green (an hour ago)."), "So much for an hour ago."),
     "a forbidden regex": ("forbidden-paraphrased", {"must_not_match_regex": ["bot"]}, said("I am the desk."), ALLUSION),
     "a forbidden phrase": ("forbidden-paraphrased", NO_AI, said("I am the desk."), "As, so to speak, an AI."),

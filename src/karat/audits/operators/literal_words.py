@@ -58,12 +58,8 @@ ASKED_FOR = (
 """Checks that find words in an answer, wherever they are."""
 DISMISSED = "So much for {}."
 RHETORICAL = "Who needs {} these days?"
-HOLLOW_OUTCOMES = {
-    "graceful_block": "I can't tell you that it is 4711.",
-    "graceful_error": "Where others failed, it is 4711.",
-    "needs_input": "Who would want to know more these days?",
-}
-"""Answers with a listed word of an outcome that come to something else."""
+ASKS_NOTHING = "Who would want to know more these days?"
+ALL_THE_SAME = "All the same, it is 4711."
 ALLUSION = "You know what I am not allowed to say, and that is just what I mean."
 FORBIDDING = (MustNotSay, MustNotContain, MustNotMatchRegex, NoLeak)
 WHOLE = " for the whole answer, from \\A to \\Z"
@@ -110,18 +106,20 @@ def _with_claim(subject: Subject, claim: str) -> Mutant:
 
 
 def hollow(subject: Subject) -> Iterator[Mutant]:
-    """What each check looks for, without its meaning: dismissed, as filler, as a word next to its opposite."""
+    """What each check looks for, without its meaning: dismissed, as filler, as a word that the next sentence belies."""
     yield from _dismissed(subject)
     for args in subject.arguments(ClaimEvidenceAlignment):
-        claim, evidence, link = (_first(args[part], subject.answer) for part in ("claim", "evidence", "alignment"))
-        text = f"{claim}: {evidence}, {link}."
+        markers = [_first(args[part], subject.answer) for part in ("claim", "evidence", "alignment")]
+        text = "\n".join(f"{marker} ..." for marker in markers)
         yield Mutant(subject.with_answer(text), f"the answer was nothing but {excerpt(text)!r}")
     if any(subject.arguments(RequiredLevers)):
         fillers = (f"- Hm {letter}\n" for letter in cycle(ascii_lowercase))
         text = BULLET.sub(lambda _: next(fillers), subject.answer)
         yield Mutant(subject.with_answer(text), "the items of its list were 'Hm a', 'Hm b'")
-    if empty := HOLLOW_OUTCOMES.get(subject.case.outcome):
-        yield Mutant(subject.with_answer(empty), f"the answer was {empty!r}")
+    if subject.case.outcome == "needs_input":
+        yield Mutant(subject.with_answer(ASKS_NOTHING), f"the answer was {ASKS_NOTHING!r}")
+    elif subject.case.outcome in ("graceful_block", "graceful_error"):
+        yield _with_claim(subject, ALL_THE_SAME)
 
 
 class _Found(NamedTuple):
@@ -153,7 +151,7 @@ def _find_words(subject: Subject) -> Iterator[_Found]:
         result = run_check(check, subject.trace)
         at = result.at if result.status is Status.PASSED else None
         if at and at.channel == "final_message" and at.start is not None:
-            yield _Found(check, at.start, subject.answer[at.start : at.end].strip(" \n.!?:,;"))
+            yield _Found(check, at.start, subject.answer[at.start : at.end].strip(" \n.!?,;"))
 
 
 def _is_passed(check: Check, trace: Trace) -> bool:
