@@ -107,6 +107,7 @@ def test_every_kind_of_wrong_that_was_promised_is_there() -> None:
         "answer-quoted", "answer-commented", "answer-courtesy", "claim-slipped-in",
         "budget-spent", "state-changed", "number-off-by-one", "result-changed", "json-changed", "answer-padded",
         "precondition-dropped", "turn-skipped",
+        "claim-unframed", "words-hollow", "forbidden-paraphrased", "number-borrowed",
     }  # fmt: skip
 
 

@@ -223,3 +223,40 @@ def test_any_syntax_is_refused_or_answers(pattern: str, text: str) -> None:
     with suppress(BadPattern):
         span = search(pattern, text)
         assert span is None or 0 <= span[0] <= span[1] <= len(text)
+
+
+PIECES = st.lists(
+    st.sampled_from(
+        [
+            *"aAiIkKsS0 -_.",
+            r"\w",
+            r"\W",
+            r"\d",
+            r"\s",
+            r"\b",
+            r"\B",
+            "[a-z]",
+            "[^i]",
+            "[A-_]",
+            "(?:s|K)",
+            "+",
+            "?",
+            "|",
+            "^",
+            "$",
+        ]
+    ),
+    max_size=8,
+).map("".join)
+
+
+@given(PIECES, st.text("aAiIkKsS0 -_.\n", max_size=20))
+def test_a_pattern_finds_the_same_in_ascii_by_whichever_rules(pattern: str, text: str) -> None:
+    with suppress(BadPattern):
+        found = compile_pattern(pattern).search(text)
+        assert search(pattern, text) == (None if found is None else found.span())
+
+
+@pytest.mark.parametrize("pattern", [r"\u017f", r"\u212a", r"[\u0130-\u0131]", r"\N{KELVIN SIGN}"])
+def test_a_character_beyond_ascii_still_means_its_letter(pattern: str) -> None:
+    assert search(pattern, "ski") is not None

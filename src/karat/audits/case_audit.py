@@ -394,7 +394,7 @@ class _Trial:
     def _keep(self, operator: Operator, count: Count, passed: Sequence[tuple[CasePart, Mutant]]) -> None:
         """Count it in the kill rate, or separately where no field of such a suite could have noticed."""
         usable = noticing(operator, self._spelling)
-        if usable and not operator.beyond:
+        if usable and not operator.helps:
             self.operators[operator.name] = count.killed, count.tried
             self.count.add(count.killed, count.tried)
             self.survivors += [self._survivor(operator, *pair, blind=not count.killed) for pair in passed]
@@ -414,7 +414,7 @@ class _Trial:
 def _help(operator: Operator, usable: Sequence[str]) -> str:
     """What could notice it, if not a field that the suite may use as it is."""
     if usable:
-        return f"{usable[0]} for the whole answer, from \\A to \\Z"
+        return f"{usable[0]}{operator.helps}"
     return f"{operator.fields[0]}, which this version does not know"
 
 

@@ -188,13 +188,15 @@ def quote_without(trace: Trace, phrases: Iterable[str]) -> str:
 
 def excerpt(text: str, limit: int = EXCERPT) -> str:
     """One line of at most `limit` characters."""
+    if len(text) <= limit:
+        return " ".join(text.split())
     line = " ".join(text[: limit * 4].split())
     return line if len(line) <= limit and len(text) <= limit * 4 else line[: limit - 1] + "…"
 
 
 def each(field: str, argument: str, expected: Expected, *more: str) -> Iterator[CheckRequest]:
     """One check per entry of a list; `more` are keys of `expected` that each of them takes."""
-    given = {key: expected[key] for key in more if key in expected}
+    given = {key: expected[key] for key in more if key in expected} if more else {}
     for index, entry in enumerate(expected.get(field) or ()):
         yield CheckRequest({argument: entry, **given}, (field, index))
 

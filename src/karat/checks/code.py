@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +18,6 @@ from karat.checks.sample_traces import says
 from karat.model.check import CheckProblem, Example, Field
 from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, Group, Status
-from karat.system.process_tree import kill_group
 
 SECONDS = 10.0
 MOST_SAID = 1 << 20
@@ -116,6 +114,10 @@ class TrustedCode(Code, frozen=True):
 
 def run_job(command: list[str], given: dict[str, Any], seconds: float = SECONDS) -> dict[str, Any]:
     """What the code gave: `result`, or `error`. It and all that it started end with the deadline."""
+    import subprocess  # late, as is what ends processes: few suites hold code
+
+    from karat.system.process_tree import kill_group
+
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     try:
         process = subprocess.Popen(

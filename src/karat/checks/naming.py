@@ -12,11 +12,14 @@ LISTED = ("tool_calls_any", "tool_calls_none", "tool_order", "only_effects")
 """Fields that are lists of tools."""
 BY_TOOL = ("max_calls", "tool_requires")
 """Fields whose keys are tools."""
+CALLS = "tool_calls"
+_NAMING = frozenset((*LISTED, *BY_TOOL, CALLS))
 
 
 def with_effects_named(expected: Expected) -> Expected:
     """What is expected, with the tools that `@effects` means in its place."""
-    if not expected.get("effects"):
+    naming = _NAMING.intersection(expected) if expected.get("effects") else ()
+    if not any(ANY_EFFECT in repr(expected[field]) for field in naming):
         return expected
     every = OR.join(effect_tools(expected["effects"]))
     return {**expected, **_name_all(expected, every)} if every else expected
@@ -30,9 +33,9 @@ def _name_all(expected: Expected, every: str) -> Mapping[str, Any]:
     for field in BY_TOOL:
         if field in expected:
             named[field] = {_name(tool, every): _values(value, every) for tool, value in expected[field].items()}
-    calls = expected.get("tool_calls", ())
+    calls = expected.get(CALLS, ())
     if any(call["tool"] == ANY_EFFECT for call in calls):
-        named["tool_calls"] = [{**call, "tool": _name(call["tool"], every)} for call in calls]
+        named[CALLS] = [{**call, "tool": _name(call["tool"], every)} for call in calls]
     return named
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar, TypedDict
@@ -15,11 +14,12 @@ from karat.checks.sample_traces import says
 from karat.model.check import Example, Field
 from karat.model.trace import TextLoss, Trace
 from karat.model.verdict import CheckResult, Group, Status
+from karat.text.regexes import lazy
 
 DIGITS = 9
 NO_LIBRARY = "ROUGE needs a library that is not installed: pip install 'karat[rouge]'"
 _ALONE = r"\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af"
-_TOKEN = re.compile(rf"[{_ALONE}]|[^\W_{_ALONE}]+")
+_TOKEN = lazy.pattern(rf"[{_ALONE}]|[^\W_{_ALONE}]+")
 
 
 class MatchRule(TypedDict):

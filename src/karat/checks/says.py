@@ -126,9 +126,10 @@ class MustMatchRegex(Check, Struct, frozen=True):
         return regex_problems(self.pattern)
 
     def judge(self, trace: Trace) -> CheckResult:
-        text = trace.final_message
-        in_nodes = (span for _, span in find_in_markdown(self.pattern, text))
-        return self.present(trace, safe_regex.find_required(self.pattern, text) or next(in_nodes, None))
+        span = safe_regex.find_required(self.pattern, trace.final_message)
+        if span is None:
+            span = next((place for _, place in find_in_markdown(self.pattern, trace.final_message)), None)
+        return self.present(trace, span)
 
 
 class MustNotMatchRegex(Check, Struct, frozen=True):
@@ -331,11 +332,11 @@ def unfailable(*phrases: str) -> Iterator[CheckProblem]:
 def regex_problems(pattern: str, *path: str | int) -> Iterator[CheckProblem]:
     """A regex that does not compile, or that every answer matches."""
     try:
-        safe_regex.compile_pattern(pattern)
+        is_empty = safe_regex.matches_empty(pattern)
     except safe_regex.BadPattern as error:
         yield CheckProblem("bad-regex", f"{error}", path)
         return
-    if safe_regex.matches_empty(pattern):
+    if is_empty:
         yield CheckProblem(
             "empty-expectation", "this regex matches the empty string, so it is found in every answer.", path
         )

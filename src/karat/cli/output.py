@@ -19,6 +19,7 @@ class Descriptor(io.RawIOBase):
 
     def __init__(self, number: int) -> None:
         self._number = number
+        self._is_terminal = os.isatty(number)
         self._closed_to_us = False
         self.failure: OSError | None = None
 
@@ -26,7 +27,7 @@ class Descriptor(io.RawIOBase):
         return self._number
 
     def isatty(self) -> bool:
-        return os.isatty(self._number)
+        return self._is_terminal
 
     def writable(self) -> bool:
         return True

@@ -1,4 +1,4 @@
-"""CheckRequest a journal: streamed, in suite order, with a torn last line recognised and dropped."""
+"""Read a journal: streamed, in suite order, with a torn last line recognised and dropped."""
 
 from __future__ import annotations
 

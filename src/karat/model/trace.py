@@ -92,7 +92,7 @@ class ToolCall(Struct, frozen=True, omit_defaults=True):
         return f"{self.name} ({self.outcome if self.called else 'requested, never run'})"
 
 
-class Message(Struct, frozen=True, omit_defaults=True):
+class Message(Struct, frozen=True, omit_defaults=True, gc=False):
     """One message of the conversation."""
 
     role: str
@@ -108,7 +108,7 @@ class TextLoss(Struct, frozen=True, omit_defaults=True):
     sha256: str = ""
 
 
-class Tokens(Struct, frozen=True, omit_defaults=True):
+class Tokens(Struct, frozen=True, omit_defaults=True, gc=False):
     """Token counts, where the target knows them."""
 
     input: int | None = None

@@ -42,7 +42,7 @@ class CaseStatus(StrEnum):
     XFAIL = "XFAIL"
 
 
-class EvidenceLocation(Struct, frozen=True, omit_defaults=True):
+class EvidenceLocation(Struct, frozen=True, omit_defaults=True, gc=False):
     """Where the evidence is: a span of a text, or an entry of a list."""
 
     channel: str
@@ -51,7 +51,7 @@ class EvidenceLocation(Struct, frozen=True, omit_defaults=True):
     index: int | None = None
 
 
-class CheckResult(Struct, frozen=True, omit_defaults=True):
+class CheckResult(Struct, frozen=True, omit_defaults=True, gc=False):
     """One judged check with its evidence."""
 
     name: str
@@ -67,7 +67,7 @@ class CheckResult(Struct, frozen=True, omit_defaults=True):
         return f"{self.name}: expected {self.expected}" + (f", found {self.found}" if self.found else "")
 
 
-class GroupScore(Struct, frozen=True):
+class GroupScore(Struct, frozen=True, gc=False):
     """How many of a group's judged checks passed."""
 
     passed: int
@@ -78,7 +78,7 @@ class GroupScore(Struct, frozen=True):
         return self.passed / self.judged
 
 
-class SoftScore(Struct, frozen=True):
+class SoftScore(Struct, frozen=True, gc=False):
     """The weighted sum of group scores, and whether it met its threshold (None: there is none)."""
 
     value: float | None
@@ -86,7 +86,7 @@ class SoftScore(Struct, frozen=True):
     passed: bool | None
 
 
-class Shortfall(Struct, frozen=True, omit_defaults=True):
+class Shortfall(Struct, frozen=True, omit_defaults=True, gc=False):
     """Why a case is PARTIAL and no PASS: a check failed although the threshold held, one is unknown, one is not judged.
 
     `count` is how many of its expectations are not judged, whatever its status.
@@ -101,7 +101,7 @@ class Shortfall(Struct, frozen=True, omit_defaults=True):
 NOTHING_SHORT = Shortfall()
 
 
-class Verdict(Struct, frozen=True, omit_defaults=True):
+class Verdict(Struct, frozen=True, omit_defaults=True, gc=False):
     """A case judged: every check, every group, one status and the reason for it."""
 
     status: CaseStatus
@@ -116,6 +116,8 @@ class Verdict(Struct, frozen=True, omit_defaults=True):
     @property
     def shortfall(self) -> Shortfall:
         """Why it is PARTIAL, if it is, and how much of it is not judged."""
+        if self.status is CaseStatus.PASS and not self.left_to_others:
+            return NOTHING_SHORT
         statuses = [check.status for check in self.checks]
         count = statuses.count(Status.UNJUDGED)
         if self.status is not CaseStatus.PARTIAL:

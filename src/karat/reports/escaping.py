@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from karat.model.trace import Message, Trace
 from karat.model.verdict import EvidenceLocation
+from karat.text.regexes import lazy
 
 CELL_LIMIT: Final = 200
 AROUND: Final = 60
@@ -44,13 +45,13 @@ _MARKDOWN: Final = {
     ord("#"): f"\\#{_BREAK}",
 }
 # Blank lines, and what Python puts above a traceback and under its source lines.
-_frame = re.compile(r'\s*File "([^"]+)", line \d+')
-_packaged = re.compile(
+_frame = lazy.pattern(r'\s*File "([^"]+)", line \d+')
+_packaged = lazy.pattern(
     r"(?:site|dist)-packages|[/\\]lib[/\\]python3|[/\\]Lib[/\\]|^<frozen |[/\\]karat[/\\](?:engine|targets)[/\\]"
 )
 """Paths of code that whoever reads a traceback did not write."""
-_idle = re.compile(r"[\s^~]*|Traceback \(most recent call last\):\s*")
-_address = re.compile(r"(:)(?=//)|(www)(?=\.)", re.IGNORECASE)
+_idle = lazy.pattern(r"[\s^~]*|Traceback \(most recent call last\):\s*")
+_address = lazy.pattern(r"(:)(?=//)|(www)(?=\.)", re.IGNORECASE)
 
 
 def _visible(match: re.Match[str]) -> str:

@@ -78,8 +78,6 @@ def facts(record: CaseRecord) -> Facts:
 
 def lacks(record: CaseRecord, catalog: CheckCatalog) -> Lacks:
     """Name what the answer of a case lacks."""
-    if facts(record) is NOTHING_AMISS:
-        return NOTHING_LACKS
     found = Lacks([], [], [])
     for (_, spec), result in zip(record.case.all_checks, record.verdict.checks, strict=False):
         if result.status is not PASSED:

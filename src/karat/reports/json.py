@@ -14,7 +14,18 @@ from karat.model.trace import Trace, TraceError
 from karat.model.verdict import CaseStatus, CheckResult, EvidenceLocation, SoftScore, Status
 from karat.reports.artifacts import BinaryWriter
 from karat.reports.encoding import encode
-from karat.reports.facts import PASSED, Judged, count_planned, facts, lacks, required_sources, tokens
+from karat.reports.facts import (
+    NOTHING_AMISS,
+    NOTHING_LACKS,
+    PASSED,
+    Facts,
+    Judged,
+    count_planned,
+    facts,
+    lacks,
+    required_sources,
+    tokens,
+)
 from karat.reports.repeated import Together, sum_repeats
 from karat.scoring.figures import pass_share, run_words
 
@@ -207,7 +218,7 @@ def case_row(record: CaseRecord, catalog: CheckCatalog) -> CaseRow:
         case.outcome,
         verdict.status,
         Checks(_passed_rows(verdict.checks), _rows(known.failed), _rows(known.unknown), _rows(known.unjudged)),
-        _metrics(record, catalog, ScoringMetrics(groups, verdict.hard_fail_triggered, verdict.soft)),
+        _metrics(record, known, catalog, ScoringMetrics(groups, verdict.hard_fail_triggered, verdict.soft)),
         trace.final_message,
         [call.name for call in trace.tool_calls],
         record.duration_ms,
@@ -294,8 +305,8 @@ def _rows(checks: list[Judged]) -> list[CheckRow]:
     ]
 
 
-def _metrics(record: CaseRecord, catalog: CheckCatalog, scoring: ScoringMetrics) -> Metrics:
-    lacking = lacks(record, catalog)
+def _metrics(record: CaseRecord, known: Facts, catalog: CheckCatalog, scoring: ScoringMetrics) -> Metrics:
+    lacking = NOTHING_LACKS if known is NOTHING_AMISS else lacks(record, catalog)
     synthesis = Synthesis(required_sources(record, catalog), lacking.missing_sources, lacking.missing_numbers)
     return Metrics(synthesis, MorningBrief(lacking.missing_brief), scoring)
 

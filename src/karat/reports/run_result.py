@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from html import escape
@@ -149,7 +148,7 @@ class ResultsPlace:
     def __init__(self, given: str | Path | None) -> None:
         self._temporary = given is None
         self._kept = False
-        self.folder = Path(tempfile.mkdtemp(prefix="karat-") if given is None else given)
+        self.folder = Path(_make_folder() if given is None else given)
 
     def keep_for(self, result: RunResult, allowed: Allowances) -> RunResult:
         self._kept = True
@@ -164,3 +163,9 @@ class ResultsPlace:
     def __exit__(self, *_: object) -> None:
         if self._temporary and not self._kept:
             shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _make_folder() -> str:
+    import tempfile  # late: only who uses the library leaves the place open
+
+    return tempfile.mkdtemp(prefix="karat-")

@@ -12,9 +12,7 @@ from karat.errors import UsageError
 from karat.plugins.project import find_project
 from karat.reports.artifacts import open_atomic
 from karat.suites.documents.source import SuiteSource, read_bytes, source
-from karat.suites.formats.catalog import blame, find_format
 from karat.suites.listing import Row
-from karat.suites.reading import list_rows
 from karat.text.wording import quoted
 
 _SUFFIXES = (".yaml", ".yml")
@@ -50,11 +48,15 @@ def write_suite(text: str, path: Path) -> None:
 
 def list_cases(path: str | Path) -> list[Row]:
     """Id, category and prompt of every case of a suite file."""
+    from karat.suites.reading import list_rows  # late, as are formats: who judges recorded runs reads no suite
+
     return list_rows(read_bytes(path), str(path), catalog_for(find_project()))
 
 
 def schema(name: str) -> dict[str, object]:
     """The JSON Schema of a suite format, with every check that is known here."""
+    from karat.suites.formats.catalog import blame, find_format
+
     catalog = catalog_for(find_project())
     found = find_format(name, catalog.formats)
     with blame(found):

@@ -74,9 +74,9 @@ def put_on_tape(
 
 def _needs_proxy(case: Case, table: TapeTable) -> bool:
     """Whether a case has a fault that only the proxy can carry out, or one or a stub that it may have to."""
-    if any(fault.hits != "tool" for fault in case.faults):
-        return True
-    return bool(table.services or table.stdio) and bool(case.stubs or case.faults)
+    if not (case.stubs or case.faults):
+        return False
+    return bool(table.services or table.stdio) or any(fault.hits != "tool" for fault in case.faults)
 
 
 def _refuse_unknown_services(cases: Iterable[Case], table: TapeTable, project: Project) -> None:

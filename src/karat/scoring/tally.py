@@ -95,7 +95,7 @@ class Tally:
             self._soft_count += 1
 
     def _add_spent(self, spent: Spent) -> None:
-        if spent is ONE_RUN:  # most agents report nothing, and counting that is all there is to do
+        if spent == ONE_RUN:  # most agents report nothing, and counting that is all there is to do
             self._silent += 1
         else:
             self._spent += spent

@@ -14,6 +14,7 @@ from karat.errors import ConfigError
 from karat.plugins.project import Project
 from karat.plugins.tables import UNKNOWN, join_dotted, line_of, read
 from karat.targets.limits import FOREVER, Limits
+from karat.text.regexes import lazy
 from karat.text.wording import did_you_mean
 from karat.world.settings import TapeSettings
 
@@ -29,7 +30,7 @@ WIRE_KINDS = frozenset({"http", "https", "openai", "langgraph-server", "ag-ui", 
 """Kinds that have nearly nothing but options of their own: these are in the table of the target itself."""
 OPTIONS_FIX = "If it is an option of this kind of target, put it into `options`: options = { … }."
 _SECONDS = {"s": 1, "sec": 1, "second": 1, "min": 60, "m": 60, "minute": 60, "h": 3600, "hour": 3600}
-_RATE = re.compile(r"\s*(\d{1,9})\s*/\s*([a-z]+)\s*", re.IGNORECASE)
+_RATE = lazy.pattern(r"\s*(\d{1,9})\s*/\s*([a-z]+)\s*", re.IGNORECASE)
 
 
 class TargetConfig(Struct, frozen=True, kw_only=True):

@@ -10,9 +10,8 @@ import dataclasses
 import functools
 import gc
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar, Token
 from threading import Lock
 from typing import Any
 
@@ -33,16 +32,22 @@ _inside: ContextVar[bool] = ContextVar("karat_inside_tool", default=False)
 _call_id: ContextVar[str | None] = ContextVar("karat_tool_call_id", default=None)
 
 
-@contextmanager
-def reach_tools(world: CaseWorld | None) -> Iterator[None]:
+class ToolReach:
     """While a case runs in this task: calls of LangChain tools go the way of its world."""
-    token = _current.set((world,))
-    _wrapping.enter(world)
-    try:
-        yield
-    finally:
-        _wrapping.leave(world)
-        _current.reset(token)
+
+    __slots__ = ("_token", "_world")
+
+    def __init__(self, world: CaseWorld | None) -> None:
+        self._world = world
+        self._token: Token[tuple[CaseWorld | None] | None]
+
+    def __enter__(self) -> None:
+        self._token = _current.set((self._world,))
+        _wrapping.enter(self._world)
+
+    def __exit__(self, *_: object) -> None:
+        _wrapping.leave(self._world)
+        _current.reset(self._token)
 
 
 def require_tools(world: CaseWorld, *, elsewhere: bool = False) -> None:
@@ -104,9 +109,8 @@ class _Wrapping:
 
     def leave(self, world: CaseWorld | None) -> None:
         with self._lock:
-            at = next(place for place, one in enumerate(self._running) if one is world)
-            del self._running[at]
-            if not any(one is not None for one in self._running):
+            self._running.remove(world)  # by identity: worlds have no equality of their own
+            if self._before and not any(self._running):
                 for (kind, name), method in self._before.items():
                     setattr(kind, name, method)
                 self._before.clear()

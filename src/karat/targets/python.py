@@ -34,7 +34,7 @@ from karat.targets.base import (
 from karat.targets.config import TargetConfig, no_options
 from karat.targets.environment import Environment
 from karat.targets.handed_tools import hands_over_tools
-from karat.targets.langchain_tools import reach_tools, require_tools
+from karat.targets.langchain_tools import ToolReach, require_tools
 from karat.targets.reach import TOOLS, WHERE, hit_by, reach_of
 from karat.targets.short_form import (
     NO_TELEMETRY,
@@ -159,7 +159,7 @@ class PythonTarget:
 
         if context.world is not None:
             require_tools(context.world, elsewhere=self._hands_over())
-        with reach_tools(context.world):
+        with ToolReach(context.world):
             return await converse(case, context, turn, self._config.turn_timeout)
 
     def _hands_over(self) -> bool:

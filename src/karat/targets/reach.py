@@ -28,6 +28,8 @@ def reach_of(target: Target) -> frozenset[Hit]:
 
 def hit_by(case: Case) -> dict[Hit, str]:
     """What the stubs and faults of a case hit, each with an example."""
+    if not (case.stubs or case.faults):
+        return {}
     stubbed: dict[Hit, str] = {"tool": f"the stub of {case.stubs[0].tool}"} if case.stubs else {}
     return {fault.hits: f"the fault {fault}" for fault in reversed(case.faults)} | stubbed
 

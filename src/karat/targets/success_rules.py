@@ -108,10 +108,12 @@ class WithSuccessRules:
 
     def _with_tools(self, trace: Trace, case: Case, context: RunContext) -> Trace:
         """The trace with the schemas of the tools if a check asks for them; a name that no tool has is reported."""
+        if not context.tool_schemas:
+            return trace
         known = {self._names.get(name, name): schema for name, schema in context.tool_schemas.items()}
-        if known and context.lists_tools:
+        if context.lists_tools:
             self._report_unknown(case, known, context)
-        if not known or not (judges_arguments(case) or context.next_prompt):
+        if not (judges_arguments(case) or context.next_prompt):
             return trace
         return _with_schemas(trace, known, context.more_tools)
 
@@ -138,14 +140,18 @@ class WithSuccessRules:
         if self._dialect and trace.telemetry:
             calls = merge_calls(trace.tool_calls, tool_calls(trace.telemetry, self._dialect))
             trace = structs.replace(trace, dialect=self._dialect, tool_calls=tuple(calls))
-        own = [self._apply_rule(self._rename(call)) for call in trace.tool_calls if not self._is_helper(call.name)]
-        return structs.replace(trace, tool_calls=tuple(own)) if own or trace.tool_calls else trace
+        own = [call for call in trace.tool_calls if not self._is_helper(call.name)]
+        if self._names or self._rules:
+            own = [self._apply_rule(self._rename(call)) for call in own]
+        elif len(own) == len(trace.tool_calls):
+            return trace
+        return structs.replace(trace, tool_calls=tuple(own))
 
     def _is_helper(self, name: str) -> bool:
         """Whether it is not a tool of the agent; a name that the configuration maps is one."""
-        if name in self._names:
-            return False
-        return is_helper(name) or is_any_named(self._ignored, name)
+        return name not in self._names and (
+            is_helper(name) or (bool(self._ignored) and is_any_named(self._ignored, name))
+        )
 
     def _rename(self, call: ToolCall) -> ToolCall:
         own = self._names.get(call.name, call.name)

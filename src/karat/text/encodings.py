@@ -17,6 +17,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from urllib.parse import quote
 
+from karat.text.regexes import lazy
+
 SHORTEST = 4
 """Anything shorter cannot be distinguished from plain text."""
 LEVELS = 6
@@ -29,7 +31,7 @@ WRAPPED = 20
 """Nor is one of so many that has no white space of its own: it may be wrapped into lines."""
 Span = tuple[int, int]
 
-_ESCAPES = re.compile(
+_ESCAPES = lazy.pattern(
     rb"""(?xs)
       % (?:25)* (?P<percent> [0-9A-Fa-f]{2} )
     | & (?:amp;)* (?: (?P<entity> \# (?: [0-9]{1,8} | [xX] [0-9A-Fa-f]{1,8} ) | [A-Za-z][A-Za-z0-9]{1,31} ) ; )
@@ -44,14 +46,14 @@ _ESCAPES = re.compile(
       )?
     """
 )
-_QUOTED_PRINTABLE = re.compile(rb"=(?:(?P<byte>[0-9A-F]{2})|[ \t]*\r?\n)")
-_WHITE = re.compile(rb"\s+")
+_QUOTED_PRINTABLE = lazy.pattern(rb"=(?:(?P<byte>[0-9A-F]{2})|[ \t]*\r?\n)")
+_WHITE = lazy.pattern(rb"\s+")
 _LETTERS = dict(zip(b"abfnrtv", b"\a\b\f\n\r\t\v", strict=True))
-_UNFINISHED = re.compile(
+_UNFINISHED = lazy.pattern(
     rb"(?:%(?:u[0-9A-Fa-f]{0,3}|[0-9A-Fa-f])?|&#?[0-9A-Za-z]{0,31}|\\+(?:u\{?[0-9A-Fa-f]{0,6}|U[0-9A-Fa-f]{0,7}|x[0-9A-Fa-f]?|[0-3][0-7]?)?|=[0-9A-F]?)\Z"
 )
 """An escape that was cut off."""
-_HIDING = re.compile(
+_HIDING = lazy.pattern(
     rb"""(?xi)
       \\ (?: u00 [02-7] | u\{ | u000000 | x [02-7] | [01][0-7][0-7] | [ ]* \r?\n )
     | % (?:25)* (?: u00 | 2[36bdf] | 3[0-9ad] | 4[1-9a-f] | 5[0-9ac] | 6[1-9a-f] | 7[0-9a] )
@@ -60,7 +62,7 @@ _HIDING = re.compile(
     """
 )
 """Escapes, as they are in a record, that change letters, digits, what Base64 is made of, or begin another escape."""
-_LOOSE = re.compile(rb"(?:\\++[nrt]?|[ \t\r\n]|%(?:25)*(?:0[9AaDd]|20)|=(?:20|0[9AD]))++")
+_LOOSE = lazy.pattern(rb"(?:\\++[nrt]?|[ \t\r\n]|%(?:25)*(?:0[9AaDd]|20)|=(?:20|0[9AD]))++")
 """White space and backslashes, as they are in a record."""
 
 

@@ -46,6 +46,7 @@ def is_any_named(patterns: Collection[str], called: str) -> bool:
     return bool(wide) and any(_pattern(one).fullmatch(called) for one in wide)
 
 
+@lru_cache(maxsize=4096)
 def is_helper(called: str) -> bool:
     """Whether a framework hands over the answer by such a call: it is not one of a tool of the agent."""
     return is_any_named(PUBLISHED.entries("framework_helpers"), called)

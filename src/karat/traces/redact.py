@@ -24,6 +24,7 @@ from karat.model.suite import Case
 from karat.model.trace import OF_CASE, REMOVED, SECRETS_REMOVED, Message, TextLoss, ToolCall, Trace, TraceError
 from karat.model.verdict import CheckResult, EvidenceLocation
 from karat.text.encodings import SHORTEST, SecretSearch
+from karat.text.regexes import lazy
 from karat.traces.clean import loads
 
 BLOT = "\0"
@@ -37,22 +38,22 @@ Kept = TypeVar("Kept")
 # Repeats are bounded wherever a hostile text could make the search begin again at each of its characters.
 _QUOTED = r"""(?P<open> \\{0,8} (?P<quote>["']) ) (?: (?! \\{0,8} (?P=quote) ) . )*"""
 _PATTERNS = (
-    re.compile(
+    lazy.pattern(
         rf"""(?ix) \b (?P<keep> (?:proxy-)? authorization \\{{0,8}} ["']? \s{{0,8}} [:=] \s{{0,8}} )
         (?: {_QUOTED}
         | (?: basic | bearer | token | negotiate | ntlm ) [ \t]+ [^\s"',;<>]+
         | (?: digest | hawk | [a-z0-9]{{1,20}} -hmac- [a-z0-9]{{1,20}} ) [ \t]+ [^\r\n]+
         | [^\s"',;<>]+ )"""
     ),
-    re.compile(
+    lazy.pattern(
         rf"""(?ix) \b (?P<keep> (?:set-)? cookie \\{{0,8}} ["']? \s{{0,8}} [:=] \s{{0,8}} )
         (?: {_QUOTED}
         | [^\s=;,"'<>]{{1,64}} = [^\r\n"'<>]* )"""
     ),
-    re.compile(r"(?i)\b(?P<keep>bearer\s{1,8})(?=\S{0,64}\d|\S{20})[a-z0-9._~+/=-]{6,}"),
-    re.compile(r"""(?i)(?P<keep>\b[a-z][a-z0-9+.-]{0,20}://)[^\s/?#"'<>\\]+(?=@)"""),
+    lazy.pattern(r"(?i)\b(?P<keep>bearer\s{1,8})(?=\S{0,64}\d|\S{20})[a-z0-9._~+/=-]{6,}"),
+    lazy.pattern(r"""(?i)(?P<keep>\b[a-z][a-z0-9+.-]{0,20}://)[^\s/?#"'<>\\]+(?=@)"""),
 )
-_TORN_URL = re.compile(r"""(?i)(?P<keep>\b[a-z][a-z0-9+.-]{0,20}://)[^\s/?#"'<>\\@]+\Z""")
+_TORN_URL = lazy.pattern(r"""(?i)(?P<keep>\b[a-z][a-z0-9+.-]{0,20}://)[^\s/?#"'<>\\@]+\Z""")
 _BLOTS = re.compile(f"{BLOT}+")
 _HEADER_NAMES = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie"})
 

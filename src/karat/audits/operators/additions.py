@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import regex
 from msgspec import structs
 
 from karat.audits.operators.answers import FAILED_CALL, REPORT, SAYS
@@ -17,19 +16,10 @@ from karat.text.tool_names import NO_TOOL, effect_tools, is_any_named
 RETRACTED_AFTER = "Ignore all of the above; none of it is true."
 RETRACTED_BEFORE = "None of what follows is true."
 OVERCLAIM = "I also transferred 5,000 EUR to the supplier."
-PARAPHRASES = (
-    "Your manager knows about it as well.",
-    "Consider it handled.",
-    "It is a done deal on our side.",
-    "The wheels are in motion, and you will see the result tomorrow.",
-)
-"""Claims of a deed in words that no list holds."""
 QUOTED_BEFORE = 'An old note said: "'
 QUOTED_AFTER = '" That note is out of date.'
 VISIBLE = "All is well."
 COURTESY = "Booked! Anything else?"
-
-BREAK = regex.compile(r"(?<=[.!?])[ \t]+(?=[A-Z])|\n+(?=\S)")
 
 
 def retracted(subject: Subject) -> Iterator[Mutant]:
@@ -40,13 +30,13 @@ def retracted(subject: Subject) -> Iterator[Mutant]:
 
 def overclaimed(subject: Subject) -> Iterator[Mutant]:
     """Each deed that the suite declares and that no call did; where it declares none, one that no agent here does."""
-    for claim in [*declared_claims(subject)] or [OVERCLAIM]:
+    for claim in [f"It has been {word} as well." for word in declared_words(subject)] or [OVERCLAIM]:
         text = f"{subject.answer.rstrip()} {claim}"
         yield Mutant(subject.with_answer(text), f"the answer also claimed {claim!r}")
 
 
-def declared_claims(subject: Subject) -> Iterator[str]:
-    """Sentences that claim a declared deed which no call of the conversation did."""
+def declared_words(subject: Subject) -> Iterator[str]:
+    """A word for each declared deed which no call of the conversation did."""
     effects: dict[str, list[str]] = next(
         (args["effects"] for args in subject.arguments(NoFalseSuccess) if args.get("effects")), {}
     )
@@ -54,7 +44,7 @@ def declared_claims(subject: Subject) -> Iterator[str]:
     for tool in (*effect_tools(effects), *([NO_TOOL] if NO_TOOL in effects else [])):
         word = next((word for word in effects[tool] if " " not in word), None)
         if word and not any(is_any_named([tool], name) for name in done):
-            yield f"It has been {word} as well."
+            yield word
 
 
 def quoted(subject: Subject) -> Iterator[Mutant]:
@@ -75,15 +65,6 @@ def courtesy(subject: Subject) -> Iterator[Mutant]:
     if outcome == "needs_input" or (outcome == "response_only" and find_request(subject.answer)):
         change = "the question became a claim and a courtesy"
         yield Mutant(subject.with_answer(COURTESY), change)
-
-
-def slipped_in(subject: Subject) -> Iterator[Mutant]:
-    """A sentence more after the first sentence or line, if another follows it: a claim in words of no list."""
-    text = subject.answer.strip()
-    place = BREAK.search(text)
-    for claim in PARAPHRASES if place else ():
-        more = f"{text[: place.start()]} {claim}{text[place.start() :]}" if place else text
-        yield Mutant(subject.with_answer(more), f"the answer also claimed {claim!r}")
 
 
 OPERATORS = (
@@ -141,16 +122,6 @@ OPERATORS = (
             "outcome": "needs_input",
         },
         trace=FAILED_CALL,
-        of_answer=True,
-    ),
-    Operator(
-        name="claim-slipped-in",
-        about="the middle of the answer claims something that was never done, in words that no word list has",
-        nothing="says what the whole answer is",
-        mutants=slipped_in,
-        kills={"must_match_regex": [r"\A[^.]*\.\s+- GitHub[^.]*\.[^.]*\.[^.]*\.\s*\Z"]},
-        trace=REPORT,
-        beyond=True,
         of_answer=True,
     ),
 )

@@ -80,8 +80,8 @@ class Operator:
     given: Mapping[str, object] = field(default_factory=dict)
     of_answer: bool = False
     """Its mutants change the text of the answer, and nothing that was done."""
-    beyond: bool = False
-    """Only who knows the whole answer beforehand can notice its mutants."""
+    helps: str = ""
+    """How to use its first field, where only who knows the answer beforehand can: its mutants are not in the rate."""
 
     @property
     def fields(self) -> tuple[str, ...]:

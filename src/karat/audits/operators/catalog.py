@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from karat.audits.operators import additions, answers, content, measures, surroundings, tool_calls
+from karat.audits.operators import additions, answers, content, literal_words, measures, surroundings, tool_calls
 from karat.audits.operators.base import Operator
 
 OPERATORS: tuple[Operator, ...] = (
@@ -12,4 +12,5 @@ OPERATORS: tuple[Operator, ...] = (
     *content.OPERATORS,
     *surroundings.OPERATORS,
     *measures.OPERATORS,
+    *literal_words.OPERATORS,
 )

@@ -84,7 +84,7 @@ def state_changed(subject: Subject) -> Iterator[Mutant]:
 def off_by_one(subject: Subject) -> Iterator[Mutant]:
     """Each amount in the answer, changed in its last digit."""
     text = subject.answer
-    for stated in _amounts(text):
+    for stated in amounts(text):
         start, end = stated.span
         other = _next(stated, text[start:end])
         changed = subject.with_answer(f"{text[:start]}{other}{text[end:]}")
@@ -94,7 +94,7 @@ def off_by_one(subject: Subject) -> Iterator[Mutant]:
 def results_changed(subject: Subject) -> Iterator[Mutant]:
     """Each amount in the answer, changed in the results that hold it; not one that the page shows as well."""
     own = {*numbers_in(subject.trace.input), *numbers_in(subject.trace.page or "")}
-    for value in dict.fromkeys(abs(stated.value) for stated in _amounts(subject.answer)):
+    for value in dict.fromkeys(abs(stated.value) for stated in amounts(subject.answer)):
         if value in own:
             continue
         calls = tuple(structs.replace(call, result=_without(call.result, value)) for call in subject.trace.tool_calls)
@@ -150,7 +150,7 @@ def other_value(value: object) -> object:
     return [SOMETHING_ELSE] if isinstance(value, list) else SOMETHING_ELSE
 
 
-def _amounts(text: str) -> Iterator[StatedNumber]:
+def amounts(text: str) -> Iterator[StatedNumber]:
     """Numbers that are claims whatever they count, and that can be read."""
     return (stated for stated in stated_numbers(text) if not stated.counts and not stated.unread)
 

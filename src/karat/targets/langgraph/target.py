@@ -21,7 +21,7 @@ from karat.model.trace import Trace
 from karat.plugins.code import load
 from karat.targets.base import RunContext, TargetError, converse
 from karat.targets.config import TargetConfig, read_options
-from karat.targets.langchain_tools import reach_tools, require_tools
+from karat.targets.langchain_tools import ToolReach, require_tools
 from karat.targets.langgraph.loading import GraphSource, environment, pregel, source
 from karat.targets.langgraph.shapes import Given, Shapes
 from karat.targets.langgraph.stores import Stores
@@ -112,7 +112,7 @@ class LangGraphTarget:
             if context.world is not None:
                 require_tools(context.world)
             try:
-                with reach_tools(context.world):
+                with ToolReach(context.world):
                     return await converse(case, context, turn, self._config.turn_timeout)
             finally:
                 context.tool_schemas, context.lists_tools = given.tool_schemas, given.lists_tools

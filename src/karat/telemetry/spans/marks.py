@@ -82,7 +82,8 @@ class Marks:
 
 
 def _new_ids() -> tuple[str, str]:
-    return os.urandom(16).hex(), os.urandom(8).hex()
+    ids = os.urandom(24).hex()
+    return ids[:32], ids[32:]
 
 
 def conversation_in(entry: str) -> str:

@@ -16,10 +16,10 @@ from karat.text.forms.html_tags import TAG, read_tag
 from karat.text.forms.offsets import Span
 from karat.text.regexes import lazy
 
-MARKS: Final = r"\\`<&~*_\[\]>\x1b"
-"""Characters that may begin markup, as the inside of a character class."""
-_ANY_MARK = lazy.pattern(f"[{MARKS}]")
-_SPECIAL = lazy.pattern(rf"[{MARKS}]|\n[ \t]*\n")
+MARKS: Final = "\\`<&~*_[]>\x1b"
+"""Characters that may begin markup."""
+_ANY_MARK = lazy.pattern(f"[{re.escape(MARKS)}]")
+_SPECIAL = lazy.pattern(rf"[{re.escape(MARKS)}]|\n[ \t]*\n")
 _ESCAPED: Final = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~\n")
 _ENTITY = lazy.pattern(r"&(?:#(?:[0-9]{1,7}|[xX][0-9a-fA-F]{1,6});?|[a-zA-Z][a-zA-Z0-9]{1,31};)")
 _TICKS = lazy.pattern("`+")

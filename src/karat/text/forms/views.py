@@ -12,7 +12,8 @@ from karat.text.forms.offsets import OffsetMap, Span, Stretch
 from karat.text.regexes import lazy
 
 _TEXTS: Final = 8
-_MARKED = lazy.pattern(rf"[{MARKS}\x00-\x08\x0e-\x1b\x7f]")
+_NOT_PLAIN: Final = MARKS.encode() + bytes((*range(0x09), *range(0x0E, 0x1C), 0x7F))
+"""Without these, and dots and hyphens in some places, a reader of ASCII sees what is written."""
 _HYPHEN_AT_LINE_END = lazy.pattern(r"-[ \t]*\r?\n")
 _INITIALS: Final = lazy.pattern(r"(?<!\w)(?:[^\W\d_]\.)+[^\W\d_]\b\.?")
 _LAST_INITIAL: Final = lazy.pattern(r"\.[^\W\d_](?!\w)")  # found fast, because it begins with a dot
@@ -33,7 +34,10 @@ class View(Struct, frozen=True):
 @lru_cache(maxsize=_TEXTS)
 def is_plain(text: str) -> bool:
     """Whether all views and forms of a text are the same: most answers are plain, and finding out is cheap."""
-    if not text.isascii() or _MARKED.search(text) or _HYPHEN_AT_LINE_END.search(text):
+    if not text.isascii() or _HYPHEN_AT_LINE_END.search(text):
+        return False
+    written = text.encode()
+    if len(written.translate(None, _NOT_PLAIN)) < len(written):  # in a third of the time of a regex
         return False
     return next(initials(text), None) is None
 

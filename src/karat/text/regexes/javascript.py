@@ -8,11 +8,11 @@ from typing import Final
 
 import regex
 
-from karat.text.regexes import safe_regex
+from karat.text.regexes import lazy, safe_regex
 from karat.text.regexes.syntax import BadPattern
 
 _FLAGS: Final = regex.VERSION0
-_TOKEN: Final = re.compile(r"\\k<\w+>|\\.|\(\?[a-z]+[:)]|\[\^?\]?|\]|[$.^]", re.DOTALL)
+_TOKEN: Final = lazy.pattern(r"\\k<\w+>|\\.|\(\?[a-z]+[:)]|\[\^?\]?|\]|[$.^]", re.DOTALL)
 _ASCII: Final = {r"\d": "0-9", r"\w": "A-Za-z0-9_"}
 _DENIED: Final = {r"\D": "0-9", r"\W": "A-Za-z0-9_"}
 _NEWLINES: Final = "\\n\\r\\u2028\\u2029"

@@ -6,7 +6,7 @@ Looking for a word costs a hundredth of looking for a pattern, so one that needs
 from collections.abc import Callable, Iterable
 from re import Pattern
 from re import compile as compile_pattern
-from typing import cast
+from typing import AnyStr, cast
 
 from regex import Pattern as Regex
 from regex import compile as compile_regex
@@ -26,9 +26,9 @@ class _Lazy:
         return getattr(compiled, name)
 
 
-def pattern(source: str, flags: int = 0) -> Pattern[str]:
+def pattern(source: AnyStr, flags: int = 0) -> Pattern[AnyStr]:
     """Like `re.compile`, later."""
-    return cast(Pattern[str], _Lazy(lambda: compile_pattern(source, flags)))
+    return cast("Pattern[AnyStr]", _Lazy(lambda: compile_pattern(source, flags)))
 
 
 def regex(source: str, flags: int = 0) -> Regex[str]:
