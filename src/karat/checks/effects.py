@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 from msgspec import Struct
 
 from karat.checks.base import ANSWER, CALLS, Check, CheckRequest, Phrase, excerpt, unreadable, unsure
-from karat.checks.reading import given
+from karat.checks.reading import keep_given
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.checks.tools import describe_calls, nameless, not_understood
 from karat.model.check import CheckProblem, Example, Expected, Field
@@ -75,7 +75,7 @@ class NoFalseSuccess(Check, Struct, frozen=True):
     @classmethod
     def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         if "no_false_success" in expected:
-            yield CheckRequest(given(expected, "effects", "words"), ("no_false_success",))
+            yield CheckRequest(keep_given(expected, "effects", "words"), ("no_false_success",))
 
     @classmethod
     def unused_fields(cls, expected: Expected) -> Iterator[CheckProblem]:

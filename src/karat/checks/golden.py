@@ -21,7 +21,7 @@ from karat.checks.base import (
     unreadable,
 )
 from karat.checks.indicators import indicators
-from karat.checks.reading import given, read_each
+from karat.checks.reading import keep_given, read_each
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls, says
 from karat.checks.says import CUT_SHORT, MustNotSay, unfailable
 from karat.checks.tools import describe_calls, nameless, not_understood
@@ -181,7 +181,7 @@ class AllocationValid(Check, Struct, frozen=True):
     @classmethod
     def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         if "allocation_valid" in expected:
-            args = given(expected, "success_indicators", "failure_indicators", "words")
+            args = keep_given(expected, "success_indicators", "failure_indicators", "words")
             args = {"valid": expected["allocation_valid"], **args}
             if expected.get("tools_used"):
                 args["tools"] = list(dict.fromkeys(expected["tools_used"]))

@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 from karat.checks.answers import AnswerEquals
 from karat.checks.base import ALL_WORDS, Check, CheckRequest, Phrase, Phrases
 from karat.checks.golden import ExpectedContains, MustNotContain, ReasonContains
-from karat.checks.reading import given
+from karat.checks.reading import keep_given
 from karat.checks.sample_traces import says
 from karat.checks.says import (
     AsksFor,
@@ -100,7 +100,7 @@ class InAnyTurn(Check, Struct, frozen=True, dict=True):
 
     @classmethod
     def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        asked = {**expected.get("in_any_turn", {}), **given(expected, "words")}
+        asked = {**expected.get("in_any_turn", {}), **keep_given(expected, "words")}
         for kind in WORD_CHECKS:
             for reading in kind.read(asked):
                 yield CheckRequest({"check": kind.name, "args": reading.args}, ("in_any_turn", *reading.path))

@@ -13,7 +13,7 @@ from karat.checks.base import ANSWER, CALLS, PAGE, Check, CheckRequest, quote_an
 from karat.checks.effects import NoFalseSuccess
 from karat.checks.in_any_turn import AUTHORS_WORDS, checks_of
 from karat.checks.page import find_pickers
-from karat.checks.reading import given
+from karat.checks.reading import keep_given
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls, says, shows
 from karat.checks.says import AsksFor, MustSayAny
 from karat.checks.tools import describe_calls, not_understood
@@ -133,7 +133,7 @@ class Outcome(Check, Struct, frozen=True, dict=True):
         if outcome in NOT_DONE:
             kinds = AUTHORS_WORDS if outcome in CONFIRMED else (AsksFor,)
             fields = [field.name for kind in kinds for field in kind.fields]
-            args["says"] = given(expected, *fields)
+            args["says"] = keep_given(expected, *fields)
             args["claims"] = effects if outcome in CONFIRMED and expected.get("no_false_success") else {}
             args["words"] = expected.get("words", {})
         yield CheckRequest({key: given for key, given in args.items() if given}, ("outcome",))

@@ -12,7 +12,7 @@ from karat.checks.base import Check, CheckRequest, each
 from karat.model.check import Expected
 
 
-def given(expected: Expected, *fields: str) -> dict[str, Any]:
+def keep_given(expected: Expected, *fields: str) -> dict[str, Any]:
     """Those of the fields that are there."""
     return {field: expected[field] for field in fields if field in expected}
 

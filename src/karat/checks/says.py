@@ -20,7 +20,7 @@ from karat.checks.base import (
     quote_without,
     quoted,
 )
-from karat.checks.reading import given, read_each, read_whole
+from karat.checks.reading import keep_given, read_each, read_whole
 from karat.checks.sample_traces import says
 from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.trace import TextLoss, Trace
@@ -300,7 +300,7 @@ class MustLabelAssumptions(Check, Struct, frozen=True):
     @classmethod
     def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         if "must_label_assumptions" in expected:
-            args = {"markers": expected.get("assumption_markers_any", []), **given(expected, "words")}
+            args = {"markers": expected.get("assumption_markers_any", []), **keep_given(expected, "words")}
             yield CheckRequest(args, ("must_label_assumptions",))
 
     @property

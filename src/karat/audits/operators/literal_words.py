@@ -23,7 +23,7 @@ from karat.checks.grounded_numbers import GroundedNumbers
 from karat.checks.grounds import NumberSource, seen_grounds
 from karat.checks.leaks import NoLeak
 from karat.checks.numbers import MustGroundNumber
-from karat.checks.reckoning import alike_grounds, derived_grounds
+from karat.checks.reckoning import alike_grounds, derived_grounds, holders_of
 from karat.checks.says import (
     AsksFor,
     MustLabelAssumptions,
@@ -209,10 +209,11 @@ def borrowed(subject: Subject) -> Iterator[Mutant]:
     if asked is None or not stated:
         return
     own = {abs(one.value) for one in stated}
-    alike = (pair for group in alike_grounds(trace) for pair in combinations(group[:MOST_SEEN], 2))
+    holders = holders_of(trace)
+    alike = (pair for group in alike_grounds(holders) for pair in combinations(group[:MOST_SEEN], 2))
     differences = (NumberSource(abs(a.value - b.value), f"{a.name} less {b.name}") for a, b in alike)
     seen = seen_grounds(trace, asked.get("constants", ()), asked.get("texts", {}))
-    ways = (seen, derived_grounds(trace), differences)
+    ways = (seen, derived_grounds(trace, holders), differences)
     others = [next((one for one in way if abs(one.value) not in {*own, Decimal()}), None) for way in ways]
     for one in stated:
         start, end = one.span
