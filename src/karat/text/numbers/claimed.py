@@ -102,6 +102,8 @@ def stated_numbers(text: str) -> tuple[StatedNumber, ...]:
     in_digits = (_read_stated(plain, value, number, has_days) for value, number in all_numbers(plain))
     found = [*(one for one in in_digits if one is not None), *_shares(plain), *_in_words(plain)]
     found.sort(key=lambda one: one.span)
+    if view.offsets is None and plain == view.text:
+        return tuple(found)  # as written
     return tuple(one._replace(span=view.span(*original_span_of_lines(view.text, *one.span))) for one in found)
 
 

@@ -98,13 +98,8 @@ class Number(NamedTuple):
         return self.kind == "amount" and self.factor == 1
 
 
-class _Candidate(NamedTuple):
-    """A number within a run of digits and joints; whether the run is free is looked at when it is asked for."""
-
-    start: int
-    end: int
-    run_start: int
-    run_end: int
+_Candidate = tuple[int, int, int, int]
+"""Where a number is, and the run of digits and joints around it; whether that is free is seen when it is asked for."""
 
 
 def find_numbers(text: str, value: str) -> Iterator[Number]:
@@ -112,7 +107,7 @@ def find_numbers(text: str, value: str) -> Iterator[Number]:
     sign, unsigned = ("-", value[1:]) if value[0] == "-" else ("", value)
     for candidate in _candidates(text).get(unsigned, ()):
         number = _free(text, candidate)
-        if number is not None and number.start == candidate.start - len(sign):
+        if number is not None and number.start == candidate[0] - len(sign):
             yield number
 
 
@@ -142,12 +137,16 @@ def _candidates(text: str) -> dict[str, list[_Candidate]]:
         if text[start - 1 : start] == ".":
             before = text[start - 2 : start - 1] or " "
             start -= not (before in ".-" or is_word_char(before))  # .5
-        for value, first, last in _parts(text[start:end]):
-            found.setdefault(value, []).append(_Candidate(start + first, start + last, start, end))
+        value = canonical(text[start:end])
+        if value is not None:
+            found.setdefault(value, []).append((start, end, start, end))
+            continue
+        for value, first, last in _ends_of_range(text[start:end]):
+            found.setdefault(value, []).append((start + first, start + last, start, end))
     for alone in _ALONE.finditer(text) if not text.isascii() else ():
         part = _parse_mixed(alone[0])
         if part is not None:
-            found.setdefault(part, []).append(_Candidate(*alone.span(), *alone.span()))
+            found.setdefault(part, []).append((*alone.span(), *alone.span()))
     return found
 
 
@@ -188,11 +187,8 @@ def _parse_mixed(digits: str) -> str | None:
     return canonical(f"{float(total):.3f}" if exact else f"{float(total):.2f}")
 
 
-def _parts(run: str) -> list[tuple[str, int, int]]:
-    """The numbers of a run of digits: itself, the two ends of a range, or none (a date, a version)."""
-    value = canonical(run)
-    if value is not None:
-        return [(value, 0, len(run))]
+def _ends_of_range(run: str) -> list[tuple[str, int, int]]:
+    """The two ends of a range; none of what is another thing than one number (a date, a version)."""
     low, hyphen, high = run.partition("-")
     low_value, high_value = canonical(low), canonical(high) if hyphen else None
     if low_value is None or high_value is None or float(low_value) >= float(high_value):
