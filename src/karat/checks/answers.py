@@ -168,7 +168,28 @@ def _error_text(error: jsonschema_rs.ValidationError) -> str:
     return f"{where.removeprefix('.')}: {error.message}" if where else error.message
 
 
-class AnswerAt(Check, Struct, frozen=True, dict=True):
+class _ValueAt(Check):
+    """What a JSONPath leads to must be as wanted."""
+
+    __slots__ = ()
+
+    path: str
+    value: Any
+    read = read_members("path", "value")
+
+    @cached_property
+    def made(self) -> Matcher:
+        return matcher(self.value)
+
+    @property
+    def description(self) -> str:
+        return f"{self.path} is {self.made.words}"
+
+    def validate(self) -> Iterator[CheckProblem]:
+        return path_problems(self.path)
+
+
+class AnswerAt(_ValueAt, Struct, frozen=True, dict=True):
     """What a JSONPath leads to in the JSON of the answer is as wanted; of several values, each."""
 
     name: ClassVar = "answer_at"
@@ -193,19 +214,6 @@ class AnswerAt(Check, Struct, frozen=True, dict=True):
     path: str
     value: Any
 
-    @cached_property
-    def made(self) -> Matcher:
-        return matcher(self.value)
-
-    read = read_members("path", "value")
-
-    @property
-    def description(self) -> str:
-        return f"{self.path} is {self.made.words}"
-
-    def validate(self) -> Iterator[CheckProblem]:
-        return path_problems(self.path)
-
     def judge(self, trace: Trace) -> CheckResult:
         why = unreadable(trace)
         if why:
@@ -225,7 +233,7 @@ def at_path(check: Check, path: str, wanted: Matcher, value: object, at: Evidenc
     return check.passed(excerpt(", ".join(format_value(one) for _, one in found[:MOST_ERRORS])), at)
 
 
-class State(Check, Struct, frozen=True, dict=True):
+class State(_ValueAt, Struct, frozen=True, dict=True):
     """What a JSONPath leads to in the state that the agent ended in is as wanted; of several values, each."""
 
     name: ClassVar = "state"
@@ -247,19 +255,6 @@ class State(Check, Struct, frozen=True, dict=True):
     )
     path: str
     value: Any
-
-    @cached_property
-    def made(self) -> Matcher:
-        return matcher(self.value)
-
-    read = read_members("path", "value")
-
-    @property
-    def description(self) -> str:
-        return f"{self.path} is {self.made.words}"
-
-    def validate(self) -> Iterator[CheckProblem]:
-        return path_problems(self.path)
 
     def judge(self, trace: Trace) -> CheckResult:
         why = trace.why_incomplete("state") or ("" if trace.state else NO_STATE)
