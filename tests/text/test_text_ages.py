@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from karat.text.ages.stated import ages_by, doubtful_ages, stated_ages
 from karat.text.ages.words import UNREAD
+from karat.text.regexes.examples import example as example_of
 from karat.text.regexes.lazy import holds_any, small_letters
+from karat.text.words.ages import DAYS_GONE
 
 SEED_REGEX = r"(?i)[0-9]{1,4}\s*(?:m|min|minute|minutes)"
 HOUR, DAY = 60.0, 1440.0
@@ -215,6 +217,13 @@ def test_every_age_that_is_not_read_holds_a_word_of_its_pattern(words: Sequence[
         assert all(holds_any(small_letters(found[0]), words) for found in pattern.finditer(text))
 
     check()
+
+
+def test_every_day_gone_holds_a_word_by_which_it_is_looked_for() -> None:
+    days = [text for entry in DAYS_GONE.entries if (text := example_of(entry))]
+    assert len(days) == len(DAYS_GONE.entries)
+    words = next(words for words, pattern, _ in UNREAD if all(map(pattern.search, days)))
+    assert [day for day in days if not holds_any(small_letters(day), words)] == []
 
 
 @given(st.text(max_size=40) | st.text("0123456789.,:/- mhdswyMD\nando", max_size=40))

@@ -80,10 +80,12 @@ _LINK = (
     r"(?:[^\S\n]*[:=(-]?[^\S\n]*(?:at|data|early|from|in|is|it|late|of|on|since|the|was|were)\b){0,3}"
     r"[^\S\n]*[:=(-]?[^\S\n]*"
 )
-_STATED = _compile_spaced(rf"\b(?=[ac-gil-mpr-u])(?:{'|'.join(lists.DATA_TAKEN.entries)})\b{_LINK}\b{_WHEN}\b(?!'s)")
+_STATED = _compile_spaced(
+    rf"\b{lazy.begins(lists.DATA_TAKEN.entries)}(?:{'|'.join(lists.DATA_TAKEN.entries)})\b{_LINK}\b{_WHEN}\b(?!'s)"
+)
 _ALONE = _compile_spaced(rf"\([^\S\n]*(?P<when>{_DAY_GONE}|the other day)[^\S\n]*\)")
 _OWNED = _compile_spaced(
-    rf"\b(?=[flmstwy])(?<!than\s)(?<!with\s)(?<!against\s)(?<!vs\s)(?<!to\s)(?P<when>{_DAY_GONE})'s "
+    rf"\b(?=[a-z])(?<!than\s)(?<!with\s)(?<!against\s)(?<!vs\s)(?<!to\s)(?P<when>{_DAY_GONE})'s "
     r"(?:\w+ )?(?:batch|cache|crawl|data|dump|export|feed|figures|metrics|numbers|readings|report|results"
     r"|snapshot|stats|statistics|sync)\b"
 )

@@ -51,7 +51,7 @@ _SHARE = lazy.pattern(r"(?<![\w/.,:-])(?<!\d )(\d{1,7})/(\d{1,7})(?![\w/]|[.,]\d
 _POWERS: Final = {"hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9}
 _WORD: Final = "|".join((*lists.VALUES, *_POWERS))
 _IN_WORDS = lazy.pattern(
-    rf"(?i)\b(?=[aebfhmnost])(?<![.,-])(?<!\d )(?:a )?(?:{_WORD})"
+    rf"(?i)\b{lazy.begins(('a', *lists.VALUES, *_POWERS))}(?<![.,-])(?<!\d )(?:a )?(?:{_WORD})"
     rf"(?:(?:[ -]|,? and )(?:{_WORD})(?!-(?!(?:{_WORD})\b)[^\W\d_]))*(?![\w])"
 )
 """The one of "twenty one-way tickets" is none of it."""

@@ -45,3 +45,8 @@ def small_letters(text: str) -> str:
 def holds_any(small: str, words: Iterable[str]) -> bool:
     """Whether a text in small letters holds one of the words, or a part of one, so that a pattern is worth trying."""
     return any(map(small.__contains__, words))
+
+
+def begins(words: Iterable[str]) -> str:
+    """A pattern for places where one of the words may begin: elsewhere none of them is tried."""
+    return f"(?=[{''.join(sorted({word[0] for word in words}))}])"
