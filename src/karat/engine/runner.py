@@ -201,7 +201,8 @@ class Runner:
             self._attempts.tell(CaseFinished(item, done))
             if tally.is_lost(item.index, done.status):
                 self._count_failure(item)
-            await self._attempts.wait_until_stopped(item)
+            if done.error:  # one that ended by itself has stopped
+                await self._attempts.wait_until_stopped(item)
 
     def _end_denied(self, done: CaseResult) -> None:
         """End the run for what is wrong with the configuration. The case is not kept: nothing was done in it."""
