@@ -217,7 +217,7 @@ def case_row(record: CaseRecord, catalog: CheckCatalog) -> CaseRow:
         case.prompt,
         case.outcome,
         verdict.status,
-        Checks(_passed_rows(verdict.checks), _rows(known.failed), _rows(known.unknown), _rows(known.unjudged)),
+        _checks(verdict.checks, known),
         _metrics(record, known, catalog, ScoringMetrics(groups, verdict.hard_fail_triggered, verdict.soft)),
         trace.final_message,
         [call.name for call in trace.tool_calls],
@@ -289,12 +289,15 @@ def _attempts(record: CaseRecord) -> list[ErrorRow]:
     return [row for trace in record.attempts if (row := _error(trace.error))]
 
 
-def _passed_rows(checks: Sequence[CheckResult]) -> list[CheckRow]:
-    return [
-        CheckRow(check.name, check.group, check.expected, check.found, check.at, turn=check.turn)
-        for check in checks
+def _checks(results: Sequence[CheckResult], known: Facts) -> Checks:
+    passed = [
+        CheckRow(check.name, check.group, check.expected, check.found, check.at, False, check.turn)
+        for check in results
         if check.status is PASSED
     ]
+    if known is NOTHING_AMISS:
+        return Checks(passed, [], [])
+    return Checks(passed, _rows(known.failed), _rows(known.unknown), _rows(known.unjudged))
 
 
 def _rows(checks: list[Judged]) -> list[CheckRow]:

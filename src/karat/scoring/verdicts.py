@@ -92,10 +92,9 @@ def verdict(results: tuple[CheckResult, ...], scoring: Scoring, error: TraceErro
     """The status that these results add up to."""
     if error is not None:
         return Verdict(CaseStatus.ERROR, results, reason=f"{error.kind}: {error.message}")
-    plain = scoring.threshold is None and scoring.weights is None
-    if plain and results and all(result.status is _PASSED for result in results):
-        return all_passed(tuple([result.group for result in results]), results)
     statuses = {result.status for result in results}
+    if statuses == _ALL_PASSED and scoring.threshold is None and scoring.weights is None:
+        return all_passed(tuple([result.group for result in results]), results)
     unjudged = Status.UNJUDGED in statuses
     statuses.discard(Status.UNJUDGED)
     groups = group_scores(results)

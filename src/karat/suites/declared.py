@@ -52,5 +52,9 @@ def _entries(name: str, given: Any, project: Declared) -> list[str]:
 
 def with_declared(expected: Mapping[str, Any], declared: Declared) -> dict[str, Any]:
     """What is expected, with what is declared next to it."""
-    effects = {"effects": declared.effects} if declared.effects else {}
-    return {**expected, **effects, **({"words": declared.words} if declared.words else {})}
+    found = dict(expected)
+    if declared.effects:
+        found["effects"] = declared.effects
+    if declared.words:
+        found["words"] = declared.words
+    return found

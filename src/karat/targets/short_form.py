@@ -185,10 +185,10 @@ def to_trace(short: Short, case: Case, *, has_page: bool, recorder: Recorder | N
         telemetry=telemetry or (),
         page=None if short.page is UNSET else short.page,
         page_before=short.page_before,
-        database=table(short.database or {}),
-        state=table(short.state or {}),
+        database=table(short.database) if short.database else {},
+        state=table(short.state) if short.state else {},
         unobserved=dict(_find_unobserved(short, recorder, calls, telemetry, has_page)),
-        tool_schemas=table(short.tool_schemas or {}),
+        tool_schemas=table(short.tool_schemas) if short.tool_schemas else {},
         ended_by=short.ended_by or "",
         started_at=moment(short.started_at),
         duration_ms=short.duration_ms,
@@ -196,7 +196,7 @@ def to_trace(short: Short, case: Case, *, has_page: bool, recorder: Recorder | N
         steps=short.steps,
         attachments=short.attachments or {},
         tokens=None if short.tokens is None else Tokens(short.tokens.input, short.tokens.output),
-        metadata=table(short.metadata or {}),
+        metadata=table(short.metadata) if short.metadata else {},
     )
     if short.error is not None:
         raise _as_target_error(short.error, trace)
@@ -221,8 +221,9 @@ def _find_unobserved(
 
 
 def _messages(short: Short, recorder: Recorder | None) -> tuple[Message, ...]:
-    given = tuple(Message(m.role, m.content or "", m.name) for m in short.messages or ())
-    return given or tuple(recorder.messages if recorder else ())
+    if short.messages:
+        return tuple(Message(m.role, m.content or "", m.name) for m in short.messages)
+    return tuple(recorder.messages) if recorder else ()
 
 
 def _calls(short: Short, recorder: Recorder | None) -> list[ToolCall] | None:

@@ -112,7 +112,7 @@ class WorkerSet:
         return len(self._active) + self._opening >= self._size
 
     def roomiest(self) -> Worker | None:
-        return max(self._active, key=_room, default=None)
+        return max(self._active, key=_room) if len(self._active) > 1 else next(iter(self._active), None)
 
     async def open(self) -> None:
         """Open the first: a target that cannot be opened is found out before any case is run."""

@@ -120,10 +120,7 @@ class CaseReader:
             self._add(raw, path, {diagnostic.path[:2] for diagnostic in wrong}, notes)
 
     def _add(self, raw: JsonObject, path: Path, faults: set[Path], notes: Notes) -> None:
-        expectations = [
-            self._with_texts(expectation._replace(expected=with_declared(expectation.expected, self._declared)))
-            for expectation in self._dialect.expectations(raw, path, faults)
-        ]
+        expectations = [*map(self._complete, self._dialect.expectations(raw, path, faults))]
         if not expectations:
             return
         asked = [list(self._vocabulary.read(expectation.expected)) for expectation in expectations]
@@ -142,11 +139,12 @@ class CaseReader:
             if self._expectations is not None:
                 self._expectations.append(expectations[0]._replace(turns=tuple(expectations[1:])))
 
-    def _with_texts(self, expectation: CaseExpectations) -> CaseExpectations:
-        """What a case expects, with the texts of the files that it names."""
-        named = self._of_files & expectation.expected.keys()
-        texts = {field: self._texts(expectation.expected[field], expectation.where(field)) for field in named}
-        return expectation._replace(expected={**expectation.expected, **texts}) if texts else expectation
+    def _complete(self, expectation: CaseExpectations) -> CaseExpectations:
+        """What a case expects, with what is declared and the texts of the files that it names."""
+        expected = with_declared(expectation.expected, self._declared)
+        for field in self._of_files.intersection(expected):
+            expected[field] = self._texts(expected[field], expectation.where(field))
+        return CaseExpectations(expected, *expectation[1:])
 
     def _texts(self, names: Sequence[str], path: Path) -> dict[str, str]:
         texts, known = {}, self._file.others

@@ -12,7 +12,7 @@ from msgspec import Struct
 from karat.suites.diagnostics import PathDiagnostic
 from karat.suites.shapes.known_keys import KnownKeys
 from karat.suites.shapes.scalars import ChoiceShape
-from karat.suites.shapes.shape import Found, Schema, Shape, check_size, given_limits, wrong_type
+from karat.suites.shapes.shape import FINE, Found, Schema, Shape, check_size, given_limits, wrong_type
 from karat.text.key_names import synonyms_of
 from karat.text.wording import join_words, quoted
 
@@ -39,7 +39,8 @@ class ListShape(Struct, frozen=True):
             # One entry without its list: say how it is written, if it is one.
             alone = isinstance(value, str) and not self.item.validate(value)
             return wrong_type(self.words, value, f"Write [{quoted(str(value))}]." if alone else "")
-        found = check_size(value, self.fewest, self.most, "entries")
+        fits = self.most is None and len(value) >= self.fewest
+        found = FINE if fits else check_size(value, self.fewest, self.most, "entries")
         validate = self.item.validate
         for index, entry in enumerate(value):
             if wrong := validate(entry):

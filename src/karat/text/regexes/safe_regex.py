@@ -78,7 +78,7 @@ def compile_pattern(pattern: str, flags: int = _FLAGS) -> Pattern:
 def search(pattern: str, text: str) -> Span | None:
     """Where the pattern first matches, as offsets of the text as written."""
     seen = lines(text)
-    compiled = compile_pattern(pattern, _ASCII_FLAGS if seen.isascii() and _is_ascii(pattern) else _FLAGS)
+    compiled = _compile_for_ascii(pattern) if seen.isascii() else compile_pattern(pattern)
     started = time.monotonic()
     try:
         # Most searches take microseconds, less than looking at the other clocks does.
@@ -176,9 +176,10 @@ def _view_for(pattern: str, text: str) -> View:
 
 
 @lru_cache(maxsize=4096)
-def _is_ascii(pattern: str) -> bool:
-    """Whether a pattern finds the same in ASCII text by the rules of ASCII alone, which take less time."""
-    return pattern.isascii() and _MEANS_MORE.search(pattern) is None
+def _compile_for_ascii(pattern: str) -> Pattern:
+    """The pattern for ASCII text: by the rules of ASCII alone, which take less time, if it finds the same by them."""
+    is_ascii = pattern.isascii() and _MEANS_MORE.search(pattern) is None
+    return compile_pattern(pattern, _ASCII_FLAGS if is_ascii else _FLAGS)
 
 
 @lru_cache(maxsize=4096)
