@@ -43,3 +43,13 @@ def test_no_wrong_answer_passes_and_every_right_one_does(tmp_path: Path, monkeyp
     assert count["wrong"] >= 150
     assert count["right"] >= 120
     assert count["limits"] <= count["wrong"] * 0.05
+
+
+def test_keys_of_a_result_that_are_not_texts_break_no_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    case = {"id": "case", "prompt": "How many?", "expected": {"grounded_numbers": True}}
+    rows = [{1: 3, 2.5: 40, (6, 7): 8}, {1: 4}]
+    trace = karat.Trace(
+        case_id="case", final_message="There are 999 of them.", tool_calls=(karat.ToolCall("count", {}, result=rows),)
+    )
+    assert karat.judge(case, trace).status == "FAIL"

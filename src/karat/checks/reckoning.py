@@ -126,7 +126,8 @@ def _members(value: Mapping[str, object], place: str) -> list[NumberSource]:
 
 def _keys(rows: list[object], inner: bool = False) -> list[str]:
     """The columns of rows, or those of objects within them: `prices.economy`."""
-    first = rows[0] if rows and isinstance(rows[0], dict) else {}
+    row = rows[0] if rows and isinstance(rows[0], dict) else {}
+    first = {key: value for key, value in row.items() if isinstance(key, str)}
     below = (f"{key}.{own}" for key, value in first.items() if isinstance(value, dict) for own in value)
     return [*islice(below if inner else first, MOST_COLUMNS)]
 

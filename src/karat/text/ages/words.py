@@ -40,12 +40,29 @@ def _compile_spaced(pattern: str) -> re.Pattern[str]:
     return lazy.pattern(pattern.replace(" ", r"[^\S\n]+"), re.IGNORECASE)
 
 
-_COUNTS: Final[dict[str, float]] = {**VALUES, "a": 1, "an": 1, "half an": 0.5, "half a": 0.5, "a couple of": 2}
+_PARTS: Final = {"a quarter": 0.25, "a third": 1 / 3, "half": 0.5, "two thirds": 2 / 3, "three quarters": 0.75}
+_COUNTS: Final[dict[str, float]] = {
+    **VALUES,
+    **{f"{part} of {one}": share for part, share in _PARTS.items() for one in ("a", "an")},
+    "a": 1,
+    "an": 1,
+    "half an": 0.5,
+    "half a": 0.5,
+    "a quarter": 0.25,
+    "a couple of": 2,
+}
 _UNITS: Final = {names.entries[-2]: minutes for minutes, names in lists.AGE_UNITS} | {"quarter": 91 * _DAY}
 _UNIT = rf"(?P<unit>{'|'.join(_UNITS)})s?"
 _COUNT = rf"(?P<count>{'|'.join(sorted(_COUNTS, key=len, reverse=True))})"
 _PAST: Final = ("ago", "back", "behind", "earlier", "late", "old", "outdated", "overdue", "stale")
-_COUNTED = _compile_spaced(rf"\b(?=[a-z])(?<!-){_COUNT}(?: |-){_UNIT}(?: |-)(?:{'|'.join(_PAST)})\b")
+_IS_PAST = rf"(?: |-)(?:{'|'.join(_PAST)})\b"
+_LARGER = rf"(?P<more>{'|'.join(_COUNTS)}) (?P<larger>{'|'.join(_UNITS)})s?"
+_COUNTED = _compile_spaced(
+    rf"\b(?=[a-z])(?<!-)(?:{_LARGER}(?:,| and|, and) )?"
+    rf"{_COUNT}(?P<half> and a half)?(?: |-){_UNIT}(?P<rest> and a half)?{_IS_PAST}"
+)
+_AND_MORE = _compile_spaced(rf"\b(?=[a-z])(?<!-){_LARGER},? and(?= \d[\d.,]*(?: |-)?[a-z]+{_IS_PAST})")
+"""An hour and 20 minutes ago: the 20 minutes are read by themselves."""
 _JUST_NOW = _compile_spaced(r"\b(?=[afjms])(?:just now|(?:a )?(?:few )?(?:moments?|seconds) ago)\b")
 
 _OTHER_UNITS: Final = dict(
@@ -150,10 +167,17 @@ def _overlaps(age: WordedAge, taken: list[Span]) -> bool:
 
 def _counted_ages(seen: str, small: str) -> Iterator[WordedAge]:
     for m in _COUNTED.finditer(seen) if lazy.holds_any(small, _PAST) else ():
-        minutes = _COUNTS[" ".join(m["count"].lower().split())] * _UNITS[m["unit"].lower()]
+        half = 0.5 if m["half"] or m["rest"] else 0.0
+        minutes = (_count(m["count"]) + half) * _UNITS[m["unit"].lower()]
+        if m["more"]:
+            minutes += _count(m["more"]) * _UNITS[m["larger"].lower()]
         yield WordedAge(*m.span(), minutes, minutes)
     for m in _JUST_NOW.finditer(seen) if lazy.holds_any(small, ("now", "ago")) else ():
         yield WordedAge(*m.span(), 1.0, 1.0)
+
+
+def _count(words: str) -> float:
+    return _COUNTS[" ".join(words.lower().split())]
 
 
 def _foreign(seen: str) -> Iterator[WordedAge]:
@@ -206,6 +230,10 @@ def _most_gone(found: re.Match[str]) -> float | None:
     return _FOR_EVER if _IS_STATE.search(before) or not compared else None
 
 
+def _most_and_more(found: re.Match[str]) -> float:
+    return (_count(found["more"]) + 1) * _UNITS[found["larger"].lower()]
+
+
 def _any_age(found: re.Match[str]) -> float:
     return _FOR_EVER
 
@@ -218,6 +246,7 @@ UNREAD: Final[Sequence[tuple[Sequence[str], re.Pattern[str], Callable[[re.Match[
     (("(",), _ALONE, _most),
     (("'s",), _OWNED, _most),
     (("from", "since"), _FROM, _most_from),
+    (("and",), _AND_MORE, _most_and_more),
     (("ago",), _AGO, _most_by_unit),
     (("old",), _OLD, _most_by_unit),
     (_WORK, _WORKING, _any_age),

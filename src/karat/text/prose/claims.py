@@ -132,7 +132,8 @@ def _frame(entry: str, words: WordLists) -> _Frame:
     parts = {
         "START": rf"{_START}(?:«lead_ins»[^\w\n]+)*",
         "NOUN": rf"(?:your|the|this|new)?[^\S\n]*(?:(?!«no_headline»){_NOUN}{_GAP}){{1,4}}",
-        "REST": r"(?:(?!«other_subjects»)[^.!?;:\n])*?",
+        # The sentence is cut out already: a full stop within it is that of a number or of an abbreviation.
+        "REST": r"(?:(?!«other_subjects»)(?:[^!?;:\n]|:(?=\S)))*?",
     }
     opening, _, ending = f" {entry} ".partition(" X ")
     tokens = opening.split()

@@ -13,6 +13,7 @@ CLAIMS = (
         "sentence, none of them in `other_subjects`.",
         lines("""
             (has|have|'s|'ve) been X; (i|we) X; (i|we) have X; (i|we)'ve X; (i|we) REST and X; (i|we)'ve REST and X;
+            (i|we) REST and have X; (i|we)'ve REST and have X;
             (is|are|'s|'re) now X; (is|are|'s|'re) X END; successfully X; X successfully; START X; START NOUN X END
         """),
     ),
