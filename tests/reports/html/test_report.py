@@ -218,3 +218,8 @@ def test_nothing_is_hidden_or_reordered(
     written(run_saying(HOSTILE["bidi"] + HOSTILE["ansi-title"]), tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text()
     assert any(sign in text for sign in "\u202e\u2066\u200f\x1b\x07") is hidden
+
+
+def test_a_link_to_a_case_that_is_not_in_the_file_says_so(browser, large_report: str) -> None:
+    with opened(browser, f"{large_report}#c999r0") as seen:
+        seen.page.get_by_text("This case did not fit into the file").wait_for()

@@ -239,33 +239,38 @@ const inflate = (id) => {
   one(".keys-hint")?.addEventListener("click", () => help?.showModal());
 
   // Cases within the report: those that are packed are unpacked when they are asked for.
-  const unpacked = new Set();
-  const unpack = async (number) => {
-    if (!document.getElementById(`pack${number}`) || unpacked.has(number)) return;
-    unpacked.add(number);
+  const unpacked = new Map();
+  const putIn = async (number) => {
+    if (!document.getElementById(`pack${number}`)) return;
     const template = document.createElement("template");
     template.innerHTML = await inflate(`pack${number}`);
     one("main").append(template.content);
   };
+  const unpack = (number) => {
+    if (!unpacked.has(number)) unpacked.set(number, putIn(number));
+    return unpacked.get(number);
+  };
+  const asked = () => decodeURIComponent(location.hash.slice(1));
   let place = 0;
   const route = async () => {
-    const id = decodeURIComponent(location.hash.slice(1));
+    const id = asked();
     const caseId = /^c\d+r\d+/.exec(id)?.[0];
-    const was = one(".case.open");
-    if (!was) place = scrollY;
+    if (!one(".case.open")) place = scrollY;
     if (caseId && !document.getElementById(caseId)) {
       const row = rows.find((row) => one("th", row.element).innerHTML.includes(`#${caseId}"`));
       for (const number of row?.element.dataset.p?.split(" ") ?? []) await unpack(number);
+      if (asked() !== id) return;  // another one is wanted by now
     }
-    const found = caseId && document.getElementById(caseId);
+    const was = one(".case.open");
+    const wanted = caseId && document.getElementById(caseId);
     was?.classList.remove("open");
-    document.body.classList.toggle("in-case", Boolean(found));
-    if (!found) {
+    document.body.classList.toggle("in-case", Boolean(wanted));
+    if (!wanted) {
       if (was) { unlight(); scrollTo(0, place); }
-      if (caseId) found.textContent = "This case did not fit into the file: see it with karat view.";
+      if (caseId && found) found.textContent = "This case did not fit into the file: see it with karat view.";
       return;
     }
-    found.classList.add("open");
+    wanted.classList.add("open");
     scrollTo(0, 0);
     arrive(id);
   };
@@ -275,8 +280,8 @@ const inflate = (id) => {
     if (target?.matches(".check")) show(target);
     else if (target && !target.matches(".case")) reveal(target);
   };
-  addEventListener("hashchange", () => (local ? route() : arrive(decodeURIComponent(location.hash.slice(1)))));
-  if (local) route(); else arrive(decodeURIComponent(location.hash.slice(1)));
+  addEventListener("hashchange", () => (local ? route() : arrive(asked())));
+  if (local) route(); else arrive(asked());
 
   // A run that is still going on fills in.
   const head = one("[data-live]");
