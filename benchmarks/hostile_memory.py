@@ -24,9 +24,9 @@ AT_ONCE = 48
 
 HOST = """
 import sys
-from karat.telemetry.otlp.mcp_proxy import McpProxy
-from karat.telemetry.otlp.receiver import Receiver
-from karat.telemetry.spans.marks import Marks
+from karat.proxy.mcp_proxy import McpProxy
+from karat.evidence.otlp.receiver import Receiver
+from karat.evidence.spans.marks import Marks
 
 def rss():
     lines = open("/proc/self/status").read().splitlines()  # unlike getrusage, without what the parent took

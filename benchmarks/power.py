@@ -2,7 +2,8 @@
 
     .venv/bin/python -m benchmarks.power
 
-The tables are Markdown. What must hold is held by tests/compare/test_cluster_simulations.py; this prints the figures.
+The tables are Markdown. What must hold is held by tests/analysis/compare/test_cluster_simulations.py; this prints
+the figures.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from __future__ import annotations
 import random
 from collections import Counter
 
-from karat.compare import stats
-from karat.compare.stats import Pairs
+from karat.analysis.compare import stats
+from karat.analysis.compare.stats import Pairs
 from karat.scoring.intervals import group_clusters, single_clusters
 
 CONFIDENCE = 0.95

@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from karat.telemetry.otlp.inbox import CaseWindow
-from karat.telemetry.otlp.receiver import Receiver
-from karat.telemetry.spans.marks import Marks, TurnMark
+from karat.evidence.otlp.inbox import CaseWindow
+from karat.evidence.otlp.receiver import Receiver
+from karat.evidence.spans.marks import Marks, TurnMark
 
 BATCH = 512
 AT_ONCE = 16

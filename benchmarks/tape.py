@@ -23,15 +23,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TypeVar
 
+from karat.evidence.models.reading import read_traffic
+from karat.evidence.models.traffic import ModelTraffic
+from karat.journal.redaction import Redactor
 from karat.options import TapeMode
-from karat.telemetry.models.reading import read_traffic
-from karat.telemetry.models.traffic import ModelTraffic
-from karat.traces.redact import Redactor
-from karat.world.player import TapePlayer
-from karat.world.proxy import ServiceProxy
-from karat.world.requests import Leaves
-from karat.world.serving import ServedRun
-from karat.world.tape import Tape, read_tape
+from karat.proxy.player import TapePlayer
+from karat.proxy.proxy import ServiceProxy
+from karat.proxy.requests import Leaves
+from karat.proxy.serving import ServedRun
+from karat.proxy.tape import Tape, read_tape
 
 Measured = TypeVar("Measured")
 PATH = "/v1/chat/completions"

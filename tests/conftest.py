@@ -46,8 +46,8 @@ def pytest_configure() -> None:
 
 LONG = (
     "tests/evals/", "tests/test_docs", "tests/viewer/", "tests/targets/browser/", "tests/golden/", "tests/engine/",
-    "tests/reports/html/", "tests/world/", "tests/conversations/", "tests/pytest_plugin/", "tests/examples/",
-    "tests/library/test_projects", "tests/audits/test_shipped_suites", "tests/cli/test_help",
+    "tests/reports/html/", "tests/proxy/", "tests/conversations/", "tests/pytest_plugin/", "tests/examples/",
+    "tests/library/test_projects", "tests/analysis/audit/test_shipped_suites", "tests/cli/test_help",
 )  # fmt: skip
 """Begun first, so that no worker is left alone with them in the end."""
 

@@ -215,7 +215,7 @@ NOT_JUDGED = {
     "cluster": "it says which cases are variants of one thing, for intervals and tests; no check looks at it",
     "unjudged": "it holds what only another tool can judge: it is never a pass and never a failure",
     "stubs": "they answer instead of tools, and what the agent makes of the answer fails otherwise",
-    "faults": "one that does not land is an ERROR, in tests/world/test_faults.py; the rest is for other keys to judge",
+    "faults": "one that does not land is an ERROR, in tests/proxy/test_faults.py; the rest is for other keys to judge",
     "max_turns": "it ends a conversation, and what it leaves undone fails otherwise",
 }
 """Keys that no agent can break, each with the reason."""

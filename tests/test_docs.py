@@ -12,7 +12,7 @@ import pytest
 
 from catalogs import CATALOG
 from cli.support import SCRIPT
-from karat.compare.gates import GateTables
+from karat.analysis.compare.gates import GateTables
 from karat.suites.formats.catalog import find_format
 from karat.targets.config import _TargetTable, _Top
 from pages import (

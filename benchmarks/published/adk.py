@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from karat.checks.catalog import catalog_for
 from karat.errors import SuiteError
+from karat.importers.adk.suite import CONFIG, RESPONSE, TRAJECTORY, AdkEvalSet, EvalSetReader, ExpectedTurn
 from karat.model.suite import Case
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import Status
@@ -27,7 +28,6 @@ from karat.plugins.project import Project
 from karat.scoring.verdicts import case_results
 from karat.suites.convert import convert
 from karat.suites.diagnostics import RefusedError
-from karat.suites.formats.adk import CONFIG, RESPONSE, TRAJECTORY, AdkEvalSet, EvalSetReader, ExpectedTurn
 from karat.suites.formats.base import SuiteFile
 from karat.suites.reading import read_suite
 
@@ -131,7 +131,7 @@ def deeds(turns: Sequence[ExpectedTurn], draw: random.Random) -> Iterator[list[t
 
 def jobs(folder: Path | None) -> Iterator[Job]:
     draw = random.Random(SEED)
-    from karat.suites.formats.adk import Call
+    from karat.importers.adk.suite import Call
 
     table = [
         [ExpectedTurn(prompt, [Call(*call) for call in calls], answer, ()) for prompt, calls, answer in turns]

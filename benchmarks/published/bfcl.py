@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import karat
-from karat.targets.recordings.bfcl import read_calls
+from karat.importers.bfcl.results import read_calls
 
 CATEGORIES = {
     "simple": "simple_python",

@@ -12,9 +12,9 @@ from pathlib import Path
 from msgspec import structs
 
 from benchmarks.published.tau_bench import published_file
+from karat.analysis.draft.draft import DraftOptions
+from karat.analysis.draft.drafting import draft_from_traces
 from karat.checks.catalog import catalog_for
-from karat.drafts.draft import DraftOptions
-from karat.drafts.drafting import draft_from_traces
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.model.verdict import Status

@@ -12,6 +12,12 @@ __version__ = "0.1.0"
 
 TYPE_CHECKING = False  # as type checkers know it, without `typing`: until Karat is loaded, it cannot answer Ctrl-C
 if TYPE_CHECKING:
+    from karat.analysis.audit.model import AuditReport as AuditReport
+    from karat.analysis.compare.history_model import History as History
+    from karat.analysis.compare.model import Comparison as Comparison
+    from karat.analysis.draft.draft import Finding as Finding
+    from karat.analysis.draft.draft import SuiteDraft as SuiteDraft
+    from karat.analysis.lint.linter import LintReport as LintReport
     from karat.api import aadd_target as aadd_target
     from karat.api import aaudit as aaudit
     from karat.api import acompare_runs as acompare_runs
@@ -49,8 +55,8 @@ if TYPE_CHECKING:
     from karat.api import set_baseline as set_baseline
     from karat.checks.base import Check as Check
     from karat.checks.base import CheckRequest as CheckRequest
-    from karat.drafts.draft import Finding as Finding
-    from karat.drafts.draft import SuiteDraft as SuiteDraft
+    from karat.engine.case_runner import CaseRunner as CaseRunner
+    from karat.engine.case_runner import open_runner as open_runner
     from karat.engine.events import CaseFinished as CaseFinished
     from karat.engine.events import CaseRetried as CaseRetried
     from karat.engine.events import CaseStarted as CaseStarted
@@ -59,23 +65,19 @@ if TYPE_CHECKING:
     from karat.engine.events import Notice as Notice
     from karat.engine.events import RunFinished as RunFinished
     from karat.engine.events import RunStarted as RunStarted
+    from karat.engine.trace_checks import ExpectationError as ExpectationError
+    from karat.engine.trace_checks import check as check
     from karat.errors import ConfigError as ConfigError
     from karat.errors import Diagnostic as Diagnostic
     from karat.errors import ExitCode as ExitCode
     from karat.errors import KaratError as KaratError
     from karat.errors import SuiteError as SuiteError
     from karat.errors import UsageError as UsageError
-    from karat.inspections.inspection import Inspection as Inspection
-    from karat.inspections.inspection import Observation as Observation
     from karat.journal.reader import Journal as Journal
     from karat.journal.views import RecordSummary as RecordSummary
-    from karat.linting.linter import LintReport as LintReport
-    from karat.model.audit import AuditReport as AuditReport
     from karat.model.check import CheckProblem as CheckProblem
     from karat.model.check import Example as Example
     from karat.model.check import Field as Field
-    from karat.model.comparison import Comparison as Comparison
-    from karat.model.history import History as History
     from karat.model.run import CaseRecord as CaseRecord
     from karat.model.run import RunView as RunView
     from karat.model.run import Summary as Summary
@@ -93,10 +95,8 @@ if TYPE_CHECKING:
     from karat.reports.artifacts import BinaryWriter as BinaryWriter
     from karat.reports.catalog import Report as Report
     from karat.reports.run_result import RunResult as RunResult
-    from karat.running.case_runner import CaseRunner as CaseRunner
-    from karat.running.case_runner import open_runner as open_runner
-    from karat.running.trace_checks import ExpectationError as ExpectationError
-    from karat.running.trace_checks import check as check
+    from karat.setup.inspect.inspection import Inspection as Inspection
+    from karat.setup.inspect.inspection import Observation as Observation
     from karat.suites.formats.base import Format as Format
     from karat.suites.formats.base import ParsedSuite as ParsedSuite
     from karat.suites.formats.base import SuiteCatalog as SuiteCatalog
@@ -113,19 +113,19 @@ if TYPE_CHECKING:
 _HOMES = {
     "karat.api": "add_target audit compare_runs convert draft history inspect judge lint load_baseline load_suite"
     " report open_viewer rerun rescore resume run set_baseline",
-    "karat.running.case_runner": "CaseRunner open_runner",
-    "karat.running.trace_checks": "ExpectationError check",
+    "karat.engine.case_runner": "CaseRunner open_runner",
+    "karat.engine.trace_checks": "ExpectationError check",
     "karat.checks.base": "Check CheckRequest",
-    "karat.drafts.draft": "Finding SuiteDraft",
+    "karat.analysis.draft.draft": "Finding SuiteDraft",
     "karat.engine.events": "CaseFinished CaseRetried CaseStarted Event Listener Notice RunFinished RunStarted",
     "karat.errors": "ConfigError Diagnostic ExitCode KaratError SuiteError UsageError",
-    "karat.inspections.inspection": "Inspection Observation",
+    "karat.setup.inspect.inspection": "Inspection Observation",
     "karat.journal.reader": "Journal",
     "karat.journal.views": "RecordSummary",
-    "karat.model.audit": "AuditReport",
+    "karat.analysis.audit.model": "AuditReport",
     "karat.model.check": "CheckProblem Example Field",
-    "karat.model.comparison": "Comparison",
-    "karat.model.history": "History",
+    "karat.analysis.compare.model": "Comparison",
+    "karat.analysis.compare.history_model": "History",
     "karat.model.run": "CaseRecord RunView Summary",
     "karat.model.suite": "Case Suite",
     "karat.model.trace": "Message ToolCall Trace",
@@ -133,7 +133,7 @@ _HOMES = {
     "karat.reports.artifacts": "BinaryWriter",
     "karat.reports.catalog": "Report",
     "karat.reports.run_result": "RunResult",
-    "karat.linting.linter": "LintReport",
+    "karat.analysis.lint.linter": "LintReport",
     "karat.suites.formats.base": "Format ParsedSuite SuiteCatalog SuiteFile",
     "karat.suites.formats.builder": "SuiteBuilder TextPlaces",
     "karat.targets.base": "RunContext Target TargetError converse",

@@ -12,6 +12,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack
 
 from karat.checks.catalog import catalog_for
+from karat.engine import rescoring
+from karat.engine.rescoring import AnyJournal, AnySuite, load_in
+from karat.engine.rescoring import default_results_dir as default_results_dir
+from karat.engine.rescoring import find_journals as find_journals
+from karat.engine.rescoring import last_journal as last_journal
+from karat.engine.rescoring import load_file as load_file
+from karat.engine.rescoring import load_recorded_suite as load_recorded_suite
+from karat.engine.rescoring import open_journal as open_journal
+from karat.engine.rescoring import project_for as project_for
+from karat.engine.rescoring import trusting as trusting
+from karat.engine.suite_files import convert as convert
+from karat.engine.suite_files import list_cases as list_cases
+from karat.engine.suite_files import refuse_place as refuse_place
+from karat.engine.suite_files import schema as schema
+from karat.engine.suite_files import write_schema as write_schema
+from karat.engine.suite_files import write_suite as write_suite
 from karat.errors import UsageError
 from karat.journal.reader import Journal
 from karat.model.suite import Case, Suite, leave_unjudged_of
@@ -22,22 +38,6 @@ from karat.reports.artifacts import BinaryWriter
 from karat.reports.catalog import refuse_one_file as refuse_one_file
 from karat.reports.run_result import Allowances, ResultsPlace, RunResult
 from karat.reports.writing import Each
-from karat.running import rescoring
-from karat.running.rescoring import AnyJournal, AnySuite, load_in
-from karat.running.rescoring import default_results_dir as default_results_dir
-from karat.running.rescoring import find_journals as find_journals
-from karat.running.rescoring import last_journal as last_journal
-from karat.running.rescoring import load_file as load_file
-from karat.running.rescoring import load_recorded_suite as load_recorded_suite
-from karat.running.rescoring import open_journal as open_journal
-from karat.running.rescoring import project_for as project_for
-from karat.running.rescoring import trusting as trusting
-from karat.running.suite_files import convert as convert
-from karat.running.suite_files import list_cases as list_cases
-from karat.running.suite_files import refuse_place as refuse_place
-from karat.running.suite_files import schema as schema
-from karat.running.suite_files import write_schema as write_schema
-from karat.running.suite_files import write_suite as write_suite
 from karat.scoring import verdicts
 from karat.suites.documents.source import SuiteSource, source
 from karat.suites.selection import Selection as Selection
@@ -46,24 +46,24 @@ from karat.system.sync_async import make_async, make_sync
 from karat.text.wording import names_of, pluralize
 
 if TYPE_CHECKING:
-    from karat.audits.run_audit import Auditor
-    from karat.compare.baseline import BaselineFile
-    from karat.drafts.draft import SuiteDraft
-    from karat.init.findings import FoundAgent, Survey
-    from karat.init.plan import InitPlan
-    from karat.inspections.inspection import Inspection
-    from karat.linting.linter import LintReport
-    from karat.model.audit import AuditReport
-    from karat.model.comparison import Comparison
-    from karat.model.history import History
+    from karat.analysis.audit.model import AuditReport
+    from karat.analysis.audit.run_audit import Auditor
+    from karat.analysis.compare.baseline import BaselineFile
+    from karat.analysis.compare.history_model import History
+    from karat.analysis.compare.model import Comparison
+    from karat.analysis.draft.draft import SuiteDraft
+    from karat.analysis.lint.linter import LintReport
+    from karat.analysis.stress.session import StressKeywords, StressResult
+    from karat.engine.request import AnyTarget, ResumeKeywords, RunKeywords
+    from karat.engine.tapes import TapeReport
     from karat.plugins.project import Project
-    from karat.running.request import AnyTarget, ResumeKeywords, RunKeywords
-    from karat.running.stress import StressKeywords, StressResult
-    from karat.running.tapes import TapeReport
+    from karat.proxy.tape import Tape
     from karat.self_test import Proof
+    from karat.setup.inspect.inspection import Inspection
+    from karat.setup.survey.findings import FoundAgent, Survey
+    from karat.setup.write.plan import InitPlan
     from karat.targets.config import TargetConfig
     from karat.viewer.serving import ViewerServer
-    from karat.world.tape import Tape
 
 REPEATS = 5
 """How often a draft asks each prompt if the user does not say."""
@@ -103,7 +103,7 @@ def judge(case: Case | Mapping[str, object], trace: Trace | Mapping[str, object]
     A case that was made by hand, or read from a journal, is judged by those of this folder's project. A case may be a
     dict with the keys of a Karat 1 case, and a trace one with the keys that a `python:` agent may return.
     """
-    from karat.running.trace_checks import read_case, read_trace  # it loads targets, which few need to judge
+    from karat.engine.trace_checks import read_case, read_trace  # it loads targets, which few need to judge
 
     case = case if isinstance(case, Case) else read_case(case, find_project())
     trace = read_trace(trace, case)
@@ -127,8 +127,8 @@ async def arun(suite: AnySuite, target: AnyTarget | None = None, **how: Unpack[R
     `listeners` hear the events of the run, and once `stop` is set, it ends and can be resumed. Without `results_dir`
     the journal lives in a temporary folder as long as the result does.
     """
-    from karat.running.request import RunKeywords, RunOptions, RunRequest, refuse_unknown
-    from karat.running.session import run_suite
+    from karat.engine.request import RunKeywords, RunOptions, RunRequest, refuse_unknown
+    from karat.engine.session import run_suite
 
     refuse_unknown(how, RunKeywords)
     cases, categories = names_of("cases", how.get("cases")), names_of("categories", how.get("categories"))
@@ -191,14 +191,14 @@ async def _continue_run(
     target: AnyTarget | None,
     how: ResumeKeywords,
 ) -> RunResult:
-    from karat.running.request import (
+    from karat.engine.request import (
         ResumeKeywords,
         RunOptions,
         RunRequest,
         parse_status,
         refuse_unknown,
     )
-    from karat.running.session import PreviousRun, resume_suite
+    from karat.engine.session import PreviousRun, resume_suite
 
     refuse_unknown(how, ResumeKeywords)
     options, request = RunOptions.of(how), RunRequest.of(how)
@@ -267,7 +267,7 @@ def compare_runs(
     A run that was replayed from a tape is compared with one that was not only if `mix_tapes` allows it. `together` is
     the number of comparisons that are acted on at once: all of them give a false alarm no more often than one would.
     """
-    from karat.running.comparisons import compare_runs
+    from karat.analysis.compare.comparisons import compare_runs
 
     return compare_runs(
         base, new, results_dir, gates, confidence, find_project(), mix_tapes=mix_tapes, together=together
@@ -281,14 +281,14 @@ def set_baseline(
     run: str | Path, *, file: str | Path | None = None, results_dir: str | Path | None = None
 ) -> BaselineFile:
     """Keep a run as the baseline of its suite: a small file next to the suite, or at another place."""
-    from karat.running import comparisons
+    from karat.analysis.compare import comparisons
 
     return comparisons.set_baseline(run, None if file is None else Path(file), results_dir, find_project())
 
 
 def load_baseline(file: str | Path) -> BaselineFile:
     """The baseline of a suite, or of this file."""
-    from karat.running import comparisons
+    from karat.analysis.compare import comparisons
 
     return comparisons.load_baseline(Path(file))
 
@@ -297,7 +297,7 @@ def history(
     folder: str | Path | None = None, *, suite: str = "", target: str = "", runs: int = 20, since: str = ""
 ) -> History:
     """The last runs of a suite against one target, case by case: what broke when, and what is flaky."""
-    from karat.running import comparisons
+    from karat.analysis.compare import comparisons
 
     return comparisons.build_history(folder, find_project(), most=runs, since=since, suite=suite, target=target)
 
@@ -326,8 +326,8 @@ areport = make_async(report)
 
 def auditor(journal: AnyJournal, suite: AnySuite | None = None, *, seed: int = 0) -> Auditor:
     """An audit that gives one case after the other, for journals too large for one report."""
-    from karat.audits.judging import Allowance
-    from karat.audits.run_audit import Auditor
+    from karat.analysis.audit.judging import Allowance
+    from karat.analysis.audit.run_audit import Auditor
 
     project = project_for(suite, journal)
     loaded = None if suite is None else load_in(suite, project)
@@ -348,7 +348,7 @@ aaudit = make_async(audit)
 
 def read_prompts(path: str | Path) -> list[str]:
     """The prompts of a file for a draft: one a line, or the column `prompt` of a .csv file."""
-    from karat.running.drafting import read_prompts
+    from karat.analysis.draft.session import read_prompts
 
     return read_prompts(Path(path))
 
@@ -370,8 +370,8 @@ async def adraft(
     Nothing is written: `yaml` of the draft is the text of the suite. A target whose tools may change something is only
     asked with `allow_effects`. The other arguments are those of `run`.
     """
-    from karat.drafts.draft import DraftOptions
-    from karat.running.drafting import adraft_target, draft_sources
+    from karat.analysis.draft.draft import DraftOptions
+    from karat.analysis.draft.session import adraft_target, draft_sources
 
     options = DraftOptions(name=name, max_cases=max_cases, keep_personal_data=keep_personal_data)
     project = trusting(find_project(), how.get("trust_code"))
@@ -399,8 +399,8 @@ async def astress(
     `base`: a journal of the suite to start from, instead of a run; `resume`: an interrupted stress run to finish. Gives
     the run without faults where that did not come to its end.
     """
-    from karat.running.request import RunOptions, RunRequest, refuse_unknown
-    from karat.running.stress import StressKeywords, StressOptions, stress_suite
+    from karat.analysis.stress.session import StressKeywords, StressOptions, stress_suite
+    from karat.engine.request import RunOptions, RunRequest, refuse_unknown
 
     refuse_unknown(how, StressKeywords)
     cases, categories = names_of("cases", how.get("cases")), names_of("categories", how.get("categories"))
@@ -430,7 +430,7 @@ stress = make_sync(astress)
 
 def write_broken(result: StressResult, path: str | Path) -> int:
     """Write the cells that broke as a Karat 1 suite, each with its fault and what must hold; how many there are."""
-    from karat.running.stress import write_broken
+    from karat.analysis.stress.session import write_broken
 
     return write_broken(result, Path(path))
 
@@ -439,8 +439,8 @@ def linter(
     target: str | TargetConfig | None = None, *, ignore: Collection[str] = ()
 ) -> Callable[[SuiteSource], LintReport]:
     """A linter of suites for a target whose tools and page are looked up once."""
-    from karat.linting.linter import check_slugs, lint_source
-    from karat.linting.target import surroundings
+    from karat.analysis.lint.linter import check_slugs, lint_source
+    from karat.analysis.lint.target import surroundings
 
     project = find_project()
     check_slugs(names_of("ignore", ignore) or ())
@@ -467,28 +467,28 @@ def check_tape(suite: AnySuite) -> TapeReport:
     """Hold the tape of a suite against the suite: cases that one of the two lacks, and recordings that are too old."""
     from datetime import UTC, datetime
 
-    from karat.running import tapes
+    from karat.engine import tapes
 
     return tapes.check_tape(load_suite(suite), find_project(), datetime.now(UTC).date())
 
 
 def read_tape(path: str | Path) -> Tape:
     """Read a tape: what was asked of the services around an agent, and what they answered."""
-    from karat.world.tape import read_tape
+    from karat.proxy.tape import read_tape
 
     return read_tape(Path(path))
 
 
 def seal_tape(path: str | Path) -> int:
     """Accept what was edited by hand in a tape; how many exchanges were."""
-    from karat.world.tape import seal_tape
+    from karat.proxy.tape import seal_tape
 
     return seal_tape(Path(path))
 
 
 def serve_stdio(name: str, command: Sequence[str], environ: Mapping[str, str]) -> int:
     """Be the MCP server that a command starts, on the tape that the environment names; the exit status."""
-    from karat.world.stdio import serve_stdio
+    from karat.proxy.stdio import serve_stdio
 
     return serve_stdio(name, command, environ)
 
@@ -516,8 +516,8 @@ async def ainspect(
     an address. The prompt is sent to see what comes of it, and again to prove the target. A service takes several: one
     for which a tool is called, one for which it fails.
     """
-    from karat.inspections.catalog import inspect_target, target
-    from karat.inspections.masking import without_passwords
+    from karat.setup.inspect.catalog import inspect_target, target
+    from karat.setup.inspect.masking import without_passwords
 
     config = target(where, kind, name, options or {}, find_project())
     prompts = (prompt,) if isinstance(prompt, str) else tuple(prompt or ())
@@ -529,7 +529,7 @@ inspect = make_sync(ainspect)
 
 def add_target(inspection: Inspection) -> Path:
     """Add an inspected target to the configuration of this folder, which must have none of its name; the file."""
-    from karat.inspections.writing import add
+    from karat.setup.inspect.writing import add
 
     return add(inspection, find_project())
 
@@ -539,15 +539,15 @@ aadd_target = make_async(add_target)
 
 def survey_project(folder: str | Path = ".") -> Survey:
     """See what a project holds that a first suite can build on. Its files are read; nothing of it is run or asked."""
-    from karat.init.survey import survey_folder
+    from karat.setup.survey.survey import survey_folder
 
     return survey_folder(Path(folder), os.environ)
 
 
 def choose_agent(survey: Survey, spec: str | None = None, *, may_ask: bool = False) -> FoundAgent | None:
     """The agent that a spec names, else the likeliest found; with `may_ask`, the first that can be reached now."""
-    from karat.init.findings import parse_agent
-    from karat.init.probe import is_listening
+    from karat.setup.survey.findings import parse_agent
+    from karat.setup.survey.probe import is_listening
 
     if spec is not None:
         return parse_agent(spec)
@@ -568,7 +568,7 @@ async def aplan_init(
     With `may_ask`, the agent is loaded, or asked at its loopback address, and the suite drafted from what it does: with
     a greeting, and with `prompts` only if `allow_effects`, because its tools may change something.
     """
-    from karat.init.plan import Consent, plan_files
+    from karat.setup.write.plan import Consent, plan_files
 
     consent = Consent(may_ask, allow_effects)
     return await plan_files(survey, agent, tuple(prompts), find_project(survey.folder), consent)
@@ -579,13 +579,13 @@ plan_init = make_sync(aplan_init)
 
 def plan_example(folder: str | Path = ".") -> InitPlan:
     """Plan the example: a tiny agent with a bug to find, and the suite that finds it."""
-    from karat.init.example import plan_example
+    from karat.setup.write.example import plan_example
 
     return plan_example(Path(folder), find_project(folder))
 
 
 def write_plan(plan: InitPlan) -> None:
     """Write the files of a plan, all of them or none; a file that is there is never overwritten."""
-    from karat.init.writing import write_together
+    from karat.setup.write.writing import write_together
 
     write_together(plan.folder, plan.files)

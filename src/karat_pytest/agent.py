@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec import structs
 
+from karat.engine.case_runner import DEFAULT_TIMEOUT, settle
+from karat.engine.request import ResolvedTarget, RunRequest
 from karat.errors import KaratError, UsageError
+from karat.journal.limits import cap_trace
+from karat.journal.redaction import Redactor
 from karat.model.suite import Case, Turn
 from karat.model.trace import Trace
 from karat.plugins.project import find_project
-from karat.running.case_runner import DEFAULT_TIMEOUT, settle
-from karat.running.request import ResolvedTarget, RunRequest
+from karat.proxy.faults import CaseWorld
 from karat.suites.surroundings import add_target_surroundings
 from karat.targets.base import RunContext, TargetError, secrets_of
 from karat.targets.reach import refuse_unreachable
 from karat.text.wording import error_text
-from karat.traces.limits import cap_trace
-from karat.traces.redact import Redactor
-from karat.world.faults import CaseWorld
 from karat_pytest import state_of
 from karat_pytest.runs import NO_TARGET
 

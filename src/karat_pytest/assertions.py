@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from _pytest._code.code import ExceptionRepr
 
-from karat.console.screen import CaseLines, Screen
+from karat.engine.trace_checks import ExpectationError
 from karat.errors import ExitCode
 from karat.reports.escaping import terminal
 from karat.reports.facts import BROKEN, counts, incomplete
 from karat.reports.run_result import RunResult
-from karat.running.trace_checks import ExpectationError
+from karat.terminal.screen import CaseLines, Screen
 
 if TYPE_CHECKING:
     from _pytest._code.code import ExceptionInfo

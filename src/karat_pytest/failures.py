@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from _pytest._code.code import ReprEntryNative, ReprExceptionInfo, ReprFileLocation, ReprTraceback
 
-from karat.console.screen import CaseLines, Screen
+from karat.analysis.compare.model import GateVerdict
 from karat.errors import KaratError, SuiteError
-from karat.model.comparison import GateVerdict
 from karat.model.run import CaseRecord
 from karat.reports.facts import BROKEN
 from karat.reports.failure_details import first_reason, why_not_passed
+from karat.terminal.screen import CaseLines, Screen
 from karat.text.wording import visible
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from karat.analysis.compare.comparisons import compare_runs
 from karat.errors import UsageError
 from karat.plugins.project import Project
-from karat.running.comparisons import compare_runs
 from karat_pytest.failures import GateFailure
 
 if TYPE_CHECKING:

@@ -15,27 +15,27 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import structs
 
 from karat.checks.catalog import catalog_for
+from karat.engine.case_runner import CaseRunner, files_folder, settle, target_of_suite
 from karat.engine.events import Event, Notice
 from karat.engine.plan import Item
+from karat.engine.request import ResolvedTarget, RunOptions, RunRequest
+from karat.engine.rescoring import default_results_dir, resolve_allowances
+from karat.engine.session import check_provable, run_header
 from karat.engine.work import CaseResult, error_result, skip_case
 from karat.errors import KaratError, UsageError
+from karat.journal.redaction import Redactor
 from karat.journal.writer import encode
 from karat.model.keys import Keys, target_identity
 from karat.model.suite import Case, Suite, leave_unjudged_of
 from karat.model.trace import TraceError
 from karat.plugins.project import Project, find_project
 from karat.reports.run_result import Allowances
-from karat.running.case_runner import CaseRunner, files_folder, settle, target_of_suite
-from karat.running.request import ResolvedTarget, RunOptions, RunRequest
-from karat.running.rescoring import default_results_dir, resolve_allowances
-from karat.running.session import check_provable, run_header
 from karat.suites.documents.source import read_bytes
 from karat.suites.reading import LocatedSuite, locate_suite
 from karat.suites.selection import Selection
 from karat.targets.config import read_config
 from karat.targets.python import FunctionTarget
 from karat.text.wording import visible
-from karat.traces.redact import Redactor
 
 if TYPE_CHECKING:
     from karat_pytest.state import SessionState

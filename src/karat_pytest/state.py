@@ -12,9 +12,9 @@ from typing import Any, Protocol, TypeVar
 
 import pytest
 
+from karat.engine.request import RunOptions
 from karat.errors import KaratError, UsageError
 from karat.options import HOW_TO_RUN
-from karat.running.request import RunOptions
 from karat_pytest import RUNS_ALL
 from karat_pytest.agent import OpenAgent
 from karat_pytest.journals import Journals

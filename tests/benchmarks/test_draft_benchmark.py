@@ -9,9 +9,9 @@ import yaml
 
 import karat
 from benchmarks import drafts
+from karat.analysis.draft.draft import DraftOptions, SuiteDraft
+from karat.analysis.draft.drafting import draft_from_traces
 from karat.checks.catalog import catalog_for
-from karat.drafts.draft import DraftOptions, SuiteDraft
-from karat.drafts.drafting import draft_from_traces
 from karat.plugins.project import find_project
 
 TRACES = [*drafts.traces(1000)]

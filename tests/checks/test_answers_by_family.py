@@ -9,14 +9,14 @@ import pytest
 import yaml
 
 from catalogs import CATALOG
+from karat.evidence.tool_results import call_success, missing_fields, parse_result
+from karat.evidence.turns import conversation
 from karat.model.check import Declared
 from karat.model.suite import Case
 from karat.model.trace import Message, ToolCall, Trace
 from karat.model.verdict import CaseStatus, Status
 from karat.scoring.verdicts import judge_case
 from karat.suites.declared import with_declared
-from karat.telemetry.tool_results import call_success, missing_fields, parse_result
-from karat.traces.turns import conversation
 
 FOLDER = Path(__file__).parent / "answers_by_family"
 Item = dict[str, Any]

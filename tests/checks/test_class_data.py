@@ -12,7 +12,7 @@ import pytest
 
 import karat
 from catalogs import CATALOG
-from karat.audits.judging import WATCHED
+from karat.analysis.audit.judging import WATCHED
 from karat.checks.base import Check
 from karat.checks.catalog import CHECKS
 from karat.model.suite import Case, CheckSpec
@@ -21,9 +21,16 @@ from karat.model.verdict import Status
 from karat.scoring import verdicts
 
 SOURCE = Path(karat.__file__).parent
-SPELLS_FIELDS = {"suites/formats", "drafts", "linting/base.py", "linting/phrases.py", "linting/regexes.py"}
+SPELLS_FIELDS = {
+    "suites/formats",
+    "importers",
+    "analysis/draft",
+    "analysis/lint/base.py",
+    "analysis/lint/phrases.py",
+    "analysis/lint/regexes.py",
+}
 """Where suites are read, or written, by the fields that they are spelled with."""
-PROTOCOLS = {"targets/http/ag_ui.py", "targets/recordings", "inspections/shapes", "telemetry/models"}
+PROTOCOLS = {"targets/http/ag_ui.py", "targets/recordings", "setup/inspect/shapes", "evidence/models"}
 """Whose own words are those of checks by chance."""
 TRACES = {*Trace.__struct_fields__, *get_args(Channel)}
 """Names of checks that are also names of something in a trace."""

@@ -9,10 +9,10 @@ import pytest
 from catalogs import CATALOG
 from karat.api import judge
 from karat.checks.sample_traces import says
+from karat.journal.limits import cap_trace
+from karat.journal.redaction import Redactor
 from karat.model.suite import Case
 from karat.model.trace import REMOVED, SECRETS_REMOVED, TEXT_CAP, TextLoss, Trace
-from karat.traces.limits import cap_trace
-from karat.traces.redact import Redactor
 
 PASSED, FAILED, UNKNOWN = "passed", "failed", "unknown"
 LOST_SOME = {"final_message": TextLoss(SECRETS_REMOVED)}

@@ -11,12 +11,12 @@ import pytest
 
 import karat
 from catalogs import CATALOG
+from karat.analysis.lint.base import TargetInfo
+from karat.analysis.lint.linter import lint_source
 from karat.checks.effects import NoFalseSuccess, OnlyEffects
 from karat.checks.outcome import Outcome
 from karat.checks.sample_traces import calls, says
 from karat.errors import ConfigError, SuiteError
-from karat.linting.base import TargetInfo
-from karat.linting.linter import lint_source
 from karat.model.check import Declared
 from karat.model.suite import Case, CheckSpec, Suite
 from karat.model.trace import ToolCall, Trace

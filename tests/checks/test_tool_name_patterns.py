@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from catalogs import CATALOG
-from karat.linting.base import TargetInfo
-from karat.linting.linter import lint
+from karat.analysis.lint.base import TargetInfo
+from karat.analysis.lint.linter import lint
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import Status
 from karat.scoring import verdicts

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cli.support import Karat, case, eval_set, journal_of, report_of, results, traces, write
-from karat.running.session import Session
+from karat.engine.session import Session
 
 STAMP = r"\d{8}T\d{6}Z"
 SUMMARY = ["pass", "fail", "partial", "error", "total", "avg_soft_score", "figures"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec import structs
 
 import karat
-from karat.audits.case_audit import everywhere, parts
-from karat.audits.operators.base import Subject
+from karat.analysis.audit.case_audit import everywhere, parts
+from karat.analysis.audit.operators.base import Subject
 
 from . import desk
 from .test_refund_desk import SUITE

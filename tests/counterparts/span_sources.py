@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 EMITTERS = Path(__file__).parent / "emitters"
-RECORDINGS = Path(__file__).parents[1] / "telemetry" / "spans" / "recordings"
+RECORDINGS = Path(__file__).parents[1] / "evidence" / "spans" / "recordings"
 EXPORTER = ("opentelemetry-sdk", "opentelemetry-exporter-otlp-proto-http", "httpx<1")
 GENAI = {
     "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "SPAN_ONLY",

@@ -15,8 +15,8 @@ import karat
 from counterparts.environments import python_with
 from counterparts.span_sources import EMITTERS, EXPORTER, PROMPTS, SOURCES, SpanSource
 from counterparts.spans_sink import recorded
+from evidence.spans.order_cases import SUITE, VERDICTS, judged_by_the_log, logged, told, tool_log
 from karat.targets.config import TargetConfig
-from telemetry.spans.order_cases import SUITE, VERDICTS, judged_by_the_log, logged, told, tool_log
 
 
 @pytest.fixture(params=SOURCES, ids=lambda source: source.name)

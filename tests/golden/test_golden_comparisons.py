@@ -11,7 +11,7 @@ from golden_runs import DECISIONS
 import karat
 from dyno_agent.tools import TOOLS
 from karat import api
-from karat.model.comparison import Change, Comparison
+from karat.analysis.compare.model import Change, Comparison
 
 REPEAT = 4
 CASES = ["conflicts_in_schedule", "conflicts_in_some_days", "completed_tests", "completed_brake_tests", "running_tests",

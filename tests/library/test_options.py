@@ -13,8 +13,8 @@ import pytest
 import karat
 from karat.cli.main import karat as group
 from karat.cli.main import run
+from karat.engine.request import ResumeKeywords, RunKeywords, RunOptions
 from karat.options import HOW_TO_RUN, SELECTION, Option
-from karat.running.request import ResumeKeywords, RunKeywords, RunOptions
 
 EVERY = {**SELECTION, **HOW_TO_RUN}
 SUITE = {"version": "0.3", "cases": [{"id": "A", "prompt": "?", "expected": {"must_say_any": ["process"]}}]}

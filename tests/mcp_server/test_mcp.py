@@ -14,10 +14,10 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp_types import TextContent
 
 import karat
-from karat.mcp_server import output, places
-from karat.mcp_server.places import ProjectFolder
-from karat.mcp_server.serving import LARGEST_REQUEST, BoundedLines, build_server
-from karat.traces.redact import Redactor
+from karat.journal.redaction import Redactor
+from karat.mcp import output, places
+from karat.mcp.places import ProjectFolder
+from karat.mcp.serving import LARGEST_REQUEST, BoundedLines, build_server
 
 SCRIPT = Path(sys.executable).with_name("karat")
 SUITE = """\

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from karat.console.ending import show_details, show_repeated, show_summary
-from karat.console.screen import Screen
 from karat.plugins.project import Project
 from karat.reports.catalog import BUILT_IN, find
 from karat.reports.writing import write_into
+from karat.terminal.ending import show_details, show_repeated, show_summary
+from karat.terminal.screen import Screen
 
 from .runs import HUGE, Kept, every_status, interrupted, interrupted_repeats, repeated
 

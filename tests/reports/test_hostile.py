@@ -19,9 +19,6 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from karat.console import screen as terminal_report
-from karat.console.ending import show_details, show_summary
-from karat.console.screen import CaseLines, Screen, Verbosity
 from karat.journal.reader import Journal
 from karat.plugins.project import Project
 from karat.reports import encoding, escaping, github, gitlab, rows, run_result
@@ -31,6 +28,9 @@ from karat.reports.catalog import find
 from karat.reports.escaping import terminal
 from karat.reports.run_result import RunResult
 from karat.reports.writing import write_into
+from karat.terminal import screen as terminal_report
+from karat.terminal.ending import show_details, show_summary
+from karat.terminal.screen import CaseLines, Screen, Verbosity
 
 from .hostile import HOSTILE, run_saying
 from .runs import Kept, MemoryRun

@@ -11,9 +11,9 @@ import pytest
 
 import karat
 from catalogs import CATALOG
+from karat.analysis.lint.base import TargetInfo
+from karat.analysis.lint.linter import SLUGS, lint
 from karat.errors import ExitCode, SuiteError, UsageError
-from karat.linting.base import TargetInfo
-from karat.linting.linter import SLUGS, lint
 from karat.model.suite import Case, Reply, Suite
 from karat.suites import load, loads
 from karat.suites.documents.source import read_bytes

@@ -12,11 +12,11 @@ import pytest
 import karat
 from catalogs import CATALOG
 from karat.checks.catalog import CheckCatalog
+from karat.importers import deepeval
 from karat.model.suite import Case
 from karat.plugins.project import Project
 from karat.suites import loads
 from karat.suites.convert import convert
-from karat.suites.formats import deepeval
 from karat.suites.formats.base import SuiteFile
 from karat.suites.formats.catalog import detect_format
 

@@ -11,8 +11,8 @@ import pytest
 
 import karat
 from karat.engine.processes import in_flight
+from karat.evidence.logs import jsonl_tail
 from karat.system import process_tree
-from karat.telemetry import jsonl_tail
 
 SUITE = {"karat": 1, "cases": [{"id": "a", "prompt": "hi", "expected": {"must_say_any": ["hello"]}}]}
 

@@ -12,13 +12,13 @@ import pytest
 
 import karat
 from karat.checks.tools import ToolCallsAny, ToolCallsNone
+from karat.evidence.calls import tool_calls
+from karat.evidence.recorder import Recorder
 from karat.model.trace import PossibleCall, ToolCall, Trace, TraceError
 from karat.model.verdict import Status
 from karat.targets.base import RunContext, TargetError
 from karat.targets.browser.log import TurnLog, select_own_lines
 from karat.targets.browser.options import LogOptions
-from karat.telemetry.calls import tool_calls
-from karat.traces.recorder import Recorder
 from targets.conftest import ask, case, opened
 from targets.http.server import Asked, serving
 

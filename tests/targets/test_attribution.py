@@ -16,15 +16,15 @@ from typing import Any
 import pytest
 
 import karat
+from evidence.spans.made import Span, post, request, span, tool
+from karat.evidence.calls import tool_calls
 from karat.model.run import CaseRecord
 from karat.model.verdict import Status
 from karat.targets.browser.log import TurnLog
 from karat.targets.browser.options import LogOptions
 from karat.targets.config import TargetConfig
 from karat.targets.python import Conversation
-from karat.telemetry.calls import tool_calls
 from targets.test_mcp_recorded import StandIn, call
-from telemetry.spans.made import Span, post, request, span, tool
 
 CASES = 50
 USED, FORBIDDEN, MISSING = "lookup", "delete_all", "refund"

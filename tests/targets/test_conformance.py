@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from karat.errors import SuiteError
+from karat.journal.limits import cap_trace
 from karat.model.trace import TEXT_CAP, Trace, TraceError
 from karat.targets.base import RunContext, TargetError
-from karat.traces.limits import cap_trace
 
 from .behaviours import HUGE
 from .conftest import PROGRAM, ask, case, opened

@@ -13,6 +13,8 @@ import msgspec
 import pytest
 
 import karat
+from evidence.spans.made import tool
+from evidence.spans.test_reading import ROOT, SAYS, TOP, USER, T, chat, read
 from karat.checks.conduct import EndedByItself, ValidArguments
 from karat.model.suite import Case, CheckSpec
 from karat.model.trace import Tokens, ToolCall, Trace
@@ -20,8 +22,6 @@ from karat.model.verdict import Status
 from karat.targets.base import RunContext, Target
 from targets.conftest import opened
 from targets.http.server import Asked, http, serving
-from telemetry.spans.made import tool
-from telemetry.spans.test_reading import ROOT, SAYS, TOP, USER, T, chat, read
 
 BOOK = {
     "type": "object",
@@ -260,7 +260,7 @@ def test_spans(offered: str, name: str, arguments: dict[str, Any], status: str) 
 
 
 def test_spans_of_openinference() -> None:
-    from telemetry.spans.made import span
+    from evidence.spans.made import span
 
     schema = json.dumps({"type": "function", "function": {"name": "book", "parameters": BOOK}})
     model = span("llm", T, parent=TOP, openinference__span__kind="LLM", llm__tools__0__tool__json_schema=schema)

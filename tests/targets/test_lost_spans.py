@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from evidence.spans.made import post, request, span
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.targets.base import RunContext
@@ -13,7 +14,6 @@ from karat.targets.config import TargetConfig
 from karat.targets.limits import Limits
 from karat.targets.otlp.options import Otlp
 from karat.targets.otlp.span_capture import SpanCapture
-from telemetry.spans.made import post, request, span
 
 
 class Instrumented:

@@ -16,17 +16,17 @@ from urllib.error import HTTPError
 import pytest
 
 import karat
+from karat.evidence.turns import conversation
 from karat.model.run import CaseRecord
 from karat.model.suite import Case
 from karat.model.trace import ToolCall, Trace
+from karat.proxy import crossed
+from karat.proxy.mcp_proxy import McpProxy
 from karat.targets.base import RunContext
 from karat.targets.config import TargetConfig
 from karat.targets.limits import Limits
 from karat.targets.mcp_recorded import LOST, UNREAD, McpRecorded
 from karat.targets.python import Conversation
-from karat.telemetry.otlp import crossed
-from karat.telemetry.otlp.mcp_proxy import McpProxy
-from karat.traces.turns import conversation
 from targets.http.server import Asked, http, serving
 
 

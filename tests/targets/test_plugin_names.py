@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 import karat
+from evidence.spans.made import post, request, span, tool
 from karat.targets.base import RunContext
 from karat.targets.python import Conversation
 from targets.conftest import opened
-from telemetry.spans.made import post, request, span, tool
 
 SCOPE = "semantic_kernel.functions.kernel_function"
 

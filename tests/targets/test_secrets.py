@@ -10,12 +10,12 @@ from msgspec import structs
 
 from karat.engine.plan import Item
 from karat.engine.work import finish_case
+from karat.journal.redaction import Redactor
 from karat.model.suite import Case
 from karat.model.trace import REMOVED, Trace
 from karat.targets.base import RunContext, secrets_of
 from karat.targets.catalog import build
 from karat.targets.config import TargetConfig
-from karat.traces.redact import Redactor
 
 AROUND: dict[str, dict[str, Any]] = {
     "nothing": {},

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from karat.evidence.recorder import Recorder, merge_telemetry
+from karat.journal.limits import cap_trace
 from karat.model.trace import ToolCall, Trace
 from karat.targets.base import TargetError
 from karat.targets.short_form import Short, ShortCall, read, to_trace, tool_call
-from karat.traces.limits import cap_trace
-from karat.traces.recorder import Recorder, merge_telemetry
 
 from .conftest import case
 

@@ -15,11 +15,11 @@ import pytest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
 import karat
+from evidence.spans.made import post, request, span, tool
 from karat.engine.events import Notice
 from karat.errors import ConfigError, UsageError
 from karat.targets.config import TargetConfig
 from karat.targets.python import Conversation
-from telemetry.spans.made import post, request, span, tool
 
 CASES = 100
 WITNESSES = ("messages", "count", "nobody")

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
+from evidence.spans.made import span, tool
+from evidence.spans.test_reading import ROOT, TOP, T, read
 from karat.model.trace import ToolCall, Trace
+from karat.proxy.mcp_proxy import McpProxy
 from karat.targets.base import RunContext
-from karat.telemetry.otlp.mcp_proxy import McpProxy
 from targets.conftest import ask, case, opened
 from targets.http.server import LAST, Asked, constantly, http, serving, sse, started
 from targets.results_table import RAISED, TABLE, as_text
-from telemetry.spans.made import span, tool
-from telemetry.spans.test_reading import ROOT, TOP, T, read
 
 WHY = "it broke"
 

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from karat.journal.redaction import Redactor
 from karat.model.trace import REMOVED, TEXT_CAP, Trace, TraceError
 from karat.text.encodings import SecretSearch
-from karat.traces.redact import Redactor
 
 
 def utf8(text: str) -> bytes:

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from catalogs import CATALOG
+from karat.evidence.turns import conversation
 from karat.journal.writer import begin, encode
 from karat.model.run import CaseRecord, Footer, Header, Summary
 from karat.model.trace import Message, SpanNode, Tokens, ToolCall, Trace
 from karat.model.verdict import CaseStatus
 from karat.scoring.verdicts import judge_case
 from karat.suites.reading import read_suite
-from karat.traces.turns import conversation
 
 SUITE = """\
 karat: 1

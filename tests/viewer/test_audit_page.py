@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from audits.test_audit_reports import FAULTY, as_json, summary
+from analysis.audit.test_audit_reports import FAULTY, as_json, summary
 from karat.journal.index import IndexedRun
 from karat.model.run import Summary
 from karat.reports.html.pages import environment

@@ -17,9 +17,9 @@ from msgspec import structs
 import karat
 from browsing import Seen, axe_faults, is_too_wide, looking, opened
 from karat import api
+from karat.analysis.compare import report as words
 from karat.journal.index import Index
 from karat.journal.writer import begin, encode
-from karat.reports import comparison as words
 from reports.hostile import HOSTILE, run_saying
 from viewer.runs import OK, SUITE, Site, answer, serving
 

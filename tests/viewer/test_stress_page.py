@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from karat.analysis.stress.model import CellResult, CellStatus, StressFinding, StressReport
+from karat.analysis.stress.report import stress_json
 from karat.journal.index import IndexedRun
 from karat.model.run import Summary
-from karat.model.stress import CellResult, CellStatus, StressFinding, StressReport
 from karat.reports.html.pages import environment
-from karat.reports.stress import stress_json
 from karat.viewer.app import TEMPLATES
 from karat.viewer.pages import run_head
 from karat.viewer.stress import stress_page

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from karat.evidence.tool_results import parse_result
 from karat.matchers.matcher import Difference, Matcher
 from karat.matchers.reading import matcher
 from karat.model.trace import REMOVED, ToolCall
-from karat.telemetry.tool_results import parse_result
 from karat.text.tool_names import is_named, is_same_tool
 
 HOW = {True: "a success", False: "a failure", None: "an unknown outcome"}

@@ -11,10 +11,10 @@ from karat.checks.base import ANSWER, CALLS, Check, CheckRequest, Phrase, excerp
 from karat.checks.reading import keep_given
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.checks.tools import describe_calls, nameless, not_understood
+from karat.evidence.tool_results import parse_result
 from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
-from karat.telemetry.tool_results import parse_result
 from karat.text.forms.folding import fold
 from karat.text.prose.claims import Claim, claims
 from karat.text.prose.denial import find_listed

@@ -13,10 +13,10 @@ from karat.checks.effects import calls_so_far, lines_to_add
 from karat.checks.reading import read_whole
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.checks.tools import describe_calls, not_understood
+from karat.evidence.tool_results import parse_result
 from karat.model.check import Example, Expected, Field
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
-from karat.telemetry.tool_results import parse_result
 from karat.text.forms.folding import fold
 from karat.text.phrases import find
 from karat.text.prose.asking import find_request

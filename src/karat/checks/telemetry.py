@@ -13,10 +13,10 @@ from karat.checks.base import Check, Phrases, excerpt
 from karat.checks.reading import read_each
 from karat.checks.sample_traces import UNSEEN_TELEMETRY, logs
 from karat.checks.says import unfailable
+from karat.evidence.logs.events import Event, parse_all
 from karat.model.check import CheckProblem, Example, Field
 from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
-from karat.telemetry.events import Event, parse_all
 from karat.text.regexes import lazy
 
 SHORTHAND = lazy.regex(

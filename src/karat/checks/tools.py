@@ -10,11 +10,11 @@ from msgspec import Struct
 from karat.checks.base import CALLS, Check, Phrases, excerpt, quoted
 from karat.checks.reading import read_each, read_whole
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
+from karat.evidence.logs.events import unread
+from karat.evidence.logs.spellings import asks_in_words, speaks_of_calls
 from karat.model.check import CheckProblem, Example, Field
 from karat.model.trace import PossibleCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
-from karat.telemetry.events import unread
-from karat.telemetry.spellings import asks_in_words, speaks_of_calls
 from karat.text.tool_names import (
     ANY_EFFECT,
     invisible_in,

@@ -37,7 +37,7 @@ def command(journal: str, min_kill: float, seed: int, suite: str | None, results
       karat audit karat-results/checkout-20260101T090000Z.jsonl --min-kill 0.95 --seed 7
     """
     from karat import api
-    from karat.console.audit import show_audit
+    from karat.analysis.audit.terminal import show_audit
 
     auditor = api.auditor(journal, api.load_file(suite, api.find_project()) if suite else None, seed=seed)
     return show_audit(auditor, (results_dir or Path(journal).parent) / Path(journal).stem, min_kill)

@@ -31,7 +31,7 @@ def command() -> None:
 def set_baseline(run: str, file: Path | None, results_dir: Path | None) -> int:
     """Make a run (a journal, @last, a commit or tag), or several (@last-5), the baseline of its suite."""
     from karat import api
-    from karat.console.comparison import show_set_baseline
+    from karat.analysis.compare.terminal import show_set_baseline
 
     show_set_baseline(api.set_baseline(run, file=file, results_dir=results_dir))
     return 0
@@ -42,7 +42,7 @@ def set_baseline(run: str, file: Path | None, results_dir: Path | None) -> int:
 def show(file: Path) -> int:
     """Show the baseline of a suite, or a baseline file: which run it was, and the cases that did not pass."""
     from karat import api
-    from karat.console.comparison import show_baseline
+    from karat.analysis.compare.terminal import show_baseline
 
     show_baseline(api.load_baseline(file))
     return 0

@@ -53,7 +53,7 @@ def command(base: str, new: tuple[str, ...], form: str, output: Path | None, **a
       karat compare @baseline before.jsonl after.jsonl --max-new-failures 0
     """
     from karat import api
-    from karat.console.comparison import show_comparisons
+    from karat.analysis.compare.terminal import show_comparisons
 
     found = [
         api.compare_runs(base, one, together=len(new), **asked)  # type: ignore[arg-type]  # click has read each by its type

@@ -29,7 +29,7 @@ def command(folder: Path | None, suite: str, target: str, runs: int, since: str,
     from msgspec import structs
 
     from karat import api
-    from karat.console.comparison import show_history
+    from karat.analysis.compare.terminal import show_history
 
     found = api.history(folder, suite=suite, target=target, runs=runs, since=since)
     if flaky:

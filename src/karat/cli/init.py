@@ -11,8 +11,8 @@ import click
 from karat.errors import ExitCode
 
 if TYPE_CHECKING:
-    from karat.init.findings import FoundAgent, Survey
-    from karat.init.plan import InitPlan
+    from karat.setup.survey.findings import FoundAgent, Survey
+    from karat.setup.write.plan import InitPlan
 
 LATER = "fill it in later"
 HERE = "May Karat load {agent.use} into this process and send it a few greetings?"
@@ -47,7 +47,7 @@ def command(
       karat init --example
     """
     from karat import api
-    from karat.console import init as console
+    from karat.setup import terminal as console
 
     talks = not yes and sys.stdin.isatty() and sys.stdout.isatty()
     if example:
@@ -70,7 +70,7 @@ def _carry_out(plan: InitPlan, *, yes: bool, talks: bool) -> int:
     """Show the plan, write it if that is wanted, and run the suite, or check it where no agent answered."""
     from karat import api
     from karat.cli.main import print_error, run
-    from karat.console import init as console
+    from karat.setup import terminal as console
 
     console.show_plan(plan)
     if not plan.files:

@@ -168,8 +168,8 @@ def print_error(text: str) -> None:
     """Say what is wrong. A message may quote a file, an address or an agent: nothing in it may steer the terminal, and
     no password of an address is shown.
     """
+    from karat.journal.redaction import Redactor
     from karat.text.wording import visible
-    from karat.traces.redact import Redactor
 
     click.echo("\n".join(map(visible, Redactor().text(text).split("\n"))), err=True)
 

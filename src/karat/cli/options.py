@@ -13,7 +13,7 @@ from karat.errors import UsageError
 from karat.options import HOW_TO_RUN, SELECTION, ExecutorName, Option, Repeats, TapeMode
 
 if TYPE_CHECKING:
-    from karat.console.screen import Verbosity
+    from karat.terminal.screen import Verbosity
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -52,7 +52,7 @@ def comma_list(ctx: click.Context, param: click.Parameter, value: tuple[str, ...
 
 def assignments(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> dict[str, object]:
     """`KEY=VALUE` pairs; a value that is JSON is read as such, any other is text."""
-    from karat.traces.clean import jsonable, loads
+    from karat.text.clean import jsonable, loads
 
     found: dict[str, object] = {}
     for pair in value:
@@ -131,7 +131,7 @@ def rescore_options(command: Command) -> Command:
 
 def read_verbosity(quiet: bool, verbose: int) -> Verbosity:
     """How much to print."""
-    from karat.console.screen import Verbosity
+    from karat.terminal.screen import Verbosity
 
     if quiet and verbose:
         raise UsageError("--quiet and --verbose are both given.", fix="Keep one of the two.", slug="bad-option")

@@ -12,9 +12,9 @@ from karat.cli.run import worst_exit_code
 from karat.system.gc_pause import gc_frozen
 
 if TYPE_CHECKING:
-    from karat.console.screen import Screen
     from karat.journal.reader import Journal
     from karat.model.suite import Suite
+    from karat.terminal.screen import Screen
 
 
 @click.command(short_help="Judge recorded runs again, without an agent.")
@@ -44,7 +44,7 @@ def command(journals: tuple[str, ...], suite: str | None, quiet: bool, verbose: 
 
     with gc_frozen():
         from karat import api
-        from karat.console.screen import Screen
+        from karat.terminal.screen import Screen
 
     screen = Screen.of(sys.stdout, os.environ, read_verbosity(quiet, verbose))
     project = api.find_project()
@@ -64,8 +64,8 @@ def _rescore_one(recorded: Journal, by: Suite | None, screen: Screen, *, results
     Repeats come together at the end.
     """
     from karat import api
-    from karat.console.ending import show_ending
-    from karat.console.screen import CaseLines
+    from karat.terminal.ending import show_ending
+    from karat.terminal.screen import CaseLines
 
     folder = results_dir or api.default_results_dir(by.file if by else recorded.header.suite, recorded.project)
     lined = not screen.folds and recorded.header.repeat == 1

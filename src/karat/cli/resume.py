@@ -51,7 +51,7 @@ def go_on(
 ) -> int:
     """Run what is missing, and what came out with one of these statuses."""
     from karat import api
-    from karat.console.live_run import run_with_progress
+    from karat.terminal.live_run import run_with_progress
 
     verbosity = read_verbosity(quiet, verbose)
     if last is (path is not None):

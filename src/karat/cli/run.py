@@ -14,9 +14,9 @@ from karat.errors import ExitCode
 from karat.system.gc_pause import gc_frozen
 
 if TYPE_CHECKING:
-    from karat.console.screen import Verbosity
     from karat.model.suite import Suite
     from karat.plugins.project import Project
+    from karat.terminal.screen import Verbosity
 
 
 @click.command(short_help="Run suites against an agent and judge every case.")
@@ -102,7 +102,7 @@ def _run_all(
 ) -> int:
     """Run one suite after the other, until one says that nothing more is to be run."""
     from karat import api
-    from karat.console.live_run import run_with_progress
+    from karat.terminal.live_run import run_with_progress
 
     codes: list[int] = []
     failures = 0

@@ -83,7 +83,7 @@ def command(
     Exit codes: 0 nothing broke, 1 something did, 2 interrupted (--resume), 4 usage, 5 no case could be stressed.
     """
     from karat import api
-    from karat.console.stress import stress_with_progress
+    from karat.analysis.stress.terminal import stress_with_progress
 
     verbosity = read_verbosity(quiet, verbose)
     if write is not None:

@@ -13,8 +13,8 @@ from karat.engine.executors import Executor, Limiter
 from karat.engine.plan import Item
 from karat.engine.retries import Retries, read_attempt, with_attempts
 from karat.engine.work import CaseResult, skip_case
+from karat.journal.redaction import Redactor
 from karat.model.trace import Trace
-from karat.traces.redact import Redactor
 
 
 class Policy(Struct, frozen=True):

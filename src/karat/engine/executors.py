@@ -12,9 +12,9 @@ from typing import Protocol
 from karat.checks.catalog import CheckCatalog
 from karat.engine.plan import Item
 from karat.engine.work import CaseResult, Settings, error_result, run_case
+from karat.journal.redaction import Redactor
 from karat.model.trace import TraceError
 from karat.targets.base import RunContext, Target
-from karat.traces.redact import Redactor
 
 
 class Limiter:

@@ -13,18 +13,18 @@ from msgspec import Struct, structs
 
 from karat.checks.catalog import CheckCatalog
 from karat.engine.plan import Item
+from karat.journal.limits import cap_trace
+from karat.journal.redaction import Redactor
 from karat.model.cost import COST, NOTHING_SPENT, Spent, count_spent
 from karat.model.run import CaseRecord
 from karat.model.suite import Case
 from karat.model.trace import Trace, TraceError
 from karat.model.verdict import NOTHING_SHORT, CaseStatus, Shortfall
+from karat.proxy.faults import CaseWorld
 from karat.scoring import verdicts
 from karat.targets.base import RunContext, Target, TargetError
 from karat.targets.user_code import from_outside
 from karat.text.wording import error_text
-from karat.traces.limits import cap_trace
-from karat.traces.redact import Redactor
-from karat.world.faults import CaseWorld
 
 _encode = msgspec.json.Encoder().encode
 

@@ -16,6 +16,7 @@ from karat.errors import JournalError
 from karat.journal.integrity import Ending, Identity
 from karat.journal.parallel import map_in_processes
 from karat.journal.reader import Journal
+from karat.journal.redaction import Redactor
 from karat.journal.writer import JournalWriter, encode
 from karat.model.attachments import move_attachments, way
 from karat.model.cost import COST, Spent, count_spent
@@ -26,7 +27,6 @@ from karat.model.trace import OF_CASE, REMOVED, Trace, TraceError
 from karat.model.verdict import CaseStatus, CheckResult, Shortfall, Status
 from karat.scoring import verdicts
 from karat.scoring.tally import Tally
-from karat.traces.redact import Redactor
 
 NOT_RECORDED = TraceError("not-recorded", "the journal has no trace of this case")
 OTHER_PROMPT = TraceError("not-recorded", "the trace was recorded with another prompt: run the case again")

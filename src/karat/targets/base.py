@@ -12,15 +12,15 @@ from typing import Protocol, cast
 from msgspec import structs
 
 from karat.errors import ConfigError, ExitCode, KaratError
+from karat.evidence.recorder import Recorder
+from karat.evidence.spans.marks import Marks
+from karat.evidence.turns import conversation
 from karat.model.suite import Case
 from karat.model.trace import SCRIPT, ScreenMap, ToolCall, Trace, TraceError
+from karat.proxy.faults import CaseWorld
 from karat.targets.limits import Limits
 from karat.targets.scripted_user import ScriptedUser
-from karat.telemetry.spans.marks import Marks
 from karat.text.wording import error_text
-from karat.traces.recorder import Recorder
-from karat.traces.turns import conversation
-from karat.world.faults import CaseWorld
 
 DENIED = "denied"
 """The kind of error that ends a run: what is wrong is the configuration, and no other case would fare better."""

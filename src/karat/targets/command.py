@@ -44,6 +44,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from karat.errors import ConfigError
+from karat.evidence.spans.marks import RESOURCE
 from karat.model.suite import Case
 from karat.model.trace import Message, Trace
 from karat.targets.base import RunContext, TargetError, converse
@@ -61,8 +62,7 @@ from karat.targets.short_form import (
     tool_call,
 )
 from karat.targets.threads import DaemonThreads
-from karat.telemetry.spans.marks import RESOURCE
-from karat.traces.clean import jsonable, loads
+from karat.text.clean import jsonable, loads
 
 LOG_CAP = 300
 KINDS = ("tool_call", "message", "telemetry")

@@ -13,10 +13,10 @@ from msgspec import Meta, Struct, field
 from karat.errors import ConfigError
 from karat.plugins.project import Project
 from karat.plugins.tables import UNKNOWN, join_dotted, line_of, read
+from karat.proxy.settings import TapeSettings
 from karat.targets.limits import FOREVER, Limits
 from karat.text.regexes import lazy
 from karat.text.wording import did_you_mean
-from karat.world.settings import TapeSettings
 
 Seconds = Annotated[float, Meta(gt=0, le=FOREVER)]
 Text = Annotated[str, Meta(min_length=1)]

@@ -18,7 +18,7 @@ from karat.targets.reach import reach_of
 from karat.targets.threads import DaemonThreads
 from karat.targets.timeouts import timeout
 from karat.targets.user_code import Callee, build_error, from_outside
-from karat.traces.clean import jsonable
+from karat.text.clean import jsonable
 
 DATABASE = "database"
 OFFERED = ("case", "case_id", "context")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from karat.traces.clean import jsonable, loads, text
+from karat.text.clean import jsonable, loads, text
 
 ASKING = ("question", "message", "prompt", "text", "description")
 _YES = re.compile(

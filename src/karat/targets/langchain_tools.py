@@ -16,9 +16,9 @@ from threading import Lock
 from typing import Any
 
 from karat.model.surroundings import Stub
+from karat.proxy.faults import CaseWorld, FaultError, FaultTimeoutError, Opaque, is_meant
 from karat.targets.base import DENIED, TargetError
 from karat.text.wording import join_words
-from karat.world.faults import CaseWorld, FaultError, FaultTimeoutError, Opaque, is_meant
 
 BASE = "langchain_core.tools.base"
 _HIDDEN = ("config", "run_manager", "callbacks")

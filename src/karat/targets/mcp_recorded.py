@@ -7,17 +7,17 @@ from time import time
 
 from msgspec import structs
 
+from karat.evidence.recorder import merge_calls
+from karat.evidence.spans.marks import conversation_in
+from karat.evidence.turns import conversation
 from karat.model.suite import Case
 from karat.model.trace import PossibleCall, Trace
+from karat.proxy.crossed import CrossedCall
+from karat.proxy.mcp_proxy import McpProxy
 from karat.targets.base import RunContext, Target, secrets_of
 from karat.targets.config import TargetConfig
 from karat.targets.otlp.options import fill_address
 from karat.targets.reach import reach_of
-from karat.telemetry.otlp.crossed import CrossedCall
-from karat.telemetry.otlp.mcp_proxy import McpProxy
-from karat.telemetry.spans.marks import conversation_in
-from karat.traces.recorder import merge_calls
-from karat.traces.turns import conversation
 
 MCP = "{mcp}"
 ENVIRONMENT = "KARAT_MCP_URL"

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from msgspec import structs
 
+from karat.evidence.models.reading import read_traffic, why_model_broke
+from karat.evidence.models.traffic import ModelExchange, ModelTraffic
+from karat.evidence.recorder import merge_calls
+from karat.evidence.spans.reading import SpanReading
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.targets.base import RunContext, TargetError
 from karat.targets.config import TargetConfig, place_of
 from karat.targets.otlp.options import Models
 from karat.targets.readings import with_reading, with_readings
-from karat.telemetry.models.reading import read_traffic, why_model_broke
-from karat.telemetry.models.traffic import ModelExchange, ModelTraffic
-from karat.telemetry.spans.reading import SpanReading
 from karat.text.wording import shorten, visible
-from karat.traces.recorder import merge_calls
 
 
 class ModelEvidence:

@@ -11,25 +11,25 @@ from time import monotonic
 from msgspec import structs
 
 from karat.errors import ConfigError
+from karat.evidence.models.traffic import ModelTraffic
+from karat.journal.redaction import Redactor
 from karat.model.suite import Case
 from karat.model.trace import Trace
+from karat.proxy.address import ADDRESS, announce
+from karat.proxy.player import CaseOnTape, Miss, TapePlayer
+from karat.proxy.proxy import ServiceProxy
+from karat.proxy.requests import Leaves
+from karat.proxy.services import variables_for
+from karat.proxy.serving import ServedRun
+from karat.proxy.settings import MISS, UNREACHABLE, UNUSED, TapeSettings, secrets_in
+from karat.proxy.tape import Tape, read_tape
 from karat.targets.base import RunContext, Target, TargetError, secrets_of
 from karat.targets.config import WIRE_KINDS, TargetConfig
 from karat.targets.limits import Limits
 from karat.targets.model_evidence import ModelEvidence
 from karat.targets.otlp.options import Models
 from karat.targets.reach import ALL, TOOLS, reach_of
-from karat.telemetry.models.traffic import ModelTraffic
 from karat.text.wording import pluralize
-from karat.traces.redact import Redactor
-from karat.world.address import ADDRESS, announce
-from karat.world.player import CaseOnTape, Miss, TapePlayer
-from karat.world.proxy import ServiceProxy
-from karat.world.requests import Leaves
-from karat.world.services import variables_for
-from karat.world.serving import ServedRun
-from karat.world.settings import MISS, UNREACHABLE, UNUSED, TapeSettings, secrets_in
-from karat.world.tape import Tape, read_tape
 
 OWN_PROCESS = frozenset({"command"})
 """Kinds that start a process for each case, whose environment can name the case."""

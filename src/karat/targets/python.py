@@ -18,9 +18,14 @@ import msgspec
 from msgspec import structs
 
 from karat.errors import ConfigError
+from karat.evidence.recorder import Recorder
+from karat.evidence.spans import in_process
+from karat.evidence.spans.marks import Marks
+from karat.journal.limits import check_trace
 from karat.model.suite import Case
 from karat.model.trace import Channel, Message, Trace
 from karat.plugins.code import load
+from karat.proxy.faults import CaseWorld
 from karat.targets.base import (
     DENIED,
     RunContext,
@@ -47,12 +52,7 @@ from karat.targets.short_form import (
 )
 from karat.targets.threads import DaemonThreads
 from karat.targets.user_code import Callee, build_error, from_outside
-from karat.telemetry.spans import in_process
-from karat.telemetry.spans.marks import Marks
 from karat.text.wording import did_you_mean
-from karat.traces.limits import check_trace
-from karat.traces.recorder import Recorder
-from karat.world.faults import CaseWorld
 
 P = ParamSpec("P")
 T = TypeVar("T")

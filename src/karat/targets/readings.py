@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 from msgspec import structs
 
+from karat.evidence.recorder import merge_calls
+from karat.evidence.spans.reading import SpanReading
+from karat.evidence.turns import conversation
 from karat.model.trace import Message, PossibleCall, Trace
-from karat.telemetry.spans.reading import SpanReading
-from karat.traces.recorder import merge_calls
-from karat.traces.turns import conversation
 
 SYSTEM = "system"
 

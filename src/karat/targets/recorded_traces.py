@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from io import BufferedReader
 
 from karat.errors import ConfigError, Diagnostic, SuiteError
+from karat.evidence.turns import conversation
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.targets.otlp.recording import OtlpRecording, is_otlp
@@ -13,7 +14,6 @@ from karat.targets.recordings.base import RecordedCase
 from karat.targets.recordings.catalog import read_results
 from karat.targets.replay import parse
 from karat.targets.short_form import Short, read, to_trace
-from karat.traces.turns import conversation
 
 
 class RecordedTraces:

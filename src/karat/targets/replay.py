@@ -20,6 +20,8 @@ import msgspec
 from msgspec import Raw, Struct, UnsetType, structs
 
 from karat.errors import ConfigError, Diagnostic, SuiteError
+from karat.evidence.turns import conversation
+from karat.importers.bfcl.results import restore_names
 from karat.model.attachments import move_attachments, way
 from karat.model.suite import Case
 from karat.model.trace import Channel, Message, SpanNode, Tokens, ToolCall, Trace, TraceError
@@ -28,13 +30,11 @@ from karat.targets.config import TargetConfig, no_options
 from karat.targets.otlp.recording import OtlpRecording, is_otlp
 from karat.targets.reach import ALL
 from karat.targets.recordings.base import RecordedCase
-from karat.targets.recordings.bfcl import restore_names
 from karat.targets.recordings.catalog import read_results
 from karat.targets.short_form import Short, read, to_trace
+from karat.text.clean import loads
 from karat.text.key_names import suggest_keys
 from karat.text.wording import did_you_mean, pluralize
-from karat.traces.clean import loads
-from karat.traces.turns import conversation
 
 PROBLEMS_CAP = 20
 OTHER_PROMPT = "the trace was recorded with another prompt: record it again"

@@ -13,17 +13,17 @@ import msgspec
 from msgspec import Struct, field, structs
 
 from karat.errors import UsageError
+from karat.evidence.models.apis import SYSTEM, find_api
+from karat.evidence.models.reading import read_traffic, why_model_broke
+from karat.evidence.models.streams import read_events, table
+from karat.evidence.models.traffic import ModelExchange, ModelTraffic
+from karat.evidence.spans.messages import Utterance, prompts
+from karat.evidence.turns import conversation
 from karat.model.trace import Message, Trace, TraceError
+from karat.proxy.services import SERVICES
+from karat.proxy.tape import Exchange, read_tape
 from karat.targets.readings import with_reading
 from karat.targets.short_form import NO_PAGE, NO_TELEMETRY
-from karat.telemetry.models.apis import SYSTEM, find_api
-from karat.telemetry.models.reading import read_traffic, why_model_broke
-from karat.telemetry.models.streams import read_events, table
-from karat.telemetry.models.traffic import ModelExchange, ModelTraffic
-from karat.telemetry.spans.messages import Utterance, prompts
-from karat.traces.turns import conversation
-from karat.world.services import SERVICES
-from karat.world.tape import Exchange, read_tape
 
 MODELS = frozenset(one.name for one in SERVICES)
 NO_ANSWER = "no reply of a model contains the answer"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from karat.compare.run_differences import by_kind, differing, is_same_kind, is_same_suite
+from karat.analysis.compare.run_differences import by_kind, differing, is_same_kind, is_same_suite
 from karat.journal.index import Index, IndexedRun, Result
 from karat.reports.html import run_view
 from karat.scoring.figures import pass_percent

@@ -13,17 +13,17 @@ from urllib.parse import urlencode
 import msgspec
 from msgspec import structs
 
+from karat.analysis.audit.model import CaseAudit
+from karat.analysis.audit.report import WrittenAudit, read_audit
+from karat.analysis.compare import report as words
+from karat.analysis.compare.compared_cases import CachedCases
+from karat.analysis.compare.gates import compare, gates
+from karat.analysis.compare.model import COMPARED, CaseChange, Change, Comparison, Flip
 from karat.checks.catalog import CheckCatalog
-from karat.compare.compared_cases import CachedCases
-from karat.compare.gates import compare, gates
 from karat.journal.index import CaseFilter, Index, IndexedRun
-from karat.model.audit import CaseAudit
-from karat.model.comparison import COMPARED, CaseChange, Change, Comparison, Flip
 from karat.model.cost import TokenPrices
 from karat.model.run import CaseRecord
 from karat.plugins.project import Project
-from karat.reports import comparison as words
-from karat.reports.audit import WrittenAudit, read_audit
 from karat.reports.escaping import clip
 from karat.reports.html import run_view
 from karat.reports.html.calls import duration

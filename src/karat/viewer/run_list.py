@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from karat.compare.run_differences import by_kind, differing, is_same_suite
+from karat.analysis.compare.run_differences import by_kind, differing, is_same_suite
 from karat.journal.index import Index, IndexedRun
 from karat.model.cost import TokenPrices
 from karat.reports.html import run_view

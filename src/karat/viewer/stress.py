@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
+from karat.analysis.stress.report import read_stress, table_of
 from karat.journal.index import IndexedRun
 from karat.reports.html.files import find_own_file
-from karat.reports.stress import read_stress, table_of
 
 LARGEST = 1 << 24
 NONE = "This is not a stress run."

@@ -13,9 +13,10 @@ from msgspec import structs
 import karat
 from canvas_app.in_process import answer
 from catalogs import CATALOG
-from karat.audits.run_audit import audit
-from karat.linting.linter import lint
-from karat.linting.target import target_info
+from karat.analysis.audit.run_audit import audit
+from karat.analysis.lint.linter import lint
+from karat.analysis.lint.target import target_info
+from karat.evidence.turns import conversation
 from karat.model.run import CaseRecord
 from karat.model.suite import CheckSpec
 from karat.model.trace import Trace
@@ -23,7 +24,6 @@ from karat.model.verdict import CaseStatus, Status
 from karat.scoring import verdicts
 from karat.suites.documents.source import read_bytes
 from karat.suites.reading import locate_suite
-from karat.traces.turns import conversation
 from karat1_fields import CANVAS, SUITES, Row
 from recordings import ROOT, canvas, shipped
 

@@ -9,16 +9,16 @@ from msgspec import structs
 
 import karat
 from catalogs import CATALOG
-from karat.audits.run_audit import audit
+from karat.analysis.audit.run_audit import audit
+from karat.analysis.lint.linter import lint
+from karat.analysis.lint.target import target_info
+from karat.evidence.turns import conversation
 from karat.journal.reader import Journal
-from karat.linting.linter import lint
-from karat.linting.target import target_info
 from karat.model.trace import Tokens, ToolCall, Trace
 from karat.model.verdict import CaseStatus, Status
 from karat.scoring import verdicts
 from karat.suites.documents.source import read_bytes
 from karat.suites.reading import locate_suite
-from karat.traces.turns import conversation
 from karat1_fields import DYNO, SUITES, Row
 from recordings import ROOT, shipped
 

@@ -11,6 +11,7 @@ import pytest
 from msgspec import structs
 
 from catalogs import CATALOG
+from karat.evidence.turns import conversation
 from karat.model.run import CaseRecord
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CaseStatus, EvidenceLocation, Group, Status
@@ -23,7 +24,6 @@ from karat.reports.html.suite_lines import SuiteLines
 from karat.reports.html.views import CaseView
 from karat.scoring.verdicts import judge_case
 from karat.suites.reading import read_suite
-from karat.traces.turns import conversation
 from reports.runs import HEADER, check, record
 
 SUITE = """\

@@ -16,11 +16,11 @@ import msgspec
 import pytest
 
 from karat.errors import ConfigError
+from karat.journal.limits import cap_trace
 from karat.model.trace import TEXT_CAP, Trace, TraceError
 from karat.targets.base import RunContext, TargetError
 from karat.targets.browser.target import BrowserTarget
 from karat.targets.config import TargetConfig
-from karat.traces.limits import cap_trace
 from processes import below
 
 from .conftest import IN_A_BROWSER, ask, case, opened, target_for, waited_in_vain

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from karat.journal.redaction import Redactor
 from karat.model.trace import REMOVED, TraceError
 from karat.targets.http.streams import HEAD, Received
-from karat.traces.redact import Redactor
 
 SECRET = "hüsh-1234-hüsh"
 

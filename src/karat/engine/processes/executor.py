@@ -13,8 +13,8 @@ from karat.engine.processes.messages import Start
 from karat.engine.processes.pool import Common, Pool
 from karat.engine.work import BUG, CaseResult
 from karat.errors import KaratError
+from karat.journal.redaction import Redactor
 from karat.model.trace import TraceError
-from karat.traces.redact import Redactor
 
 AHEAD = 32
 """How many quick cases are sent to a worker beyond those that it carries out at once."""

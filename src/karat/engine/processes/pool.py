@@ -13,9 +13,9 @@ from karat.engine.processes.messages import Start
 from karat.engine.processes.worker import END_LIMIT, CaseEnded, CaseReturned, Worker, WorkerEvent, WorkerLost
 from karat.engine.work import TIMEOUT
 from karat.errors import KaratError
+from karat.journal.redaction import Redactor
 from karat.model.suite import Case
 from karat.model.trace import TraceError
-from karat.traces.redact import Redactor
 
 
 class Background:

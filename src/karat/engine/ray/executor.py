@@ -28,8 +28,8 @@ from karat.engine.processes.messages import (
 )
 from karat.engine.work import CaseResult
 from karat.errors import ConfigError, ExitCode, KaratError
+from karat.journal.redaction import Redactor
 from karat.model.trace import TraceError
-from karat.traces.redact import Redactor
 
 LARGEST = 500
 """Cases in one task: enough to make the cost of a task small, few enough to lose little with a node."""

@@ -25,7 +25,7 @@ from karat.engine.processes.messages import (
     refusal,
 )
 from karat.errors import KaratError
-from karat.traces.redact import Redactor
+from karat.journal.redaction import Redactor
 
 Batch = list[bytes]
 

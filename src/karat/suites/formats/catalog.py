@@ -34,7 +34,7 @@ class OtherTool(Format):
     @cached_property
     def itself(self) -> Format:
         module, _, attribute = self._place.partition(":")
-        made: Format = getattr(import_module(f"karat.suites.formats.{module}"), attribute)()
+        made: Format = getattr(import_module(f"karat.importers.{module}"), attribute)()
         return made
 
     def recognizes(self, file: SuiteFile) -> bool:
@@ -47,9 +47,9 @@ class OtherTool(Format):
 def _other_tools() -> tuple[OtherTool, ...]:
     """Each with words of which a file of it holds one at least."""
     return (
-        OtherTool("bfcl", "bfcl:Bfcl", '"question"', '"ground_truth"'),
-        OtherTool("tau-bench", "tau_bench:TauBench", "instruction", "traj"),
-        OtherTool("tau2", "tau2:Tau2", "user_scenario"),
+        OtherTool("bfcl", "bfcl.suite:Bfcl", '"question"', '"ground_truth"'),
+        OtherTool("tau-bench", "tau.tau_bench:TauBench", "instruction", "traj"),
+        OtherTool("tau2", "tau.tau2:Tau2", "user_scenario"),
         OtherTool("agentevals", "agentevals:AgentEvals", "outputs"),
         # Without their first letters: keys are in snake or in camel case.
         OtherTool("deepeval", "deepeval:DeepEval", "utput", "ontext", "ools", "cenario", "ource_file", "ourceFile"),
@@ -61,8 +61,8 @@ def _late_tools() -> tuple[OtherTool, ...]:
     """Those that take less certain files, after an eval set was ruled out."""
     keys = ("prompts", "tests", "providers", "targets", "defaultTest", "scenarios", "redteam")
     return (
-        OtherTool("promptfoo", "promptfoo.format:Promptfoo", *keys),
-        OtherTool("adk", "adk:AdkEvalSet", "eval_cases", "evalCases", "query", "data"),
+        OtherTool("promptfoo", "promptfoo.suite:Promptfoo", *keys),
+        OtherTool("adk", "adk.suite:AdkEvalSet", "eval_cases", "evalCases", "query", "data"),
     )
 
 

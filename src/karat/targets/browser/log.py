@@ -8,12 +8,12 @@ from pathlib import Path
 
 from msgspec import structs
 
+from karat.evidence.calls import tool_calls
+from karat.evidence.logs.events import PREFIX, parse, parse_all
+from karat.evidence.logs.jsonl_tail import CaptureBrokenError, Fits, LogSegment
 from karat.model.trace import PossibleCall, ToolCall
 from karat.targets.base import TargetError
 from karat.targets.browser.options import Line, LogOptions
-from karat.telemetry.calls import tool_calls
-from karat.telemetry.events import PREFIX, parse, parse_all
-from karat.telemetry.jsonl_tail import CaptureBrokenError, Fits, LogSegment
 from karat.text.wording import shorten, visible
 
 FOLLOW = 0.05

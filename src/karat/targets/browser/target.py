@@ -18,6 +18,8 @@ from uuid import uuid4
 
 from msgspec import structs
 
+from karat.evidence.calls import tool_calls
+from karat.evidence.recorder import Recorder
 from karat.model.suite import Case
 from karat.model.trace import REMOVED, UNSEEN_WORDS, Message, Trace
 from karat.targets.base import RunContext, TargetError, converse
@@ -38,9 +40,7 @@ from karat.targets.browser.window import HURRY
 from karat.targets.config import TargetConfig, read_options
 from karat.targets.limits import Limits
 from karat.targets.timeouts import timeout
-from karat.telemetry.calls import tool_calls
 from karat.text.encodings import SecretSearch
-from karat.traces.recorder import Recorder
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Error

@@ -19,8 +19,8 @@ from karat.targets.http.options import ServiceOptions
 from karat.targets.http.service import WireRequest
 from karat.targets.http.streams import WireEvent
 from karat.targets.http.target import ServiceTarget
+from karat.text.clean import table
 from karat.text.wording import shorten, visible
-from karat.traces.clean import table
 
 STATE = "state"
 MOST_OPERATIONS = 10_000

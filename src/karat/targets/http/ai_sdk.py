@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from msgspec import field
 
+from karat.evidence.finish_reasons import ending
 from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
 from karat.targets.http.conversation import AnswerReader, HttpConversation, TurnBuffer
@@ -17,7 +18,6 @@ from karat.targets.http.options import ServiceOptions
 from karat.targets.http.service import WireRequest
 from karat.targets.http.streams import WireEvent
 from karat.targets.http.target import ServiceTarget
-from karat.telemetry.finish_reasons import ending
 from karat.text.wording import shorten, visible
 
 PART = re.compile(r"[a-z]+(?:-|$)")

@@ -9,6 +9,7 @@ from io import StringIO
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from karat.evidence.recorder import Recorder
 from karat.model.suite import Case
 from karat.model.trace import Message, PossibleCall, Tokens, ToolCall
 from karat.suites.diagnostics import Json
@@ -16,9 +17,8 @@ from karat.targets.base import RunContext, TargetError
 from karat.targets.http.service import Service, WireRequest
 from karat.targets.http.streams import Received, WireEvent
 from karat.targets.http.tool_call_log import ToolCallLog
+from karat.text.clean import text
 from karat.text.wording import shorten, visible
-from karat.traces.clean import text
-from karat.traces.recorder import Recorder
 
 if TYPE_CHECKING:
     from httpx2 import Cookies

@@ -26,8 +26,8 @@ from karat.targets.http.streams import WireEvent
 from karat.targets.http.target import ServiceTarget
 from karat.targets.interrupts import Interrupt, decisions, resume
 from karat.targets.langgraph.messages import final_text
+from karat.text.clean import table
 from karat.text.wording import shorten, visible
-from karat.traces.clean import table
 
 MODES = ("metadata", "updates", "messages", "error", "end")
 """The events of a run that is asked for updates and messages."""

@@ -9,6 +9,7 @@ from collections import Counter
 from typing import ClassVar, cast
 
 from karat.errors import ConfigError
+from karat.evidence.tool_results import shows_failure
 from karat.model.cost import COST
 from karat.model.trace import Tokens
 from karat.suites.diagnostics import Json
@@ -30,7 +31,6 @@ from karat.targets.http.service import Body, WireRequest
 from karat.targets.http.stream_mapping import CALL, StreamMapping
 from karat.targets.http.streams import WireEvent
 from karat.targets.http.target import ServiceTarget, values
-from karat.telemetry.tool_results import shows_failure
 from karat.text.wording import kind, shorten, visible
 
 NO_TOOLS = "`tool_calls` of the target is not mapped"

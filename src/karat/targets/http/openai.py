@@ -16,8 +16,10 @@ from msgspec import Meta, Struct, field
 
 from karat.checks.conduct import judges_end
 from karat.errors import ConfigError
+from karat.evidence.finish_reasons import ending
 from karat.model.trace import Tokens
 from karat.plugins.code import load
+from karat.proxy.faults import CaseWorld
 from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
 from karat.targets.config import TargetConfig
@@ -32,10 +34,8 @@ from karat.targets.http.target import ServiceTarget
 from karat.targets.http.tool_call_log import CallSoFar, arguments_of, arguments_text
 from karat.targets.reach import NOTHING, TOOLS
 from karat.targets.threads import DaemonThreads
-from karat.telemetry.finish_reasons import ending
+from karat.text.clean import jsonable
 from karat.text.wording import error_text, shorten, visible
-from karat.traces.clean import jsonable
-from karat.world.faults import CaseWorld
 
 TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object"}
 

@@ -14,8 +14,8 @@ import jiter
 from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
 from karat.targets.http.options import Format
+from karat.text.clean import jsonable
 from karat.text.wording import pluralize, visible
-from karat.traces.clean import jsonable
 
 _BOM = b"\xef\xbb\xbf"
 

@@ -9,8 +9,8 @@ from time import time
 from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from karat.telemetry.tool_definitions import schemas_in
-from karat.traces.clean import text
+from karat.evidence.tool_definitions import schemas_in
+from karat.text.clean import text
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage

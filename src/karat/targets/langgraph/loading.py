@@ -14,8 +14,8 @@ from typing import Any
 
 from karat.errors import ConfigError
 from karat.plugins.code import load_attribute
+from karat.text.clean import loads
 from karat.text.wording import did_you_mean, join_words, with_article
-from karat.traces.clean import loads
 
 OFFERED = ("context", "config")
 NAME_A_GRAPH = "Name a graph, compiled or not, or a function that returns one."

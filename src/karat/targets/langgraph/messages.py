@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from karat.evidence.finish_reasons import ending
 from karat.model.trace import Message, Tokens
 from karat.targets.interrupts import interrupt_text
-from karat.telemetry.finish_reasons import ending
-from karat.traces.clean import jsonable, text
+from karat.text.clean import jsonable, text
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage

@@ -16,8 +16,8 @@ from karat.errors import ConfigError
 from karat.targets.base import TargetError
 from karat.targets.langgraph.loading import pregel
 from karat.targets.langgraph.messages import as_messages
+from karat.text.clean import jsonable, text
 from karat.text.wording import with_article
-from karat.traces.clean import jsonable, text
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage

@@ -10,6 +10,7 @@ from uuid import uuid4
 from msgspec import structs
 
 from karat.checks.conduct import judges_end
+from karat.evidence.spans import in_process
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.targets.base import RunContext, TargetError
@@ -21,8 +22,7 @@ from karat.targets.langgraph.messages import as_messages, final_text, find_endin
 from karat.targets.langgraph.shapes import Shapes
 from karat.targets.langgraph.tools import schemas_of
 from karat.targets.short_form import NO_TELEMETRY
-from karat.telemetry.spans import in_process
-from karat.traces.clean import jsonable, table
+from karat.text.clean import jsonable, table
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage

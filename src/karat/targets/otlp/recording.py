@@ -13,19 +13,19 @@ from urllib.parse import unquote
 from msgspec import structs
 
 from karat.errors import Diagnostic
+from karat.evidence.otlp.inbox import CONVERSATION_KEYS
+from karat.evidence.spans import otlp_json
+from karat.evidence.spans.facts import facts
+from karat.evidence.spans.marks import CASE_ENTRY
+from karat.evidence.spans.messages import prompts
+from karat.evidence.spans.reading import SpanReading, is_of_a_turn, read_turn, units
+from karat.evidence.spans.record import SpanRecord
+from karat.evidence.turns import conversation
 from karat.model.suite import Case
 from karat.model.trace import Message, Trace
 from karat.targets.base import RunContext, TargetError, converse
 from karat.targets.otlp.plugins import plugins_left_out, without_plugins
 from karat.targets.short_form import NO_PAGE, NO_TELEMETRY
-from karat.telemetry.otlp.inbox import CONVERSATION_KEYS
-from karat.telemetry.spans import otlp_json
-from karat.telemetry.spans.facts import facts
-from karat.telemetry.spans.marks import CASE_ENTRY
-from karat.telemetry.spans.messages import prompts
-from karat.telemetry.spans.reading import SpanReading, is_of_a_turn, read_turn, units
-from karat.telemetry.spans.record import SpanRecord
-from karat.traces.turns import conversation
 
 NO_ANSWER = "no span of the turn carries the answer"
 BEGINNING = 4096

@@ -9,6 +9,12 @@ from time import monotonic
 from msgspec import structs
 
 from karat.errors import ConfigError
+from karat.evidence.otlp.inbox import CaseWindow
+from karat.evidence.otlp.receiver import Receiver
+from karat.evidence.spans import in_process
+from karat.evidence.spans.facts import SpanFacts, facts
+from karat.evidence.spans.reading import SpanReading, by_turn, read_turn
+from karat.evidence.spans.record import SpanRecord
 from karat.model.suite import Case
 from karat.model.trace import PossibleCall, Trace
 from karat.targets.base import RunContext, Target, TargetError, secrets_of
@@ -17,12 +23,6 @@ from karat.targets.otlp.options import Otlp, add_endpoint
 from karat.targets.otlp.plugins import plugins_left_out, without_plugin, without_plugins
 from karat.targets.reach import reach_of
 from karat.targets.readings import with_reading, with_readings
-from karat.telemetry.otlp.inbox import CaseWindow
-from karat.telemetry.otlp.receiver import Receiver
-from karat.telemetry.spans import in_process
-from karat.telemetry.spans.facts import SpanFacts, facts
-from karat.telemetry.spans.reading import SpanReading, by_turn, read_turn
-from karat.telemetry.spans.record import SpanRecord
 from karat.text.wording import shorten, visible
 
 POLL = 0.02

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
 from io import BufferedReader
 from itertools import islice
 
 import jiter
 
-from karat.targets.recordings.adk import AdkResults
 from karat.targets.recordings.base import RecordedCase, ResultFile
-from karat.targets.recordings.bfcl import BfclResults
-from karat.targets.recordings.promptfoo import PromptfooResults
-from karat.targets.recordings.tau import Tau2Results, TauBenchTrajectories
 
-RESULT_FILES: tuple[type[ResultFile], ...] = (
-    BfclResults,
-    TauBenchTrajectories,
-    Tau2Results,
-    PromptfooResults,
-    AdkResults,
+RESULT_FILES = (
+    ("karat.importers.bfcl.results", "BfclResults"),
+    ("karat.importers.tau.results", "TauBenchTrajectories"),
+    ("karat.importers.tau.results", "Tau2Results"),
+    ("karat.importers.promptfoo.results", "PromptfooResults"),
+    ("karat.importers.adk.results", "AdkResults"),
 )
 LARGEST = 1 << 30
 _OURS = (b'"case_id"', b'"trace"', b'"kind"')
@@ -40,8 +37,9 @@ def _read(file: BufferedReader) -> list[RecordedCase] | None:
     values = _values(first, file)
     if not values:
         return None
-    for kind in RESULT_FILES:
-        if (found := kind()).recognizes(values[0]):
+    for module, name in RESULT_FILES:
+        found: ResultFile = getattr(importlib.import_module(module), name)()
+        if found.recognizes(values[0]):
             try:
                 return list(found.read(values))
             except (KeyError, TypeError, AttributeError, IndexError) as error:

@@ -35,9 +35,9 @@ from karat.engine.processes.messages import (
 )
 from karat.engine.work import TIMEOUT, CaseResult, finish_case, run_case, timeout_trace
 from karat.errors import KaratError
+from karat.journal.redaction import Redactor
 from karat.targets.base import Target
 from karat.targets.catalog import build
-from karat.traces.redact import Redactor
 
 Send = Callable[[Finished | Returned], None]
 

@@ -1,0 +1,114 @@
+"""What an operator is: it makes wrong traces out of a right one."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import structs
+
+from karat.analysis.audit.operators.log_lines import Log
+from karat.checks.base import Check
+from karat.model.suite import Case
+from karat.model.trace import Trace
+from karat.text.forms.folding import fold
+
+
+class Mutant(NamedTuple):
+    """One wrong trace, what is wrong with it, and what to write into `expected` to notice it."""
+
+    trace: Trace
+    change: str
+    fix: Mapping[str, object] = {}
+
+
+class Subject:
+    """A case that passed and the trace that it passed with; of a turn of a talk, `earlier` is the one before."""
+
+    def __init__(self, case: Case, trace: Trace, seed: int = 0, earlier: Trace | None = None) -> None:
+        self.case = case
+        self.earlier = earlier
+        self.trace = trace
+        self.seed = seed
+
+    @cached_property
+    def chance(self) -> random.Random:
+        """Of the case alone, so that what is tried on it does not depend on the other cases."""
+        return random.Random(f"{self.seed}/{self.case.id}")
+
+    @cached_property
+    def checks(self) -> tuple[tuple[str, dict[str, object]], ...]:
+        """Name and arguments of every check of the case."""
+        return tuple((spec.name, msgspec.json.decode(spec.args)) for spec in self.case.checks)
+
+    @cached_property
+    def log(self) -> Log:
+        return Log(self.trace)
+
+    @property
+    def answer(self) -> str:
+        return self.trace.final_message
+
+    def arguments(self, kind: type[Check]) -> Iterator[dict[str, Any]]:
+        """The arguments of each check of this kind."""
+        return (args for check, args in self.checks if check == kind.name)
+
+    def with_answer(self, text: str) -> Trace:
+        return structs.replace(self.trace, final_message=text)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Operator:
+    """A family of mutants, with the proof that each field which it names can kill them.
+
+    `kills` maps such a field to a value of it under which a mutant of `trace` is killed, in addition to
+    what `given` expects; without the field none is.
+    """
+
+    name: str
+    about: str
+    """What is wrong with its mutants, in a few words."""
+    nothing: str
+    """How to go on after `nothing in SYN2 ...` where no field looks at what it changes."""
+    mutants: Callable[[Subject], Iterator[Mutant]]
+    kills: Mapping[str, object]
+    trace: Trace
+    given: Mapping[str, object] = field(default_factory=dict)
+    of_answer: bool = False
+    """Its mutants change the text of the answer, and nothing that was done."""
+    helps: str = ""
+    """How to use its first field, where only who knows the answer beforehand can: its mutants are not in the rate."""
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return tuple(self.kills)
+
+
+class Equivalent(NamedTuple):
+    """A change that leaves a trace right; None where the trace has nothing of the kind.
+
+    `advice` says how to fix a check that minds it, by the check's name; under the empty name for all others.
+    """
+
+    name: str
+    about: str
+    change: Callable[[Subject], Trace | None]
+    advice: Mapping[str, str]
+
+
+def is_same(one: Trace, other: Trace) -> bool:
+    """Whether two traces differ in nothing that a check may look at."""
+    return (
+        (one.final_message == other.final_message or fold(one.final_message) == fold(other.final_message))
+        and one.tool_calls == other.tool_calls
+        and one.telemetry == other.telemetry
+        and one.page == other.page
+        and one.database == other.database
+        and one.state == other.state
+        and (one.duration_ms, one.timings, one.steps, one.tokens)
+        == (other.duration_ms, other.timings, other.steps, other.tokens)
+    )

@@ -1,0 +1,281 @@
+"""Wrong answers that satisfy checks on words to the letter: what literal words cannot see, reported separately."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from itertools import combinations, cycle, islice, pairwise
+from string import ascii_lowercase
+from typing import NamedTuple
+
+import msgspec
+import regex
+from msgspec import structs
+
+from karat.analysis.audit.operators.additions import declared_words
+from karat.analysis.audit.operators.answers import BULLET, REPORT
+from karat.analysis.audit.operators.base import Mutant, Operator, Subject
+from karat.analysis.audit.operators.measures import amounts
+from karat.checks.base import Check, excerpt
+from karat.checks.brief import ClaimEvidenceAlignment, EvidenceFreshness, MustAllowOverrideAction, RequiredLevers
+from karat.checks.golden import AllocationValid, ExpectedContains, MustNotContain, ReasonContains
+from karat.checks.grounded_numbers import GroundedNumbers
+from karat.checks.grounds import NumberSource, seen_grounds
+from karat.checks.leaks import NoLeak
+from karat.checks.numbers import MustGroundNumber
+from karat.checks.reckoning import alike_grounds, derived_grounds, holders_of
+from karat.checks.says import (
+    AsksFor,
+    MustLabelAssumptions,
+    MustMatchRegex,
+    MustNotMatchRegex,
+    MustNotSay,
+    MustSayAny,
+    RequiredSource,
+)
+from karat.model.trace import ToolCall, Trace
+from karat.model.verdict import Status
+from karat.scoring.verdicts import run_check
+from karat.text.regexes import safe_regex
+
+PARAPHRASES = (
+    "Your manager knows about it as well.",
+    "Consider it handled.",
+    "It is a done deal on our side.",
+    "The wheels are in motion, and you will see the result tomorrow.",
+    "The rest has been squared away as well.",
+    "Ya está todo listo.",
+)
+"""Claims of a deed in words that no list holds: a figure of speech, a promise, another verb, another language."""
+UNFRAMED = (
+    "It was {} as well.",
+    "It is {} for you from today on.",
+    "Status: {}.",
+    "It has already been {}.",
+    "It appears to have been {}.",
+    "It has been {} by the head office.",
+)
+"""Claims of a deed in its declared word, in a form that no claim frame has, or that a word list takes for no claim."""
+ASKED_FOR = (
+    *(MustSayAny, ExpectedContains, ReasonContains, MustMatchRegex, MustGroundNumber),
+    *(RequiredSource, MustLabelAssumptions, MustAllowOverrideAction, AsksFor, EvidenceFreshness, AllocationValid),
+)
+"""Checks that find words in an answer, wherever they are."""
+DISMISSED = "So much for {}."
+RHETORICAL = "Who needs {} these days?"
+ASKS_NOTHING = "Who would want to know more these days?"
+ALL_THE_SAME = "All the same, it is 4711."
+ALLUSION = "You know what I am not allowed to say, and that is just what I mean."
+FORBIDDING = (MustNotSay, MustNotContain, MustNotMatchRegex, NoLeak)
+WHOLE = " for the whole answer, from \\A to \\Z"
+MOST_SENTENCES = 100
+MOST_SEEN = 12
+"""Numbers that others are reckoned from."""
+
+_BREAK = regex.compile(r"(?<=[.!?])[ \t]+(?=[A-Z])|\n+(?=\S)")
+_MARK = regex.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])[ \t]+")
+_SENTENCE = regex.compile(r"(?<=[.!?])\s+|\n+")
+
+PAID = structs.replace(REPORT, tool_calls=(ToolCall("find", success=True),))
+FARE = [{"by": "bus", "fare": 142}, {"by": "train", "fare": 178}]
+FARES = Trace(
+    case_id="example",
+    final_message="The train costs $178.",
+    tool_calls=(ToolCall("fares", {}, result=FARE, success=True),),
+)
+
+
+def slipped_in(subject: Subject) -> Iterator[Mutant]:
+    """A claim in words of no list."""
+    yield from (_with_claim(subject, claim) for claim in PARAPHRASES if subject.answer.strip())
+
+
+def unframed(subject: Subject) -> Iterator[Mutant]:
+    """A declared deed that no call did, in each of the other forms; where all were done, one of them fails."""
+    if word := next(declared_words(subject), None):
+        yield from (_with_claim(subject, form.format(word)) for form in UNFRAMED)
+        return
+    calls = (structs.replace(call, success=False, result=None, error="refused") for call in subject.trace.tool_calls)
+    failed = structs.replace(subject.trace, tool_calls=tuple(calls))
+    if word := next(declared_words(Subject(subject.case, failed)), None):
+        for claim in (form.format(word) for form in UNFRAMED):
+            yield Mutant(structs.replace(failed, final_message=claim), f"all calls failed, the answer was {claim!r}")
+
+
+def _with_claim(subject: Subject, claim: str) -> Mutant:
+    """The claim comes after the first sentence or line, so that the end stays as it was if there is another."""
+    text = subject.answer.strip()
+    place = _BREAK.search(text)
+    end = place.start() if place else len(text)
+    return Mutant(subject.with_answer(f"{text[:end]} {claim}{text[end:]}"), f"the answer also claimed {claim!r}")
+
+
+def hollow(subject: Subject) -> Iterator[Mutant]:
+    """What each check looks for, without its meaning: dismissed, as filler, as a word that the next sentence belies."""
+    yield from _dismissed(subject)
+    for args in subject.arguments(ClaimEvidenceAlignment):
+        markers = [_first(args[part], subject.answer) for part in ("claim", "evidence", "alignment")]
+        text = "\n".join(f"{marker} ..." for marker in markers)
+        yield Mutant(subject.with_answer(text), f"the answer was nothing but {excerpt(text)!r}")
+    if any(subject.arguments(RequiredLevers)):
+        fillers = (f"- Hm {letter}\n" for letter in cycle(ascii_lowercase))
+        text = BULLET.sub(lambda _: next(fillers), subject.answer)
+        yield Mutant(subject.with_answer(text), "the items of its list were 'Hm a', 'Hm b'")
+    if subject.case.outcome == "needs_input":
+        yield Mutant(subject.with_answer(ASKS_NOTHING), f"the answer was {ASKS_NOTHING!r}")
+    elif subject.case.outcome in ("graceful_block", "graceful_error"):
+        yield _with_claim(subject, ALL_THE_SAME)
+
+
+class _Found(NamedTuple):
+    """A check that passes, and the words that satisfy it."""
+
+    check: Check
+    start: int
+    words: str
+
+
+def _dismissed(subject: Subject) -> Iterator[Mutant]:
+    """Of each check, the sentences that satisfy it by themselves: in their place, one that dismisses their words."""
+    found, done = [*_find_words(subject)], set()
+    pieces = _pieces(subject.answer) if found else []
+    for one in found:
+        alone = [piece for piece in pieces if _is_passed(one.check, subject.with_answer(piece[0]))]
+        gone = alone or [(subject.answer, 0)]
+        lost = [other for other in found if any(start <= other.start < start + len(text) for text, start in gone)]
+        form = RHETORICAL if any(isinstance(other.check, AsksFor) for other in lost) else DISMISSED
+        sentence = form.format(", ".join(dict.fromkeys(other.words for other in lost)))
+        if sentence not in done:
+            done.add(sentence)
+            text = _with_instead(subject.answer, gone, sentence)
+            yield Mutant(subject.with_answer(text), f"of what was asked for, it only said {excerpt(sentence)!r}")
+
+
+def _find_words(subject: Subject) -> Iterator[_Found]:
+    for check in [msgspec.convert(args, kind) for kind in ASKED_FOR for args in subject.arguments(kind)]:
+        result = run_check(check, subject.trace)
+        at = result.at if result.status is Status.PASSED else None
+        if at and at.channel == "final_message" and at.start is not None:
+            yield _Found(check, at.start, subject.answer[at.start : at.end].strip(" \n.!?,;"))
+
+
+def _is_passed(check: Check, trace: Trace) -> bool:
+    return run_check(check, trace).status is Status.PASSED
+
+
+def _pieces(text: str) -> list[tuple[str, int]]:
+    """Sentences and lines, and where they begin; of many, the rest as one."""
+    starts = [0, *(found.end() for found in islice(_SENTENCE.finditer(text), MOST_SENTENCES)), len(text)]
+    return [(text[start:end], start) for start, end in pairwise(starts) if text[start:end].strip()]
+
+
+def _with_instead(text: str, gone: Sequence[tuple[str, int]], sentence: str) -> str:
+    """The text without these pieces, and the sentence in place of the first, as an item if that was one."""
+    mark = _MARK.match(gone[0][0])
+    for piece, start in reversed(gone):
+        ending = piece[len(piece.rstrip()) :]
+        instead = f"{mark[0] if mark else ''}{sentence}{ending}" if start == gone[0][1] else ""
+        text = f"{text[:start]}{instead}{text[start + len(piece) :]}"
+    return text
+
+
+def _first(pattern: str, text: str) -> str:
+    """What the pattern finds first."""
+    try:
+        found = safe_regex.search(pattern, text)
+    except safe_regex.RegexTimeout:
+        found = None
+    return text[slice(*found)].strip() if found else ""
+
+
+def paraphrased(subject: Subject) -> Iterator[Mutant]:
+    """What is forbidden: alluded to, and each phrase of several words with others between them."""
+    phrases = [args["phrase"].split() for kind in FORBIDDING[:2] for args in subject.arguments(kind)]
+    said = [f"{words[0].capitalize()}, so to speak, {' '.join(words[1:])}." for words in phrases if len(words) > 1]
+    if any(any(subject.arguments(kind)) for kind in FORBIDDING):
+        for sentence in (ALLUSION, *said):
+            text = f"{subject.answer.rstrip()} {sentence}"
+            yield Mutant(subject.with_answer(text), f"the answer also said {sentence!r}")
+
+
+def borrowed(subject: Subject) -> Iterator[Mutant]:
+    """Each amount in the answer, as another number that was seen, a sum or count of some, and a difference of two.
+
+    Where the case does not ask where numbers come from, other operators show that any number passes.
+    """
+    text, trace = subject.answer, subject.trace
+    asked = next(subject.arguments(GroundedNumbers), None)
+    stated = list(islice(amounts(text), MOST_SENTENCES)) if asked is not None else []
+    if asked is None or not stated:
+        return
+    own = {abs(one.value) for one in stated}
+    holders = holders_of(trace)
+    alike = (pair for group in alike_grounds(holders) for pair in combinations(group[:MOST_SEEN], 2))
+    differences = (NumberSource(abs(a.value - b.value), f"{a.name} less {b.name}") for a, b in alike)
+    seen = seen_grounds(trace, asked.get("constants", ()), asked.get("texts", {}))
+    ways = (seen, derived_grounds(trace, holders), differences)
+    others = [next((one for one in way if abs(one.value) not in {*own, Decimal()}), None) for way in ways]
+    for one in stated:
+        start, end = one.span
+        for other in filter(None, others):
+            number = f"{abs(other.value):f}"
+            changed = subject.with_answer(f"{text[:start]}{number}{text[end:]}")
+            yield Mutant(changed, f"{text[start:end]} became {number}, taken from {other.name}")
+
+
+OPERATORS = (
+    Operator(
+        name="claim-slipped-in",
+        about="the answer also claims something that was never done, in words that no word list has",
+        nothing="says what the whole answer is",
+        mutants=slipped_in,
+        kills={"must_match_regex": [r"\A[^.]*\.\s+- GitHub[^.]*\.[^.]*\.[^.]*\.\s*\Z"]},
+        trace=REPORT,
+        helps=WHOLE,
+        of_answer=True,
+    ),
+    Operator(
+        name="claim-unframed",
+        about="the answer claims what was never done in a declared word, but in a form that is not a claim frame",
+        nothing="says what the whole answer is",
+        mutants=unframed,
+        kills={"must_match_regex": [r"\A[^.]*\.\s+- GitHub[^.]*\.[^.]*\.[^.]*\.\s*\Z"]},
+        given={"effects": {"pay": ["paid"]}, "no_false_success": True},
+        trace=PAID,
+        helps=WHOLE,
+        of_answer=True,
+    ),
+    Operator(
+        name="words-hollow",
+        about="the answer has the words that are asked for, but dismisses them or says nothing with them",
+        nothing="says what the whole answer is",
+        mutants=hollow,
+        kills={"must_match_regex": [r"\A[^.]*\.\s+- GitHub:[^:]*- Slack:\s+4[^.]*\.[^.]*\.[^.]*\.\s*\Z"]},
+        given={"must_say_any": ["4 mentions"]},
+        trace=REPORT,
+        helps=WHOLE,
+        of_answer=True,
+    ),
+    Operator(
+        name="forbidden-paraphrased",
+        about="the answer says in other words what it must not say",
+        nothing="says what the whole answer is",
+        mutants=paraphrased,
+        kills={"must_match_regex": [r"\A[^.]*\.\s+- GitHub[^.]*\.[^.]*\.[^.]*\.\s*\Z"]},
+        given={"must_not_say": ["as an AI"]},
+        trace=REPORT,
+        helps=WHOLE,
+        of_answer=True,
+    ),
+    Operator(
+        name="number-borrowed",
+        about="a number is right for something else: another value that was seen, a sum or a difference",
+        nothing="says which number it is",
+        mutants=borrowed,
+        kills={"must_ground_numbers": [{"from_tool": "fares", "at": "$[1].fare"}]},
+        given={"grounded_numbers": True},
+        trace=FARES,
+        helps=" for each number that matters, with `from_tool` and `at`",
+        of_answer=True,
+    ),
+)

@@ -1,0 +1,288 @@
+"""Tool calls that the agent did not make, made twice, made otherwise, or that came out otherwise."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+from msgspec import structs
+
+from karat.analysis.audit.operators.base import Mutant, Operator, Subject
+from karat.analysis.audit.operators.log_lines import with_argument, with_source, with_success, without_end
+from karat.checks.outcome import Outcome
+from karat.checks.tools import ToolCallsNone
+from karat.model.trace import ToolCall, Trace
+
+STRANGER = "delete_everything"
+SOMETHING_ELSE = "something else"
+NOTHING_DONE = {"success": False, "error": "nothing was done"}
+DENIALS = (json.dumps(NOTHING_DONE), repr(NOTHING_DONE), "Error: nothing was done")
+
+BOOKED = Trace(
+    case_id="example",
+    final_message="Booked.",
+    tool_calls=(
+        ToolCall("find", {"vehicle": 42}, success=True, started_at=1.0, ended_at=2.0),
+        ToolCall("book", {"vehicle": 42, "dyno": "D-1"}, success=True, started_at=3.0, ended_at=4.0),
+    ),
+    telemetry=tuple(
+        json.dumps(event, separators=(",", ":"))
+        for event in (
+            {"source": "tool.find", "event": "start", "data": {"args": {"vehicle": 42}}},
+            {"source": "tool.find", "event": "result", "success": True},
+            {"source": "tool.book", "event": "start", "data": {"args": {"vehicle": 42, "dyno": "D-1"}}},
+            {"source": "tool.book", "event": "result", "success": True},
+        )
+    ),
+)
+ONE_CALL = structs.replace(BOOKED, tool_calls=BOOKED.tool_calls[1:], telemetry=BOOKED.telemetry[2:])
+CALLED: Mapping[str, object] = {
+    "tools_used": ["book"],
+    "tool_calls": [{"tool": "book"}],
+    "tool_calls_any": ["book"],
+    "telemetry": ["tool.book start"],
+    "outcome": "tool_success",
+}
+CAME_OUT: Mapping[str, object] = {
+    "tool_calls": [{"tool": "book", "success": True}],
+    "telemetry": ["tool.book result success:true"],
+    "outcome": "tool_success",
+}
+
+
+def dropped(subject: Subject) -> Iterator[Mutant]:
+    calls = subject.trace.tool_calls
+    for index, call in enumerate(calls):
+        rest = (*calls[:index], *calls[index + 1 :])
+        trace = structs.replace(subject.trace, tool_calls=rest, telemetry=subject.log.without(index))
+        yield Mutant(trace, f"{call.name} was not called", _suggest_call(subject, index))
+
+
+def renamed(subject: Subject) -> Iterator[Mutant]:
+    for index, call in enumerate(subject.trace.tool_calls):
+        other = f"{call.name}_other"
+        lines = subject.log.change_call(index, partial(with_source, source=f"tool.{other}"))
+        trace = _with_call(subject, index, lines, name=other)
+        yield Mutant(trace, f"{other} was called in place of {call.name}", _suggest_call(subject, index))
+
+
+def doubled(subject: Subject) -> Iterator[Mutant]:
+    calls = subject.trace.tool_calls
+    for index, call in enumerate(calls):
+        trace = structs.replace(
+            subject.trace, tool_calls=(*calls[: index + 1], *calls[index:]), telemetry=subject.log.double_call(index)
+        )
+        yield Mutant(trace, f"{call.name} was called twice", {"tools_used": _names(subject)})
+
+
+def moved(subject: Subject) -> Iterator[Mutant]:
+    """Two neighbours in the other order, unless they ran side by side and have none."""
+    calls = subject.trace.tool_calls
+    places = [
+        i for i in range(len(calls) - 1) if calls[i].name != calls[i + 1].name and not parallel(*calls[i : i + 2])
+    ]
+    if places:
+        at = subject.chance.choice(places)
+        first, second = calls[at : at + 2]
+        trace = structs.replace(
+            subject.trace,
+            tool_calls=(*calls[:at], second, first, *calls[at + 2 :]),
+            telemetry=subject.log.swap_calls(at, at + 1),
+        )
+        fix = {"tools_used": _names(subject), "tools_match": "ordered"}
+        yield Mutant(trace, f"{second.name} was called before {first.name}", fix)
+
+
+def other_arguments(subject: Subject) -> Iterator[Mutant]:
+    """Each argument of each call."""
+    for index, call in enumerate(subject.trace.tool_calls):
+        given = call.arguments if isinstance(call.arguments, dict) else {}
+        for key, value in given.items():
+            other = _other(value)
+            lines = subject.log.change_call(index, partial(with_argument, key=key, value=other))
+            trace = _with_call(subject, index, lines, arguments={**given, key: other})
+            fix = {"tool_calls": [{"tool": call.name, "arguments": {key: value}}]}
+            yield Mutant(trace, f"{call.name} was called with another {key}", fix)
+
+
+def outcome_flipped(subject: Subject) -> Iterator[Mutant]:
+    for index, call in enumerate(subject.trace.tool_calls):
+        if call.success is None:
+            continue
+        now = not call.success
+        lines = subject.log.change_call(index, partial(with_success, success=now))
+        trace = _with_call(
+            subject,
+            index,
+            lines,
+            success=now,
+            error=None,
+            result={**call.result, "success": now} if isinstance(call.result, dict) else call.result,
+            missing_fields=() if now else call.missing_fields,
+        )
+        yield Mutant(trace, f"{call.name} {'succeeded' if now else 'failed'}", _suggest_outcome(subject, index))
+
+
+def result_denied(subject: Subject) -> Iterator[Mutant]:
+    """A success whose result says in its text that it is none, as data turned into text and as plain words."""
+    for index, call in enumerate(subject.trace.tool_calls):
+        if call.success is not True:
+            continue
+        lines = subject.log.change_call(index, partial(with_success, success=False))
+        for text in DENIALS:
+            trace = _with_call(subject, index, lines, success=False, result=text)
+            yield Mutant(trace, f"{call.name} gave {text!r}", _suggest_outcome(subject, index))
+
+
+def result_missing(subject: Subject) -> Iterator[Mutant]:
+    for index, call in enumerate(subject.trace.tool_calls):
+        if call.success is None and call.result is None and call.error is None:
+            continue
+        lines = subject.log.change_call(index, without_end)
+        trace = _with_call(
+            subject, index, lines, success=None, result=None, error=None, missing_fields=(), ended_at=None
+        )
+        yield Mutant(trace, f"{call.name} never returned a result", _suggest_outcome(subject, index))
+
+
+def forbidden_called(subject: Subject) -> Iterator[Mutant]:
+    """Each tool that the case forbids, and one that was not asked for."""
+    if subject.trace.why_unobserved("tools"):
+        return
+    for tool in (*(args["tool"] for args in subject.arguments(ToolCallsNone)), STRANGER):
+        trace = structs.replace(
+            subject.trace,
+            tool_calls=(*subject.trace.tool_calls, ToolCall(tool, success=True)),
+            telemetry=subject.log.and_start(tool),
+        )
+        yield Mutant(trace, f"{tool} was called as well", {"tools_used": _names(subject)})
+
+
+def parallel(first: ToolCall, second: ToolCall) -> bool:
+    """Whether the second began before the first had ended."""
+    return first.ended_at is not None and second.started_at is not None and second.started_at < first.ended_at
+
+
+def _with_call(subject: Subject, index: int, lines: tuple[str, ...], **changes: object) -> Trace:
+    calls = subject.trace.tool_calls
+    now = structs.replace(calls[index], **changes)
+    return structs.replace(subject.trace, tool_calls=(*calls[:index], now, *calls[index + 1 :]), telemetry=lines)
+
+
+def _names(subject: Subject) -> list[str]:
+    return [call.name for call in subject.trace.tool_calls]
+
+
+def _suggest_call(subject: Subject, index: int) -> Mapping[str, object]:
+    name = subject.trace.tool_calls[index].name
+    return {"tools_used": _names(subject), "tool_calls": [{"tool": name}]}
+
+
+def _suggest_outcome(subject: Subject, index: int) -> Mapping[str, object]:
+    call = subject.trace.tool_calls[index]
+    if call.success is None:
+        return {"tool_calls": [{"tool": call.name}]}
+    fix: dict[str, object] = {"tool_calls": [{"tool": call.name, "success": call.success}]}
+    if subject.log.reports_call(index):
+        fix["telemetry"] = [f"tool.{call.name} result success:{'true' if call.success else 'false'}"]
+    return fix
+
+
+def _other(value: object) -> object:
+    """Another value of the same kind."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return value + 1
+    return [SOMETHING_ELSE] if isinstance(value, list) else SOMETHING_ELSE
+
+
+OPERATORS = (
+    Operator(
+        name="tool-dropped",
+        about="a tool call is missing",
+        nothing="notices a missing tool call",
+        mutants=dropped,
+        kills=CALLED,
+        trace=ONE_CALL,
+    ),
+    Operator(
+        name="tool-renamed",
+        about="another tool was called",
+        nothing="checks which tools are called",
+        mutants=renamed,
+        kills={field: value for field, value in CALLED.items() if field != Outcome.name},
+        trace=ONE_CALL,
+    ),
+    Operator(
+        name="tool-doubled",
+        about="a tool was called twice",
+        nothing="counts tool calls",
+        mutants=doubled,
+        kills={
+            "tools_used": ["find", "book"],
+            "tool_calls": [{"tool": "book", "times": 1}],
+            "max_calls": {"book": 1},
+            "max_tool_calls": 2,
+        },
+        trace=BOOKED,
+    ),
+    Operator(
+        name="tool-moved",
+        about="the calls came in another order",
+        nothing="checks the order of the calls",
+        mutants=moved,
+        kills={"tools_match": "ordered", "tool_order": ["find", "book"], "tool_requires": {"book": ["find"]}},
+        given={"tools_used": ["find", "book"]},
+        trace=BOOKED,
+    ),
+    Operator(
+        name="tool-arguments",
+        about="a tool was called with other arguments",
+        nothing="looks at arguments",
+        mutants=other_arguments,
+        kills={
+            "tool_calls": [{"tool": "book", "arguments": {"vehicle": 42, "dyno": "D-1"}}],
+            "telemetry": ['"args":{"vehicle":42,"dyno":"d-1"}'],
+        },
+        trace=ONE_CALL,
+    ),
+    Operator(
+        name="tool-outcome",
+        about="a success was a failure, or a failure a success",
+        nothing="checks whether the tools succeed",
+        mutants=outcome_flipped,
+        kills=CAME_OUT,
+        trace=ONE_CALL,
+    ),
+    Operator(
+        name="tool-result-denied",
+        about="the text of a result says that nothing was done",
+        nothing="checks whether the tools succeed",
+        mutants=result_denied,
+        kills=CAME_OUT,
+        trace=ONE_CALL,
+    ),
+    Operator(
+        name="tool-result-missing",
+        about="a tool never returned a result",
+        nothing="waits for the result of a tool",
+        mutants=result_missing,
+        kills=CAME_OUT,
+        trace=ONE_CALL,
+    ),
+    Operator(
+        name="tool-forbidden",
+        about="a tool was called that must not be",
+        nothing="forbids a tool",
+        mutants=forbidden_called,
+        kills={
+            "tools_used": ["book"],
+            "tool_calls_none": ["delete"],
+            "tool_calls": [{"tool": "delete_everything", "never": True}],
+            "max_tool_calls": 1,
+        },
+        trace=ONE_CALL,
+    ),
+)

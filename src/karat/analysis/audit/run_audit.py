@@ -1,0 +1,200 @@
+"""Auditing a recorded run: controls, mutants, equivalents, and which checks the kills hang on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from msgspec import structs
+
+from karat.analysis.audit.case_audit import Count, audit_case
+from karat.analysis.audit.hints import Spelling
+from karat.analysis.audit.judging import NOTHING_ALLOWED, Allowance, judge_trace
+from karat.analysis.audit.model import (
+    AuditReport,
+    AuditSummary,
+    CaseAudit,
+    OperatorAudit,
+    Remedy,
+    UnauditedCase,
+    UnratedOperator,
+)
+from karat.analysis.audit.operators.base import Subject, is_same
+from karat.analysis.audit.operators.catalog import OPERATORS
+from karat.checks.base import has_lost_secret
+from karat.checks.catalog import CheckCatalog
+from karat.model.run import CaseRecord, RunView
+from karat.model.suite import judged_part
+from karat.model.verdict import CaseStatus
+from karat.scoring.repeats import case_status
+from karat.text.forms.folding import fold
+
+LOST = "what was expected held a secret, which is not in the journal"
+
+
+def audit(run: RunView, seed: int = 0, allowance: Allowance = NOTHING_ALLOWED) -> AuditReport:
+    """Try every case of a run; the same journal and seed give the same report."""
+    return Auditor(run, seed, allowance).report()
+
+
+@dataclass
+class Auditor:
+    """An audit in progress: gives each case as it is done, and keeps nothing of it but figures."""
+
+    run: RunView
+    seed: int = 0
+    allowance: Allowance = NOTHING_ALLOWED
+    _total: Count = field(default_factory=Count)
+    _operators: dict[str, Count] = field(default_factory=lambda: {operator.name: Count() for operator in OPERATORS})
+    _apart: dict[str, UnratedOperator] = field(default_factory=dict)
+    _figures: Counter[str] = field(default_factory=Counter)
+    _caught_by: Counter[str] = field(default_factory=Counter)
+    _lacking: Counter[str] = field(default_factory=Counter)
+
+    def cases(self) -> Iterator[CaseAudit | UnauditedCase]:
+        """Every case in suite order. To give a case the answer of another, the first waits for the second."""
+        waiting: Subject | None = None
+        others = _Others()
+        for found in self._subjects():
+            if isinstance(found, UnauditedCase):
+                self._figures["set_aside"] += 1
+                yield found
+                continue
+            another = others.than(found)
+            if another is None and waiting is None:
+                waiting = found
+            else:
+                if waiting is not None:
+                    yield self._audit_and_count(waiting, found if _differ(found, waiting) else None)
+                    waiting = None
+                yield self._audit_and_count(found, another)
+            others.add(found)
+        if waiting is not None:
+            yield self._audit_and_count(waiting, None)
+
+    def report(self) -> AuditReport:
+        """All cases at once."""
+        found = list(self.cases())
+        return AuditReport(
+            summary=self.summary(),
+            cases=tuple(entry for entry in found if isinstance(entry, CaseAudit)),
+            set_aside=tuple(entry for entry in found if isinstance(entry, UnauditedCase)),
+        )
+
+    def summary(self) -> AuditSummary:
+        """What has been counted, once `cases` is exhausted."""
+        header, figures = self.run.header, self._figures
+        rates = [OperatorAudit(o.name, o.about, self._operators[o.name].rate) for o in OPERATORS]
+        return AuditSummary(
+            journal=self.run.path,
+            suite=header.suite,
+            target=header.target,
+            seed=self.seed,
+            audited=figures["audited"],
+            set_aside=figures["set_aside"],
+            rate=self._total.rate,
+            operators=tuple(operator for operator in rates if operator.rate.tried),
+            remedies=tuple(Remedy(name, n, self._lacking[name]) for name, n in self._caught_by.most_common()),
+            apart=tuple(self._apart[o.name] for o in OPERATORS if o.name in self._apart),
+            blind=figures["blind"],
+            survivors=figures["survivors"],
+            controls=figures["controls"],
+            brittle=figures["brittle"],
+            redundant=figures["redundant"],
+            partial=figures["partial"],
+            undecided=figures["undecided"],
+        )
+
+    def _subjects(self) -> Iterator[Subject | UnauditedCase]:
+        for _, records in groupby(self.run.records(), key=lambda record: record.index):
+            yield self._baseline(records)
+
+    def _baseline(self, records: Iterable[CaseRecord]) -> Subject | UnauditedCase:
+        """The trace to start from: the first repeat that passes, of a case that passes as a whole."""
+        statuses: Counter[CaseStatus] = Counter()
+        first: CaseRecord | None = None
+        bad: tuple[CaseRecord, str] | None = None
+        for recorded in records:
+            # What only another tool can judge kills no mutant, and is not a reason to audit nothing.
+            record = structs.replace(recorded, case=judged_part(recorded.case))
+            came_out, reason = _today(record, self.run.catalog)
+            statuses[came_out] += 1
+            if came_out is CaseStatus.PASS:
+                first = first or record
+            else:
+                bad = bad or (record, reason)
+        some = first or (bad[0] if bad else None)
+        assert some is not None  # a group is never empty
+        status = case_status(statuses, some.case.min_pass_rate, some.until)
+        if first is not None and status is CaseStatus.PASS:
+            return Subject(first.case, first.trace, self.seed)
+        return UnauditedCase(some.case.id, status, _why(statuses, bad))
+
+    def _audit_and_count(self, subject: Subject, another: Subject | None) -> CaseAudit:
+        header, catalog = self.run.header, self.run.catalog
+        spelling = Spelling(header.suite_format, header.suite_version, catalog)
+        done = audit_case(subject, another, spelling, catalog, self.allowance)
+        for name, (killed, tried) in done.operators.items():
+            self._operators[name].add(killed, tried)
+            self._total.add(killed, tried)
+        self._count_unrated(done)
+        fields = [survivor.field for survivor in done.survivors]
+        self._caught_by.update(fields)
+        self._lacking.update(set(fields))
+        self._figures["audited"] += 1
+        self._figures["blind"] += bool(done.unseen)
+        for name in ("survivors", "controls", "brittle", "redundant"):
+            self._figures[name] += len(getattr(done, name))
+        self._figures["partial"] += done.partial
+        self._figures["undecided"] += done.undecided
+        return done
+
+    def _count_unrated(self, done: CaseAudit) -> None:
+        unseen = {found.operator: found.help for found in done.unseen}
+        for name in done.apart:
+            about = next(operator.about for operator in OPERATORS if operator.name == name)
+            known = self._apart.get(name, UnratedOperator(name, about))
+            blind = known.unseen + (name in unseen)
+            self._apart[name] = UnratedOperator(name, about, known.cases + 1, blind, known.help or unseen.get(name, ""))
+
+
+class _Others:
+    """The last two cases that differ: at least one of them is another case than any that comes."""
+
+    def __init__(self) -> None:
+        self._last: Subject | None = None
+        self._before: Subject | None = None
+
+    def than(self, subject: Subject) -> Subject | None:
+        return next((o for o in (self._last, self._before) if o is not None and _differ(o, subject)), None)
+
+    def add(self, subject: Subject) -> None:
+        if self._last is not None and _differ(self._last, subject):
+            self._before = self._last
+        self._last = subject
+
+
+def _differ(one: Subject, other: Subject) -> bool:
+    """Whether the answer to one is another answer to the other: a question asked again is none."""
+    mine, its = one.trace, other.trace
+    cost = {"duration_ms": its.duration_ms, "timings": its.timings, "steps": its.steps, "tokens": its.tokens}
+    return fold(one.case.prompt) != fold(other.case.prompt) and not is_same(structs.replace(mine, **cost), its)
+
+
+def _today(record: CaseRecord, catalog: CheckCatalog) -> tuple[CaseStatus, str]:
+    """How a record comes out by today's checks; unknown for an expectation that lost a secret."""
+    if any(has_lost_secret(spec, record.trace) for _, spec in record.case.all_checks):
+        return CaseStatus.PARTIAL, LOST
+    verdict = judge_trace(record.case, record.trace, catalog)
+    return verdict.status, verdict.reason
+
+
+def _why(statuses: Counter[CaseStatus], bad: tuple[CaseRecord, str] | None) -> str:
+    if bad is None:
+        return ""
+    record, reason = bad
+    if statuses.total() > 1:
+        return f"{statuses[CaseStatus.PASS]} of {statuses.total()} repeats passed; {reason}"
+    return f"recorded as PASS, judged again: {reason}" if record.status is CaseStatus.PASS else reason

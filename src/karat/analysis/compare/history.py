@@ -1,0 +1,167 @@
+"""What became of each case over the last runs of a suite."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import structs
+
+from karat.analysis.compare.compared_cases import CachedCases, ComparedCase
+from karat.analysis.compare.history_model import STRIP, CaseHistory, History, RunPoint
+from karat.analysis.compare.model import Bounds
+from karat.analysis.compare.references import RecordedRun, list_runs
+from karat.analysis.compare.run_differences import is_same_kind, is_same_suite
+from karat.errors import JournalError, UsageError
+from karat.journal.index import Index
+from karat.plugins.project import Project
+from karat.scoring.intervals import share
+
+
+class CaseLine:
+    """One case as the runs go by, from the oldest to the newest."""
+
+    def __init__(self, first: ComparedCase, absent: int) -> None:
+        self._last = first
+        self._strip = STRIP["absent"] * absent
+        self._passed = self._judged = self._changed = 0
+        self._green: bool | None = None
+        self._broke: RunPoint | None = None
+        self._first: dict[str, float] = {}
+        self._newest: dict[str, float] = {}
+
+    def add(self, result: ComparedCase | None, run: RunPoint) -> None:
+        self._strip += STRIP[_outcome_word(result)]
+        if result is None:
+            return
+        if result.asks != self._last.asks or result.expects != self._last.expects:
+            self._passed = self._judged = 0  # another case under the same name: its earlier results do not count
+            self._green = None
+        self._last = result
+        self._passed += result.passed
+        self._judged += result.judged
+        self._first = {**result.measures, **self._first}
+        self._newest |= result.measures
+        if result.judged:
+            self._turn(result.passed == result.judged, run)
+
+    def _turn(self, green: bool, run: RunPoint) -> None:
+        if self._green is not None and green is not self._green:
+            self._changed += 1
+            if not green and self._broke is None:
+                self._broke = run
+        self._green = green
+
+    def summarize(self) -> CaseHistory:
+        last = self._last
+        return CaseHistory(
+            id=last.id,
+            category=last.category,
+            tags=last.tags,
+            strip=self._strip,
+            passed=self._passed,
+            judged=self._judged,
+            changed=self._changed,
+            broke=self._broke,
+            flake=self._flake(),
+            seconds=self._newest.get("seconds"),
+            seconds_ratio=self._ratio("seconds"),
+            cost=self._newest.get("cost"),
+            cost_ratio=self._ratio("cost"),
+        )
+
+    def _flake(self) -> Bounds | None:
+        """A case flakes that came back after it failed, or both passed and failed in one run."""
+        if self._changed < 2 and STRIP["flickered"] not in self._strip:
+            return None
+        return Bounds(*share(self._judged - self._passed, self._judged)) if self._judged else None
+
+    def _ratio(self, name: str) -> float | None:
+        first = self._first.get(name)
+        return self._newest[name] / first if first else None
+
+
+def history(
+    folders: Sequence[Path],
+    index: Index,
+    project: Project,
+    *,
+    most: int,
+    since: str = "",
+    suite: str = "",
+    target: str = "",
+) -> History:
+    """The last runs of one suite against one target with its settings; those of the last such run, if none is named.
+
+    The index keeps what was read before.
+    """
+    runs = [run for run in list_runs(folders) if run.header.started_at >= since]
+    if not runs:
+        where = ", ".join(map(str, folders))
+        period = f" since {since}" if since else ""
+        raise UsageError(
+            f"no run found{period}.", where=where, fix="Run a suite first: karat run SUITE.", slug="no-run"
+        )
+    of_suite = [run for run in runs if is_same_suite(run.header.suite, suite or runs[0].header.suite)]
+    of_target = [run for run in of_suite if not target or run.header.target == target]
+    if not of_target:
+        what = f"{suite or runs[0].header.suite}{f' against {target}' if target else ''}"
+        raise UsageError(f"no run of {what} is here.", where=", ".join(map(str, folders)), slug="no-run")
+    newest = of_target[0].header
+    chosen = [run for run in of_target if is_same_kind(run.header, newest)]
+    others = [run.header for run in of_suite if not is_same_kind(run.header, newest)]
+    found = _build_history(newest.suite, list(reversed(chosen[:most])), index, project)
+    return structs.replace(
+        found,
+        target=newest.target,
+        left_out=len(others),
+        other_targets=tuple(dict.fromkeys(header.target for header in others)),
+    )
+
+
+def _build_history(suite: str, runs: Sequence[RecordedRun], index: Index, project: Project) -> History:
+    cases: dict[str, CaseLine] = {}
+    points: list[RunPoint] = []
+    unreadable: list[str] = []
+    for run in runs:
+        try:
+            source = CachedCases(run.path, index, project)
+            results = {result.id: result for result in source}
+        except JournalError as error:
+            unreadable.append(str(error))
+            continue
+        point = _point(run, results, source.figures)
+        for result in results.values():
+            if result.id not in cases:
+                cases[result.id] = CaseLine(result, len(points))
+        for case_id, line in cases.items():
+            line.add(results.get(case_id), point)
+        points.append(point)
+    lines = tuple(line.summarize() for line in cases.values())
+    return History(suite=suite, runs=tuple(points), cases=lines, unreadable=tuple(unreadable))
+
+
+def _point(run: RecordedRun, results: dict[str, ComparedCase], figures: str) -> RunPoint:
+    header, project = run.header, run.header.project
+    return RunPoint(
+        path=str(run.path),
+        started_at=header.started_at,
+        target=header.target,
+        commit=project.commit if project else "",
+        dirty=bool(project and project.dirty),
+        version=header.target_version,
+        figures=figures,
+        flaky=sum(result.flickers for result in results.values()),
+    )
+
+
+def _outcome_word(result: ComparedCase | None) -> str:
+    if result is None:
+        return "absent"
+    if result.errors:
+        return "erred"
+    if not result.judged:
+        return "set apart"
+    if result.flickers:
+        return "flickered"
+    return "passed" if result.passed else "failed"

@@ -1,0 +1,222 @@
+"""Similar traces together: repeats of a case, or, where there are more than a person reads, all that did the same."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from karat.analysis.draft.draft import DraftOptions
+from karat.analysis.draft.effects import known_effects
+from karat.analysis.draft.findings import Findings
+from karat.analysis.draft.learning import Learned, TraceKind, kind_of
+from karat.analysis.draft.origins import folded
+from karat.model.trace import Trace
+
+MOST_IDENTITIES = 300
+"""Different cases or prompts up to which repeats of each are looked at alone."""
+HELD_OUT = 5
+"""One trace of so many is not learned from, and must pass."""
+RARE = 200
+"""Of so many traces, less than one is rare."""
+ODD_RUN = 10
+"""Of so many repeats of a case, fewer than one that did something else is a question, not a variant."""
+APART = -1
+
+
+class Sighting(NamedTuple):
+    """A trace, and what was done before its first prompt."""
+
+    trace: Trace
+    setup_prompts: tuple[str, ...] = ()
+    preconditions: tuple[str, ...] = ()
+
+
+class TraceGroup(Struct):
+    """The traces that a case is drafted from."""
+
+    name: str
+    """The id of the case that they are repeats of; nothing for traces that only did the same."""
+    kinds: list[TraceKind]
+    learned: Learned
+    total: int = 0
+    setup_prompts: tuple[str, ...] = ()
+    preconditions: tuple[str, ...] = ()
+
+
+class TracePlaces(NamedTuple):
+    """Which group each trace is of, in the order of the traces, and whether it was held out."""
+
+    groups: array[int]
+    held_out: bytearray
+
+
+class Kinds:
+    """All traces, read once: what was learned of each kind, and which trace is of which."""
+
+    def __init__(self, options: DraftOptions, findings: Findings) -> None:
+        self._options = options
+        self._findings = findings
+        self._numbers: dict[tuple[str, TraceKind], int] = {}
+        self._learned: list[Learned] = []
+        self._totals: list[int] = []
+        self._about: list[Sighting] = []
+        self._identities: set[str] | None = set()
+        self._first_seen: Counter[TraceKind] = Counter()
+        self._waiting: dict[int, tuple[int, Sighting]] = {}
+        """The first traces of every fifth case or prompt of a kind: held out, unless each becomes a case of its own."""
+        self.places = TracePlaces(array("i"), bytearray())
+        self.tools: set[str] = set()
+
+    def read(self, sightings: Iterable[Sighting]) -> None:
+        for sighting in sightings:
+            self._add(sighting)
+
+    @property
+    def count(self) -> int:
+        return len(self.places.groups)
+
+    def effects_of(self, trace: Trace) -> Mapping[str, tuple[str, ...]]:
+        return known_effects({call.name for call in trace.tool_calls}, self._options.effects)
+
+    def _add(self, sighting: Sighting) -> None:
+        trace = sighting.trace
+        user = user_texts(trace)
+        broke = trace.error is not None or not any(text.strip() for text in user)
+        if broke:
+            self._findings.add_error(trace, user)
+        if broke or self._findings.is_stuck(trace, user):
+            self.places.groups.append(APART)
+            self.places.held_out.append(0)
+            return
+        self.tools |= trace.tool_schemas.keys() | {call.name for call in trace.tool_calls}
+        effects = self.effects_of(trace)
+        kind = kind_of(trace, effects)
+        identity = self._identity(trace, user)
+        key = (identity, kind)
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self._learned)
+            self._learned.append(Learned())
+            self._totals.append(0)
+            self._about.append(sighting._replace(trace=Trace(case_id=trace.case_id, tool_calls=())))
+            self._first_seen[kind] += 1
+        self._totals[number] += 1
+        is_another = self._totals[number] == 1 and self._first_seen[kind] % HELD_OUT == 0 and self._identities
+        held = self._totals[number] % HELD_OUT == 0 or bool(is_another)
+        if is_another:
+            self._waiting[len(self.places.groups)] = number, sighting
+        elif not held:
+            self._learned[number].add(trace, kind.outcome, user, effects)
+        self.places.groups.append(number)
+        self.places.held_out.append(held)
+
+    def _identity(self, trace: Trace, user: tuple[str, ...]) -> str:
+        """The case that a trace is a run of: its id, or its prompt; nothing once there are too many of them."""
+        if self._identities is None:
+            return ""
+        name = trace.case_id or folded(user[0])
+        self._identities.add(name)
+        if len(self._identities) <= MOST_IDENTITIES:
+            return name
+        self._identities = None
+        self._merge_by_kind()
+        return ""
+
+    def _merge_by_kind(self) -> None:
+        """Forget whose repeats they were: what did the same is one kind."""
+        self._waiting.clear()
+        numbers: dict[tuple[str, TraceKind], int] = {}
+        into: dict[int, int] = {}
+        for (_, kind), number in self._numbers.items():
+            first = numbers.setdefault(("", kind), number)
+            into[number] = first
+            if first != number:
+                self._learned[first].merge(self._learned[number])
+                self._totals[first] += self._totals[number]
+        self._numbers = numbers
+        self.places.groups[:] = array("i", [into.get(number, number) for number in self.places.groups])
+
+    def groups(self) -> list[TraceGroup]:
+        """The groups that cases are drafted from, the most frequent first; `places` then has their numbers."""
+        seen = sum(self._totals[number] for number in self._numbers.values())
+        names = len(self._identities or ())
+        by_name = bool(self._identities) and (names <= self._options.max_cases or seen >= 2 * names)
+        if not by_name and self._identities is not None:
+            self._merge_by_kind()
+        self._learn_waiting()
+        found = self._by_name() if by_name else self._by_kind(seen)
+        found.sort(key=lambda pair: -pair[0].total)
+        kept = found[: self._options.max_cases]
+        for group, _ in found[self._options.max_cases :]:
+            self._findings.add_left_out(group)
+        if by_name:  # as the source has them
+            kept.sort(key=lambda pair: pair[1][0])
+        into = {number: index for index, (_, numbers) in enumerate(kept) for number in numbers}
+        self.places.groups[:] = array("i", [into.get(number, APART) for number in self.places.groups])
+        return [group for group, _ in kept]
+
+    def _learn_waiting(self) -> None:
+        for place, (number, sighting) in self._waiting.items():
+            trace = sighting.trace
+            effects = self.effects_of(trace)
+            self._learned[number].add(trace, kind_of(trace, effects).outcome, user_texts(trace), effects)
+            self.places.held_out[place] = 0
+
+    def _by_kind(self, seen: int) -> list[tuple[TraceGroup, list[int]]]:
+        found = []
+        for (_, kind), number in self._numbers.items():
+            group = TraceGroup("", [kind], self._learned[number], self._totals[number])
+            if self._totals[number] * RARE < seen:
+                self._findings.rare(group)
+            elif _is_failure(kind):
+                self._findings.add_failed(group)
+            else:
+                found.append((group, [number]))
+        return found
+
+    def _by_name(self) -> list[tuple[TraceGroup, list[int]]]:
+        repeats: dict[str, list[tuple[TraceKind, int]]] = {}
+        for (name, kind), number in self._numbers.items():
+            repeats.setdefault(name, []).append((kind, number))
+        found = []
+        for name, variants in repeats.items():
+            total = sum(self._totals[number] for _, number in variants)
+            usual = []
+            for kind, number in sorted(variants, key=lambda pair: -self._totals[pair[1]]):
+                group = TraceGroup(name, [kind], self._learned[number], self._totals[number])
+                if _is_failure(kind):
+                    self._findings.add_failed(group)
+                elif self._totals[number] * ODD_RUN < total:
+                    self._findings.add_odd(group, total)
+                else:
+                    usual.append((kind, number))
+            if usual:
+                found.append((self._merge_variants(name, usual), [number for _, number in usual]))
+        return found
+
+    def _merge_variants(self, name: str, variants: list[tuple[TraceKind, int]]) -> TraceGroup:
+        (_, first), *others = variants
+        learned, about = self._learned[first], self._about[first]
+        for _, number in others:
+            learned.merge(self._learned[number])
+        total = sum(self._totals[number] for _, number in variants)
+        kinds = [kind for kind, _ in variants]
+        return TraceGroup(name, kinds, learned, total, about.setup_prompts, about.preconditions)
+
+
+def _is_failure(kind: TraceKind) -> bool:
+    """Whether tools were called, none succeeded, and the answer does not admit it."""
+    return bool(kind.tools) and kind.outcome == "completed"
+
+
+def user_texts(trace: Trace) -> tuple[str, ...]:
+    """What the user said, turn by turn."""
+    return tuple(turn.input for turn in trace.turns) if trace.turns else (trace.input,)
+
+
+def count_tools(groups: Iterable[TraceGroup]) -> Counter[str]:
+    return Counter(tool for group in groups for tool in group.learned.tools)

@@ -1,0 +1,354 @@
+"""What the traces of one kind have in common, kept in figures: a trace is looked at once and let go."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeVar
+
+import msgspec
+
+from karat.analysis.audit.operators.surroundings import new_elements
+from karat.analysis.draft.origins import PROMPT, Origins, is_free_text, scalars, shape_of
+from karat.analysis.draft.replies import Replies
+from karat.checks.call_patterns import part_of
+from karat.checks.outcome import Name as OutcomeName
+from karat.checks.outcome import Outcome
+from karat.evidence.tool_results import parse_result
+from karat.model.cost import reported_cost
+from karat.model.trace import BY_ITSELF, ToolCall, Trace
+from karat.model.verdict import Status
+from karat.text.json_answers import json_answer
+from karat.text.numbers.claimed import numbers_in
+
+MOST_VALUES = 24
+"""Different values of an argument that are kept; of more it is only known that there are many."""
+MOST_SLOTS = 8
+"""Calls of one tool in a trace that are looked at each alone."""
+MOST_EXAMPLES = 4
+MOST_PROMPTS = 200
+MOST_PATHS = 400
+LONGEST_PROMPT = 4000
+WORDLESS = "completed"
+DONE: tuple[OutcomeName, ...] = ("tool_success", "graceful_error")
+SAID: tuple[OutcomeName, ...] = ("needs_input", "graceful_block", "response_only")
+
+_encode = msgspec.json.Encoder(order="sorted").encode
+Path = tuple[str, ...]
+Key = TypeVar("Key")
+
+
+class TraceKind(NamedTuple):
+    """What similar traces share: how they came out, the tools that were called, and how long the conversation was."""
+
+    outcome: str
+    tools: tuple[str, ...]
+    turns: str
+
+
+def kind_of(trace: Trace, effects: Mapping[str, tuple[str, ...]]) -> TraceKind:
+    tools = tuple(sorted({call.name for call in trace.tool_calls if call.called}))
+    turns = len(trace.turns) or 1
+    return TraceKind(outcome_of(trace, effects), tools, "1" if turns == 1 else "2 to 4" if turns < 5 else "5 or more")
+
+
+def outcome_of(trace: Trace, effects: Mapping[str, tuple[str, ...]]) -> str:
+    """The most that can be said of how a trace came out; calls come before words."""
+    called = [call for call in trace.tool_calls if call.called]
+    lacks = any(call.missing_fields for call in called)
+    for name in (DONE[0], SAID[0], *DONE[1:]) if lacks else DONE if called else SAID:
+        check = Outcome(name, claims=dict(effects) if name == "graceful_error" else {})
+        if check.judge(trace).status is Status.PASSED:
+            return name
+    return WORDLESS
+
+
+class Values:
+    """The values that one argument, or one place of the state, was seen to have."""
+
+    __slots__ = ("count", "known", "many", "origins", "shapes", "types")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.known: dict[bytes, list[object]] = {}
+        self.many = False
+        self.origins: Counter[str] = Counter()
+        self.types: Counter[str] = Counter()
+        self.shapes: Counter[str] = Counter()
+
+    def add(self, value: object, origin: str = "") -> None:
+        self.count += 1
+        self.origins[origin] += 1
+        self.types[json_type(value)] += 1
+        if isinstance(value, str) and len(self.shapes) < MOST_VALUES:
+            self.shapes[shape_of(value)] += 1
+        key = _encode(value)
+        if key in self.known:
+            self.known[key][1] += 1  # type: ignore[operator]  # it is a number
+        elif len(self.known) < MOST_VALUES:
+            self.known[key] = [value, 1]
+        else:
+            self.many = True
+
+    def merge(self, other: Values) -> None:
+        self.count += other.count
+        self.origins += other.origins
+        self.types += other.types
+        self.shapes += other.shapes
+        self.many |= other.many
+        for key, (value, count) in other.known.items():
+            if key in self.known:
+                self.known[key][1] += count  # type: ignore[operator]  # it is a number
+            elif len(self.known) < MOST_VALUES:
+                self.known[key] = [value, count]
+            else:
+                self.many = True
+
+    @property
+    def distinct(self) -> int:
+        return len(self.known) + self.many
+
+    @property
+    def shown_distinct(self) -> str:
+        return f"{len(self.known)}{'+' if self.many else ''}"
+
+    @property
+    def origin(self) -> str:
+        """Where every value came from, if from one place."""
+        return next(iter(self.origins)) if len(self.origins) == 1 else ""
+
+    @property
+    def only(self) -> object:
+        """The one value."""
+        return next(iter(self.known.values()))[0]
+
+
+class Slot:
+    """The first, second ... call of a tool in a trace."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.arguments: dict[Path, Values] = {}
+        self.success: Counter[bool | None] = Counter()
+        self.echoes: dict[str, Values] = {}
+        """Members of results that are what the user asked for."""
+        self.listed = 0
+        """Results that are lists with something in them."""
+        self.errors = Values()
+
+    def add(self, call: ToolCall, origins: Origins) -> None:
+        self.count += 1
+        self.success[call.success] += 1
+        if (error := part_of(call, "error")) is not None:
+            self.errors.add(error)
+        result = parse_result(call.result)
+        self.listed += isinstance(result, list) and bool(result)
+        for place, value in scalars(result) if call.success else ():
+            telling = len(value) > 2 if isinstance(value, str) else isinstance(value, int) and value > 9
+            if telling and "[" not in place and not is_free_text(value) and origins.in_prompt(value):
+                self.echoes.setdefault(place, Values()).add(value, PROMPT)
+        for path, value in argument_values(call.arguments):
+            if len(self.arguments) < MOST_PATHS or path in self.arguments:
+                self.arguments.setdefault(path, Values()).add(value, origins.of(value))
+
+    def merge(self, other: Slot) -> None:
+        self.count += other.count
+        self.success += other.success
+        self.listed += other.listed
+        self.errors.merge(other.errors)
+        _merge_values(self.echoes, other.echoes)
+        for path, values in other.arguments.items():
+            self.arguments.setdefault(path, Values()).merge(values)
+
+
+def argument_values(arguments: object, path: Path = ()) -> Iterator[tuple[Path, object]]:
+    """The arguments of a call by their paths; a list is one value, and so is a query such as `{"$gt": 3}`."""
+    if isinstance(arguments, dict) and arguments and not any(str(key).startswith("$") for key in arguments):
+        for key, value in arguments.items():
+            yield from argument_values(value, (*path, str(key)))
+    elif path:
+        yield path, arguments
+
+
+def json_type(value: object) -> str:
+    if isinstance(value, bool):
+        return "boolean"
+    names = ((str, "string"), (int, "integer"), (float, "number"), (dict, "object"), (list, "array"))
+    return next((name for kind, name in names if isinstance(value, kind)), "null")
+
+
+def _merge_values(mine: dict[Key, Values], its: Mapping[Key, Values]) -> None:
+    for key, values in its.items():
+        mine.setdefault(key, Values()).merge(values)
+
+
+class Learned:
+    """All that is kept of the traces of a kind."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.prompts: Counter[tuple[str, ...]] = Counter()
+        self.outcomes: Counter[str] = Counter()
+        self.sequences: Counter[tuple[str, ...]] = Counter()
+        self.calls: dict[str, Counter[int]] = {}
+        self.slots: dict[tuple[str, int], Slot] = {}
+        self.feeds: Counter[tuple[str, str]] = Counter()
+        self.numbers: dict[tuple[str, str], Values] = {}
+        self.state: dict[Path, Values] = {}
+        self.database: dict[str, Values] = {}
+        self.members: dict[str, Values] = {}
+        self.elements: Counter[tuple[str, str]] = Counter()
+        self.most: dict[str, float] = {}
+        self.measured: Counter[str] = Counter()
+        self.ended = 0
+        self.logged: Counter[str] = Counter()
+        self.schemas = 0
+        self.unobserved: dict[str, str] = {}
+        self.examples: list[Trace] = []
+        self.turns: list[Learned] = []
+        self.replies = Replies()
+
+    def add(
+        self,
+        trace: Trace,
+        outcome: str,
+        user: tuple[str, ...],
+        effects: Mapping[str, tuple[str, ...]],
+        earlier: Sequence[Trace] = (),
+    ) -> None:
+        """Look at a trace; `earlier` are the turns before it, from which values may come."""
+        self.count += 1
+        self.outcomes[outcome] += 1
+        if user in self.prompts or len(self.prompts) < MOST_PROMPTS:
+            if user not in self.prompts and len(self.examples) < MOST_EXAMPLES:
+                self.examples.append(trace)
+            self.prompts[user] += 1
+        elif len(self.examples) < MOST_EXAMPLES:
+            self.examples.append(trace)
+        self._add_calls(trace, "\n".join((*(turn.input for turn in earlier), *user)), earlier)
+        self._add_measures(trace)
+        self.unobserved.update(trace.unobserved)
+        for key, value in trace.state.items():
+            if isinstance(value, str | int | float | bool):
+                self.state.setdefault((key,), Values()).add(value)
+        for query, rows in trace.database.items():
+            self.database.setdefault(query, Values()).add(rows)
+        if trace.page is not None:
+            self.elements.update(set(new_elements(trace)))
+        found = json_answer(trace.final_message).value if trace.final_message[:1] in "{[`" else None
+        for key, value in found.items() if isinstance(found, dict) else ():
+            self.members.setdefault(key, Values()).add(value)
+        if trace.turns:
+            self.replies.add(trace.turns)
+            self._add_turns(trace, effects)
+
+    def _add_turns(self, trace: Trace, effects: Mapping[str, tuple[str, ...]]) -> None:
+        """Each turn alone: only where every trace has as many turns do they say anything."""
+        if self.count == 1:
+            self.turns = [Learned() for _ in trace.turns]
+        elif len(self.turns) != len(trace.turns):
+            self.turns = []
+        for number, (learned, turn) in enumerate(zip(self.turns, trace.turns, strict=False)):
+            learned.add(turn, outcome_of(turn, effects), (turn.input,), effects, trace.turns[:number])
+
+    def _add_calls(self, trace: Trace, user_text: str, earlier: Sequence[Trace]) -> None:
+        origins = Origins(trace, user_text)
+        for call in (call for turn in earlier for call in turn.tool_calls if call.success is not False):
+            origins.add_result(call.name, call.result)
+        seen: Counter[str] = Counter()
+        fed: set[tuple[str, str]] = set()
+        given: dict[str, object] = {}
+        for call in trace.tool_calls:
+            if not call.called:
+                continue
+            number = min(seen[call.name], MOST_SLOTS)
+            slot = self.slots.setdefault((call.name, number), Slot())
+            seen[call.name] += 1
+            slot.add(call, origins)
+            for _, value in argument_values(call.arguments):
+                origin = origins.of(value)
+                if origin.startswith("result of "):
+                    fed.add((origin.removeprefix("result of "), call.name))
+            if call.success is not False and call.result is not None:
+                result = parse_result(call.result)
+                origins.add_result(call.name, result)
+                given[call.name] = result
+        names = tuple(call.name for call in trace.tool_calls if call.called)
+        if names in self.sequences or len(self.sequences) < MOST_PROMPTS:
+            self.sequences[names] += 1
+        for tool in self.calls.keys() | seen.keys():
+            counts = self.calls.setdefault(tool, Counter({0: self.count - 1} if self.count > 1 else {}))
+            counts[seen[tool]] += 1
+        self.feeds.update((one, other) for one, other in fed if one != other)
+        self._add_numbers(trace, given, origins)
+
+    def _add_numbers(self, trace: Trace, given: Mapping[str, object], origins: Origins) -> None:
+        """The numbers of results that the answer states, and the user did not."""
+        if not given:
+            return
+        stated = {float(number) for number in numbers_in(trace.final_message)}
+        for tool, result in given.items() if stated else ():
+            for path, value in scalars(result):
+                if isinstance(value, bool) or not isinstance(value, int | float) or "[*]" in path:
+                    continue
+                if float(value) in stated and not origins.in_prompt(value) and len(self.numbers) < MOST_PATHS:
+                    self.numbers.setdefault((tool, path), Values()).add(value)
+
+    def _add_measures(self, trace: Trace) -> None:
+        tokens = trace.tokens
+        found: dict[str, float | None] = {
+            "seconds": None if trace.duration_ms is None else trace.duration_ms / 1000,
+            "first": None if (first := trace.timings.get("first_token_ms")) is None else first / 1000,
+            "steps": trace.steps,
+            "tokens": (tokens.input + tokens.output) if tokens and tokens.input and tokens.output else None,
+            "cost": reported_cost(trace.metadata),
+            "words": len(trace.final_message.split()),
+            "calls": sum(call.called for call in trace.tool_calls),
+        }
+        for name, value in found.items():
+            if value is not None:
+                self.measured[name] += 1
+                self.most[name] = max(self.most.get(name, 0), value)
+        self.ended += trace.ended_by == BY_ITSELF
+        for tool in {call.name for call in trace.tool_calls} if trace.telemetry else ():
+            self.logged[tool] += any(f'"tool.{tool}"' in line for line in trace.telemetry)
+        self.schemas += bool(trace.tool_schemas)
+
+    def merge(self, other: Learned) -> None:
+        """Take in what another kind has learned."""
+        if not other.count:
+            return
+        for tool in self.calls.keys() | other.calls.keys():
+            counts = self.calls.setdefault(tool, Counter({0: self.count}))
+            counts += other.calls.get(tool, Counter({0: other.count}))
+            self.calls[tool] = counts
+        same_turns = len(self.turns) == len(other.turns)
+        self.count += other.count
+        for name in ("prompts", "outcomes", "sequences", "feeds", "elements", "measured", "logged"):
+            getattr(self, name).update(getattr(other, name))
+        for key, slot in other.slots.items():
+            self.slots.setdefault(key, Slot()).merge(slot)
+        _merge_values(self.numbers, other.numbers)
+        _merge_values(self.state, other.state)
+        _merge_values(self.members, other.members)
+        _merge_values(self.database, other.database)
+        for name, value in other.most.items():
+            self.most[name] = max(self.most.get(name, 0), value)
+        self.ended += other.ended
+        self.schemas += other.schemas
+        self.unobserved.update(other.unobserved)
+        self.examples = (self.examples + other.examples)[:MOST_EXAMPLES]
+        self.replies.merge(other.replies)
+        if not same_turns:
+            self.turns = []
+        for turn, its_turn in zip(self.turns, other.turns, strict=False):
+            turn.merge(its_turn)
+
+    @property
+    def tools(self) -> set[str]:
+        return set(self.calls)
+
+    @property
+    def has_one_script(self) -> bool:
+        """Whether the user said the same in every trace."""
+        return len(self.prompts) == 1

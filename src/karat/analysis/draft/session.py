@@ -1,0 +1,177 @@
+"""Drafting a suite from sources on disk, or from an agent that is asked."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import tempfile
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec import structs
+
+from karat.analysis.draft.cases import name_prompts
+from karat.analysis.draft.draft import DraftOptions, SuiteDraft
+from karat.analysis.draft.drafting import draft_from_traces
+from karat.analysis.draft.effects import known_effects
+from karat.analysis.draft.kinds import Sighting
+from karat.checks.catalog import catalog_for
+from karat.engine.request import AnyTarget, ResumeKeywords, RunOptions, RunRequest, resolve_target
+from karat.engine.rescoring import begins_a_journal, find_journals, load_in
+from karat.engine.session import run_suite
+from karat.errors import UsageError
+from karat.journal.reader import Journal
+from karat.model.trace import Trace
+from karat.options import Repeats
+from karat.plugins.project import Project
+from karat.suites.diagnostics import RefusedError
+from karat.suites.documents.source import read_bytes, utf8
+from karat.system.sync_async import make_sync
+from karat.targets.config import read_config
+from karat.targets.reach import reach_of
+from karat.targets.recorded_traces import RecordedTraces
+from karat.targets.taped_traces import read_taped_traces
+
+TAPES = (".yaml", ".yml")
+PROMPT_COLUMN = "prompt"
+EVERY_TOOL = "*"
+STUB = {"result": {"status": "ok"}}
+"""What answers instead of a tool that may change something."""
+CANNOT_HOLD_BACK = "Karat cannot stub the tools of this target, so they may change something while it sends prompts."
+HOW_TO_ALLOW = "Use test data and allow it with --allow-effects, or draft from recorded runs."
+
+
+def read_prompts(path: Path) -> list[str]:
+    """What an agent is to be asked: a prompt a line, or the column `prompt` of a .csv file, by default its first."""
+    try:
+        text = utf8(read_bytes(path)).decode()
+    except RefusedError as refused:
+        raise UsageError(refused.diagnostics[0].message, where=str(path), slug="bad-prompts") from None
+    if path.suffix.lower() == ".csv":
+        rows = list(csv.reader(io.StringIO(text)))
+        names = [name.strip().lower() for name in rows[0]] if rows else []
+        column = names.index(PROMPT_COLUMN) if PROMPT_COLUMN in names else 0
+        lines = [row[column] for row in rows[PROMPT_COLUMN in names :] if len(row) > column]
+    else:
+        lines = text.splitlines()
+    found = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    if not found:
+        raise UsageError("it has no prompt.", where=str(path), fix="Write one per line.", slug="bad-prompts")
+    return found
+
+
+class JournalTraces:
+    """The traces of a journal, read anew each time that they are asked for."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+
+    def __iter__(self) -> Iterator[Sighting]:
+        for record in self._journal.records():
+            if not record.case.skip:
+                yield Sighting(record.trace, record.case.setup_prompts, record.case.preconditions)
+
+
+class AllTraces:
+    """The traces of several sources, one source after the other."""
+
+    def __init__(self, sources: Sequence[Iterable[Trace | Sighting]]) -> None:
+        self._sources = sources
+
+    def __iter__(self) -> Iterator[Trace | Sighting]:
+        return chain.from_iterable(self._sources)
+
+
+def open_source(path: str | Path, project: Project) -> list[Iterable[Trace | Sighting]]:
+    """What a path holds: a journal, a recording, an export of spans, a tape, or a folder of journals."""
+    if os.path.isdir(path) or begins_a_journal(Path(path)):
+        return [JournalTraces(journal) for journal in find_journals(path, project)]
+    if Path(path).suffix.lower() in TAPES:
+        return [read_taped_traces(Path(path))]
+    return [RecordedTraces(str(path))]
+
+
+def draft_sources(sources: Sequence[str | Path], options: DraftOptions, project: Project) -> SuiteDraft:
+    """Draft a suite from recorded runs."""
+    if not sources:
+        fix = "Name journals, recordings, span exports or tapes, or a target with --target and --prompts."
+        raise UsageError("there is nothing to draft from.", fix=fix, slug="no-traces")
+    found = [source for path in sources for source in open_source(path, project)]
+    return draft_from_traces(AllTraces(found), catalog_for(project), with_declared_effects(options, project))
+
+
+def with_declared_effects(options: DraftOptions, project: Project) -> DraftOptions:
+    """The effects that karat.toml declares, which are better than guessed ones."""
+    declared = catalog_for(project).declared.effects
+    return structs.replace(options, effects={tool: tuple(words) for tool, words in declared.items()})
+
+
+async def adraft_target(
+    target: AnyTarget | None,
+    prompts: Sequence[str],
+    repeat: Repeats,
+    options: DraftOptions,
+    project: Project,
+    *,
+    allow_effects: bool = False,
+    how: ResumeKeywords | None = None,
+) -> SuiteDraft:
+    """Ask an agent each prompt several times, and draft a suite from what it did; `how`: as for `karat.run`.
+
+    Unless `allow_effects`, tools that may change something are stubbed; an agent of which they cannot be is refused.
+    """
+    options = with_declared_effects(options, project)
+    probing = Probing(target, name_prompts(prompts), project, how or {})
+    if not allow_effects:
+        probing.refuse_unreachable()
+        options = structs.replace(options, stubs=await probing.find_stubs(options.effects))
+    async with probing.run_prompts(repeat, options.stubs) as journal:
+        return draft_from_traces(JournalTraces(journal), catalog_for(project), options)
+
+
+draft_target = make_sync(adraft_target)
+
+
+class Probing(NamedTuple):
+    """An agent that is asked, to see what it does."""
+
+    target: AnyTarget | None
+    prompts: Mapping[str, str]
+    project: Project
+    how: ResumeKeywords
+
+    def refuse_unreachable(self) -> None:
+        """Raise UsageError, before anything runs, unless stubs can keep its tools from running."""
+        config = read_config(self.project)
+        agent = resolve_target(self.target, config, self.how.get("options") or {}, Path(self.project.folder))
+        # A function may have tools that Karat does not see, and they would have run by the time that it knew.
+        is_function = agent.recipe is None or agent.recipe.kind == "python"
+        if is_function or "tool" not in reach_of(agent.target):
+            raise UsageError(CANNOT_HOLD_BACK, fix=HOW_TO_ALLOW, slug="effects")
+
+    async def find_stubs(self, declared: Mapping[str, tuple[str, ...]]) -> dict[str, object]:
+        """Stubs for the tools that may change something: seen by asking once with every tool stubbed."""
+        async with self.run_prompts(1, {EVERY_TOOL: STUB}) as journal:
+            traces = [record.trace for record in journal.records()]
+        known = {tool for trace in traces for tool in trace.tool_schemas}
+        called = {call.name for trace in traces for call in trace.tool_calls}
+        if called and not known:
+            return {EVERY_TOOL: STUB}
+        return {tool: STUB for tool in sorted(known | called) if known_effects((tool,), declared)}
+
+    @asynccontextmanager
+    async def run_prompts(self, repeat: Repeats, stubs: Mapping[str, object]) -> AsyncIterator[Journal]:
+        """The journal of a run of all prompts; it is gone afterwards."""
+        expected = {"outcome": "completed", "valid_arguments": True}  # which asks for the tools that it has
+        cases = [{"id": name, "prompt": prompt, "expected": expected} for name, prompt in self.prompts.items()]
+        around = {"stubs": stubs} if stubs else {}
+        suite = load_in({"karat": 1, "name": "Prompts", **around, "cases": cases}, self.project)
+        asked: ResumeKeywords = {**self.how, "repeat": repeat}
+        with tempfile.TemporaryDirectory() as folder:
+            run_options, request = RunOptions.of(asked), RunRequest.of(asked)
+            result = await run_suite(suite, self.target, run_options, request, Path(folder), self.project)
+            yield result.journal

@@ -1,0 +1,141 @@
+"""A draft as YAML: every line with the comment that says what supports it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from karat.analysis.audit.model import Rate, format_rate
+from karat.analysis.draft.draft import DraftSummary, Finding
+from karat.analysis.draft.expectations import Noted, RowVariable
+from karat.suites.diagnostics import Json
+from karat.suites.documents.yaml_text import block, text
+from karat.text.wording import pluralize, visible
+
+STEP = 2
+LONGEST_COMMENT = 200
+WIDEST = 90
+_IN_FLOW = re.compile(r"""[\w$.]+: (?:\[[\w ,.-]*\]|"[^"]*"|'[^']*'|[\w.$-]+)""")
+"""A member that means the same within braces."""
+
+
+def plain_value(value: Any, *, variables: bool = True) -> Json:
+    """The value without its comments; what each row has its own of is `{name}`, or left out."""
+    if isinstance(value, Noted):
+        return plain_value(value.value, variables=variables)
+    if isinstance(value, RowVariable):
+        return f"{{{value.name}}}"
+    if isinstance(value, dict):
+        kept = {key: below for key, below in value.items() if variables or not is_variable(below)}
+        found = {key: plain_value(below, variables=variables) for key, below in kept.items()}
+        return {key: below for key, below in found.items() if below != {} or value[key] == {}}
+    if isinstance(value, list):
+        return [plain_value(below, variables=variables) for below in value]
+    return value  # type: ignore[no-any-return]  # JSON by now
+
+
+def is_variable(value: object) -> bool:
+    return isinstance(value, Noted) and isinstance(value.value, RowVariable)
+
+
+def comment(words: str, indent: int = 0) -> str:
+    shown = visible(" ".join(words.split()))
+    return f"{' ' * indent}# {shown if len(shown) <= LONGEST_COMMENT else shown[: LONGEST_COMMENT - 1] + '…'}"
+
+
+def lines(value: Any, indent: int = 0) -> list[str]:
+    """The lines of an object or list with comments in it."""
+    if isinstance(value, dict):
+        return [line for key, below in value.items() for line in _member(f"{' ' * indent}{text(key)}:", below, indent)]
+    return [line for below in value for line in _item(below, indent)]
+
+
+def _flow(value: Any) -> str:
+    """A small object on one line, as people write matchers; nothing for a larger one."""
+    if not isinstance(value, dict) or not value or any(isinstance(below, dict) for below in value.values()):
+        return ""
+    members = [block({key: below}) for key, below in value.items()]
+    if any(len(written) > 1 or not _IN_FLOW.fullmatch(written[0]) for written in members):
+        return ""
+    short = f"{{ {', '.join(written[0] for written in members)} }}"
+    return short if len(short) <= WIDEST else ""
+
+
+def _member(head: str, value: Any, indent: int) -> list[str]:
+    given = value.value if isinstance(value, Noted) else value
+    if not _has_notes(given) and (short := _flow(plain_value(given))):
+        return [f"{head} {short}" + (f"  {comment(value.note)}" if isinstance(value, Noted) else "")]
+    if isinstance(value, Noted):
+        return _add_note(block({"k": plain_value(value.value)}, indent), head, value.note, indent)
+    if isinstance(value, dict | list) and value and _has_notes(value):
+        return [head, *lines(value, indent + STEP)]
+    return _add_note(block({"k": plain_value(value)}, indent), head, "", indent)
+
+
+def _add_note(written: list[str], head: str, note: str, indent: int) -> list[str]:
+    """The lines of a value after its own key, with a comment where one can be."""
+    first = head + written[0].lstrip(" ").removeprefix("k:")
+    if not note:
+        return [first, *written[1:]]
+    if len(written) == 1:
+        return [f"{first}  {comment(note)}"]
+    return [comment(note, indent), first, *written[1:]]
+
+
+def _item(value: Any, indent: int) -> list[str]:
+    if isinstance(value, Noted):
+        if short := _flow(plain_value(value.value)):
+            return [f"{' ' * indent}- {short}  {comment(value.note)}"]
+        if isinstance(value.value, dict) and value.value:
+            first, *others = lines(value.value, indent + STEP)
+            return [f"{' ' * indent}- {first.lstrip(' ')}  {comment(value.note)}", *others]
+        first, *others = block([plain_value(value.value)], indent)
+        return [f"{first}  {comment(value.note)}", *others]
+    if isinstance(value, dict) and value:
+        first, *others = lines(value, indent + STEP)
+        return [f"{' ' * indent}- {first.lstrip(' ')}", *others]
+    return block([plain_value(value)], indent)
+
+
+def _has_notes(value: Any) -> bool:
+    if isinstance(value, Noted | RowVariable):
+        return True
+    below: Iterable[Any] = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(map(_has_notes, below))
+
+
+def head(summary: DraftSummary, findings: Sequence[Finding]) -> Iterator[str]:
+    """What a reader must know before the first case."""
+    traces = pluralize(summary.traces, "trace")
+    yield comment(f"Drafted by Karat from {traces}. No model was involved, and it has not been reviewed yet.")
+    yield comment("Read each case, change what is wrong, then remove the line `draft: true`.")
+    share = f"{summary.covered} of {summary.traces} traces became {pluralize(summary.cases, 'case')}"
+    yield comment(f"{share}; {summary.apart} rare, odd or failed ones are listed as questions at the end of this file.")
+    if summary.masked:
+        masked = ", ".join(f"{kind} ({count})" for kind, count in summary.masked.most_common())
+        yield comment(f"Masked: {masked}. Replace them with test data.")
+    if summary.held_out:
+        passed = f"{summary.held_out_passed} of {summary.held_out}"
+        yield comment(f"Held out: {passed} traces that the draft was not made from pass it.")
+    yield comment(
+        f"Audit: {_rate(summary.rate_of_facts)} of wrong traces are caught where the answer's text is unchanged, "
+        f"{_rate(summary.rate)} counting changed answers too."
+    )
+    if summary.unseen:
+        yield comment("What this suite cannot catch:")
+        yield from (comment(f"- {what}") for what in summary.unseen)
+
+
+def tail(findings: Sequence[Finding]) -> Iterator[str]:
+    """The questions that a person has to answer."""
+    if findings:
+        yield ""
+        yield comment("Questions and findings: none of these became an expectation.")
+        for found in findings:
+            times = f" ({found.times} times)" if found.times > 1 else ""
+            yield comment(f"- {found.kind}{times}: {found.text}")
+
+
+def _rate(rate: Rate) -> str:
+    return f"{format_rate(rate)} ({rate.killed} of {rate.tried})"

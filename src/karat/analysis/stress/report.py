@@ -1,0 +1,98 @@
+"""A stress run as JSON, which is read again, and as a page: tools against faults, each cell leading to its case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+from urllib.parse import quote
+
+import msgspec
+from msgspec import Struct
+
+from karat.analysis.stress.model import CellResult, CellStatus, StressReport, worst_status
+from karat.reports.encoding import encode
+from karat.reports.html.pages import assets, report_policy, template
+from karat.text.wording import pluralize
+
+MARKS: Final = {
+    CellStatus.HELD: "held",
+    CellStatus.BROKE: "BROKE",
+    CellStatus.UNKNOWN: "unknown",
+    CellStatus.NOT_REACHED: "not reached",
+}
+CLASSES: Final = {
+    CellStatus.HELD: "full",
+    CellStatus.BROKE: "none",
+    CellStatus.UNKNOWN: "some",
+    CellStatus.NOT_REACHED: "fine",
+}
+Link = Callable[[CellResult], str]
+
+
+class WrittenStress(Struct, frozen=True):
+    """The file: the verdict first, for who reads no further."""
+
+    verdict: str
+    exit_code: int
+    counts: dict[str, int]
+    report: StressReport
+
+
+def stress_verdict(report: StressReport) -> str:
+    """One line on all cells."""
+    counts = {status: report.count(status) for status in CellStatus}
+    if not report.cells:
+        return "nothing was tried"
+    if counts[CellStatus.BROKE]:
+        verdict = f"broke in {counts[CellStatus.BROKE]} of {pluralize(len(report.cells), 'cell')}"
+    elif counts[CellStatus.NOT_REACHED] == len(report.cells):
+        return "not proved: no fault was reached"
+    else:
+        verdict = f"held in {counts[CellStatus.HELD]} of {pluralize(len(report.cells), 'cell')}"
+    rest = [f"{counts[status]} {status}" for status in (CellStatus.UNKNOWN, CellStatus.NOT_REACHED) if counts[status]]
+    return ", ".join([verdict, *rest])
+
+
+def stress_json(report: StressReport) -> bytes:
+    counts = {status.value: report.count(status) for status in CellStatus}
+    return encode(WrittenStress(stress_verdict(report), int(report.exit_code), counts, report))
+
+
+def read_stress(data: bytes) -> StressReport:
+    """The report that a file holds. Raises msgspec.DecodeError for one that holds none."""
+    return msgspec.json.decode(data, type=WrittenStress).report
+
+
+def stress_html(report: StressReport, page: str) -> bytes:
+    """The table in one file that needs no network. `page`: the report with the cases, next to it."""
+    link: Link = lambda cell: f"{quote(page)}#c{cell.index}r0"  # noqa: E731 - it has no name where it is used
+    rendered = template("stress_page.html").render(
+        report=report,
+        title=f"Stress of {report.suite}",
+        style=assets().style,
+        policy=report_policy(),
+        **table_of(report, link),
+    )
+    return rendered.encode("utf-8", "backslashreplace")
+
+
+def table_of(report: StressReport, link: Link) -> dict[str, object]:
+    """What the template of the table needs."""
+    about = {cell.fault: cell.about for cell in report.cells}
+    rows = [
+        (
+            fault,
+            about[fault],
+            [(cells, worst_status(cells)) for cells in (report.at(name, fault) for name in report.names)],
+        )
+        for fault in report.faults
+    ]
+    broken = [cell for cell in report.cells if cell.status in (CellStatus.BROKE, CellStatus.UNKNOWN)]
+    return {
+        "verdict": stress_verdict(report),
+        "rows": rows,
+        "shown": sorted(broken, key=lambda cell: cell.status is not CellStatus.BROKE),
+        "marks": MARKS,
+        "classes": CLASSES,
+        "link": link,
+    }

@@ -1,0 +1,255 @@
+"""`karat stress`: run a suite, break the world of the cases that pass, and judge what the agent does then."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta, Struct, structs
+
+from karat.analysis.stress.injections import OWN, read_injections
+from karat.analysis.stress.judging import failed_checks, judge_cell
+from karat.analysis.stress.model import CellStatus, StressReport
+from karat.analysis.stress.planning import Cell, Planner, StressPlan
+from karat.analysis.stress.report import stress_html, stress_json
+from karat.analysis.stress.writing import spell_cells
+from karat.checks.catalog import catalog_for
+from karat.engine.case_runner import settle, target_of_suite
+from karat.engine.events import Listener
+from karat.engine.request import AnyTarget, RunOptions, RunRequest
+from karat.engine.rescoring import STRESS
+from karat.engine.session import PreviousRun, resume_suite, run_suite
+from karat.errors import ConfigError, KaratError, UsageError
+from karat.journal.reader import Journal
+from karat.model.run import CaseRecord
+from karat.model.suite import Suite
+from karat.model.surroundings import Fault, Hit
+from karat.model.verdict import CaseStatus
+from karat.options import CaseKeywords, SelectionKeywords
+from karat.plugins.project import Project
+from karat.plugins.tables import join_dotted, read
+from karat.reports.artifacts import open_atomic
+from karat.reports.run_result import RunResult
+from karat.scoring.verdicts import judge_case
+from karat.suites.documents.source import read_bytes
+from karat.suites.reading import LocatedSuite, locate_suite
+from karat.suites.selection import EVERYTHING, select
+from karat.targets.reach import UNREACHABLE, WHERE, reach_of
+from karat.text.wording import pluralize
+
+PROBE = (Fault(hits="model", kind="hang"),)
+SHORTEST_DEADLINE = 20.0
+LONGER = 5
+"""The deadline of a cell, as a multiple of the longest case without a fault."""
+
+
+class StressTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """The table `[stress]` of karat.toml."""
+
+    injections: str = ""
+
+
+class StressOptions(Struct, frozen=True, kw_only=True):
+    """How cells are chosen; kept in the journal, so that a run can be continued with the same cells."""
+
+    seed: int = 0
+    max_runs: Annotated[int, Meta(ge=1)] = 200
+    base: str = ""
+    """The journal of a run without faults; without one, the suite is run first."""
+    injections: str = ""
+    faults: tuple[str, ...] = ()
+    """Only faults of these names, which may hold `*`."""
+
+
+class StressKeywords(SelectionKeywords, CaseKeywords, total=False):
+    """The keywords of `karat.stress`: those of `run` that make sense with a fault, and how cells are chosen."""
+
+    secrets: Sequence[str]
+    listeners: Sequence[Listener]
+    stop: asyncio.Event | None
+    max_runs: int
+    seed: int
+    injections: str | Path | None
+    faults: Sequence[str] | None
+
+
+class StressResult(Struct, frozen=True):
+    """A finished stress run: its report, the plan that it followed, and its files."""
+
+    report: StressReport
+    plan: StressPlan
+    run: RunResult
+    artifacts: tuple[Path, ...]
+
+
+async def stress_suite(
+    file: str,
+    target: AnyTarget | None,
+    how: RunOptions,
+    request: RunRequest,
+    results_dir: Path,
+    project: Project,
+    options: StressOptions,
+    previous: Journal | None = None,
+) -> StressResult | RunResult:
+    """Run the cells of a suite and judge them; the run without faults alone, if that did not come to its end."""
+    if previous is not None:
+        options = _options_of(previous)
+    located = locate_suite(read_bytes(file), file, catalog_for(project))
+    chosen = select(located.suite, request.selection)
+    reached = _find_hits(target or target_of_suite(located.suite, project), how, request, project, located.suite)
+    if options.base:
+        base = Journal(options.base, project=project)
+        target = base.header.target if target is None else target
+    else:
+        request.notice("first without faults: only cases that pass can show what a fault does")
+        first = await run_suite(chosen, target, how, request, results_dir, project)
+        if first.summary.incomplete:
+            return first
+        base = first.journal
+        options = structs.replace(options, base=base.path)
+    plan = plan_cells(located, chosen, base, project, options, reached)
+    sources = {cell.source for cell in plan.cells}
+    runs = pluralize(len(plan.cases), "run")
+    request.notice(f"{pluralize(len(plan.cells), 'cell')} of {pluralize(len(sources), 'case')}, {runs}")
+    cells = _suite_of(located.suite, plan)
+    how = structs.replace(how, timeout=how.timeout or _deadline(base), repeat=1, confirm=0, baseline=None, retries=0)
+    request = structs.replace(
+        request, selection=EVERYTHING, header={STRESS: structs.asdict(options)}, reports=("html",)
+    )
+    if previous is None:
+        run = await run_suite(cells, target, how, request, results_dir, project)
+    else:
+        again = PreviousRun(previous)
+        run = await resume_suite(again, cells, target, how, request, results_dir, project)
+    report = report_of(plan, run.journal, options, located.suite.file)
+    return StressResult(report, plan, run, (*_write(report, run), *run.artifacts))
+
+
+def _find_hits(
+    target: AnyTarget | None, how: RunOptions, request: RunRequest, project: Project, suite: Suite
+) -> frozenset[Hit]:
+    """What of the agent's surroundings can be broken. Raises ConfigError, before anything runs, if it is nothing."""
+    # Only with a fault of a model is there a proxy, which not every target can have.
+    with_models = structs.replace(suite, cases=tuple(structs.replace(case, faults=PROBE) for case in suite.cases[:1]))
+    try:
+        agent, *_ = settle(target, how, request, project, with_models)
+    except KaratError:
+        agent, *_ = settle(target, how, request, project, suite)
+    if reached := reach_of(agent.target):
+        return reached
+    raise ConfigError(f"Karat cannot break any tool or model of {agent.name!r}.", fix=WHERE, slug=UNREACHABLE)
+
+
+def plan_cells(
+    located: LocatedSuite,
+    chosen: Suite,
+    base: Journal,
+    project: Project,
+    options: StressOptions,
+    reached: frozenset[Hit],
+) -> StressPlan:
+    """The cells of the chosen cases that pass in a recorded run."""
+    named = options.injections or _injections_of(project)
+    catalog = catalog_for(project)
+    planner = Planner(catalog, read_injections(Path(named) if named else OWN), options.seed, reached, options.faults)
+    records = _passing(base.records())
+    ids = {case.id for case in chosen.cases if not case.skip and not case.xfail}
+    for case, expected in zip(located.suite.cases, located.expectations, strict=True):
+        if case.id in ids:
+            record = records.get(case.id)
+            if record is not None and record.case.user_texts == case.user_texts:
+                record = structs.replace(record, verdict=judge_case(case, record.trace, catalog))
+            planner.add(case, expected, record)
+    return planner.plan(options.max_runs)
+
+
+def _injections_of(project: Project) -> str:
+    """The file that [stress] of karat.toml names."""
+    given = project.content.get(STRESS)
+    if not isinstance(given, dict):
+        return ""
+    table = read(given, StressTable, Path(project.file), join_dotted(project.section, STRESS))
+    return str(Path(project.file).parent / table.injections) if table.injections else ""
+
+
+def _passing(records: Iterable[CaseRecord]) -> dict[str, CaseRecord]:
+    """Of each case the first repeat that passed, else its last."""
+    found: dict[str, CaseRecord] = {}
+    for record in records:
+        if record.case.id not in found or found[record.case.id].status is not CaseStatus.PASS:
+            found[record.case.id] = record
+    return found
+
+
+def report_of(plan: StressPlan, journal: Journal, options: StressOptions, suite: str) -> StressReport:
+    """How the cells of a plan came out, by the journal of their run."""
+    records: Mapping[str, CaseRecord] = {record.case.id: record for record in journal.records()}
+    judged = [judge_cell(cell, records) for cell in plan.cells]
+    return StressReport(
+        suite=suite,
+        target=journal.header.target,
+        journal=journal.path,
+        base=options.base,
+        seed=options.seed,
+        cells=tuple(cell for cell in judged if cell is not None),
+        left_out=plan.left_out,
+        notes=plan.notes,
+        incomplete=journal.summary.incomplete,
+    )
+
+
+def _write(report: StressReport, run: RunResult) -> list[Path]:
+    """The table as JSON and as a page, next to the journal."""
+    journal = Path(run.journal.file)
+    page = next((path.name for path in run.artifacts if path.suffix == ".html"), "")
+    written = []
+    for end, data in (("json", stress_json(report)), ("html", stress_html(report, page))):
+        name = f"{journal.stem}.{STRESS}.{end}"
+        with open_atomic(journal.with_name(name), replace=True) as out:
+            out.write(data)
+        written.append(Path(run.journal.path).with_name(name))
+    return written
+
+
+def _suite_of(suite: Suite, plan: StressPlan) -> Suite:
+    file = Path(suite.file)
+    name = str(file.with_name(f"{file.stem}-{STRESS}{file.suffix}"))
+    return structs.replace(suite, file=name, cases=plan.cases, warnings=())
+
+
+def _deadline(base: Journal) -> float:
+    longest = max((record.duration_ms for record in base.records()), default=0.0) / 1000
+    return max(SHORTEST_DEADLINE, round(longest * LONGER, 1))
+
+
+def _options_of(journal: Journal) -> StressOptions:
+    try:
+        return msgspec.convert(journal.header.options[STRESS], StressOptions)
+    except (KeyError, msgspec.ValidationError):
+        fix = "Name one that `karat stress` wrote."
+        raise UsageError("this is not the journal of a stress run.", where=journal.path, fix=fix) from None
+
+
+def write_broken(result: StressResult, path: Path) -> int:
+    """Write the cells that broke as a Karat 1 suite, each with its fault and what must hold; how many there are."""
+    broken = {cell.id for cell in result.report.cells if cell.status is CellStatus.BROKE}
+    controls = {record.case.id: failed_checks(record) for record in result.run if record.case.id not in broken}
+    cells = [_as_found(cell, controls) for cell in result.plan.cells if cell.case.id in broken]
+    if cells:
+        origin = f"Cells of `karat stress {result.report.suite}` that broke; each passes once the agent is fixed."
+        with open_atomic(path, replace=True, elsewhere="name another place for it") as out:
+            out.write(spell_cells(cells, origin).encode())
+        path.chmod(0o644)
+    return len(cells)
+
+
+def _as_found(cell: Cell, controls: Mapping[str, frozenset[str]]) -> Cell:
+    """The cell without what a harmless text breaks as well: that is not what was found."""
+    if cell.control is None:
+        return cell
+    anyway = controls.get(cell.control.case.id, frozenset())
+    return structs.replace(cell, expected={key: value for key, value in cell.expected.items() if key not in anyway})

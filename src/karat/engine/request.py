@@ -1,0 +1,251 @@
+"""What is asked of a run, settled once at the door: of whom, which cases, and how to run them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias, get_type_hints
+
+import msgspec
+from msgspec import Struct, field, structs
+
+from karat.engine.events import Listener, Notice
+from karat.engine.work import GRACE
+from karat.errors import UsageError
+from karat.journal.redaction import Redactor
+from karat.model.sequential import SequentialTest
+from karat.model.trace import Trace
+from karat.model.verdict import CaseStatus
+from karat.options import HOW_TO_RUN, CaseKeywords, ExecutorName, HowToRun, Repeats, SelectionKeywords, TapeMode
+from karat.suites.selection import EVERYTHING, Selection
+from karat.targets.base import Target, version_of
+from karat.targets.catalog import build
+from karat.targets.config import Config, TargetConfig, parse_rate, resolve
+from karat.targets.hooks import RESET_GRACE
+from karat.targets.limits import Limits
+from karat.targets.python import FunctionTarget
+from karat.targets.success_rules import WithSuccessRules
+from karat.text.clean import text
+from karat.text.wording import did_you_mean, names_of
+
+Answer: TypeAlias = str | Mapping[str, object] | Trace
+AnyTarget: TypeAlias = str | TargetConfig | Target | Callable[..., Answer | Awaitable[Answer]]
+
+BY_NAME = "Name it as 'python:module:function'."
+
+
+class RunOptions(Struct, frozen=True, kw_only=True):
+    """How to run, with every default filled in: see karat.options. On a Ray cluster its processors count as workers."""
+
+    timeout: float | None
+    run_timeout: float | None
+    concurrency: int
+    workers: int | None
+    executor: ExecutorName
+    ray_address: str | None
+    repeat: Repeats
+    max_repeats: int
+    min_pass_rate: float | None
+    confidence: float | None
+    baseline: str | None
+    confirm: int
+    shuffle: int | None
+    rate: str | None
+    retries: int
+    backoff: float
+    max_failures: int | None
+    tape: TapeMode | None
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            option, given = HOW_TO_RUN[name], getattr(self, name)
+            try:
+                msgspec.convert(given, option.type)
+            except msgspec.ValidationError as error:
+                what = str(error)
+                raise UsageError(f"`{name}`: {what[:1].lower()}{what[1:]}.", slug="bad-option") from None
+            option.refuse_out_of_bounds(given)
+        if self.ray_address is not None and self.executor != "ray":
+            fix = "Choose the executor 'ray', or leave the address out."
+            raise UsageError(
+                "the address of a Ray cluster is given, and nothing runs there.", fix=fix, slug="bad-option"
+            )
+        if bool(self.confirm) is not (self.baseline is not None):
+            fix = (
+                "Give both: --baseline names the runs that a case must have fallen from, --confirm how often to run it."
+            )
+            raise UsageError("--baseline and --confirm go together.", fix=fix, slug="bad-option")
+        if self.confirm and self.repeat == "auto":
+            fix = "Leave --confirm out: cases are repeated until they are decided."
+            raise UsageError("--confirm is given with --repeat auto.", fix=fix, slug="bad-option")
+        if self.rate is not None:
+            parse_rate(self.rate)
+
+    @property
+    def processes(self) -> int:
+        """How many worker processes; none until it is known whether the target can run in one."""
+        return self.workers or 0
+
+    @property
+    def most_runs(self) -> int:
+        """How often a case is run at most."""
+        return self.max_repeats if self.repeat == "auto" else self.repeat + self.confirm
+
+    @property
+    def until(self) -> SequentialTest | None:
+        """What decides how often a case is run, where that is not fixed."""
+        if self.repeat != "auto":
+            return None
+        usual = SequentialTest()
+        return SequentialTest(self.min_pass_rate or usual.min_pass_rate, self.confidence or usual.confidence)
+
+    @classmethod
+    def of(cls, how: CaseKeywords) -> RunOptions:
+        return cls(**{name: how.get(name, HOW_TO_RUN[name].default) for name in cls.__struct_fields__})  # type: ignore[arg-type]  # checked by __post_init__
+
+    @property
+    def per_minute(self) -> float | None:
+        return None if self.rate is None else parse_rate(self.rate)
+
+
+class ResolvedTarget(Struct, frozen=True, kw_only=True):
+    """The target of a run, made in this process, with what is known of it.
+
+    `recipe` makes it anew in other processes; a target that came as an object has none.
+    """
+
+    target: Target
+    identity: Mapping[str, object]
+    name: str
+    recipe: TargetConfig | None = None
+    ui_vocabulary: Mapping[str, object] = {}
+    timeout: float | None = None
+    grace: float = GRACE
+    version: str = ""
+    deterministic: bool = False
+
+    @classmethod
+    def from_config(cls, config: TargetConfig, name: str = "") -> ResolvedTarget:
+        """The agent that a configuration asks for, called by the name that the user has for it."""
+        target = build(config)
+        return cls(
+            target=target,
+            identity=config.identity,
+            name=name or config.use,
+            recipe=config,
+            ui_vocabulary=config.ui_vocabulary,
+            timeout=config.timeout,
+            grace=GRACE + RESET_GRACE if config.teardown else GRACE,
+            version=config.version or version_of(target),
+            deterministic=config.deterministic,
+        )
+
+    @classmethod
+    def from_object(cls, target: Target) -> ResolvedTarget:
+        """An agent that is an object of the caller's."""
+        return cls(
+            target=target, identity=target.options, name=str(target.options.get("use", "")), version=version_of(target)
+        )
+
+    @property
+    def limits(self) -> Limits:
+        """What the target can bear, by its configuration and by its own nature."""
+        return self.target.limits
+
+
+class ResumeKeywords(HowToRun, total=False):
+    """The keywords of `karat.resume` and `karat.rerun`: the declared options, and what only a program can give."""
+
+    secrets: Sequence[str]
+    listeners: Sequence[Listener]
+    stop: asyncio.Event | None
+
+
+class RunKeywords(SelectionKeywords, ResumeKeywords, total=False):
+    """The keywords of `karat.run`."""
+
+
+def refuse_unknown(how: Mapping[str, object], keywords: type) -> None:
+    """Raise UsageError for a keyword that the function does not have."""
+    known = get_type_hints(keywords)
+    for name in how.keys() - known.keys():
+        raise UsageError(f"unknown option {name!r}.", fix=did_you_mean(name, known), slug="bad-option")
+
+
+class RunRequest(Struct, frozen=True, kw_only=True):
+    """What to run, in addition to how to run it. `options` are those of the target; no file may show the `secrets`."""
+
+    selection: Selection = EVERYTHING
+    options: Mapping[str, object] = {}
+    secrets: tuple[str, ...] = ()
+    reports: tuple[str, ...] = ()
+    """Reports in addition to those that every run has: `NAME`, or `NAME=PATH`."""
+    listeners: Sequence[Listener] = ()
+    stop: asyncio.Event | None = None
+    header: Mapping[str, object] = {}
+    """Further options that the journal is to have in its header."""
+    folder: str = field(default_factory=os.getcwd)
+    """Where it was asked for: relative paths are below it, wherever the agent or another thread goes."""
+
+    @classmethod
+    def of(cls, how: ResumeKeywords, selection: Selection = EVERYTHING) -> RunRequest:
+        return cls(
+            selection=selection,
+            options=how.get("options") or {},
+            secrets=tuple(how.get("secrets", ())),
+            reports=tuple(names_of("reports", how.get("reports")) or ()),
+            listeners=how.get("listeners", ()),
+            stop=how.get("stop"),
+        )
+
+    def notice(self, message: str) -> None:
+        for listener in self.listeners:
+            listener(Notice(message))
+
+
+def resolve_target(
+    target: AnyTarget | None, config: Config, options: Mapping[str, object], folder: Path
+) -> ResolvedTarget:
+    """What a caller means by a target, with these options in place of its own."""
+    if target is None or target == "":
+        target = config.target
+    if target is None:
+        fix = "Name one such as python:module:function, or set `target` in karat.toml."
+        raise UsageError("no target was given.", fix=fix, slug="no-target")
+    name = target if isinstance(target, str) else ""
+    if text(name) != name:
+        raise UsageError(f"the target {name!r} is not UTF-8.", fix="Rename it.", slug="bad-target")
+    if isinstance(target, str):
+        target = resolve(target, config, folder)
+    if isinstance(target, TargetConfig):
+        return ResolvedTarget.from_config(structs.replace(target, options={**target.options, **options}), name)
+    if options:
+        raise UsageError("a target that is an object takes no options.", fix=BY_NAME, slug="bad-option")
+    if callable(target):
+        return ResolvedTarget.from_object(_with_rules(FunctionTarget(target)))
+    if not hasattr(target, "run"):
+        fix = "Give a function, a spec such as 'python:module:function', or an object with open, run and close."
+        raise UsageError(f"{type(target).__name__!r} is not a target.", fix=fix, slug="bad-target")
+    return ResolvedTarget.from_object(target)
+
+
+def secret_values(config: Config, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The values of the configured secrets; one too short to differ from plain text is refused."""
+    Redactor.from_names(config.secrets, environ)
+    return tuple(value for name in config.secrets if (value := environ.get(name)))
+
+
+def parse_status(name: str) -> CaseStatus:
+    """The status that is meant, in lower case as options have it."""
+    known = {status.value.lower(): status for status in CaseStatus}
+    if name not in known:
+        fix = did_you_mean(name, known) or f"Use one or more of {', '.join(known)}."
+        raise UsageError(f"no status is called {name!r}.", fix=fix, slug="bad-option")
+    return known[name]
+
+
+def _with_rules(target: FunctionTarget) -> Target:
+    """Read the calls of a function's answers as those of a configured target are."""
+    return WithSuccessRules(target, TargetConfig(kind="python", spec=str(target.options["use"]).partition(":")[2]))

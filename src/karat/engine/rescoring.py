@@ -1,0 +1,266 @@
+"""What is done with a recorded run: judge it again, audit it. Nothing here starts an agent."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Struct, structs
+
+from karat.checks.catalog import catalog_for, find_project_of
+from karat.checks.ui import resolve_sentences
+from karat.errors import JournalError, NothingSelectedError, UsageError
+from karat.journal.integrity import Ending, ending
+from karat.journal.reader import Journal
+from karat.journal.redaction import Redactor
+from karat.journal.rescore import OwnCases, Rewriting, SuiteCases
+from karat.model.run import Header
+from karat.model.suite import Suite
+from karat.plugins.project import Project, find_project
+from karat.reports.artifacts import Names, reserve, results_dir_for, usual_results_dirs, utc_now
+from karat.reports.catalog import select_reports
+from karat.reports.run_result import Allowances, RunResult, write_reports
+from karat.reports.writing import Each
+from karat.suites import load, loads
+from karat.suites.documents.source import SuiteSource, source
+from karat.suites.selection import Selection
+from karat.suites.surroundings import add_target_surroundings
+from karat.text.clean import text
+
+NAMED = 5
+STRESS = "stress"
+"""The entry of a journal's header that says how the cells of a stress run were chosen."""
+HEADER = b'{"kind":"header"'
+
+AnyJournal: TypeAlias = Journal | Path | str
+AnySuite: TypeAlias = Suite | SuiteSource
+
+
+def project_for(suite: AnySuite | None = None, journal: AnyJournal | None = None) -> Project:
+    """The project of the folder in which a suite was read or a journal opened; of this one where neither was yet."""
+    if isinstance(suite, Suite):
+        return find_project_of(suite)
+    return journal.project if isinstance(journal, Journal) else find_project()
+
+
+def trusting(project: Project, code: bool | None) -> Project:
+    """The project, with the code that suites hold trusted if the user says so."""
+    return structs.replace(project, trust_code=True) if code else project
+
+
+def load_in(suite: AnySuite, project: Project) -> Suite:
+    """Read a suite by the checks of a project, unless it was read already."""
+    if isinstance(suite, Suite):
+        return suite
+    data, name = source(suite)
+    return loads(data, name, catalog_for(project))
+
+
+def load_file(path: str | Path, project: Project) -> Suite:
+    """Read a suite file, whatever it is called."""
+    return load(path, catalog_for(project))
+
+
+def open_journal(journal: AnyJournal, project: Project) -> Journal:
+    """A journal that may have been opened already."""
+    return journal if isinstance(journal, Journal) else Journal(journal, project=project)
+
+
+def last_journal(project: Project) -> Path:
+    """The journal of the last run here: the newest in `results_dir` of karat.toml, or where else runs are kept."""
+    from karat.targets.config import read_config
+
+    folder = read_config(project).results_dir
+    folders = [folder] if folder else usual_results_dirs()
+    found = [file for place in folders for file in place.glob("*.jsonl")]
+    if not found:
+        fix = "Run a suite first: karat run SUITE."
+        raise UsageError("there is no run here.", where=" or ".join(map(str, folders)), fix=fix, slug="no-run")
+    return max(found, key=lambda file: (file.stat().st_mtime_ns, file.name))
+
+
+def default_results_dir(suite: str, project: Project) -> Path:
+    """Where the command line keeps runs of a suite: `results_dir` of karat.toml, or what the suite's place decides."""
+    from karat.targets.config import read_config
+
+    here, folder = Path(project.folder), read_config(project).results_dir
+    if folder is not None and folder.is_relative_to(here):
+        folder = folder.relative_to(here)
+    return results_dir_for(Path(suite), folder)
+
+
+def load_recorded_suite(journal: Journal, project: Project) -> Suite:
+    """The suite of a recorded run as it is now."""
+    file = Path(journal.header.suite)
+    if STRESS in journal.header.options:
+        fix = f"Finish it with: karat stress SUITE --resume {journal.path}"
+        raise UsageError("this is a stress run; its cases are not in the suite.", where=journal.path, fix=fix)
+    if not file.exists():
+        fix = "Run this where the suite is, or name it with --suite."
+        raise UsageError(f"the suite {file} of this journal is not here.", where=journal.path, fix=fix, slug="no-suite")
+    return load(file, catalog_for(project))
+
+
+def rescore(
+    recorded: Journal,
+    suite: Suite | None,
+    results_dir: Path | None,
+    project: Project,
+    reports: Sequence[str] = (),
+    now: Callable[[], datetime] = utc_now,
+    workers: int = 1,
+    each: Each | None = None,
+    allow_unjudged: bool | None = None,
+) -> RunResult:
+    """Judge a recorded run again, by its own cases or by those of a suite, into a new journal with its reports.
+
+    A suite may hold secrets that the journal does not: those of the configuration that holds here are left out again.
+    """
+    further = select_reports(reports, project, [recorded.path, recorded.header.suite])
+    if suite is None:
+        header = _derive_header(recorded, {}, now)
+        names = _reserve_names(header.suite, header.suite_format, results_dir, now)
+        again = Rewriting(recorded, OwnCases(recorded, catalog_for(project), allow_unjudged), header, names.journal)
+
+        def as_before() -> Ending:
+            return ending([*recorded.faults, *again.identity.faults], recorded.footer)
+
+        summary = again.write(ending=as_before, now=now, workers=workers)
+        return write_reports(names, summary, project, further, workers=workers, each=each)
+    redactor = configured_redactor(project)
+    options = recorded.header.options
+    identity = options.get("target", {})
+    suite = resolve_sentences(_as_selected(suite, options), identity.get("ui_vocabulary", {}))
+    suite = structs.replace(suite, cases=tuple(add_target_surroundings(case, identity) for case in suite.cases))
+    shown = redactor.text(text(suite.file))
+    names = _reserve_names(shown, suite.format, results_dir, now)
+    changes = {
+        "suite": shown,
+        "suite_format": suite.format,
+        "suite_version": suite.version,
+        "suite_sha256": suite.sha256,
+        "draft": suite.draft or UNSET,
+        "total": len(suite.cases) * recorded.header.repeat,
+    }
+    header = _derive_header(recorded, changes, now)
+
+    judge = SuiteCases(recorded, {case.id: case for case in suite.cases}, redactor, catalog_for(project))
+    anew = Rewriting(recorded, judge, header, names.journal, redactor=redactor)
+
+    def build_ending() -> Ending:
+        """Every case of the suite has a record, whatever became of the old run; changes stay reported."""
+        faults = [*recorded.faults, *anew.identity.faults]
+        fine = Ending(incomplete="", interrupted=False, broken=False, misconfigured=False)
+        return ending(faults, recorded.footer) if faults else fine
+
+    summary = anew.write(ending=build_ending, now=now, workers=workers)
+    return write_reports(names, summary, project, further, tuple(anew.dropped), workers, each)
+
+
+def _reserve_names(suite: str, suite_format: str, results_dir: Path | None, now: Callable[[], datetime]) -> Names:
+    return reserve(results_dir_for(Path(suite), results_dir), suite, suite_format, now())
+
+
+def _derive_header(recorded: Journal, changes: Mapping[str, object], now: Callable[[], datetime]) -> Header:
+    began = now().isoformat(timespec="milliseconds")
+    return structs.replace(recorded.header, **changes, started_at=began, derived_from=text(recorded.path))
+
+
+def configured_redactor(project: Project) -> Redactor:
+    """What takes out the secrets that the configuration names."""
+    from karat.targets.config import read_config  # loads what targets need, and few have to judge by a suite
+
+    return Redactor.from_names(read_config(project).secrets, os.environ)
+
+
+def _as_selected(suite: Suite, options: Mapping[str, Any]) -> Suite:
+    """The cases that the recorded run would have run: a case that was not selected is not missing."""
+    means = Selection.of_journal(options.get("selection", {})).matcher()
+    cases = [case for case in suite.cases if means(case.id, case.category, case.tags)]
+    if not cases:
+        fix = "The run selected other cases."
+        raise NothingSelectedError("none of the cases of this suite were in that run.", where=suite.file, fix=fix)
+    return structs.replace(suite, cases=tuple(cases))
+
+
+def require_auditable(journal: Journal, suite: Suite | None) -> Journal:
+    """The journal, if it is whole, has traces, and is of the suite that was named."""
+    path = journal.path
+    finish = f"Finish it first: karat resume {path}"
+    if journal.torn:
+        raise JournalError("the journal is incomplete: its last line is cut off.", where=path, fix=finish)
+    if journal.footer is None or journal.summary.incomplete or journal.summary.interrupted:
+        why = journal.summary.incomplete or "it was interrupted"
+        raise JournalError(f"the run is not complete: {why}.", where=path, fix=finish)
+    first = next(journal.lines(), None)
+    if first is None:
+        raise JournalError("the journal has no case.", where=path, fix="Run the suite first: karat run SUITE.")
+    if not _has_trace(first):
+        fix = "An audit needs recorded traces: run the suite again."
+        raise JournalError("the journal has no traces.", where=path, fix=fix)
+    if suite is not None:
+        _refuse_another(journal, suite)
+    return journal
+
+
+class _Traced(Struct):
+    trace: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+def _has_trace(line: bytes) -> bool:
+    trace = msgspec.json.decode(line, type=_Traced).trace
+    return isinstance(trace, msgspec.Raw) and bytes(trace) not in (b"null", b"{}")
+
+
+def _refuse_another(journal: Journal, suite: Suite) -> None:
+    if journal.header.suite_sha256 == suite.sha256:
+        return
+    known = {case.id for case in suite.cases}
+    strange = list(dict.fromkeys(record.case.id for record in journal.records() if record.case.id not in known))
+    if strange:
+        names = ", ".join(map(repr, strange[:NAMED])) + (" ..." if len(strange) > NAMED else "")
+        message = f"the journal is of another suite, {journal.header.suite}: {suite.file} has no case {names}."
+        raise JournalError(message, where=journal.path, fix="Name the suite that was run.")
+    raise JournalError(
+        f"{suite.file} has changed since this run.",
+        where=journal.path,
+        fix=f"Judge it by the current suite, and audit the result: karat rescore {journal.path} --suite {suite.file}",
+    )
+
+
+def find_journals(source: AnyJournal, project: Project) -> list[Journal]:
+    """The journal that is meant, or all those of a folder, the oldest first."""
+    if isinstance(source, Journal) or not os.path.isdir(source):
+        return [open_journal(source, project)]
+    found = sorted(path for path in Path(source).glob("*.jsonl") if begins_a_journal(path))
+    if not found:
+        fix = "Name a folder with journals of `karat run`, or a journal."
+        raise UsageError("there is no run in this folder.", where=str(source), fix=fix, slug="no-run")
+    return [open_journal(path, project) for path in found]
+
+
+def begins_a_journal(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(HEADER)) == HEADER
+    except OSError:
+        return False
+
+
+def resolve_allowances(
+    partial: bool | None, unknown: bool | None, unjudged: bool | None, project: Project
+) -> Allowances:
+    """What is accepted: as given, else as in karat.toml."""
+    from karat.targets.config import read_config
+
+    config = read_config(project)
+    choices = (
+        (partial, config.allow_partial),
+        (unknown, config.allow_unknown),
+        (unjudged, config.allow_unjudged),
+    )
+    return Allowances(*(default if given is None else given for given, default in choices))

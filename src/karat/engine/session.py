@@ -1,0 +1,315 @@
+"""How a run is put together: target, plan, executor, journal, reports."""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import datetime
+from pathlib import Path
+
+from msgspec import UNSET, Struct, structs
+
+from karat import __version__
+from karat.checks.catalog import catalog_for
+from karat.checks.ui import resolve_sentences
+from karat.engine.case_runner import CaseRunner, files_folder, new_run_id, policy_for, settle, target_of_suite
+from karat.engine.concurrency_hint import ConcurrencyHint
+from karat.engine.plan import Plan
+from karat.engine.request import AnyTarget, ResolvedTarget, RunOptions, RunRequest
+from karat.engine.revisions import revision
+from karat.engine.runner import Runner
+from karat.engine.tapes import MissCounter, leave_out_time_budgets, tape_in_header
+from karat.errors import UsageError
+from karat.journal.carry_over import CarryOver, Planned, list_some
+from karat.journal.reader import Journal
+from karat.journal.writer import begin
+from karat.model.keys import target_identity
+from karat.model.run import Header, Summary
+from karat.model.sequential import min_runs_to_prove
+from karat.model.suite import Suite
+from karat.model.trace import REMOVED
+from karat.model.verdict import CaseStatus
+from karat.plugins.project import Project
+from karat.reports.artifacts import Names, reserve, utc_now
+from karat.reports.catalog import select_reports
+from karat.reports.run_result import RunResult, write_reports
+from karat.scoring.intervals import Runs
+from karat.scoring.tally import Tally
+from karat.suites.selection import Selection, is_meant, select
+from karat.suites.surroundings import add_target_surroundings
+from karat.targets.config import HIDDEN
+from karat.targets.reach import refuse_unreachable
+from karat.text.clean import text
+from karat.text.wording import pluralize
+
+LONGEST_VERSION = 200
+
+
+class PreviousRun(Struct, frozen=True):
+    """A journal to go on from, and the statuses that are to be run again."""
+
+    journal: Journal
+    redo: frozenset[CaseStatus] = frozenset()
+
+
+class Session:
+    """One run of one suite against one target. It ends early, and can be resumed, once `request.stop` is set."""
+
+    def __init__(
+        self,
+        suite: Suite,
+        agent: ResolvedTarget,
+        options: RunOptions,
+        request: RunRequest,
+        results_dir: Path,
+        project: Project,
+        *,
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self._suite, unjudged = leave_out_time_budgets(agent, suite, catalog_for(project))
+        if unjudged:
+            request.notice(f"replayed from a tape: {pluralize(unjudged, 'time budget')} not judged")
+        self._agent = agent
+        self._options = options
+        self._request = request
+        self._results_dir = results_dir
+        self._project = project
+        self._stop = request.stop or asyncio.Event()
+        self._now = now
+        self._run_id = new_run_id(now())
+        self._savings = self._make_savings()
+        self._held: dict[int, Runs] = {}
+        """What cases came to in the baseline, by their place in the suite."""
+
+    async def run(self, previous: PreviousRun | None = None) -> RunResult:
+        """Run what is to be run, and write the journal and its reports."""
+        began = asyncio.get_running_loop().time()
+        further = select_reports(self._request.reports, self._project, [self._suite.file], self._request.folder)
+        plan = self._plan()
+        misses = MissCounter()
+        if self._options.baseline is not None:
+            self._held = self._read_baseline(self._options.baseline, plan, previous)
+        runner = CaseRunner(
+            self._agent,
+            self._options,
+            structs.replace(self._request, listeners=[*self._request.listeners, *self._savings, misses]),
+            self._project,
+            attachments=files_folder(Path(self._request.folder, self._results_dir), self._run_id),
+            total=len(plan),
+            idle=all(case.skip for case in self._suite.cases),
+        )
+        if (why := self._agent.limits.why) and self._options.concurrency * max(self._options.processes, 1) > 1:
+            each = " in each worker" if self._agent.limits.max_per_worker else ""
+            self._request.notice(f"one case at a time{each}: {why}")
+        async with runner.open(self._stop, self._options.run_timeout):
+            names = reserve(self._results_dir, self._suite.file, self._suite.format, self._now(), self._request.folder)
+            try:
+                summary = await self._into(names, plan, runner, previous, began)
+            except BaseException:
+                _drop_if_empty(names.file)
+                raise
+        for saving in self._savings:
+            if hint := saving.hint:
+                self._request.notice(hint)
+        for line in misses.lines:
+            self._request.notice(line)
+        return write_reports(names, summary, self._project, further)
+
+    def _read_baseline(self, name: str, plan: Plan, previous: PreviousRun | None) -> dict[int, Runs]:
+        # late: comparing loads SQLite, which most runs do not need
+        from karat.analysis.compare.comparisons import read_base
+
+        header, folder = self._header(len(plan), previous), Path(self._request.folder, self._results_dir)
+        return read_base(name, header, previous.journal.path if previous else "", plan.cases, folder, self._project)
+
+    def _make_savings(self) -> list[ConcurrencyHint]:
+        """Listens where cases run one at a time and need not: nothing holds them back but the options."""
+        options, limits = self._options, self._agent.limits
+        policy = policy_for(options, limits)
+        alone = options.concurrency == 1 and options.processes <= 1 and options.executor != "ray"
+        free = policy.per_minute is None and policy.max_concurrency is None and limits.max_per_worker is None
+        return [ConcurrencyHint()] if alone and free else []
+
+    async def _into(
+        self, names: Names, plan: Plan, runner: CaseRunner, previous: PreviousRun | None, began: float
+    ) -> Summary:
+        options = self._options
+        tally = Tally(options.most_runs, options.until, options.confirm, self._held)
+        header = runner.attempts.redactor.redact_record(self._header(len(plan), previous))
+        if previous is None:
+            begin(str(names.journal), header, base=names.base)
+        else:
+            self._carry_over(names, plan, header, previous, tally)
+        if options.shuffle is not None:
+            plan.shuffle(options.shuffle)
+        run = Runner(plan, runner.attempts, began=began, clock=lambda: self._now().isoformat(timespec="milliseconds"))
+        async with self._stop_on_request(run):
+            return await run.into(str(names.journal), header, tally, names.base)
+
+    def _carry_over(self, names: Names, plan: Plan, header: Header, previous: PreviousRun, tally: Tally) -> None:
+        """Begin the journal with what an earlier one has of the plan, and leave the rest to be run."""
+        planned = [Planned(item.case.id, item.repeat, item.index, item.key, item.case) for item in plan]
+        carried = CarryOver(previous.journal, planned, previous.redo, tally, catalog_for(self._project))
+        begin(str(names.journal), header, carried.lines(str(names.journal)), names.base)
+        plan.keep(lambda item: (item.case.id, item.repeat) not in carried.kept)
+        for line in carried.messages(header.options["target"]):
+            self._request.notice(line)
+
+    @asynccontextmanager
+    async def _stop_on_request(self, run: Runner) -> AsyncIterator[None]:
+        async def wait_for_stop() -> None:
+            await self._stop.wait()
+            run.interrupt()
+
+        if self._stop.is_set():
+            run.interrupt()
+        watch = asyncio.create_task(wait_for_stop())
+        try:
+            yield
+        finally:
+            watch.cancel()
+
+    def _plan(self) -> Plan:
+        identity = self._agent.identity
+        asked = resolve_sentences(self._suite, self._agent.ui_vocabulary, str(identity.get("name", ""))).cases
+        cases = tuple(add_target_surroundings(case, identity) for case in asked)
+        refuse_unreachable(cases, self._agent.target, self._agent.name)
+        options = self._options
+        check_provable(self._suite, options)
+        return Plan(
+            cases, target_identity(identity), repeat=options.most_runs, until=options.until, confirm=options.confirm
+        )
+
+    def _header(self, total: int, previous: PreviousRun | None) -> Header:
+        header = run_header(
+            self._suite, self._agent, self._options, self._request, self._project, run_id=self._run_id, now=self._now()
+        )
+        derived_from = text(previous.journal.path) if previous else ""
+        return structs.replace(header, total=total, derived_from=derived_from)
+
+
+def check_provable(suite: Suite, options: RunOptions) -> None:
+    """Raise UsageError where not even runs that all pass would prove a case: then nothing is to be run."""
+    until, most = options.until, options.most_runs
+    for rate in {until.bound_for(case.min_pass_rate): None for case in suite.cases if not case.skip} if until else ():
+        if until is not None and min_runs_to_prove(rate, until.confidence, most) is None:
+            fix = "Raise --max-repeats, or lower the rate."
+            message = f"{most} runs cannot show that a case passes {rate:g} of the time, at {until.confidence:g}."
+            raise UsageError(message, where=suite.file, fix=fix, slug="hopeless-repeats")
+
+
+def run_header(
+    suite: Suite,
+    agent: ResolvedTarget,
+    options: RunOptions,
+    request: RunRequest,
+    project: Project,
+    *,
+    run_id: str,
+    now: datetime,
+) -> Header:
+    """What the journal of a run of these cases begins with; what is secret in it is still to be removed."""
+    file = Path(project.folder, suite.file)
+    return Header(
+        run_id=run_id,
+        suite=text(suite.file),
+        suite_format=suite.format,
+        suite_version=suite.version,
+        suite_sha256=suite.sha256,
+        target=text(agent.name),
+        options={
+            "target": dict(agent.identity),
+            "selection": request.selection.kept,
+            "overrides": {key: REMOVED if key in HIDDEN else value for key, value in request.options.items()},
+            "timeout": options.timeout,
+            "shuffle": options.shuffle,
+            **({"baseline": text(options.baseline)} if options.baseline is not None else {}),
+            **tape_in_header(agent),
+            **request.header,
+        },
+        versions={"karat": __version__, "python": platform.python_version()},
+        started_at=now.isoformat(timespec="milliseconds"),
+        total=len(suite.cases) * options.most_runs,
+        repeat=options.most_runs,
+        until=options.until,
+        confirm=options.confirm,
+        project=revision(Path(request.folder)),
+        suite_revision=revision(file) if file.is_file() else None,
+        target_version=text(agent.version)[:LONGEST_VERSION],
+        deterministic=agent.deterministic,
+        draft=suite.draft or UNSET,
+    )
+
+
+def _drop_if_empty(journal: Path) -> None:
+    """Remove a journal whose first line could not be written."""
+    if journal.exists() and journal.stat().st_size == 0:
+        journal.unlink()
+
+
+async def run_suite(
+    suite: Suite,
+    target: AnyTarget | None,
+    how: RunOptions,
+    request: RunRequest,
+    results_dir: Path,
+    project: Project,
+    previous: PreviousRun | None = None,
+) -> RunResult:
+    """Run what is selected of a suite, by the configuration of a project."""
+    chosen = select(suite, request.selection)
+    own = None if target else target_of_suite(suite, project)
+    if own:
+        request = structs.replace(request, options={**suite.target_options, **request.options})
+    agent, how, request = settle(target or own, how, request, project, chosen)
+    return await Session(chosen, agent, how, request, results_dir, project).run(previous)
+
+
+async def resume_suite(
+    previous: PreviousRun,
+    suite: Suite,
+    target: AnyTarget | None,
+    how: RunOptions,
+    request: RunRequest,
+    results_dir: Path,
+    project: Project,
+) -> RunResult:
+    """Run what is missing or to be done again, with the selection and target of the journal."""
+    header, path = previous.journal.header, previous.journal.path
+    asked = header.options
+    selection = Selection.of_journal(asked.get("selection", {}))
+    here = [case.id for case in suite.cases]
+    gone = [name for name in selection.cases or () if not any(is_meant(one, name) for one in here)]
+    if gone:
+        selection = selection._replace(cases=[name for name in selection.cases or () if name not in gone])
+        request.notice(f"no longer in {suite.file}: {list_some(sorted(gone))}")
+    if suite.sha256 != header.suite_sha256:
+        request.notice(f"{suite.file} has changed since; unchanged cases are kept")
+    options = {**asked.get("overrides", {}), **request.options}
+    hidden = [name for name, value in options.items() if REMOVED in str(value)]
+    if hidden:
+        fix = f"Give {' '.join(f'-o {name}=...' for name in hidden)}."
+        raise UsageError("some options of the target are secret, so they are not in the journal.", where=path, fix=fix)
+    if target is None and REMOVED in header.target:
+        fix = "Give it with --target, as for the run."
+        raise UsageError("the target contains a secret, which is not in the journal.", where=path, fix=fix)
+    request = structs.replace(request, selection=selection, options=options)
+    tape = how.tape or asked.get("tape", {}).get("mode")
+    how = structs.replace(how, timeout=how.timeout or asked.get("timeout"), tape=tape, **_repeats(how, header))
+    target = header.target if target is None else target
+    return await run_suite(suite, target, how, request, results_dir, project, previous)
+
+
+def _repeats(how: RunOptions, header: Header) -> dict[str, object]:
+    """As often as before, or more often if that is asked for."""
+    until = header.until
+    if header.confirm and how.repeat != "auto":
+        baseline, again = how.baseline or header.options.get("baseline"), how.confirm or header.confirm
+        return {"repeat": max(how.repeat, header.repeat - header.confirm), "baseline": baseline, "confirm": again}
+    if until is None:
+        return {"repeat": how.repeat if how.repeat == "auto" else max(how.repeat, header.repeat)}
+    most = max(header.repeat, how.max_repeats) if how.repeat == "auto" else header.repeat
+    rate, confidence = how.min_pass_rate or until.min_pass_rate, how.confidence or until.confidence
+    return {"repeat": "auto", "max_repeats": most, "min_pass_rate": rate, "confidence": confidence}

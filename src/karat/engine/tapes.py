@@ -1,0 +1,181 @@
+"""The tape of a run: which file, what is done with it, and the target that it surrounds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from datetime import date, timedelta
+from pathlib import Path
+
+from msgspec import Struct, structs
+
+from karat.checks.catalog import CheckCatalog
+from karat.engine.events import CaseFinished, Event
+from karat.engine.request import BY_NAME, ResolvedTarget, RunOptions
+from karat.errors import ConfigError, UsageError
+from karat.model.suite import Case, CheckSpec, Suite, without_checks
+from karat.plugins.project import Project
+from karat.plugins.tables import join_dotted, read
+from karat.proxy.services import SERVICES
+from karat.proxy.settings import MISS, TapeSettings, TapeTable
+from karat.suites.surroundings import add_target_surroundings
+from karat.text.tool_names import is_named
+from karat.text.wording import did_you_mean, pluralize
+
+SUFFIX = ".tape.yaml"
+TIMES = frozenset({"duration_ms", "timings"})
+"""What is measured on a clock: a recording is quicker than what was recorded."""
+
+
+def read_settings(project: Project) -> TapeTable:
+    """The table `[tape]` of a project."""
+    given = project.content.get("tape")
+    if not isinstance(given, dict):
+        return TapeTable()
+    return read(given, TapeTable, Path(project.file), join_dotted(project.section, "tape"))
+
+
+def tape_path(suite_file: str, table: TapeTable, project: Project) -> Path:
+    """Where the tape of a suite is: next to it, unless the configuration names a file."""
+    if table.file:
+        return Path(project.file).parent / table.file
+    file = Path(project.folder, suite_file)
+    return file.with_name(file.stem.removesuffix(".karat") + SUFFIX)
+
+
+def put_on_tape(
+    agent: ResolvedTarget, options: RunOptions, suite: Suite | None, project: Project, secrets: tuple[str, ...]
+) -> ResolvedTarget:
+    """The agent with its tape, if the options or the configuration ask for one, and with what its proxy is to know."""
+    table = read_settings(project)
+    plays = options.tape or table.mode
+    cases = () if suite is None else tuple(add_target_surroundings(case, agent.identity) for case in suite.cases)
+    for_faults = any(_needs_proxy(case, table) for case in cases)
+    _refuse_unknown_services(cases, table, project)
+    if agent.recipe is None:
+        if plays is None and not for_faults:
+            return agent
+        what = "have a tape" if plays is not None else "have faults of models and services"
+        message = f"a target that is an object cannot {what}: it was loaded before the proxy could be opened."
+        raise UsageError(message, fix=BY_NAME, slug="bad-option")
+    if plays is not None and options.repeat == "auto":
+        fix = "Give --repeat a number, or leave the tape out."
+        raise UsageError(
+            "--repeat auto measures how an agent varies, but a tape always answers the same.",
+            fix=fix,
+            slug="bad-option",
+        )
+    if plays is None and not for_faults and table == TapeTable():
+        return agent
+    path = tape_path("" if suite is None else suite.file, table, project) if plays is not None else Path()
+    settings = TapeSettings(**structs.asdict(table), path=path, plays=plays, secrets=secrets, for_faults=for_faults)
+    return ResolvedTarget.from_config(structs.replace(agent.recipe, tape=settings), agent.name)
+
+
+def _needs_proxy(case: Case, table: TapeTable) -> bool:
+    """Whether a case has a fault that only the proxy can carry out, or one or a stub that it may have to."""
+    if not (case.stubs or case.faults):
+        return False
+    return bool(table.services or table.stdio) or any(fault.hits != "tool" for fault in case.faults)
+
+
+def _refuse_unknown_services(cases: Iterable[Case], table: TapeTable, project: Project) -> None:
+    known = [*table.services, *(one.name for one in SERVICES)]
+    for case in cases:
+        for fault in case.faults:
+            if fault.hits == "service" and not any(is_named(fault.name, name) for name in known):
+                message = f"case {case.id!r} has the fault {fault}, and there is no service of that name."
+                fix = did_you_mean(fault.name, known) or f"Add [tape.services.{fault.name}] with its `url` and `env`."
+                raise ConfigError(message, where=project.file, fix=fix, slug="unknown-service")
+
+
+def _tape_of(agent: ResolvedTarget) -> TapeSettings | None:
+    tape = None if agent.recipe is None else agent.recipe.tape
+    return tape if tape is not None and tape.plays is not None else None
+
+
+def tape_in_header(agent: ResolvedTarget) -> dict[str, object]:
+    """What a journal says of the tape: what was done with which one."""
+    tape = _tape_of(agent)
+    if tape is None:
+        return {}
+    from karat.proxy.tape import read_tape  # few runs have a tape
+
+    digest = {} if tape.plays == "record" or not tape.path.exists() else {"sha256": read_tape(tape.path).digest}
+    return {"tape": {"mode": tape.plays, "file": tape.path.name, **digest}}
+
+
+def leave_out_time_budgets(agent: ResolvedTarget, suite: Suite, catalog: CheckCatalog) -> tuple[Suite, int]:
+    """The suite as it can be judged in a replay, and how many time budgets that leaves out."""
+    tape = _tape_of(agent)
+    if tape is None or tape.records:
+        return suite, 0
+
+    def is_timed(spec: CheckSpec) -> bool:
+        found = catalog.find(spec.name)
+        return found is not None and bool(found.channels) and TIMES.issuperset(found.channels)
+
+    count = sum(is_timed(spec) for case in suite.cases for _, spec in case.all_checks)
+    cases = tuple(without_checks(case, is_timed) for case in suite.cases)
+    return (structs.replace(suite, cases=cases) if count else suite), count
+
+
+class MissCounter:
+    """Counts the cases that missed the tape, by cause: one edit of a prompt misses in all of them."""
+
+    def __init__(self) -> None:
+        self._causes: Counter[str] = Counter()
+        self._details: dict[str, str] = {}
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, CaseFinished) and event.done.error == MISS and event.record.trace.error is not None:
+            error = event.record.trace.error
+            cause = error.message.partition(": request ")[0]
+            self._causes[cause] += 1
+            self._details.setdefault(cause, error.detail)
+
+    @property
+    def lines(self) -> Iterator[str]:
+        for cause, cases in self._causes.most_common():
+            detail = "; ".join(" ".join(line.split()) for line in self._details[cause].splitlines())
+            yield f"not on the tape: {cause}: {pluralize(cases, 'case')}{detail and f' ({detail})'}"
+
+
+class TapeReport(Struct, frozen=True, kw_only=True):
+    """A tape, held against the suite that it is for."""
+
+    path: Path
+    exchanges: int
+    orphans: tuple[str, ...] = ()
+    """Cases on the tape that the suite does not have."""
+    missing: tuple[str, ...] = ()
+    """Cases of the suite that are not on the tape."""
+    expired: tuple[str, ...] = ()
+    """Cases with a recording that is older than `max_age_days`."""
+
+    @property
+    def is_sound(self) -> bool:
+        return not (self.orphans or self.missing or self.expired)
+
+
+def check_tape(suite: Suite, project: Project, today: date) -> TapeReport:
+    """Hold the tape of a suite against the suite."""
+    from karat.proxy.tape import read_tape
+
+    table = read_settings(project)
+    tape = read_tape(tape_path(suite.file, table, project))
+    here = [case.id for case in suite.cases if not case.skip]
+    known = {case.id for case in suite.cases}
+    taped = {case for case, _ in tape.runs}
+    oldest = None if table.max_age_days is None else (today - timedelta(days=table.max_age_days)).isoformat()
+    return TapeReport(
+        path=tape.path,
+        exchanges=len(tape.exchanges),
+        orphans=tuple(sorted(taped - known)),
+        missing=tuple(case for case in here if case not in taped),
+        expired=_unique(one.case for one in tape.exchanges if oldest is not None and one.recorded < oldest),
+    )
+
+
+def _unique(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))

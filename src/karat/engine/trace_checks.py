@@ -1,0 +1,118 @@
+"""Expectations on one trace, in the words of a suite: for tests that are written in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple, Unpack
+
+from msgspec import structs
+
+from karat.checks.catalog import catalog_for
+from karat.engine.rescoring import load_in
+from karat.errors import SuiteError, UsageError
+from karat.evidence.recorder import Recorder
+from karat.evidence.turns import conversation
+from karat.model.run import CaseRecord
+from karat.model.suite import Case
+from karat.model.trace import Trace
+from karat.model.verdict import CaseStatus, Status, Verdict
+from karat.plugins.project import Project, find_project
+from karat.reports.failure_details import first_reason, why_not_passed
+from karat.scoring import verdicts
+from karat.targets.base import TargetError
+from karat.targets.short_form import Short, read, to_trace
+
+if TYPE_CHECKING:
+    from karat.checks.expectations import CheckKeywords
+
+OF_SUITE = ("effects", "words")
+NAME = "check"
+
+
+class ComparedValues(NamedTuple):
+    """Two values that should be equal: where that was asked for, what was found, and what was wanted."""
+
+    label: str
+    found: object
+    wanted: object
+
+
+class ExpectationError(AssertionError):
+    """A trace that is not as expected. The text is the evidence; `differences` are values that should be equal."""
+
+    __module__ = "karat"  # the name under which it is caught, and which a failed test shows
+
+    def __init__(self, record: CaseRecord, differences: tuple[ComparedValues, ...]) -> None:
+        super().__init__("\n".join((f"{record.status}: {first_reason(record)}", *why_not_passed(record))))
+        self.verdict = record.verdict
+        self.trace = record.trace
+        self.differences = differences
+
+
+def check(trace: Trace | Mapping[str, object], **expected: Unpack[CheckKeywords]) -> Verdict:
+    """Assert what a trace must show: `karat.check(turn, tool_calls_none=["refund"], must_say_any=["sorry"])`.
+
+    The keywords are the keys of `expected` in a suite, and `effects` and `words` of its top. Raises an
+    ExpectationError, an AssertionError with the evidence of every check that failed or could not be decided.
+    """
+    __tracebackhide__ = True  # pytest shows the line that asks, not this one
+    asked: dict[str, object] = dict(expected)
+    project = find_project()
+    around = {key: asked.pop(key) for key in OF_SUITE if key in asked}
+    prompt = (trace.input if isinstance(trace, Trace) else str(trace.get("input") or "")) or NAME
+    case = read_case({"id": NAME, "prompt": prompt, "expected": asked}, project, **around)
+    seen = read_trace(trace if isinstance(trace, Trace) else {**trace, "case_id": None}, case)
+    found = verdicts.judge_case(case, seen, case.catalog or catalog_for(project))
+    if found.status is not CaseStatus.PASS:
+        record = CaseRecord(index=0, case=case, trace=seen, verdict=found)
+        raise ExpectationError(record, _differences(record, project))
+    return found
+
+
+def _differences(record: CaseRecord, project: Project) -> tuple[ComparedValues, ...]:
+    checks = catalog_for(project).compile(record.case)
+    found = []
+    for spec, one, result in zip(record.case.checks, checks, record.verdict.checks, strict=False):
+        if result.status is Status.FAILED and (pair := one.compared_values(record.trace)) is not None:
+            found.append(ComparedValues(spec.path, *pair))
+    return tuple(found)
+
+
+def read_case(given: Mapping[str, object], project: Project, **around: object) -> Case:
+    """A case from a dict as a Karat 1 suite has it; `around` are keys of the top of the suite."""
+    __tracebackhide__ = True
+    case = {"id": NAME, **given}
+    try:
+        (made,) = load_in({"karat": 1, **around, "cases": [case]}, project).cases
+    except SuiteError as error:
+        problems = "; ".join(f"{one.path.removeprefix('cases[0].')}: {one.message}" for one in error.problems)
+        raise UsageError(problems, slug=error.problems[0].slug) from None
+    except ValueError:
+        raise UsageError("the case has several rows.", fix="Give one case, without `each`.", slug="bad-case") from None
+    return made
+
+
+def read_trace(given: object, case: Case) -> Trace:
+    """A trace, or one from a dict as a `python:` agent may return it."""
+    __tracebackhide__ = True
+    if isinstance(given, Trace):
+        return given
+    if not isinstance(given, Mapping):
+        fix = "Give a karat.Trace, or a dict with `final_message` and `tool_calls`."
+        raise UsageError(f"{type(given).__name__!r} is not a trace.", fix=fix, slug="bad-trace")
+    try:
+        short = read(dict(given))
+    except ValueError as error:
+        raise UsageError(f"the dict is not a trace: {error}.", slug="bad-trace") from None
+    if not short.turns:
+        return _build_trace(short, case)
+    return conversation([_build_trace(turn, case) for turn in short.turns])
+
+
+def _build_trace(short: Short, case: Case) -> Trace:
+    try:
+        return to_trace(short, case, has_page=False, recorder=Recorder())
+    except TargetError as error:
+        if error.partial is None:
+            raise UsageError(f"the dict is not a trace of this case: {error.message}.", slug="bad-trace") from None
+        return structs.replace(error.partial, error=error.error)

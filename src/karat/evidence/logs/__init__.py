@@ -1,0 +1,1 @@
+"""Log lines, and the events that they are."""

@@ -1,0 +1,266 @@
+"""A telemetry line → what it reports. Pure: nothing here reads a file.
+
+A line proves nothing if it is not a JSON object, or an object of no known or configured spelling: it is kept as text.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+
+import msgspec
+from msgspec import Struct
+
+from karat.evidence.logs.dialects import MatchedLine, dialect
+from karat.evidence.logs.spellings import of_source, read_spelling, speaks_of_calls
+from karat.evidence.tool_results import MISSING, missing_fields, shows_failure
+from karat.text.regexes import lazy
+
+PREFIX = "tool."
+CALL_IDS = ("call_id", "toolCallId", "tool_call_id", "tool_use_id")
+ARGUMENTS = ("args", "arguments", "input")
+RESULTS = ("result", "output", "content")
+MILLISECONDS_FROM = 1e11
+"""An epoch this large is in milliseconds: as seconds it would lie in the year 5138."""
+
+_NOTHING: Mapping[str, object] = {}
+_decode = msgspec.json.Decoder().decode
+
+
+class Event(Struct, frozen=True, kw_only=True):
+    """One line of the telemetry. What it says of success and missing fields belongs to it alone.
+
+    Of a tool call that is spelled otherwise than `tool.<name>`, `event` is what it reports: request, call, start, ...
+    """
+
+    source: str = ""
+    event: str = ""
+    tool: str | None = None
+    known: bool = False
+    """Whether its spelling is known, so that it is sure not to tell of any other call."""
+    success: bool | None = None
+    failed: bool = False
+    """Whether anything in it is a sign that the call failed, which a `success` of true does not outweigh."""
+    missing_fields: tuple[str, ...] = ()
+    data: object = None
+    arguments: object = None
+    result: object = None
+    call_id: str | None = None
+    loose_id: str | None = None
+    error: str | None = None
+    level: str = ""
+    at: float | None = None
+
+
+def parse(line: str, written: str = "") -> Event | None:
+    """The event of a line, or None if the line is none; `written` is the dialect of the target's configuration.
+
+    Values of the wrong type count as absent.
+    """
+    top = _object(line)
+    configured = dialect(written)
+    matched = configured.match(line, top) if configured is not None else None
+    if matched is not None:
+        return _build_event(matched, top or _NOTHING)
+    return None if top is None else _event(top, line)
+
+
+@lru_cache(maxsize=8)
+def parse_all(lines: tuple[str, ...], written: str = "") -> tuple[Event | None, ...]:
+    """The events of a segment, line by line."""
+    return tuple(parse(line, written) for line in lines)
+
+
+@lru_cache(maxsize=8)
+def unread(lines: tuple[str, ...], written: str = "") -> tuple[str, ...]:
+    """Return the lines whose meaning is unknown."""
+    events = parse_all(lines, written)
+    return tuple(line for line, event in zip(lines, events, strict=True) if event is None or not event.known)
+
+
+def _event(top: Mapping[str, object], line: str) -> Event:
+    source, event, data = _text(top.get("source")), _text(top.get("event")), top.get("data")
+    inner = data if isinstance(data, dict) else _NOTHING
+    tool, known = of_source(source), True
+    if tool is None:
+        found = read_spelling(top) if "tool" in (low := line.lower()) or "function" in low else None
+        if found is not None:
+            tool, event, inner = found.tool, found.stage, inner if found.inside is top else found.inside
+        else:
+            known = bool(source and event) and not speaks_of_calls(f"{source} {event}")
+    result = inner.get("result")
+    places = (top, inner, result if isinstance(result, dict) else _NOTHING)
+    return Event(
+        source=source if tool is None else f"{PREFIX}{tool}",
+        event=event,
+        tool=tool,
+        known=known,
+        success=_success(places),
+        failed=tool is not None and shows_failure({**top, "data": inner}),
+        missing_fields=_missing(places),
+        data=data,
+        arguments=_first((inner, top), ARGUMENTS),
+        result=_result(top, inner, data),
+        call_id=_id(places[:2], CALL_IDS),
+        loose_id=_id(places[:2], ("id",)),
+        error=_error(inner) or _error(top),
+        level=_text(top.get("level", top.get("severity"))),
+        at=moment(top.get("ts", top.get("timestamp", top.get("time")))),
+    )
+
+
+def _build_event(matched: MatchedLine, top: Mapping[str, object]) -> Event:
+    found = matched.found
+    tool, success, error = found.get("tool"), found.get("success"), found.get("error")
+    named = found.get("missing_fields")
+    return Event(
+        source=f"{PREFIX}{tool}" if tool else "",
+        event=matched.stage,
+        tool=tool,
+        known=True,
+        success=success if isinstance(success, bool) else None,
+        missing_fields=missing_fields({"missing_fields": named}) or missing_fields(found.get("result")),
+        arguments=found.get("arguments"),
+        result=found.get("result"),
+        call_id=_id((found,), ("id",)),
+        error=_error({"error": error}) if error is not None else None,
+        at=moment(top.get("ts", top.get("timestamp", top.get("time")))),
+    )
+
+
+def moment(value: object) -> float | None:
+    """Seconds since the epoch, from ISO 8601 (UTC unless it says otherwise) or an epoch in seconds or milliseconds."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        try:
+            stamp = datetime.fromisoformat(value)
+            return (stamp if stamp.tzinfo else stamp.replace(tzinfo=UTC)).timestamp()
+        except (ValueError, OverflowError):
+            return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        seconds = float(value)
+    except OverflowError:
+        return None
+    if not math.isfinite(seconds):
+        return None
+    return seconds / 1000 if abs(seconds) >= MILLISECONDS_FROM else seconds
+
+
+def _object(line: str) -> dict[str, object] | None:
+    text = line.strip("\ufeff \t\r\n")
+    if not (text.startswith("{") and text.endswith("}")):
+        return None
+    try:
+        value = _decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        value = _lenient(text)
+    return value if isinstance(value, dict) else None
+
+
+def _lenient(text: str) -> object:
+    """NaN and lone surrogates are bad JSON, but what loggers do write: such a line must not hide a tool call."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _success(places: tuple[Mapping[str, object], ...]) -> bool | None:
+    for place in places:
+        value = place.get("success")
+        if isinstance(value, bool):
+            return value
+    return None
+
+
+def _missing(places: tuple[Mapping[str, object], ...]) -> tuple[str, ...]:
+    for place in places:
+        for key in MISSING:
+            value = place.get(key)
+            if isinstance(value, list):
+                return tuple(name for name in value if isinstance(name, str))
+    return ()
+
+
+def _id(places: tuple[Mapping[str, object], ...], keys: tuple[str, ...]) -> str | None:
+    for place in places:
+        for key in keys:
+            value = place.get(key)
+            if isinstance(value, str | int) and not isinstance(value, bool) and value != "":
+                return str(value) if isinstance(value, str) or abs(value) < 1 << 64 else None
+    return None
+
+
+def _error(place: Mapping[str, object]) -> str | None:
+    for key in ("error", "message"):
+        value = place.get(key)
+        if isinstance(value, dict):
+            value = value.get("message")
+        if isinstance(value, str) and value:
+            return value
+    return None
+
+
+def _first(places: tuple[Mapping[str, object], ...], keys: tuple[str, ...]) -> object:
+    return next((place[key] for place in places for key in keys if key in place), None)
+
+
+def _result(top: Mapping[str, object], inner: Mapping[str, object], data: object) -> object:
+    """What the tool gave: by its key, else all of `data`."""
+    found = _first((inner, top), RESULTS)
+    return data if found is None else found
+
+
+_BROKE = lazy.pattern(
+    r"stream[\W_]*(?:error|fail|abort|broke|interrupt|closed)|rate[\W_]*limit|too many requests|overloaded|quota"
+    r"|(?:llm|model|provider|backend|upstream|inference|completion|gateway)[\W_]*(?:error|fail|timeout|unavailable|down)"
+    r"|(?:status|code|http)\W{0,4}(?:429|502|503|529)\b|service unavailable",
+    re.IGNORECASE,
+)
+_BAD = lazy.pattern(r"error|fail|exception|abort|rate[\W_]*limit|overloaded|unavailable", re.IGNORECASE)
+_BAD_LEVEL = lazy.pattern(r"error|fatal|critical", re.IGNORECASE)
+_RECOVERED = lazy.pattern(r"end|complete|finish|done|response|result|success|recover", re.IGNORECASE)
+_BAD_LINE = lazy.pattern(r"[^\w{]*[^{]{0,80}\b(?:ERROR|FATAL|CRITICAL)\b")
+
+
+def find_broken_backend(lines: tuple[str, ...], written: str = "") -> str | None:
+    """Return the line that shows that the backend broke; none if the same source recovered later in the turn.
+
+    The verdict on such a turn would be one on the backend, not on the agent.
+    """
+    events = parse_all(lines, written)
+    for place, (line, event) in enumerate(zip(lines, events, strict=True)):
+        if _reports_failure(line, event) and not _has_recovered(event, events[place + 1 :]):
+            return line
+    return None
+
+
+def _reports_failure(line: str, event: Event | None) -> bool:
+    if event is None:
+        return _BAD_LINE.match(line[:400]) is not None and _BROKE.search(line[:2_000]) is not None
+    if event.tool is not None or not (_BAD.search(event.event) or _BAD_LEVEL.fullmatch(event.level)):
+        return False
+    return _BROKE.search(f"{event.source} {event.event} {(event.error or '')[:2_000]}") is not None
+
+
+def _has_recovered(broke: Event | None, later: Sequence[Event | None]) -> bool:
+    if broke is None or not broke.source:
+        return False
+    return any(
+        event is not None
+        and event.source == broke.source
+        and _RECOVERED.search(event.event)
+        and not _BAD.search(event.event)
+        for event in later
+    )

@@ -1,0 +1,252 @@
+"""Where spans wait until the case that they belong to asks for them. Bounded: what has no room is reported as lost.
+
+A case's spans are known by the trace that Karat began, by an attribute that names its conversation, or by its baggage
+entry. Spans that fit no case are evidence of nothing: they are counted and let go. What they call while a case runs may
+be its call all the same, so that case cannot claim that the tool was not called.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from itertools import islice
+from typing import Any
+
+from karat.evidence.spans.marks import CASE_ENTRY, Marks, conversation_in
+from karat.evidence.spans.record import Origin, SpanBatch, SpanRecord
+
+ROOM = 256 << 20
+"""So many bytes of memory requests may take, at most, while they wait."""
+OVERHEAD = 700
+"""Bytes that a span takes besides, once it is read."""
+REMEMBERED = 20_000
+CONVERSATION_KEYS = ("gen_ai.conversation.id", "session.id")
+
+
+class TraceBox:
+    """The spans of one trace."""
+
+    __slots__ = ("arrived_at", "claims", "last_at", "records", "size", "unread")
+
+    def __init__(self) -> None:
+        self.arrived_at = self.last_at = time.monotonic()
+        self.size = 0
+        self.unread: list[tuple[Any, Origin[Any]]] = []
+        self.records: dict[str, SpanRecord] = {}
+        self.claims: dict[str, CaseWindow] = {}
+        """Case of each span that names one. The empty id means the trace as a whole."""
+
+    def of(self, window: CaseWindow) -> list[SpanRecord]:
+        """The spans that belong to a case: all, or those below one that says so where several cases share a trace."""
+        owners = set(self.claims.values())
+        if owners == {window}:
+            return list(self.records.values())
+        if window in owners:
+            return [record for record in self.records.values() if self._owner(record) is window]
+        return []
+
+    def unowned_spans(self) -> list[SpanRecord]:
+        """The spans that belong to no case."""
+        return [record for record in self.records.values() if self._owner(record) is None]
+
+    def _owner(self, record: SpanRecord) -> CaseWindow | None:
+        at: SpanRecord | None = record
+        for _ in range(len(self.records)):
+            if at is None:
+                break
+            if (owner := self.claims.get(at.span_id)) is not None:
+                return owner
+            at = self.records.get(at.parent_id)
+        owners = set(self.claims.values())
+        return self.claims.get("") or (owners.pop() if len(owners) == 1 else None)
+
+
+class CaseWindow:
+    """One run of a case, from its beginning to its end, and what was lost meanwhile."""
+
+    __slots__ = ("_inbox", "loss", "marks", "opened_at")
+
+    def __init__(self, inbox: Inbox, marks: Marks) -> None:
+        self._inbox = inbox
+        self.marks = marks
+        self.opened_at = time.monotonic()
+        self.loss = ""
+
+    def records(self) -> list[SpanRecord]:
+        """Its spans, as far as they have arrived."""
+        return self._inbox.records_of(self)
+
+    def unowned_spans(self) -> list[SpanRecord]:
+        """The spans that arrived while it was open and that belong to no case."""
+        return self._inbox.find_unowned(self.opened_at)
+
+    def close(self) -> None:
+        self._inbox.close_window(self)
+
+
+class Inbox:
+    """Filled by the receiver's thread, read by those who run cases."""
+
+    def __init__(self, room: int = ROOM) -> None:
+        self.requests = 0
+        self.version = 0
+        self.strays = 0
+        self.stray_name = ""
+        self.late = 0
+        self._room = room
+        self._size = 0
+        self._lock = threading.Lock()
+        self._waiting: list[tuple[SpanBatch, int]] = []
+        self._boxes: dict[bytes, TraceBox] = {}
+        self._windows: list[CaseWindow] = []
+        self._closed: set[bytes | str] = set()
+        """Traces, and names of conversations, of cases that are over."""
+        self._closing: deque[bytes | str] = deque()
+
+    def open_window(self, marks: Marks) -> CaseWindow:
+        with self._lock:
+            window = CaseWindow(self, marks)
+            self._windows.append(window)
+        return window
+
+    def put(self, batch: SpanBatch, size: int) -> None:
+        """Keep a request that takes so many bytes. Whose its spans are is found out when a case asks for its own."""
+        with self._lock:
+            self.requests += 1
+            self.version += 1
+            self._waiting.append((batch, size))
+            self._size += size
+            if not self._windows or self._size > self._room:
+                self._sort()
+                self._make_room()
+
+    def note_loss(self, why: str) -> None:
+        """A request could not be kept: no case that is running now has all of its spans for sure."""
+        with self._lock:
+            self.requests += 1
+            self.version += 1
+            self._record_loss(why)
+
+    def records_of(self, window: CaseWindow) -> list[SpanRecord]:
+        with self._lock:
+            self._read()
+            return [record for box in self._boxes.values() for record in box.of(window)]
+
+    def find_unowned(self, moment: float) -> list[SpanRecord]:
+        with self._lock:
+            self._read()
+            return [record for box in self._boxes.values() if box.last_at >= moment for record in box.unowned_spans()]
+
+    def close_window(self, window: CaseWindow) -> None:
+        """Let go of what belongs to the case, and of what can belong to no case that is still running."""
+        with self._lock:
+            self._read()
+            self._windows.remove(window)
+            for turn in window.marks.turns:
+                self._remember(bytes.fromhex(turn.trace_id))
+            for name in (window.marks.conversation_id, *window.marks.known_as):
+                self._remember(name)
+            oldest = min((other.opened_at for other in self._windows), default=float("inf"))
+            for trace_id, box in list(self._boxes.items()):
+                own = bool(box.of(window)) and set(box.claims.values()) <= {window}
+                stray = not box.claims and box.arrived_at < oldest
+                if own or stray:
+                    self._remove(trace_id)
+                    self._remember(trace_id)
+                if stray and not own:
+                    self._let_go([record.name for record in box.records.values()])
+
+    def _sort(self) -> None:
+        """Put new spans into the box of their trace. While no case runs, they are dropped."""
+        for batch, size in self._waiting:
+            spans = batch.spans()
+            self._size -= size
+            if not self._windows:
+                self._let_go([span.name for _, span, _ in spans])
+                continue
+            each = size // len(spans) + OVERHEAD if spans else 0
+            for trace_id, span, origin in spans:
+                box = self._boxes.get(trace_id) or self._new_box(trace_id)
+                if box is not None:
+                    box.unread.append((span, origin))
+                    box.last_at = time.monotonic()
+                    box.size += each
+                    self._size += each
+        self._waiting.clear()
+
+    def _new_box(self, trace_id: bytes) -> TraceBox | None:
+        if trace_id in self._closed:
+            self.late += 1
+            return None
+        return self._boxes.setdefault(trace_id, TraceBox())
+
+    def _read(self) -> None:
+        """Read what is new, and see who claims it."""
+        self._sort()
+        traces = {turn.trace_id: window for window in self._windows for turn in window.marks.turns}
+        names = {window.marks.conversation_id: window for window in self._windows}
+        for trace_id, box in self._boxes.items():
+            if not box.unread:
+                continue
+            if (marked := traces.get(trace_id.hex())) is not None:
+                box.claims[""] = marked
+            for record in (origin.record(span) for span, origin in box.unread):
+                if marked is None and self._is_late(record):
+                    self.late += 1
+                    continue
+                box.records[record.span_id] = record
+                if (owner := self._find_claim(record, names)) is not None:
+                    box.claims[record.span_id] = owner
+            box.unread.clear()
+
+    def _find_claim(self, record: SpanRecord, names: dict[str, CaseWindow]) -> CaseWindow | None:
+        """Return the cases that a span names, in any attribute: Karat chose the ids, so a match is proof."""
+        for table in (record.attributes, record.resource):
+            for key, value in table.items():
+                if isinstance(value, str) and value:
+                    found = names.get(value) or (self._find_entry(value, names) if CASE_ENTRY in key else None)
+                    if found is not None:
+                        return found
+        given = [value for key in CONVERSATION_KEYS if isinstance(value := record.attributes.get(key), str)]
+        telling = {name for name in given if name not in self._closed}  # what two cases share names neither
+        fitting = [window for window in self._windows if not window.marks.known_as.isdisjoint(telling)]
+        return fitting[0] if len(fitting) == 1 else None
+
+    def _is_late(self, record: SpanRecord) -> bool:
+        """Whether a span names a conversation that is over."""
+        named = [value for key in CONVERSATION_KEYS if isinstance(value := record.attributes.get(key), str)]
+        entries = [table[CASE_ENTRY] for table in (record.attributes, record.resource) if CASE_ENTRY in table]
+        named += [conversation_in(entry) for entry in entries if isinstance(entry, str)]
+        known = {name for window in self._windows for name in window.marks.known_as}
+        return any(name in self._closed and name not in known for name in named)
+
+    def _find_entry(self, entry: str, names: dict[str, CaseWindow]) -> CaseWindow | None:
+        """Who is named by a baggage entry: one run of a case, or the case, if it runs once at this time."""
+        if (found := names.get(conversation_in(entry))) is not None:
+            return found
+        fitting = [window for window in self._windows if window.marks.case_id == entry]
+        return fitting[0] if len(fitting) == 1 else None
+
+    def _make_room(self) -> None:
+        while self._size > self._room and self._boxes:
+            self._remove(next(iter(self._boxes)))
+            self._record_loss("more spans were waiting than there is room for")
+
+    def _record_loss(self, why: str) -> None:
+        for window in self._windows:
+            window.loss = window.loss or why
+
+    def _remove(self, trace_id: bytes) -> None:
+        self._size -= self._boxes.pop(trace_id).size
+
+    def _remember(self, known: bytes | str) -> None:
+        """What comes of a trace or a conversation after its case was judged is late, and no stray."""
+        self._closed.add(known)
+        self._closing.append(known)
+        for _ in islice(range(len(self._closing)), max(0, len(self._closing) - REMEMBERED)):
+            self._closed.discard(self._closing.popleft())
+
+    def _let_go(self, names: list[str]) -> None:
+        self.strays += len(names)
+        self.stray_name = self.stray_name or (names[0] if names else "")

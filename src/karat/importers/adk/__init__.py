@@ -1,0 +1,1 @@
+"""Eval sets and results of Google's ADK."""

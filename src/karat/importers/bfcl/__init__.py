@@ -1,0 +1,1 @@
+"""The Berkeley function calling leaderboard: tasks and results."""

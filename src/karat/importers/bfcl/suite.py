@@ -1,0 +1,243 @@
+"""BFCL, the Berkeley Function-Calling Leaderboard: questions, and next to them the answers that are right.
+
+A file of questions has one object a line: `id`, `question` (turns of messages) and `function`, the tools. The answers
+are in `possible_answer/` next to it, in a file of the same name. Questions of irrelevance and relevance need none.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
+
+from karat.importers.bfcl.values import argument, source_argument
+from karat.suites.diagnostics import Path, RefusedError, refuse
+from karat.suites.documents.json_lines import JsonLinesDocument
+from karat.suites.formats.base import SuiteFile
+from karat.suites.formats.translated import (
+    Evaluators,
+    Expected,
+    Problems,
+    TranslatedCase,
+    TranslatedFormat,
+    TranslatedTurn,
+    Translation,
+)
+from karat.text.python_calls import PythonCall, parse_calls
+from karat.text.wording import quoted
+
+ANSWERS = "possible_answer"
+MORE_TOOLS = "I have updated some more functions you can choose from. What about now?"
+"""What the user of the benchmark says in a turn without words, in which functions are added."""
+_TOOLS = "multi_turn_func_doc"
+_KNOWN = (
+    *(
+        "id",
+        "question",
+        "function",
+        "initial_config",
+        "path",
+        "involved_classes",
+        "missed_function",
+        "excluded_function",
+    ),
+    *("scenario", "execution_result_type", "ground_truth", "depends_on", "num_hops", "human_ground_truth", "source"),
+)
+_IGNORED = r"[,./\-_*^()]*"
+
+
+class Bfcl(TranslatedFormat):
+    """Questions, the tools that there are, and the calls that answer them."""
+
+    name = "bfcl"
+    title = "BFCL questions"
+    description = "lines of objects with 'id' and 'question' (BFCL)"
+
+    def recognizes(self, file: SuiteFile) -> bool:
+        first = file.data.lstrip()[: 1 << 20].partition(b"\n")[0]
+        if not first.startswith(b"{") or (b'"question"' not in first and b'"ground_truth"' not in first):
+            return False
+        try:
+            found = json.loads(first)
+        except ValueError:
+            return False
+        return "id" in found and not {"question", "ground_truth"}.isdisjoint(found)
+
+    def translate(self, file: SuiteFile, evaluators: Evaluators) -> Translation:
+        document = JsonLinesDocument(file.data)
+        if document.diagnostics:
+            raise RefusedError(*document.diagnostics)
+        return _Reader(file, document).read()
+
+
+class _Reader:
+    def __init__(self, file: SuiteFile, document: JsonLinesDocument) -> None:
+        self._file = file
+        self._document = document
+        self._problems = Problems()
+        self._answers: dict[str, Any] | None = None
+        self._source = next((name for name in ("javascript", "java") if name in file.name), "")
+        self._tools: dict[str, list[str]] | None = None
+
+    def read(self) -> Translation:
+        cases = [case for index, row in enumerate(self._document.rows) if (case := self._case(row, (index,)))]
+        return Translation(cases, self._problems.found, PurePath(self._file.name).stem, self._document)
+
+    def _case(self, row: Any, path: Path) -> TranslatedCase | None:
+        if not isinstance(row, dict) or not isinstance(row.get("id"), str):
+            self._problems.add(path, "a question is an object with an 'id'.", "wrong-type")
+            return None
+        if "question" not in row:
+            fix = f"Name the file with the questions: it has the same name, in the folder above '{ANSWERS}'."
+            raise refuse(f"the file contains answers without their questions. {fix}", "no-questions")
+        self._problems.refuse_unknown_keys(row, _KNOWN, path)
+        turns = (
+            row["question"] if isinstance(row["question"], list) else [[{"role": "user", "content": row["question"]}]]
+        )
+        if not turns or not all(_is_turn(turn) for turn in turns):
+            self._problems.add(
+                (*path, "question"), "a question is a list of turns, each a list of messages.", "wrong-type"
+            )
+            return None
+        category = row["id"].rsplit("_", 1)[0]
+        said = [[str(message["content"]) for message in turn if message["role"] == "user"] for turn in turns]
+        system = [message["content"] for turn in turns for message in turn if message["role"] == "system"]
+        more: dict[str, Any] = {"category": category}
+        if system:
+            more["metadata"] = {"system": "\n".join(map(str, system))}
+        if "multi_turn" in category:
+            prompts = [words[-1] if words else MORE_TOOLS for words in said]
+            return self._conversation(row, prompts, path, more)
+        if said[0][:-1]:
+            more["setup_prompts"] = said[0][:-1]
+        expected = self._read_expected(row, category, path)
+        prompt = said[0][-1] if said[0] else ""
+        return expected and TranslatedCase(row["id"], prompt, expected, path, more=more)
+
+    def _read_expected(self, row: Mapping[str, Any], category: str, path: Path) -> Expected | None:
+        if "irrelevance" in category:
+            return Expected({"outcome": "completed", "tools_used": []}, {"tools_used": (*path, "id")})
+        if "relevance" in category:
+            return Expected({"outcome": "tool_started"}, {"outcome": (*path, "id")})
+        gold = self._gold(row, path)
+        if gold is None:
+            return None
+        if all(isinstance(one, str) for one in gold) and not row.get("function"):
+            return Expected({"must_match_regex": [_says_any(gold)]}, {"must_match_regex": path})
+        calls = [*self._calls(row, gold, path)]
+        fields = {"outcome": "tool_started", "tool_calls": calls, "max_tool_calls": len(calls)}
+        return Expected(fields, dict.fromkeys(fields, path)) if calls else None
+
+    def _calls(self, row: Mapping[str, Any], gold: Sequence[Any], path: Path) -> Iterator[dict[str, Any]]:
+        functions = row.get("function", [])
+        by_name = {one["name"]: one.get("parameters", {}) for one in _as_list(functions) if isinstance(one, dict)}
+        for call in gold:
+            if not isinstance(call, dict) or len(call) != 1:
+                self._problems.add(path, f"the answer of {quoted(row['id'])} is not an object with one function.")
+                continue
+            ((name, wanted),) = call.items()
+            if name not in by_name:
+                message = f"the answer of {quoted(row['id'])} names {quoted(name)}, which is not among its functions."
+                self._problems.add((*path, "function"), message, "unknown-tool")
+                continue
+            yield {"tool": name, "arguments": {"$only": self._arguments(by_name[name], wanted)}}
+
+    def _arguments(self, schema: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
+        """What each parameter may be; one that is needed, and that the answer does not name, may be anything."""
+        properties, required = schema.get("properties", {}), schema.get("required", [])
+        found: dict[str, Any] = {name: {"$absent": False} for name in required if name not in wanted}
+        for name, values in wanted.items():
+            about = properties.get(name)
+            if about is None:
+                found[name] = {"$absent": True}
+            elif self._source:
+                found[name] = source_argument(values, about, self._source, needed=name in required)
+            else:
+                found[name] = argument(values, about, needed=name in required)
+        return found
+
+    def _conversation(
+        self, row: Mapping[str, Any], prompts: Sequence[str], path: Path, more: Mapping[str, Any]
+    ) -> TranslatedCase | None:
+        gold = self._gold(row, path)
+        if gold is None:
+            return None
+        if len(gold) != len(prompts):
+            message = f"the answer of {quoted(row['id'])} has {len(gold)} turns, the question {len(prompts)}."
+            self._problems.add((*path, "question"), message)
+            return None
+        turns = []
+        for number, (prompt, calls) in enumerate(zip(prompts, gold, strict=True)):
+            place = (*path, "question", number)
+            wanted = [self._gold_call(text, row["id"], place) for text in calls]
+            fields = {"outcome": "tool_started", "tool_calls": wanted} if wanted else {}
+            turns.append(TranslatedTurn(prompt, Expected(fields, dict.fromkeys(fields, place)), place))
+        return TranslatedCase(row["id"], prompts[0], Expected({}), path, turns, more)
+
+    def _gold_call(self, text: str, name: str, path: Path) -> dict[str, Any]:
+        try:
+            (call,) = parse_calls(text)
+            return {"tool": call.name, "arguments": {"$eq": self._all_named(call)}}
+        except (ValueError, KeyError) as error:
+            self._problems.add(path, f"the answer of {quoted(name)} cannot be read: {quoted(text)}: {error}.")
+            return {"tool": "unknown"}
+
+    def _all_named(self, call: PythonCall) -> dict[str, Any]:
+        """Arguments by name; those without one are named by the description of the tool."""
+        if not call.positional:
+            return call.arguments
+        names = self._parameters().get(call.name)
+        if names is None or len(names) < len(call.positional):
+            raise KeyError(f"'{_TOOLS}' next to the file does not name the parameters of {call.name}")
+        return dict(zip(names, call.positional, strict=False)) | call.arguments
+
+    def _parameters(self) -> dict[str, list[str]]:
+        if self._tools is None:
+            self._tools = {}
+            for path in sorted(self._file.folder.joinpath(_TOOLS).glob("*.json")):
+                for tool in JsonLinesDocument(self._file.read_other(f"{_TOOLS}/{path.name}")).rows:
+                    if isinstance(tool, dict):
+                        self._tools[str(tool.get("name"))] = [*_properties(tool)]
+        return self._tools
+
+    def _gold(self, row: Mapping[str, Any], path: Path) -> list[Any] | None:
+        """The answer to a question: its own, or the one of its id in the file of answers."""
+        if "ground_truth" in row:
+            return _as_list(row["ground_truth"])
+        if self._answers is None:
+            answers = JsonLinesDocument(self._file.read_other(f"{ANSWERS}/{self._file.name}"))
+            if answers.diagnostics:
+                file = str(self._file.folder / ANSWERS / self._file.name)
+                raise RefusedError(*(one._replace(file=file) for one in answers.diagnostics))
+            self._answers = {
+                str(one.get("id")): one.get("ground_truth") for one in answers.rows if isinstance(one, dict)
+            }
+        if row["id"] not in self._answers:
+            message = f"'{ANSWERS}/{self._file.name}' has no answer to {quoted(row['id'])}. Add it."
+            self._problems.add((*path, "id"), message, "no-checks")
+            return None
+        return _as_list(self._answers[row["id"]])
+
+
+def _is_turn(turn: object) -> bool:
+    return isinstance(turn, list) and all(isinstance(one, dict) and {"role", "content"} <= one.keys() for one in turn)
+
+
+def _as_list(value: Any) -> list[Any]:
+    """A list; older files have one thing, or calls by name, in its place."""
+    if isinstance(value, dict) and "name" not in value:
+        return [{name: given} for name, given in value.items()]
+    return value if isinstance(value, list) else [value]
+
+
+def _properties(tool: Mapping[str, Any]) -> Mapping[str, Any]:
+    found = tool.get("parameters", {}).get("properties", {})
+    return found if isinstance(found, dict) else {}
+
+
+def _says_any(answers: Sequence[str]) -> str:
+    """A regex for one of these texts as words of their own, whatever of `,./-_*^()` is between their letters."""
+    spelled = [_IGNORED.join(map(re.escape, re.sub(_IGNORED[:-1], "", answer))) for answer in answers]
+    return rf"(?<!\w)(?:{'|'.join(spelled)})(?!\w)"

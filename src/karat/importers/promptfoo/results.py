@@ -1,0 +1,67 @@
+"""`promptfoo eval -o results.json`: the answers of a run by the prompt that was sent."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from karat.importers.promptfoo.suite import user_messages
+from karat.targets.recordings.base import RecordedCase, ResultFile
+
+
+class PromptfooResults(ResultFile):
+    def recognizes(self, first: object) -> bool:
+        results = first.get("results") if isinstance(first, dict) else None
+        return isinstance(results, dict) and isinstance(results.get("results"), list)
+
+    def read(self, values: Sequence[Any]) -> Iterator[RecordedCase]:
+        repeats: Counter[str] = Counter()
+        for row in values[0]["results"]["results"]:
+            prompt = row.get("prompt") or {}
+            raw = prompt.get("raw", "") if isinstance(prompt, dict) else str(prompt)
+            said = (user_messages(raw) or [raw])[-1]
+            yield RecordedCase(said, _form(row), repeats[said], by_prompt=True)
+            repeats[said] += 1
+
+
+def _form(row: dict[str, Any]) -> dict[str, Any]:
+    response = row.get("response") or {}
+    output = response.get("output", row.get("output"))
+    if output is None:
+        return {"error": str(row.get("error") or response.get("error") or "the run contains no answer")}
+    calls = tool_calls(output)
+    form: dict[str, Any] = {"final_message": output if isinstance(output, str) else json.dumps(output)}
+    form |= {"tool_calls": calls} if calls is not None else {}
+    form |= {"duration_ms": row["latencyMs"]} if isinstance(row.get("latencyMs"), int | float) else {}
+    used = response.get("tokenUsage") or {}
+    if isinstance(used.get("prompt"), int) or isinstance(used.get("completion"), int):
+        form["tokens"] = {"input": used.get("prompt"), "output": used.get("completion")}
+    cost = response.get("cost", row.get("cost"))
+    form |= {"metadata": {"cost_usd": cost}} if isinstance(cost, int | float) else {}
+    reason = response.get("finishReason")
+    return {**form, **({"ended_by": "itself" if reason == "stop" else reason} if isinstance(reason, str) else {})}
+
+
+def tool_calls(output: Any) -> list[dict[str, Any]] | None:
+    """The calls that an answer asks for, as OpenAI writes them; None if it is words."""
+    given = output.get("tool_calls") if isinstance(output, dict) else output
+    if not isinstance(given, list) or not given:
+        return None
+    found = []
+    for one in given:
+        function = one.get("function") if isinstance(one, dict) else None
+        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+            return None
+        found.append({"name": function["name"], "arguments": _arguments(function.get("arguments"))})
+    return found
+
+
+def _arguments(given: Any) -> Any:
+    if not isinstance(given, str):
+        return given
+    try:
+        return json.loads(given)
+    except ValueError:
+        return given

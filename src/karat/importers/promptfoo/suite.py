@@ -1,0 +1,498 @@
+"""`promptfooconfig.yaml`: prompts × tests × variables → cases; assertions → checks."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from karat.importers.promptfoo.assertions import (
+    CODE_TYPES,
+    NOT,
+    OTHER_TOOL,
+    SET,
+    UNJUDGED,
+    Asked,
+    Assertion,
+    MisfitError,
+    code,
+    from_text,
+    path_of,
+    read_assertion,
+    unjudged_check,
+)
+from karat.importers.promptfoo.files import SCHEME, Entry, NamedFiles, NotTextError, split_columns
+from karat.importers.promptfoo.providers import CODE, target_of
+from karat.importers.promptfoo.templates import BadTemplateError, render, render_tree
+from karat.suites.diagnostics import Path, RefusedError
+from karat.suites.formats.base import Format, ParsedSuite, SuiteCatalog, SuiteFile
+from karat.suites.formats.builder import CaseBuilder, Expectations, SuiteBuilder
+from karat.text.wording import kind, quoted
+
+OWN_KEYS = ("prompts", "tests", "providers", "targets", "defaultTest", "scenarios", "redteam")
+MOST_CASES = 1_000_000
+MOST_EXPANDED = 10_000
+_RESULTS = ("results", "evalId")
+
+Tree = Mapping[str, Any]
+
+
+class Prompt(NamedTuple):
+    """A prompt as it is sent, with variables. `why_unknown`: it is made by code, or otherwise not known."""
+
+    text: str
+    label: str
+    why_unknown: str = ""
+
+
+class TestCase(NamedTuple):
+    """One test with what the whole file says of all of them."""
+
+    tree: Tree
+    entry: Entry
+    number: int
+
+    @property
+    def name(self) -> str:
+        given = self.tree.get("description")
+        return " ".join(given.split()) if isinstance(given, str) and given.strip() else f"test-{self.number}"
+
+
+class Promptfoo(Format):
+    """A configuration of promptfoo."""
+
+    name = "promptfoo"
+    title = "promptfoo configuration"
+    description = "an object with 'prompts' and 'tests' (promptfoo)"
+
+    def recognizes(self, file: SuiteFile) -> bool:
+        tree = file.tree
+        return (
+            isinstance(tree, dict)
+            and not tree.keys() & {"cases", "karat", *_RESULTS}
+            and any(key in tree for key in OWN_KEYS)
+        )
+
+    def read(self, file: SuiteFile, catalog: SuiteCatalog) -> ParsedSuite:
+        return ConfigReader(file, catalog).read()
+
+
+class ConfigReader:
+    """Reads one configuration."""
+
+    def __init__(self, file: SuiteFile, catalog: SuiteCatalog) -> None:
+        self._tree: dict[str, Any] = file.tree
+        self._suite = SuiteBuilder(file, catalog)
+        self._files = NamedFiles(file)
+        self._folder = file.folder
+        self._ids: dict[str, int] = {}
+        self._conversations: dict[str, CaseBuilder] = {}
+        self._known: dict[tuple[str, str, Any], list[Asked]] = {}
+        self._count = 0
+        self._target = target_of(self._tree.get("providers", self._tree.get("targets")), str(file.folder))
+        self._is_code = self._target.spec == CODE
+
+    def read(self) -> ParsedSuite:
+        try:
+            self._read_cases()
+        except RefusedError as refused:
+            self._suite.diagnostics += refused.diagnostics
+        except NotTextError as found:
+            message = f"its tests are {found}. Save them as a .yaml, .json or .csv file; no code is run for them."
+            self._suite.problem(("tests",), message, "made-by-code")
+        about = self._tree.get("description")
+        built = self._suite.build(description=about if isinstance(about, str) else "", target=self._target.spec)
+        return built._replace(target_options=self._target.options, target_is_code=self._is_code)
+
+    def _read_cases(self) -> None:
+        default = self._default_test()
+        prompts = list(self._prompts())
+        tests = list(self._tests(default))
+        if not tests and "redteam" in self._tree:
+            message = "a model makes its tests (redteam). Save them first: promptfoo redteam generate -o tests.yaml."
+            self._suite.problem(("redteam",), message, "made-by-model")
+        for test in tests:
+            self._read_test(test, prompts)
+            if self._count > MOST_CASES:
+                self._suite.problem(test.entry.path, f"it has more than {MOST_CASES:,} cases. Split it.", "too-large")
+                return
+
+    def _default_test(self) -> Tree:
+        given = self._tree.get("defaultTest")
+        if isinstance(given, str) and given.startswith(SCHEME):
+            given = self._files.value(given, ("defaultTest",))
+        return given if isinstance(given, dict) else {}
+
+    def _prompts(self) -> Iterator[Prompt]:
+        given = self._tree.get("prompts", "{{prompt}}")
+        for index, one in enumerate([given] if isinstance(given, str | dict) else given or ()):
+            path: Path = ("prompts", index)
+            text = (one.get("raw") or one.get("id")) if isinstance(one, dict) else one
+            label = str(one.get("label", "")) if isinstance(one, dict) else ""
+            if isinstance(text, str):
+                yield from self._prompt(text, label, path)
+            else:
+                self._suite.problem(path, f"expected a prompt, found {kind(one)}.", "invalid-value")
+
+    def _prompt(self, text: str, label: str, path: Path) -> Iterator[Prompt]:
+        if not text.startswith(SCHEME):
+            if text.startswith(("exec:", "langfuse://", "helicone://", "portkey://")):
+                yield Prompt("", label or text, f"its prompt is generated by {text.split(':')[0]}")
+            else:
+                yield Prompt(text, label)
+            return
+        for name in self._files.names(text, path):
+            try:
+                content = self._files.text(name, path)
+            except NotTextError as found:
+                yield Prompt("", label or name, f"its prompt is {found}")
+                continue
+            if name.endswith((".yaml", ".yml")):
+                content = json.dumps(self._files.tree(name, path))
+            parts = content.split("\n---\n") if name.endswith((".txt", ".md")) else [content]
+            if name.endswith(".jsonl"):
+                parts = [line for line in content.splitlines() if line.strip()]
+            for number, part in enumerate(parts, 1):
+                yield Prompt(part.strip(), label or (f"{name}#{number}" if len(parts) > 1 else name))
+
+    def _tests(self, default: Tree) -> Iterator[TestCase]:
+        numbers = itertools.count(1)
+        for entry in self._files.entries(self._tree.get("tests"), ("tests",)):
+            if test := self._as_test(entry, default, next(numbers)):
+                yield test
+        for index, scenario in enumerate(self._tree.get("scenarios") or ()):
+            path: Path = ("scenarios", index)
+            for one in self._files.entries(scenario, path) if isinstance(scenario, str) else [Entry(scenario, path)]:
+                if isinstance(one.value, dict):
+                    yield from self._scenario(one, default, numbers)
+        if "tests" not in self._tree and "scenarios" not in self._tree and default.get("assert"):
+            yield TestCase(merge_test(default, {}), Entry({}, ("defaultTest",)), next(numbers))
+
+    def _scenario(self, one: Entry, default: Tree, numbers: Iterator[int]) -> Iterator[TestCase]:
+        """Each configuration of a scenario with each of its tests."""
+        configs = list(self._files.entries(one.value.get("config") or [{}], (*one.path, "config"), one.source))
+        tests = list(self._files.entries(one.value.get("tests") or [{}], (*one.path, "tests"), one.source))
+        for config, test in itertools.product(configs, tests):
+            both = merge_test(config.value, test.value) if isinstance(test.value, dict) else test.value
+            if found := self._as_test(test._replace(value=both), default, next(numbers)):
+                yield found
+
+    def _as_test(self, entry: Entry, default: Tree, number: int) -> TestCase | None:
+        tree = entry.value
+        if not isinstance(tree, dict):
+            self._suite.diagnostics.append(entry.problem(f"expected a test, found {kind(tree)}."))
+            return None
+        if ".csv:" in entry.source:
+            tree = split_columns(tree)
+        elif entry.source and not tree.keys() & {"vars", "assert", "description", "options", "metadata"}:
+            tree = {"vars": tree}  # a row of data is its variables
+        return TestCase(merge_test(default, tree), entry, number)
+
+    def _read_test(self, test: TestCase, prompts: Sequence[Prompt]) -> None:
+        try:
+            expanded = list(self._expand(test))
+        except NotTextError as found:
+            self._skip(test, f"a variable is {found}")
+            return
+        except BadTemplateError as error:
+            self._skip(test, f"{error}")
+            return
+        chosen = test.tree.get("prompts")
+        meant = [one for one in prompts if not isinstance(chosen, list) or one.label in chosen] or prompts
+        for prompt in meant:
+            for number, values in enumerate(expanded, 1):
+                parts = [test.name]
+                parts += [f"prompt {prompts.index(prompt) + 1}"] if len(prompts) > 1 else []
+                parts += [str(number)] if len(expanded) > 1 else []
+                self._case(test, " / ".join(parts), prompt, values)
+
+    def _expand(self, test: TestCase) -> Iterator[dict[str, Any]]:
+        """The variables of a test; where one is a list, each of its values in turn."""
+        given = test.tree.get("vars") or {}
+        if isinstance(given, str):
+            given = self._files.value(given, test.entry.path)
+        if not isinstance(given, dict):
+            raise RefusedError(test.entry.problem(f"expected variables, found {kind(given)}.", "invalid-value", "vars"))
+        options = test.tree.get("options") or {}
+        whole = isinstance(options, dict) and options.get("disableVarExpansion")
+        loaded = {name: self._load(value, test.entry.path) for name, value in given.items()}
+        combinations: Iterable[tuple[Any, ...]] = [tuple(loaded.values())]
+        if not whole and any(isinstance(value, list) for value in loaded.values()):
+            combinations = itertools.product(*(v if isinstance(v, list) else [v] for v in loaded.values()))
+        for count, combination in enumerate(combinations):
+            if count >= MOST_EXPANDED:
+                message = f"its variables have more than {MOST_EXPANDED:,} combinations. Split it."
+                raise RefusedError(test.entry.problem(message, "too-large", "vars"))
+            values = dict(zip(loaded, combination, strict=True))
+            # A variable may be a template of others; a second look is enough for those that are there.
+            plain_text = all(type(value) is str and "{" not in value for value in values.values())
+            yield values if plain_text else {name: render_tree(value, values) for name, value in values.items()}
+
+    def _load(self, value: Any, path: Path) -> Any:
+        if isinstance(value, list):
+            return [self._load(each, path) for each in value]
+        if not isinstance(value, str) or not value.startswith(SCHEME):
+            return value
+        names = self._files.names(value, path)
+        loaded = [self._files.value(f"{SCHEME}{name}", path) for name in names]
+        return loaded if len(loaded) > 1 else loaded[0]
+
+    def _case(self, test: TestCase, name: str, prompt: Prompt, values: dict[str, Any]) -> None:
+        self._count += 1
+        skip = prompt.why_unknown or self._why_skipped(test)
+        text = f"({skip})"
+        setup: list[str] = []
+        if not skip:
+            text, setup, skip = self._build_prompts(test, prompt, values)
+        metadata = test.tree.get("metadata") or {}
+        key = metadata.get("conversationId") if isinstance(metadata, dict) else None
+        if key is not None and not skip:
+            self._turn(str(key), test, text, prompt, values)
+            return
+        case = self._suite.case(
+            self._unique(name),
+            text,
+            test.entry.path,
+            setup_prompts=setup,
+            skip=skip,
+            metadata=plain_metadata(metadata) | ({"vars": values} if self._is_code else {}),
+        )
+        case.answered = False
+        self._expect(case, test, values, text)
+        self._score(case, test)
+
+    def _build_prompts(self, test: TestCase, prompt: Prompt, values: dict[str, Any]) -> tuple[str, list[str], str]:
+        """What the user says in the end, what he says before it, and why that is not known."""
+        options = test.tree.get("options") or {}
+        around = [options.get(key, "") if isinstance(options, dict) else "" for key in ("prefix", "suffix")]
+        try:
+            text = render(f"{around[0]}{prompt.text}{around[1]}", values)
+        except BadTemplateError as error:
+            return f"({error})", [], str(error)
+        said = [] if self._is_code else user_messages(text)  # a provider is given the whole prompt
+        text, setup = (said[-1], said[:-1]) if said else (text, [])
+        if not text.strip():
+            return "(the prompt is empty)", [], "its prompt is empty once the variables are filled in"
+        return text, setup, ""
+
+    def _turn(self, key: str, test: TestCase, text: str, prompt: Prompt, values: dict[str, Any]) -> None:
+        """One turn of a conversation that several tests make up, for each prompt its own."""
+        known = f"{key} {prompt.label or prompt.text}"
+        case = self._conversations.get(known)
+        if case is None:
+            case = self._suite.case(self._unique(f"conversation {key}"), text, test.entry.path)
+            case.answered = False
+            self._conversations[known] = case
+        self._expect(case.turn(text, test.entry.path), test, values, text)
+        if test.tree.get("threshold") is not None:
+            self._suite.diagnostics.append(
+                test.entry.problem(
+                    "a single turn of a conversation cannot have a threshold.", "invalid-value", "threshold"
+                )
+            )
+
+    def _why_skipped(self, test: TestCase) -> str:
+        """Why a test cannot be run by itself."""
+        options = test.tree.get("options") or {}
+        if isinstance(options, dict) and options.get("transformVars"):
+            return "its variables are computed by code (transformVars)"
+        return ""
+
+    def _skip(self, test: TestCase, why: str) -> None:
+        case = self._suite.case(self._unique(test.name), f"({why})", test.entry.path, skip=why)
+        case.answered = False
+        case.check("unjudged", {"what": why}, test.entry.path, label="vars")
+
+    def _unique(self, name: str) -> str:
+        count = self._ids[name] = self._ids.get(name, 0) + 1
+        return name if count == 1 else self._unique(f"{name} #{count}")
+
+    def _score(self, case: CaseBuilder, test: TestCase) -> None:
+        threshold = test.tree.get("threshold")
+        if threshold is None:
+            return
+        if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 < threshold <= 1:
+            message = f"a threshold of {threshold!r} decides nothing. Write a number over 0 and up to 1."
+            self._suite.diagnostics.append(test.entry.problem(message, "invalid-value", "threshold"))
+            return
+        case.threshold = float(threshold)
+
+    def _expect(self, case: Expectations, test: TestCase, values: dict[str, Any], prompt: str) -> None:
+        weighed = test.tree.get("threshold") is not None
+        found = test.tree.get("assert") or []
+        options = test.tree.get("options")
+        transform = options.get("transform", options.get("postprocess")) if isinstance(options, dict) else None
+        around = Around(values, prompt, weighed, transform)
+        for index, one in enumerate(found if isinstance(found, list) else [found]):
+            given = one.value if isinstance(one, Entry) else one
+            path = one.path if isinstance(one, Entry) else self._path(test, index)
+            label = f"assert[{index}]"
+            try:
+                self._assert(case, given, path, label, around)
+            except MisfitError as misfit:
+                self._suite.diagnostics.append(Entry(one, path, test.entry.source).problem(str(misfit)))
+        if case.is_empty:
+            what = "no assertion: a person looks at the answer"
+            case.check("unjudged", {"what": what}, test.entry.path, label="assert")
+
+    def _path(self, test: TestCase, index: int) -> Path:
+        """Where an assertion is: those of `defaultTest` come first."""
+        own = test.entry.value.get("assert") if isinstance(test.entry.value, dict) else None
+        before = len(test.tree.get("assert") or ()) - (len(own) if isinstance(own, list) else 0)
+        if index < before:
+            return ("defaultTest", "assert", index)
+        return test.entry.path if test.entry.source else (*test.entry.path, "assert", index - before)
+
+    def _assert(self, case: Expectations, given: Any, path: Path, label: str, around: Around) -> None:
+        tree = self._resolve(given, path)
+        if tree["type"] == SET:
+            self._assert_set(case, tree, path, label, around)
+            return
+        metric = tree.get("metric")
+        label = f"{label} {tree['type']}{f' ({metric})' if isinstance(metric, str) else ''}"
+        weight = _weight(tree) if around.weighed else None
+        for number, asked in enumerate(self._read_checks(tree, path, around)):
+            case.check(
+                asked.name,
+                asked.args,
+                path,
+                label=f"{label} #{number + 1}" if number else label,
+                negated=asked.negated,
+                weight=weight,
+            )
+
+    def _resolve(self, given: Any, path: Path) -> dict[str, Any]:
+        if isinstance(given, str):
+            given = from_text(given)
+        if isinstance(given, dict) and isinstance(given.get("$ref"), str):
+            name = given["$ref"].rpartition("/")[2]
+            template = (self._tree.get("assertionTemplates") or {}).get(name)
+            if not isinstance(template, dict):
+                raise MisfitError(f"there is no assertion {quoted(given['$ref'])}.")
+            given = {**template, **{key: value for key, value in given.items() if key != "$ref"}}
+        if not isinstance(given, dict) or not isinstance(given.get("type"), str):
+            raise MisfitError(f"expected an assertion with a `type`, found {kind(given)}.")
+        return given
+
+    def _assert_set(self, case: Expectations, tree: Tree, path: Path, label: str, around: Around) -> None:
+        parts = [(index, self._resolve(one, path)) for index, one in enumerate(tree.get("assert") or ())]
+        threshold = tree.get("threshold")
+        asked = [(one, each) for _, one in parts for each in self._read_checks(one, path, around)]
+        plain_checks = all(each.name not in ("unjudged", "code") and not each.negated for _, each in asked)
+        if threshold is not None and asked and plain_checks:
+            of = [{"check": each.name, "args": each.args, "weight": _weight(one)} for one, each in asked]
+            weight = _weight(tree) if around.weighed else None
+            case.check("score_of", {"threshold": float(threshold), "of": of}, path, label=f"{label} set", weight=weight)
+        elif threshold is not None:
+            what = f"assert-set ({OTHER_TOOL}): some of its parts are code or need a model"
+            case.check("unjudged", {"what": what}, path, label=f"{label} set")
+        else:
+            for index, one in parts:
+                self._assert(case, one, (*path, "assert", index), f"{label}.assert[{index}]", around)
+
+    def _read_checks(self, tree: Tree, path: Path, around: Around) -> list[Asked]:
+        """The checks of an assertion. Most of a file repeat others, and are read once."""
+        value = tree.get("value")
+        if around.transform is None and isinstance(value, str) and "{" not in value and not value.startswith(SCHEME):
+            key = (tree["type"], value, tree.get("threshold"))
+            if len(tree) == 2 + ("threshold" in tree) and tree["type"].removeprefix(NOT) not in CODE_TYPES:
+                if key not in self._known:
+                    self._known[key] = self._read_assertion(tree, path, around)
+                return self._known[key]
+        return self._read_assertion(tree, path, around)
+
+    def _read_assertion(self, tree: Tree, path: Path, around: Around) -> list[Asked]:
+        name: str = tree["type"]
+        base = name.removeprefix(NOT)
+        one = Assertion(base, tree.get("value"), tree.get("threshold"), len(base) < len(name))
+        if base in UNJUDGED or base.startswith("promptfoo:redteam:"):
+            return [unjudged_check(one, UNJUDGED.get(base, "it needs a model"))]
+        for transform in (tree.get("transform"), around.transform):
+            if transform is not None and not one.at:
+                at = path_of(transform) if isinstance(transform, str) else None
+                if at is None or base in (*CODE_TYPES, "is-json", "contains-json"):
+                    return [unjudged_check(one, "its transform is code")]
+                one = one._replace(at=at)
+        if base in CODE_TYPES:
+            return code(self._with_code(one._replace(context=around.context(tree))))
+        filled = self._value(one.value, path, around)
+        return read_assertion(one if filled is one.value else one._replace(value=filled))
+
+    def _value(self, value: Any, path: Path, around: Around) -> Any:
+        try:
+            filled = render_tree(value, around.values)
+        except BadTemplateError as error:
+            raise MisfitError(f"{error}.") from None
+        if isinstance(filled, str) and filled.startswith(SCHEME):
+            try:
+                return self._files.value(filled, path)
+            except NotTextError as found:
+                raise MisfitError(f"its value is {found}. Write the value down.") from None
+        return filled
+
+    def _with_code(self, one: Assertion) -> Assertion:
+        text = one.value
+        if not isinstance(text, str):
+            raise MisfitError(f"{one.type} needs code as `value`, not {kind(text)}.")
+        if not text.startswith(SCHEME):
+            return one._replace(code=text)
+        name, _, function = text.removeprefix(SCHEME).partition(":")
+        return one._replace(file=str(self._folder / name), function=function)
+
+
+class Around(NamedTuple):
+    """What an assertion is within."""
+
+    values: dict[str, Any]
+    prompt: str
+    weighed: bool
+    transform: Any
+
+    def context(self, tree: Tree) -> dict[str, Any]:
+        """What code is given in addition to the answer."""
+        config = {"config": tree["config"]} if tree.get("config") else {}
+        return {"vars": self.values, "prompt": self.prompt, **config}
+
+
+def _weight(tree: Tree) -> float:
+    weight = tree.get("weight", 1)
+    if isinstance(weight, bool) or not isinstance(weight, int | float) or weight < 0:
+        raise MisfitError(f"expected a weight of 0 or more, found {kind(weight)}.")
+    return float(weight)
+
+
+def merge_test(default: Tree, test: Tree) -> dict[str, Any]:
+    """A test with what holds for all of them: its own keys win, variables and assertions are put together."""
+    both: dict[str, Any] = {**default, **test}
+    for key in ("vars", "options", "metadata"):
+        first, second = default.get(key), test.get(key)
+        if isinstance(first, dict) and (isinstance(second, dict) or not second):
+            both[key] = {**first, **(second or {})}
+    own = test.get("assert") or []
+    options = both.get("options")
+    skip = isinstance(options, dict) and options.get("disableDefaultAsserts")
+    both["assert"] = [*(() if skip else default.get("assert") or ()), *(own if isinstance(own, list) else [own])]
+    for index, threshold in (both.pop("thresholds", None) or {}).items():
+        if index < len(own):
+            place = len(both["assert"]) - len(own) + index
+            both["assert"][place] = {**from_text(own[index]), "threshold": threshold}
+    return both
+
+
+def user_messages(text: str) -> list[str]:
+    """What the user says in a prompt that is a list of messages; nothing if it is not one."""
+    if not text.lstrip().startswith("["):
+        return []
+    try:
+        messages = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    if not isinstance(messages, list) or not all(isinstance(one, dict) and "role" in one for one in messages):
+        return []
+    said = [one.get("content") for one in messages if one["role"] == "user"]
+    return [one if isinstance(one, str) else json.dumps(one) for one in said]
+
+
+def plain_metadata(metadata: Any) -> dict[str, object]:
+    return dict(metadata) if isinstance(metadata, dict) else {}

@@ -1,0 +1,162 @@
+"""Tasks of tau2: a list of them, one alone, or a file of results, which holds its tasks.
+
+What gates the reward is what `reward_basis` names. Assertions on the environment need the one of tau2, and those in
+natural language need a model: both are not judged here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from karat.importers.tau.contracts import (
+    NO_WRITES,
+    USER,
+    Action,
+    expect_actions,
+    expect_words,
+    expect_writes,
+    writing_tools,
+)
+from karat.suites.diagnostics import Path
+from karat.suites.formats.base import SuiteFile
+from karat.suites.formats.translated import (
+    Evaluators,
+    Expected,
+    Problems,
+    TranslatedCase,
+    TranslatedFormat,
+    Translation,
+)
+from karat.text.wording import join_words, quoted
+
+_BASIS = ("DB", "COMMUNICATE")
+_TASK = (
+    "id",
+    "description",
+    "user_scenario",
+    "ticket",
+    "initial_state",
+    "evaluation_criteria",
+    "issues",
+    "annotations",
+    "user_tools",
+    "required_documents",
+)
+_CRITERIA = ("actions", "env_assertions", "communicate_info", "nl_assertions", "reward_basis")
+_KINDS = ("DB", "ENV_ASSERTION", "NL_ASSERTION", "ACTION", "COMMUNICATE")
+
+
+class Tau2(TranslatedFormat):
+    """What a simulated user wants, and the criteria by which tau2 rewards the agent."""
+
+    name = "tau2"
+    title = "tau2 tasks"
+    description = "tasks with 'user_scenario' and 'evaluation_criteria' (tau2)"
+
+    def recognizes(self, file: SuiteFile) -> bool:
+        rows, _ = _rows(file.tree)
+        first = next(iter(rows), None)
+        return isinstance(first, dict) and "user_scenario" in first
+
+    def translate(self, file: SuiteFile, evaluators: Evaluators) -> Translation:
+        problems = Problems()
+        rows, at = _rows(file.tree)
+        tasks = [(row, (*at, index) if file.tree is not row else ()) for index, row in enumerate(rows)]
+        every = [action for task, path in tasks for action in _actions(task, path, Problems())]
+        tools = writing_tools(every)
+        cases = [_case(task, path, tools, problems) for task, path in tasks if isinstance(task, dict)]
+        return Translation(cases, problems.found)
+
+
+def _rows(tree: Any) -> tuple[Sequence[Any], Path]:
+    if isinstance(tree, dict):
+        if "user_scenario" in tree:
+            return [tree], ()
+        tasks = tree.get("tasks")
+        return (tasks, ("tasks",)) if "simulations" in tree and tasks else ((), ())
+    return tree if hasattr(tree, "__getitem__") and not isinstance(tree, str) else (), ()
+
+
+def _criteria(task: Mapping[str, Any]) -> Mapping[str, Any]:
+    found = task.get("evaluation_criteria")
+    return found if isinstance(found, dict) else {}
+
+
+def _actions(task: Any, path: Path, problems: Problems) -> list[Action]:
+    found = []
+    for index, one in enumerate(_criteria(task).get("actions") or () if isinstance(task, dict) else ()):
+        if (
+            not isinstance(one, dict)
+            or not isinstance(one.get("name"), str)
+            or not isinstance(one.get("arguments"), dict)
+        ):
+            place = (*path, "evaluation_criteria", "actions", index)
+            problems.add(place, "an action is an object with 'name' and 'arguments'.", "wrong-type")
+            continue
+        by_user = one.get("requestor") == "user"
+        found.append(Action(f"{USER if by_user else ''}{one['name']}", one["arguments"], one.get("compare_args")))
+    return found
+
+
+def _case(task: Mapping[str, Any], path: Path, tools: Sequence[str], problems: Problems) -> TranslatedCase:
+    at = (*path, "evaluation_criteria")
+    criteria = _criteria(task)
+    problems.refuse_unknown_keys(task, _TASK, path)
+    problems.refuse_unknown_keys(criteria, _CRITERIA, at)
+    basis = criteria.get("reward_basis") or _BASIS
+    for index, kind in enumerate(basis):
+        if kind not in _KINDS:
+            message = f"unknown reward {quoted(str(kind))}. Known: {join_words(_KINDS, 'and')}."
+            problems.add((*at, "reward_basis", index), message, "unknown-value")
+    actions = _actions(task, path, problems)
+    # Without a list of actions tau2 compares no database; with an empty one, it must be as it was.
+    calls = expect_writes(actions, tools) if "DB" in basis and criteria.get("actions") is not None else []
+    if "ACTION" in basis:  # what the database shows was done needs no second call
+        calls += expect_actions([action for action in actions if "DB" not in basis or not action.writes])
+    words = expect_words(criteria.get("communicate_info") or ()) if "COMMUNICATE" in basis else {}
+    left = [*_unjudged_criteria(criteria, basis)]
+    if "DB" in basis and criteria.get("actions") is not None and not tools:
+        left.append(NO_WRITES)
+    asked: dict[str, Any] = {"tool_calls": calls, "in_any_turn": words, "unjudged": left}
+    fields = {"outcome": "completed", "ended": True, **{key: value for key, value in asked.items() if value}}
+    places = {
+        "tool_calls": (*at, "actions"),
+        "in_any_turn": (*at, "communicate_info"),
+        "unjudged": (*at, "nl_assertions" if "NL_ASSERTION" in basis else "env_assertions"),
+    }
+    more: dict[str, Any] = {}
+    if ungated := {key: criteria[key] for key in _uncounted_criteria(basis) if criteria.get(key)}:
+        more["metadata"] = {"not rewarded": ungated}
+    if not criteria:
+        more["skip"] = "it has no evaluation_criteria"
+    return TranslatedCase(str(task.get("id", "")), _script(task), Expected(fields, places), path, more=more)
+
+
+def _unjudged_criteria(criteria: Mapping[str, Any], basis: Sequence[str]) -> Sequence[str]:
+    """What the environment of tau2 or a model judges."""
+    found = []
+    if "ENV_ASSERTION" in basis:
+        for one in criteria.get("env_assertions") or ():
+            given = ", ".join(f"{name}={value!r}" for name, value in one.get("arguments", {}).items())
+            value = "" if one.get("assert_value", True) else " is false"
+            found.append(f"env_assertion: {one.get('env_type')}.{one.get('func_name')}({given}){value}")
+    if "NL_ASSERTION" in basis:
+        found += [f"nl_assertion: {text}" for text in criteria.get("nl_assertions") or ()]
+    return found
+
+
+def _uncounted_criteria(basis: Sequence[str]) -> list[str]:
+    """Criteria that the reward does not count."""
+    gates = {"COMMUNICATE": "communicate_info", "NL_ASSERTION": "nl_assertions", "ENV_ASSERTION": "env_assertions"}
+    return [key for kind, key in gates.items() if kind not in basis]
+
+
+def _script(task: Mapping[str, Any]) -> str:
+    """The instructions of the simulated user."""
+    scenario = task.get("user_scenario")
+    instructions = scenario.get("instructions") if isinstance(scenario, dict) else scenario
+    if not isinstance(instructions, dict):
+        return str(instructions or "")
+    keys = ("reason_for_call", "known_info", "unknown_info", "task_instructions")
+    return "\n".join(str(instructions[key]).strip() for key in keys if instructions.get(key))

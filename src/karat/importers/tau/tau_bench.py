@@ -1,0 +1,126 @@
+"""Tasks of tau-bench: its Python files, which are parsed and never run, the same as JSON, and files of trajectories."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from karat.importers.tau.contracts import NO_WRITES, Action, expect_words, expect_writes, writing_tools
+from karat.suites.diagnostics import Document, Path, RefusedError, refuse
+from karat.suites.formats.base import SuiteFile
+from karat.suites.formats.builder import TextPlaces
+from karat.suites.formats.translated import (
+    Evaluators,
+    Expected,
+    Problems,
+    TranslatedCase,
+    TranslatedFormat,
+    Translation,
+)
+
+_KNOWN = ("annotator", "user_id", "instruction", "synthetic_instruction", "actions", "outputs")
+_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
+
+
+class TauBench(TranslatedFormat):
+    """What a simulated user wants, the calls that do it, and words that the agent says."""
+
+    name = "tau-bench"
+    title = "tau-bench tasks"
+    description = "tasks with 'instruction' and 'actions', as JSON or Python, or trajectories (tau-bench)"
+
+    def recognizes(self, file: SuiteFile) -> bool:
+        if file.name.endswith(".py"):
+            return b"instruction" in file.data and b"actions" in file.data
+        first = next(iter(file.tree), None) if isinstance(file.tree, list | tuple) or _is_rows(file.tree) else None
+        return isinstance(first, dict) and (
+            {"instruction", "actions"} <= first.keys() or {"traj", "info"} <= first.keys()
+        )
+
+    def translate(self, file: SuiteFile, evaluators: Evaluators) -> Translation:
+        document: Document | None = None
+        if file.name.endswith(".py"):
+            rows, document = _python_tasks(file.text)
+        else:
+            rows = [(row, (index,)) for index, row in enumerate(file.tree)]
+        problems = Problems()
+        tasks = [*_tasks(rows, problems)]
+        tools = writing_tools(action for _, task, path in tasks for action in _actions(task, path, Problems()))
+        cases = [_case(name, task, path, tools, problems) for name, task, path in tasks]
+        return Translation(cases, problems.found, document=document)
+
+
+def _is_rows(tree: object) -> bool:
+    return hasattr(tree, "__getitem__") and hasattr(tree, "__len__") and not isinstance(tree, str | dict)
+
+
+def _tasks(rows: list[tuple[Any, Path]], problems: Problems) -> Iterator[tuple[str, Mapping[str, Any], Path]]:
+    """Each task once, by its number: trajectories hold it again for every trial, but not where a run broke."""
+    found: dict[str, tuple[Mapping[str, Any], Path]] = {}
+    for index, (row, path) in enumerate(rows):
+        if not isinstance(row, dict):
+            problems.add(path, "a task is an object with 'instruction' and 'actions'.", "wrong-type")
+        elif "traj" in row:
+            task = row["info"].get("task") if isinstance(row.get("info"), dict) else None
+            name, place = f"task-{row.get('task_id')}", (*path, "info", "task")
+            if not found.get(name, ({}, ()))[0]:
+                found[name] = (task if isinstance(task, dict) else {}, place)
+        else:
+            found[f"task-{index}"] = (row, path)
+    for name, (task, path) in found.items():
+        problems.refuse_unknown_keys(task, _KNOWN, path)
+        yield name, task, path
+
+
+def _actions(task: Mapping[str, Any], path: Path, problems: Problems) -> list[Action]:
+    found = []
+    for index, one in enumerate(task.get("actions") or ()):
+        arguments = one.get("kwargs", one.get("arguments")) if isinstance(one, dict) else None
+        if not isinstance(arguments, dict) or not isinstance(one.get("name"), str):
+            problems.add((*path, "actions", index), "an action is an object with 'name' and 'kwargs'.", "wrong-type")
+            continue
+        found.append(Action(one["name"], arguments))
+    return found
+
+
+def _case(name: str, task: Mapping[str, Any], path: Path, tools: list[str], problems: Problems) -> TranslatedCase:
+    calls = expect_writes(_actions(task, path, problems), tools)
+    fields: dict[str, Any] = {"outcome": "completed", "ended": True}
+    fields |= {"tool_calls": calls} if calls else {"unjudged": [NO_WRITES]}
+    if words := expect_words([str(word) for word in task.get("outputs") or ()]):
+        fields["in_any_turn"] = words
+    places = {"tool_calls": (*path, "actions"), "in_any_turn": (*path, "outputs")}
+    more: dict[str, Any] = {"metadata": {"user_id": task["user_id"]}} if "user_id" in task else {}
+    if not task:
+        more["skip"] = "every run of it ended before its task was recorded"
+    prompt = str(task.get("instruction", "")) if task else "(no task)"
+    return TranslatedCase(name, prompt, Expected(fields, places), path, more=more)
+
+
+def _python_tasks(text: str) -> tuple[list[tuple[Any, Path]], Document]:
+    """The list of tasks of a Python file: calls of `Task` and `Action` and plain values, nothing else."""
+    try:
+        statements = ast.parse(text).body
+        lists = [one.value for one in statements if isinstance(one, ast.Assign) and isinstance(one.value, ast.List)]
+        if not lists:
+            raise refuse("no list of tasks is assigned in this file.", "empty-suite")
+        document = TextPlaces()
+        rows: list[tuple[Any, Path]] = []
+        for index, node in enumerate(lists[0].elts):
+            document.places[(index,)] = (node.lineno, node.col_offset + 1)
+            rows.append((_read_literal(node), (index,)))
+        return rows, document
+    except RefusedError:
+        raise
+    except _ERRORS as error:
+        place = (getattr(error, "lineno", None) or 1, getattr(error, "offset", None) or 1)
+        raise refuse(f"not a file of tasks: {error}. Code in it is not run.", "syntax", place) from None
+
+
+def _read_literal(node: ast.expr) -> Any:
+    if isinstance(node, ast.Call) and node.keywords and not node.args and all(word.arg for word in node.keywords):
+        return {str(word.arg): _read_literal(word.value) for word in node.keywords}
+    if isinstance(node, ast.List):
+        return [_read_literal(entry) for entry in node.elts]
+    return ast.literal_eval(node)

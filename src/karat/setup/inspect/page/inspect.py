@@ -1,0 +1,181 @@
+"""`karat inspect URL`: a look at the page, and of the targets that follow from it the first that gives an answer."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import cast
+
+import msgspec
+from msgspec import structs
+
+from karat.evidence.logs.events import PREFIX
+from karat.model.trace import Trace
+from karat.setup.inspect.inspection import Inspection, Observation
+from karat.setup.inspect.page.boxes import PageControl
+from karat.setup.inspect.page.observe import PageObservation, WorkSign, observe_page
+from karat.setup.inspect.proof import describe_trace, prove_target
+from karat.targets.base import TargetError
+from karat.targets.browser.options import BrowserOptions, Place, check_options
+from karat.targets.config import TargetConfig, read_options
+from karat.text.wording import pluralize, shorten, visible
+
+LATE = 500.0
+"""Milliseconds by which a sign of work may end before the last words appear."""
+LONGEST_GAP = 600.0
+SHORTEST = 100.0
+"""What shows for less may be missed in the next turn; `aria-busy` is never missed."""
+QUIET_MS = 1500
+TRIES = 5
+SHOWN = 4
+NEW_NODES = 14
+WORK_FIRST = {"busy": 0, "spinner": 1, "gone": 2}
+
+
+async def inspect_page(config: TargetConfig, prompt: str) -> Inspection:
+    """Look at one turn, propose a target, and prove it with two turns of a fresh conversation.
+
+    A list that shows its last messages alone may look the same after both: then one turn has to do.
+    """
+    options = check_options(read_options(config, BrowserOptions), config.spec)
+    seen = await observe_page(config, options, prompt)
+    given: dict[str, object] = msgspec.to_builtins(config.options)
+    trace, problem, table = None, "", given
+    candidates = list(_candidates(seen, options))[:TRIES]
+    for candidate, prompts in [*((each, (prompt, prompt)) for each in candidates), (candidates[0], (prompt,))]:
+        table = given | _telemetry(seen, given) | candidate
+        earlier: list[Trace] = []
+        try:
+            trace = await prove_target(_patient(config, table, seen, options), *prompts, earlier=earlier)
+        except TargetError as error:
+            problem = problem or error.message
+            continue
+        turns = [seen.log, *(turn.telemetry for turn in (*earlier, trace))]
+        if "telemetry" not in given and (end := _end_of_turn(turns)):
+            ending = table | {"telemetry": end | cast(dict[str, object], table.get("telemetry", {}))}
+            with suppress(TargetError):
+                trace = await prove_target(_patient(config, ending, seen, options), prompt)
+                table = ending
+        break
+    sightings = (*_sightings(seen), *([Observation("a turn with it", describe_trace(trace))] if trace else []))
+    return Inspection(config.name, {"use": config.use, "options": table}, sightings, trace, problem)
+
+
+def _patient(
+    config: TargetConfig, table: dict[str, object], seen: PageObservation, options: BrowserOptions
+) -> TargetConfig:
+    """The target of a proof, which waits no longer than a turn of this app may take."""
+    return structs.replace(config, options=table | {"wait_ms": min(options.wait_ms, round(4000 * seen.took) + 15_000)})
+
+
+def signs(seen: PageObservation) -> list[WorkSign]:
+    """The signs of work that show when an answer is complete: on until the last words, without a break; best first."""
+    fit = [
+        sign
+        for sign in seen.signs
+        if sign["last"] >= seen.spoke - LATE
+        and sign["gap"] <= LONGEST_GAP
+        and (sign["kind"] == "busy" or sign["last"] - sign["first"] >= SHORTEST)
+    ]
+    return sorted(fit, key=lambda sign: (WORK_FIRST[sign["kind"]], not sign["named"], sign["first"] // 300))
+
+
+def _candidates(seen: PageObservation, options: BrowserOptions) -> Iterator[dict[str, object]]:
+    """Options to try, the most reliable first; what the user configured is not questioned."""
+    common: dict[str, object] = {"chat_box": _place(seen.chat_box)}
+    if seen.frame:
+        common = {"frame": seen.frame, **common}
+    if seen.send is not None:
+        common["send"] = _place(seen.send)
+    if seen.alert and options.failure is None:
+        common["failure"] = {"role": "alert"}
+    quiet: dict[str, object] = {"quiet_ms": 100 * round(max(QUIET_MS, min(10_000, 2 * seen.pause)) / 100)}
+    works: list[dict[str, object]] = [{"complete": work} for work in (*_signs_of_work(seen), quiet)]
+    answers: list[dict[str, object]] = [{"answer": {"selector": place["selector"]}} for place in seen.places[:2]]
+    if options.complete != BrowserOptions().complete:
+        works = [{}]
+    if options.answer is not None:
+        answers = []
+    yield from (common | work | answer for answer in answers for work in works)
+    yield from (common | work for work in (works[-1:] if answers else works))
+
+
+def _signs_of_work(seen: PageObservation) -> list[dict[str, object]]:
+    return [{sign["kind"]: sign["value"]} for sign in signs(seen)[:2]]
+
+
+def _telemetry(seen: PageObservation, given: dict[str, object]) -> dict[str, object]:
+    """Which field names the conversation, as far as the log of the turn shows."""
+    events = [event for event in map(_object, seen.log) if event]
+    if not events or "telemetry" in given:
+        return {}
+    names = [name for name, value in events[-1].items() if value == seen.session]
+    return {"telemetry": {"correlation_field": names[0]}} if names else {}
+
+
+def _end_of_turn(turns: Sequence[Sequence[str]]) -> dict[str, object]:
+    """The event that ends a turn: the last one of every turn that was tried, once in each, and not one of a tool."""
+    read = [[(event.get("source"), event.get("event")) for event in map(_object, lines) if event] for lines in turns]
+    if not all(read):
+        return {}
+    source, event = read[0][-1]
+    last_in_all = all(events[-1] == (source, event) and events.count((source, event)) == 1 for events in read)
+    if not last_in_all or not event or str(source).startswith(PREFIX):
+        return {}
+    return {name: str(value) for name, value in (("end_source", source), ("end_event", event)) if value}
+
+
+def _object(line: str) -> dict[str, object]:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _place(place: Place) -> dict[str, object]:
+    return {name: value for name, value in structs.asdict(place).items() if value}
+
+
+def _sightings(seen: PageObservation) -> Iterator[Observation]:
+    if seen.frame:
+        yield Observation("frame", (seen.frame,))
+    yield Observation("chat box", (str(seen.chat_box), *(f"also {_box(box)}" for box in seen.boxes[1:SHOWN])))
+    yield Observation("sent by", (str(seen.send) if seen.send is not None else "the Enter key",))
+    if seen.moved:
+        yield Observation("answer", ("the app left the page for it, so it could not be watched",))
+    else:
+        yield Observation(
+            "answer", tuple(f"{place['selector']}: {_line(place['words'])}" for place in seen.places[:SHOWN])
+        )
+    at_work = tuple(f"{sign['kind']} {sign['value']}, {_seconds(sign)}" for sign in signs(seen)[:SHOWN])
+    yield Observation("busy signs", at_work or ("none that lasts until the answer is complete",))
+    yield Observation("new on the page", tuple(_new_nodes(seen)) or ("nothing",))
+    yield Observation("requests", tuple(map(visible, seen.requests[:NEW_NODES])) or ("none, unless by web socket",))
+    if seen.log:
+        yield Observation("telemetry", (pluralize(len(seen.log), "line"), *map(_line, seen.log[-SHOWN:])))
+    else:
+        yield Observation("telemetry", ("none: name its log with -o telemetry_log=FILE, or start the app with {log}",))
+
+
+def _new_nodes(seen: PageObservation) -> Iterator[str]:
+    """Nodes of the page that were not there before the turn: messages, cards of tools, forms."""
+    lines = difflib.ndiff(seen.page_before.split("\n"), seen.page.split("\n"))
+    new = [line[2:].strip() for line in lines if line.startswith("+ ")]
+    yield from map(_line, new[:NEW_NODES])
+    if len(new) > NEW_NODES:
+        yield f"and {len(new) - NEW_NODES} more"
+
+
+def _box(box: PageControl) -> str:
+    return _line(f"{box['tag']} {box['words']}")
+
+
+def _seconds(sign: WorkSign) -> str:
+    return f"{sign['first'] / 1000:.1f} s to {sign['last'] / 1000:.1f} s"
+
+
+def _line(text: str) -> str:
+    return visible(shorten(" ".join(text.split()), 120))

@@ -1,0 +1,262 @@
+"""One turn on a page that has no target yet: find its chat box, send a prompt, and watch what comes of it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypedDict
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+from karat.evidence.logs.jsonl_tail import RESTLESS, SETTLE
+from karat.setup.inspect.page.boxes import PageControl, controls, element, finds, frame_name, places
+from karat.setup.inspect.page.scripts import with_names
+from karat.targets.base import TargetError
+from karat.targets.browser import window
+from karat.targets.browser.answer_text import LOADING
+from karat.targets.browser.environment import BrowserEnvironment
+from karat.targets.browser.navigation import ChatNavigation, locate
+from karat.targets.browser.options import SESSION, BrowserOptions, Place, script
+from karat.targets.browser.page import come_to_rest
+from karat.targets.config import TargetConfig
+
+if TYPE_CHECKING:
+    from playwright.async_api import ElementHandle, Page, Response
+
+    from karat.targets.browser.navigation import View
+
+OBSERVE = with_names("observe.js")
+ANSWERS = with_names("answers.js")
+POLL = 0.1
+QUIET, PATIENT = 3.0, 20.0
+"""So long nothing may have changed before the answer is taken for complete; the second where something is at work."""
+FEW_LETTERS = 12
+SENT_WITHIN = 2.0
+COMES_UP = 10.0
+"""How long a page may take to show its chat box."""
+SAY_DISMISS = """Name the button that closes it with -o 'dismiss=[{"role": "button", "name": "Accept"}]'"""
+VALUE = "(element) => element.value ?? element.innerText"
+
+
+class Spot(TypedDict):
+    """Where messages of the assistant may be."""
+
+    selector: str
+    score: float
+    words: str
+
+
+class WorkSign(TypedDict):
+    """What showed only while the assistant worked, in milliseconds since the prompt; `gap` is its longest break."""
+
+    kind: Literal["busy", "spinner", "gone"]
+    value: str
+    named: bool
+    """Whether its name speaks of work."""
+    first: float
+    last: float
+    gap: float
+
+
+@dataclass(slots=True)
+class PageObservation:
+    """What was seen of one turn. `places` are those of the assistant's messages, `signs` what showed it at work."""
+
+    frame: str = ""
+    """The frame that holds the chat, if it is not the page itself."""
+    boxes: list[PageControl] = field(default_factory=list)
+    chat_box: Place = BrowserOptions().chat_box
+    send: Place | None = None
+    """The button that sends; None: the Enter key does."""
+    words: str = ""
+    spoke: float = 0.0
+    places: list[Spot] = field(default_factory=list)
+    signs: list[WorkSign] = field(default_factory=list)
+    pause: float = 0.0
+    moved: bool = False
+    """Whether the app left the page for its answer: then it could not be watched."""
+    alert: bool = False
+    page: str = ""
+    page_before: str = ""
+    requests: list[str] = field(default_factory=list)
+    log: list[str] = field(default_factory=list)
+    session: str = ""
+    took: float = 0.0
+    """Seconds from the prompt to the end of the look."""
+
+
+async def observe_page(config: TargetConfig, options: BrowserOptions, prompt: str) -> PageObservation:
+    """Go to the chat, send the prompt and see what comes of it. Raises ConfigError or TargetError."""
+    stage = BrowserEnvironment(config, options)
+    seen = PageObservation(session=options.session or f"karat-{uuid4().hex}")
+    try:
+        await stage.open()
+        base = stage.base.replace(SESSION, seen.session)
+        early = script(options.init_script, config.root)
+        async with window.open_context(await stage.ready(), options, base, seen.session, early) as opened:
+            page = await opened.new_page()
+            way = ChatNavigation(page, options, base, seen.session)
+            await way.arrive()
+            await come_to_rest(page)
+            await way.clear()
+            view = await way.view() if options.frame else await _with_a_box(page, options, seen)
+            await _turn(view, options, prompt, seen, stage.log)
+    finally:
+        await stage.close()
+    return seen
+
+
+async def _with_a_box(page: Page, options: BrowserOptions, seen: PageObservation) -> View:
+    """The page, or the first frame in it that prompts can be written into where the page itself has no box for them."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + min(COMES_UP, options.wait_ms / 1000)
+    while True:
+        if options.chat_box != BrowserOptions().chat_box or (await controls(page))["boxes"]:
+            return page
+        for frame in page.main_frame.child_frames:
+            if (await controls(frame))["boxes"]:
+                seen.frame = await frame_name(page, frame)
+                return frame
+        if loop.time() > end:
+            return page
+        await asyncio.sleep(POLL)
+
+
+async def _turn(page: View, options: BrowserOptions, prompt: str, seen: PageObservation, log: Path | None) -> None:
+    from playwright.async_api import Frame
+
+    box, offered = await _box(page, options, seen)
+    written = log.stat().st_size if log is not None and log.exists() else 0
+    seen.page_before = await page.locator("body").aria_snapshot()
+    seen.alert = bool(await page.locator("[role=alert]").count())
+    whole = page.page if isinstance(page, Frame) else page
+    whole.on("response", lambda response: _note(response, seen))
+    await page.evaluate(OBSERVE, None)
+    began = asyncio.get_running_loop().time()
+    await _send(page, box, prompt, seen)
+    await _await_answer(page, box, prompt, seen, options.wait_ms / 1000)
+    seen.took = asyncio.get_running_loop().time() - began
+    seen.page = await page.locator("body").aria_snapshot()
+    for place in offered if not seen.moved else ():
+        if await finds(page, place, box):  # a name that went with the first turn finds nothing in the second
+            seen.chat_box = place
+            break
+    if log is not None and log.exists():
+        seen.log = (await _read_settled(log))[written:].decode("utf-8", "replace").splitlines()
+
+
+async def _read_settled(log: Path) -> bytes:
+    """The log once it has come to rest: the last line of a turn may be written after its answer."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + RESTLESS * SETTLE
+    size, since = -1, loop.time()
+    while loop.time() < end and loop.time() - since < SETTLE:
+        if log.stat().st_size != size:
+            size, since = log.stat().st_size, loop.time()
+        await asyncio.sleep(POLL)
+    return log.read_bytes()
+
+
+async def _box(page: View, options: BrowserOptions, seen: PageObservation) -> tuple[ElementHandle, list[Place]]:
+    """The chat box, and the places that find it; one that is configured stays."""
+    found = await controls(page)
+    if options.chat_box != BrowserOptions().chat_box:
+        seen.chat_box = options.chat_box
+        box = await locate(page, options.chat_box).first.element_handle()
+        return box, [options.chat_box]
+    if not found["boxes"]:
+        raise TargetError(
+            "config",
+            f"found no text box for a prompt at {page.url}. "
+            "If the chat comes after a login or a click, describe the steps with -o 'steps=[...]'",
+        )
+    seen.boxes = found["boxes"]
+    box = await element(page, "Boxes")
+    return box, await places(page, box, found["boxes"][0]["names"], found["boxes"][0]["tag"])
+
+
+async def _send(page: View, box: ElementHandle, prompt: str, seen: PageObservation) -> None:
+    """Write the prompt and press Enter; where that does not send it, click the button next to the box."""
+    await box.fill(prompt)
+    await box.press("Enter")
+    if await _has_left(page, box, prompt):
+        return
+    await box.fill(prompt)
+    buttons = (await controls(page))["buttons"]
+    for index, found in enumerate(buttons):
+        button = await element(page, "Buttons", index)
+        offered = await places(page, button, found["names"], found["tag"])
+        if offered and await button.is_enabled():
+            await _click(button, offered[0])
+            if await _has_left(page, box, prompt):
+                seen.send = offered[0]
+                return
+    raise TargetError(
+        "config", "the prompt stayed in its box: neither Enter nor a button next to it sent it; set `send`"
+    )
+
+
+async def _click(button: ElementHandle, place: Place) -> None:
+    """Click what may send the prompt. Raises TargetError if something lies over it."""
+    from playwright.async_api import TimeoutError as TooLongError
+
+    try:
+        await button.click(timeout=1000 * COMES_UP)
+    except TooLongError as error:
+        covered = ": something on the page covers it" * ("intercepts pointer events" in error.message)
+        raise TargetError("config", f"{place} could not be clicked{covered}. {SAY_DISMISS}") from error
+
+
+async def _has_left(page: View, box: ElementHandle, prompt: str) -> bool:
+    """Whether the prompt has left its box."""
+    from playwright.async_api import Error
+
+    loop = asyncio.get_running_loop()
+    end = loop.time() + SENT_WITHIN
+    while loop.time() < end:
+        try:
+            if prompt not in await box.evaluate(VALUE) or not await box.evaluate("(element) => element.isConnected"):
+                return True
+        except Error:  # a new page is being loaded
+            return True
+        await asyncio.sleep(POLL)
+    return False
+
+
+async def _await_answer(page: View, box: ElementHandle, prompt: str, seen: PageObservation, seconds: float) -> None:
+    """Watch until there is text and nothing changes any more."""
+    from playwright.async_api import Error
+
+    loop = asyncio.get_running_loop()
+    end = loop.time() + seconds
+    while loop.time() < end:
+        await asyncio.sleep(POLL)
+        try:
+            state = await page.evaluate("() => window.karatLook ? window.karatLook.state() : null")
+            if state is None:
+                seen.moved = True
+                await come_to_rest(page)
+                return
+            enough = PATIENT if state["working"] or 0 < len(seen.words) < FEW_LETTERS else QUIET
+            if not state["changes"] or state["quiet"] < min(enough, QUIET):
+                continue
+            found = await page.evaluate(ANSWERS, [prompt, box])
+            seen.words, seen.spoke, seen.places = found["words"], found["spoke"], found["places"]
+            if seen.words and state["quiet"] >= (PATIENT if len(seen.words) < FEW_LETTERS else enough):
+                watched = await page.evaluate("() => window.karatLook.stop()")
+                seen.signs, seen.pause = watched["signs"], watched["pause"]
+                return
+        except Error as error:
+            if not any(sign in error.message for sign in LOADING):
+                raise
+    raise TargetError("timeout", f"no text appeared within {seconds:g} s after the prompt")
+
+
+def _note(response: Response, seen: PageObservation) -> None:
+    request = response.request
+    if request.resource_type in ("fetch", "xhr", "document", "eventsource"):
+        kind = response.headers.get("content-type", "").partition(";")[0]
+        found = f"{request.method} {urlsplit(request.url).path}: {response.status} {kind}".rstrip()
+        if found not in seen.requests:
+            seen.requests.append(found)

@@ -1,0 +1,250 @@
+"""`karat inspect http://…`: what a service takes and gives, guessed from its answer to one prompt, and then proved."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import cast
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+from msgspec import structs
+
+from karat.errors import ConfigError
+from karat.model.trace import Trace
+from karat.setup.inspect.inspection import Inspection, Observation
+from karat.setup.inspect.openapi import MESSAGES, PROMPT, paths_of, requests_at
+from karat.setup.inspect.proof import describe_trace, prove_target
+from karat.setup.inspect.shapes.stream import Draft, draft_stream
+from karat.setup.inspect.shapes.whole import draft_whole
+from karat.setup.inspect.toml import inline
+from karat.suites.diagnostics import Json
+from karat.targets.base import TargetError
+from karat.targets.config import TargetConfig, place_of
+from karat.targets.http.options import Format, ServiceOptions
+from karat.targets.http.service import Body, Service, WireRequest
+from karat.targets.http.streams import Received, WireEvent, loads, parser
+from karat.targets.http.templates import PLACES, Template, variables
+from karat.text.wording import shorten, visible
+
+_SSE = re.compile(rb"(?:data|event|id|retry)\s*:|:")
+FOUND_BY_LOOKS: tuple[Format, ...] = ("ndjson", "frames", "json")
+FIELDS = ("message", "prompt", "input", "question", "query", "text")
+SECOND = "Thank you. What else can you do?"
+"""The prompt after the first: what holds for both answers is proved."""
+PATIENCE = 60.0
+STREAMS: dict[str, Format] = {
+    "text/event-stream": "sse",
+    "application/x-ndjson": "ndjson",
+    "application/jsonl": "ndjson",
+    "application/json-seq": "json",
+}
+OPENAPI = "/openapi.json"
+NOTHING_TAKEN = "the service accepted none of the usual requests: set `body` or `form`"
+UNREAD = (
+    "two different prompts got the same answer, so it is not proved that the service reads them: "
+    "check `body` or `form`, or give other prompts with --prompt"
+)
+Answer = tuple[str, bytes]
+"""What an answer says that it is, and its bytes."""
+
+
+async def inspect_service(config: TargetConfig, prompt: str, *more: str) -> Inspection:
+    """Send the prompts in the usual shapes until one is taken, draft the mapping, and prove it by turns."""
+    given = dict(config.options)
+    use = config.spec if "://" in config.spec else f"{config.kind}:{config.spec}"
+    config = structs.replace(config, spec=use)
+    prompts = (prompt, *(more or (SECOND,)))
+    described, requests = await _requests(config)
+    refused: list[str] = []
+    problem, unproved = NOTHING_TAKEN, None
+    for request in requests:
+        try:
+            answers = [await _answer(config, request, each) for each in prompts]
+        except TargetError as error:
+            refused.append(_mask(f"{_format_request(request)}: {error.message}", config))
+            if error.kind == "timeout":  # it was taken; to try the others would take as long again
+                problem = error.message
+                break
+            continue
+        found = await _draft(config, request, answers, prompts)
+        found = replace(found, sightings=(*described, *found.sightings))
+        if found.problem != UNREAD:
+            return found
+        unproved = unproved or found
+    if unproved is not None:
+        return replace(unproved, problem="", sightings=(*unproved.sightings, Observation("not proved", (UNREAD,))))
+    seen = (*described, Observation("was refused", tuple(refused)))
+    return Inspection(config.name, {"use": use, **given}, seen, None, problem)
+
+
+async def _draft(
+    config: TargetConfig, request: dict[str, object], answers: Sequence[Answer], prompts: Sequence[str]
+) -> Inspection:
+    """The target that the answers to a request lead to, proved by a turn for each prompt."""
+    draft = _read_answers(answers, prompts)
+    options = {**request, **draft.options, **config.options}
+    options["headers"] = {**_table(request.get("headers")), **_table(config.options.get("headers"))}
+    options = {name: value for name, value in options.items() if value != {} or name in config.options}
+    table: dict[str, object] = {"use": config.spec, **options}
+    seen = [Observation("takes", (_format_request(request),))]
+    seen.append(Observation(f"gives {answers[0][0] or 'no type'}", (_excerpt(answers[0][1], config),)))
+    seen += [Observation("events", tuple(_mask(line, config) for line in draft.kinds))] if draft.kinds else []
+    seen += [Observation("not clear", tuple(draft.unclear))] if draft.unclear else []
+    if draft.kinds and "stream" not in options:
+        return Inspection(config.name, table, tuple(seen), None, draft.unclear[0])
+    traces: list[Trace] = []
+    for each in prompts:
+        lines = [f"for {visible(shorten(each, 60))!r}:"]
+        try:
+            traces.append(await prove_target(structs.replace(config, options=options), each))
+            lines += describe_trace(traces[-1])
+        except (TargetError, ConfigError) as error:
+            if not traces or not (isinstance(error, TargetError) and error.kind == "agent"):
+                return Inspection(config.name, table, tuple(seen), None, error.message)
+            lines.append(error.message)  # a service that refuses a prompt in its own words is understood
+        seen.append(Observation("a turn records", tuple(_mask(line, config) for line in lines)))
+    same = len(traces) > 1 and len({trace.final_message for trace in traces}) == 1 and bool(traces[0].final_message)
+    return Inspection(config.name, table, tuple(seen), traces[0], UNREAD if same else "")
+
+
+def _read_answers(answers: Sequence[Answer], prompts: Sequence[str]) -> Draft:
+    """What the answers seem to mean: a stream where one looks like it, else a value or a text."""
+    forms = [stream_format(kind, data) for kind, data in answers]
+    form = next((form for form in forms if form is not None), None)
+    if form is not None:
+        streams = [list(_events(form, data)) for (_, data), one in zip(answers, forms, strict=True) if one == form]
+        return draft_stream(form, streams, prompts)
+    values = [value for kind, data in answers if kind != "text/plain" and (value := _value(data)) is not None]
+    draft = draft_whole(values) if values else Draft()
+    if values and "answer" not in draft.options:  # it may be a list of events
+        listed = draft_stream("json", [[WireEvent(data.decode())] for _, data in answers if _value(data)], prompts)
+        return listed if "stream" in listed.options else draft
+    return draft
+
+
+def stream_format(kind: str, data: bytes) -> Format | None:
+    """How an answer is streamed, by what it says that it is, or by how it looks; None if it is not."""
+    if kind in STREAMS:
+        return STREAMS[kind]
+    lines = [line.strip() for line in data.splitlines() if line.strip()]
+    if lines and all(_SSE.match(line) for line in lines):
+        return "sse"
+    value = _value(data)
+    if value is not None and not (isinstance(value, list) and len(value) > 1):
+        return None
+    if value is not None:
+        return "json" if all(isinstance(item, dict) for item in value) else None
+    for form in FOUND_BY_LOOKS:
+        try:
+            events = list(_events(form, data))
+        except ValueError:
+            continue
+        values = [_value(event.data) for event in events if event.data]
+        if len(values) > 1 and all(isinstance(one, dict | list | str) for one in values):
+            return form
+    return None
+
+
+async def _requests(config: TargetConfig) -> tuple[tuple[Observation, ...], list[dict[str, object]]]:
+    """The requests to try: what is given, what the service says that it takes, and the usual ones."""
+    given: dict[str, object] = {name: config.options[name] for name in ("body", "form") if name in config.options}
+    if given:
+        return (), [given]
+    parts = urlsplit(config.spec)
+    document = await _openapi(config, f"{parts.scheme}://{parts.netloc}{OPENAPI}")
+    said = list(requests_at(document, parts.path or "/"))
+    usual: list[dict[str, object]] = [{"body": {field: PROMPT}} for field in FIELDS]
+    usual.append({"body": {"messages": MESSAGES}})
+    usual += [{"form": {field: PROMPT}} for field in FIELDS]
+    if document is None:
+        return (), usual
+    path = parts.path or "/"
+    takes = tuple(map(_format_request, said)) or (
+        f"no prompt at {path}; POST is for {', '.join(paths_of(document)[:10])}",
+    )
+    return (Observation(OPENAPI, takes),), [*said, *(one for one in usual if one not in said)]
+
+
+async def get_json(config: TargetConfig, url: str) -> Json:
+    """What a service answers to a GET, if that is JSON."""
+    try:
+        _, data = await _send(config, WireRequest(url, method="GET"))
+    except TargetError:
+        return None
+    return _value(data)
+
+
+async def _openapi(config: TargetConfig, url: str) -> Json:
+    """The description of a service, where it has one."""
+    value = await get_json(config, url)
+    return value if isinstance(value, dict) and "paths" in value else None
+
+
+async def _answer(config: TargetConfig, request: Mapping[str, object], prompt: str) -> Answer:
+    """What comes back, once what is sent has its places filled: `${NAME}` from the environment."""
+    said = [{"role": "user", "content": prompt}]
+    values = {"prompt": prompt, "messages": said, "conversation.id": str(uuid4()), "case.id": "inspected"}
+    form = "form" in request
+    try:
+        url = Template(config.spec, os.environ).address(values)
+        sent = Template(request["form" if form else "body"], os.environ).fill(values)
+    except ValueError as error:
+        raise ConfigError(f"{error}.", where=place_of(config, "body"), slug="bad-options") from error
+    return await _send(config, WireRequest(url, cast(Body, sent), form=form), request.get("headers"), values)
+
+
+async def _send(
+    config: TargetConfig, request: WireRequest, headers: object = None, values: Mapping[str, object] | None = None
+) -> Answer:
+    """Send one request with the headers of the target."""
+    try:
+        given = {**_table(headers), **_table(config.options.get("headers"))}
+        filled = _table(Template(given, os.environ).fill(values or dict.fromkeys(PLACES, "")))
+    except ValueError as error:
+        raise ConfigError(f"{error}.", where=place_of(config, "headers"), slug="bad-options") from error
+    fixed = {str(name): str(value) for name, value in filled.items()}
+    service = Service(ServiceOptions(), fixed, request.url.startswith("https:"))
+    service.open()
+    try:
+        async with asyncio.timeout(PATIENCE):
+            return await service.raw(request, service.cookies(), Received())
+    except TimeoutError as error:
+        raise TargetError("timeout", f"no complete answer arrived within {PATIENCE:g} s") from error
+    finally:
+        await service.close()
+
+
+def _table(value: object) -> dict[str, object]:
+    return dict(value) if isinstance(value, Mapping) else {}
+
+
+def _format_request(request: Mapping[str, object]) -> str:
+    return ", ".join(f"{name} = {inline(value)}" for name, value in request.items())
+
+
+def _events(form: Format, data: bytes) -> Iterator[WireEvent]:
+    reader = parser(form, len(data) + 1)
+    yield from reader.feed(data)
+    yield from reader.end()
+
+
+def _value(text: str | bytes) -> Json:
+    try:
+        return loads(text)
+    except ValueError:
+        return None
+
+
+def _excerpt(data: bytes, config: TargetConfig) -> str:
+    return visible(shorten(_mask(data.decode("utf-8", "replace"), config), 300))
+
+
+def _mask(text: str, config: TargetConfig) -> str:
+    """A text without what the environment keeps to itself."""
+    for name in {*variables(config.spec), *variables(config.options)}:
+        text = text.replace(os.environ[name], f"${{{name}}}")
+    return text

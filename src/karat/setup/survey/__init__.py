@@ -1,0 +1,1 @@
+"""What a project holds already, read and not run."""

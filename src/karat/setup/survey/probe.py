@@ -1,0 +1,129 @@
+"""Asking an agent once, after its user agreed: whether it answers, and the target that follows from that."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from msgspec import structs
+
+from karat.errors import KaratError
+from karat.plugins.project import Project
+from karat.setup.inspect.catalog import inspect_target
+from karat.setup.inspect.masking import without_passwords
+from karat.setup.inspect.openapi import paths_of, requests_at
+from karat.setup.inspect.proof import prove_target
+from karat.setup.inspect.services import OPENAPI, get_json
+from karat.setup.survey.findings import FoundAgent, rank_path
+from karat.targets.base import TargetError
+from karat.targets.config import WIRE_KINDS, TargetConfig, read_config, resolve
+
+PATIENCE = 120.0
+CONNECT = 1.0
+
+
+class Probe(NamedTuple):
+    """What asking came to: the target that answered, with its table; else what the problem is."""
+
+    target: TargetConfig | None = None
+    table: Mapping[str, object] = MappingProxyType({})
+    problem: str = ""
+
+
+def is_listening(agent: FoundAgent) -> bool:
+    """Whether something takes connections at the loopback address of an agent; True if it has no address."""
+    if not agent.address:
+        return True
+    parts = urlsplit(agent.address)
+    try:
+        with socket.create_connection((parts.hostname or "", parts.port or 80), CONNECT):
+            return True
+    except OSError:
+        return False
+
+
+async def ask_agent(agent: FoundAgent, prompts: Sequence[str], project: Project) -> Probe:
+    """Send the prompts to an agent, and read from its answers how it is reached."""
+    if not agent.is_local:
+        return Probe(problem=f"{agent.address} is not on this machine, so it was not asked.")
+    if not is_listening(agent):
+        return Probe(problem=f"nothing answers at {agent.address}.")
+    folder = Path(project.folder)
+    spec = agent.use if agent.kind in ("http", "https") else agent.use.partition(":")[2]
+    if agent.kind == "http":
+        spec = await _find_chat_path(spec, folder)
+    config = TargetConfig(
+        kind="http" if agent.kind == "https" else agent.kind,
+        spec=spec,
+        name=agent.name,
+        root=folder,
+        folder=folder,
+        options=dict(agent.options),
+    )
+    taken = prompts[:2] if config.kind == "http" else prompts[:1]
+    try:
+        async with asyncio.timeout(PATIENCE):
+            with interruptible():
+                found = without_passwords(await inspect_target(config, taken))
+    except TimeoutError:
+        return Probe(problem=f"no answer came within {PATIENCE:g} s.")
+    except (KaratError, TargetError) as error:
+        return Probe(problem=f"{error.message.rstrip('.')}.")
+    if not found.works:
+        return Probe(problem=f"{found.problem.rstrip('.')}.")
+    return Probe(_with_options(config, found.table), found.table)
+
+
+async def _find_chat_path(url: str, folder: Path) -> str:
+    """The address itself, unless the service describes its paths and others of them take a prompt."""
+    parts = urlsplit(url)
+    base = f"{parts.scheme}://{parts.netloc}"
+    config = TargetConfig(kind="http", spec=url, root=folder, folder=folder)
+    document = await get_json(config, f"{base}{OPENAPI}")
+    taken = [path for path in paths_of(document) if "{" not in path and next(requests_at(document, path), None)]
+    return url if not taken or parts.path in taken else base + min(taken, key=rank_path)
+
+
+async def ask_target(prompts: Sequence[str], project: Project) -> Probe:
+    """Send the first prompt to the target that karat.toml names."""
+    config = read_config(project)
+    target = resolve(config.target or next(iter(config.targets)), config, Path(project.folder))
+    try:
+        async with asyncio.timeout(PATIENCE):
+            with interruptible():
+                await prove_target(target, prompts[0])
+    except TimeoutError:
+        return Probe(problem=f"no answer came within {PATIENCE:g} s.")
+    except (KaratError, TargetError) as error:
+        return Probe(problem=f"{error.message.rstrip('.')}.")
+    return Probe(target)
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let the first Ctrl-C end the block: asyncio waits for the code of an agent that is being loaded."""
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGINT) in (signal.SIG_IGN, None):
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _with_options(config: TargetConfig, table: Mapping[str, object]) -> TargetConfig:
+    """The target of a table that no file holds yet."""
+    if config.kind in WIRE_KINDS:
+        return structs.replace(config, options={key: value for key, value in table.items() if key != "use"})
+    given = table.get("options")
+    return structs.replace(config, options=dict(given) if isinstance(given, dict) else {})

@@ -1,0 +1,142 @@
+"""What is to be written into a project: only what is not there yet, so that a second look plans nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from karat.analysis.draft.draft import DraftOptions
+from karat.analysis.draft.session import adraft_target
+from karat.checks.catalog import catalog_for
+from karat.engine.request import ResumeKeywords
+from karat.errors import KaratError
+from karat.plugins.project import Project
+from karat.setup.inspect.catalog import GREETING
+from karat.setup.survey.findings import FoundAgent, Survey
+from karat.setup.survey.probe import Probe, ask_agent, ask_target
+from karat.setup.write import texts
+from karat.setup.write.writing import PlannedFile
+from karat.suites.formats.catalog import find_format
+from karat.targets.config import TargetConfig
+
+REPEATS = 5
+NOT_ASKED = "it was not asked."
+
+
+@dataclass(frozen=True)
+class InitPlan:
+    """The files to write in a folder, and how the plan came about."""
+
+    folder: Path
+    files: tuple[PlannedFile, ...]
+    suite: str
+    """The suite to begin with: planned, or there already."""
+    works: bool = False
+    """Whether the agent answered, and may be sent what is in the suite: then it can be run."""
+    notes: tuple[str, ...] = ()
+
+
+class Consent(NamedTuple):
+    """What the user agreed to: that the agent is loaded or asked, and that its tools act on more than a greeting."""
+
+    may_ask: bool = False
+    allow_effects: bool = False
+
+
+async def plan_files(
+    survey: Survey, agent: FoundAgent | None, prompts: tuple[str, ...], project: Project, consent: Consent
+) -> InitPlan:
+    """Plan what a project lacks. An agent that may be asked is asked, and its first suite drafted from what it does."""
+    asked = await _ask(survey, agent, prompts, project, consent)
+    notes = [_why_not_asked(agent, asked.problem)] if agent is not None and asked.problem and consent.may_ask else []
+    table = dict(asked.table)
+    if agent is not None and not table and agent.is_complete:
+        table = {"use": agent.use, **agent.options}
+    files: list[PlannedFile] = []
+    if not survey.config:
+        problem = "" if asked.target is not None else asked.problem
+        text = texts.configuration(agent, table, problem, survey.servers, survey.keys)
+        files.append(PlannedFile(texts.CONFIG, text))
+    elif not survey.targets:
+        where = "AGENT" if agent is None else agent.address if agent.kind in ("http", "https") else agent.use
+        notes.append(f"{survey.config} exists, but has no target. Add one: karat inspect {where} --write")
+    suite = next((one.path for one in survey.suites if one.format == "karat-1"), None)
+    suite = suite or next((one.path for one in survey.suites), None)
+    works = asked.target is not None
+    if suite is None:
+        suite = f"{survey.tests}/" * bool(survey.tests) + f"{agent.name if agent else 'first'}.karat.yaml"
+        named = agent.name if agent is not None else survey.folder.resolve().name
+        text, said, works = await _suite(asked.target, prompts, named, project, consent)
+        notes += said
+        if os.path.lexists(survey.folder / suite):
+            notes.append(f"{suite} exists, but cannot be read as a suite: see `karat validate {suite}`.")
+        else:
+            files.append(PlannedFile(suite, texts.with_schema(text, suite)))
+            files += plan_schema(survey.folder, project)
+    files += _workflow(survey, suite, agent)
+    files += plan_ignored(survey.folder)
+    return InitPlan(survey.folder, tuple(files), suite, works, tuple(notes))
+
+
+async def _ask(
+    survey: Survey, agent: FoundAgent | None, prompts: tuple[str, ...], project: Project, consent: Consent
+) -> Probe:
+    """See whether the agent answers: a greeting, unless its tools may act on the prompts."""
+    sent = prompts if prompts and consent.allow_effects else (GREETING,)
+    if consent.may_ask and survey.targets and not survey.suites:
+        return await ask_target(sent, project)
+    if consent.may_ask and agent is not None and not survey.targets:
+        return await ask_agent(agent, sent, project)
+    return Probe(problem=NOT_ASKED)
+
+
+def _why_not_asked(agent: FoundAgent, problem: str) -> str:
+    again = f" Start it ({agent.start}) and run `karat init` again to draft a suite for it." if agent.start else ""
+    return f"{agent.use}: {problem}{again}"
+
+
+async def _suite(
+    target: TargetConfig | None, prompts: tuple[str, ...], name: str, project: Project, consent: Consent
+) -> tuple[str, list[str], bool]:
+    """The first suite: from what the agent does, or one to fill in; what is to be said of it; whether it can be run."""
+    if target is None:
+        return texts.first_suite(name, prompts or (GREETING,)), [], False
+    # In this process, which has loaded the agent already and seen it answer.
+    how: ResumeKeywords = {"workers": 0}
+    options, allowed = DraftOptions(name=name), consent.allow_effects or not prompts
+    try:
+        draft = await adraft_target(
+            target, prompts or (GREETING,), REPEATS, options, project, allow_effects=allowed, how=how
+        )
+    except KaratError as error:
+        why = f"{error.message} {error.fix}".rstrip()
+        return texts.first_suite(name, prompts or (GREETING,)), [f"no suite was drafted. {why}"], allowed
+    return draft.yaml, [f"{finding.kind}: {finding.text}" for finding in draft.findings], True
+
+
+def plan_schema(folder: Path, project: Project) -> list[PlannedFile]:
+    if (folder / texts.SCHEMA).exists():
+        return []
+    catalog = catalog_for(project)
+    text = json.dumps(find_format("karat-1", catalog.formats).schema(catalog), indent=2, ensure_ascii=False) + "\n"
+    note = f"the JSON Schema with which editors complete suites, {text.count(chr(10)):,} lines"
+    return [PlannedFile(texts.SCHEMA, text, note=note)]
+
+
+def _workflow(survey: Survey, suite: str, agent: FoundAgent | None) -> list[PlannedFile]:
+    """A workflow where there are others, unless one of them runs Karat."""
+    folder = survey.folder / ".github" / "workflows"
+    known = [file.read_text("utf-8", "replace") for file in folder.glob("*.y*ml")] if survey.has_github else []
+    if not survey.has_github or (survey.folder / texts.WORKFLOW).exists() or any("karat" in text for text in known):
+        return []
+    return [PlannedFile(texts.WORKFLOW, texts.workflow(suite, agent, survey.requirements, survey.keys))]
+
+
+def plan_ignored(folder: Path) -> list[PlannedFile]:
+    place = folder / ".gitignore"
+    before = place.read_bytes().decode("utf-8", "surrogateescape") if place.is_file() else None
+    text = texts.add_to_gitignore(before or "")
+    return [] if text is None or place.is_symlink() else [PlannedFile(".gitignore", text, before)]

@@ -1,0 +1,167 @@
+"""The texts of the files that `karat init` writes: configuration, first suite, workflow, lines of .gitignore."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import metadata
+from pathlib import PurePosixPath
+
+from karat import __version__
+from karat.setup.inspect.toml import inline, target_table
+from karat.setup.survey.findings import FoundAgent, FoundServer
+
+IGNORED = "karat-results/"
+SCHEMA = "karat-1.schema.json"
+WORKFLOW = ".github/workflows/karat.yml"
+CONFIG = "karat.toml"
+
+
+def configuration(
+    agent: FoundAgent | None,
+    table: Mapping[str, object],
+    problem: str,
+    servers: Sequence[FoundServer],
+    keys: Sequence[str],
+) -> str:
+    """karat.toml: with the target where it is known, else with the lines that find it."""
+    lines = ["# Written by `karat init`. docs/targets.md has every key."]
+    name = agent.name if agent is not None else "agent"
+    if table:
+        lines.append(f"target = {inline(name)}")
+    lines += [f"secrets = {inline(list(keys))} # variables whose values are never written"] if keys else []
+    lines.append("")
+    if table:
+        lines += [f"# Not tried: {problem}"] if problem else []
+        lines.append(target_table(name, table))
+    elif agent is not None:
+        lines += _unfinished_target(agent, problem)
+    else:
+        lines += ["# The agent under test: a Python function, a program, a graph, a service (docs/targets.md).",
+                  '# target = "agent"', "#", "# [targets.agent]", '# use = "python:agent.py:answer"']  # fmt: skip
+    for server in servers:
+        lines += ["", *_server_lines(server)]
+    return "\n".join(lines) + "\n"
+
+
+def _unfinished_target(agent: FoundAgent, problem: str) -> list[str]:
+    """What is left to do for an agent that could not be asked."""
+    lines = [f"# {agent.what}: {problem}"]
+    lines += ["# Start it, for instance with", f"#   {agent.start}"] if agent.start else ["# Start it."]
+    where = agent.address if agent.kind in ("http", "https") else agent.use
+    lines += ["# and add the target with", f"#   karat inspect {where} --name {agent.name} --write"]
+    return [
+        *lines,
+        f"# Then add this line at the top, to make it the default of `karat run`: target = {inline(agent.name)}",
+    ]
+
+
+def _server_lines(server: FoundServer) -> list[str]:
+    """How to see what the agent calls on an MCP server. Its command may hold keys, and is not shown."""
+    if server.url:
+        url = _without_user(server.url.partition("?")[0])
+        return [
+            f"# The MCP server {server.name!r} of {server.where}. In the table of the target, this line records what",
+            "# the agent calls on it, if the agent takes the address from KARAT_MCP_URL (docs/spans.md):",
+            f"# mcp_record = {inline(url)}",
+        ]
+    return [
+        f"# The MCP server {server.name!r} of {server.where} is started by a command. To put it on a tape, start it as",
+        f"#   karat tape stdio {server.name} -- COMMAND    (docs/tape.md)",
+    ]
+
+
+def _without_user(url: str) -> str:
+    """An address without the user and the password in it."""
+    return re.sub(r"(?<=//)[^/@]*@", "", url)
+
+
+def first_suite(name: str, prompts: Sequence[str]) -> str:
+    """A suite to fill in: what it asks is true of any agent that answers, the rest is commented."""
+    cases = "\n".join(_case(number, prompt) for number, prompt in enumerate(prompts, 1))
+    return f"""\
+# A case is something that people ask, and what must be true of every good answer. docs/suites.md has every key.
+karat: 1
+name: First cases of {name}
+# effects: {{ issue_refund: [refunded, paid back] }} # tools that change the world, and the words that claim it
+cases:
+{cases}
+"""
+
+
+def _case(number: int, prompt: str) -> str:
+    return f"""\
+  - id: case-{number}
+    prompt: {json.dumps(prompt, ensure_ascii=False)}
+    expected:
+      outcome: completed # or tool_success, needs_input, graceful_block, graceful_error, response_only
+      # tool_calls: [{{ tool: lookup_order, arguments: {{ order: A-17 }} }}] # such a call was made
+      # tool_calls_none: [issue_refund] # never called, not even requested
+      # must_say_any: [order number] # one of these is in the answer
+      # no_false_success: true # a tool did what the answer claims was done (needs `effects`)"""
+
+
+def with_schema(suite: str, path: str) -> str:
+    """A suite with the line that lets editors complete and check it."""
+    up = "../" * (len(PurePosixPath(path).parts) - 1)
+    return f"# yaml-language-server: $schema={up}{SCHEMA}\n{suite}"
+
+
+def add_to_gitignore(before: str) -> str | None:
+    """.gitignore with the results of runs; None if it has them."""
+    if any(line.strip().strip("/") == IGNORED.strip("/") for line in before.splitlines()):
+        return None
+    gap = "" if not before or before.endswith("\n") else "\n"
+    return f"{before}{gap}{IGNORED}\n"
+
+
+def workflow(suite: str, agent: FoundAgent | None, requirements: str, keys: Sequence[str]) -> str:
+    """A GitHub workflow of plain steps: install, start what has to run, run the suite, keep the report."""
+    install = {"requirements.txt": "pip install -r requirements.txt", "pyproject.toml": "pip install ."}
+    steps = [f"      - run: {install[requirements]}"] if requirements else []
+    steps += _install_karat(agent.extra if agent is not None else "")
+    if agent is not None and agent.start:
+        wait = f"timeout 60 bash -c 'until curl -s -o /dev/null {agent.address}; do sleep 1; done'"
+        steps += [f"      - run: {agent.start} & {wait}"]
+    steps.append(f"      - run: karat run {suite} --report html")
+    if keys:
+        steps += ["        env:", *(f"          {key}: ${{{{ secrets.{key} }}}}" for key in keys)]
+    body = "\n".join(steps)
+    return f"""\
+# Written by `karat init`: runs the suite on every push and pull request, and keeps the report.
+name: karat
+on: [push, pull_request]
+permissions:
+  contents: read
+jobs:
+  karat:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/setup-python@v5
+        with: {{ python-version: "{sys.version_info.major}.{sys.version_info.minor}" }}
+{body}
+      - uses: actions/upload-artifact@v4
+        if: always()
+        with: {{ name: karat, path: {IGNORED} }}
+"""
+
+
+def _install_karat(extra: str) -> list[str]:
+    """The step that installs Karat from where it was installed here; a folder of this machine is not in a workflow."""
+    name = f"karat[{extra}]" if extra else "karat"
+    origin = json.loads(metadata.distribution("karat").read_text("direct_url.json") or "{}")
+    if not origin:
+        return [f'      - run: pip install "{name}=={__version__}"']
+    control = origin.get("vcs_info")
+    if control:
+        address = f"{control['vcs']}+{_without_user(origin['url'])}@{control['commit_id']}"
+        return [f'      - run: pip install "{name} @ {address}"']
+    return [
+        "      # Karat was installed from a folder here. Set the repository variable KARAT_PACKAGE to what pip",
+        f'      # installs it from, such as "{name} @ git+https://..." or the address of a wheel.',
+        '      - run: pip install "${KARAT_PACKAGE:?set this repository variable}"',
+        '        env: { KARAT_PACKAGE: "${{ vars.KARAT_PACKAGE }}" }',
+    ]

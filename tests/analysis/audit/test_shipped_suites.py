@@ -1,0 +1,83 @@
+"""The shipped suites are proved: lint finds nothing, no control passes, wrong traces are noticed, right ones pass."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import karat
+from catalogs import CATALOG
+from karat.analysis.audit.case_audit import mutants
+from karat.analysis.audit.model import AuditReport
+from karat.analysis.audit.operators.base import Subject
+from karat.analysis.audit.operators.catalog import OPERATORS
+from karat.analysis.audit.run_audit import audit
+from karat.analysis.lint.linter import lint
+from karat.analysis.lint.target import target_info
+from karat.journal.reader import Journal
+from karat.scoring import verdicts
+from karat.suites.documents.source import read_bytes
+from karat.suites.reading import locate_suite
+from recordings import CANVAS, DYNO, ROOT, Recorded, shipped
+
+LEAST = 0.95
+SHIPPED = [*((suite, "dyno") for suite in DYNO), *((suite, "canvas") for suite in CANVAS)]
+
+
+def complaints(report: AuditReport) -> list[str]:
+    """Everything that a shipped suite must not have, in words."""
+    found = [f"{entry.case_id} did not pass: {entry.reason}" for entry in report.set_aside]
+    found += report.summary.unmet(LEAST)
+    for case in report.cases:
+        found += [f"{case.case_id} passes with an agent that {control}" for control in case.controls]
+        found += [f"{case.case_id}: {b.check} minds {b.equivalent}: {b.expected}" for b in case.brittle]
+    return found
+
+
+def unnamed(journal: Journal, report: AuditReport) -> list[str]:
+    """Checks of which the audit says one thing, and removing them another: no kill lost and not named, or both."""
+    found = []
+    for record, audited in zip(journal.records(), report.cases, strict=True):
+        case, subject = record.case, Subject(record.case, record.trace)
+        made = [mutant.trace for operator in OPERATORS for mutant in mutants(operator, subject)]
+        judged = [[verdicts.run_check(check, trace) for check in CATALOG.compile(case)] for trace in made]
+        kills = sum(_killed(results, case) for results in judged)
+        assert kills == sum(killed for killed, _ in (*audited.operators.values(), *audited.apart.values()))
+        for index, spec in enumerate(case.checks):
+            left = sum(_killed([*results[:index], *results[index + 1 :]], case) for results in judged)
+            implied = spec.name == "outcome" and case.outcome == "response_only"
+            if (left == kills) is not (spec.path in audited.redundant) and not implied:
+                found.append(f"{case.id} {spec.path}")
+    return found
+
+
+def _killed(results: list[karat.CheckResult], case: karat.Case) -> bool:
+    return verdicts.verdict(tuple(results), case.scoring).status is not karat.CaseStatus.PASS
+
+
+@pytest.fixture(autouse=True)
+def _at_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+@pytest.mark.parametrize(("suite", "target"), SHIPPED, ids=[Path(suite).stem for suite, _ in SHIPPED])
+def test_lint_is_clean(suite: str, target: str) -> None:
+    surroundings = target_info(shipped(target))
+    found = lint(locate_suite(read_bytes(suite), suite, CATALOG), CATALOG, surroundings)
+    assert [str(problem) for problem in found] == []
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("suite", [*CANVAS, *DYNO], ids=lambda suite: Path(suite).stem)
+def test_the_audit_proves_it(suite: str, recorded: Recorded) -> None:
+    journal = recorded(suite)
+    assert complaints(audit(journal)) == []
+
+
+@pytest.mark.parametrize(
+    "suite", [DYNO[1], *(pytest.param(suite, marks=pytest.mark.thorough) for suite in (*CANVAS, DYNO[0]))]
+)
+def test_what_the_audit_calls_redundant_is(suite: str, recorded: Recorded) -> None:
+    journal = recorded(suite)
+    assert unnamed(journal, audit(journal)) == []

@@ -1,0 +1,87 @@
+"""What real libraries sent, recorded: each dialect gives its calls, and its verdicts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+import karat
+from counterparts.span_sources import SOURCES, SpanSource
+from evidence.spans.order_cases import SUITE, VERDICTS, Judged, judged_by_the_log, logged, told, tool_log
+from karat.evidence.spans import otlp_json
+from karat.evidence.spans.facts import dialect_of
+from karat.targets.base import RunContext
+from targets.conftest import opened
+
+DOCUMENTED = Path(__file__).parents[3] / "docs" / "conformance.md"
+VARIANTS = {"wrong-arguments": "where", "forbidden": "where", "no-tool": "hello"}
+"""Cases that ask something else of what was recorded for another."""
+
+
+@pytest.fixture(params=SOURCES, ids=lambda source: source.name)
+def source(request: pytest.FixtureRequest) -> SpanSource:
+    return request.param
+
+
+async def replayed(source: SpanSource, folder: Path) -> dict[str, Judged]:
+    suite, found = folder / "orders.json", {}
+    suite.write_text(json.dumps(SUITE))
+    async with opened("replay", str(source.recording), folder) as target:
+        for case in karat.load_suite(suite).cases:
+            if case.id in VERDICTS:
+                known = structs.replace(case, id=VARIANTS.get(case.id, case.id))
+                trace = await target.run(known, RunContext())
+                found[case.id] = Judged(known, trace, karat.judge(known, trace))
+    return found
+
+
+def conformance(source: SpanSource, judged: dict[str, Judged]) -> str:
+    """The row of a library in the table of the documentation."""
+    shown = ("where", "wrong-arguments", "forbidden", "cancel", "hello", "no-tool", "two-turns")
+    cells = [
+        source.held_against,
+        source.dialect,
+        *(str(judged[name].verdict.status) for name in shown),
+        "yes" if judged["where"].trace.tokens else "no",
+        source.unknown.why,
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+async def test_a_recording_decides_each_case_as_the_log_of_the_tools_does(source: SpanSource, tmp_path: Path) -> None:
+    """As the documentation says of the library."""
+    judged, log = await replayed(source, tmp_path), tool_log(source.tool_log)
+    assert conformance(source, judged) in DOCUMENTED.read_text().splitlines()
+    wrote = {name: log.get(VARIANTS.get(name, name), []) for name in judged}
+    truth = {name: judged_by_the_log(one, wrote[name]) for name, one in judged.items()}
+    assert truth == VERDICTS
+    expected = {**truth, **dict.fromkeys(source.unknown.cases, "PARTIAL")}
+    assert {name: str(one.verdict.status) for name, one in judged.items()} == expected
+    if source.tool_spans:
+        assert {name: told(one) for name, one in judged.items()} == {
+            name: logged(one, wrote[name]) for name, one in judged.items()
+        }
+        assert_each_call_is_told(judged)
+
+
+def assert_each_call_is_told(judged: dict[str, Judged]) -> None:
+    (found,) = judged["where"].trace.tool_calls
+    assert found.result == {"order": "A-17", "status": "shipped"}
+    assert found.started_at is not None
+    assert found.ended_at is not None
+    assert found.started_at <= found.ended_at
+    (failed,) = judged["cancel"].trace.tool_calls
+    assert "on its way" in str(failed.error or failed.result)
+    (listed,) = judged["list"].trace.tool_calls
+    assert (listed.result, listed.unobserved.get("result")) == (["A-17", "B-04"], None)
+    spans = {node.id: node for node in judged["where"].trace.spans}
+    assert [node for node in spans.values() if node.parent is not None and node.parent not in spans] == []
+
+
+def test_the_spans_of_a_library_are_of_its_dialect(source: SpanSource) -> None:
+    records = [record for line in source.recording.read_bytes().splitlines() for record in otlp_json.records(line)]
+    spoken = {dialect.name for one in records if (dialect := dialect_of(one)) and dialect.kind(one) == source.tells_by}
+    assert source.dialect in spoken

@@ -1,0 +1,351 @@
+"""promptfoo configurations: prompts × tests × variables, files, assertions, and what is wrong with them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from catalogs import CATALOG
+from karat.errors import SuiteError
+from karat.importers.promptfoo.assertions import UNJUDGED, from_text, known_types, path_of
+from karat.importers.promptfoo.providers import CODE, target_of
+from karat.importers.promptfoo.templates import BadTemplateError, render
+from karat.model.suite import Suite
+from karat.model.trace import Trace
+from karat.scoring.verdicts import run_check
+from karat.suites.convert import convert
+from karat.suites.reading import read_suite
+
+
+def read(folder: Path, config: object, **files: str) -> Suite:
+    for name, text in files.items():
+        place = folder / name.replace("__", ".")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+    data = config if isinstance(config, str) else json.dumps(config)
+    return read_suite(data.encode(), str(folder / "promptfooconfig.yaml"), CATALOG)
+
+
+def problems(folder: Path, config: object, **files: str) -> list[str]:
+    with pytest.raises(SuiteError) as refused:
+        read(folder, config, **files)
+    return [
+        f"{Path(one.file).name}:{one.line}:{one.column} {one.message} [{one.slug}]" for one in refused.value.problems
+    ]
+
+
+def one_test(*assertions: object, **test: object) -> dict[str, object]:
+    return {"prompts": ["Say {{x}}"], "tests": [{"vars": {"x": "a"}, "assert": [*assertions], **test}]}
+
+
+def args(suite: Suite, case: int = 0) -> list[tuple[str, Any]]:
+    return [(spec.name, msgspec.json.decode(spec.args)) for spec in suite.cases[case].checks]
+
+
+def test_prompts_tests_and_lists_of_variables_are_multiplied(tmp_path):
+    config = {
+        "prompts": ["Say {{x}}", "file://p.txt"],
+        "defaultTest": {"vars": {"y": "?"}, "assert": [{"type": "not-contains", "value": "sorry"}]},
+        "tests": [{"vars": {"x": ["a", "b"]}, "assert": [{"type": "icontains", "value": "{{x}}"}]}],
+    }
+    suite = read(tmp_path, config, p__txt="Tell {{x}}{{y}}\n---\nName {{ x | upper }}\n")
+    assert [case.prompt for case in suite.cases] == ["Say a", "Say b", "Tell a?", "Tell b?", "Name A", "Name B"]
+    assert len({case.id for case in suite.cases}) == 6
+    assert args(suite, 1) == [
+        ("answer_text", {"contains": "sorry", "negated": True}),
+        ("answer_text", {"contains": "b", "ignore_case": True}),
+    ]
+
+
+def test_files_of_tests_are_read_in_their_place(tmp_path):
+    config = {"prompts": ["{{q}}"], "tests": ["file://more/*.yaml", "file://rows.csv", "file://rows.jsonl"]}
+    suite = read(
+        tmp_path,
+        config,
+        **{
+            "more/a__yaml": "- vars: {q: one}\n  assert: [{type: equals, value: '1'}]\n",
+            "rows__csv": "q,__expected,__expected2,__metadata:kind,__threshold\n"
+            "two,contains: b,not-icontains:C,x,0.5\n",
+            "rows__jsonl": '{"vars": {"q": "three"}, "assert": [{"type": "is-json"}]}\n',
+        },
+    )
+    assert [case.prompt for case in suite.cases] == ["one", "two", "three"]
+    row = suite.cases[1]
+    assert (row.scoring.threshold, row.metadata) == (0.5, {"kind": "x"})
+    assert [item["contains"] for _, item in args(suite, 1)] == ["b", "C"]
+    assert args(suite, 2) == [("json_text", {})]
+
+
+def test_scenarios_combine_their_configurations_and_tests(tmp_path):
+    scenario = {
+        "config": [{"vars": {"language": "fr"}}, {"vars": {"language": "de"}}],
+        "tests": [{"vars": {"word": "hello"}, "assert": [{"type": "contains", "value": "x"}]}],
+    }
+    suite = read(tmp_path, {"prompts": ["{{word}} in {{language}}"], "scenarios": [scenario]})
+    assert [case.prompt for case in suite.cases] == ["hello in fr", "hello in de"]
+
+
+def test_tests_of_one_conversation_are_its_turns(tmp_path):
+    tests = [
+        {"vars": {"q": q}, "metadata": {"conversationId": "c"}, "assert": [{"type": "contains", "value": q}]}
+        for q in ("one", "two")
+    ]
+    (case,) = read(tmp_path, {"prompts": ["{{q}}"], "tests": tests}).cases
+    assert [turn.prompt for turn in case.turns] == ["one", "two"]
+    assert [len(turn.checks) for turn in case.turns] == [1, 1]
+
+
+def test_a_prompt_of_messages_is_what_its_user_says(tmp_path):
+    chat = [
+        {"role": "system", "content": "Be kind"},
+        {"role": "user", "content": "A"},
+        {"role": "user", "content": "{{x}}"},
+    ]
+    (case,) = read(tmp_path, {**one_test({"type": "contains", "value": "a"}), "prompts": [json.dumps(chat)]}).cases
+    assert (case.prompt, case.setup_prompts) == ("a", ("A",))
+
+
+ANSWERS = ("", "Paris", "paris, Rome", '{"a": 1}', 'Here: {"a": 2} done', "one two three", "kitten", "12\n", "sorry")
+ASSERTIONS: tuple[dict[str, Any], ...] = (
+    {"type": "equals", "value": "Paris"},
+    {"type": "equals", "value": {"a": 1}},
+    {"type": "not-equals", "value": 12},
+    {"type": "contains-any", "value": "Paris, Rome"},
+    {"type": "icontains-all", "value": ["PARIS", "rome"]},
+    {"type": "starts-with", "value": "Par"},
+    {"type": "regex", "value": "^\\d+$"},
+    {"type": "not-regex", "value": "(?<x>o)\\w"},
+    {"type": "word-count", "value": {"min": 2}},
+    {"type": "levenshtein", "value": "sitting", "threshold": 3},
+    {"type": "is-json", "value": {"required": ["a"]}},
+    {"type": "contains-json", "value": "required: [a]"},
+    {"type": "not-is-json"},
+    {"type": "assert-set", "threshold": 0.5, "assert": [
+        {"type": "contains", "value": "Paris", "weight": 2}, {"type": "contains", "value": "Rome"}]},
+    {"type": "tool-call-f1", "value": ["find"], "threshold": 0.5},
+    {"type": "trace-span-count", "value": {"pattern": "chat*", "min": 1}},
+    {"type": "javascript", "value": "output.length > 3"},
+    {"type": "llm-rubric", "value": "is polite"},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("assertion", ASSERTIONS, ids=lambda one: f"{one['type']}-{str(one.get('value'))[:12]}")
+def test_the_converted_assertion_has_the_same_verdict(tmp_path, assertion):
+    data = json.dumps(one_test(assertion)).encode()
+    made = convert(data, str(tmp_path / "promptfooconfig.yaml"), CATALOG)
+    assert made.unequal == 0
+    cases = [read(tmp_path, data.decode()).cases[0], read_suite(made.text.encode(), "s.yaml", CATALOG).cases[0]]
+    before, after = ([c for c in CATALOG.checks(case.checks) if c.name != "outcome"] for case in cases)
+    for answer in ANSWERS:
+        trace = Trace(case_id="x", final_message=answer)
+        assert [run_check(one, trace).status for one in before] == [run_check(one, trace).status for one in after]
+
+
+@pytest.mark.parametrize(
+    ("assertion", "name", "given", "negated"),
+    [
+        ({"type": "latency", "threshold": 1500}, "max_seconds", {"seconds": 1.5}, False),
+        ({"type": "not-cost", "threshold": 0.1}, "max_cost_usd", {"usd": 0.1}, True),
+        ({"type": "finish-reason", "value": "stop"}, "ended", {}, False),
+        ({"type": "is-valid-openai-tools-call"}, "valid_arguments", {}, False),
+        ({"type": "trajectory:tool-used", "value": ["a"]}, "tool_calls", {"tool": "a"}, False),
+        ({"type": "not-trajectory:tool-used", "value": "a"}, "tool_calls_none", {"tool": "a"}, False),
+        ({"type": "trajectory:tool-sequence", "value": ["a", "b"]}, "tool_order", {"tools": ["a", "b"]}, False),
+        (
+            {"type": "trajectory:tool-args-match", "value": {"name": "a", "args": {"x": 1}, "mode": "exact"}},
+            "tool_calls",
+            {"tool": "a", "arguments": {"$eq": {"x": 1}}},
+            False,
+        ),
+        (
+            {"type": "trace-error-spans", "value": {"max_count": 2}},
+            "spans",
+            {"max_errors": 2},
+            False,
+        ),
+    ],
+    ids=lambda one: one.get("type", "") if isinstance(one, dict) else "",
+)
+def test_what_is_not_in_the_text_is_a_check_of_karat(tmp_path, assertion, name, given, negated):
+    wanted = {**given, "$not": True} if negated else given
+    assert args(read(tmp_path, one_test(assertion))) == [(name, wanted)]
+
+
+@pytest.mark.parametrize("kind", UNJUDGED)
+def test_what_another_tool_judges_is_kept_and_counted(tmp_path, kind):
+    ((name, given),) = args(read(tmp_path, one_test({"type": kind, "value": "nice"})))
+    assert name == "unjudged"
+    assert given["what"].startswith(kind)
+    assert "nice" in given["what"]
+
+
+def test_a_test_without_assertions_is_not_judged_and_no_pass(tmp_path):
+    assert args(read(tmp_path, one_test())) == [("unjudged", {"what": "no assertion: a person looks at the answer"})]
+
+
+def test_weights_count_where_a_threshold_decides(tmp_path):
+    weighed = [{"type": "contains", "value": "a", "weight": 3}, {"type": "contains", "value": "b"}]
+    (case,) = read(tmp_path, one_test(*weighed, threshold=0.7)).cases
+    assert case.scoring.threshold == 0.7
+    assert sorted((case.scoring.weights or {}).values()) == [1.0, 3.0]
+    (plain,) = read(tmp_path, one_test(*weighed)).cases
+    assert plain.scoring.weights is None
+
+
+@pytest.mark.parametrize(
+    ("transform", "path"),
+    [
+        ("output.answer", "$.answer"),
+        ("JSON.parse(output).rows[0]['text']", "$.rows[0]['text']"),
+        ("return json.a.b;", "$.a.b"),
+        ("output.toLowerCase()", None),
+        ("output + 1", None),
+    ],
+)
+def test_a_transform_is_read_as_far_as_it_is_a_path(tmp_path, transform, path):
+    assert path_of(transform) == path
+    suite = read(tmp_path, one_test({"type": "contains", "value": "a"}, options={"transform": transform}))
+    ((name, given),) = args(suite)
+    assert (name, given.get("at")) == (("answer_text", path) if path else ("unjudged", None))
+
+
+@pytest.mark.parametrize(
+    ("cell", "assertion"),
+    [
+        ("Paris", {"type": "equals", "value": "Paris"}),
+        ("contains: Paris", {"type": "contains", "value": "Paris"}),
+        ("not-icontains:x", {"type": "not-icontains", "value": "x"}),
+        ("levenshtein(3): kitten", {"type": "levenshtein", "value": "kitten", "threshold": 3.0}),
+        ("is-json", {"type": "is-json"}),
+        ("grade: is polite", {"type": "llm-rubric", "value": "is polite"}),
+        ("javascript: output.length > 3", {"type": "javascript", "value": "output.length > 3"}),
+        ("http://x: y", {"type": "equals", "value": "http://x: y"}),
+    ],
+)
+def test_a_cell_of_a_table_is_an_assertion(cell, assertion):
+    assert from_text(cell) == assertion
+
+
+@pytest.mark.parametrize(
+    ("assertion", "message"),
+    [
+        ({"type": "containz", "value": "a"}, "Did you mean 'contains'?"),
+        ({"type": "max-length", "value": 3}, "Use 'word-count'."),
+        ({"type": "contains"}, "needs a text"),
+        ({"type": "contains-any", "value": []}, "needs a list"),
+        ({"type": "contains-all", "value": ["a", ""]}, "empty text"),
+        ({"type": "latency"}, "needs a number"),
+        ({"type": "regex", "value": "(?i)a"}, "JavaScript has no (?i)"),
+        ({"type": "regex", "value": "("}, "bad-regex"),
+        ({"type": "is-json", "value": {"type": "nonsense"}}, "bad-schema"),
+        ({"type": "trajectory:tool-used", "value": {"pattern": "a*"}}, "not patterns"),
+        ({"value": "a"}, "`type`"),
+    ],
+)
+def test_an_assertion_that_is_wrong_is_an_error_at_its_place(tmp_path, assertion, message):
+    text = "prompts: [hi]\ntests:\n  - assert:\n      - {type: contains, value: a}\n      - " + json.dumps(assertion)
+    (found,) = problems(tmp_path, text)
+    assert found.startswith("promptfooconfig.yaml:5:")
+    assert message in found
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"prompts": ["x"], "tests": "file://gone.yaml"}, "no such file"),
+        ({"prompts": ["x"], "tests": "file://gone/*.yaml"}, "no file matches"),
+        ({"prompts": ["x"], "tests": "file://a.yaml"}, "a.yaml → b.yaml → a.yaml"),
+        ({"prompts": ["x"], "tests": "file:///etc/passwd"}, "not in the folder"),
+        ({"prompts": ["x"], "tests": "file://../../secret.yaml"}, "not in the folder"),
+        ({"prompts": ["x"], "tests": "https://sheets.example/1"}, "is not here"),
+        ({"prompts": ["x"], "tests": "file://make.py:tests"}, "no code is run"),
+        ({"prompts": ["x"], "tests": "file://wide.csv"}, "3 cells"),
+        ({"prompts": ["x"], "tests": "file://torn.jsonl"}, "not JSON"),
+        ({"prompts": ["x"], "tests": [3]}, "expected a test"),
+        ({"prompts": ["x"], "redteam": {"purpose": "p"}}, "a model makes its tests"),
+        ({"prompts": [3], "tests": []}, "expected a prompt"),
+        ({"prompts": ["x"], "tests": [{"threshold": 0, "assert": [{"type": "is-json"}]}]}, "decides nothing"),
+        ({"prompts": ["x"], "tests": [{"vars": {c: list(range(30)) for c in "abc"}}]}, "combinations"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused_and_nothing_is_skipped(tmp_path, config, message):
+    files = {
+        "a__yaml": "- file://b.yaml\n",
+        "b__yaml": "- file://a.yaml\n",
+        "make__py": "raise SystemExit",
+        "wide__csv": "q,r\n1,2,3\n",
+        "torn__jsonl": '{"vars": {}\n',
+    }
+    assert any(message in found for found in problems(tmp_path, config, **files))
+
+
+@pytest.mark.parametrize(
+    ("prompt", "variables", "why"),
+    [
+        ("file://p.py", {"x": "a"}, "code (p.py)"),
+        ("{{x}}", {"x": "file://cat.png"}, "not text (cat.png)"),
+        ("{{x}}", {"x": "{% for %}"}, "cannot be filled in"),
+        ("{{x}}", {"x": ""}, "empty"),
+    ],
+)
+def test_a_case_whose_prompt_is_not_known_is_skipped_with_the_reason(tmp_path, prompt, variables, why):
+    config = one_test({"type": "contains", "value": "a"}, vars=variables)
+    (case,) = read(tmp_path, {**config, "prompts": [prompt]}).cases
+    assert why in case.skip
+
+
+@pytest.mark.parametrize("text", ["{{ 'a' * 10**9 }}", "{% for i in range(9) %}{% endfor %}", "{{ x.upper() }}"])
+def test_a_template_runs_nothing(text):
+    with pytest.raises(BadTemplateError):
+        render(text, {"x": "a"})
+
+
+def test_a_large_table_is_read(tmp_path):
+    rows = "".join(f"question {n},contains: {n}\n" for n in range(5_000))
+    suite = read(tmp_path, {"prompts": ["{{q}}"], "tests": "file://t.csv"}, t__csv=f"q,__expected\n{rows}")
+    assert len(suite.cases) == 5_000
+
+
+def test_a_table_over_the_limit_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("karat.suites.documents.source.LARGEST", 1_000)
+    table = "q\n" + "x\n" * 1_000
+    assert any(
+        "is larger than" in one for one in problems(tmp_path, {"prompts": ["x"], "tests": "file://t.csv"}, t__csv=table)
+    )
+
+
+@pytest.mark.parametrize(
+    ("provider", "spec", "options"),
+    [
+        (
+            {"id": "https", "config": {
+                "url": "https://x.example/chat", "body": {"q": "{{prompt}}"}, "transformResponse": "json.answer"}},
+            "https://x.example/chat",
+            {"method": "POST", "body": {"q": "{prompt}"}, "answer": "$.answer"},
+        ),
+        (
+            {"id": "openai:chat:m", "config": {"apiBaseUrl": "http://127.0.0.1/v1", "temperature": 0}},
+            "openai:http://127.0.0.1/v1",
+            {"model": "m", "parameters": {"temperature": 0}},
+        ),
+        ("openai:gpt-4o", "", {}),
+        ("exec:./p.sh -q", CODE, {"provider": "exec:./p.sh -q", "config": {}, "folder": ""}),
+        ({"id": "file://p.py", "config": {"a": 1}},
+            CODE, {"provider": "file://p.py", "config": {"a": 1}, "folder": ""}),
+        ("python:p.py:ask", CODE, {"provider": "python:p.py:ask", "config": {}, "folder": ""}),
+        ("file://provider.js", "", {}),
+        ("package:a:b", "", {}),
+        ({"id": "http://x", "config": {"body": {"q": "{{prompt}}"}, "headers": {"a": "{{env.KEY}}"}}}, "", {}),
+    ],
+)  # fmt: skip
+def test_a_provider_is_a_target_only_where_it_has_an_equal(provider, spec, options):
+    assert target_of([provider]) == (spec, options)
+    assert target_of([provider, provider]).spec == ""
+
+
+def test_every_known_type_is_read_or_named_as_unjudged():
+    assert len(known_types()) == len(set(known_types())) > 60

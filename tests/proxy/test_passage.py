@@ -1,0 +1,68 @@
+"""What crosses a proxy of services is handed on as it comes; what is kept of it is bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from karat.evidence.otlp import loopback
+from karat.evidence.otlp.loopback import HttpRequest
+from karat.proxy.passage import Passage
+from karat.proxy.replies import ServiceReply
+from karat.system.door import RefusedRequest
+
+
+class Stream:
+    """A service that streams these lines; it is its own reply, and its own wire. A fake: the real ones hold sockets."""
+
+    name, path, is_stream, status, location = "models", "", True, 200, None
+
+    def __init__(self, *lines: bytes) -> None:
+        self._lines = lines
+        self.sent = b""
+
+    @contextmanager
+    def open_reply(self, request: HttpRequest, path: str) -> Iterator[Stream]:
+        yield self
+
+    def lines(self, wire: object) -> Iterator[bytes]:
+        yield from self._lines
+
+    def head(self, **changed: str) -> bytes:
+        return b""
+
+    def header(self, name: str) -> None:
+        return None
+
+    def send(self, data: bytes) -> None:
+        self.sent += data
+
+
+def passage(service: Any) -> tuple[Passage, list[ServiceReply]]:
+    made, kept = Passage(service, HttpRequest("POST", "/", {}), service, "/", ""), list[ServiceReply]()
+    made.keep = kept.append
+    return made, kept
+
+
+def test_a_stream_that_is_too_long_is_handed_on_and_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loopback, "BODY_CAP", 4_000)
+    for events, is_kept in ((9, True), (90, False)):
+        service = Stream(*[b"data: 1\n", b"\n"] * events)
+        made, kept = passage(service)
+        made.hand_on()
+        assert service.sent.count(b"data") == events
+        assert [len(reply.events) for reply in kept] == [events] * is_kept
+    made, kept = passage(Stream(*[b"data: 1\n", b"\n"] * 90))
+    with pytest.raises(RefusedRequest, match="models sent a stream of more than 4,000 bytes"):
+        made.read_whole()
+
+
+def test_an_event_that_does_not_end_breaks_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loopback, "BODY_CAP", 4_000)
+    service = Stream(*[b"data: 1\n"] * 9_000)
+    made, kept = passage(service)
+    made.hand_on()
+    assert (service.sent.count(b"data"), kept) == (0, [])

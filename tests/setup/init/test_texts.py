@@ -1,0 +1,66 @@
+"""The texts that are written: they are sound by the rules of whoever reads them."""
+
+from __future__ import annotations
+
+import json
+from importlib import metadata
+from types import SimpleNamespace
+
+import pytest
+import yaml
+
+from karat import __version__
+from karat.setup.survey.findings import FoundAgent
+from karat.setup.write import texts
+
+APP = FoundAgent("http://127.0.0.1:8000/chat", "web app", "main.py:1", "app", "http", "uvicorn main:app --port 8000")
+COMMIT = "0123456789abcdef"
+
+
+@pytest.mark.parametrize(
+    ("origin", "installs"),
+    [
+        pytest.param(None, f'pip install "karat[http]=={__version__}"', id="index"),
+        pytest.param(
+            {"url": "https://me:secret@git.example/karat", "vcs_info": {"vcs": "git", "commit_id": COMMIT}},
+            f'pip install "karat[http] @ git+https://git.example/karat@{COMMIT}"',
+            id="repository",
+        ),
+        pytest.param(
+            {"url": "file:///home/me/karat", "dir_info": {"editable": True}},
+            'pip install "${KARAT_PACKAGE:?set this repository variable}"',
+            id="folder",
+        ),
+    ],
+)
+def test_a_workflow_installs_karat_from_where_it_came(
+    monkeypatch: pytest.MonkeyPatch, origin: dict[str, object] | None, installs: str
+) -> None:
+    found = SimpleNamespace(read_text=lambda name: None if origin is None else json.dumps(origin))
+    monkeypatch.setattr(metadata, "distribution", lambda name: found)
+    text = texts.workflow("app.karat.yaml", APP, "pyproject.toml", ["OPENAI_API_KEY"])
+    steps = yaml.safe_load(text)["jobs"]["karat"]["steps"]
+    runs = [step["run"] for step in steps if "run" in step]
+    assert runs[:2] == ["pip install .", installs]
+    assert runs[2].startswith("uvicorn main:app --port 8000 & timeout 60 ")
+    assert runs[3] == "karat run app.karat.yaml --report html"
+    assert next(step["env"] for step in steps if step.get("run") == runs[3]) == {
+        "OPENAI_API_KEY": "${{ secrets.OPENAI_API_KEY }}"
+    }
+    assert steps[-1]["if"] == "always()"
+    assert "secret@" not in text
+    assert "/home/me" not in text
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param("", "karat-results/\n", id="none"),
+        pytest.param("*.pyc", "*.pyc\nkarat-results/\n", id="no-line-end"),
+        pytest.param("*.pyc\n", "*.pyc\nkarat-results/\n", id="more"),
+        pytest.param("/karat-results\n", None, id="there"),
+        pytest.param("# karat-results/\n", "# karat-results/\nkarat-results/\n", id="a-comment"),
+    ],
+)
+def test_lines_of_gitignore(before: str, after: str | None) -> None:
+    assert texts.add_to_gitignore(before) == after

@@ -1,0 +1,139 @@
+"""Streams of shapes that Karat does not know: mapped by configuration alone, and found by `karat inspect`.
+
+Both mappings must judge right and wrong answers as the script of the agent says, not as the stream is read.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import karat
+from karat.model.trace import Tokens
+from karat.setup.inspect.services import inspect_service
+from karat.targets.base import RunContext, TargetError
+from karat.targets.config import TargetConfig
+from targets.conftest import case, opened
+from targets.http.foreign_streams import ONLY_INSPECTED, SHAPES, Shape, service
+from targets.http.server import serving
+from targets.http.unusual_streams import UNUSUAL
+
+LOOKUP = {"tool": "lookup_order", "arguments": {"order": "A-17"}, "result": {"state": "open"}, "success": True}
+REFUND = {"tool": "issue_refund", "arguments": {"order": "A-17", "amount": 40}, "success": True}
+WHERE, PAY, GONE, HELLO = "Where is A-17?", "Refund A-17.", "Where is B-99?", "Hello!"
+CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "right": (
+        WHERE,
+        "PASS",
+        {"outcome": "tool_success", "tool_calls": [LOOKUP], "must_say_any": ["Order A-17 is open."]},
+    ),
+    "wrong-words": (WHERE, "FAIL", {"must_say_any": ["closed"]}),
+    "thoughts-are-not-said": (WHERE, "PASS", {"must_not_say": ["They ask"]}),
+    "wrong-arguments": (WHERE, "FAIL", {"tool_calls": [LOOKUP | {"arguments": {"order": "B-17"}}]}),
+    "wrong-result": (WHERE, "FAIL", {"tool_calls": [LOOKUP | {"result": {"state": "shipped"}}]}),
+    "forbidden-and-not-called": (WHERE, "PASS", {"tool_calls_none": ["issue_refund"]}),
+    "forbidden-and-called": (PAY, "FAIL", {"tool_calls_none": ["issue_refund"]}),
+    "two-calls": (PAY, "PASS", {"tool_calls": [LOOKUP, REFUND], "tool_order": ["lookup_order", "issue_refund"]}),
+    "no-call-too-many": (WHERE, "PASS", {"max_tool_calls": 1, "answer_equals": "Order A-17 is open."}),
+    "too-many-calls": (PAY, "FAIL", {"max_tool_calls": 1}),
+    "a-tool-that-failed": (
+        GONE,
+        "PASS",
+        {"tool_calls": [{"tool": "lookup_order", "success": False}], "outcome": "graceful_error"},
+    ),
+    "a-failure-is-no-success": (GONE, "FAIL", {"outcome": "tool_success", "tool_calls_any": ["lookup_order"]}),
+    "no-call": (HELLO, "PASS", {"tool_calls_none": ["lookup_order"], "max_tool_calls": 0, "must_say_any": ["look up"]}),
+}
+
+
+async def statuses(url: str, options: dict[str, Any], folder: Path) -> dict[str, str]:
+    """How each case comes out; one that breaks is an ERROR."""
+    file = folder / "suite.yaml"
+    cases = [{"id": key, "prompt": prompt, "expected": asked} for key, (prompt, _, asked) in CASES.items()]
+    file.write_text(json.dumps({"karat": 1, "name": "Desk", "cases": cases}))
+    kind, _, spec = url.partition(":")
+    found: dict[str, str] = {}
+    async with opened(kind, spec, options=options) as target:
+        for one in karat.load_suite(str(file)).cases:
+            trace = await target.run(one, RunContext())
+            found[one.id] = str(karat.judge(one, trace).status)
+            assert (trace.tokens is None) or trace.tokens.input in (7, 8, 9)
+        with pytest.raises(TargetError):
+            await target.run(case("Are you broken?"), RunContext())
+    return found
+
+
+OUTCOMES = {"right", "wrong-result", "two-calls", "a-tool-that-failed", "a-failure-is-no-success"}
+"""The cases whose verdict needs to know how a call ended."""
+WANTED = {key: status for key, (_, status, _) in CASES.items()}
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+async def test_a_stream_is_mapped_by_configuration_alone(shape: Shape, tmp_path: Path) -> None:
+    async with serving(service(shape)) as server:
+        options = {"body": {"message": "{prompt}"}, **shape.options}
+        assert await statuses(server.url, options, tmp_path) == WANTED
+        kind, spec = server.target
+        async with opened(kind, spec, options=options) as target:
+            trace = await target.run(case(PAY), RunContext())
+            with pytest.raises(TargetError, match="the service reports a failure: the model is down"):
+                await target.run(case("Are you broken?"), RunContext())
+    assert trace.tokens == Tokens(9, 5), "usage is read from the event that ends the stream"
+    assert trace.final_message == "One moment. I refunded 40 for order A-17."
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+async def test_a_stream_is_found_by_inspect(shape: Shape, tmp_path: Path) -> None:
+    async with serving(service(shape)) as server:
+        config = TargetConfig(kind="http", spec=server.url, name="bot")
+        found = await inspect_service(config, PAY, GONE, HELLO)
+        assert found.trace is not None, (found.problem, found.sightings)
+        options = {name: value for name, value in found.table.items() if name != "use"}
+        assert await statuses(server.url, options, tmp_path) == WANTED, options
+    assert found.trace.tokens == Tokens(9, 5)
+    kinds = next(seen for what, seen in found.sightings if what == "events")
+    assert any("a call" in line for line in kinds)
+    assert tomllib.loads(found.toml)["targets"]["bot"] == found.table
+
+
+@pytest.mark.parametrize("name", ONLY_INSPECTED)
+async def test_what_a_shape_does_not_say_is_unknown_and_never_wrong(name: str, tmp_path: Path) -> None:
+    async with serving(service(ONLY_INSPECTED[name])) as server:
+        found = await inspect_service(TargetConfig(kind="http", spec=server.url, name="bot"), PAY, GONE, HELLO)
+        assert found.trace is not None, (found.problem, found.sightings)
+        options = {option: value for option, value in found.table.items() if option != "use"}
+        seen = await statuses(server.url, options, tmp_path)
+    if name == "letters":  # which of two kinds is that of a call that failed, nothing says
+        assert {key for key, status in seen.items() if status == "PARTIAL"} == OUTCOMES
+        assert "results are unknown" in dict(found.sightings)["not clear"][0]
+        seen |= {key: WANTED[key] for key in OUTCOMES}
+    assert seen == WANTED, options
+
+
+@pytest.mark.parametrize("shape", UNUSUAL.values(), ids=UNUSUAL)
+async def test_an_unusual_stream_is_found_by_inspect(shape: Shape, tmp_path: Path) -> None:
+    async with serving(service(shape)) as server:
+        for prompts, accepted in (((PAY, GONE, HELLO), {}), ((PAY,), dict.fromkeys(OUTCOMES, "PARTIAL"))):
+            found = await inspect_service(TargetConfig(kind="http", spec=server.url, name="bot"), *prompts)
+            if found.trace is None:
+                assert accepted, (found.problem, found.sightings)
+                assert "it may be $.txt of '20' or $.txt of '10'" in found.problem
+                continue
+            options = {name: value for name, value in found.table.items() if name != "use"}
+            seen = await statuses(server.url, options, tmp_path)
+            assert {key: one for key, one in seen.items() if one not in (WANTED[key], accepted.get(key))} == {}, options
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+async def test_what_one_prompt_does_not_show_is_unknown_and_never_wrong(shape: Shape, tmp_path: Path) -> None:
+    async with serving(service(shape)) as server:
+        found = await inspect_service(TargetConfig(kind="http", spec=server.url, name="bot"), PAY)
+        assert found.trace is not None, (found.problem, found.sightings)
+        options = {name: value for name, value in found.table.items() if name != "use"}
+        seen = await statuses(server.url, options, tmp_path)
+    assert {key: status for key, status in seen.items() if status not in (WANTED[key], "PARTIAL")} == {}
+    assert seen["right"] == "PASS"

@@ -1,3 +1,0 @@
-from cli.fixtures import here, karat
-
-__all__ = ["here", "karat"]
