@@ -1,7 +1,7 @@
-"""Each guard of Karat is held by a test: removed from a copy of the source, the tests that it names fail.
+"""Functions that guard a promise are held by tests: changed in a copy of the source, the tests that they name fail.
 
-`guards.toml` is the list of all. `make test` sees that it is true to the source; `make thorough` removes forty of them,
-drawn by KARAT_GUARDS_SEED (28), or all where KARAT_GUARDS=all.
+`guards.toml` names functions. `make test` sees that each is there and can be changed; `make thorough` makes forty
+changes, drawn by KARAT_GUARDS_SEED (40), or all where KARAT_GUARDS=all, and prints those that no test notices.
 """
 
 from __future__ import annotations
@@ -15,11 +15,14 @@ import tomllib
 from collections import Counter
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from guards.mutants import Mutant, find_function, mutants
+
 ROOT = Path(__file__).parents[2]
-GUARDS = tomllib.loads(Path(__file__).with_name("guards.toml").read_text("utf-8"))["guard"]
+GUARDS: list[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("guards.toml").read_text("utf-8"))["guard"]
 AREAS = {
     "doors",
     "size caps",
@@ -36,35 +39,59 @@ AREAS = {
     "stubs and faults",
     "tapes",
 }
+DRAWN = 40
+NOTICED = 38
+SECONDS = 120
+"""For the tests of a guard; as long as nothing is changed they take a few."""
 
 
-def named(guard: dict[str, object]) -> str:
-    return f"{guard['area']}: {guard['name']}"
+def path_and_name(guard: dict[str, Any]) -> tuple[Path, str]:
+    file, _, name = str(guard["function"]).partition("::")
+    return ROOT / "src/karat" / file, name
 
 
-def drawn() -> list[dict[str, object]]:
-    if os.environ.get("KARAT_GUARDS") == "all":
-        return GUARDS
-    return random.Random(int(os.environ.get("KARAT_GUARDS_SEED", "28"))).sample(GUARDS, 40)
-
-
-def test_the_list_is_true_to_the_source() -> None:
+def test_each_guard_names_a_function_and_tests_that_exist() -> None:
     assert len(GUARDS) >= 80
     assert {guard["area"] for guard in GUARDS} == AREAS
-    assert [name for name, count in Counter(map(named, GUARDS)).items() if count > 1] == []
-    moved = []
-    for guard in GUARDS:
-        source = (ROOT / "src/karat" / guard["file"]).read_text("utf-8")
-        if source.count(guard["find"]) != 1 or guard["find"] == guard["put"]:
-            moved.append(f"{named(guard)}: {guard['find']!r} is in {guard['file']} {source.count(guard['find'])} times")
-        if guard["file"].endswith(".py"):
-            compile(source.replace(guard["find"], guard["put"]), guard["file"], "exec")
-        moved += [f"{named(guard)}: no {test}" for test in guard["tests"] if not (ROOT / test.split("::")[0]).exists()]
-    assert moved == [], "correct tests/guards/guards.toml"
+    assert [name for name, count in Counter(guard["function"] for guard in GUARDS).items() if count > 1] == []
+    missing = [guard["function"] for guard in GUARDS if not path_and_name(guard)[0].exists()]
+    missing += [
+        guard["function"]
+        for guard in GUARDS
+        if guard["function"] not in missing and find_function(*path_and_name(guard)) is None
+    ]
+    missing += [test for guard in GUARDS for test in guard["tests"] if not (ROOT / test.split("::")[0]).exists()]
+    assert missing == [], "correct tests/guards/guards.toml"
 
 
-MOST = 120
-"""Seconds for the tests of a guard; as long as nothing is removed they take a few."""
+def test_mutants_change_one_decision_or_step() -> None:
+    source = "def f(a, b):\n    if a and b:\n        return 1\n    g()\n    return [x for x in b if x]\n"
+    changes = [(mutant.line, mutant.change) for mutant in mutants(source, "f")]
+    assert sorted(changes) == [
+        (0, "no filter"),
+        (2, "always"),
+        (2, "never"),
+        (2, "without operand 1"),
+        (2, "without operand 2"),
+        (4, "step left out"),
+    ]
+    assert all(mutant.source != source for mutant in mutants(source, "f"))
+
+
+def draw() -> list[tuple[dict[str, Any], Mutant]]:
+    """One change of each of forty guards, or every change of all of them."""
+    seed = int(os.environ.get("KARAT_GUARDS_SEED", "40"))
+    chance = random.Random(seed)
+    print(f"seed {seed}")
+    choices = [(guard, list(mutants(path.read_text("utf-8"), name))) for guard, (path, name) in _located()]
+    if os.environ.get("KARAT_GUARDS") == "all":
+        return [(guard, mutant) for guard, changes in choices for mutant in changes]
+    chosen = chance.sample([choice for choice in choices if choice[1]], DRAWN)
+    return [(guard, chance.choice(changes)) for guard, changes in chosen]
+
+
+def _located() -> list[tuple[dict[str, Any], tuple[Path, str]]]:
+    return [(guard, path_and_name(guard)) for guard in GUARDS]
 
 
 @cache
@@ -74,19 +101,32 @@ def outcome(source: Path, tests: tuple[str, ...]) -> tuple[int, str]:
     env = {**os.environ, "PYTHONPATH": str(source)}
     env = {name: value for name, value in env.items() if not name.startswith(("PYTEST_", "COV_"))}
     try:
-        ran = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False, timeout=MOST)
+        ran = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False, timeout=SECONDS)
     except subprocess.TimeoutExpired:  # without a deadline they hang, which is how its loss is noticed
-        return 1, f"they did not end within {MOST} s"
+        return 1, f"they did not end within {SECONDS} s"
     return ran.returncode, ran.stdout[-1500:]
 
 
+def is_noticed(guard: dict[str, Any], mutant: Mutant, folder: Path) -> bool:
+    """Whether the guard's tests fail for a copy of the source with this change."""
+    tests = tuple(guard["tests"])
+    unchanged = outcome(ROOT / "src", tests)
+    assert unchanged[0] == 0, f"these tests must pass as long as nothing is changed: {unchanged[1]}"
+    source = shutil.copytree(ROOT / "src", folder / "src")  # with what is compiled, which need not be done again
+    (source / "karat" / str(guard["function"]).partition("::")[0]).write_text(mutant.source, "utf-8")
+    try:
+        return outcome(source, tests)[0] == 1
+    finally:
+        shutil.rmtree(source)
+
+
 @pytest.mark.thorough
-@pytest.mark.parametrize("guard", drawn(), ids=named)
-def test_a_guard_that_is_removed_is_missed(guard: dict[str, object], tmp_path: Path) -> None:
-    tests = tuple(guard["tests"])  # type: ignore[arg-type]  # TOML says what it is
-    whole = outcome(ROOT / "src", tests)
-    assert whole[0] == 0, f"these tests must pass as long as nothing is removed: {whole[1]}"
-    copy = shutil.copytree(ROOT / "src", tmp_path / "src")  # with what is compiled, which need not be done again
-    file = copy / "karat" / str(guard["file"])
-    file.write_text(file.read_text("utf-8").replace(str(guard["find"]), str(guard["put"])), "utf-8")
-    assert outcome(copy, tests)[0] == 1, f"nothing notices that {named(guard)} is gone"
+@pytest.mark.limit(3600)
+def test_tests_notice_when_a_guard_is_changed(tmp_path: Path) -> None:
+    drawn = draw()
+    missed = []
+    for number, (guard, mutant) in enumerate(drawn):
+        if not is_noticed(guard, mutant, tmp_path / str(number)):
+            missed.append(f"{guard['function']}, line {mutant.line}: {mutant.change}")
+    print(f"{len(drawn) - len(missed)} of {len(drawn)} noticed")
+    assert len(missed) * DRAWN <= (DRAWN - NOTICED) * len(drawn), "\n".join(missed)
