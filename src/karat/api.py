@@ -30,6 +30,7 @@ from karat.engine.suite_files import write_schema as write_schema
 from karat.engine.suite_files import write_suite as write_suite
 from karat.errors import UsageError
 from karat.journal.reader import Journal
+from karat.model.run import Header
 from karat.model.suite import Case, Suite, leave_unjudged_of
 from karat.model.trace import Trace
 from karat.model.verdict import Verdict
@@ -39,6 +40,7 @@ from karat.reports.catalog import refuse_one_file as refuse_one_file
 from karat.reports.run_result import Allowances, ResultsPlace, RunResult
 from karat.reports.writing import Each
 from karat.scoring import verdicts
+from karat.scoring.intervals import Runs
 from karat.suites.documents.source import SuiteSource, source
 from karat.suites.selection import Selection as Selection
 from karat.suites.selection import select_each as select_each
@@ -133,7 +135,7 @@ async def arun(suite: AnySuite, target: AnyTarget | None = None, **how: Unpack[R
     refuse_unknown(how, RunKeywords)
     cases, categories = names_of("cases", how.get("cases")), names_of("categories", how.get("categories"))
     chosen = Selection(cases, categories, names_of("tags", how.get("tags")), how.get("keyword"))
-    options, request = RunOptions.of(how), RunRequest.of(how, chosen)
+    options, request = RunOptions.of(how), RunRequest.of(how, chosen, _read_base)
     project = trusting(project_for(suite), how.get("trust_code"))
     allowed = _allowances(how, project)
     with ResultsPlace(how.get("results_dir")) as place:
@@ -142,6 +144,15 @@ async def arun(suite: AnySuite, target: AnyTarget | None = None, **how: Unpack[R
 
 
 run = make_sync(arun)
+
+
+def _read_base(
+    name: str, header: Header, path: str, cases: Sequence[Case], folder: Path, project: Project
+) -> dict[int, Runs]:
+    # late: comparing loads SQLite, which most runs do not need
+    from karat.analysis.compare.comparisons import read_base
+
+    return read_base(name, header, path, cases, folder, project)
 
 
 async def aresume(
@@ -201,7 +212,7 @@ async def _continue_run(
     from karat.engine.session import PreviousRun, resume_suite
 
     refuse_unknown(how, ResumeKeywords)
-    options, request = RunOptions.of(how), RunRequest.of(how)
+    options, request = RunOptions.of(how), RunRequest.of(how, read_base=_read_base)
     project = trusting(project_for(suite, journal), how.get("trust_code"))
     allowed = _allowances(how, project)
     previous = PreviousRun(

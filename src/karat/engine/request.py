@@ -15,10 +15,14 @@ from karat.engine.events import Listener, Notice
 from karat.engine.work import GRACE
 from karat.errors import UsageError
 from karat.journal.redaction import Redactor
+from karat.model.run import Header
 from karat.model.sequential import SequentialTest
+from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus
 from karat.options import HOW_TO_RUN, CaseKeywords, ExecutorName, HowToRun, Repeats, SelectionKeywords, TapeMode
+from karat.plugins.project import Project
+from karat.scoring.intervals import Runs
 from karat.suites.selection import EVERYTHING, Selection
 from karat.targets.base import Target, version_of
 from karat.targets.catalog import build
@@ -32,6 +36,10 @@ from karat.text.wording import did_you_mean, names_of
 
 Answer: TypeAlias = str | Mapping[str, object] | Trace
 AnyTarget: TypeAlias = str | TargetConfig | Target | Callable[..., Answer | Awaitable[Answer]]
+
+BaseReader: TypeAlias = Callable[[str, Header, str, Sequence[Case], Path, Project], dict[int, Runs]]
+"""Reads what the cases of a run came to in its base, by their index: name of the base, header and path of the run, its
+cases, and the folder that runs are looked for in."""
 
 BY_NAME = "Name it as 'python:module:function'."
 
@@ -186,11 +194,15 @@ class RunRequest(Struct, frozen=True, kw_only=True):
     stop: asyncio.Event | None = None
     header: Mapping[str, object] = {}
     """Further options that the journal is to have in its header."""
+    read_base: BaseReader | None = None
+    """How to read a baseline: the engine does not know how runs are compared."""
     folder: str = field(default_factory=os.getcwd)
     """Where it was asked for: relative paths are below it, wherever the agent or another thread goes."""
 
     @classmethod
-    def of(cls, how: ResumeKeywords, selection: Selection = EVERYTHING) -> RunRequest:
+    def of(
+        cls, how: ResumeKeywords, selection: Selection = EVERYTHING, read_base: BaseReader | None = None
+    ) -> RunRequest:
         return cls(
             selection=selection,
             options=how.get("options") or {},
@@ -198,6 +210,7 @@ class RunRequest(Struct, frozen=True, kw_only=True):
             reports=tuple(names_of("reports", how.get("reports")) or ()),
             listeners=how.get("listeners", ()),
             stop=how.get("stop"),
+            read_base=read_base,
         )
 
     def notice(self, message: str) -> None:

@@ -118,9 +118,8 @@ class Session:
         return write_reports(names, summary, self._project, further)
 
     def _read_baseline(self, name: str, plan: Plan, previous: PreviousRun | None) -> dict[int, Runs]:
-        # late: comparing loads SQLite, which most runs do not need
-        from karat.analysis.compare.comparisons import read_base
-
+        read_base = self._request.read_base
+        assert read_base is not None
         header, folder = self._header(len(plan), previous), Path(self._request.folder, self._results_dir)
         return read_base(name, header, previous.journal.path if previous else "", plan.cases, folder, self._project)
 
