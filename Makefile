@@ -2,7 +2,7 @@
 #   make demo   sets everything up and runs the suites against the embedded agents
 #   make test   sets everything up and passes the tests
 .DEFAULT_GOAL := help
-.PHONY: help setup system app docs demo golden golden-llm test lint unit thorough counterparts bench clean
+.PHONY: help setup system app docs demo golden golden-llm test check quick lint unit examples thorough counterparts bench clean
 
 export UV_PYTHON_DOWNLOADS := never
 # Debian's own interpreter is built for speed, which those of version managers often are not.
@@ -34,6 +34,12 @@ system: ## Install the Debian packages that the tests use (a browser, PostgreSQL
 test: ## Lint, type-check, check the layers and run every test
 	@$(MAKE) --no-print-directory -j2 lint unit
 
+check: setup ## Lint, type-check, and run the tests that need no process, browser or database: about a minute
+	@$(MAKE) --no-print-directory -j2 lint quick
+
+quick: setup
+	$(BIN)/pytest -m 'quick and not thorough and not counterpart' -n $$(nproc) --dist worksteal -q
+
 lint: setup
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -45,7 +51,10 @@ unit: setup system
 	@$(BIN)/pytest --collect-only -qq > /dev/null || true
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
-thorough: setup system ## Run what `make test` takes a few of: every case with every planted bug, more kills, more examples
+examples: setup system ## Test the example applications themselves
+	$(BIN)/pytest examples/tests -n $(WORKERS) --dist worksteal
+
+thorough: examples ## Run what `make test` takes a few of: every case with every planted bug, more kills, more examples
 	$(BIN)/pytest -m "thorough or hypothesis" --hypothesis-profile=thorough -n $(WORKERS) --dist worksteal
 
 counterparts: setup system ## Hold the adapters against other people's software, each in an environment of its own

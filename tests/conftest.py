@@ -52,6 +52,20 @@ LONG = (
 """Begun first, so that no worker is left alone with them in the end."""
 
 
+QUICK = (
+    "tests/checks/", "tests/text/", "tests/matchers/", "tests/model/", "tests/suites/", "tests/scoring/",
+    "tests/importers/", "tests/evidence/test_", "tests/seeds/", "tests/analysis/lint/", "tests/guards/",
+    "tests/test_architecture", "tests/test_words",
+)  # fmt: skip
+"""What needs no process, browser or database, and little time: `make check` runs it."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if item.nodeid.startswith(QUICK):
+        item.add_marker("quick")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deal out the files, the long ones first: workers begin with a stretch of the list each, and steal later."""
     workers: int = getattr(config, "workerinput", {}).get("workercount", 1)

@@ -30,7 +30,7 @@ DYNO_PROMPTS = (
     "Is DYNO-07 in maintenance on 2026-03-15?",
 )
 CANVAS_SUITE = ROOT / "examples" / "canvas_app" / "suite.yaml"
-CANVAS_BUGS = runpy.run_path(str(ROOT / "tests" / "examples" / "canvas_app" / "canvas_bugs.py"))["BUGS"]
+CANVAS_BUGS = runpy.run_path(str(ROOT / "tests" / "examples" / "canvas_bugs.py"))["BUGS"]
 NOT_IN_PROCESS = ("thinks-for-a-minute", "draws-nothing")
 """Bugs of the canvas app that take a minute, or that only a page shows."""
 NOT_BUGS = ("reads-every-rule", "chatty", "curt")
