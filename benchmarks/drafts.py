@@ -16,8 +16,9 @@ import msgspec
 
 from benchmarks.measure import Usage, measured
 from benchmarks.ours import KARAT
+from karat.model.check import CheckSpec
 from karat.model.run import CaseRecord, Footer, Header, Summary
-from karat.model.suite import Case, CheckSpec
+from karat.model.suite import Case
 from karat.model.trace import ToolCall, Trace, TraceError
 from karat.model.verdict import CaseStatus, Verdict
 

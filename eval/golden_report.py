@@ -10,7 +10,7 @@ import msgspec
 
 import karat
 from karat.engine.events import CaseFinished, Event
-from karat.model.suite import CheckSpec
+from karat.model.check import CheckSpec
 from karat.reports.escaping import terminal
 
 RULE = "=" * 70

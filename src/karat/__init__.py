@@ -75,11 +75,11 @@ if TYPE_CHECKING:
     from karat.errors import UsageError as UsageError
     from karat.journal.reader import Journal as Journal
     from karat.journal.views import RecordSummary as RecordSummary
+    from karat.journal.views import RunView as RunView
     from karat.model.check import CheckProblem as CheckProblem
     from karat.model.check import Example as Example
     from karat.model.check import Field as Field
     from karat.model.run import CaseRecord as CaseRecord
-    from karat.model.run import RunView as RunView
     from karat.model.run import Summary as Summary
     from karat.model.suite import Case as Case
     from karat.model.suite import Suite as Suite
@@ -121,12 +121,12 @@ _HOMES = {
     "karat.errors": "ConfigError Diagnostic ExitCode KaratError SuiteError UsageError",
     "karat.setup.inspect.inspection": "Inspection Observation",
     "karat.journal.reader": "Journal",
-    "karat.journal.views": "RecordSummary",
+    "karat.journal.views": "RecordSummary RunView",
     "karat.analysis.audit.model": "AuditReport",
     "karat.model.check": "CheckProblem Example Field",
     "karat.analysis.compare.model": "Comparison",
     "karat.analysis.compare.history_model": "History",
-    "karat.model.run": "CaseRecord RunView Summary",
+    "karat.model.run": "CaseRecord Summary",
     "karat.model.suite": "Case Suite",
     "karat.model.trace": "Message ToolCall Trace",
     "karat.model.verdict": "CaseStatus CheckResult EvidenceLocation Group Status Verdict",

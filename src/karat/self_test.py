@@ -8,7 +8,8 @@ from typing import NamedTuple
 import msgspec
 
 from karat.checks.catalog import CheckCatalog
-from karat.model.suite import Case, CheckSpec, Scoring
+from karat.model.check import CheckSpec
+from karat.model.suite import Scoring
 from karat.model.verdict import CaseStatus, CheckResult, Group, Status
 from karat.scoring import verdicts
 
@@ -35,7 +36,7 @@ def _examples(catalog: CheckCatalog) -> Iterator[Proof]:
     for cls in catalog.classes.values():
         for number, example in enumerate(cls.examples):
             spec = CheckSpec(cls.name, msgspec.Raw(msgspec.json.encode(example.args)))
-            (check,) = catalog.compile(Case(id="example", prompt="?", checks=(spec,)))
+            (check,) = catalog.checks((spec,))
             result = verdicts.run_check(check, example.trace)
             yield Proof(f"{cls.name} example {number + 1}", example.status, result.status)
 

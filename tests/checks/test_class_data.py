@@ -15,7 +15,7 @@ from catalogs import CATALOG
 from karat.analysis.audit.judging import WATCHED
 from karat.checks.base import Check
 from karat.checks.catalog import CHECKS
-from karat.model.suite import Case, CheckSpec
+from karat.model.check import CheckSpec
 from karat.model.trace import Channel, Trace
 from karat.model.verdict import Status
 from karat.scoring import verdicts
@@ -66,7 +66,7 @@ TRIED = [Watched(**msgspec.structs.asdict(example.trace)) for cls in CHECKS for 
 
 def built(cls: type[Check], args: Any) -> Check:
     spec = CheckSpec(cls.name, msgspec.Raw(msgspec.json.encode(args)))
-    (check,) = CATALOG.compile(Case(id="example", prompt="?", checks=(spec,)))
+    (check,) = CATALOG.checks((spec,))
     return check
 
 

@@ -17,8 +17,8 @@ from karat.checks.effects import NoFalseSuccess, OnlyEffects
 from karat.checks.outcome import Outcome
 from karat.checks.sample_traces import calls, says
 from karat.errors import ConfigError, SuiteError
-from karat.model.check import Declared
-from karat.model.suite import Case, CheckSpec, Suite
+from karat.model.check import CheckSpec, Declared
+from karat.model.suite import Case, Suite
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import Status
 from karat.plugins.project import find_project

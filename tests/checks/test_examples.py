@@ -8,8 +8,7 @@ import pytest
 from catalogs import CATALOG
 from karat.checks.base import Check
 from karat.checks.catalog import CHECKS
-from karat.model.check import Example
-from karat.model.suite import Case, CheckSpec
+from karat.model.check import CheckSpec, Example
 from karat.model.verdict import Status
 
 EXAMPLES = [
@@ -19,7 +18,7 @@ EXAMPLES = [
 
 def built(cls: type[Check], example: Example) -> Check:
     spec = CheckSpec(cls.name, msgspec.Raw(msgspec.json.encode(example.args)))
-    (check,) = CATALOG.compile(Case(id="example", prompt="?", checks=(spec,)))
+    (check,) = CATALOG.checks((spec,))
     return check
 
 

@@ -9,8 +9,9 @@ import pytest
 
 from catalogs import CATALOG
 from karat.checks.modified import is_negated
+from karat.model.check import CheckSpec
 from karat.model.run import CaseRecord
-from karat.model.suite import Case, CheckSpec
+from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.model.verdict import Status
 from karat.reports.facts import lacks, required_sources

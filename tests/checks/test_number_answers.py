@@ -50,7 +50,7 @@ def test_answer(item: dict[str, Any], tmp_path: Path) -> None:
     case = {"id": "case", "prompt": item["prompt"], "expected": item["expected"]}
     file = tmp_path / "suite.yaml"
     file.write_text(yaml.safe_dump({"karat": 1, "cases": [case]}), encoding="utf-8")
-    checks = CATALOG.compile(karat.load_suite(file).cases[0])
+    checks = CATALOG.checks(karat.load_suite(file).cases[0].checks)
     trace = turn(item, tuple(turn(said) for said in item.get("setup_turns", ())))
     statuses = {check.judge(trace).status.value for check in checks if check.name in FIELDS}
     worst = next(status for status in ("failed", "unknown", "passed") if status in statuses)

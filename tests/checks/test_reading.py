@@ -8,7 +8,6 @@ import pytest
 
 from catalogs import CATALOG
 from karat.checks.sample_traces import says
-from karat.model.suite import Case
 from karat.model.verdict import Status
 
 
@@ -68,7 +67,7 @@ def test_fields_become_checks(expected: dict[str, Any], paths: list[str]) -> Non
 )
 def test_a_float_is_looked_for_in_digits(value: float, answer: str) -> None:
     (_, number) = CATALOG.read({"must_ground_numbers": [value]})
-    (check,) = CATALOG.compile(Case(id="float", prompt="?", checks=(number.spec,)))
+    (check,) = CATALOG.checks((number.spec,))
     assert check.judge(says(answer)).status is Status.PASSED
     assert check.judge(says("1e+22, 1e-05 or 13")).status is Status.FAILED
 

@@ -13,8 +13,9 @@ from karat.journal.integrity import derive_verdict
 from karat.journal.limits import cap_trace, check_trace
 from karat.journal.redaction import Redactor
 from karat.journal.views import RecordToVerify, TraceToVerify
+from karat.model.check import CheckSpec
 from karat.model.run import CaseRecord
-from karat.model.suite import Case, CheckSpec, Turn
+from karat.model.suite import Case, Turn
 from karat.model.trace import (
     TEXT_CAP,
     Message,

@@ -17,8 +17,8 @@ from karat.analysis.audit.run_audit import audit
 from karat.analysis.lint.linter import lint
 from karat.analysis.lint.target import target_info
 from karat.evidence.turns import conversation
+from karat.model.check import CheckSpec
 from karat.model.run import CaseRecord
-from karat.model.suite import CheckSpec
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus, Status
 from karat.scoring import verdicts

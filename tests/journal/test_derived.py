@@ -7,8 +7,9 @@ import msgspec
 from karat.journal.integrity import Derived, verdict_of
 from karat.journal.views import RecordToVerify
 from karat.journal.writer import encode
+from karat.model.check import CheckSpec
 from karat.model.run import CaseRecord, Footer, Summary
-from karat.model.suite import Case, CheckSpec
+from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus, CheckResult, Group, Status
 from reports.runs import HEADER

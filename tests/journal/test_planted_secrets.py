@@ -16,8 +16,9 @@ import pytest
 
 from cli.support import Karat, eval_set, write
 from karat.journal.redaction import Redactor
+from karat.model.check import CheckSpec
 from karat.model.run import CaseRecord
-from karat.model.suite import Case, CheckSpec
+from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus, CheckResult, Group, Status, Verdict
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+from karat.model.check import CheckSpec
 from karat.model.keys import Keys
-from karat.model.suite import Case, CheckSpec, Reply, Scoring, Turn
+from karat.model.suite import Case, Reply, Scoring, Turn
 
 RECORDED = (
     b'{"id":"A","prompt":"p","category":"k","setup_prompts":["s"],"outcome":"response_only","checks":[["must_not_say",'

@@ -11,9 +11,10 @@ import msgspec
 
 from catalogs import CATALOG
 from karat.checks.catalog import CheckCatalog
+from karat.model.check import CheckSpec
 from karat.model.cost import TokenPrices
 from karat.model.run import CaseRecord, Header, Summary
-from karat.model.suite import Case, CheckSpec
+from karat.model.suite import Case
 from karat.model.trace import Message, ToolCall, Trace, TraceError
 from karat.model.verdict import CaseStatus, CheckResult, EvidenceLocation, Group, GroupScore, SoftScore, Status, Verdict
 from karat.scoring.intervals import pass_rate, single_clusters

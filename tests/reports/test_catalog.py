@@ -11,7 +11,8 @@ from typing import ClassVar
 import pytest
 
 from karat.errors import ConfigError, ExitCode, JournalError, UsageError
-from karat.model.run import CaseRecord, RunView
+from karat.journal.views import RunView
+from karat.model.run import CaseRecord
 from karat.plugins.project import Project
 from karat.reports.artifacts import BinaryWriter, Names, reserve
 from karat.reports.catalog import ENTRY_POINTS, EVERY_RUN, Report, Wanted, select_reports

@@ -11,8 +11,8 @@ from msgspec import Meta
 
 from catalogs import CATALOG
 from karat.errors import SuiteError
-from karat.model.check import CheckProblem, Declared, Field, ParsedCheck
-from karat.model.suite import CheckSpec, Suite
+from karat.model.check import CheckProblem, CheckSpec, Declared, Field, ParsedCheck
+from karat.model.suite import Suite
 from karat.plugins.project import Project
 from karat.suites import loads
 from karat.suites.formats.base import SuiteCatalog

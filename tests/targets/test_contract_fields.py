@@ -16,7 +16,8 @@ import karat
 from evidence.spans.made import tool
 from evidence.spans.test_reading import ROOT, SAYS, TOP, USER, T, chat, read
 from karat.checks.conduct import EndedByItself, ValidArguments
-from karat.model.suite import Case, CheckSpec
+from karat.model.check import CheckSpec
+from karat.model.suite import Case
 from karat.model.trace import Tokens, ToolCall, Trace
 from karat.model.verdict import Status
 from karat.targets.base import RunContext, Target

@@ -7,8 +7,7 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 
-from karat.model.check import CheckProblem, Example, Expected, Field, Metric
-from karat.model.suite import CheckSpec
+from karat.model.check import CheckProblem, CheckSpec, Example, Expected, Field, Metric
 from karat.model.trace import OF_CASE, REMOVED, Channel, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Status
 from karat.plugins.project import Project

@@ -77,8 +77,8 @@ from karat.checks.trajectory import Trajectory
 from karat.checks.ui import Ui
 from karat.checks.unjudged import Unjudged
 from karat.errors import ConfigError, UsageError
-from karat.model.check import CheckProblem, Declared, Field, ParsedCheck
-from karat.model.suite import Case, CheckSpec, Suite
+from karat.model.check import CheckProblem, CheckSpec, Declared, Field, ParsedCheck
+from karat.model.suite import Suite
 from karat.model.verdict import Group
 from karat.plugins import packages
 from karat.plugins.packages import FIX
@@ -170,6 +170,11 @@ class CheckCatalog:
     def __init__(self, project: Project) -> None:
         self.project = project
 
+    @property
+    def folder(self) -> str:
+        """The folder of the project."""
+        return self.project.folder
+
     @cached_property
     def classes(self) -> Mapping[str, type[Check]]:
         """Every check by its name."""
@@ -232,10 +237,6 @@ class CheckCatalog:
         """Fields that refine a field which is not there."""
         for cls in self._refined(frozenset(expected)):
             yield from cls.unused_fields(expected)
-
-    def compile(self, case: Case) -> tuple[Check, ...]:
-        """The checks of a case, or of all turns of it together, ready to judge."""
-        return self.checks(case.checks)
 
     def checks(self, specs: Sequence[CheckSpec]) -> tuple[Check, ...]:
         """Checks that are ready to judge. Equal ones of different cases are one object."""
@@ -311,7 +312,7 @@ def find_project_of(suite: Suite) -> Project:
 
     It is read anew, because its configuration may have changed since.
     """
-    folders = {catalog.project.folder for catalog in {case.catalog for case in suite.cases} if catalog is not None}
+    folders = {case.catalog.folder for case in suite.cases if case.catalog is not None}
     if len(folders) > 1:
         fix = "Put the cases of each project into a separate suite."
         raise UsageError("the suite has cases of several projects.", where=suite.file, fix=fix, slug="bad-suite")

@@ -10,8 +10,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from karat.checks.base import Check
-from karat.model.check import CheckProblem
-from karat.model.suite import CheckSpec
+from karat.model.check import CheckProblem, CheckSpec
 from karat.model.trace import Channel, Trace
 from karat.model.verdict import CheckResult, Status
 

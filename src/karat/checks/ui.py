@@ -16,9 +16,9 @@ from karat.checks.page import COMPONENTS, ROLES, UNSURE, Node, components, nodes
 from karat.checks.sample_traces import says, shows
 from karat.checks.says import unfailable
 from karat.errors import ConfigError
-from karat.model.check import CheckProblem, Example, Expected, Field
+from karat.model.check import CheckProblem, CheckSpec, Example, Expected, Field
 from karat.model.snapshot import LIKE_PROMPT, NOT_SEEN, THE_PROMPT
-from karat.model.suite import Case, CheckSpec, Suite, Turn
+from karat.model.suite import Case, Suite, Turn
 from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text.forms.folding import fold

@@ -109,7 +109,7 @@ class CaseRunner:
         """As `run`, for who keeps a journal: the line of the record, which is not read back."""
         if self._slots is None:
             raise UsageError("the runner is closed.", fix="Run cases inside `async with`.", slug="closed-runner")
-        if case.catalog is not None and case.catalog.project.folder != self._project.folder:
+        if case.catalog is not None and case.catalog.folder != self._project.folder:
             fix = "Open the runner with `suite=`, or in the folder in which the suite was read."
             raise UsageError(f"the case {case.id!r} belongs to another project.", fix=fix, slug="bad-suite")
         case = add_target_surroundings(resolve(case, self._agent.ui_vocabulary), self._agent.identity)

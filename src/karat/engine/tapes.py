@@ -13,7 +13,8 @@ from karat.checks.catalog import CheckCatalog
 from karat.engine.events import CaseFinished, Event
 from karat.engine.request import BY_NAME, ResolvedTarget, RunOptions
 from karat.errors import ConfigError, UsageError
-from karat.model.suite import Case, CheckSpec, Suite, without_checks
+from karat.model.check import CheckSpec
+from karat.model.suite import Case, Suite, without_checks
 from karat.plugins.project import Project
 from karat.plugins.tables import join_dotted, read
 from karat.proxy.services import SERVICES

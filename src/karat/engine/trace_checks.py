@@ -70,7 +70,7 @@ def check(trace: Trace | Mapping[str, object], **expected: Unpack[CheckKeywords]
 
 
 def _differences(record: CaseRecord, project: Project) -> tuple[ComparedValues, ...]:
-    checks = catalog_for(project).compile(record.case)
+    checks = catalog_for(project).checks(record.case.checks)
     found = []
     for spec, one, result in zip(record.case.checks, checks, record.verdict.checks, strict=False):
         if result.status is Status.FAILED and (pair := one.compared_values(record.trace)) is not None:

@@ -1,4 +1,4 @@
-"""Views of a journal's lines: the few fields of a record that one task needs, decoded without the rest.
+"""Views of a journal: as reports read it, and the few fields of a record that one task needs, decoded without the rest.
 
 `tests/journal/test_views.py` holds every field against `CaseRecord`: its name, its type and what it is where a line
 does not have it.
@@ -6,17 +6,58 @@ does not have it.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterator
+from typing import Final, Protocol
 
 from msgspec import Raw, Struct
 
-from karat.model.cost import Spent, count_spent
-from karat.model.run import FORMAT
+from karat.checks.catalog import CheckCatalog
+from karat.model.cost import Spent, TokenPrices, count_spent
+from karat.model.run import FORMAT, CaseRecord, Header, Summary
 from karat.model.suite import Case
 from karat.model.trace import TextLoss, Tokens, ToolCall, TraceError
 from karat.model.verdict import CaseStatus, GroupScore, Status, Verdict
 
 _PASSED: Final = Status.PASSED  # looked up once: members of an enum are slow to reach
+
+
+class RunView(Protocol):
+    """A journal as reports read it: streamed, in suite order, any number of times."""
+
+    @property
+    def path(self) -> str:
+        """The journal as the user knows it."""
+        ...
+
+    @property
+    def file(self) -> str:
+        """Where it is, whatever the current folder is by now."""
+        ...
+
+    @property
+    def header(self) -> Header: ...
+
+    @property
+    def summary(self) -> Summary: ...
+
+    @property
+    def catalog(self) -> CheckCatalog:
+        """The checks of the project in which it is read."""
+        ...
+
+    @property
+    def prices(self) -> TokenPrices | None:
+        """What tokens cost in that project."""
+        ...
+
+    @property
+    def finished_at(self) -> str:
+        """When the run ended, or the empty string if it did not."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def records(self, first: int = 0, count: int | None = None) -> Iterator[CaseRecord]: ...
 
 
 class LineKind(Struct):

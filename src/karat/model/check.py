@@ -5,17 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
-from karat.model.suite import CheckSpec
 from karat.model.trace import Trace
-from karat.model.verdict import Status
+from karat.model.verdict import CheckResult, Status
 
 Metric = Literal["sources", "numbers", "brief"]
 """What a report lists as missing from an answer, in addition to the failed checks."""
 
 Expected: TypeAlias = Mapping[str, Any]
 """What a case asks for, by field: that the values fit the fields' types was settled when the suite was read."""
+
+
+class CheckSpec(Struct, frozen=True, array_like=True, gc=False):
+    """One check as data: its name in the catalog, its arguments as JSON, and its place, such as `must_not_say[1]`."""
+
+    name: str
+    args: Raw
+    path: str = ""
 
 
 class Example(NamedTuple):
@@ -70,7 +77,40 @@ class ParsedCheck(NamedTuple):
     problems: tuple[CheckProblem, ...]
 
 
-class Vocabulary(Protocol):
+class CompiledCheck(Protocol):
+    """A check that is ready to judge."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def group(self) -> str: ...
+
+    @property
+    def description(self) -> str: ...
+
+    @property
+    def forbids(self) -> bool:
+        """Whether it looks for words that must not be in the final message."""
+        ...
+
+    def judge(self, trace: Trace) -> CheckResult: ...
+
+
+class CaseCatalog(Protocol):
+    """What a case needs of the catalog that it was read with: whose project it is, and its checks."""
+
+    @property
+    def folder(self) -> str:
+        """The folder of the project."""
+        ...
+
+    def checks(self, specs: Sequence[CheckSpec]) -> Sequence[CompiledCheck]:
+        """Checks that are ready to judge."""
+        ...
+
+
+class Vocabulary(CaseCatalog, Protocol):
     """What suites need to know of the checks: the fields they are spelled with, and what those fields mean."""
 
     @property

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType, field
 
 from karat.errors import ExitCode
-from karat.model.cost import NOTHING_SPENT, Spent, TokenPrices
+from karat.model.cost import NOTHING_SPENT, Spent
 from karat.model.sequential import SequentialTest
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus, Verdict
-
-if TYPE_CHECKING:
-    from karat.checks.catalog import CheckCatalog
 
 FORMAT = 1
 
@@ -161,42 +157,3 @@ class Footer(Struct, frozen=True, omit_defaults=True, kw_only=True, tag="footer"
 
     finished_at: str
     summary: Summary
-
-
-class RunView(Protocol):
-    """A journal as reports read it: streamed, in suite order, any number of times."""
-
-    @property
-    def path(self) -> str:
-        """The journal as the user knows it."""
-        ...
-
-    @property
-    def file(self) -> str:
-        """Where it is, whatever the current folder is by now."""
-        ...
-
-    @property
-    def header(self) -> Header: ...
-
-    @property
-    def summary(self) -> Summary: ...
-
-    @property
-    def catalog(self) -> CheckCatalog:
-        """The checks of the project in which it is read."""
-        ...
-
-    @property
-    def prices(self) -> TokenPrices | None:
-        """What tokens cost in that project."""
-        ...
-
-    @property
-    def finished_at(self) -> str:
-        """When the run ended, or the empty string if it did not."""
-        ...
-
-    def __len__(self) -> int: ...
-
-    def records(self, first: int = 0, count: int | None = None) -> Iterator[CaseRecord]: ...

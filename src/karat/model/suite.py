@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from msgspec import Raw, Struct, field, structs
+from msgspec import Struct, field, structs
 
+from karat.model.check import CaseCatalog, CheckSpec
 from karat.model.surroundings import Fault, Stub
 from karat.model.verdict import Group
-
-if TYPE_CHECKING:
-    from karat.checks.catalog import CheckCatalog
 
 DEFAULT_WEIGHTS: dict[str, float] = {
     Group.TOOL_HYGIENE: 0.35,
@@ -26,14 +24,6 @@ DEFAULT_WEIGHTS: dict[str, float] = {
 }
 OTHER_WEIGHT = 0.35
 """What a group of another package weighs where a case gives no weights."""
-
-
-class CheckSpec(Struct, frozen=True, array_like=True, gc=False):
-    """One check as data: its name in the catalog, its arguments as JSON, and its place, such as `must_not_say[1]`."""
-
-    name: str
-    args: Raw
-    path: str = ""
 
 
 class Scoring(Struct, frozen=True, omit_defaults=True, gc=False):
@@ -95,7 +85,7 @@ class Case(Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
     """What goes wrong around the agent, in the order in which it is tried."""
 
     @property
-    def catalog(self) -> CheckCatalog | None:
+    def catalog(self) -> CaseCatalog | None:
         """The checks of the project in which its file was read; None for a case that was made otherwise."""
         return getattr(self.checks, "catalog", None)
 
@@ -182,13 +172,13 @@ class CaseChecks(tuple[CheckSpec, ...]):
 
     __slots__ = ()
 
-    catalog: ClassVar[object]
+    catalog: ClassVar[CaseCatalog]
 
     def __reduce__(self) -> tuple[type[tuple[CheckSpec, ...]], tuple[tuple[CheckSpec, ...]]]:
         return tuple, (tuple(self),)  # for another process, which has other projects
 
 
-def remember_catalog(cases: Iterable[Case], catalog: object) -> None:
+def remember_catalog(cases: Iterable[Case], catalog: CaseCatalog) -> None:
     """Let these cases, which are new, know by which catalog they were read."""
     kind = type("CaseChecks", (CaseChecks,), {"__slots__": (), "catalog": catalog})
     for case in cases:

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import ClassVar, Final, NamedTuple, Protocol, TypeGuard, runtime_checkable
 
 from karat.errors import ConfigError, UsageError
-from karat.model.run import CaseRecord, RunView
+from karat.journal.views import RunView
+from karat.model.run import CaseRecord
 from karat.plugins.packages import FIX, find_entry_points, load_entry_point, where
 from karat.plugins.project import Project
 from karat.reports.artifacts import BinaryWriter

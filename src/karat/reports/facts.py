@@ -11,9 +11,9 @@ import msgspec
 from karat.checks.base import Check
 from karat.checks.catalog import BUILT_IN, CheckCatalog
 from karat.checks.modified import is_negated
-from karat.model.check import Metric
-from karat.model.run import CaseRecord, RunView, Summary
-from karat.model.suite import CheckSpec
+from karat.journal.views import RunView
+from karat.model.check import CheckSpec, Metric
+from karat.model.run import CaseRecord, Summary
 from karat.model.trace import SCRIPT, Trace
 from karat.model.verdict import CaseStatus, CheckResult, Status
 from karat.reports.escaping import last_lines

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import ClassVar, Final
 
-from karat.model.run import CaseRecord, RunView
+from karat.journal.views import RunView
+from karat.model.run import CaseRecord
 from karat.model.verdict import CaseStatus
 from karat.reports.artifacts import BinaryWriter
 from karat.reports.escaping import markdown_cell, terminal

@@ -6,7 +6,8 @@ import hashlib
 from collections.abc import Iterator
 from typing import ClassVar, Final, NamedTuple
 
-from karat.model.run import CaseRecord, RunView
+from karat.journal.views import RunView
+from karat.model.run import CaseRecord
 from karat.model.verdict import CaseStatus
 from karat.reports.artifacts import BinaryWriter
 from karat.reports.encoding import encode

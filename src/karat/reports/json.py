@@ -8,8 +8,9 @@ from typing import ClassVar
 from msgspec import Struct
 
 from karat.checks.catalog import CheckCatalog
+from karat.journal.views import RunView
 from karat.model.cost import TokenPrices
-from karat.model.run import CaseRecord, RunView, Summary
+from karat.model.run import CaseRecord, Summary
 from karat.model.trace import Trace, TraceError
 from karat.model.verdict import CaseStatus, CheckResult, EvidenceLocation, SoftScore, Status
 from karat.reports.artifacts import BinaryWriter

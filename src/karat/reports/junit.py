@@ -8,7 +8,8 @@ from pathlib import PurePath
 from typing import ClassVar, Final
 from xml.sax.saxutils import escape
 
-from karat.model.run import CaseRecord, RunView
+from karat.journal.views import RunView
+from karat.model.run import CaseRecord
 from karat.model.verdict import CaseStatus
 from karat.reports.artifacts import BinaryWriter
 from karat.reports.escaping import terminal

@@ -9,7 +9,8 @@ from typing import ClassVar, Final
 import msgspec
 from msgspec import Struct
 
-from karat.model.run import CaseRecord, RunView
+from karat.journal.views import RunView
+from karat.model.run import CaseRecord
 from karat.model.verdict import CaseStatus
 from karat.reports.artifacts import BinaryWriter
 from karat.reports.escaping import evidence, markdown_cell, markdown_link

@@ -12,7 +12,8 @@ from typing import Final, NamedTuple
 
 from karat.checks.catalog import CheckCatalog
 from karat.errors import KaratError
-from karat.model.run import Header, RunView
+from karat.journal.views import RunView
+from karat.model.run import Header
 from karat.suites.documents.source import read_bytes
 from karat.suites.reading import case_lines
 

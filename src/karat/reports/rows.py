@@ -9,7 +9,8 @@ from typing import ClassVar, Final
 
 from msgspec import Struct, structs
 
-from karat.model.run import CaseRecord, Header, RunView
+from karat.journal.views import RunView
+from karat.model.run import CaseRecord, Header
 from karat.model.verdict import CaseStatus
 from karat.reports.artifacts import BinaryWriter
 from karat.reports.encoding import encode

@@ -11,8 +11,8 @@ from typing import Generic, NamedTuple, TypeAlias, TypeVar
 from karat.errors import ArtifactError
 from karat.journal.parallel import map_in_processes
 from karat.journal.reader import Journal
-from karat.journal.views import RecordSummary
-from karat.model.run import CaseRecord, RunView
+from karat.journal.views import RecordSummary, RunView
+from karat.model.run import CaseRecord
 from karat.reports.artifacts import BinaryWriter, Names, open_atomic
 from karat.reports.catalog import EVERY_RUN, MultiRunReport, Report, Wanted, report_path
 from karat.text.wording import error_text

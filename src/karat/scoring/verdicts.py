@@ -8,8 +8,7 @@ from functools import lru_cache
 
 from msgspec import structs
 
-from karat.checks.base import Check
-from karat.checks.catalog import CheckCatalog
+from karat.model.check import CaseCatalog, CompiledCheck
 from karat.model.suite import DEFAULT_WEIGHTS, OTHER_WEIGHT, Case, Scoring
 from karat.model.trace import Trace, TraceError
 from karat.model.verdict import (
@@ -32,17 +31,17 @@ _ALL_PASSED = {Status.PASSED}
 _FULL = SoftScore(1.0, None, None)
 
 
-def judge_case(case: Case, trace: Trace, catalog: CheckCatalog) -> Verdict:
+def judge_case(case: Case, trace: Trace, catalog: CaseCatalog) -> Verdict:
     """Judge what happened in a case: each turn of a conversation, then all of it."""
     return case_verdict(case, case_results(case, trace, catalog), trace.error)
 
 
-def case_results(case: Case, trace: Trace, catalog: CheckCatalog) -> tuple[CheckResult, ...]:
+def case_results(case: Case, trace: Trace, catalog: CaseCatalog) -> tuple[CheckResult, ...]:
     """The result of every check of a case in order; of one that broke, those of the turns that were over by then."""
     if case.skip:
         return ()
     if not case.turns:
-        return () if trace.error else tuple([run_check(check, trace) for check in catalog.compile(case)])
+        return () if trace.error else tuple([run_check(check, trace) for check in catalog.checks(case.checks)])
     found: list[CheckResult] = []
     for number, turn in enumerate(case.turns, 1):
         seen = trace.turns[number - 1] if number <= len(trace.turns) else None
@@ -52,11 +51,11 @@ def case_results(case: Case, trace: Trace, catalog: CheckCatalog) -> tuple[Check
         judged = seen and structs.replace(seen, earlier=before, setup_calls=trace.setup_calls)
         found += _in_turn(number, catalog.checks(turn.checks), judged)
     if not trace.error:
-        found += [run_check(check, trace) for check in catalog.compile(case)]
+        found += [run_check(check, trace) for check in catalog.checks(case.checks)]
     return tuple(found)
 
 
-def _in_turn(number: int, checks: Sequence[Check], seen: Trace | None) -> Iterator[CheckResult]:
+def _in_turn(number: int, checks: Sequence[CompiledCheck], seen: Trace | None) -> Iterator[CheckResult]:
     for check in checks:
         lacks = CheckResult(
             check.name, check.group, Status.ERROR, _description(check), f"the trace has no turn {number}"
@@ -81,7 +80,7 @@ def case_verdict(case: Case, results: tuple[CheckResult, ...], error: TraceError
     return found
 
 
-def judge(checks: Sequence[Check], scoring: Scoring, trace: Trace) -> Verdict:
+def judge(checks: Sequence[CompiledCheck], scoring: Scoring, trace: Trace) -> Verdict:
     """Judge a trace. One that broke is an ERROR, and its checks are not judged."""
     if trace.error is not None:
         return verdict((), scoring, trace.error)
@@ -186,7 +185,7 @@ def soft_score(groups: dict[str, GroupScore], scoring: Scoring) -> SoftScore:
     return SoftScore(mean, threshold, passed)
 
 
-def run_check(check: Check, trace: Trace) -> CheckResult:
+def run_check(check: CompiledCheck, trace: Trace) -> CheckResult:
     """The result of one check; ERROR where the check itself broke."""
     try:
         unseen = _of_hidden_words(check, trace) if check.forbids else None
@@ -199,14 +198,14 @@ def run_check(check: Check, trace: Trace) -> CheckResult:
     return CheckResult(check.name, check.group, Status.ERROR, _description(check), why)
 
 
-def _description(check: Check) -> str:
+def _description(check: CompiledCheck) -> str:
     try:
         return str(check.description)
     except Exception:  # noqa: BLE001 - a check that broke may not know what it wants either
         return ""
 
 
-def _of_hidden_words(check: Check, trace: Trace) -> CheckResult | None:
+def _of_hidden_words(check: CompiledCheck, trace: Trace) -> CheckResult | None:
     """What forbids words looks for them also where no reader sees them; None if they are not there."""
     words = trace.hidden_words
     result = check.judge(structs.replace(trace, final_message=words)) if words else None

@@ -8,7 +8,8 @@ from contextlib import suppress
 from typing import NamedTuple, TypeAlias
 
 from karat.errors import SuiteError
-from karat.model.suite import CheckSpec, Suite, remember_catalog
+from karat.model.check import CheckSpec
+from karat.model.suite import Suite, remember_catalog
 from karat.suites.diagnostics import Document, Path, PathDiagnostic, RefusedError, problems
 from karat.suites.formats.base import CaseExpectations, Format, SuiteCatalog, SuiteFile
 from karat.suites.formats.catalog import blame, detect_format

@@ -9,7 +9,8 @@ from functools import partial
 import msgspec
 from msgspec import structs
 
-from karat.model.suite import Case, CheckSpec
+from karat.model.check import CheckSpec
+from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.plugins.code import load
 from karat.targets.base import RunContext, Target, TargetError, secrets_of

@@ -12,7 +12,8 @@ from typing import Final
 import click
 
 from karat.errors import ArtifactError
-from karat.model.run import CaseRecord, RunView, Summary
+from karat.journal.views import RunView
+from karat.model.run import CaseRecord, Summary
 from karat.model.verdict import CaseStatus
 from karat.reports.artifacts import explain_errors
 from karat.reports.escaping import terminal

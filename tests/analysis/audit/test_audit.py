@@ -28,8 +28,9 @@ from karat.checks.catalog import CHECKS, CheckCatalog
 from karat.checks.says import MustSayAny
 from karat.errors import JournalError
 from karat.journal.reader import Journal
+from karat.model.check import CheckSpec
 from karat.model.run import CaseRecord, Header, Summary
-from karat.model.suite import Case, CheckSpec
+from karat.model.suite import Case
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CaseStatus
 from karat.scoring import verdicts
@@ -317,7 +318,7 @@ def test_what_a_check_does_not_look_at_is_all_the_same_to_it(cls: type[Check]) -
     noise = {KEPT_AT[name]: value for name, value in NOISE.items() if name not in cls.channels}
     for example in cls.examples:
         spec = CheckSpec(cls.name, msgspec.Raw(msgspec.json.encode(example.args)))
-        (check,) = CATALOG.compile(Case(id="example", prompt="?", checks=(spec,)))
+        (check,) = CATALOG.checks((spec,))
         changed = structs.replace(example.trace, **noise)
         assert verdicts.run_check(check, changed) == verdicts.run_check(check, example.trace)
 

@@ -23,7 +23,8 @@ from karat.checks.catalog import CheckCatalog
 from karat.checks.numbers import MustGroundNumber
 from karat.checks.outcome import Outcome
 from karat.evidence.turns import conversation
-from karat.model.suite import Case, CheckSpec, Turn
+from karat.model.check import CheckSpec
+from karat.model.suite import Case, Turn
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CaseStatus, CheckResult, Status
 from karat.scoring.repeats import wilson

@@ -11,8 +11,7 @@ import msgspec
 from karat.analysis.audit.operators.base import Mutant, Operator, Subject
 from karat.checks.base import excerpt
 from karat.checks.catalog import CheckCatalog
-from karat.model.check import Field
-from karat.model.suite import CheckSpec
+from karat.model.check import CheckSpec, Field
 from karat.suites.formats.catalog import blame
 
 SNIPPET = 120

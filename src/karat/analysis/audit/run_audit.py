@@ -25,7 +25,8 @@ from karat.analysis.audit.operators.base import Subject, is_same
 from karat.analysis.audit.operators.catalog import OPERATORS
 from karat.checks.base import has_lost_secret
 from karat.checks.catalog import CheckCatalog
-from karat.model.run import CaseRecord, RunView
+from karat.journal.views import RunView
+from karat.model.run import CaseRecord
 from karat.model.suite import judged_part
 from karat.model.verdict import CaseStatus
 from karat.scoring.repeats import case_status

@@ -11,7 +11,7 @@ from karat.suites.diagnostics import PathDiagnostic
 
 def unread(case: LintCase, around: TargetInfo) -> Iterator[PathDiagnostic]:
     """Sentences that neither a vocabulary nor the built-in grammar knows."""
-    worded = case.catalog.compile(resolve(case.case, around.vocabulary))
+    worded = case.catalog.checks(resolve(case.case, around.vocabulary).checks)
     for placed, check in zip(case.checks, worded, strict=True):
         if isinstance(check, Ui) and not check.elements and not grammar(check.sentence):
             where = f"the target {around.target!r}" if around.target else "a target in karat.toml"

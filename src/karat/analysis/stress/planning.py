@@ -27,8 +27,9 @@ from karat.checks.catalog import CheckCatalog
 from karat.checks.leaks import NoLeak
 from karat.checks.outcome import Outcome
 from karat.checks.tools import ToolCallsNone
+from karat.model.check import CheckSpec
 from karat.model.run import CaseRecord
-from karat.model.suite import Case, CheckSpec
+from karat.model.suite import Case
 from karat.model.surroundings import Fault, Hit
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus, Status

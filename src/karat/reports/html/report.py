@@ -14,8 +14,8 @@ from functools import partial
 from typing import ClassVar, Final
 
 from karat.journal.index import CaseFilter
+from karat.journal.views import RunView as Recorded
 from karat.model.run import CaseRecord
-from karat.model.run import RunView as Recorded
 from karat.model.verdict import CaseStatus
 from karat.reports import facts
 from karat.reports.artifacts import BinaryWriter

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypedDict, Unpack
 
-from karat.model.check import Field, ParsedCheck
-from karat.model.suite import Case, CheckSpec, Reply, Scoring, Turn
+from karat.model.check import CheckSpec, Field, ParsedCheck
+from karat.model.suite import Case, Reply, Scoring, Turn
 from karat.suites.diagnostics import Document, Json, Path, PathDiagnostic, Place, Tree, render
 from karat.suites.formats.base import CaseExpectations, ParsedSuite, SuiteCatalog, SuiteFile
 from karat.suites.formats.cases import DEFAULT_OUTCOME, UniqueIds, check_keys

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, Protocol, TypeGuard
 from msgspec import structs
 
 from karat.errors import UsageError
-from karat.model.check import Field, ParsedCheck, Vocabulary
-from karat.model.suite import Case, CheckSpec
+from karat.model.check import CheckSpec, Field, ParsedCheck, Vocabulary
+from karat.model.suite import Case
 from karat.suites.declared import read_declared, with_declared
 from karat.suites.diagnostics import Json, Path, PathDiagnostic, RefusedError, render
 from karat.suites.documents.source import read_bytes, utf8

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from karat.model.check import Field, Vocabulary
-from karat.model.suite import Case, CheckSpec
+from karat.model.check import CheckSpec, Field, Vocabulary
+from karat.model.suite import Case
 from karat.suites.diagnostics import Json
 from karat.suites.shapes.known_keys import KnownKeys
 from karat.suites.shapes.types import shape_of
