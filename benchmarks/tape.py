@@ -27,11 +27,11 @@ from karat.evidence.models.reading import read_traffic
 from karat.evidence.models.traffic import ModelTraffic
 from karat.journal.redaction import Redactor
 from karat.options import TapeMode
-from karat.proxy.player import TapePlayer
-from karat.proxy.proxy import ServiceProxy
-from karat.proxy.requests import Leaves
-from karat.proxy.serving import ServedRun
-from karat.proxy.tape import Tape, read_tape
+from karat.proxy.server import ServiceProxy
+from karat.proxy.serving import CaseSession
+from karat.proxy.tape.file import Tape, read_tape
+from karat.proxy.tape.player import TapePlayer
+from karat.proxy.tape.requests import IgnoreRules
 
 Measured = TypeVar("Measured")
 PATH = "/v1/chat/completions"
@@ -158,7 +158,7 @@ class Cases:
         self._ended = 0
         self._run = self._begin()
 
-    def serve(self, run: str) -> ServedRun:
+    def serve(self, run: str) -> CaseSession:
         """The run of a case that the next request belongs to."""
         if self._run.requests == self._size:
             self.end()
@@ -173,17 +173,17 @@ class Cases:
             assert not self._run.on_tape.misses
             self._player.end(self._run.on_tape)
 
-    def _begin(self) -> ServedRun:
+    def _begin(self) -> CaseSession:
         if self._player is None:
-            return ServedRun(None, ModelTraffic())
-        return ServedRun(self._player.begin(f"case {self._ended}", 0))
+            return CaseSession(None, ModelTraffic())
+        return CaseSession(self._player.begin(f"case {self._ended}", 0))
 
 
 def _proxied(upstream: int, count: int, in_a_case: int, folder: Path, mode: TapeMode | None) -> tuple[float, float]:
     """The CPU seconds, and the most memory after a tenth of the requests, times that after the tenth."""
     path = folder / f"{in_a_case}.tape.yaml"
     tape = read_tape(path) if path.exists() else Tape(path=path)
-    player = None if mode is None else TapePlayer(tape, mode, Leaves(), Redactor(["a-secret-value"]))
+    player = None if mode is None else TapePlayer(tape, mode, IgnoreRules(), Redactor(["a-secret-value"]))
     if player is not None:
         player.open()
     cases = Cases(player, in_a_case)

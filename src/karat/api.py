@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from karat.engine.request import AnyTarget, ResumeKeywords, RunKeywords
     from karat.engine.tapes import TapeReport
     from karat.plugins.project import Project
-    from karat.proxy.tape import Tape
+    from karat.proxy.tape.file import Tape
     from karat.self_test import Proof
     from karat.setup.inspect.inspection import Inspection
     from karat.setup.survey.findings import FoundAgent, Survey
@@ -485,14 +485,14 @@ def check_tape(suite: AnySuite) -> TapeReport:
 
 def read_tape(path: str | Path) -> Tape:
     """Read a tape: what was asked of the services around an agent, and what they answered."""
-    from karat.proxy.tape import read_tape
+    from karat.proxy.tape.file import read_tape
 
     return read_tape(Path(path))
 
 
 def seal_tape(path: str | Path) -> int:
     """Accept what was edited by hand in a tape; how many exchanges were."""
-    from karat.proxy.tape import seal_tape
+    from karat.proxy.tape.file import seal_tape
 
     return seal_tape(Path(path))
 

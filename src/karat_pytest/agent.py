@@ -18,8 +18,8 @@ from karat.journal.redaction import Redactor
 from karat.model.suite import Case, Turn
 from karat.model.trace import Trace
 from karat.plugins.project import find_project
-from karat.proxy.faults import CaseWorld
-from karat.suites.surroundings import add_target_surroundings
+from karat.proxy.faults.world import CaseWorld
+from karat.suites.fault_keys import add_target_surroundings
 from karat.targets.base import RunContext, TargetError, secrets_of
 from karat.targets.reach import refuse_unreachable
 from karat.text.wording import error_text

@@ -14,8 +14,8 @@ import pytest
 from cli.support import SCRIPT, Karat, case, eval_set, journal_of, program, write
 from karat.cli.main import COMMANDS
 from karat.cli.main import karat as group
-from karat.proxy.requests import ServiceRequest
-from karat.proxy.tape import Answer, Exchange, Tape
+from karat.proxy.tape.file import Answer, Exchange, Tape
+from karat.proxy.tape.requests import ServiceRequest
 
 SUITES = ("suite.json", "checkout.json", "evals/checkout.json", "evals/checkout.yaml")
 CONFIGURATION = '[targets.staging]\nuse = "python:my_agent.py:answer"\n'

@@ -15,7 +15,7 @@ import pytest
 import karat
 from counterparts.environments import install_by_npm, python_with
 from karat.model.verdict import CaseStatus
-from karat.proxy.tape import read_tape
+from karat.proxy.tape.file import read_tape
 from scripted_model import serve
 
 CLIENTS = Path(__file__).parent / "clients"

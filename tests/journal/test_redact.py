@@ -19,9 +19,9 @@ from karat.evidence.logs.events import parse
 from karat.journal.limits import cap_trace
 from karat.journal.redaction import Redactor
 from karat.model.check import CheckSpec
+from karat.model.faults import AlteredCall, Fault, Stub
 from karat.model.run import CaseRecord
 from karat.model.suite import Case, Reply, Turn
-from karat.model.surroundings import AlteredCall, Fault, Stub
 from karat.model.trace import (
     OF_CASE,
     REMOVED,

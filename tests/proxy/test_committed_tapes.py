@@ -9,7 +9,7 @@ import pytest
 
 import karat
 from karat.model.verdict import CaseStatus
-from karat.proxy.tape import read_tape
+from karat.proxy.tape.file import read_tape
 from scripted_model import serve
 
 TAPES = Path(__file__).parent / "tapes"

@@ -13,18 +13,18 @@ from langchain_core.tools import BaseTool, StructuredTool
 
 import karat
 from karat.errors import ConfigError
+from karat.model.faults import kinds_of
 from karat.model.run import CaseRecord
 from karat.model.suite import Case
-from karat.model.surroundings import kinds_of
 from karat.model.verdict import CaseStatus
 from karat.plugins.code import load
-from karat.proxy.faults import CaseWorld, FaultError
+from karat.proxy.faults.world import CaseWorld, FaultError
 from karat.targets.config import TargetConfig
 from karat.targets.handed_tools import hands_over_tools
 from proxy.faulty_agents import LOG, ORDER
 from scripted_model import serve
 
-MODULE = "world.faulty_agents"
+MODULE = "proxy.faulty_agents"
 LANGGRAPH = [
     "tool_node",
     "async_tool_node",

@@ -20,7 +20,7 @@ from karat_pytest.state import BackgroundLoop
 from proxy.faulty_agents import LOG, ORDER
 from scripted_model import serve
 
-MODULE = "world.faulty_agents"
+MODULE = "proxy.faulty_agents"
 AGENT = f"langgraph:{MODULE}:tool_node"
 LOST = {"tool": "get_order", "timeout": "after"}
 SHIPPED = {"must_say_any": ["shipped"]}

@@ -12,8 +12,8 @@ import openai
 import pytest
 from google.genai import errors as gemini
 
-from karat.model.surroundings import Fault
-from karat.proxy.faults import CaseWorld
+from karat.model.faults import Fault
+from karat.proxy.faults.world import CaseWorld
 from proxy.test_model_traffic import RULES, every_api, plain_and_streamed, served
 
 ANY = {"rules": [*RULES["rules"][:3], {"when": {"user": "balance", "results": "any"}, "say": "I cannot."}]}

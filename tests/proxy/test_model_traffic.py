@@ -15,9 +15,9 @@ from karat.evidence.models.reading import read_traffic, why_model_broke
 from karat.evidence.models.traffic import ModelTraffic
 from karat.evidence.spans.reading import SpanReading
 from karat.model.trace import Tokens, ToolCall
-from karat.proxy.faults import CaseWorld
-from karat.proxy.proxy import ServiceProxy
-from karat.proxy.serving import ServedRun
+from karat.proxy.faults.world import CaseWorld
+from karat.proxy.server import ServiceProxy
+from karat.proxy.serving import CaseSession
 from proxy.clients import AGENTS, SCHEMAS, SYSTEM, ToolLog
 from scripted_model import ScriptedModel, serve
 
@@ -57,7 +57,7 @@ class Served:
     def __init__(self, model: ScriptedModel, world: CaseWorld | None = None) -> None:
         self.model = model
         self.traffic = ModelTraffic()
-        self.run = ServedRun(traffic=self.traffic, world=world)
+        self.run = CaseSession(traffic=self.traffic, world=world)
         upstreams = dict.fromkeys(("openai", "anthropic", "gemini"), model.url)
         self.proxy = ServiceProxy(None, upstreams, frozenset(), lambda name: self.run)
         self.log = ToolLog()

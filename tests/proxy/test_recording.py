@@ -14,10 +14,10 @@ from karat.errors import ConfigError
 from karat.evidence.models.traffic import ModelTraffic
 from karat.journal.redaction import Redactor
 from karat.proxy import recording as recording_module
-from karat.proxy.player import TapePlayer
 from karat.proxy.recording import Recording
-from karat.proxy.requests import Leaves, ServiceRequest
-from karat.proxy.tape import Answer, Exchange, Tape, read_tape
+from karat.proxy.tape.file import Answer, Exchange, Tape, read_tape
+from karat.proxy.tape.player import TapePlayer
+from karat.proxy.tape.requests import IgnoreRules, ServiceRequest
 
 LONG = "long " * 4_000
 COUNT = 60
@@ -125,7 +125,7 @@ def _full() -> bytes:
 def test_a_tape_without_a_place_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match="the tape cannot be written: "):
-        TapePlayer(Tape(path=tmp_path / "file" / "s.tape.yaml"), "record", Leaves(), Redactor([])).open()
+        TapePlayer(Tape(path=tmp_path / "file" / "s.tape.yaml"), "record", IgnoreRules(), Redactor([])).open()
 
 
 def test_ended_cases_reach_the_tape_while_others_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from karat.errors import ConfigError
-from karat.proxy.requests import Leaves, ServiceRequest, first_difference
+from karat.proxy.tape.requests import IgnoreRules, ServiceRequest, first_difference
 
-ALL = Leaves()
+ALL = IgnoreRules()
 BODY: dict[str, Any] = {
     "model": "m-1",
     "temperature": 0.2,
@@ -99,19 +99,19 @@ def test_credentials_in_an_address_are_not_kept() -> None:
 
 
 def test_what_is_ignored_does_not_count_and_all_else_does() -> None:
-    leaves = Leaves.of(["$.messages[0].content", r"\d{4}-\d{2}-\d{2}"])
+    ignore_rules = IgnoreRules.of(["$.messages[0].content", r"\d{4}-\d{2}-\d{2}"])
     one = {**BODY, "user": "since 2026-01-02"}
     other = copy.deepcopy(one) | {"user": "since 2027-11-30"}
     other["messages"][0]["content"] = "You are a shop."
-    assert asked(one).key(leaves) == asked(other).key(leaves)
-    assert asked(one).key(leaves) != asked(other | {"model": "m-2"}).key(leaves)
+    assert asked(one).key(ignore_rules) == asked(other).key(ignore_rules)
+    assert asked(one).key(ignore_rules) != asked(other | {"model": "m-2"}).key(ignore_rules)
     assert asked(one).json == one, "what is kept is the request itself"
 
 
 @pytest.mark.parametrize("entry", ["$.a[", "(open"])
 def test_what_cannot_be_read_is_refused(entry: str) -> None:
     with pytest.raises(ConfigError, match="cannot be read"):
-        Leaves.of([entry])
+        IgnoreRules.of([entry])
 
 
 @pytest.mark.parametrize(

@@ -18,17 +18,17 @@ import pytest
 
 from karat.errors import ConfigError
 from karat.journal.redaction import Redactor
-from karat.model.surroundings import Fault, Stub
+from karat.model.faults import Fault, Stub
 from karat.model.verdict import CaseStatus
 from karat.options import TapeMode
 from karat.proxy.address import ADDRESS
-from karat.proxy.faults import CaseWorld
-from karat.proxy.player import TapePlayer
-from karat.proxy.proxy import ServiceProxy
-from karat.proxy.requests import Leaves
-from karat.proxy.serving import ServedRun
+from karat.proxy.faults.world import CaseWorld
+from karat.proxy.server import ServiceProxy
+from karat.proxy.serving import CaseSession
 from karat.proxy.stdio import serve_stdio
-from karat.proxy.tape import Tape, read_tape
+from karat.proxy.tape.file import Tape, read_tape
+from karat.proxy.tape.player import TapePlayer
+from karat.proxy.tape.requests import IgnoreRules
 from proxy.test_taped_runs import RULES, Project, error, statuses
 from scripted_model import serve
 
@@ -90,7 +90,7 @@ def answer(asked: dict[str, Any], ran: list[str]) -> dict[str, Any]:
 class Client:
     """Calls what the proxy serves."""
 
-    def __init__(self, proxy: ServiceProxy, shop: Shop, run: ServedRun) -> None:
+    def __init__(self, proxy: ServiceProxy, shop: Shop, run: CaseSession) -> None:
         self.proxy = proxy
         self.shop = shop
         self.run = run
@@ -124,7 +124,7 @@ class Client:
 def client(world: CaseWorld, *, streams: bool = False, player: TapePlayer | None = None) -> Iterator[Client]:
     shop = Shop(streams=streams)
     threading.Thread(target=shop.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-    run = ServedRun(None if player is None else player.begin("c", 0), world=world)
+    run = CaseSession(None if player is None else player.begin("c", 0), world=world)
     proxy = ServiceProxy(player, {"shop": shop.url}, frozenset(), lambda name: run)
     proxy.open()
     try:
@@ -263,7 +263,7 @@ def test_a_tape_keeps_what_the_service_said_and_not_the_fault(tmp_path: Path) ->
     path = tmp_path / "t.tape.yaml"
     for mode in MODES:
         tape = read_tape(path) if path.exists() else Tape(path=path)
-        player = TapePlayer(tape, mode, Leaves(), Redactor(["a-secret-value"]))
+        player = TapePlayer(tape, mode, IgnoreRules(), Redactor(["a-secret-value"]))
         player.open()
         with client(tool_fault("empty", times=1), player=player) as here:
             assert here.call("get_order")["result"] != here.call("get_order")["result"]

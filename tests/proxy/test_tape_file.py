@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from karat.errors import ConfigError
-from karat.proxy.requests import ServiceRequest
-from karat.proxy.tape import Answer, Exchange, StreamEvent, Tape, read_tape, seal_tape
+from karat.proxy.tape.file import Answer, Exchange, StreamEvent, Tape, read_tape, seal_tape
+from karat.proxy.tape.requests import ServiceRequest
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

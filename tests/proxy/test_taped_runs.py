@@ -15,10 +15,10 @@ from karat.errors import ConfigError, UsageError
 from karat.journal.redaction import Redactor
 from karat.model.run import CaseRecord
 from karat.model.verdict import CaseStatus
-from karat.proxy.player import TapePlayer
-from karat.proxy.requests import Leaves, ServiceRequest
-from karat.proxy.settings import TapeSettings
-from karat.proxy.tape import Answer, Exchange, Tape, read_tape
+from karat.proxy.tape.file import Answer, Exchange, Tape, read_tape
+from karat.proxy.tape.player import TapePlayer
+from karat.proxy.tape.requests import IgnoreRules, ServiceRequest
+from karat.proxy.tape.settings import TapeSettings
 from scripted_model import serve
 
 HERE = Path(__file__).parent
@@ -360,7 +360,7 @@ def test_a_miss_by_a_date_or_an_id_says_how_to_leave_it_out(
 
     one = Exchange(case="a", request=request(recorded), answer=Answer(200))
     tape = Tape(path=tmp_path / "t.tape.yaml", runs={("a", 0): [one]})
-    player = TapePlayer(tape, "replay", Leaves(), Redactor([]))
+    player = TapePlayer(tape, "replay", IgnoreRules(), Redactor([]))
     case = player.begin("a", 0)
     assert player.answer(request(asked), case) is None
     assert ("`ignore` in [tape]" in case.misses[0].detail) is hint

@@ -44,7 +44,7 @@ from karat.model.sequential import SequentialTest
 from karat.model.suite import Case, Suite
 from karat.options import CaseKeywords
 from karat.plugins.project import Project, find_project
-from karat.suites.surroundings import add_target_surroundings
+from karat.suites.fault_keys import add_target_surroundings
 from karat.targets.base import DENIED, secrets_of
 from karat.targets.config import read_config
 from karat.targets.limits import Limits

@@ -27,8 +27,8 @@ from karat.reports.run_result import Allowances, RunResult, write_reports
 from karat.reports.writing import Each
 from karat.suites import load, loads
 from karat.suites.documents.source import SuiteSource, source
+from karat.suites.fault_keys import add_target_surroundings
 from karat.suites.selection import Selection
-from karat.suites.surroundings import add_target_surroundings
 from karat.text.clean import text
 
 NAMED = 5

@@ -37,8 +37,8 @@ from karat.reports.catalog import select_reports
 from karat.reports.run_result import RunResult, write_reports
 from karat.scoring.intervals import Runs
 from karat.scoring.tally import Tally
+from karat.suites.fault_keys import add_target_surroundings
 from karat.suites.selection import Selection, is_meant, select
-from karat.suites.surroundings import add_target_surroundings
 from karat.targets.config import HIDDEN
 from karat.targets.reach import refuse_unreachable
 from karat.text.clean import text

@@ -18,8 +18,8 @@ from karat.model.suite import Case, Suite, without_checks
 from karat.plugins.project import Project
 from karat.plugins.tables import join_dotted, read
 from karat.proxy.services import SERVICES
-from karat.proxy.settings import MISS, TapeSettings, TapeTable
-from karat.suites.surroundings import add_target_surroundings
+from karat.proxy.tape.settings import MISS, TapeSettings, TapeTable
+from karat.suites.fault_keys import add_target_surroundings
 from karat.text.tool_names import is_named
 from karat.text.wording import did_you_mean, pluralize
 
@@ -100,7 +100,7 @@ def tape_in_header(agent: ResolvedTarget) -> dict[str, object]:
     tape = _tape_of(agent)
     if tape is None:
         return {}
-    from karat.proxy.tape import read_tape  # few runs have a tape
+    from karat.proxy.tape.file import read_tape  # few runs have a tape
 
     digest = {} if tape.plays == "record" or not tape.path.exists() else {"sha256": read_tape(tape.path).digest}
     return {"tape": {"mode": tape.plays, "file": tape.path.name, **digest}}
@@ -161,7 +161,7 @@ class TapeReport(Struct, frozen=True, kw_only=True):
 
 def check_tape(suite: Suite, project: Project, today: date) -> TapeReport:
     """Hold the tape of a suite against the suite."""
-    from karat.proxy.tape import read_tape
+    from karat.proxy.tape.file import read_tape
 
     table = read_settings(project)
     tape = read_tape(tape_path(suite.file, table, project))

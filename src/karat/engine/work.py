@@ -20,7 +20,7 @@ from karat.model.run import CaseRecord
 from karat.model.suite import Case
 from karat.model.trace import Trace, TraceError
 from karat.model.verdict import NOTHING_SHORT, CaseStatus, Shortfall
-from karat.proxy.faults import CaseWorld
+from karat.proxy.faults.world import CaseWorld
 from karat.scoring import verdicts
 from karat.targets.base import RunContext, Target, TargetError
 from karat.targets.user_code import from_outside

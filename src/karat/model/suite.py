@@ -8,7 +8,7 @@ from typing import ClassVar
 from msgspec import Struct, field, structs
 
 from karat.model.check import CaseCatalog, CheckSpec
-from karat.model.surroundings import Fault, Stub
+from karat.model.faults import Fault, Stub
 from karat.model.verdict import Group
 
 DEFAULT_WEIGHTS: dict[str, float] = {

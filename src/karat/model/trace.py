@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 
 from msgspec import Struct, StructMeta, field
 
-from karat.model.surroundings import AlteredCall
+from karat.model.faults import AlteredCall
 
 Channel = Literal[
     "tools",

@@ -19,7 +19,7 @@ from karat.evidence.weight import json_weight
 from karat.model.trace import ToolCall
 from karat.proxy.crossed import CrossedCall, CrossedCalls
 from karat.proxy.upstream import Upstream, UpstreamReply, bad_gateway
-from karat.system.door import RefusedRequest
+from karat.system.loopback_auth import RefusedRequest
 
 CALL, LIST = "tools/call", "tools/list"
 MOST_TOOLS = 2_000

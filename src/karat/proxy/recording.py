@@ -9,14 +9,14 @@ from typing import IO
 
 from msgspec import Struct
 
-from karat.proxy.tape import Exchange, Tape, entry_of, unwritable, write_runs
+from karat.proxy.tape.file import Exchange, Tape, entry_of, unwritable, write_runs
 
 SECONDS_BETWEEN_WRITES = 2.0
 """While cases are recorded, or so many times what a write takes; what a kill in between loses is these seconds."""
 TIMES_A_WRITE = 20
 
 
-class Kept(Struct, frozen=True):
+class EntryOffset(Struct, frozen=True):
     """Where the entry of an exchange is."""
 
     start: int
@@ -41,14 +41,14 @@ class Recording:
         except OSError as error:
             raise unwritable(self._path, error) from error
 
-    def add(self, one: Exchange) -> Kept:
+    def add(self, one: Exchange) -> EntryOffset:
         """Keep an exchange; `end` says whose it is."""
         entry = entry_of(one)
         self._file.write(entry)
         self._size += len(entry)
-        return Kept(self._size - len(entry), len(entry))
+        return EntryOffset(self._size - len(entry), len(entry))
 
-    def end(self, case: str, repeat: int, made: list[Kept]) -> None:
+    def end(self, case: str, repeat: int, made: list[EntryOffset]) -> None:
         """A run of a case is over."""
         self._runs[case, repeat] = made
         if monotonic() > self._next_write:
@@ -71,5 +71,5 @@ class Recording:
         finally:
             self._file.close()
 
-    def _read(self, kept: Kept) -> bytes:
+    def _read(self, kept: EntryOffset) -> bytes:
         return os.pread(self._file.fileno(), kept.size, kept.start)

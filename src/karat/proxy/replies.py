@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct, field
 
 from karat.evidence.otlp.loopback import Wire
-from karat.proxy.tape import Answer, StreamEvent
+from karat.proxy.tape.file import Answer, StreamEvent
 
 JSON = {"content-type": "application/json"}
 

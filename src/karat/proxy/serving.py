@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from karat.evidence.models.traffic import ModelTraffic
-from karat.proxy.breaking import ToolBreak
-from karat.proxy.faults import CaseWorld
-from karat.proxy.player import CaseOnTape
+from karat.proxy.faults.injection import ToolFault
+from karat.proxy.faults.world import CaseWorld
+from karat.proxy.tape.player import CaseOnTape
 
 
-class ServedRun:
+class CaseSession:
     """Requests of it come from any thread, also while the case is being judged."""
 
     def __init__(
@@ -27,7 +27,7 @@ class ServedRun:
         self.over = threading.Event()
         """Set once the case is over: what still waits for it need not."""
         self.requests = 0
-        self.waiting: dict[tuple[str, str], ToolBreak] = {}
+        self.waiting: dict[tuple[str, str], ToolFault] = {}
         """What is to be done to calls that servers over stdio are being asked for."""
         self._open = 0
         self._lock = threading.Lock()

@@ -10,7 +10,7 @@ from urllib.parse import urljoin, urlsplit
 
 from karat.evidence.otlp import loopback
 from karat.evidence.otlp.loopback import HttpRequest, Wire
-from karat.system.door import RefusedRequest
+from karat.system.loopback_auth import RefusedRequest
 
 NOT_HANDED_ON = frozenset(
     {"accept-encoding", "connection", "content-length", "expect", "host", "keep-alive", "origin", "transfer-encoding"}

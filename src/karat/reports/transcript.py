@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from karat.model.faults import STUBBED, AlteredCall
 from karat.model.run import CaseRecord
-from karat.model.surroundings import STUBBED, AlteredCall
 from karat.model.trace import ToolCall, Trace
 from karat.reports.encoding import encode
 from karat.reports.escaping import clip, terminal

@@ -17,7 +17,7 @@ from karat.evidence.spans.marks import Marks
 from karat.evidence.turns import conversation
 from karat.model.suite import Case
 from karat.model.trace import SCRIPT, ScreenMap, ToolCall, Trace, TraceError
-from karat.proxy.faults import CaseWorld
+from karat.proxy.faults.world import CaseWorld
 from karat.targets.limits import Limits
 from karat.targets.scripted_user import ScriptedUser
 from karat.text.wording import error_text

@@ -13,7 +13,7 @@ from msgspec import Meta, Struct, field
 from karat.errors import ConfigError
 from karat.plugins.project import Project
 from karat.plugins.tables import UNKNOWN, join_dotted, line_of, read
-from karat.proxy.settings import TapeSettings
+from karat.proxy.tape.settings import TapeSettings
 from karat.targets.limits import FOREVER, Limits
 from karat.text.regexes import lazy
 from karat.text.wording import did_you_mean
@@ -283,7 +283,7 @@ def _target(name: str, table: dict[str, object], project: Project) -> TargetConf
         error.where = line_of(file, place, "rate")
         raise
     if given.stubs or given.faults:
-        _refuse_wrong_surroundings(given, file, place)
+        _check_fault_keys(given, file, place)
     recorded = _McpTable(url=given.mcp_record) if isinstance(given.mcp_record, str) else given.mcp_record
     return TargetConfig(
         kind=kind,
@@ -315,10 +315,10 @@ def _target(name: str, table: dict[str, object], project: Project) -> TargetConf
     )
 
 
-def _refuse_wrong_surroundings(given: _TargetTable, file: Path, place: str) -> None:
-    from karat.suites.surroundings import wrong_surroundings  # few targets have any, and every worker reads this file
+def _check_fault_keys(given: _TargetTable, file: Path, place: str) -> None:
+    from karat.suites.fault_keys import check_fault_keys  # few targets have any, and every worker reads this file
 
-    for key, wrong in wrong_surroundings({"stubs": given.stubs, "faults": [*given.faults]}):
+    for key, wrong in check_fault_keys({"stubs": given.stubs, "faults": [*given.faults]}):
         raise ConfigError(f"[{place}] {wrong.message}", where=line_of(file, place, key), slug=wrong.slug)
 
 

@@ -15,8 +15,8 @@ from contextvars import ContextVar, Token
 from threading import Lock
 from typing import Any
 
-from karat.model.surroundings import Stub
-from karat.proxy.faults import CaseWorld, FaultError, FaultTimeoutError, Opaque, is_meant
+from karat.model.faults import Stub
+from karat.proxy.faults.world import CaseWorld, FaultError, FaultTimeoutError, Opaque, matches_tool
 from karat.targets.base import DENIED, TargetError
 from karat.text.wording import join_words
 
@@ -75,7 +75,7 @@ _known_tools: set[str] = set()
 
 
 def _is_known(stub: Stub, world: CaseWorld) -> bool:
-    return any(is_meant(stub.tool, world.names.get(name, name)) for name in _known_tools)
+    return any(matches_tool(stub.tool, world.names.get(name, name)) for name in _known_tools)
 
 
 def _find_tools() -> set[str]:

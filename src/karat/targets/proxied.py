@@ -16,13 +16,13 @@ from karat.journal.redaction import Redactor
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.proxy.address import ADDRESS, announce
-from karat.proxy.player import CaseOnTape, Miss, TapePlayer
-from karat.proxy.proxy import ServiceProxy
-from karat.proxy.requests import Leaves
+from karat.proxy.server import ServiceProxy
 from karat.proxy.services import variables_for
-from karat.proxy.serving import ServedRun
-from karat.proxy.settings import MISS, UNREACHABLE, UNUSED, TapeSettings, secrets_in
-from karat.proxy.tape import Tape, read_tape
+from karat.proxy.serving import CaseSession
+from karat.proxy.tape.file import Tape, read_tape
+from karat.proxy.tape.player import CaseOnTape, Miss, TapePlayer
+from karat.proxy.tape.requests import IgnoreRules
+from karat.proxy.tape.settings import MISS, UNREACHABLE, UNUSED, TapeSettings, secrets_in
 from karat.targets.base import RunContext, Target, TargetError, secrets_of
 from karat.targets.config import WIRE_KINDS, TargetConfig
 from karat.targets.limits import Limits
@@ -61,7 +61,7 @@ class Proxied:
         self._config = config
         self._settings = tape or TapeSettings()
         self._target = make(config)
-        self._running: dict[str, ServedRun] = {}
+        self._running: dict[str, CaseSession] = {}
         self._announced: Path | None = None
         given = config.options.get(START_ENV)
         self._environ = {**os.environ, **config.env, **(given if isinstance(given, dict) else {})}
@@ -83,11 +83,11 @@ class Proxied:
         settings = self._settings
         if settings.plays is None:
             return None
-        leaves = Leaves.of(settings.ignore, str(self._config.file or ""))
+        ignore_rules = IgnoreRules.of(settings.ignore, str(self._config.file or ""))
         redactor = Redactor({*settings.secrets, *secrets_in(self._environ)})
         is_new = settings.records and not settings.path.exists()
         tape = Tape(path=settings.path) if is_new else read_tape(settings.path)
-        return TapePlayer(tape, settings.plays, leaves, redactor, keep_failures=settings.keep_failures)
+        return TapePlayer(tape, settings.plays, ignore_rules, redactor, keep_failures=settings.keep_failures)
 
     async def open(self) -> None:
         settings, player = self._settings, self._player
@@ -126,7 +126,7 @@ class Proxied:
         context.marks.process_env |= self._variables(name)
         if context.world is not None and self._serves_tools:
             context.world.by_proxy = True
-        run = self._running[name] = ServedRun(
+        run = self._running[name] = CaseSession(
             None if self._player is None else self._player.begin(case.id, context.repeat),
             None if self._evidence is None else ModelTraffic(frozenset(self._settings.services)),
             context.world,
@@ -156,7 +156,7 @@ class Proxied:
             self._evidence.refuse_broken(trace, run.traffic, case, context)
         return trace
 
-    async def _join(self, trace: Trace, run: ServedRun, case: Case, context: RunContext) -> Trace:
+    async def _join(self, trace: Trace, run: CaseSession, case: Case, context: RunContext) -> Trace:
         """The trace with what its traffic with models shows, once the last reply has come to its end."""
         end = monotonic() + LAST_WORDS
         while run.is_busy and monotonic() < end:
@@ -192,7 +192,7 @@ class Proxied:
         )
         return found | {ADDRESS: self._proxy.url(run=run)}
 
-    def _run_of(self, name: str) -> ServedRun | None:
+    def _run_of(self, name: str) -> CaseSession | None:
         if name:
             return self._running.get(name)
         return next(iter(self._running.values())) if len(self._running) == 1 else None

@@ -25,7 +25,7 @@ from karat.journal.limits import check_trace
 from karat.model.suite import Case
 from karat.model.trace import Channel, Message, Trace
 from karat.plugins.code import load
-from karat.proxy.faults import CaseWorld
+from karat.proxy.faults.world import CaseWorld
 from karat.targets.base import (
     DENIED,
     RunContext,

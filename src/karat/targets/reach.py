@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from karat.errors import ConfigError
+from karat.model.faults import Hit
 from karat.model.suite import Case
-from karat.model.surroundings import Hit
 from karat.targets.base import Target
 
 NOTHING: Final[frozenset[Hit]] = frozenset()

@@ -21,7 +21,7 @@ from karat.evidence.spans.messages import Utterance, prompts
 from karat.evidence.turns import conversation
 from karat.model.trace import Message, Trace, TraceError
 from karat.proxy.services import SERVICES
-from karat.proxy.tape import Exchange, read_tape
+from karat.proxy.tape.file import Exchange, read_tape
 from karat.targets.readings import with_reading
 from karat.targets.short_form import NO_PAGE, NO_TELEMETRY
 

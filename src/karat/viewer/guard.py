@@ -1,11 +1,11 @@
-"""Before the pages: the door of all our servers, requests that only read, and the rules that go with every answer."""
+"""Before the pages: the guard of all our servers, requests that only read, and the rules that go with every answer."""
 
 from __future__ import annotations
 
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
-from karat.system.door import Door, RefusedRequest
+from karat.system.loopback_auth import LoopbackGuard, RefusedRequest
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -31,7 +31,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, token: str, port: int) -> None:
         self._app = app
-        self._door = Door(port, token)
+        self._guard = LoopbackGuard(port, token)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -48,7 +48,7 @@ class Guard:
             raise RefusedRequest(HTTPStatus.METHOD_NOT_ALLOWED, "the viewer is read-only")
         headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
         path, query = scope["raw_path"].decode("latin-1"), scope["query_string"].decode("latin-1")
-        token = len(path) - len(self._door.enter(f"{path}?{query}", headers).removesuffix(f"?{query}"))
+        token = len(path) - len(self._guard.enter(f"{path}?{query}", headers).removesuffix(f"?{query}"))
         return {**scope, "path": scope["path"][token:], "raw_path": scope["raw_path"][token:]}
 
 

@@ -15,7 +15,7 @@ from karat.journal.index import Index, usual_place
 from karat.journal.reader import LONGEST_HEADER, read_header
 from karat.plugins.project import Project
 from karat.reports.artifacts import usual_results_dirs
-from karat.system.door import LOOPBACK, new_token
+from karat.system.loopback_auth import LOOPBACK, new_token
 
 Notify = Callable[[str], None]
 

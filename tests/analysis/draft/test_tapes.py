@@ -13,8 +13,8 @@ import karat
 from karat.errors import UsageError
 from karat.model.trace import Trace
 from karat.proxy.model_replies import split
-from karat.proxy.requests import ServiceRequest
-from karat.proxy.tape import Answer, Exchange, StreamEvent, Tape
+from karat.proxy.tape.file import Answer, Exchange, StreamEvent, Tape
+from karat.proxy.tape.requests import ServiceRequest
 from karat.targets.taped_traces import read_taped_traces
 
 TAPES = Path(__file__).parents[2] / "proxy" / "tapes"

@@ -21,7 +21,7 @@ from karat.analysis.stress.uses import ToolUse, vanished_values
 from karat.engine.events import CaseFinished
 from karat.errors import ConfigError, UsageError
 from karat.journal.reader import Journal
-from karat.model.surroundings import Fault
+from karat.model.faults import Fault
 from karat.model.trace import ToolCall
 from recordings import ROOT
 

@@ -8,7 +8,7 @@ from karat.analysis.lint.base import LintCase, Rule, TargetInfo
 from karat.analysis.lint.contradictions import NEVER_AT_ALL, SLUG
 from karat.checks.tool_calls import ToolCalls
 from karat.checks.tools import ToolCallsNone
-from karat.model.surroundings import Fault
+from karat.model.faults import Fault
 from karat.suites.diagnostics import PathDiagnostic
 from karat.text.tool_names import is_named
 from karat.text.wording import quoted

@@ -15,7 +15,7 @@ from karat.checks.grounded_numbers import GroundedNumbers
 from karat.checks.outcome import Outcome
 from karat.checks.resilience import AdmitsFailure, MaxRetries, NoEffectTwice, has_request_key
 from karat.checks.tool_calls import ToolCalls
-from karat.model.surroundings import Fault
+from karat.model.faults import Fault
 from karat.model.trace import Trace
 from karat.suites.formats.base import CaseExpectations
 from karat.text.tool_names import effect_tools, is_any_named

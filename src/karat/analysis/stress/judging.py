@@ -11,8 +11,8 @@ from karat.analysis.stress.model import CellResult, CellStatus, StressFinding
 from karat.analysis.stress.planning import MODEL, Cell
 from karat.checks.resilience import MaxRetries
 from karat.checks.tool_calls import ToolCalls
+from karat.model.faults import NOT_REACHED
 from karat.model.run import CaseRecord
-from karat.model.surroundings import NOT_REACHED
 from karat.model.trace import Trace
 from karat.model.verdict import Status
 from karat.text.tool_names import effect_tools, is_any_named

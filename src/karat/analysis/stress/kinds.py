@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from karat.model.surroundings import AFTER, BEFORE, Fault, Hit
+from karat.model.faults import AFTER, BEFORE, Fault, Hit
 
 Leaves = Literal["all", "some", "old", "wrong", "nothing", "later"]
 """What the agent has of the result: all or some of it, old or wrong data, nothing, or it may get it by a retry."""

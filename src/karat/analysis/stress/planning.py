@@ -28,9 +28,9 @@ from karat.checks.leaks import NoLeak
 from karat.checks.outcome import Outcome
 from karat.checks.tools import ToolCallsNone
 from karat.model.check import CheckSpec
+from karat.model.faults import Fault, Hit
 from karat.model.run import CaseRecord
 from karat.model.suite import Case
-from karat.model.surroundings import Fault, Hit
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus, Status
 from karat.scoring.verdicts import run_check

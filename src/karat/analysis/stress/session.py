@@ -24,9 +24,9 @@ from karat.engine.rescoring import STRESS
 from karat.engine.session import PreviousRun, resume_suite, run_suite
 from karat.errors import ConfigError, KaratError, UsageError
 from karat.journal.reader import Journal
+from karat.model.faults import Fault, Hit
 from karat.model.run import CaseRecord
 from karat.model.suite import Suite
-from karat.model.surroundings import Fault, Hit
 from karat.model.verdict import CaseStatus
 from karat.options import CaseKeywords, SelectionKeywords
 from karat.plugins.project import Project

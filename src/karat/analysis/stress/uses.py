@@ -9,10 +9,10 @@ import msgspec
 from msgspec import Struct
 
 from karat.evidence.tool_results import parse_result
+from karat.model.faults import Fault
 from karat.model.suite import Case
-from karat.model.surroundings import Fault
 from karat.model.trace import ToolCall, Trace
-from karat.proxy.changes import change
+from karat.proxy.faults.result_mutations import change
 from karat.text.phrases import find
 from karat.text.tool_names import is_any_named
 

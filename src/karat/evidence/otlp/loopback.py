@@ -1,6 +1,6 @@
 """A small server on the loopback address, in threads of its own: what an agent blocks does not hold it up.
 
-Whoever asks must come by the door of the server. What a request may hold is bounded, and so is what all requests hold
+Whoever asks must come by the guard of the server. What a request may hold is bounded, and so is what all requests hold
 together.
 """
 
@@ -18,7 +18,7 @@ from http import HTTPStatus
 from msgspec import Struct
 
 from karat.errors import ConfigError
-from karat.system.door import LOOPBACK, Door, RefusedRequest, new_token
+from karat.system.loopback_auth import LOOPBACK, LoopbackGuard, RefusedRequest, new_token
 from karat.text.wording import shorten
 
 HEAD_CAP = 1 << 16
@@ -79,12 +79,12 @@ class Wire:
         self._rest = b""
         self._patience(IDLE)
 
-    def request(self, door: Door) -> HttpRequest | None:
+    def request(self, guard: LoopbackGuard) -> HttpRequest | None:
         """The next request, or None at the end of the connection. Raises RefusedRequest."""
         head = self._until(b"\r\n\r\n")
         if head is None:
             return None
-        request = _head(head, door)
+        request = _head(head, guard)
         if request.headers.get("expect", "").lower() == "100-continue":
             self.send(b"HTTP/1.1 100 Continue\r\n\r\n")
         request.body = self._body(request.headers)
@@ -214,7 +214,7 @@ def format_answer(status: HTTPStatus, kind: str, body: bytes = b"") -> bytes:
     return head.encode() + body
 
 
-def _head(head: bytes, door: Door) -> HttpRequest:
+def _head(head: bytes, guard: LoopbackGuard) -> HttpRequest:
     """The head of a request that may come in, its path without the token."""
     if _HEAD.fullmatch(head) is None:
         raise RefusedRequest(HTTPStatus.BAD_REQUEST, "not an HTTP/1.1 request")
@@ -224,7 +224,7 @@ def _head(head: bytes, door: Door) -> HttpRequest:
         raise RefusedRequest(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "a request has too many headers")
     split = (line.partition(":") for line in lines if line)
     pairs = [(name.lower(), value.strip()) for name, _, value in split]
-    return HttpRequest(method, door.enter(path, pairs), dict(pairs))
+    return HttpRequest(method, guard.enter(path, pairs), dict(pairs))
 
 
 MOST = 256
@@ -310,9 +310,9 @@ class LoopbackServer:
             threading.Thread(target=self._attend, args=(connection,), name=self._name, daemon=True).start()
 
     def _attend(self, connection: socket.socket) -> None:
-        wire, door = Wire(connection, self._room), Door(self.port, self.token)
+        wire, guard = Wire(connection, self._room), LoopbackGuard(self.port, self.token)
         try:
-            while (request := wire.request(door)) is not None and self._serve(wire, request):
+            while (request := wire.request(guard)) is not None and self._serve(wire, request):
                 wire.let_go()
         except RefusedRequest as refused:
             self._refused(refused.why)

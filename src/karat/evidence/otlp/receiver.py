@@ -11,7 +11,7 @@ from karat.evidence.otlp.loopback import HttpRequest, LoopbackServer, Wire, form
 from karat.evidence.spans.otlp_json import JsonBatch
 from karat.evidence.spans.protobuf import ProtobufBatch, request_type
 from karat.evidence.weight import json_weight, protobuf_weight
-from karat.system.door import RefusedRequest
+from karat.system.loopback_auth import RefusedRequest
 from karat.text.wording import shorten
 
 TRACES = "/v1/traces"

@@ -11,6 +11,7 @@ from karat.model.check import Field, Vocabulary
 from karat.model.suite import Case, Reply, Suite, Turn
 from karat.suites.declared import declared_keys
 from karat.suites.diagnostics import Json, Path, PathDiagnostic
+from karat.suites.fault_keys import add_surroundings, fault_keys, read_faults, read_stubs
 from karat.suites.formats.base import (
     CaseExpectations,
     Format,
@@ -47,7 +48,6 @@ from karat.suites.shapes.containers import Key, ListShape, MapShape, RecordShape
 from karat.suites.shapes.known_keys import KnownKeys
 from karat.suites.shapes.scalars import AnyShape, ChoiceShape, NumberShape, TextShape
 from karat.suites.shapes.shape import FINE, Found
-from karat.suites.surroundings import add_surroundings, read_faults, read_stubs, surrounding_keys
 from karat.suites.tables import Row, TableError, columns_of, read_table
 from karat.suites.variables import NAME, Variables, resolve_all
 from karat.text.wording import quoted
@@ -121,7 +121,7 @@ def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> Karat1Shape:
         ),
         "expected": Key(expected, "What is expected of the whole conversation and its last answer."),
         "scoring": Key(scoring_shape(groups, known), SCORING),
-        **surrounding_keys(known),
+        **fault_keys(known),
     }
     case = RecordShape("Case", "One conversation and what is expected of it.", keys, known)
     around = {
@@ -135,7 +135,7 @@ def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> Karat1Shape:
             MapShape(TEXT, AnyShape()), "Defaults for every case that does not set its own; maps are merged."
         ),
         **declared_keys(known),
-        **surrounding_keys(known),
+        **fault_keys(known),
         "cases": Key(CasesShape(case), "The cases.", required=True),
     }
     known.add("at the top of the file", around)

@@ -19,7 +19,7 @@ from karat.errors import ConfigError
 from karat.evidence.finish_reasons import ending
 from karat.model.trace import Tokens
 from karat.plugins.code import load
-from karat.proxy.faults import CaseWorld
+from karat.proxy.faults.world import CaseWorld
 from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
 from karat.targets.config import TargetConfig
@@ -398,7 +398,7 @@ class OpenAiTarget(ServiceTarget[OpenAiOptions]):
             return True
         arguments = arguments_of(call)
         run = partial(tool.call, arguments, self._threads)
-        result, error = await (run() if world is None else world.carry_out(tool.name, arguments, run))
+        result, error = await (run() if world is None else world.run_tool(tool.name, arguments, run))
         heard.book.end(call, result, error)
         memory.append(make(call, result_text(result, error)))
         return True

@@ -10,9 +10,9 @@ import pytest
 
 from karat.evidence.otlp import loopback
 from karat.evidence.otlp.loopback import HttpRequest
-from karat.proxy.passage import Passage
+from karat.proxy.forwarding import ForwardedRequest
 from karat.proxy.replies import ServiceReply
-from karat.system.door import RefusedRequest
+from karat.system.loopback_auth import RefusedRequest
 
 
 class Stream:
@@ -41,8 +41,8 @@ class Stream:
         self.sent += data
 
 
-def passage(service: Any) -> tuple[Passage, list[ServiceReply]]:
-    made, kept = Passage(service, HttpRequest("POST", "/", {}), service, "/", ""), list[ServiceReply]()
+def forwarded(service: Any) -> tuple[ForwardedRequest, list[ServiceReply]]:
+    made, kept = ForwardedRequest(service, HttpRequest("POST", "/", {}), service, "/", ""), list[ServiceReply]()
     made.keep = kept.append
     return made, kept
 
@@ -51,11 +51,11 @@ def test_a_stream_that_is_too_long_is_handed_on_and_not_kept(monkeypatch: pytest
     monkeypatch.setattr(loopback, "BODY_CAP", 4_000)
     for events, is_kept in ((9, True), (90, False)):
         service = Stream(*[b"data: 1\n", b"\n"] * events)
-        made, kept = passage(service)
+        made, kept = forwarded(service)
         made.hand_on()
         assert service.sent.count(b"data") == events
         assert [len(reply.events) for reply in kept] == [events] * is_kept
-    made, kept = passage(Stream(*[b"data: 1\n", b"\n"] * 90))
+    made, kept = forwarded(Stream(*[b"data: 1\n", b"\n"] * 90))
     with pytest.raises(RefusedRequest, match="models sent a stream of more than 4,000 bytes"):
         made.read_whole()
 
@@ -63,6 +63,6 @@ def test_a_stream_that_is_too_long_is_handed_on_and_not_kept(monkeypatch: pytest
 def test_an_event_that_does_not_end_breaks_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loopback, "BODY_CAP", 4_000)
     service = Stream(*[b"data: 1\n"] * 9_000)
-    made, kept = passage(service)
+    made, kept = forwarded(service)
     made.hand_on()
     assert (service.sent.count(b"data"), kept) == (0, [])

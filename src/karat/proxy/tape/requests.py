@@ -26,14 +26,14 @@ _PATHS = JSONPathEnvironment()
 _BOUNDARY = regex.compile(r'boundary="?([^";,\s]+)')
 
 
-class Leaves(Struct, frozen=True):
+class IgnoreRules(Struct, frozen=True):
     """What is left out of a comparison: JSON paths within bodies, and patterns within every text of one."""
 
     paths: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, ignore: Sequence[str], where: str = "") -> Leaves:
+    def of(cls, ignore: Sequence[str], where: str = "") -> IgnoreRules:
         """Paths begin with `$`, all others are patterns. Raises ConfigError."""
         for entry in ignore:
             try:
@@ -45,7 +45,7 @@ class Leaves(Struct, frozen=True):
         paths = tuple(entry for entry in ignore if entry.startswith("$"))
         return cls(paths, tuple(entry for entry in ignore if not entry.startswith("$")))
 
-    def out_of(self, body: object) -> object:
+    def strip(self, body: object) -> object:
         """The body without what is left out of a comparison."""
         for path in self.paths:
             for node in _PATHS.find(path, body) if isinstance(body, dict | list) else ():
@@ -105,16 +105,16 @@ class ServiceRequest(Struct, frozen=True, dict=True):
         last = self.messages[-1] if self.messages else self.json
         return shorten(self.text if self.json is None else msgspec.json.encode(last).decode())
 
-    def compared_part(self, leaves: Leaves) -> object:
+    def compared_part(self, ignore_rules: IgnoreRules) -> object:
         """What counts of the body."""
         if self.json is None:
-            return leaves.out_of(self.text)
+            return ignore_rules.strip(self.text)
         body = _remove_trace(self.json)
-        return leaves.out_of(msgspec.json.decode(msgspec.json.encode(body)) if leaves.paths else body)
+        return ignore_rules.strip(msgspec.json.decode(msgspec.json.encode(body)) if ignore_rules.paths else body)
 
-    def key(self, leaves: Leaves) -> str:
+    def key(self, ignore_rules: IgnoreRules) -> str:
         """The same for requests that are the same, and for no others."""
-        parts = [self.service, self.method, self.path, self.json is None, self.compared_part(leaves)]
+        parts = [self.service, self.method, self.path, self.json is None, self.compared_part(ignore_rules)]
         return hashlib.sha256(msgspec.json.encode(parts, order="deterministic")).hexdigest()
 
     @cached_property

@@ -16,8 +16,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 import msgspec
 from msgspec import structs
 
-from karat.model.suite import Case
-from karat.model.surroundings import (
+from karat.model.faults import (
     NOT_REACHED,
     STUB_PASSED_BY,
     STUBBED,
@@ -27,6 +26,7 @@ from karat.model.surroundings import (
     Stub,
     without_landing,
 )
+from karat.model.suite import Case
 from karat.model.trace import ToolCall, Trace, TraceError
 from karat.text.clean import jsonable
 from karat.text.tool_names import is_named, is_same_tool
@@ -112,35 +112,35 @@ class CallPlan:
         """What the agent gets, given what the call gave. Raises FaultError where that is an error."""
         fault, stub = self._fault, self._stub
         if fault is not None and fault.stage == "instead":
-            self.note_landed("", "")
+            self.mark_applied("", "")
             raise self._error(fault)
         if stub is not None:
             if fault is None:
                 self._world.note(self._build_altered(STUBBED, None, "", digest(stub.error or stub.result)))
             if stub.error:
-                self.note_missed()
+                self.mark_unused()
                 raise FaultError(stub.error)
             result = stub.result
         self._world.remember(self.name, self._arguments, result)
         if fault is None:
             return result
         if fault.stage == "lost":
-            self.note_landed(digest(result), "")
+            self.mark_applied(digest(result), "")
             raise self._error(fault)
         if fault.stage == "wait":
-            self.note_landed("", "")
+            self.mark_applied("", "")
             return result
         return self._change(fault, result)
 
-    def note_landed(self, before: str, after: str) -> None:
+    def mark_applied(self, before: str, after: str) -> None:
         """Note that the fault took effect: for who carries it out without `finish`, such as a proxy."""
         if self._fault is not None:
             self._world.note(self._build_altered(self._fault.kind, self._place, before, after))
 
-    def note_missed(self) -> None:
+    def mark_unused(self) -> None:
         """Note that the fault took no effect, such as where the call failed by itself: it is still to come."""
         if self._place is not None:
-            self._world.give_back(self._place)
+            self._world.release(self._place)
 
     def _build_altered(self, kind: str, place: int | None, before: str, after: str) -> AlteredCall:
         return AlteredCall(
@@ -157,18 +157,18 @@ class CallPlan:
 
     def _change(self, fault: Fault, result: object) -> object:
         # late: most runs have no fault
-        from karat.proxy.changes import change
+        from karat.proxy.faults.result_mutations import change
 
         if isinstance(result, Opaque):
-            self.note_missed()
+            self.mark_unused()
             return result
         first = self._world.first_result(self.name, self._arguments)
         found = change(fault, result, self._arguments, first, f"{fault.seed}:{self.name}:{self.number}")
         before, after = digest(result), digest(found)
         if before == after:
-            self.note_missed()
+            self.mark_unused()
             return result
-        self.note_landed(before, after)
+        self.mark_applied(before, after)
         return found
 
     def _error(self, fault: Fault) -> FaultError:
@@ -255,7 +255,7 @@ class CaseWorld:
             with self._carrying(plan.name):
                 result = run()
         except BaseException:
-            plan.note_missed()
+            plan.mark_unused()
             raise
         return plan.finish(result)
 
@@ -270,11 +270,11 @@ class CaseWorld:
             with self._carrying(plan.name):
                 result = await run()
         except BaseException:
-            plan.note_missed()
+            plan.mark_unused()
             raise
         return plan.finish(result)
 
-    async def carry_out(
+    async def run_tool(
         self, name: str, arguments: object, run: Callable[[], Awaitable[tuple[object, str | None]]]
     ) -> tuple[object, str | None]:
         """The same where a model hears of results and errors alike: gives a result, or what went wrong."""
@@ -314,7 +314,7 @@ class CaseWorld:
     def stub_of(self, name: str) -> Stub | None:
         """The stub of a tool: one of its very name before one of a pattern."""
         exact = (stub for stub in self.stubs if stub.tool == name)
-        return next(exact, None) or next((stub for stub in self.stubs if is_meant(stub.tool, name)), None)
+        return next(exact, None) or next((stub for stub in self.stubs if matches_tool(stub.tool, name)), None)
 
     def not_reached(self) -> tuple[Fault, ...]:
         """The faults that never took effect."""
@@ -333,7 +333,7 @@ class CaseWorld:
                 self.altered.append(altered)
             self._landed.add(altered.fault)
 
-    def give_back(self, place: int) -> None:
+    def release(self, place: int) -> None:
         """A fault took no effect on the call that it was meant for."""
         with self._lock:
             self._used[place] -= 1
@@ -376,7 +376,9 @@ class CaseWorld:
             times = pluralize(self._unchanged[place], "call")
             return f"{times} came, but the fault changed nothing in the result"
         reached = {name: number for (hits, name), number in self._calls.items() if hits == fault.hits}
-        if fault.hits == "tool" and any(is_meant(fault.name, call.name) and call.name not in reached for call in seen):
+        if fault.hits == "tool" and any(
+            matches_tool(fault.name, call.name) and call.name not in reached for call in seen
+        ):
             return f"{fault.name} was called, but not where Karat can intercept it"
         if not reached:
             return f"No {fault.hits} was called where Karat can intercept it"
@@ -389,13 +391,13 @@ def digest(value: object) -> str:
     return hashlib.sha256(_encode(jsonable(value))).hexdigest()[:16]
 
 
-def is_meant(pattern: str, name: str) -> bool:
+def matches_tool(pattern: str, name: str) -> bool:
     """Whether a stub or a fault of this name is for a tool of that one, in whatever spelling."""
     return is_named(pattern, name) or is_same_tool(pattern, name)
 
 
 def _hits(fault: Fault, name: str) -> bool:
-    return not fault.name or (is_meant(fault.name, name) if fault.hits == "tool" else is_named(fault.name, name))
+    return not fault.name or (matches_tool(fault.name, name) if fault.hits == "tool" else is_named(fault.name, name))
 
 
 def _calls_of(trace: Trace) -> Iterator[ToolCall]:

@@ -14,14 +14,14 @@ from msgspec import structs
 
 from karat.evidence.models.apis import ModelApi, find_api
 from karat.evidence.models.streams import Table, read_events, table
-from karat.model.surroundings import AlteredCall, Fault
+from karat.model.faults import AlteredCall, Fault
 from karat.proxy import model_replies
-from karat.proxy.faults import CallPlan, CaseWorld, FaultError, FaultTimeoutError, digest
-from karat.proxy.passage import Passage
+from karat.proxy.faults.world import CallPlan, CaseWorld, FaultError, FaultTimeoutError, digest
+from karat.proxy.forwarding import ForwardedRequest
 from karat.proxy.replies import JSON, ServiceReply
-from karat.proxy.requests import read_json
-from karat.proxy.tape import StreamEvent
-from karat.system.door import RefusedRequest
+from karat.proxy.tape.file import StreamEvent
+from karat.proxy.tape.requests import read_json
+from karat.system.loopback_auth import RefusedRequest
 from karat.text.tool_names import is_named
 
 CALL, LIST = "tools/call", "tools/list"
@@ -30,49 +30,49 @@ NO_TOOL, NO_ANSWER = -32602, -32001
 _STATUS = re.compile(r"\s*(?:HTTP\S* )?([45]\d\d)\b")
 
 
-class BrokenCall(Protocol):
+class FaultPlan(Protocol):
     """A request for which a stub or a fault is due."""
 
-    def carry_out(self, passage: Passage, over: Event) -> bool:
+    def apply(self, forwarded: ForwardedRequest, over: Event) -> bool:
         """Give the agent what it is to get. Whether the connection goes on."""
         ...
 
 
-def plan_of(world: CaseWorld, passage: Passage) -> BrokenCall | None:
+def plan_of(world: CaseWorld, forwarded: ForwardedRequest) -> FaultPlan | None:
     """What is to become of a request; None: nothing is done to it."""
-    body = table(found.value) if (found := read_json(passage.request.body)) is not None else {}
-    api = find_api(passage.path) if passage.request.method == "POST" else None
+    body = table(found.value) if (found := read_json(forwarded.request.body)) is not None else {}
+    api = find_api(forwarded.path) if forwarded.request.method == "POST" else None
     if api is not None and api.fits(body):
-        plan = world.begin(model_replies.model_of(body, passage.path), hits="model")
+        plan = world.begin(model_replies.model_of(body, forwarded.path), hits="model")
         if plan.fault is not None:
-            return ModelBreak(plan, plan.fault, api, body)
+            return ModelFault(plan, plan.fault, api, body)
     if (tool := called_tool(body)) is not None:
         plan = world.begin_outside(tool, table(body.get("params")).get("arguments"))
         if _is_due(plan):
-            return ToolBreak(plan, body)
+            return ToolFault(plan, body)
     if body.get("method") == LIST and (gone := gone_tools(world)):
         return GoneTools(world, gone)
-    plan = world.begin(passage.service, _request_values(passage, body), hits="service")
-    return ServiceBreak(plan) if _is_due(plan) else None
+    plan = world.begin(forwarded.service, _request_values(forwarded, body), hits="service")
+    return ServiceFault(plan) if _is_due(plan) else None
 
 
-def _request_values(passage: Passage, body: Table) -> dict[str, object]:
+def _request_values(forwarded: ForwardedRequest, body: Table) -> dict[str, object]:
     """The values of a request, by which its answer may be known to be about something else."""
-    split = urlsplit(passage.path)
+    split = urlsplit(forwarded.path)
     parts = [unquote(part) for part in split.path.split("/") if part]
-    return {"method": passage.request.method, "path": parts, "query": parse_qsl(split.query), "body": body}
+    return {"method": forwarded.request.method, "path": parts, "query": parse_qsl(split.query), "body": body}
 
 
 def _is_due(plan: CallPlan) -> bool:
     return plan.fault is not None or not plan.runs
 
 
-def _whole_reply(passage: Passage, plan: CallPlan) -> ServiceReply:
+def _whole_reply(forwarded: ForwardedRequest, plan: CallPlan) -> ServiceReply:
     """The reply to be changed. Where none comes, the fault took no effect."""
     try:
-        return passage.read_whole()
+        return forwarded.read_whole()
     except RefusedRequest:
-        plan.note_missed()
+        plan.mark_unused()
         raise
 
 
@@ -82,7 +82,7 @@ def called_tool(message: Table) -> str | None:
     return name if message.get("method") == CALL and isinstance(name, str) else None
 
 
-class ModelBreak:
+class ModelFault:
     """A request to a model that a fault is for."""
 
     def __init__(self, plan: CallPlan, fault: Fault, api: ModelApi, body: Table) -> None:
@@ -92,26 +92,26 @@ class ModelBreak:
         self._join = api.join
         self._body = body
 
-    def carry_out(self, passage: Passage, over: Event) -> bool:
+    def apply(self, forwarded: ForwardedRequest, over: Event) -> bool:
         fault, plan = self._fault, self._plan
         over.wait(plan.delay)
         if fault.kind in ("slow", "hang"):
-            plan.note_landed("", "")
+            plan.mark_applied("", "")
             if fault.kind == "slow":
-                return passage.pass_on()
-            passage.wait_for_end(over.wait)
+                return forwarded.pass_on()
+            forwarded.wait_for_end(over.wait)
             return False
         if not plan.runs:
-            plan.note_landed("", "")
-            return passage.send(self._instead(passage.path))
-        reply = _whole_reply(passage, plan)
+            plan.mark_applied("", "")
+            return forwarded.send(self._instead(forwarded.path))
+        reply = _whole_reply(forwarded, plan)
         changed = self._change(reply) if reply.status < 400 else None
         if changed is None:
-            plan.note_missed()
-            return passage.send(reply)
-        plan.note_landed(_digest_of(reply), _digest_of(changed))
+            plan.mark_unused()
+            return forwarded.send(reply)
+        plan.mark_applied(_digest_of(reply), _digest_of(changed))
         cut = model_replies.cut_at(reply.events, reply.body, fault.value) if fault.kind == "cut_stream" else None
-        return passage.send(changed, cut)
+        return forwarded.send(changed, cut)
 
     def _instead(self, path: str) -> ServiceReply:
         fault, api = self._fault, self._api
@@ -162,25 +162,25 @@ def _digest_of(reply: ServiceReply) -> str:
     return digest("".join(one.data for one in reply.events) or reply.body.decode("utf-8", "replace"))
 
 
-class ToolBreak:
+class ToolFault:
     """A call of a tool of an MCP server that a stub or a fault is for."""
 
     def __init__(self, plan: CallPlan, message: Table) -> None:
         self._plan = plan
         self._message = message
 
-    def carry_out(self, passage: Passage, over: Event) -> bool:
+    def apply(self, forwarded: ForwardedRequest, over: Event) -> bool:
         over.wait(self._plan.delay)
         if not self._plan.runs:
-            return passage.send(ServiceReply.of_json(200, self.change_answer()))
-        reply = _whole_reply(passage, self._plan)
+            return forwarded.send(ServiceReply.of_json(200, self.change_answer()))
+        reply = _whole_reply(forwarded, self._plan)
         said = _rpc_answer(reply, self._message.get("id"))
         if said is None:
-            self._plan.note_missed()
-            return passage.send(reply)
+            self._plan.mark_unused()
+            return forwarded.send(reply)
         changed = self.change_answer(said)
         headers = {**reply.headers, **JSON}
-        return passage.send(reply if changed is said else ServiceReply.of_json(200, changed, headers))
+        return forwarded.send(reply if changed is said else ServiceReply.of_json(200, changed, headers))
 
     def delay(self, over: Event) -> None:
         over.wait(self._plan.delay)
@@ -193,7 +193,7 @@ class ToolBreak:
         """What the agent gets, given the answer of the server if it was asked."""
         result = table(said).get("result")
         if said is not None and (not isinstance(result, Mapping) or result.get("isError") is True):
-            self._plan.note_missed()  # it failed by itself
+            self._plan.mark_unused()  # it failed by itself
             return said
         frame = {"jsonrpc": "2.0", "id": self._message.get("id")}
         try:
@@ -255,37 +255,37 @@ class GoneTools:
         self._world = world
         self._gone = gone
 
-    def carry_out(self, passage: Passage, over: Event) -> bool:
-        reply = passage.read_whole()
-        asked = read_json(passage.request.body)
+    def apply(self, forwarded: ForwardedRequest, over: Event) -> bool:
+        reply = forwarded.read_whole()
+        asked = read_json(forwarded.request.body)
         said = _rpc_answer(reply, table(asked and asked.value).get("id"))
         if said is None:
-            return passage.send(reply)
+            return forwarded.send(reply)
         headers = {**reply.headers, **JSON}
-        return passage.send(ServiceReply.of_json(200, without_gone(self._world, self._gone, said), headers))
+        return forwarded.send(ServiceReply.of_json(200, without_gone(self._world, self._gone, said), headers))
 
 
-class ServiceBreak:
+class ServiceFault:
     """A request to a named service that a stub or a fault is for."""
 
     def __init__(self, plan: CallPlan) -> None:
         self._plan = plan
 
-    def carry_out(self, passage: Passage, over: Event) -> bool:
+    def apply(self, forwarded: ForwardedRequest, over: Event) -> bool:
         plan, fault = self._plan, self._plan.fault
         over.wait(plan.delay)
         if fault is not None and fault.kind == "hang":
-            plan.note_landed("", "")
-            passage.wait_for_end(over.wait)
+            plan.mark_applied("", "")
+            forwarded.wait_for_end(over.wait)
             return False
         if fault is not None and fault.kind == "slow":
-            plan.note_landed("", "")
-            return passage.pass_on()
-        reply = _whole_reply(passage, plan) if plan.runs else None
+            plan.mark_applied("", "")
+            return forwarded.pass_on()
+        reply = _whole_reply(forwarded, plan) if plan.runs else None
         if reply is not None and reply.status >= 400:
-            plan.note_missed()  # it failed by itself
-            return passage.send(reply)
-        return passage.send(self._change_reply(reply))
+            plan.mark_unused()  # it failed by itself
+            return forwarded.send(reply)
+        return forwarded.send(self._change_reply(reply))
 
     def _change_reply(self, reply: ServiceReply | None) -> ServiceReply:
         given = None if reply is None else _value_of(reply)

@@ -10,7 +10,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from karat.checks.json_paths import compile_path
-from karat.model.surroundings import Fault
+from karat.model.faults import Fault
 from karat.text.clean import jsonable
 
 DAYS_BACK = 400

@@ -12,16 +12,16 @@ import msgspec
 
 from karat.evidence.models.streams import Table, table
 from karat.evidence.otlp.loopback import HttpRequest, LoopbackServer, Wire
-from karat.proxy.breaking import LIST, ToolBreak, called_tool, gone_tools, plan_of, without_gone
-from karat.proxy.passage import Passage, base_of
-from karat.proxy.player import CaseOnTape, Miss, TapePlayer
+from karat.proxy.faults.injection import LIST, ToolFault, called_tool, gone_tools, plan_of, without_gone
+from karat.proxy.forwarding import ForwardedRequest, base_of
 from karat.proxy.replies import JSON, ServiceReply, head
-from karat.proxy.requests import ServiceRequest, read_json
-from karat.proxy.serving import ServedRun
+from karat.proxy.serving import CaseSession
 from karat.proxy.stdio import LIVE, PREFIX, RECORDED, TO_ASK
-from karat.proxy.tape import Answer
+from karat.proxy.tape.file import Answer
+from karat.proxy.tape.player import CaseOnTape, Miss, TapePlayer
+from karat.proxy.tape.requests import ServiceRequest, read_json
 from karat.proxy.upstream import Upstream
-from karat.system.door import RefusedRequest
+from karat.system.loopback_auth import RefusedRequest
 
 OWN_PATH = "/karat-"
 """An address that begins so is that of one run of a case."""
@@ -41,7 +41,7 @@ class ServiceProxy:
         player: TapePlayer | None,
         upstreams: Mapping[str, str],
         live: frozenset[str],
-        run_of: Callable[[str], ServedRun | None],
+        run_of: Callable[[str], CaseSession | None],
     ) -> None:
         """`run_of` gives the run of a case that an address names, or the only one that there is for none."""
         self._player = player
@@ -77,35 +77,35 @@ class ServiceProxy:
         if upstream is None:
             raise RefusedRequest(HTTPStatus.NOT_FOUND, f"the proxy does not know the service {service[:40]!r}")
         path = (base_of(upstream) + path) or "/"
-        passage = Passage(wire, request, upstream, path, self.url(service, named))
+        forwarded = ForwardedRequest(wire, request, upstream, path, self.url(service, named))
         player = None if service in self._live else self._player
         if run is None:
             if player is not None:
                 raise RefusedRequest(HTTPStatus.CONFLICT, UNOWNED)
-            return passage.hand_on()
+            return forwarded.hand_on()
         with run.serving():
-            return self._serve_run(passage, run, player)
+            return self._serve_run(forwarded, run, player)
 
-    def _serve_run(self, passage: Passage, run: ServedRun, player: TapePlayer | None) -> bool:
+    def _serve_run(self, forwarded: ForwardedRequest, run: CaseSession, player: TapePlayer | None) -> bool:
         """Serve a request of a case: by a stub or with a fault where it is due, from the tape, or by the service."""
-        service, request = passage.service, passage.request
-        if passage.opens_stream:
+        service, request = forwarded.service, forwarded.request
+        if forwarded.opens_stream:
             # A stream that a server may open to its client; it has no end, so there is nothing to play.
             if player is None or player.records:
-                return passage.hand_on()
+                return forwarded.hand_on()
             raise RefusedRequest(HTTPStatus.METHOD_NOT_ALLOWED, "a tape cannot replay a stream that the server opens")
         if run.traffic is not None:
-            passage.watch(run.traffic)
+            forwarded.watch(run.traffic)
         case = run.on_tape
         if player is not None and case is not None:
             kind = request.headers.get("content-type", "")
-            asked = player.read(service, request.method, passage.path, kind, request.body)
-            passage.on_tape = lambda: _from_tape(player, asked, case)
-            passage.keep = lambda reply: player.record(asked, reply.answer, case)
-        plan = None if run.world is None else plan_of(run.world, passage)
-        return passage.pass_on() if plan is None else plan.carry_out(passage, run.over)
+            asked = player.read(service, request.method, forwarded.path, kind, request.body)
+            forwarded.on_tape = lambda: _from_tape(player, asked, case)
+            forwarded.keep = lambda reply: player.record(asked, reply.answer, case)
+        plan = None if run.world is None else plan_of(run.world, forwarded)
+        return forwarded.pass_on() if plan is None else plan.apply(forwarded, run.over)
 
-    def _serve_stdio(self, wire: Wire, request: HttpRequest, service: str, run: ServedRun | None) -> bool:
+    def _serve_stdio(self, wire: Wire, request: HttpRequest, service: str, run: CaseSession | None) -> bool:
         """Answer for a server over stdio, of which `karat.proxy.stdio` is the other end."""
         if request.method == "GET":
             live = service.removeprefix(PREFIX) in self._live
@@ -126,7 +126,7 @@ class ServiceProxy:
 class StdioLine:
     """A message to an MCP server over stdio, and the answer to it, in a run of a case."""
 
-    def __init__(self, player: TapePlayer | None, service: str, run: ServedRun) -> None:
+    def __init__(self, player: TapePlayer | None, service: str, run: CaseSession) -> None:
         self._player = player
         self._service = service
         self._run = run
@@ -136,7 +136,7 @@ class StdioLine:
         message = table(found.value) if (found := read_json(line)) is not None else {}
         world, tool = self._run.world, called_tool(message)
         if world is not None and tool is not None:
-            broken_call = ToolBreak(world.begin_outside(tool, table(message.get("params")).get("arguments")), message)
+            broken_call = ToolFault(world.begin_outside(tool, table(message.get("params")).get("arguments")), message)
             broken_call.delay(self._run.over)
             if not broken_call.runs:
                 return msgspec.json.encode(broken_call.change_answer())

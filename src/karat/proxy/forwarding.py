@@ -10,17 +10,17 @@ from karat.evidence.models.traffic import ModelTraffic
 from karat.evidence.otlp import loopback
 from karat.evidence.otlp.loopback import HttpRequest, Wire
 from karat.proxy.replies import ServiceReply
-from karat.proxy.tape import KEPT_HEADERS, StreamEvent
+from karat.proxy.tape.file import KEPT_HEADERS, StreamEvent
 from karat.proxy.upstream import EVENTS, Upstream, UpstreamReply, bad_gateway
-from karat.system.door import RefusedRequest
+from karat.system.loopback_auth import RefusedRequest
 
-Heard = Callable[[ServiceReply, bool], None]
+ReplyListener = Callable[[ServiceReply, bool], None]
 """Takes what the agent got, and whether it is torn."""
 EVENT = 200
 """Bytes that an event takes besides what is in it."""
 
 
-class Passage:
+class ForwardedRequest:
     """Carries one request. `path` is the one at the service, `own` our address of the service."""
 
     def __init__(self, wire: Wire, request: HttpRequest, upstream: Upstream, path: str, own: str) -> None:
@@ -30,7 +30,7 @@ class Passage:
         """The recorded reply, if there is one."""
         self.keep: Callable[[ServiceReply], None] | None = None
         """Takes what the service answered."""
-        self._heard: Heard | None = None
+        self._heard: ReplyListener | None = None
         self._wire = wire
         self._upstream = upstream
         self._own = own
@@ -90,7 +90,7 @@ class Passage:
                 heard(ServiceReply(refused.status, body=refused.why.encode()), True)
             raise
 
-    def _hand_on(self, heard: Heard | None) -> bool:
+    def _hand_on(self, heard: ReplyListener | None) -> bool:
         with self._upstream.open_reply(self.request, self.path) as reply:
             headers = self._headers(reply)
             moved = {"Location": self._own + headers["location"]} if "location" in headers else {}
@@ -113,7 +113,7 @@ class Passage:
                 self._take(heard, ServiceReply(reply.status, headers, events=tuple(kept.events)), torn=not whole)
             return False
 
-    def _take(self, heard: Heard | None, reply: ServiceReply, *, torn: bool) -> None:
+    def _take(self, heard: ReplyListener | None, reply: ServiceReply, *, torn: bool) -> None:
         if self.keep is not None and not torn:
             self.keep(reply)
         if heard is not None:

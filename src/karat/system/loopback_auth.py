@@ -30,7 +30,7 @@ def new_token() -> str:
     return secrets.token_urlsafe(24)
 
 
-class Door:
+class LoopbackGuard:
     """The rules of one server. Without a token, who knows its port may ask."""
 
     def __init__(self, port: int, token: str) -> None:

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, cast, get_args
 
 from msgspec import structs
 
+from karat.model.faults import FAULT_KINDS, Fault, FaultKind, Hit, Stub, ValueKind, kinds_of
 from karat.model.suite import Case
-from karat.model.surroundings import FAULT_KINDS, Fault, FaultKind, Hit, Stub, ValueKind, kinds_of
 from karat.suites.diagnostics import Json, PathDiagnostic, render
 from karat.suites.shapes.containers import Key, ListShape, MapShape, RecordShape, UnionShape, is_note
 from karat.suites.shapes.known_keys import KnownKeys
@@ -43,7 +43,7 @@ _COUNT = {
 _WAIT = {"retry_after": Key(NumberShape(least=0), "Seconds that the answer asks the client to wait, with `status`.")}
 
 
-def surrounding_keys(known: KnownKeys) -> dict[str, Key]:
+def fault_keys(known: KnownKeys) -> dict[str, Key]:
     """The keys of a case, and of a suite."""
     stub = {
         "result": Key(AnyShape(), "What the tool returns."),
@@ -200,9 +200,9 @@ def _fault(raw: Mapping[str, Any]) -> Fault:
     return Fault(hits=hits, kind=kind, name=name, value=own[kind], **more)
 
 
-def wrong_surroundings(given: Mapping[str, object]) -> Iterator[tuple[str, PathDiagnostic]]:
+def check_fault_keys(given: Mapping[str, object]) -> Iterator[tuple[str, PathDiagnostic]]:
     """What is wrong with `stubs` and `faults` outside a suite, each with the key that it is under."""
-    for name, key in surrounding_keys(KnownKeys()).items():
+    for name, key in fault_keys(KnownKeys()).items():
         for found in key.shape.validate(given[name]) if given[name] else ():
             yield name, found._replace(message=f"{render((name, *found.path))}: {found.message}")
 

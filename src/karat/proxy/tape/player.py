@@ -16,9 +16,9 @@ from karat.evidence.models.streams import read_events
 from karat.journal.redaction import Redactor
 from karat.options import TapeMode
 from karat.proxy.model_replies import split
-from karat.proxy.recording import Kept, Recording
-from karat.proxy.requests import Leaves, RequestDifference, ServiceRequest, first_difference
-from karat.proxy.tape import Answer, Exchange, StreamEvent, Tape
+from karat.proxy.recording import EntryOffset, Recording
+from karat.proxy.tape.file import Answer, Exchange, StreamEvent, Tape
+from karat.proxy.tape.requests import IgnoreRules, RequestDifference, ServiceRequest, first_difference
 from karat.text.wording import pluralize
 
 VARIES = "If it differs in every run, add it to `ignore` in [tape]."
@@ -46,7 +46,7 @@ class CaseOnTape(Struct, kw_only=True):
     """None: the case is not on the tape."""
     left: list[tuple[str, Exchange]] = field(default_factory=list)
     """What can still be used, by its key."""
-    made: list[Kept] = field(default_factory=list)
+    made: list[EntryOffset] = field(default_factory=list)
     """What the case is to have on the tape, in order."""
     asked: int = 0
     misses: list[Miss] = field(default_factory=list)
@@ -56,11 +56,11 @@ class TapePlayer:
     """Plays and records one tape. Requests of one case come one after the other or side by side, from any thread."""
 
     def __init__(
-        self, tape: Tape, mode: TapeMode, leaves: Leaves, redactor: Redactor, *, keep_failures: bool = False
+        self, tape: Tape, mode: TapeMode, ignore_rules: IgnoreRules, redactor: Redactor, *, keep_failures: bool = False
     ) -> None:
         self.tape = tape
         self.mode = mode
-        self._leaves = leaves
+        self._ignore_rules = ignore_rules
         self._redactor = redactor
         self._keep_failures = keep_failures
         self._lock = threading.Lock()
@@ -80,7 +80,7 @@ class TapePlayer:
     def begin(self, case: str, repeat: int) -> CaseOnTape:
         """A run of a case begins: every recording of it can be used once."""
         found = self.tape.runs.get((case, repeat))
-        left = [] if self.mode == "record" else [(one.request.key(self._leaves), one) for one in found or ()]
+        left = [] if self.mode == "record" else [(one.request.key(self._ignore_rules), one) for one in found or ()]
         return CaseOnTape(case=case, repeat=repeat, recorded=None if found is None else tuple(found), left=left)
 
     def end(self, case: CaseOnTape) -> None:
@@ -111,7 +111,7 @@ class TapePlayer:
             found = self._find(request, case)
             if found is None:
                 if not self.records:
-                    case.misses.append(_miss(request, case, self._leaves))
+                    case.misses.append(_miss(request, case, self._ignore_rules))
                 return None
             case.left.remove(found)
             if self._recording is not None:
@@ -150,24 +150,24 @@ class TapePlayer:
     def _find(self, request: ServiceRequest, case: CaseOnTape) -> tuple[str, Exchange] | None:
         if self.mode == "follow":
             return next((one for one in case.left if one[1].request.service == request.service), None)
-        key = request.key(self._leaves) if case.left else ""
+        key = request.key(self._ignore_rules) if case.left else ""
         return next((one for one in case.left if one[0] == key), None)
 
 
-def _miss(request: ServiceRequest, case: CaseOnTape, leaves: Leaves) -> Miss:
+def _miss(request: ServiceRequest, case: CaseOnTape, ignore_rules: IgnoreRules) -> Miss:
     number = case.asked
     if case.recorded is None:
         return Miss(request, number, "the case is not on the tape")
     if not case.recorded:
         return Miss(request, number, "the case sent no requests when it was recorded")
-    if same := sum(one.request.key(leaves) == request.key(leaves) for one in case.recorded):
+    if same := sum(one.request.key(ignore_rules) == request.key(ignore_rules) for one in case.recorded):
         return Miss(
             request, number, f"the request was sent more often than it was recorded ({pluralize(same, 'time')})"
         )
     near = _find_nearest(request, [one for _, one in case.left] or case.recorded)
     if near is None:
         return Miss(request, number, f"no request of {request.title} was recorded")
-    found = first_difference(near.request.compared_part(leaves), request.compared_part(leaves))
+    found = first_difference(near.request.compared_part(ignore_rules), request.compared_part(ignore_rules))
     if found is None:
         found = RequestDifference("the address", near.request.title, request.title)
     detail = f"recorded: {found.recorded}\nasked:    {found.asked}"

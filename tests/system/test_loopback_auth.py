@@ -6,10 +6,10 @@ from http import HTTPStatus
 
 import pytest
 
-from karat.system.door import LONGEST_ADDRESS, Door, RefusedRequest, new_token
+from karat.system.loopback_auth import LONGEST_ADDRESS, LoopbackGuard, RefusedRequest, new_token
 
 HOST = ("Host", "127.0.0.1:8000")
-DOOR = Door(8000, "secret")
+DOOR = LoopbackGuard(8000, "secret")
 MISDIRECTED, FORBIDDEN = HTTPStatus.MISDIRECTED_REQUEST, HTTPStatus.FORBIDDEN
 
 
@@ -28,7 +28,7 @@ MISDIRECTED, FORBIDDEN = HTTPStatus.MISDIRECTED_REQUEST, HTTPStatus.FORBIDDEN
 )
 def test_who_knows_the_address_comes_in(headers: list[tuple[str, str]]) -> None:
     assert DOOR.enter("/secret/a/b?c=d", headers) == "/a/b?c=d"
-    assert Door(8000, "").enter("/a/b?c=d", headers) == "/a/b?c=d"
+    assert LoopbackGuard(8000, "").enter("/a/b?c=d", headers) == "/a/b?c=d"
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_who_knows_the_address_comes_in(headers: list[tuple[str, str]]) -> None:
 @pytest.mark.parametrize("token", ["secret", ""])
 def test_others_are_refused(headers: list[tuple[str, str]], status: HTTPStatus, token: str) -> None:
     with pytest.raises(RefusedRequest) as refused:
-        Door(8000, token).enter("/secret/", headers)
+        LoopbackGuard(8000, token).enter("/secret/", headers)
     assert refused.value.status == status
 
 

@@ -19,7 +19,7 @@ import yaml
 from msgspec import Struct, field
 
 from karat.errors import ConfigError
-from karat.proxy.requests import ServiceRequest, read_json
+from karat.proxy.tape.requests import ServiceRequest, read_json
 from karat.suites.documents.yaml_text import block, item
 from karat.system.unfinished_files import create_unfinished
 from karat.text.wording import shorten

@@ -11,11 +11,11 @@ import pytest
 import karat
 from catalogs import CATALOG
 from karat.errors import ConfigError, SuiteError
+from karat.model.faults import FAULT_KINDS, Fault, Hit, Stub, kinds_of
 from karat.model.suite import Case
-from karat.model.surroundings import FAULT_KINDS, Fault, Hit, Stub, kinds_of
 from karat.plugins.project import find_project
+from karat.suites.fault_keys import add_target_surroundings, read_faults
 from karat.suites.formats.catalog import find_format
-from karat.suites.surroundings import add_target_surroundings, read_faults
 from karat.targets.config import read_config
 
 VALUES = {"text": "503", "count": 3, "seconds": 2, "status": 429, "moment": "after", "any": {"id": "B-7"}, "flag": True}
