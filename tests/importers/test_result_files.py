@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import karat
-from karat.text.python_calls import parse_calls
+from karat.text.python_values import parse_calls
 
 FUNCTION = {"name": "math.area", "parameters": {"properties": {"base": {"type": "integer"}}, "required": ["base"]}}
 

@@ -20,7 +20,7 @@ HEAVY = (
     "jiter",
     "yaml",
     "karat.model.suite",
-    "karat.text.forms.folding",
+    "karat.text.folding",
     "difflib",
 )
 

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.text.forms.views import all_words, is_plain, rendered_view, visible_words, without_hidden
-from karat.text.forms.wide import wide_forms
 from karat.text.phrases import find, find_forbidden
+from karat.text.views import all_words, is_plain, rendered_view, visible_words, wide_forms, without_hidden
 
 MARKUP = st.lists(
     st.sampled_from(

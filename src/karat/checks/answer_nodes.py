@@ -14,7 +14,7 @@ from karat.checks.markdown_nodes import snapshot_of
 from karat.checks.page import nodes, nodes_below
 from karat.model.trace import Trace
 from karat.text import phrases
-from karat.text.forms.offsets import Span
+from karat.text.folding import Span
 from karat.text.regexes import lazy, safe_regex
 
 _GAP = r"(?:\\s[*+?]*|\[[^\]]*\][*+?]*|\s)*"

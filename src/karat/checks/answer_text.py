@@ -23,10 +23,9 @@ from karat.matchers.values import format_value
 from karat.model.check import CheckProblem, Example, Field
 from karat.model.trace import TextLoss, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
-from karat.text.edit_distance import distance_within
 from karat.text.json_answers import json_answer
-from karat.text.regexes import javascript
-from karat.text.regexes.safe_regex import RegexTimeout
+from karat.text.phrases import distance_within
+from karat.text.regexes.safe_regex import RegexTimeout, find_javascript, why_bad_javascript
 
 TESTS = ("contains", "contains_any", "contains_all", "starts_with", "equals", "regex", "near", "min_words", "max_words")
 CUT = says("Total", cuts={"final_message": TextLoss("only a part was kept")})
@@ -114,7 +113,7 @@ class AnswerText(Check, Struct, frozen=True):
     def validate(self) -> Iterator[CheckProblem]:
         if len(self._given) != 1 and set(self._given) != {"min_words", "max_words"}:
             yield CheckProblem("invalid-value", f"expected one of {', '.join(TESTS)}, found {len(self._given)}.")
-        if self.regex is not None and (why := javascript.why_bad(self.regex)):
+        if self.regex is not None and (why := why_bad_javascript(self.regex)):
             yield CheckProblem("bad-regex", f"{why}.", ("regex",))
         if self.at:
             yield from path_problems(self.at)
@@ -154,7 +153,7 @@ class AnswerText(Check, Struct, frozen=True):
         """Whether the answer is so, and where that shows."""
         fold = str.lower if self.ignore_case else str
         if self.regex is not None:
-            span = javascript.find(self.regex, text, ignore_case=self.ignore_case)
+            span = find_javascript(self.regex, text, ignore_case=self.ignore_case)
             return span is not None, span
         held = fold(text)
         if self.equals is not None:

@@ -30,10 +30,10 @@ from karat.matchers.values import MISSING, format_value
 from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.trace import TextLoss, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
-from karat.text.forms.folding import fold
-from karat.text.forms.views import rendered_view
+from karat.text.folding import fold
 from karat.text.json_answers import json_answer
 from karat.text.regexes import lazy
+from karat.text.views import rendered_view
 
 if TYPE_CHECKING:
     import jsonschema_rs

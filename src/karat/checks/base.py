@@ -206,7 +206,7 @@ def quoted(phrases: Sequence[str]) -> str:
 
 def blank(phrases: Sequence[str], *path: str | int) -> Iterator[CheckProblem]:
     """Phrases that are in every text once white space and invisible characters are left out."""
-    from karat.text.forms.folding import fold_phrase
+    from karat.text.folding import fold_phrase
 
     for index, phrase in enumerate(phrases):
         if not fold_phrase(phrase):

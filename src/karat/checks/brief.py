@@ -30,9 +30,8 @@ from karat.model.snapshot import LIKE_PROMPT, THE_PROMPT
 from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text.ages.stated import ages_by, doubtful_ages, stated_ages
-from karat.text.forms.offsets import Span
-from karat.text.prose.denial import first_free, is_unavailable
-from karat.text.prose.sentences import prose
+from karat.text.folding import Span
+from karat.text.prose.sentences import first_free, is_unavailable, prose
 from karat.text.words import WordLists
 
 LEVER = r"^[^\S\n]*(?:[-*+•]|[0-9]+[.)])[^\S\n]+.*\w.*"

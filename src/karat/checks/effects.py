@@ -15,9 +15,9 @@ from karat.evidence.tool_results import parse_result
 from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
-from karat.text.forms.folding import fold
+from karat.text.folding import fold
 from karat.text.prose.claims import Claim, claims
-from karat.text.prose.denial import find_listed
+from karat.text.prose.sentences import find_listed
 from karat.text.tool_names import effect_tools, is_any_named, is_same_tool
 from karat.text.words import WordLists
 

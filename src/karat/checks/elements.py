@@ -14,7 +14,7 @@ from karat.checks.says import regex_problems
 from karat.model.check import CheckProblem
 from karat.model.snapshot import THE_PROMPT
 from karat.model.trace import Trace
-from karat.text.forms.folding import fold, fold_phrase
+from karat.text.folding import fold, fold_phrase
 from karat.text.regexes import safe_regex
 
 COMPONENT = "component"

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from karat.checks.page import nodes
 from karat.evidence.tool_results import parse_result
 from karat.model.trace import Trace
-from karat.text.forms.folding import fold
+from karat.text.folding import fold
 from karat.text.numbers.claimed import StatedNumber, numbers_in, stated_numbers
 from karat.text.regexes import lazy
 

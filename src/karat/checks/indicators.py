@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from karat.text.forms.offsets import Span
+from karat.text.folding import Span
 from karat.text.prose.claims import is_open
-from karat.text.prose.denial import clause_before, denies, is_denied_after
-from karat.text.prose.sentences import Prose, prose
+from karat.text.prose.sentences import Prose, clause_before, denies, is_denied_after, prose
 from karat.text.words import WordLists, any_of, literal
 
 Patterns = Mapping[str, re.Pattern[str]]

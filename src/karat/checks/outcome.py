@@ -20,12 +20,12 @@ from karat.checks.tools import describe_calls, not_understood
 from karat.model.check import Example, Expected, Field
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
-from karat.text.forms.views import rendered_view
 from karat.text.phrases import find
 from karat.text.prose.asking import find_request
-from karat.text.prose.denial import find_listed
+from karat.text.prose.sentences import find_listed
 from karat.text.regexes import lazy
 from karat.text.tool_names import effect_tools, is_any_named
+from karat.text.views import rendered_view
 from karat.text.words import PUBLISHED, WordLists
 
 Name = Literal[

@@ -11,7 +11,7 @@ import regex
 
 from karat.model.snapshot import LIKE_PROMPT, NOT_SEEN, THE_PROMPT
 from karat.model.trace import Trace
-from karat.text.forms.folding import fold
+from karat.text.folding import fold
 from karat.text.regexes import lazy
 
 NODE = lazy.regex(

@@ -17,11 +17,10 @@ from karat.evidence.tool_results import parse_result
 from karat.model.check import Example, Expected, Field
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
-from karat.text.forms.folding import fold
+from karat.text.folding import fold
 from karat.text.phrases import find
 from karat.text.prose.asking import find_request
-from karat.text.prose.denial import find_listed
-from karat.text.prose.sentences import prose, sentences
+from karat.text.prose.sentences import find_listed, prose, sentences
 from karat.text.tool_names import effect_tools, is_any_named
 from karat.text.words import PUBLISHED, WordLists
 

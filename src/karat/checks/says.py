@@ -27,8 +27,7 @@ from karat.model.trace import TextLoss, Trace
 from karat.model.verdict import CheckResult, Group, Status
 from karat.text import phrases
 from karat.text.prose.asking import find_request_for
-from karat.text.prose.denial import find_listed, first_free, is_marker_denied
-from karat.text.prose.sentences import prose
+from karat.text.prose.sentences import find_listed, first_free, is_marker_denied, prose
 from karat.text.regexes import safe_regex
 from karat.text.words import WordLists
 
@@ -316,7 +315,7 @@ class MustLabelAssumptions(Check, Struct, frozen=True):
             return self.present(trace, find_listed(text, "assumption", words, is_marker_denied))
         answer = prose(text)
         for marker in self.markers:
-            span, places = phrases.find(text, marker), answer.places(marker, whole=False)
+            span, places = phrases.find(text, marker), answer.places(marker, as_word=False)
             # Markup in a marker is looked for as written, where nothing denies it.
             free = first_free(answer, places, is_marker_denied, words) if places else span
             if span and free:

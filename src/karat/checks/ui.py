@@ -21,7 +21,7 @@ from karat.model.snapshot import LIKE_PROMPT, NOT_SEEN, THE_PROMPT
 from karat.model.suite import Case, Suite, Turn
 from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
-from karat.text.forms.folding import fold
+from karat.text.folding import fold
 from karat.text.regexes import lazy
 from karat.text.wording import did_you_mean
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from karat.text import python_reprs
+from karat.text import python_values
 from karat.text.prose.failure_words import opens_with_failure
 from karat.text.regexes import lazy
 from karat.text.words import PUBLISHED
@@ -226,7 +226,7 @@ def _data(text: str) -> object:
         return _parse(text)
     if _CALL.fullmatch(text):
         try:
-            return python_reprs.read(text)
+            return python_values.read_repr(text)
         except ValueError:
             return text
     return text
@@ -236,7 +236,7 @@ def _parse(text: str) -> object:
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError):
-        return python_reprs.read(text)
+        return python_values.read_repr(text)
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
 

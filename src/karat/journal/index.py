@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from karat.errors import JournalError
-from karat.journal.broken import OF_RUN
+from karat.journal.failures import OF_RUN
 from karat.journal.index_tables import SEPARATOR, JournalRows, open_index
 from karat.journal.reader import BUFFER, UNREADABLE, read_record
 from karat.model.run import CaseRecord, Footer, Header, Summary

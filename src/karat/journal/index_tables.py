@@ -13,7 +13,7 @@ from typing import BinaryIO, Final, NamedTuple
 import msgspec
 
 from karat.errors import JournalError
-from karat.journal.broken import Failure, list_failures
+from karat.journal.failures import Failure, list_failures
 from karat.journal.integrity import Identity, agrees, derive_verdict, ending, figures
 from karat.journal.reader import BUFFER, CASE, LONGEST_HEADER, UNREADABLE, read_footer, read_header, read_kind
 from karat.journal.views import RecordToIndex

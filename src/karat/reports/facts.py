@@ -17,8 +17,7 @@ from karat.model.run import CaseRecord, Summary
 from karat.model.trace import SCRIPT, Trace
 from karat.model.verdict import CaseStatus, CheckResult, Status
 from karat.reports.escaping import last_lines
-from karat.text.units import percent
-from karat.text.wording import pluralize
+from karat.text.wording import percent, pluralize
 
 if TYPE_CHECKING:
     from karat.journal.views import RecordSummary

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from karat.model.cost import Spent, TokenPrices
 from karat.model.run import Summary
-from karat.text.units import count, dollars, percent
-from karat.text.wording import pluralize
+from karat.text.wording import count, dollars, percent, pluralize
 
 
 def pass_share(summary: Summary) -> float | None:

@@ -7,12 +7,10 @@ phrase that begins or ends with a digit does not stand inside a longer number.
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from karat.text.forms.characters import is_word_char
-from karat.text.forms.folding import fold, fold_phrase, original_span
-from karat.text.forms.offsets import Span
-from karat.text.forms.views import View, is_plain, where_required
-from karat.text.forms.wide import wide_forms, wide_phrase
+from karat.text.characters import is_word_char
+from karat.text.folding import Span, fold, fold_phrase, original_span
 from karat.text.regexes import lazy
+from karat.text.views import View, is_plain, where_required, wide_forms, wide_phrase
 
 _NUMBER_BEFORE = lazy.pattern(r"\d[.,'\u066b\u066c]\Z")
 _NUMBER_AFTER = lazy.pattern(r"[.,'\u066b\u066c]\d|[eE][+-]?\d")
@@ -148,3 +146,28 @@ def _word(phrase: str) -> tuple[str, bool, bool]:
 
 def _ends_word(haystack: str, end: int) -> bool:
     return end == len(haystack) or not is_word_char(haystack[end])
+
+
+def distance_within(first: str, second: str, most: int) -> bool:
+    """Whether at most so many letters added, removed or changed lead from one text to the other (Levenshtein).
+
+    It takes the length times `most`, no more.
+    """
+    short, long = sorted((first, second), key=len)
+    if len(long) - len(short) > most:
+        return False
+    far = most + 1
+    row = [min(index, far) for index in range(len(short) + 1)]
+    for line, letter in enumerate(long, 1):
+        # Only cells this near the diagonal can be within the bound.
+        start, end = max(1, line - most), min(len(short), line + most)
+        before, row[0] = row[0], min(line, far)
+        if start > 1:
+            before, row[start - 1] = row[start - 1], far
+        for column in range(start, end + 1):
+            above = row[column] if column < line + most else far
+            best = before if short[column - 1] == letter else min(before, above, row[column - 1]) + 1
+            before, row[column] = row[column], min(best, far)
+        if min(row[start - 1 : end + 1], default=far) > most:
+            return False
+    return row[len(short)] <= most

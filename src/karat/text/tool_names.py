@@ -10,8 +10,7 @@ from re import Pattern
 from re import compile as compile_pattern
 from unicodedata import category, normalize
 
-from karat.text.forms.characters import plain
-from karat.text.forms.look_alikes import ASCII_OF
+from karat.text.characters import ASCII_OF, plain
 from karat.text.regexes import lazy
 from karat.text.words import PUBLISHED
 

@@ -1,4 +1,7 @@
-"""How messages are worded: what a user may have meant, and texts of others as one inert, bounded line."""
+"""How messages are worded: what a user may have meant, texts of others as one inert, bounded line, and figures.
+
+Shares, money and counts are worded in this one place, so that one figure reads the same everywhere.
+"""
 
 from __future__ import annotations
 
@@ -68,27 +71,27 @@ def kind(value: object) -> str:
     return "a list" if isinstance(value, list) else "an object"
 
 
-def find_nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that is most like this one, if any is like it at all."""
+def find_nearest(word: str, candidates: Iterable[str]) -> str | None:
+    """The candidate that is most like this word, if any is like it at all."""
     if len(word) > _LONGEST:
         return None  # not a typing error, and comparing it costs time
     from difflib import get_close_matches
 
-    by_folded = {candidate.casefold(): candidate for candidate in known}
+    by_folded = {candidate.casefold(): candidate for candidate in candidates}
     close = get_close_matches(word.casefold(), by_folded, n=1, cutoff=_SHORT_ALIKE if len(word) <= _SHORT else _ALIKE)
     return by_folded[close[0]] if close else None
 
 
-def likeness(one: str, other: str) -> float:
+def likeness(first: str, second: str) -> float:
     """How much two texts are alike, from 0 to 1."""
     from difflib import SequenceMatcher
 
-    return SequenceMatcher(None, one.casefold(), other.casefold()).ratio()
+    return SequenceMatcher(None, first.casefold(), second.casefold()).ratio()
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
+def did_you_mean(word: str, candidates: Iterable[str]) -> str:
     """`Did you mean 'x'?`, or nothing."""
-    near = find_nearest(word, known)
+    near = find_nearest(word, candidates)
     return f"Did you mean {quoted(near)}?" if near else ""
 
 
@@ -97,8 +100,45 @@ def pluralize(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def names_of(option: str, given: Collection[str] | None) -> list[str] | None:
+def names_of(option: str, names: Collection[str] | None) -> list[str] | None:
     """The names that an option lists; a text alone would be taken for the list of its letters."""
-    if isinstance(given, str):
-        raise UsageError(f"`{option}` must be a list, not a string.", fix=f"Write [{given!r}].", slug="bad-option")
-    return None if given is None else list(given)
+    if isinstance(names, str):
+        raise UsageError(f"`{option}` must be a list, not a string.", fix=f"Write [{names!r}].", slug="bad-option")
+    return None if names is None else list(names)
+
+
+def percent(share: float) -> str:
+    """A share to a tenth of a percent: nothing but all is 100%, nothing but none is 0%."""
+    if share in (0, 1):
+        return f"{share:.0%}"
+    return f"{min(max(share * 100, 0.1), 99.9):.1f}%"
+
+
+def dollars(amount: float) -> str:
+    """`$12.30`, `$0.0123`, `under $0.0001`."""
+    if amount >= 1:
+        return f"${amount:,.2f}"
+    return f"${amount:.4f}" if amount >= 0.0001 or not amount else "under $0.0001"
+
+
+def count(number: int) -> str:
+    """`950`, `12.3k`, `4.56M`."""
+    for size, unit in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
+        if number >= size:
+            return f"{number / size:.3g}{unit}"
+    return str(number)
+
+
+def points(value: float) -> str:
+    """A difference of shares in points, with its sign: `+5`, `-14.3`, `0`."""
+    text = f"{value * 100:+.1f}".removesuffix(".0")
+    return "0" if text in ("+0", "-0") else text
+
+
+def describe_move(value: float, low: float, high: float) -> str:
+    """How a share moved: `fell by 14.3 points (true change: -46.7 to +15.3)`."""
+    change = f"(true change: {points(low)} to {points(high)})"
+    if not value:
+        return f"stayed the same {change}"
+    size = points(abs(value)).removeprefix("+")
+    return f"{'rose' if value > 0 else 'fell'} by {size} point{'s' * (size != '1')} {change}"

@@ -18,8 +18,7 @@ from karat.errors import ConfigError
 from karat.plugins.project import Project
 from karat.plugins.tables import join_dotted, line_of, read
 from karat.scoring.intervals import CONFIDENCE, Cluster, Runs, pass_rate, single_clusters
-from karat.text.units import describe_move, percent
-from karat.text.wording import did_you_mean, pluralize
+from karat.text.wording import describe_move, did_you_mean, percent, pluralize
 
 Decision: TypeAlias = Literal["met", "broken", "undecided"]
 FACTORS = (2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 100)

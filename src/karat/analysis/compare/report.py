@@ -20,8 +20,7 @@ from karat.analysis.compare.model import (
 )
 from karat.reports.escaping import markdown_cell, terminal
 from karat.reports.html.differences import difference
-from karat.text.units import count, describe_move, dollars, percent, points
-from karat.text.wording import pluralize
+from karat.text.wording import count, describe_move, dollars, percent, pluralize, points
 
 VERDICTS: Final = {"met": "met", "broken": "BROKEN", "undecided": "UNDECIDED"}
 SECTIONS: Final = (

@@ -30,8 +30,7 @@ from karat.analysis.compare.report import (
 from karat.reports.artifacts import open_atomic
 from karat.reports.escaping import terminal
 from karat.terminal.screen import BOLD, GREEN, PLAIN, RED, YELLOW, show, wants_colour
-from karat.text.units import dollars
-from karat.text.wording import pluralize
+from karat.text.wording import dollars, pluralize
 
 if TYPE_CHECKING:
     from karat.analysis.compare.baseline import BaselineFile

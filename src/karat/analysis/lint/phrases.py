@@ -8,7 +8,7 @@ import regex
 
 from karat.analysis.lint.base import LintCase, Rule, TargetInfo
 from karat.suites.diagnostics import Path, PathDiagnostic
-from karat.text.forms.folding import fold
+from karat.text.folding import fold
 from karat.text.wording import quoted
 
 WORDS = """

@@ -19,7 +19,7 @@ from karat.model.verdict import CaseStatus, Status
 from karat.scoring import verdicts
 from karat.suites.diagnostics import PathDiagnostic
 from karat.text import phrases
-from karat.text.forms.folding import fold
+from karat.text.folding import fold
 from karat.text.wording import quoted
 
 DUPLICATE = "duplicate-prompt"

@@ -11,7 +11,7 @@ from karat.checks.brief import EvidenceFreshness
 from karat.checks.telemetry import Telemetry, shorthand
 from karat.checks.ui import Ui
 from karat.suites.diagnostics import PathDiagnostic
-from karat.text.forms.folding import fold
+from karat.text.folding import fold
 from karat.text.wording import quoted
 
 SHORT_NAME = 2

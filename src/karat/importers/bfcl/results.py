@@ -10,7 +10,7 @@ import msgspec
 
 from karat.model.suite import Case
 from karat.targets.recordings.base import RecordedCase, ResultFile
-from karat.text.python_calls import parse_calls
+from karat.text.python_values import parse_calls
 
 POSITIONAL = "positional"
 """Values of arguments without a name, until it is known which case the call belongs to."""

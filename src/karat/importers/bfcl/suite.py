@@ -25,7 +25,7 @@ from karat.suites.formats.translated import (
     TranslatedTurn,
     Translation,
 )
-from karat.text.python_calls import PythonCall, parse_calls
+from karat.text.python_values import PythonCall, parse_calls
 from karat.text.wording import quoted
 
 ANSWERS = "possible_answer"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from karat.checks.catalog import CheckCatalog
-from karat.journal.broken import label
+from karat.journal.failures import label
 from karat.model.cost import COST, TokenPrices, count_spent
 from karat.model.run import CaseRecord, Header
 from karat.model.trace import REMOVED, Trace

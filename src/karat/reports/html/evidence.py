@@ -19,7 +19,7 @@ from karat.reports.html.calls import CallView, TextRoom, call_views, duration, s
 from karat.reports.html.marks import Mark, Marker, escape_text, worst_status
 from karat.reports.html.story import MOST_CALLS, MOST_SPANS, USERS, TurnStory, tell_turn
 from karat.reports.html.views import LineView, MessageView, SpanView, TranscriptPart, TurnView
-from karat.text.units import count, dollars
+from karat.text.wording import count, dollars
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Final, Protocol
 
 from karat.checks.catalog import CheckCatalog
-from karat.journal.broken import IN_PLACE, NOT_SAID, OF_RUN, Failure, list_failures
+from karat.journal.failures import IN_PLACE, NOT_SAID, OF_RUN, Failure, list_failures
 from karat.journal.index import Choices
 from karat.model.cost import TokenPrices
 from karat.model.run import CaseRecord, Header, Summary

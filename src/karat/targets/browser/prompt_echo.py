@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from enum import Enum, auto
 from unicodedata import normalize
 
-from karat.text.forms.characters import folded
+from karat.text.characters import folded
 
 DISTINCT = 20
 """So many letters are not said by chance: who repeats them repeats the prompt."""

@@ -23,12 +23,11 @@ from unicodedata import digit
 from msgspec import Struct
 
 from karat.text.ages.words import worded_ages
-from karat.text.forms.characters import is_word_char
-from karat.text.forms.folding import lines, original_span_of_lines
-from karat.text.forms.offsets import Span
-from karat.text.forms.views import rendered_view as seen_by_reader
+from karat.text.characters import is_word_char
+from karat.text.folding import Span, lines, original_span_of_lines
 from karat.text.regexes import lazy
 from karat.text.regexes.safe_regex import find_seen
+from karat.text.views import rendered_view as seen_by_reader
 from karat.text.words import ages as lists
 
 _HOUR: Final = 60.0

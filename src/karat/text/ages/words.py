@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from karat.text.forms.offsets import Span
+from karat.text.folding import Span
 from karat.text.regexes import lazy
 from karat.text.words import ages as lists
 from karat.text.words.numbers import VALUES

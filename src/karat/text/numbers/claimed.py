@@ -8,11 +8,10 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from karat.text.forms.folding import glyphs, original_span_of_lines
-from karat.text.forms.offsets import Span
-from karat.text.forms.views import rendered_view
+from karat.text.folding import Span, glyphs, original_span_of_lines
 from karat.text.numbers.tokens import Number, all_numbers
 from karat.text.regexes import lazy
+from karat.text.views import rendered_view
 from karat.text.words import numbers as lists
 
 _MONTH: Final = rf"(?:{lists.MONTHS.alternatives})\b\.?"

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 from unicodedata import category, digit, numeric
 
-from karat.text.forms.characters import is_word_char
+from karat.text.characters import is_word_char
 from karat.text.regexes import lazy
 from karat.text.words import numbers as lists
 

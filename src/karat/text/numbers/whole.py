@@ -27,13 +27,12 @@ from typing import Final
 
 from msgspec import Struct
 
-from karat.text.forms.characters import LINE_ENDS, folded, is_word_char, plain
-from karat.text.forms.folding import fold, glyphs, original_span, original_span_of_lines
-from karat.text.forms.offsets import Span
-from karat.text.forms.views import rendered_view
+from karat.text.characters import LINE_ENDS, folded, is_word_char, plain
+from karat.text.folding import Span, fold, glyphs, original_span, original_span_of_lines
 from karat.text.numbers.tokens import Number, all_numbers, canonical, find_numbers
 from karat.text.phrases import find_whole_words
 from karat.text.regexes import lazy
+from karat.text.views import rendered_view
 
 _VALUE = lazy.pattern(r"(?P<before>\D*?)(?P<sign>[+-]?)(?P<digits>\d.*\d|\d|\.\d+)(?P<after>\D*)", re.DOTALL)
 _LINE_END = lazy.pattern(f"[\\n{LINE_ENDS}]")

@@ -9,9 +9,17 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from karat.text.forms.offsets import Span
-from karat.text.prose.denial import clause_before, denies, is_marker_denied
-from karat.text.prose.sentences import CLOSERS, Prose, Sentence, prose, sentences
+from karat.text.folding import Span
+from karat.text.prose.sentences import (
+    CLOSERS,
+    Prose,
+    Sentence,
+    clause_before,
+    denies,
+    is_marker_denied,
+    prose,
+    sentences,
+)
 from karat.text.regexes import lazy
 from karat.text.words import PUBLISHED, WordLists
 

@@ -9,9 +9,8 @@ from typing import Final, NamedTuple
 import regex
 from msgspec import Struct
 
-from karat.text.forms.offsets import Span
-from karat.text.prose.denial import clause_before, denies, is_denied_after
-from karat.text.prose.sentences import Prose, Sentence, prose
+from karat.text.folding import Span
+from karat.text.prose.sentences import Prose, Sentence, clause_before, denies, is_denied_after, prose
 from karat.text.regexes import lazy
 from karat.text.tool_names import ANY_EFFECT, NO_TOOL
 from karat.text.words import PUBLISHED, WordLists, entry_pattern, literal

@@ -1,19 +1,23 @@
-"""What a reader sees of a text, as prose: small letters, wrapped lines joined; its sentences and their clauses."""
+"""What a reader sees of a text, as prose: small letters, wrapped lines joined; its sentences and their clauses.
+
+And whether words are denied in their clause: "has not been booked", "no slot was found", "Assumptions: none".
+"""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Callable, Iterable
 from functools import lru_cache
+from itertools import takewhile
 from typing import Final
 
 from msgspec import Struct
 
-from karat.text.forms.characters import is_word_char, plain
-from karat.text.forms.folding import lines, original_span_of_lines
-from karat.text.forms.offsets import Span
-from karat.text.forms.views import View, rendered_view
+from karat.text.characters import is_word_char, plain
+from karat.text.folding import Span, lines, original_span_of_lines
 from karat.text.regexes import lazy
+from karat.text.views import View, rendered_view
 from karat.text.words import PUBLISHED, WordLists
 
 SOFT_END: Final = "\v"
@@ -27,6 +31,19 @@ _ASCII_END = lazy.pattern(r"[.!?\n](?:(?<=\n)|[.!?]*[\"'\])*_]*(?=\s|\Z))")
 _ASKS: Final = frozenset("?？؟⁇⁈")
 CLOSERS: Final = " \t\v\"')]»”*_"
 """What may follow the end of a sentence."""
+_NUMBER: Final = lazy.pattern(r"\bno\.?\s*(?=\d)")
+_ASIDE: Final = lazy.pattern(r"\([^()\n]*\)")
+_ALONE: Final = r"(?![\w'-]|[.,:%]\d|\.?[^\S\n]+\w)"
+"""A value is all that there is: "Allocated: no", but not "Allocated: no further action" or "Booked: No. 42"."""
+_CLOSERS: Final = r"[\"')\]*]*"
+_BREAK: Final = (
+    r"(?P<mark>[;:]|[^\S\n]-[^\S\n])|(?:,|[^\S\n]-|«clause_joints»)[^\S\n]+(?P<word>«clause_starts»)"
+    r"|(?P<word>«clause_breaks»)"
+)
+_DENIED_AFTER: Final = (
+    rf"{_CLOSERS}(?:(?: \w+){{0,2}}[^\S\n]*[:=|?–-][^\S\n]*[\"']*«no_values»{_ALONE}|[^\S\n]*«denied_after»)"
+)
+_UNAVAILABLE: Final = rf"{_CLOSERS}(?:[^\S\n]+«control_nouns»)?[^\S\n]*\(?«unavailable_after»"
 
 
 class Sentence(Struct, frozen=True):
@@ -52,14 +69,14 @@ class Prose(Struct, frozen=True, dict=True):
     def written_span(self, start: int, end: int) -> Span:
         return self.view.span(*original_span_of_lines(self.view.text, start, end))
 
-    def places(self, phrase: str, whole: bool = True) -> list[Span]:
+    def places(self, phrase: str, as_word: bool = True) -> list[Span]:
         """Every place of a phrase, as whole words with or without a plural `s`, or anywhere."""
-        return [m.span() for m in _phrase_pattern(phrase, whole).finditer(self.text)]
+        return [m.span() for m in _phrase_pattern(phrase, as_word).finditer(self.text)]
 
-    def sentence_at(self, place: int, words: WordLists = PUBLISHED) -> Sentence:
+    def sentence_at(self, offset: int, words: WordLists = PUBLISHED) -> Sentence:
         every = sentences(self, words)
-        index = bisect_right(every, place, key=lambda one: one.end)
-        return every[index] if index < len(every) else Sentence(self.text[place:], place, is_question=False)
+        index = bisect_right(every, offset, key=lambda sentence: sentence.end)
+        return every[index] if index < len(every) else Sentence(self.text[offset:], offset, is_question=False)
 
 
 @lru_cache(maxsize=8)
@@ -71,24 +88,24 @@ def prose(text: str) -> Prose:
     return Prose(_small(cased), view, cased)
 
 
-def sentences(prose: Prose, words: WordLists = PUBLISHED) -> list[Sentence]:
+def sentences(answer: Prose, words: WordLists = PUBLISHED) -> list[Sentence]:
     """The sentences in order; a line and an item of a list end one as well, and so does an emoji."""
-    return _sentences(prose.text, prose.cased, words)
+    return _sentences(answer.text, answer.cased, words)
 
 
 @lru_cache(maxsize=8)
 def _sentences(text: str, cased: str, words: WordLists) -> list[Sentence]:
-    found: list[Sentence] = []
+    every: list[Sentence] = []
     start = 0
     for mark in (_ASCII_END if text.isascii() else _END).finditer(text):
         marks = mark[0].rstrip(CLOSERS)
         if marks == "." and _goes_on(cased, text, start, mark.start(), words):
             continue
         end = mark.end() if marks[0] in _ENDS else mark.start()
-        found.append(Sentence(text[start:end], start, is_question=not _ASKS.isdisjoint(marks)))
+        every.append(Sentence(text[start:end], start, is_question=not _ASKS.isdisjoint(marks)))
         start = mark.end()
-    found.append(Sentence(text[start:], start, is_question=False))
-    return [one for one in found if one.text.strip()]
+    every.append(Sentence(text[start:], start, is_question=False))
+    return [sentence for sentence in every if sentence.text.strip()]
 
 
 def _goes_on(cased: str, text: str, start: int, dot: int, words: WordLists) -> bool:
@@ -104,10 +121,10 @@ def _goes_on(cased: str, text: str, start: int, dot: int, words: WordLists) -> b
 
 
 @lru_cache(maxsize=4096)
-def _phrase_pattern(phrase: str, whole: bool) -> re.Pattern[str]:
+def _phrase_pattern(phrase: str, as_word: bool) -> re.Pattern[str]:
     words = " ".join(plain(phrase).lower().split())
     spelled = re.escape(words).replace(r"\ ", r"\s+")
-    if not whole or not words:
+    if not as_word or not words:
         return re.compile(spelled or r"(?!)")
     start = r"(?<!\w)" if is_word_char(words[0]) else ""
     end = r"s?(?!\w)" if is_word_char(words[-1]) else ""
@@ -118,3 +135,66 @@ def _small(text: str) -> str:
     """The text in small letters, of the same length."""
     small = text.lower()
     return small if len(small) == len(text) else "".join(c if len(c.lower()) != 1 else c.lower() for c in text)
+
+
+IsDenied = Callable[[Prose, Sentence, int, int, WordLists], bool]
+"""Whether what is at a place of a sentence is denied."""
+
+
+def clause_before(text: str, words: WordLists) -> str:
+    """The part of a sentence that is in the same clause as what follows it, without asides in brackets."""
+    text = clause = _ASIDE.sub(" ", text) if "(" in text else text
+    if "," in text and words.pattern("conditionals", "clause_conditionals").match(text.lstrip()):
+        text = clause = text.partition(",")[2]
+    for match in words.regex(_BREAK).finditer(text):
+        clause = text[match.end() if match["mark"] else match.start("word") :]
+    return clause
+
+
+def denies(clause: str, words: WordLists) -> bool:
+    """Whether a clause holds a denial, phrases left out that only look like one."""
+    pattern = words.pattern("denials")
+    if pattern.search(clause) is None:
+        return False
+    return pattern.search(words.pattern("no_denials").sub(" ", _NUMBER.sub(" ", clause))) is not None
+
+
+def is_marker_denied(answer: Prose, sentence: Sentence, start: int, end: int, words: WordLists) -> bool:
+    """The same for a marker, which only a denial next to it denies: other words of its clause speak of other things."""
+    before = clause_before(answer.text[sentence.start : start], words).split()
+    fillers = words.entries("marker_fillers")
+    near = [*takewhile(lambda word: word.strip("\"'(") in fillers, reversed(before))]
+    return denies(" ".join(before[-len(near) - 1 :]), words) or is_denied_after(answer, end, words)
+
+
+def is_unavailable(answer: Prose, sentence: Sentence, start: int, end: int, words: WordLists) -> bool:
+    """Whether an action is denied, disabled, or in a list of what is not offered."""
+    before = answer.text[sentence.start : start]
+    return (
+        denies(clause_before(before, words), words)
+        or words.pattern("unavailable_before").search(before) is not None
+        or words.regex(_UNAVAILABLE).match(answer.text, end) is not None
+    )
+
+
+def first_free(answer: Prose, places: Iterable[Span], is_denied: IsDenied, words: WordLists) -> Span | None:
+    """The first of the places that is not denied, as offsets of the text as written."""
+    for start, end in places:
+        if not is_denied(answer, answer.sentence_at(start, words), start, end, words):
+            return answer.written_span(start, end)
+    return None
+
+
+def is_word_denied(answer: Prose, sentence: Sentence, start: int, end: int, words: WordLists) -> bool:
+    """Whether a word is denied before it, or asked for: "no problem", "without error"."""
+    return sentence.is_question or denies(clause_before(answer.text[sentence.start : start], words), words)
+
+
+def find_listed(text: str, name: str, words: WordLists, is_denied: IsDenied = is_word_denied) -> Span | None:
+    """Where a listed word is and is not itself denied."""
+    answer = prose(text)
+    return first_free(answer, (match.span() for match in words.pattern(name).finditer(answer.text)), is_denied, words)
+
+
+def is_denied_after(answer: Prose, end: int, words: WordLists) -> bool:
+    return words.regex(_DENIED_AFTER).match(answer.text, end) is not None

@@ -15,34 +15,18 @@ from typing import Final, TypeVar
 
 import regex
 
-from karat.text.forms.folding import lines, original_span_of_lines
-from karat.text.forms.offsets import Span
-from karat.text.forms.views import View, is_plain, rendered_view, visible_words, without_hidden
-from karat.text.forms.wide import wide_forms
+from karat.text.folding import Span, lines, original_span_of_lines
 from karat.text.regexes import lazy
-from karat.text.regexes.syntax import BadPattern, rewrite
-
-__all__ = [
-    "BadPattern",
-    "Pattern",
-    "RegexTimeout",
-    "compile_pattern",
-    "find_all",
-    "find_forbidden",
-    "find_required",
-    "find_seen",
-    "is_found_in_value",
-    "matches_empty",
-    "search",
-    "search_plain",
-]
+from karat.text.regexes.syntax import BadPattern as BadPattern
+from karat.text.regexes.syntax import rewrite, translate_javascript
+from karat.text.views import View, is_plain, rendered_view, visible_words, wide_forms, without_hidden
 
 Pattern = regex.Pattern[str]
 _Result = TypeVar("_Result")
 
 _FLAGS: Final = regex.IGNORECASE | regex.MULTILINE | regex.VERSION0
 _ASCII_FLAGS: Final = _FLAGS | regex.ASCII
-_VALUE_FLAGS: Final = regex.VERSION0
+_PLAIN_FLAGS: Final = regex.VERSION0
 _MEANS_MORE: Final = lazy.pattern(r"\\[uUxNpPXL0-9]|\(\?[a-zA-Z]*[auL]")
 """What may name characters beyond ASCII, or asks for them by a flag."""
 _CPU_BUDGET: Final = 0.5
@@ -58,8 +42,8 @@ class RegexTimeout(Exception):
     """A regex took too long on a text, so nothing is known about whether it matches."""
 
     def __init__(self, pattern: str, size: int) -> None:
-        shown = pattern if len(pattern) <= 80 else pattern[:77] + "..."
-        super().__init__(f"regex {shown!r} took too long on a text of {size:,} characters")
+        excerpt = pattern if len(pattern) <= 80 else pattern[:77] + "..."
+        super().__init__(f"regex {excerpt!r} took too long on a text of {size:,} characters")
         self.pattern = pattern
 
 
@@ -77,30 +61,43 @@ def compile_pattern(pattern: str, flags: int = _FLAGS) -> Pattern:
 
 def search(pattern: str, text: str) -> Span | None:
     """Where the pattern first matches, as offsets of the text as written."""
-    seen = lines(text)
-    compiled = _compile_for_ascii(pattern) if seen.isascii() else compile_pattern(pattern)
+    haystack = lines(text)
+    compiled = _compile_for_ascii(pattern) if haystack.isascii() else compile_pattern(pattern)
     started = time.monotonic()
     try:
         # Most searches take microseconds, less than looking at the other clocks does.
-        match = compiled.search(seen, timeout=_FIRST_SLICE)
+        match = compiled.search(haystack, timeout=_FIRST_SLICE)
     except TimeoutError:
-        match = _run_within_budget(lambda limit: compiled.search(seen, timeout=limit), pattern, seen, started)
+        match = _run_within_budget(lambda limit: compiled.search(haystack, timeout=limit), pattern, haystack, started)
     if match is None:
         return None
-    return match.span() if seen is text else original_span_of_lines(text, *match.span())
-
-
-def search_plain(pattern: str, text: str, flags: int) -> Span | None:
-    """Where the pattern first matches in the text as it is, by these flags and no others."""
-    compiled = compile_pattern(pattern, flags)
-    match = _run_within_budget(lambda limit: compiled.search(text, timeout=limit), pattern, text)
-    return None if match is None else match.span()
+    return match.span() if haystack is text else original_span_of_lines(text, *match.span())
 
 
 def is_found_in_value(pattern: str, text: str) -> bool:
     """Whether the pattern is found in a value of data: letter case counts, and `^` and `$` are the ends of it."""
-    compiled, seen = compile_pattern(pattern, _VALUE_FLAGS), lines(text)
-    return _run_within_budget(lambda limit: compiled.search(seen, timeout=limit), pattern, seen) is not None
+    return _search_plain(pattern, lines(text), _PLAIN_FLAGS) is not None
+
+
+def find_javascript(pattern: str, text: str, *, ignore_case: bool = False) -> Span | None:
+    """Where a pattern that means what JavaScript means by it first matches in the text as it is."""
+    flags = _PLAIN_FLAGS | (regex.IGNORECASE if ignore_case else 0)
+    return _search_plain(translate_javascript(pattern), text, flags)
+
+
+def why_bad_javascript(pattern: str) -> str:
+    """What is wrong with a pattern of JavaScript, if anything."""
+    try:
+        compile_pattern(translate_javascript(pattern), _PLAIN_FLAGS)
+    except BadPattern as error:
+        return str(error)
+    return ""
+
+
+def _search_plain(pattern: str, text: str, flags: int) -> Span | None:
+    compiled = compile_pattern(pattern, flags)
+    match = _run_within_budget(lambda limit: compiled.search(text, timeout=limit), pattern, text)
+    return None if match is None else match.span()
 
 
 def find_required(pattern: str, text: str) -> Span | None:
@@ -129,16 +126,16 @@ def find_forbidden(pattern: str, text: str) -> Span | None:
 def find_seen(pattern: str, text: str, at_most: int = 10_000) -> list[tuple[str, Span]]:
     """The first matches that a reader sees, without overlaps: their text, and their offsets in the text as written."""
     view = _view_for(pattern, text)
-    return [(found, view.span(*span)) for found, span in find_all(pattern, view.text, at_most)]
+    return [(match, view.span(*span)) for match, span in find_all(pattern, view.text, at_most)]
 
 
 def find_all(pattern: str, text: str, at_most: int = 10_000) -> list[tuple[str, Span]]:
     """The first matches: their text as the regex saw it, and their offsets in the text as written."""
-    compiled, seen_lines = compile_pattern(pattern), lines(text)
-    found = _run_within_budget(
-        lambda limit: list(islice(compiled.finditer(seen_lines, timeout=limit), at_most)), pattern, seen_lines
+    compiled, haystack = compile_pattern(pattern), lines(text)
+    matches = _run_within_budget(
+        lambda limit: list(islice(compiled.finditer(haystack, timeout=limit), at_most)), pattern, haystack
     )
-    return [(match[0], original_span_of_lines(text, *match.span())) for match in found]
+    return [(match[0], original_span_of_lines(text, *match.span())) for match in matches]
 
 
 def matches_empty(pattern: str) -> bool:
@@ -147,7 +144,7 @@ def matches_empty(pattern: str) -> bool:
 
 
 def _run_within_budget(
-    attempt: Callable[[float], _Result], pattern: str, seen: str, started: float | None = None
+    attempt: Callable[[float], _Result], pattern: str, haystack: str, started: float | None = None
 ) -> _Result:
     """Try until it is done, or until this thread has used its CPU budget, or until the wall budget is used.
 
@@ -167,7 +164,7 @@ def _run_within_budget(
         cpu_left, wall_left = _CPU_BUDGET - used_thread, (wall_end - now) * _CAUTION
         limit = min(cpu_left * used_process / used_thread, wall_left * used_process / (now - wall))
         if limit < _SHORTEST_SLICE:
-            raise RegexTimeout(pattern, len(seen))
+            raise RegexTimeout(pattern, len(haystack))
 
 
 def _view_for(pattern: str, text: str) -> View:

@@ -2,14 +2,16 @@
 
 Regexes see a text whose quotes, dashes, spaces and line ends are plain ones and whose invisible characters are gone. A
 pattern that names such a character (as itself or as an escape) would never match, and a `must_not_match_regex` with it
-would never fail, so the pattern is made plain in the same way.
+would never fail, so the pattern is made plain in the same way. Patterns that mean what JavaScript means by them (no
+flags, `$` is the very end) are translated.
 """
 
 import re
+from functools import lru_cache
 from typing import Final
 from unicodedata import lookup, normalize
 
-from karat.text.forms.characters import INVISIBLE, PLAIN_FORMS, WIDE_SPACES
+from karat.text.characters import INVISIBLE, PLAIN_FORMS, WIDE_SPACES
 from karat.text.regexes import lazy
 
 _LONGEST_PATTERN: Final = 4096
@@ -39,6 +41,8 @@ _SET_TOKEN = lazy.pattern(
 _INVISIBLE = lazy.pattern(f"[{INVISIBLE}]")
 _WIDE_SPACE = lazy.pattern(f"[{WIDE_SPACES}]")
 _RETURN_NEWLINE = lazy.pattern(r"(?:\\r|\r)(\\n|\n)(?![?*])")
+_JAVASCRIPT_TOKEN: Final = lazy.pattern(r"\\k<\w+>|\\.|\(\?[a-z]+[:)]|\[\^?\]?|\]|[$.^]", re.DOTALL)
+_JAVASCRIPT_CLASSES: Final = {"d": "0-9", "w": "A-Za-z0-9_"}
 # The block of typographic punctuation: a range within it means quotes, dashes or spaces.
 _PUNCTUATION: Final = ("\u2000", "\u206f")
 
@@ -154,3 +158,35 @@ def _plain_forms_between(low: str, high: str) -> str:
         return ""
     between = (chr(code) for code in range(ord(low), ord(high) + 1))
     return "".join(sorted({form for char in between if (form := _fit(char, in_set=True)) != char}))
+
+
+@lru_cache(maxsize=4096)
+def translate_javascript(pattern: str) -> str:
+    """A pattern of JavaScript for the `regex` module. Raises BadPattern for what JavaScript does not know."""
+    in_set = False
+
+    def translate(match: re.Match[str]) -> str:
+        nonlocal in_set
+        token = match[0]
+        if token.startswith("(?"):
+            if not in_set and token != "(?P":
+                raise BadPattern(f"JavaScript has no {token}: write both letters, such as [Aa]")
+            return token
+        if token.startswith("\\k<"):
+            return f"(?P={token[3:-1]})"
+        if token.startswith("\\"):
+            ascii_class = _JAVASCRIPT_CLASSES.get(token[1].lower(), "")
+            if not ascii_class or (in_set and token[1].isupper()):
+                return token
+            return ascii_class if in_set else f"[{'^' * token[1].isupper()}{ascii_class}]"
+        if token.startswith("[") and not in_set:
+            in_set = not token.endswith("]")
+            return {"[]": "(?!)", "[^]": r"[\s\S]"}.get(token, token)
+        if token == "]":
+            in_set = False
+            return token
+        if in_set:
+            return token.replace("[", r"\[")
+        return {"$": r"\Z", ".": r"[^\n\r\u2028\u2029]"}.get(token, token)
+
+    return _JAVASCRIPT_TOKEN.sub(translate, pattern)

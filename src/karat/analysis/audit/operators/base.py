@@ -15,7 +15,7 @@ from karat.analysis.audit.operators.log_lines import Log
 from karat.checks.base import Check
 from karat.model.suite import Case
 from karat.model.trace import Trace
-from karat.text.forms.folding import fold
+from karat.text.folding import fold
 
 
 class Mutant(NamedTuple):

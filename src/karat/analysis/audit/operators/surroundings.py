@@ -12,7 +12,7 @@ from karat.analysis.audit.operators.base import Mutant, Operator, Subject
 from karat.checks.brief import MustAllowOverrideAction
 from karat.checks.page import COMPONENTS, CONTROLS, NODE, TALK
 from karat.model.trace import Trace
-from karat.text.forms.folding import fold
+from karat.text.folding import fold
 
 COUNT = "SELECT count(*) AS n FROM bookings"
 BOARD = Trace(

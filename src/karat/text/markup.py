@@ -11,10 +11,13 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from karat.text.forms.characters import is_word_char
-from karat.text.forms.html_tags import TAG, read_tag
-from karat.text.forms.offsets import Span
+from karat.text.characters import is_word_char
 from karat.text.regexes import lazy
+
+
+def _names(listed: str) -> frozenset[str]:
+    return frozenset(listed.split())
+
 
 MARKS: Final = "\\`<&~*_[]>\x1b"
 """Characters that may begin markup."""
@@ -38,6 +41,33 @@ _DEFINITION = lazy.pattern(
 _AUTOLINK = lazy.pattern(r"<(?=[a-zA-Z][a-zA-Z0-9+.-]{1,31}:[^\s<>]*>|[^\s<>@]{1,64}@[^\s<>]{1,255}>)[^\s<>]*>")
 _NOT_AN_ELEMENT = lazy.pattern(r"<[!?][^>]*>?")
 _TERMINAL = lazy.pattern(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)|[@-Z\\-_])?")
+_TAG = lazy.pattern(
+    r"<(?P<close>/?)(?P<name>[a-zA-Z][\w:.-]{0,40})(?P<attributes>(?:[^<>\"']|\"[^\"]{0,512}\"|'[^']{0,512}')*+)>"
+)
+_ATTRIBUTES = lazy.pattern(r"(?:\s+[\w:@.-]+(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s\"'=<>`]+))?)*+\s*/?")
+_BARE_WORD = lazy.pattern(r"\s[\w-]+(?=\s|\Z)")
+_HIDDEN_ATTRIBUTE = lazy.pattern(r"(?:\A|\s)hidden(?:\s*=|\s|/|\Z)", re.IGNORECASE)
+_OPEN_ATTRIBUTE = lazy.pattern(r"(?:\A|\s)open(?:\s*=|\s|/|\Z)", re.IGNORECASE)
+_STYLE = lazy.pattern(r"\bstyle\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE)
+_ZERO = r"0(?:\.0*)?(?:px|em|rem|pt|%|vw|vh)?(?![\w.])"
+_HIDDEN_STYLE = lazy.pattern(
+    rf"display:none|visibility:(?:hidden|collapse)|content-visibility:hidden|opacity:{_ZERO}|font-size:{_ZERO}"
+    rf"|(?<![\w-])(?:max-)?(?:height|width):{_ZERO}|(?<!-)color:(?:transparent|rgba\([^)]*,0(?:\.0*)?\))"
+    r"|(?:left|top|right|bottom|text-indent|margin-left|margin-top):-\d{3,}|clip:rect\(0|clip-path:inset\((?:50|100)%"
+    r"|scale\(0\)|text-decoration[\w-]*:[\w\s]*line-through",
+    re.IGNORECASE,
+)
+_BLOCKS: Final = _names(
+    "address article aside blockquote br caption dd details div dl dt fieldset figcaption figure footer form h1 h2 h3"
+    " h4 h5 h6 header hr li main nav ol option p pre section summary table tbody td tfoot th thead tr ul"
+)
+_INLINE: Final = _names(
+    "a abbr b bdi bdo big body cite code data del dfn em font head html i iframe img input ins kbd label link mark meta"
+    " noscript object picture q rp rt ruby s samp script select small source span strike strong style sub sup svg"
+    " template textarea time title track tt u var video wbr"
+)
+_VOID: Final = _names("area base br col embed hr img input link meta source track wbr")
+_NEVER_READ: Final = _names("del head iframe noscript object s script strike style svg template title video")
 
 
 class Edit(NamedTuple):
@@ -45,16 +75,25 @@ class Edit(NamedTuple):
 
     start: int
     end: int
-    shown: str = ""
+    replacement: str = ""
 
 
 class Markup(Struct):
-    """What was found: markup to render, marks without a partner, hidden words, and words that are only in markup."""
+    """Markup to render, marks without a partner, hidden words, and words that are only in markup."""
 
     edits: list[Edit] = []
     loose: list[Edit] = []
-    hidden: list[Span] = []
-    unseen: list[Span] = []
+    hidden: list[Edit] = []
+    unseen: list[Edit] = []
+
+
+class _Tag(NamedTuple):
+    """One tag: its name in small letters, what a reader sees of it, and whether it opens what no reader sees."""
+
+    name: str
+    closes: bool
+    replacement: str
+    hides: bool
 
 
 def scan(text: str) -> Markup | None:
@@ -67,7 +106,7 @@ class _Scanner:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.found = Markup()
+        self.markup = Markup()
         self.marks: dict[str, list[Edit]] = {}
         self.brackets: list[int] = []
         self.hiding: tuple[str, int] | None = None
@@ -81,59 +120,64 @@ class _Scanner:
             start = special.start()
             at = _READERS.get(self.text[start], _Scanner._paragraph)(self, start)
         if self.hiding:
-            self.found.hidden.append((self.hiding[1], len(self.text)))
-        for marks in self.marks.values():
-            self.found.loose += marks
-        return self.found
+            self._hide(self.hiding[1], len(self.text))
+        self._paragraph(at)
+        return self.markup
+
+    def _edit(self, start: int, end: int, replacement: str = "") -> int:
+        self.markup.edits.append(Edit(start, end, replacement))
+        return end
+
+    def _hide(self, start: int, end: int) -> None:
+        self.markup.hidden.append(Edit(min(start, end), end))
 
     def _paragraph(self, start: int) -> int:
         """Marks and brackets do not reach over a blank line."""
         for marks in self.marks.values():
-            self.found.loose += marks
+            self.markup.loose += marks
         self.marks.clear()
         self.brackets.clear()
         return start + 1
 
     def _escape(self, start: int) -> int:
-        if self.text[start + 1 : start + 2] in _ESCAPED:
-            self.found.edits.append(Edit(start, start + 1))
-            return start + 2
-        return start + 1
+        if self.text[start + 1 : start + 2] not in _ESCAPED:
+            return start + 1
+        return self._edit(start, start + 1) + 1
 
     def _terminal(self, start: int) -> int:
-        found = _TERMINAL.match(self.text, start)
-        end = found.end() if found else start + 1
-        self.found.edits.append(Edit(start, end))
-        return end
+        sequence = _TERMINAL.match(self.text, start)
+        return self._edit(start, sequence.end() if sequence else start + 1)
 
     def _entity(self, start: int) -> int:
         entity = _ENTITY.match(self.text, start)
-        if entity is None or (shown := unescape(entity[0])) == entity[0]:
+        if entity is None or (char := unescape(entity[0])) == entity[0]:
             return start + 1
-        self.found.edits.append(Edit(start, entity.end(), shown))
-        return entity.end()
+        return self._edit(start, entity.end(), char)
 
     def _code(self, start: int) -> int:
         if end := self._fence(start):
             return end
-        run = _TICKS.match(self.text, start)
-        width = len(run[0]) if run else 1
+        width = len(self._run(start))
         close = self._next_ticks(width, start + width)
-        opening = Edit(start, start + width)
         if close is None:
-            self.found.loose.append(opening)
+            self.markup.loose.append(Edit(start, start + width))
             return start + width
-        self.found.edits += opening, Edit(close, close + width)
-        return close + width
+        self._edit(start, start + width)
+        return self._edit(close, close + width)
+
+    def _run(self, start: int) -> str:
+        """The run of one character that begins here."""
+        run = _RUN.match(self.text, start)
+        return run[0] if run else self.text[start]
 
     def _next_ticks(self, width: int, after: int) -> int | None:
         if self.ticks is None:
             self.ticks = {}
             for run in _TICKS.finditer(self.text):
                 self.ticks.setdefault(len(run[0]), []).append(run.start())
-        places = self.ticks.get(width, [])
-        index = bisect_right(places, after - 1)
-        return places[index] if index < len(places) else None
+        starts = self.ticks.get(width, [])
+        index = bisect_right(starts, after - 1)
+        return starts[index] if index < len(starts) else None
 
     def _fence(self, start: int) -> int | None:
         """The end of a block of fenced code that begins here."""
@@ -149,18 +193,15 @@ class _Scanner:
         return not line.strip(" \t>")
 
     def _quote(self, start: int) -> int:
-        if self._begins_line(start):
-            end = start + 1 + (self.text[start + 1 : start + 2] == " ")
-            self.found.edits.append(Edit(start, end))
-            return end
-        return start + 1
+        if not self._begins_line(start):
+            return start + 1
+        return self._edit(start, start + 1 + (self.text[start + 1 : start + 2] == " "))
 
     def _mark(self, start: int) -> int:
         """Emphasis and strike-through: a run of one mark, which opens, closes or is text."""
         if self.text[start] == "~" and (end := self._fence(start)):
             return end
-        run = _RUN.match(self.text, start)
-        mark = run[0] if run else self.text[start]
+        mark = self._run(start)
         end = start + len(mark)
         before, after = self.text[start - 1 : start] or " ", self.text[end : end + 1] or " "
         opens, closes = not after.isspace(), not before.isspace()
@@ -168,27 +209,21 @@ class _Scanner:
             opens, closes = opens and not is_word_char(before), closes and not is_word_char(after)
         if mark == "~" or not (opens or closes) or (before.isdigit() and after.isdigit()):
             return end
-        self._pair(Edit(start, end), mark, opens, closes)
-        return end
-
-    def _pair(self, edit: Edit, mark: str, opens: bool, closes: bool) -> None:
-        waiting = self.marks.setdefault(mark, [])
+        waiting, edit = self.marks.setdefault(mark, []), Edit(start, end)
         if closes and waiting:
             opening = waiting.pop()
             if mark[0] == "~":
-                self.found.hidden.append((opening.start, edit.end))
-            self.found.edits += opening, edit
-        elif opens:
-            waiting.append(edit)
+                self._hide(opening.start, end)
+            self.markup.edits += opening, edit
         else:
-            self.found.loose.append(edit)
+            (waiting if opens else self.markup.loose).append(edit)
+        return end
 
     def _open(self, start: int) -> int:
         definition = _DEFINITION.match(self.text, self.text.rfind("\n", max(start - 4, 0), start) + 1)
         if definition and definition.start(1) == start + 1 and self._begins_line(start):
-            self.found.unseen.append(definition.span())
-            self.found.edits.append(Edit(*definition.span()))
-            return definition.end()
+            self.markup.unseen.append(Edit(*definition.span()))
+            return self._edit(*definition.span())
         self.brackets.append(start)
         return start + 1
 
@@ -198,13 +233,10 @@ class _Scanner:
         end = self._end_of_target(start + 1) if opening is not None else None
         if opening is None or end is None:
             return start + 1
-        if self.text[opening - 1 : opening] == "!":
-            self.found.unseen.append((opening - 1, end))
-            self.found.edits += Edit(opening - 1, opening + 1), Edit(start, end)
-        else:
-            self.found.unseen.append((start + 1, end))
-            self.found.edits += Edit(opening, opening + 1), Edit(start, end)
-        return end
+        is_image = self.text[opening - 1 : opening] == "!"
+        self.markup.unseen.append(Edit(opening - 1 if is_image else start + 1, end))
+        self._edit(opening - is_image, opening + 1)
+        return self._edit(start, end)
 
     def _end_of_target(self, at: int) -> int | None:
         if target := _TARGET.match(self.text, at):
@@ -216,50 +248,44 @@ class _Scanner:
         if self.text.startswith("<!--", start):
             return self._comment(start)
         if link := _AUTOLINK.match(self.text, start):
-            self.found.edits += Edit(start, start + 1), Edit(link.end() - 1, link.end())
-            return link.end()
-        if other := _NOT_AN_ELEMENT.match(self.text, start):
-            self.found.hidden.append(other.span())
-            self.found.edits += Edit(start, start + 2), Edit(other.end() - 1, other.end())
-            return other.end()
+            self._edit(start, start + 1)
+            return self._edit(link.end() - 1, link.end())
+        if declaration := _NOT_AN_ELEMENT.match(self.text, start):
+            self._hide(*declaration.span())
+            self._edit(start, start + 2)
+            return self._edit(declaration.end() - 1, declaration.end())
         return self._tag(start)
 
     def _comment(self, start: int) -> int:
         close = self.text.find("-->", start + 2)
         end = close + 3 if close >= 0 else len(self.text)
-        self.found.hidden.append((start, end))
-        self.found.edits.append(Edit(start, start + 4, " "))
+        self._hide(start, end)
+        self._edit(start, start + 4, " ")
         if close >= start + 4:
-            self.found.edits.append(Edit(close, end, " "))
+            self._edit(close, end, " ")
         return end
 
     def _tag(self, start: int) -> int:
-        found = TAG.match(self.text, start)
-        tag = read_tag(found) if found else None
-        if found is None or tag is None:
+        match = _TAG.match(self.text, start)
+        tag = _read_tag(match) if match else None
+        if match is None or tag is None:
             return start + 1
-        self.found.edits.append(Edit(*found.span(), tag.shown))
-        self.found.unseen.append(found.span())
+        end = self._edit(*match.span(), tag.replacement)
+        self.markup.unseen.append(Edit(start, end))
         if self.hiding is None:
             if tag.hides:
                 self.hiding, self.depth = (tag.name, start), 1
         elif tag.name == self.hiding[0]:
-            self._deeper(-1 if tag.closes else 1, found.end())
+            self.depth += -1 if tag.closes else 1
+            if self.depth == 0:
+                self._hide(self.hiding[1], end)
+                self.hiding = None
         elif tag.name == "summary" and self.hiding[0] == "details" and self.depth == 1:
-            self._summary(tag.closes, found)
-        return found.end()
-
-    def _deeper(self, step: int, end: int) -> None:
-        self.depth += step
-        if self.hiding and self.depth == 0:
-            self.found.hidden.append((min(self.hiding[1], end), end))
-            self.hiding = None
-
-    def _summary(self, closes: bool, found: re.Match[str]) -> None:
-        """The summary of what is folded up is all of it that is read."""
-        if self.hiding and not closes:
-            self.found.hidden.append((min(self.hiding[1], found.start()), found.start()))
-        self.hiding = ("details", found.end() if closes else len(self.text))
+            # The summary of what is folded up is all of it that is read.
+            if not tag.closes:
+                self._hide(self.hiding[1], start)
+            self.hiding = ("details", end if tag.closes else len(self.text))
+        return end
 
 
 _READERS: Final[dict[str, Callable[[_Scanner, int], int]]] = {
@@ -275,3 +301,23 @@ _READERS: Final[dict[str, Callable[[_Scanner, int], int]]] = {
     ">": _Scanner._quote,
     "\x1b": _Scanner._terminal,
 }
+
+
+def _read_tag(match: re.Match[str]) -> _Tag | None:
+    """The tag of a match; None if it is text in angle brackets ("<order id>")."""
+    name, attributes = match["name"].lower(), match["attributes"]
+    is_element = name in _BLOCKS or name in _INLINE
+    if not _ATTRIBUTES.fullmatch(attributes) or (not is_element and _BARE_WORD.search(attributes)):
+        return None
+    closes = bool(match["close"])
+    hides = not closes and name not in _VOID and not attributes.endswith("/") and _hides(name, attributes)
+    return _Tag(name, closes, "\n" if name in _BLOCKS else "", hides)
+
+
+def _hides(name: str, attributes: str) -> bool:
+    if name in _NEVER_READ or _HIDDEN_ATTRIBUTE.search(attributes):
+        return True
+    if name == "details":
+        return not _OPEN_ATTRIBUTE.search(attributes)
+    style = _STYLE.search(attributes)
+    return style is not None and _HIDDEN_STYLE.search("".join((style[0] or "").split())) is not None
