@@ -26,7 +26,7 @@ HOST = """
 import sys
 from karat.proxy.mcp_proxy import McpProxy
 from karat.evidence.otlp.receiver import Receiver
-from karat.evidence.spans.marks import Marks
+from karat.evidence.spans.trace_context import TraceContext
 
 def rss():
     lines = open("/proc/self/status").read().splitlines()  # unlike getrusage, without what the parent took
@@ -35,7 +35,7 @@ def rss():
 server = McpProxy(sys.argv[1]) if len(sys.argv) > 1 else Receiver()
 server.open()
 if isinstance(server, Receiver):
-    window = server.inbox.open_window(Marks())
+    window = server.inbox.open_window(TraceContext())
 print(server.url if isinstance(server, McpProxy) else server.endpoint + "/v1/traces", rss(), flush=True)
 sys.stdin.readline()
 if isinstance(server, Receiver):

@@ -19,7 +19,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from karat.evidence.otlp.inbox import CaseWindow
 from karat.evidence.otlp.receiver import Receiver
-from karat.evidence.spans.marks import Marks, TurnMark
+from karat.evidence.spans.trace_context import TraceContext, TurnContext
 
 BATCH = 512
 AT_ONCE = 16
@@ -101,7 +101,7 @@ def _received(body: bytes, batches: int) -> Iterator[tuple[int, float, float]]:
         began = time.process_time()
         for block in range(0, batches, AT_ONCE):
             numbers = range(block, min(block + AT_ONCE, batches))
-            windows = [receiver.inbox.open_window(_marks(number)) for number in numbers]
+            windows = [receiver.inbox.open_window(_trace_context(number)) for number in numbers]
             sender.stdin.write(f"{numbers.start} {numbers.stop}\n".encode())
             sender.stdin.flush()
             assert sender.stdout.readline() == b"sent\n"
@@ -113,10 +113,10 @@ def _received(body: bytes, batches: int) -> Iterator[tuple[int, float, float]]:
     receiver.close()
 
 
-def _marks(number: int) -> Marks:
-    marks = Marks()
-    marks.turns.append(TurnMark(number.to_bytes(16, "big").hex(), os.urandom(8).hex(), 0.0))
-    return marks
+def _trace_context(number: int) -> TraceContext:
+    trace_context = TraceContext()
+    trace_context.turns.append(TurnContext(number.to_bytes(16, "big").hex(), os.urandom(8).hex(), 0.0))
+    return trace_context
 
 
 def _closed(windows: list[CaseWindow]) -> int:

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 import karat
-from karat.evidence.tool_results import call_success
+from karat.text.tool_results import call_success
 
 FILE = Path(__file__).with_name("answers_as_models_write.yaml")
 KINDS = {"wrong": False, "limits": True, "right": True}

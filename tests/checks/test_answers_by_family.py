@@ -9,14 +9,14 @@ import pytest
 import yaml
 
 from catalogs import CATALOG
-from karat.evidence.tool_results import call_success, missing_fields, parse_result
-from karat.evidence.turns import conversation
+from karat.evidence.merge import merge_turns
 from karat.model.check import Declared
 from karat.model.suite import Case
 from karat.model.trace import Message, ToolCall, Trace
 from karat.model.verdict import CaseStatus, Status
 from karat.scoring.verdicts import judge_case
 from karat.suites.declared import with_declared
+from karat.text.tool_results import call_success, missing_fields, parse_result
 
 FOLDER = Path(__file__).parent / "answers_by_family"
 Item = dict[str, Any]
@@ -37,7 +37,7 @@ def call(given: Item) -> ToolCall:
 
 def trace_of(item: Item) -> Trace:
     if "turns" in item:
-        return conversation([trace_of({"id": item["id"], **turn}) for turn in item["turns"]])
+        return merge_turns([trace_of({"id": item["id"], **turn}) for turn in item["turns"]])
     observed = item.get("tool_calls") is not None and not item.get("calls_not_observed")
     earlier = item.get("setup_turns", ()) or item.get("earlier_turns", ())
     return Trace(

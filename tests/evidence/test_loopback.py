@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from karat.evidence import weight
+from karat.evidence import memory_estimate as weight
 from karat.evidence.otlp import loopback
 from karat.evidence.otlp.receiver import Receiver
 from karat.proxy import crossed, mcp_proxy

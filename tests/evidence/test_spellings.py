@@ -11,7 +11,7 @@ from karat.checks.golden import ToolsUsed
 from karat.checks.telemetry import Telemetry
 from karat.checks.tool_calls import ToolCalls
 from karat.checks.tools import ToolCallsAny, ToolCallsNone
-from karat.evidence.calls import tool_calls
+from karat.evidence.logs.calls import tool_calls
 from karat.evidence.logs.dialects import LogEvents
 from karat.evidence.logs.events import find_broken_backend, unread
 from karat.model.trace import Trace

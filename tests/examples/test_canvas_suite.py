@@ -16,7 +16,7 @@ from catalogs import CATALOG
 from karat.analysis.audit.run_audit import audit
 from karat.analysis.lint.linter import lint
 from karat.analysis.lint.target import target_info
-from karat.evidence.turns import conversation
+from karat.evidence.merge import merge_turns
 from karat.model.check import CheckSpec
 from karat.model.run import CaseRecord
 from karat.model.trace import Trace
@@ -98,7 +98,7 @@ def fails(row: Row, record: CaseRecord) -> bool:
 def undrawn(trace: Trace) -> Trace:
     """The page stayed as it was, in each turn."""
     if trace.turns:
-        return conversation([undrawn(turn) for turn in trace.turns])
+        return merge_turns([undrawn(turn) for turn in trace.turns])
     return structs.replace(trace, page=trace.page_before)
 
 

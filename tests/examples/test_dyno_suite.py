@@ -12,7 +12,7 @@ from catalogs import CATALOG
 from karat.analysis.audit.run_audit import audit
 from karat.analysis.lint.linter import lint
 from karat.analysis.lint.target import target_info
-from karat.evidence.turns import conversation
+from karat.evidence.merge import merge_turns
 from karat.journal.reader import Journal
 from karat.model.trace import Tokens, ToolCall, Trace
 from karat.model.verdict import CaseStatus, Status
@@ -112,5 +112,5 @@ def test_a_bug_that_only_one_turn_shows(journal: Journal) -> None:
     record = next(record for record in journal.records() if record.case.id == TALK)
     wrong = [*record.trace.turns]
     wrong[1] = said("Booked! Which date was it?")(wrong[1])
-    results = verdicts.case_results(record.case, conversation(wrong), CATALOG)
+    results = verdicts.case_results(record.case, merge_turns(wrong), CATALOG)
     assert {result.turn for result in results if result.status is Status.FAILED} == {2}

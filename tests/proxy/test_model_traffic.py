@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from karat.evidence.merge import TurnEvidence
 from karat.evidence.models.reading import read_traffic, why_model_broke
 from karat.evidence.models.traffic import ModelTraffic
-from karat.evidence.spans.reading import SpanReading
 from karat.model.trace import Tokens, ToolCall
 from karat.proxy.faults.world import CaseWorld
 from karat.proxy.server import ServiceProxy
@@ -65,7 +65,7 @@ class Served:
     def agent(self, api: str, *, stream: bool = False, retries: int = 0) -> Any:
         return AGENTS[api](self.proxy.url(), self.log, stream=stream, retries=retries)
 
-    def read(self, answer: str = "", since: int = 0) -> SpanReading:
+    def read(self, answer: str = "", since: int = 0) -> TurnEvidence:
         for _ in range(400):  # a stream may end after the agent has its last event
             if not self.run.is_busy:
                 break
@@ -109,7 +109,7 @@ def test_calls_are_those_of_the_tools_own_log(api: str, stream: bool) -> None:
         assert (reading.unproved, reading.open_calls, reading.structured) == ("", (), True)
         assert reading.tokens == Tokens(16, 10)
         assert (reading.ended_by, reading.model_calls, reading.answer) == ("itself", 2, "You have 12.50.")
-        assert reading.system == (SYSTEM,)
+        assert reading.system_prompts == (SYSTEM,)
         assert set(reading.tool_schemas) == set(SCHEMAS)
         assert reading.tool_schemas["get_balance"] is not None
 

@@ -12,7 +12,7 @@ import pytest
 
 import karat
 from karat.checks.tools import ToolCallsAny, ToolCallsNone
-from karat.evidence.calls import tool_calls
+from karat.evidence.logs.calls import tool_calls
 from karat.evidence.recorder import Recorder
 from karat.model.trace import PossibleCall, ToolCall, Trace, TraceError
 from karat.model.verdict import Status

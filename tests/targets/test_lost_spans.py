@@ -31,7 +31,7 @@ class Instrumented:
 
     async def run(self, case: Case, context: RunContext) -> Trace:
         context.begin_turn("x")
-        turn = context.marks.turns[-1]
+        turn = context.trace_context.turns[-1]
         await asyncio.to_thread(post, self._to, request([span("turn", turn.trace_id, parent=turn.span_id)]))
         if self.more:
             await asyncio.to_thread(post, self._to, b"x", Content_Type=self.more)

@@ -16,7 +16,7 @@ from urllib.error import HTTPError
 import pytest
 
 import karat
-from karat.evidence.turns import conversation
+from karat.evidence.merge import merge_turns
 from karat.model.run import CaseRecord
 from karat.model.suite import Case
 from karat.model.trace import ToolCall, Trace
@@ -203,9 +203,9 @@ class Inside:
         turns = []
         for word in case.prompt.split():
             context.begin_turn(word)
-            await asyncio.to_thread(self._turn, word, context.marks.headers)
+            await asyncio.to_thread(self._turn, word, context.trace_context.headers)
             turns.append(Trace(case_id="x", final_message="I did nothing."))
-        return conversation(turns, None) if len(turns) > 1 else turns[0]
+        return merge_turns(turns, None) if len(turns) > 1 else turns[0]
 
     def _turn(self, word: str, headers: dict[str, str]) -> None:
         if word == "garbage":

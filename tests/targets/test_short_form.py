@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.evidence.recorder import Recorder, merge_telemetry
+from karat.evidence.merge import merge_telemetry
+from karat.evidence.recorder import Recorder
 from karat.journal.limits import cap_trace
 from karat.model.trace import ToolCall, Trace
 from karat.targets.base import TargetError

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from catalogs import CATALOG
-from karat.evidence.turns import conversation
+from karat.evidence.merge import merge_turns
 from karat.journal.writer import begin, encode
 from karat.model.run import CaseRecord, Footer, Header, Summary
 from karat.model.trace import Message, SpanNode, Tokens, ToolCall, Trace
@@ -113,7 +113,7 @@ def _turn(number: int, size: int) -> Trace:
 def records(suite: Path, size: int) -> Iterator[CaseRecord]:
     cases = read_suite(suite.read_bytes(), str(suite), CATALOG).cases
     traces = (
-        conversation([_turn(0, size), _turn(1, size)]),
+        merge_turns([_turn(0, size), _turn(1, size)]),
         Trace(case_id="plain", final_message="hello", tool_calls=()),
     )
     for index, (case, trace) in enumerate(zip(cases, traces, strict=True)):

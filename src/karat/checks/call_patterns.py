@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from karat.evidence.tool_results import parse_result
 from karat.matchers.matcher import Difference, Matcher
 from karat.matchers.reading import matcher
 from karat.model.trace import REMOVED, ToolCall
 from karat.text.tool_names import is_named, is_same_tool
+from karat.text.tool_results import parse_result
 
 HOW = {True: "a success", False: "a failure", None: "an unknown outcome"}
 

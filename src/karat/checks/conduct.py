@@ -12,11 +12,11 @@ from msgspec import Struct
 from karat.checks.base import CALLS, Check, CheckRequest, excerpt
 from karat.checks.sample_traces import calls
 from karat.checks.tools import describe_calls, not_understood
-from karat.evidence.tool_results import parse_result
 from karat.model.check import Example, Expected, Field
 from karat.model.suite import Case
 from karat.model.trace import BY_ITSELF, REMOVED, ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
+from karat.text.tool_results import parse_result
 from karat.text.wording import did_you_mean
 
 if TYPE_CHECKING:

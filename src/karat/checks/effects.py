@@ -11,7 +11,6 @@ from karat.checks.base import ANSWER, CALLS, Check, CheckRequest, Phrase, excerp
 from karat.checks.reading import keep_given
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.checks.tools import describe_calls, nameless, not_understood
-from karat.evidence.tool_results import parse_result
 from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
@@ -19,6 +18,7 @@ from karat.text.folding import fold
 from karat.text.prose.claims import Claim, claims
 from karat.text.prose.sentences import find_listed
 from karat.text.tool_names import effect_tools, is_any_named, is_same_tool
+from karat.text.tool_results import parse_result
 from karat.text.words import WordLists
 
 NO_EFFECTS = "no effects are declared. Add to the suite or karat.toml, for each tool that changes something: "

@@ -8,11 +8,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from karat.checks.page import nodes
-from karat.evidence.tool_results import parse_result
 from karat.model.trace import Trace
 from karat.text.folding import fold
 from karat.text.numbers.claimed import StatedNumber, numbers_in, stated_numbers
 from karat.text.regexes import lazy
+from karat.text.tool_results import parse_result
 
 MOST_SEEN = 20_000
 MOST_ROWS = 50

@@ -13,7 +13,6 @@ from karat.checks.json_paths import path_problems, values_at
 from karat.checks.sample_traces import calls, says
 from karat.checks.says import regex_problems
 from karat.checks.tools import describe_calls, nameless, not_understood
-from karat.evidence.tool_results import parse_result
 from karat.matchers.values import format_value
 from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.trace import ToolCall, Trace
@@ -21,6 +20,7 @@ from karat.model.verdict import CheckResult, Group, Status
 from karat.text.numbers.whole import ground, unread_number
 from karat.text.regexes import safe_regex
 from karat.text.tool_names import is_named
+from karat.text.tool_results import parse_result
 
 
 def lookup_trace(text: str, total: float) -> Trace:

@@ -13,7 +13,6 @@ from karat.checks.effects import calls_so_far, lines_to_add
 from karat.checks.reading import read_whole
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.checks.tools import describe_calls, not_understood
-from karat.evidence.tool_results import parse_result
 from karat.model.check import Example, Expected, Field
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
@@ -22,6 +21,7 @@ from karat.text.phrases import find
 from karat.text.prose.asking import find_request
 from karat.text.prose.sentences import find_listed, prose, sentences
 from karat.text.tool_names import effect_tools, is_any_named
+from karat.text.tool_results import parse_result
 from karat.text.words import PUBLISHED, WordLists
 
 ADMISSIONS = ("failure", "refusal", "no_data", "assumption")

@@ -10,8 +10,8 @@ from msgspec import structs
 from karat.checks.catalog import catalog_for
 from karat.engine.rescoring import load_in
 from karat.errors import SuiteError, UsageError
+from karat.evidence.merge import merge_turns
 from karat.evidence.recorder import Recorder
-from karat.evidence.turns import conversation
 from karat.model.run import CaseRecord
 from karat.model.suite import Case
 from karat.model.trace import Trace
@@ -106,7 +106,7 @@ def read_trace(given: object, case: Case) -> Trace:
         raise UsageError(f"the dict is not a trace: {error}.", slug="bad-trace") from None
     if not short.turns:
         return _build_trace(short, case)
-    return conversation([_build_trace(turn, case) for turn in short.turns])
+    return merge_turns([_build_trace(turn, case) for turn in short.turns])
 
 
 def _build_trace(short: Short, case: Case) -> Trace:

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from msgspec import structs
-
-from karat.evidence.calls import tool_calls
-from karat.evidence.turns import conversation
+from karat.evidence.merge import merge_telemetry, merge_turns
 from karat.model.suite import Case
 from karat.model.trace import Message, ToolCall, Trace, TraceError
 
@@ -68,9 +63,9 @@ class Recorder:
     def partial(self, case: Case, error: TraceError) -> Trace:
         """The trace of a case that broke; in a conversation, with the turns before."""
         if self._prompt is None and self.turns:
-            return conversation(self.turns, error)
+            return merge_turns(self.turns, error)
         broken = self._turn(case, error)
-        return broken if self._prompt is None else conversation([*self.turns, broken], error)
+        return broken if self._prompt is None else merge_turns([*self.turns, broken], error)
 
     def _turn(self, case: Case, error: TraceError) -> Trace:
         telemetry = tuple(self.telemetry or ())
@@ -93,51 +88,3 @@ class Recorder:
             unobserved={channel: why for channel, why in unobserved.items() if not seen[channel]},
             error=error,
         )
-
-
-def merge_telemetry(calls: Sequence[ToolCall], telemetry: tuple[str, ...], dialect: str = "") -> tuple[ToolCall, ...]:
-    """The reported calls, completed by the telemetry, then those that only the telemetry has.
-
-    Any event of a tool is a call of it: what an agent leaves out of its list must not escape a check.
-    """
-    return tuple(merge_calls(calls, tool_calls(telemetry, dialect))) if telemetry else tuple(calls)
-
-
-def merge_calls(calls: Sequence[ToolCall], derived: Sequence[ToolCall]) -> list[ToolCall]:
-    """The calls of one source, completed by another, then those that only the other has."""
-    waiting: dict[str, list[int]] = {}
-    for index, twin in enumerate(derived):
-        waiting.setdefault(twin.name, []).append(index)
-    complete = []
-    for call in calls:
-        match = _twin(call, derived, waiting.get(call.name, []))
-        complete.append(call if match is None else _complete_call(call, derived[match]))
-    left = sorted(index for indices in waiting.values() for index in indices)
-    return [*complete, *(derived[index] for index in left)]
-
-
-def _twin(call: ToolCall, derived: Sequence[ToolCall], waiting: list[int]) -> int | None:
-    """Take the derived call of the same name: the one with the same id, else the earliest."""
-    if not waiting:
-        return None
-    if call.id is None:
-        return waiting.pop(0)
-    place = next((n for n, index in enumerate(waiting) if derived[index].id == call.id), 0)
-    return waiting.pop(place)
-
-
-def _complete_call(call: ToolCall, twin: ToolCall) -> ToolCall:
-    """A call with neither result, success nor error takes them from the same call in the telemetry."""
-    if call.result is not None or call.error is not None or call.success is not None:
-        return call
-    return structs.replace(
-        call,
-        arguments=twin.arguments if call.arguments is None else call.arguments,
-        result=twin.result,
-        error=twin.error,
-        success=twin.success,
-        unfinished=call.unfinished and twin.unfinished,
-        missing_fields=call.missing_fields or twin.missing_fields,
-        started_at=twin.started_at if call.started_at is None else call.started_at,
-        ended_at=twin.ended_at if call.ended_at is None else call.ended_at,
-    )

@@ -10,16 +10,16 @@ from typing import cast
 import msgspec
 from msgspec import structs
 
-from karat.evidence import weight
+from karat.evidence import memory_estimate as weight
+from karat.evidence.memory_estimate import json_weight
 from karat.evidence.otlp import loopback
 from karat.evidence.otlp.loopback import HttpRequest, LoopbackServer, Wire
-from karat.evidence.tool_definitions import schemas_in
-from karat.evidence.tool_results import call_success, parse_result
-from karat.evidence.weight import json_weight
 from karat.model.trace import ToolCall
+from karat.providers.base import tool_schemas
 from karat.proxy.crossed import CrossedCall, CrossedCalls
 from karat.proxy.upstream import Upstream, UpstreamReply, bad_gateway
 from karat.system.loopback_auth import RefusedRequest
+from karat.text.tool_results import call_success, parse_result
 
 CALL, LIST = "tools/call", "tools/list"
 MOST_TOOLS = 2_000
@@ -124,7 +124,7 @@ class McpProxy:
                 if "method" in answer or answer.keys().isdisjoint(("result", "error")):
                     continue
                 if name in lists:
-                    self._keep_tools(schemas_in(answer.get("result")))
+                    self._keep_tools(tool_schemas(answer.get("result")))
                 elif (crossed := asked.pop(name, None)) is not None:
                     self.crossed.end(crossed, _end_call(crossed.call, answer), json_weight(body))
 

@@ -12,9 +12,9 @@ from typing import Protocol, cast
 from msgspec import structs
 
 from karat.errors import ConfigError, ExitCode, KaratError
+from karat.evidence.merge import merge_turns
 from karat.evidence.recorder import Recorder
-from karat.evidence.spans.marks import Marks
-from karat.evidence.turns import conversation
+from karat.evidence.spans.trace_context import TraceContext
 from karat.model.suite import Case
 from karat.model.trace import SCRIPT, ScreenMap, ToolCall, Trace, TraceError
 from karat.proxy.faults.world import CaseWorld
@@ -69,7 +69,7 @@ class RunContext:
     recorder: Recorder = field(default_factory=Recorder)
     needs_teardown: tuple[Case, ...] = ()
     """Cases that were lost with their process, before they could be torn down."""
-    marks: Marks = field(default_factory=Marks)
+    trace_context: TraceContext = field(default_factory=TraceContext)
     """By what the agent's spans are known to be this run's; its `headers` go with every request to the agent."""
     notices: list[str] = field(default_factory=list)
     """What the one who waits for the run should know, whatever becomes of this case."""
@@ -97,7 +97,7 @@ class RunContext:
     def begin_turn(self, prompt: str | None = None) -> None:
         """A new turn begins: what was seen of an earlier one is not part of it."""
         self.recorder.restart(prompt)
-        self.marks.begin_turn()
+        self.trace_context.begin_turn()
 
     def attach(self, name: str, file: Path, *, unless_passed: bool = False) -> None:
         """Keep a file with the trace, or keep it only if the case does not pass."""
@@ -209,8 +209,8 @@ async def converse(
             raise _error_of_turn(error, number, prompt, recorder) from error
         recorder.finish(trace)
         speak = context.next_prompt
-        prompt = user.next(trace) if speak is None else await speak(conversation(recorder.turns))
-    whole = _with_script_end(conversation(recorder.turns), user)
+        prompt = user.next(trace) if speak is None else await speak(merge_turns(recorder.turns))
+    whole = _with_script_end(merge_turns(recorder.turns), user)
     return structs.replace(whole, setup_calls=before) if before else whole
 
 
@@ -246,7 +246,7 @@ def _error_of_turn(error: TargetError, number: int, prompt: str, recorder: Recor
     found = TargetError(error.kind, message, detail=error.detail, retry_after=error.retry_after)
     if error.partial is not None:
         broken = structs.replace(error.partial, input=prompt, error=found.error)
-        found.partial = conversation([*recorder.turns, broken], found.error)
+        found.partial = merge_turns([*recorder.turns, broken], found.error)
     return found
 
 

@@ -44,7 +44,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from karat.errors import ConfigError
-from karat.evidence.spans.marks import RESOURCE
+from karat.evidence.spans.trace_context import RESOURCE
 from karat.model.suite import Case
 from karat.model.trace import Message, Trace
 from karat.targets.base import RunContext, TargetError, converse
@@ -141,11 +141,11 @@ class CommandTarget:
         return talk.finish(trace)
 
     def _environment(self, context: RunContext) -> dict[str, str]:
-        """The environment, with the marks by which the process says whose spans it makes."""
-        env, marks = {**os.environ, **self._config.env}, context.marks.for_process()
-        if marks and (own := env.get(RESOURCE)):
-            marks[RESOURCE] = f"{own},{marks[RESOURCE]}"
-        return env | marks
+        """The environment, with the trace context by which the process says whose spans it makes."""
+        env, trace_env = {**os.environ, **self._config.env}, context.trace_context.for_process()
+        if trace_env and (own := env.get(RESOURCE)):
+            trace_env[RESOURCE] = f"{own},{trace_env[RESOURCE]}"
+        return env | trace_env
 
     def _executable(self, name: str) -> str:
         path = str(self._config.root / name) if "/" in name else name
@@ -164,7 +164,7 @@ class _Answers:
     def __init__(self, case: Case, context: RunContext) -> None:
         self._case = case
         self._recorder = context.recorder
-        self._marks = context.marks
+        self._trace_context = context.trace_context
         self._answered = 0
         self._short: Short | None = None
         self._flaw: TargetError | None = None
@@ -236,7 +236,7 @@ class _Answers:
             message = f"setup prompt {self._answered} of {setups}: {failure.message}"
             raise TargetError("setup", message, detail=failure.detail, retry_after=failure.wait)
         self._recorder.restart()
-        self._marks.begin_turn()
+        self._trace_context.begin_turn()
 
     def _exit_error(self, ended: ExitStatus) -> TargetError | None:
         kind = "setup" if self._answered < len(self._case.setup_prompts) else "agent"

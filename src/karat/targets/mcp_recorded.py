@@ -7,9 +7,8 @@ from time import time
 
 from msgspec import structs
 
-from karat.evidence.recorder import merge_calls
-from karat.evidence.spans.marks import conversation_in
-from karat.evidence.turns import conversation
+from karat.evidence.merge import merge_calls, merge_turns
+from karat.evidence.spans.trace_context import conversation_in
 from karat.model.suite import Case
 from karat.model.trace import PossibleCall, Trace
 from karat.proxy.crossed import CrossedCall
@@ -64,10 +63,10 @@ class McpRecorded:
             self._proxy.close()
 
     async def run(self, case: Case, context: RunContext) -> Trace:
-        context.marks.listen(case.id)
-        general, own = self._proxy.url, self._proxy.url_of(context.marks.conversation_id)
+        context.trace_context.listen(case.id)
+        general, own = self._proxy.url, self._proxy.url_of(context.trace_context.conversation_id)
         addressed = {name: value for name, value in self._config.env.items() if general in value}
-        context.marks.process_env |= {name: value.replace(general, own) for name, value in addressed.items()}
+        context.trace_context.process_env |= {name: value.replace(general, own) for name, value in addressed.items()}
         self._running.append(context)
         began = time()
         if (speak := context.next_prompt) is not None:
@@ -102,7 +101,7 @@ class McpRecorded:
             self._with(turn, _since(own, context, number - len(trace.turns)), unowned)
             for number, turn in enumerate(trace.turns)
         ]
-        joined = conversation(turns, trace.error)
+        joined = merge_turns(turns, trace.error)
         return structs.replace(joined, metadata={**joined.metadata, **trace.metadata})
 
     def _with(self, trace: Trace, own: list[CrossedCall], unowned: list[CrossedCall]) -> Trace:
@@ -134,7 +133,7 @@ def _start(one: CrossedCall) -> float:
 
 def _since(own: list[CrossedCall], context: RunContext, turn: int) -> list[CrossedCall]:
     """The calls of a turn, which is counted from the end."""
-    began = [mark.began for mark in context.marks.turns]
+    began = [mark.began for mark in context.trace_context.turns]
     first = began[turn] if len(began) >= -turn else 0.0
     last = began[turn + 1] if turn < -1 and len(began) >= -turn else float("inf")
     return [one for one in own if first <= _start(one) < last]
@@ -142,7 +141,7 @@ def _since(own: list[CrossedCall], context: RunContext, turn: int) -> list[Cross
 
 def _names(context: RunContext) -> set[str]:
     """By what a call is known to be of this run of a case."""
-    return {context.marks.conversation_id, *(turn.trace_id for turn in context.marks.turns)}
+    return {context.trace_context.conversation_id, *(turn.trace_id for turn in context.trace_context.turns)}
 
 
 def _is_of(one: CrossedCall, names: Collection[str]) -> bool:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from msgspec import structs
 
+from karat.evidence.merge import TurnEvidence, answers_by_turn, merge_by_turn, merge_calls, merge_evidence
 from karat.evidence.models.reading import read_traffic, why_model_broke
 from karat.evidence.models.traffic import ModelExchange, ModelTraffic
-from karat.evidence.recorder import merge_calls
-from karat.evidence.spans.reading import SpanReading
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.targets.base import RunContext, TargetError
 from karat.targets.config import TargetConfig, place_of
 from karat.targets.otlp.options import Models
-from karat.targets.readings import with_reading, with_readings
 from karat.text.wording import shorten, visible
 
 
@@ -30,15 +28,14 @@ class ModelEvidence:
     def join(self, trace: Trace, traffic: ModelTraffic, case: Case, context: RunContext) -> Trace:
         """The trace, and each of its turns, with what the traffic shows."""
         turns = self._by_turn(traffic, case, context)
-        answers = [turn.final_message for turn in trace.turns or (trace,)][-len(turns) :]
-        answers = [""] * (len(turns) - len(answers)) + answers  # of setup prompts, which come first, none is kept
+        answers = answers_by_turn(trace, len(turns))
         readings = [read_traffic(traffic, *both) for both in zip(turns, answers, strict=True)]
         self._structured = self._structured or any(reading.structured for reading in readings)
         self._silent = self._silent and not traffic.exchanges
         context.tool_schemas = {**traffic.schemas, **context.tool_schemas}
         judged = len(trace.turns) or 1
         before = [call for reading in readings[:-judged] for call in reading.calls if call.called]
-        joined = with_readings(trace, readings[-judged:], self._with)
+        joined = merge_by_turn(trace, readings[-judged:], self._with)
         return structs.replace(joined, setup_calls=tuple(merge_calls(joined.setup_calls, before))) if before else joined
 
     def refuse_broken(self, trace: Trace, traffic: ModelTraffic, case: Case, context: RunContext) -> None:
@@ -60,12 +57,12 @@ class ModelEvidence:
         what = f"no request to a model has reached {place}: does the agent read its address from the environment"
         return [f"{where}: {what} (OPENAI_BASE_URL and the others that docs/tape.md lists)?"]
 
-    def _with(self, turn: Trace, reading: SpanReading) -> Trace:
-        return with_reading(turn, reading, vouched=self._models.complete, structured=self._structured)
+    def _with(self, turn: Trace, reading: TurnEvidence) -> Trace:
+        return merge_evidence(turn, reading, vouched=self._models.complete, structured=self._structured)
 
     def _by_turn(self, traffic: ModelTraffic, case: Case, context: RunContext) -> list[list[ModelExchange]]:
         """The exchanges of each turn, those of setup prompts first."""
-        began = [turn.began for turn in context.marks.turns]
+        began = [turn.began for turn in context.trace_context.turns]
         found: list[list[ModelExchange]] = [[] for _ in began] or [[]]
         said = (*case.setup_prompts, case.prompt) if case.setup_prompts and not case.is_conversation else ()
         for exchange in list(traffic.exchanges):

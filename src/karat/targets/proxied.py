@@ -121,9 +121,9 @@ class Proxied:
                 self._player.close()
 
     async def run(self, case: Case, context: RunContext) -> Trace:
-        context.marks.listen(case.id)
-        name = context.marks.conversation_id
-        context.marks.process_env |= self._variables(name)
+        context.trace_context.listen(case.id)
+        name = context.trace_context.conversation_id
+        context.trace_context.process_env |= self._variables(name)
         if context.world is not None and self._serves_tools:
             context.world.by_proxy = True
         run = self._running[name] = CaseSession(

@@ -19,8 +19,7 @@ from msgspec import structs
 
 from karat.errors import ConfigError
 from karat.evidence.recorder import Recorder
-from karat.evidence.spans import in_process
-from karat.evidence.spans.marks import Marks
+from karat.evidence.spans.trace_context import TraceContext, enter_turn
 from karat.journal.limits import check_trace
 from karat.model.suite import Case
 from karat.model.trace import Channel, Message, Trace
@@ -61,25 +60,25 @@ T = TypeVar("T")
 class Conversation:
     """One per run of a case: setup prompts and the prompt share it, and nothing else does."""
 
-    __slots__ = ("_marks", "_recorder", "_world", "messages", "state")
+    __slots__ = ("_recorder", "_trace_context", "_world", "messages", "state")
 
-    def __init__(self, recorder: Recorder, marks: Marks, world: CaseWorld | None = None) -> None:
+    def __init__(self, recorder: Recorder, trace_context: TraceContext, world: CaseWorld | None = None) -> None:
         self.messages: list[Message] = []
         """What was said before the current prompt."""
         self.state: dict[str, object] = {}
         self._recorder = recorder
-        self._marks = marks
+        self._trace_context = trace_context
         self._world = world
 
     @property
     def id(self) -> str:
         """A name that no other conversation ever has, for agents that keep threads."""
-        return self._marks.conversation_id
+        return self._trace_context.conversation_id
 
     @property
     def headers(self) -> dict[str, str]:
         """`traceparent` and `baggage` of the turn: a request that carries them is known to be this case's."""
-        return self._marks.headers
+        return self._trace_context.headers
 
     def tool_call(self, name: str, **rest: object) -> None:
         """Tell of a tool call as it happens; the keys are those of the short form. It survives a time-out."""
@@ -143,11 +142,11 @@ class PythonTarget:
                 what = " and ".join(f"{hits}s" for hits in sorted(beyond))
                 raise TargetError(DENIED, f"Karat cannot reach the {what} of {self._config.spec!r}. {WHERE}")
             return await self._own.run(case, context)
-        conversation = Conversation(context.recorder, context.marks, context.world)
+        conversation = Conversation(context.recorder, context.trace_context, context.world)
         offered = {"case": case, "conversation": conversation, "context": context.given}
 
         async def turn(prompt: str) -> Trace:
-            in_process.enter(context.marks)
+            enter_turn(context.trace_context)
             began, started_at = perf_counter(), time()
             answer = await self._call(prompt, offered)
             took = (perf_counter() - began) * 1000

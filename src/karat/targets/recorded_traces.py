@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from io import BufferedReader
 
 from karat.errors import ConfigError, Diagnostic, SuiteError
-from karat.evidence.turns import conversation
+from karat.evidence.merge import merge_turns
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.targets.otlp.recording import OtlpRecording, is_otlp
@@ -71,6 +71,6 @@ def _build_trace(form: Trace | Short, case_id: str, input: str = "") -> Trace:
     if isinstance(form, Trace):
         return form
     if form.turns:
-        return conversation([_build_trace(turn, case_id) for turn in form.turns])
+        return merge_turns([_build_trace(turn, case_id) for turn in form.turns])
     case = Case(id=case_id, prompt=form.input or input, checks=())
     return to_trace(form, case, has_page=True)

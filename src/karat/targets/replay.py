@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Raw, Struct, UnsetType, structs
 
 from karat.errors import ConfigError, Diagnostic, SuiteError
-from karat.evidence.turns import conversation
+from karat.evidence.merge import merge_turns
 from karat.importers.bfcl.results import restore_names
 from karat.model.attachments import move_attachments, way
 from karat.model.suite import Case
@@ -135,7 +135,7 @@ class ReplayTarget:
         except ValueError as error:
             raise TargetError("not-recorded", f"{self._path}: its trace of this case cannot be read: {error}") from None
         if found.simulated and recorded.turns:
-            return conversation([_build_simulated_turn(turn, case) for turn in recorded.turns])
+            return merge_turns([_build_simulated_turn(turn, case) for turn in recorded.turns])
         return await _play(recorded, case, context) if recorded.turns else _one_turn(recorded.form, case, case.prompt)
 
     def _by_prompt(self, case: Case, repeat: int) -> RecordedCase | None:

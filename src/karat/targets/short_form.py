@@ -24,14 +24,15 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from karat.evidence.logs.events import moment
-from karat.evidence.recorder import Recorder, merge_calls, merge_telemetry
-from karat.evidence.tool_results import call_success, missing_fields, parse_result
+from karat.evidence.merge import merge_calls, merge_telemetry
+from karat.evidence.recorder import Recorder
 from karat.model.suite import Case
 from karat.model.trace import CallKind, Channel, Message, Tokens, ToolCall, Trace
 from karat.targets.base import TargetError
 from karat.targets.limits import FOREVER
 from karat.text.clean import jsonable, table, text
 from karat.text.key_names import suggest_keys
+from karat.text.tool_results import call_success, missing_fields, parse_result
 
 NO_RESULTS = "the target gave only the names of tools, not their results"
 NO_TOOLS = "the target gave no tool_calls, tools_called or telemetry"

@@ -11,11 +11,10 @@ from msgspec import Meta, Struct, field, structs
 from karat.checks.conduct import judges_arguments
 from karat.checks.named_tools import tools_named
 from karat.errors import ConfigError
-from karat.evidence.calls import tool_calls
+from karat.evidence.logs.calls import tool_calls
 from karat.evidence.logs.dialects import LogEvents
 from karat.evidence.logs.events import find_broken_backend
-from karat.evidence.recorder import merge_calls
-from karat.evidence.tool_results import parse_result
+from karat.evidence.merge import merge_calls
 from karat.model.suite import Case
 from karat.model.trace import ToolCall, Trace
 from karat.targets.base import RunContext, Target, TargetError, secrets_of
@@ -24,6 +23,7 @@ from karat.targets.otlp.options import Models, Otlp
 from karat.targets.reach import reach_of
 from karat.text.regexes import safe_regex
 from karat.text.tool_names import is_any_named, is_helper, is_named
+from karat.text.tool_results import parse_result
 from karat.text.wording import did_you_mean, shorten, visible
 
 Form = TypeVar("Form", bound=Struct)

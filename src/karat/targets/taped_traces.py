@@ -13,16 +13,15 @@ import msgspec
 from msgspec import Struct, field, structs
 
 from karat.errors import UsageError
+from karat.evidence.merge import merge_evidence, merge_turns
 from karat.evidence.models.apis import SYSTEM, find_api
 from karat.evidence.models.reading import read_traffic, why_model_broke
 from karat.evidence.models.streams import read_events, table
 from karat.evidence.models.traffic import ModelExchange, ModelTraffic
 from karat.evidence.spans.messages import Utterance, prompts
-from karat.evidence.turns import conversation
 from karat.model.trace import Message, Trace, TraceError
 from karat.proxy.services import SERVICES
 from karat.proxy.tape.file import Exchange, read_tape
-from karat.targets.readings import with_reading
 from karat.targets.short_form import NO_PAGE, NO_TELEMETRY
 
 MODELS = frozenset(one.name for one in SERVICES)
@@ -168,7 +167,7 @@ def _run(case: str, threads: Sequence[_Thread], traffic: ModelTraffic) -> Trace:
         found.append(_turn(case, next(reversed(said), ""), turn, [one.exchange for one in around], traffic))
     broke = why_model_broke([one.exchange for one in main.asked])
     error = TraceError("backend", f"the last request to the model failed: {broke}") if broke else None
-    return conversation(found, error) if len(found) > 1 else structs.replace(found[0], error=error)
+    return merge_turns(found, error) if len(found) > 1 else structs.replace(found[0], error=error)
 
 
 def _turn(
@@ -190,4 +189,4 @@ def _turn(
         unobserved=unobserved if answer else {**unobserved, "final_message": NO_ANSWER},
     )
     timeless = structs.replace(reading, calls=calls, nodes=())
-    return with_reading(trace, timeless, vouched=False, structured=reading.structured)
+    return merge_evidence(trace, timeless, vouched=False, structured=reading.structured)

@@ -13,7 +13,7 @@ from catalogs import CATALOG
 from karat.analysis.draft.draft import DraftOptions, SuiteDraft
 from karat.analysis.draft.drafting import draft_from_traces
 from karat.errors import UsageError
-from karat.evidence.turns import conversation
+from karat.evidence.merge import merge_turns
 from karat.model.trace import ToolCall, Trace, TraceError
 
 WORDING = ("must_say_any", "must_match_regex", "answer_equals", "expected_contains", "reason_contains", "answer_text")
@@ -188,7 +188,7 @@ def test_the_support_of_a_loosened_line_is_that_of_what_is_left() -> None:
 def test_where_calls_may_be_missing_none_are_counted() -> None:
     blind = Trace(case_id="talk", input="I want a refund.", final_message="Which order?")
     runs = [
-        conversation([blind, karat.Trace(**{**_fields(refund(number)), "case_id": "talk", "input": "A-17."})])
+        merge_turns([blind, karat.Trace(**{**_fields(refund(number)), "case_id": "talk", "input": "A-17."})])
         for number in range(6)
     ]
     draft = drafted(runs)
@@ -209,7 +209,7 @@ def booking(number: int) -> Trace:
         Trace(case_id="", input=f"On {day}.", final_message="Shall I book it?", tool_calls=(found,)),
         Trace(case_id="", input="Yes", final_message="It is booked.", tool_calls=(booked,)),
     ]
-    return conversation(turns)
+    return merge_turns(turns)
 
 
 def test_conversations_with_words_of_their_own_keep_what_came_from_them() -> None:
@@ -255,7 +255,7 @@ def test_a_line_that_hardly_any_run_misses_is_kept_and_marked() -> None:
 def test_a_conversation_becomes_turns() -> None:
     asks = Trace(case_id="talk", input="I want a refund.", final_message="Which order?", tool_calls=())
     runs = [
-        conversation([asks, karat.Trace(**{**_fields(refund(number)), "case_id": "talk", "input": "A-17."})])
+        merge_turns([asks, karat.Trace(**{**_fields(refund(number)), "case_id": "talk", "input": "A-17."})])
         for number in range(6)
     ]
     draft = drafted(runs)
@@ -283,7 +283,7 @@ def talk(*asked: tuple[str, str]) -> Trace:
         Trace(case_id="talk", input=before, final_message=question, tool_calls=())
         for before, (question, _) in zip(said, asked, strict=False)
     ]
-    return conversation([*asks, karat.Trace(**{**_fields(refund()), "case_id": "talk", "input": said[-1]})])
+    return merge_turns([*asks, karat.Trace(**{**_fields(refund()), "case_id": "talk", "input": said[-1]})])
 
 
 def test_a_user_who_answers_in_any_order_becomes_replies() -> None:
@@ -296,7 +296,7 @@ def test_a_user_who_answers_in_any_order_becomes_replies() -> None:
     assert [entry["tool"] for entry in case["expected"]["tool_calls"]] == ["get_order", "issue_refund"]
     read = karat.load_suite(draft.yaml).cases[0]
     assert {karat.judge(read, run).status for run in runs} == {"PASS"}
-    undone = conversation([*runs[0].turns[:2], karat.Trace(case_id="talk", input="x", final_message="Done.")])
+    undone = merge_turns([*runs[0].turns[:2], karat.Trace(case_id="talk", input="x", final_message="Done.")])
     assert karat.judge(read, undone).status != "PASS"
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from karat.evidence.spans.dialect import NOT_RECORDED
 from karat.evidence.spans.envelopes import parameters_in, passed_arguments, result_within
-from karat.evidence.tool_results import call_success
+from karat.text.tool_results import call_success
 
 SCHEMA = {"type": "object", "properties": {"to": {"type": "string"}, "text": {"type": "string"}}, "required": ["to"]}
 TABLE = {"to": {"type": "string", "description": "Who."}, "text": {"anyOf": [{"type": "string"}, {"type": "null"}]}}

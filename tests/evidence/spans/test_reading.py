@@ -9,18 +9,19 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
 from evidence.spans.made import Span, request, span, tool
 from karat.checks.tools import not_understood
-from karat.evidence.spans.marks import TurnMark
+from karat.evidence.merge import TurnEvidence
 from karat.evidence.spans.messages import conversation, since_the_prompt
 from karat.evidence.spans.protobuf import ProtobufBatch
-from karat.evidence.spans.reading import SpanReading, by_turn, read_turn
+from karat.evidence.spans.reading import by_turn, read_turn
 from karat.evidence.spans.record import SpanRecord
+from karat.evidence.spans.trace_context import TurnContext
 from karat.model.trace import Trace
 from karat.text.tool_names import is_helper
 
 T = "11" * 16
 
 
-def read(*spans: Span, sent: tuple[str, ...] = ()) -> SpanReading:
+def read(*spans: Span, sent: tuple[str, ...] = ()) -> TurnEvidence:
     return read_turn([origin.record(made) for _, made, origin in ProtobufBatch(request(spans)).spans()], sent)
 
 
@@ -258,7 +259,7 @@ def test_an_answer_may_be_what_the_last_tool_gave() -> None:
 
 def test_a_root_that_makes_an_agent_is_not_a_turn() -> None:
     """Of a process that is one trace, so that its turns are known by their number."""
-    marks = [TurnMark(T, "ab" * 8, 100.0), TurnMark(T, "ab" * 8, 100.0)]
+    marks = [TurnContext(T, "ab" * 8, 100.0), TurnContext(T, "ab" * 8, 100.0)]
     making = span("create_agent", T, at=100.5, gen_ai__operation__name="create_agent")
     turns = [span("invoke_agent", T, at=at, gen_ai__operation__name="invoke_agent") for at in (101.0, 102.0)]
     found = by_turn(records_of(making, *turns), marks)

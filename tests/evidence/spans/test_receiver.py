@@ -14,7 +14,7 @@ from evidence.spans.made import post, request, span, tool
 from karat.errors import ConfigError
 from karat.evidence.otlp import loopback
 from karat.evidence.otlp.receiver import Receiver
-from karat.evidence.spans.marks import Marks, TurnMark
+from karat.evidence.spans.trace_context import TraceContext, TurnContext
 
 TRACE = "11" * 16
 
@@ -27,8 +27,8 @@ def receiver() -> Iterator[Receiver]:
     made.close()
 
 
-def marks() -> Marks:
-    made = Marks()
+def trace_context() -> TraceContext:
+    made = TraceContext()
     made.listen("case")
     made.begin_turn()
     return made
@@ -67,8 +67,8 @@ JSON = json.dumps(
 
 
 def test_json_is_read_as_protobuf_is(receiver: Receiver) -> None:
-    own = marks()
-    own.turns[0] = TurnMark(TRACE, "ab" * 8, 0.0)
+    own = trace_context()
+    own.turns[0] = TurnContext(TRACE, "ab" * 8, 0.0)
     window = receiver.inbox.open_window(own)
     assert post(receiver.endpoint, JSON, Content_Type="application/json; charset=utf-8") == 200
     (record,) = window.records()
@@ -101,14 +101,14 @@ def test_what_is_refused_leaves_a_doubt_in_the_cases_that_run(
     receiver: Receiver, monkeypatch: pytest.MonkeyPatch, body: bytes, path: str, headers: dict[str, str], status: int
 ) -> None:
     monkeypatch.setattr(loopback, "BODY_CAP", 1_000_000)
-    window = receiver.inbox.open_window(marks())
+    window = receiver.inbox.open_window(trace_context())
     assert post(receiver.endpoint, body, path, **headers) == status
     assert bool(window.loss) is (status != 200)
     assert receiver.inbox.requests == (0 if path == "/v1/metrics" else 1)
 
 
 def test_a_request_that_breaks_off_and_one_in_chunks(receiver: Receiver) -> None:
-    window = receiver.inbox.open_window(marks())
+    window = receiver.inbox.open_window(trace_context())
     to = urlsplit(receiver.endpoint)
     address = ("127.0.0.1", to.port or 0)
     head = f"POST {to.path}/v1/traces HTTP/1.1\r\nHost: {to.netloc}\r\n".encode()
@@ -132,7 +132,7 @@ def test_a_port_in_use_is_told_in_a_line(receiver: Receiver) -> None:
 
 def test_spans_are_known_by_trace_conversation_or_entry(receiver: Receiver) -> None:
     inbox = receiver.inbox
-    first, second = marks(), marks()
+    first, second = trace_context(), trace_context()
     windows = [inbox.open_window(first), inbox.open_window(second)]
     own = first.turns[0]
     bodies = [
@@ -150,14 +150,14 @@ def test_spans_are_known_by_trace_conversation_or_entry(receiver: Receiver) -> N
         window.close()
     assert (inbox.strays, inbox.stray_name) == (2, "execute_tool nobody's")
     post(receiver.endpoint, request([tool("late", own.trace_id)]))
-    window = inbox.open_window(marks())
+    window = inbox.open_window(trace_context())
     post(receiver.endpoint, request([tool("late", own.trace_id)]))
     assert window.records() == []
     assert inbox.late == 1
 
 
 def test_several_cases_in_one_trace_have_what_stands_below_their_own_span(receiver: Receiver) -> None:
-    first, second = marks(), marks()
+    first, second = trace_context(), trace_context()
     windows = [receiver.inbox.open_window(own) for own in (first, second)]
     root = span("job", TRACE)
     tops = [span("turn", TRACE, parent=root.span_id.hex(), session__id=own.conversation_id) for own in (first, second)]
@@ -170,7 +170,7 @@ def test_several_cases_in_one_trace_have_what_stands_below_their_own_span(receiv
 
 
 def test_time_alone_gives_a_trace_to_no_case_though_only_one_runs(receiver: Receiver) -> None:
-    window = receiver.inbox.open_window(marks())
+    window = receiver.inbox.open_window(trace_context())
     top = span("root", TRACE)
     post(receiver.endpoint, request([top, tool("t", TRACE, parent=top.span_id.hex())]))
     assert window.records() == []
@@ -178,10 +178,10 @@ def test_time_alone_gives_a_trace_to_no_case_though_only_one_runs(receiver: Rece
 
 
 def test_what_names_a_conversation_that_is_over_is_late_and_of_no_case(receiver: Receiver) -> None:
-    first = marks()
+    first = trace_context()
     first.known_as.add("shared")
     receiver.inbox.open_window(first).close()
-    second = marks()
+    second = trace_context()
     second.known_as.add("shared")
     window = receiver.inbox.open_window(second)
     late = [
@@ -200,7 +200,7 @@ def test_what_has_no_room_is_lost_and_told() -> None:
     from karat.evidence.spans.protobuf import ProtobufBatch
 
     inbox = Inbox(room=5_000)
-    window = inbox.open_window(marks())
+    window = inbox.open_window(trace_context())
     for number in range(40):
         body = request([tool("t", f"{number:032x}")])
         inbox.put(ProtobufBatch(body), len(body))

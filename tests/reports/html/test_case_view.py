@@ -11,7 +11,7 @@ import pytest
 from msgspec import structs
 
 from catalogs import CATALOG
-from karat.evidence.turns import conversation
+from karat.evidence.merge import merge_turns
 from karat.model.run import CaseRecord
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CaseStatus, EvidenceLocation, Group, Status
@@ -73,7 +73,7 @@ def talk(*calls: tuple[str, ...]) -> Trace:
         )
         for names in calls
     ]
-    return conversation(turns)
+    return merge_turns(turns)
 
 
 WANTED = "tool_calls: [{ tool: book, arguments: { n: 7 } }]"
@@ -123,7 +123,7 @@ def test_each_reason_why_something_was_not_observed_is_given_once() -> None:
     why = {"tools": "no log", "tool_results": "no log"}
     turns = [Trace(case_id="a", unobserved=why), Trace(case_id="a", unobserved={**why, "page": "no page"})]
     rows = [check(f"tool_calls_any[{n}]", Group.TOOL_HYGIENE, Status.UNKNOWN, found="no log") for n in range(3)]
-    view = seen(record("a", CaseStatus.PARTIAL, rows, trace=conversation(turns)))
+    view = seen(record("a", CaseStatus.PARTIAL, rows, trace=merge_turns(turns)))
     assert [(one.what, one.why) for one in view.unobserved] == [
         ("tools, tool results", "no log"),
         ("page in turn 2", "no page"),

@@ -34,7 +34,7 @@ async def test_requests_are_sent_first_in_their_order_and_are_a_turn_of_their_ow
     assert (second.method, second.path, second.json) == ("POST", "/one/off", {"source": "slack"})
     assert third.json == {"message": "Hi"}
     assert first.headers["traceparent"] == second.headers["traceparent"] != third.headers["traceparent"]
-    assert len(context.marks.turns) == 2
+    assert len(context.trace_context.turns) == 2
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from karat.checks.base import excerpt
 from karat.checks.catalog import CheckCatalog
 from karat.checks.numbers import MustGroundNumber
 from karat.checks.outcome import Outcome
-from karat.evidence.turns import conversation
+from karat.evidence.merge import merge_turns
 from karat.model.check import CheckSpec
 from karat.model.suite import Case, Turn
 from karat.model.trace import ToolCall, Trace
@@ -94,7 +94,7 @@ def everywhere(trace: Trace, change: Change) -> Trace:
     """The trace with every turn of it changed, or all of it where there is but one."""
     if not trace.turns:
         return change(trace)
-    return structs.replace(conversation([change(turn) for turn in trace.turns]), database=change(trace).database)
+    return structs.replace(merge_turns([change(turn) for turn in trace.turns]), database=change(trace).database)
 
 
 def _piece(subject: Subject, turn: Turn, trace: Trace, earlier: Trace | None) -> Subject:
@@ -111,7 +111,7 @@ def _replacing(trace: Trace, number: int) -> Change:
 
 def _join_turns(trace: Trace, turns: list[Trace]) -> Trace:
     """The conversation of these turns, with what a database gave at its end."""
-    return structs.replace(conversation(turns), database={**trace.database, **turns[-1].database})
+    return structs.replace(merge_turns(turns), database={**trace.database, **turns[-1].database})
 
 
 class Control(NamedTuple):

@@ -14,12 +14,12 @@ from karat.analysis.draft.replies import Replies
 from karat.checks.call_patterns import part_of
 from karat.checks.outcome import Name as OutcomeName
 from karat.checks.outcome import Outcome
-from karat.evidence.tool_results import parse_result
 from karat.model.cost import reported_cost
 from karat.model.trace import BY_ITSELF, ToolCall, Trace
 from karat.model.verdict import Status
 from karat.text.json_answers import json_answer
 from karat.text.numbers.claimed import numbers_in
+from karat.text.tool_results import parse_result
 
 MOST_VALUES = 24
 """Different values of an argument that are kept; of more it is only known that there are many."""

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from karat.evidence.tool_results import parse_result
 from karat.model.trace import Trace
 from karat.text.numbers.claimed import numbers_in
+from karat.text.tool_results import parse_result
 
 PROMPT, CLOCK, ID = "prompt", "clock", "id"
 SEVERAL = "result of several"

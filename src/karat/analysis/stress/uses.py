@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from karat.evidence.tool_results import parse_result
 from karat.model.faults import Fault
 from karat.model.suite import Case
 from karat.model.trace import ToolCall, Trace
 from karat.proxy.faults.result_mutations import change
 from karat.text.phrases import find
 from karat.text.tool_names import is_any_named
+from karat.text.tool_results import parse_result
 
 SHORTEST, LONGEST = 3, 80
 """Values of so many characters can be recognised in an answer."""

@@ -17,7 +17,7 @@ import regex
 from msgspec import Struct
 
 from karat.evidence.logs.spellings import Stage
-from karat.evidence.tool_results import parse_result
+from karat.text.tool_results import parse_result
 from karat.text.wording import did_you_mean
 
 LinePattern = str | dict[str, object]

@@ -17,8 +17,8 @@ from msgspec import Struct
 
 from karat.evidence.logs.dialects import MatchedLine, dialect
 from karat.evidence.logs.spellings import of_source, read_spelling, speaks_of_calls
-from karat.evidence.tool_results import MISSING, missing_fields, shows_failure
 from karat.text.regexes import lazy
+from karat.text.tool_results import MISSING, missing_fields, shows_failure
 
 PREFIX = "tool."
 CALL_IDS = ("call_id", "toolCallId", "tool_call_id", "tool_use_id")

@@ -13,8 +13,8 @@ from msgspec import Struct
 from karat.evidence.models import streams
 from karat.evidence.models.streams import Table, objects
 from karat.evidence.spans.messages import Utterance, utterance
-from karat.evidence.tool_results import call_success, parse_result
 from karat.model.trace import Tokens, ToolCall
+from karat.text.tool_results import call_success, parse_result
 
 SYSTEM = frozenset({"system", "developer"})
 

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import structs
 
-from karat.evidence.finish_reasons import ending
+from karat.evidence.merge import TurnEvidence
 from karat.evidence.models.traffic import LOST, ModelExchange, ModelTraffic, SeenCall, find_repeated
 from karat.evidence.spans.envelopes import result_within
-from karat.evidence.spans.reading import NAME_CAP, NODES, SpanReading, is_said, leaves
-from karat.evidence.tool_results import call_success, missing_fields, parse_result
+from karat.evidence.spans.reading import NAME_CAP, NODES, is_said, leaves
 from karat.model.trace import PossibleCall, SpanNode, Tokens, ToolCall
+from karat.providers.base import read_ending
+from karat.text.tool_results import call_success, missing_fields, parse_result
 
 VOUCH = "vouch that all its model calls go through the proxy, telemetry = { models = { complete = true } }."
 NOTHING = f"no model request of this turn went through the proxy. Send the agent's model calls to it, or {VOUCH}"
@@ -28,7 +29,7 @@ BROKEN = frozenset({401, 403, 408, 429})
 """Statuses, besides those of 500 and more, by which an API says that it does not serve, whatever it is asked."""
 
 
-def read_traffic(traffic: ModelTraffic, exchanges: Sequence[ModelExchange], answer: str) -> SpanReading:
+def read_traffic(traffic: ModelTraffic, exchanges: Sequence[ModelExchange], answer: str) -> TurnEvidence:
     """What these exchanges of a run tell of one turn, whose answer is known."""
     replied = [one for one in exchanges if one.reply is not None and not one.failure]
     twice = set(map(id, find_repeated(exchanges)))
@@ -40,7 +41,7 @@ def read_traffic(traffic: ModelTraffic, exchanges: Sequence[ModelExchange], answ
     words = [text for one in replied for text in _words(one)]
     offers_tools = any(one.offers or not one.offers_all or one.calls for one in traffic.exchanges)
     ends = [one.reply.finish for one in replied if one.reply is not None and one.reply.finish]
-    return SpanReading(
+    return TurnEvidence(
         calls=calls,
         nodes=tuple(_node(number, one) for number, one in enumerate(exchanges[:NODES])),
         tokens=_tokens(replied),
@@ -49,7 +50,7 @@ def read_traffic(traffic: ModelTraffic, exchanges: Sequence[ModelExchange], answ
         prompt=next((one.prompt for one in reversed(exchanges) if one.prompt), ""),
         doubt=_doubt(traffic, exchanges),
         tool_schemas=traffic.schemas,
-        ended_by=ending(ends[-1].rpartition(".")[2]) if ends else "",
+        ended_by=read_ending(ends[-1].rpartition(".")[2]) if ends else "",
         gap="" if is_said(answer, words, calls) else PAST,
         structured=offers_tools,
         words="\n".join(one.words for one in replied),
@@ -57,7 +58,7 @@ def read_traffic(traffic: ModelTraffic, exchanges: Sequence[ModelExchange], answ
         open_calls=tuple(
             PossibleCall(call.asked.name, NO_RESULT.format(call.asked.name)) for call in seen if call.result is None
         ),
-        system=tuple(dict.fromkeys(one.system for one in exchanges if one.system)),
+        system_prompts=tuple(dict.fromkeys(one.system for one in exchanges if one.system)),
     )
 
 

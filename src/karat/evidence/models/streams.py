@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import msgspec
 
-from karat.evidence import weight
+from karat.evidence import memory_estimate as weight
 
 Table = Mapping[str, Any]
 ENDS = ("response.completed", "response.incomplete", "response.failed")

@@ -17,8 +17,8 @@ from msgspec import Struct, field
 
 from karat.evidence.models.apis import ModelReply, ModelRequest, asks_a_model, find_api
 from karat.evidence.spans.messages import AskedCall, HandedResult, Utterance, prompts, since_the_prompt
-from karat.evidence.tool_definitions import LISTS, schemas_in
 from karat.model.trace import Tokens
+from karat.providers.base import TOOL_LISTS, tool_schemas
 from karat.text.tool_names import is_helper
 
 _Same = TypeVar("_Same", str, frozenset[str])
@@ -143,7 +143,7 @@ class ModelTraffic:
         exchange.context = _digest(request.given)
         exchange.model, exchange.system = self._once(request.model), self._once(request.system)
         exchange.prompt = self._once(next(reversed(prompts(request.given)), ""))
-        schemas = schemas_in(request.offered)
+        schemas = tool_schemas(request.offered)
         exchange.offers = self._once(frozenset(schemas))
         exchange.offers_all = len(schemas) >= _count_tools(request.offered)
         self.schemas |= schemas
@@ -229,7 +229,7 @@ def _count_tools(offered: object) -> int:
     """How many definitions there are, those that other definitions hold apart."""
     if isinstance(offered, list):
         return sum(map(_count_tools, offered))
-    held = [offered[key] for key in LISTS if key in offered] if isinstance(offered, Mapping) else []
+    held = [offered[key] for key in TOOL_LISTS if key in offered] if isinstance(offered, Mapping) else []
     return sum(map(_count_tools, held)) if held else int(bool(offered))
 
 

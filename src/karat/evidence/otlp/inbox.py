@@ -13,8 +13,8 @@ from collections import deque
 from itertools import islice
 from typing import Any
 
-from karat.evidence.spans.marks import CASE_ENTRY, Marks, conversation_in
 from karat.evidence.spans.record import Origin, SpanBatch, SpanRecord
+from karat.evidence.spans.trace_context import CASE_ENTRY, TraceContext, conversation_in
 
 ROOM = 256 << 20
 """So many bytes of memory requests may take, at most, while they wait."""
@@ -65,11 +65,11 @@ class TraceBox:
 class CaseWindow:
     """One run of a case, from its beginning to its end, and what was lost meanwhile."""
 
-    __slots__ = ("_inbox", "loss", "marks", "opened_at")
+    __slots__ = ("_inbox", "loss", "opened_at", "trace_context")
 
-    def __init__(self, inbox: Inbox, marks: Marks) -> None:
+    def __init__(self, inbox: Inbox, trace_context: TraceContext) -> None:
         self._inbox = inbox
-        self.marks = marks
+        self.trace_context = trace_context
         self.opened_at = time.monotonic()
         self.loss = ""
 
@@ -104,9 +104,9 @@ class Inbox:
         """Traces, and names of conversations, of cases that are over."""
         self._closing: deque[bytes | str] = deque()
 
-    def open_window(self, marks: Marks) -> CaseWindow:
+    def open_window(self, trace_context: TraceContext) -> CaseWindow:
         with self._lock:
-            window = CaseWindow(self, marks)
+            window = CaseWindow(self, trace_context)
             self._windows.append(window)
         return window
 
@@ -143,9 +143,9 @@ class Inbox:
         with self._lock:
             self._read()
             self._windows.remove(window)
-            for turn in window.marks.turns:
+            for turn in window.trace_context.turns:
                 self._remember(bytes.fromhex(turn.trace_id))
-            for name in (window.marks.conversation_id, *window.marks.known_as):
+            for name in (window.trace_context.conversation_id, *window.trace_context.known_as):
                 self._remember(name)
             oldest = min((other.opened_at for other in self._windows), default=float("inf"))
             for trace_id, box in list(self._boxes.items()):
@@ -184,8 +184,8 @@ class Inbox:
     def _read(self) -> None:
         """Read what is new, and see who claims it."""
         self._sort()
-        traces = {turn.trace_id: window for window in self._windows for turn in window.marks.turns}
-        names = {window.marks.conversation_id: window for window in self._windows}
+        traces = {turn.trace_id: window for window in self._windows for turn in window.trace_context.turns}
+        names = {window.trace_context.conversation_id: window for window in self._windows}
         for trace_id, box in self._boxes.items():
             if not box.unread:
                 continue
@@ -210,7 +210,7 @@ class Inbox:
                         return found
         given = [value for key in CONVERSATION_KEYS if isinstance(value := record.attributes.get(key), str)]
         telling = {name for name in given if name not in self._closed}  # what two cases share names neither
-        fitting = [window for window in self._windows if not window.marks.known_as.isdisjoint(telling)]
+        fitting = [window for window in self._windows if not window.trace_context.known_as.isdisjoint(telling)]
         return fitting[0] if len(fitting) == 1 else None
 
     def _is_late(self, record: SpanRecord) -> bool:
@@ -218,14 +218,14 @@ class Inbox:
         named = [value for key in CONVERSATION_KEYS if isinstance(value := record.attributes.get(key), str)]
         entries = [table[CASE_ENTRY] for table in (record.attributes, record.resource) if CASE_ENTRY in table]
         named += [conversation_in(entry) for entry in entries if isinstance(entry, str)]
-        known = {name for window in self._windows for name in window.marks.known_as}
+        known = {name for window in self._windows for name in window.trace_context.known_as}
         return any(name in self._closed and name not in known for name in named)
 
     def _find_entry(self, entry: str, names: dict[str, CaseWindow]) -> CaseWindow | None:
         """Who is named by a baggage entry: one run of a case, or the case, if it runs once at this time."""
         if (found := names.get(conversation_in(entry))) is not None:
             return found
-        fitting = [window for window in self._windows if window.marks.case_id == entry]
+        fitting = [window for window in self._windows if window.trace_context.case_id == entry]
         return fitting[0] if len(fitting) == 1 else None
 
     def _make_room(self) -> None:

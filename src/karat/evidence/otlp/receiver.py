@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 from http import HTTPStatus
 
-from karat.evidence import weight
+from karat.evidence import memory_estimate as weight
+from karat.evidence.memory_estimate import json_weight, protobuf_weight
 from karat.evidence.otlp.inbox import Inbox
 from karat.evidence.otlp.loopback import HttpRequest, LoopbackServer, Wire, format_answer, unpack
 from karat.evidence.spans.otlp_json import JsonBatch
 from karat.evidence.spans.protobuf import ProtobufBatch, request_type
-from karat.evidence.weight import json_weight, protobuf_weight
 from karat.system.loopback_auth import RefusedRequest
 from karat.text.wording import shorten
 

@@ -9,8 +9,8 @@ from karat.evidence.spans.dialect import NOT_RECORDED
 from karat.evidence.spans.envelopes import arguments_within, result_within
 from karat.evidence.spans.facts import MCP, SpanFacts
 from karat.evidence.spans.messages import AskedCall, since_the_prompt
-from karat.evidence.tool_results import call_success, missing_fields, parse_result
 from karat.model.trace import CallKind, ToolCall
+from karat.text.tool_results import call_success, missing_fields, parse_result
 
 NO_ARGUMENTS = "the span of the call does not carry its arguments: have the agent's instrumentation capture content"
 NO_RESULT = "the span of the call does not carry its result: have the agent's instrumentation capture content"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from karat.evidence.spans.dialect import NOT_RECORDED
 from karat.evidence.spans.messages import decode_value
-from karat.evidence.tool_results import parse_result
+from karat.text.tool_results import parse_result
 
 DEEPEST = 4
 """How many envelopes may be around a result."""

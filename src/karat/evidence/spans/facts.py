@@ -14,8 +14,8 @@ from karat.evidence.spans.dialects.strands import STRANDS
 from karat.evidence.spans.dialects.traceloop import TRACELOOP
 from karat.evidence.spans.messages import AskedCall, Utterance, conversation, decode_value
 from karat.evidence.spans.record import SpanRecord
-from karat.evidence.tool_definitions import schemas_in
 from karat.model.trace import SpanKind, Tokens
+from karat.providers.base import tool_schemas
 from karat.text.tool_names import is_helper
 
 DIALECTS: tuple[SpanDialect, ...] = (OPENINFERENCE, TRACELOOP, STRANDS, GENAI, HAYSTACK)
@@ -104,7 +104,7 @@ def facts(span: SpanRecord) -> SpanFacts | None:
         asks=not ASKS.isdisjoint(finish),
         finish=tuple(finish) if kind == "model" else (),
         offered=first(dialect.offered, span) if kind in ("model", "agent") else NOT_RECORDED,
-        output_tools=tuple(schemas_in(first(dialect.output_tools, span))) if kind == "model" else (),
+        output_tools=tuple(tool_schemas(first(dialect.output_tools, span))) if kind == "model" else (),
         answer=first(dialect.answer, span),
         state=first(dialect.state, span),
     )

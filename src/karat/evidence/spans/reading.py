@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-from msgspec import Struct
-
-from karat.evidence.finish_reasons import ending
 from karat.evidence.logs.spellings import without_marks_of_code
+from karat.evidence.merge import TurnEvidence
 from karat.evidence.spans.calls import ancestors, find_unseen_calls, tool_calls, tool_spans
 from karat.evidence.spans.facts import SpanFacts, facts, final_state, final_words
-from karat.evidence.spans.marks import TurnMark
 from karat.evidence.spans.messages import prompts
 from karat.evidence.spans.record import SpanRecord
-from karat.evidence.tool_definitions import schemas_in
-from karat.evidence.tool_results import parse_result
-from karat.model.cost import COST
-from karat.model.trace import PossibleCall, SpanNode, Tokens, ToolCall
+from karat.evidence.spans.trace_context import TurnContext
+from karat.model.trace import SpanNode, Tokens, ToolCall
+from karat.providers.base import read_ending, tool_schemas
 from karat.text.tool_names import is_helper
+from karat.text.tool_results import parse_result
 
 NODES = 2_000
 NAME_CAP = 200
-WORDS_CAP = 1 << 16
 UNPROVED = (
     "so a call whose span was lost would go unnoticed. Have the instrumentation capture messages, name the attribute "
     "of the root that counts the calls, telemetry = { otlp = { tool_count = ... } }, or vouch that no span is lost, "
@@ -37,59 +33,9 @@ DEFINITIONS = ("gen_ai.tool.definitions", "llm.tools.", "llm.request.functions."
 FLUSH = "Have the agent flush its exporter at the end of a turn (force_flush), or raise `telemetry.otlp.wait_ms`."
 
 
-class SpanReading(Struct, frozen=True):
-    """What the spans of a turn tell."""
-
-    calls: tuple[ToolCall, ...] = ()
-    nodes: tuple[SpanNode, ...] = ()
-    tokens: Tokens | None = None
-    cost_usd: float | None = None
-    model_calls: int = 0
-    answer: str = ""
-    prompt: str = ""
-    state: dict[str, object] = {}
-    doubt: str = ""
-    """Why something is missing, or may still come; the empty string if nothing seems to be."""
-    tool_schemas: dict[str, object] = {}
-    """The tools that models were offered, each with the JSON Schema of its arguments."""
-    plugins: frozenset[str] = frozenset()
-    """What names of tools begin with because the framework put the name of a plugin there: `Desk-`."""
-    ended_by: str = ""
-    gap: str = UNPROVED
-    """Why a call could be missing unnoticed; empty if the root counts them, or each model call carries its messages."""
-    structured: bool = False
-    """Whether a model call shows that tools are asked for by structured calls."""
-    words: str = ""
-    """What the models said, unless calls are structured or counted: they may ask for tools in words or code."""
-    why_in_words: str = IN_WORDS
-    open_calls: tuple[PossibleCall, ...] = ()
-    """Calls that models asked for, and that may have been run or not."""
-    system: tuple[str, ...] = ()
-    """The system prompts."""
-
-    @property
-    def unproved(self) -> str:
-        """Why they do not prove that nothing else was called, or the empty string."""
-        return self.doubt or self.gap
-
-    @property
-    def possible_calls(self) -> tuple[PossibleCall, ...]:
-        """What the models' words may ask for."""
-        return (
-            (PossibleCall(self.words[:WORDS_CAP], self.why_in_words, "words"),)
-            if self.words and not self.structured
-            else ()
-        )
-
-    @property
-    def costs(self) -> dict[str, object]:
-        """What it cost, as the metadata of a trace reports it."""
-        return {} if self.cost_usd is None else {COST: self.cost_usd}
-
-
 def read_turn(
     records: Sequence[SpanRecord], sent: Collection[str] = (), tool_count: str = "", answer: str = ""
-) -> SpanReading:
+) -> TurnEvidence:
     """What a turn's spans tell; `sent` are the ids of the spans that Karat itself spoke of.
 
     `tool_count` is the attribute of a root that says how many tools were called, `answer` what the agent answered,
@@ -102,7 +48,7 @@ def read_turn(
     calls, missing = tool_calls(turn), find_unseen_calls(turn, answer)
     counts = [count for entry in roots if (count := entry.span.attributes.get(tool_count)) is not None]
     asked = [ToolCall(one.name, one.arguments, id=one.id or None, started=False, unfinished=True) for one in missing]
-    return SpanReading(
+    return TurnEvidence(
         calls=(*calls, *asked),
         nodes=_nodes(turn, sent),
         tokens=_tokens(turn),
@@ -112,12 +58,13 @@ def read_turn(
         prompt=_prompt((*roots, *models)),
         state=next(filter(None, map(final_state, roots)), {}),
         doubt=_doubt(ordered, sent, [one.name for one in missing], models, len(calls)) or _miscount(counts, len(calls)),
-        tool_schemas={name: schema for entry in turn for name, schema in schemas_in(entry.offered).items()},
+        tool_schemas={name: schema for entry in turn for name, schema in tool_schemas(entry.offered).items()},
         plugins=frozenset(entry.plugin for entry in turn if entry.plugin),
-        ended_by=next(map(ending, models[-1].finish), "") if models else "",
+        ended_by=next(map(read_ending, models[-1].finish), "") if models else "",
         gap="" if counts else _gap(models, calls, answer),
         structured=any(map(_is_structured, models)),
         words="" if counts else _words(turn),
+        why_in_words=IN_WORDS,
     )
 
 
@@ -182,7 +129,7 @@ def leaves(value: object) -> Iterator[str]:
 
 def _is_structured(entry: SpanFacts) -> bool:
     heard = (*(entry.given or ()), *(entry.said or ()))
-    if entry.asks or any(one.calls or one.hands_back for one in heard) or schemas_in(entry.offered):
+    if entry.asks or any(one.calls or one.hands_back for one in heard) or tool_schemas(entry.offered):
         return True
     attributes = entry.span.attributes
     return '"tools"' in str(attributes.get("llm.invocation_parameters", "")) or any(
@@ -279,7 +226,7 @@ def _nodes(turn: Sequence[SpanFacts], sent: Collection[str]) -> tuple[SpanNode, 
     )
 
 
-def by_turn(records: Sequence[SpanRecord], turns: Sequence[TurnMark]) -> list[list[SpanRecord]]:
+def by_turn(records: Sequence[SpanRecord], turns: Sequence[TurnContext]) -> list[list[SpanRecord]]:
     """The spans of each turn, root by root: by the trace that was sent with it, by number, else by when it began.
 
     By number where nothing could be sent with a turn: an agent in a process of its own may have begun the next turn

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from karat.evidence.calls import tool_calls
+from karat.evidence.logs.calls import tool_calls
 from karat.evidence.logs.events import PREFIX, parse, parse_all
 from karat.evidence.logs.jsonl_tail import CaptureBrokenError, Fits, LogSegment
 from karat.model.trace import PossibleCall, ToolCall

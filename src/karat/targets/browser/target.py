@@ -18,7 +18,7 @@ from uuid import uuid4
 
 from msgspec import structs
 
-from karat.evidence.calls import tool_calls
+from karat.evidence.logs.calls import tool_calls
 from karat.evidence.recorder import Recorder
 from karat.model.suite import Case
 from karat.model.trace import REMOVED, UNSEEN_WORDS, Message, Trace
@@ -94,8 +94,8 @@ class BrowserTarget:
     async def run(self, case: Case, context: RunContext) -> Trace:
         from playwright.async_api import Error
 
-        session = self._options.session or f"karat-{context.marks.conversation_id}"
-        context.marks.known_as.add(session)
+        session = self._options.session or f"karat-{context.trace_context.conversation_id}"
+        context.trace_context.known_as.add(session)
         try:
             browser = await self._stage.ready()
             base = self._stage.base.replace(SESSION, session)

@@ -87,7 +87,7 @@ class A2aReader:
         kind, payload = _unwrap(result)
         if isinstance(payload.get("contextId"), str):
             self._talk.id = str(payload["contextId"])
-            self._talk.context.marks.known_as.add(self._talk.id)
+            self._talk.context.trace_context.known_as.add(self._talk.id)
         if kind == "message":
             self._heard.say(_text(payload))
             self._state = "completed"

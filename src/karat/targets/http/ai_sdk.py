@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from msgspec import field
 
-from karat.evidence.finish_reasons import ending
+from karat.providers.base import read_ending
 from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
 from karat.targets.http.conversation import AnswerReader, HttpConversation, TurnBuffer
@@ -82,7 +82,7 @@ class AiSdkReader:
 
     def finish(self, payload: dict[str, Json]) -> None:
         self._finished = True
-        self._heard.ended_by = ending(str(payload.get("finishReason") or ""))
+        self._heard.ended_by = read_ending(str(payload.get("finishReason") or ""))
         if payload.get("finishReason") == "error":
             self._error = self._error or "it finished with the reason `error`"
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from karat.evidence.tool_results import shows_failure
 from karat.suites.diagnostics import Json
 from karat.targets.http.conversation import TurnBuffer
 from karat.targets.http.jsonpath import JsonPath, words
 from karat.targets.http.tool_call_log import CallSoFar
+from karat.text.tool_results import shows_failure
 from karat.text.wording import shorten, visible
 
 CallPaths = dict[str, JsonPath | None]

@@ -170,20 +170,20 @@ class HttpConversation:
     received: Received = field(default_factory=Received)
 
     def __post_init__(self) -> None:
-        self.id = self.id or self.context.marks.conversation_id
+        self.id = self.id or self.context.trace_context.conversation_id
 
     @property
     def trace_headers(self) -> dict[str, str]:
         """By these the spans of a turn are found."""
-        return self.context.marks.headers
+        return self.context.trace_context.headers
 
     def begin(self) -> None:
         """A turn of its own in the traces of others."""
-        marks = self.context.marks
-        marks.case_id = self.case.id
-        if not marks.turns:
-            marks.begin_turn()
-        self.traceparent = marks.headers["traceparent"]
+        trace_context = self.context.trace_context
+        trace_context.case_id = self.case.id
+        if not trace_context.turns:
+            trace_context.begin_turn()
+        self.traceparent = trace_context.headers["traceparent"]
 
     async def hear(self, request: WireRequest, reader: AnswerReader) -> None:
         """Send a request, and read its answer to the end."""

@@ -9,7 +9,6 @@ from collections import Counter
 from typing import ClassVar, cast
 
 from karat.errors import ConfigError
-from karat.evidence.tool_results import shows_failure
 from karat.model.cost import COST
 from karat.model.trace import Tokens
 from karat.suites.diagnostics import Json
@@ -31,6 +30,7 @@ from karat.targets.http.service import Body, WireRequest
 from karat.targets.http.stream_mapping import CALL, StreamMapping
 from karat.targets.http.streams import WireEvent
 from karat.targets.http.target import ServiceTarget, values
+from karat.text.tool_results import shows_failure
 from karat.text.wording import kind, shorten, visible
 
 NO_TOOLS = "`tool_calls` of the target is not mapped"
@@ -295,7 +295,7 @@ class MappedReader:
             named = paths.conversation.first(value)
             self._talk.id = None if named is None else words([named])
             if self._talk.id:
-                self._talk.context.marks.known_as.add(self._talk.id)
+                self._talk.context.trace_context.known_as.add(self._talk.id)
         calls = self._new("calls", value, paths.at) if paths.at else []
         for item in calls:
             self._read(item)

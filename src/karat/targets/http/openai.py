@@ -16,9 +16,9 @@ from msgspec import Meta, Struct, field
 
 from karat.checks.conduct import judges_end
 from karat.errors import ConfigError
-from karat.evidence.finish_reasons import ending
 from karat.model.trace import Tokens
 from karat.plugins.code import load
+from karat.providers.base import read_ending
 from karat.proxy.faults.world import CaseWorld
 from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
@@ -127,7 +127,7 @@ class ChatReader:
     def end(self) -> None:
         if not self._finish:
             raise TargetError("bad-answer", "the completion has no `finish_reason`: it was cut off")
-        self._heard.ended_by = ending(self._finish)
+        self._heard.ended_by = read_ending(self._finish)
         if self._finish != "stop":
             self._heard.metadata["finish_reason"] = self._finish
 
@@ -242,7 +242,7 @@ class ResponsesReader:
             raise protocol_error(f"the answer is not a response: it has {', '.join(map(repr, response))[:200]}")
         if response.get("status") in ("failed", "cancelled"):
             raise TargetError("agent", f"the response ended as {response['status']!r}")
-        self._heard.ended_by = ending(str(response.get("status") or ""))
+        self._heard.ended_by = read_ending(str(response.get("status") or ""))
         if response.get("status") == "incomplete":
             self._heard.metadata["incomplete_details"] = why = response.get("incomplete_details")
             self._heard.ended_by = str(why.get("reason") or "incomplete") if isinstance(why, dict) else "incomplete"

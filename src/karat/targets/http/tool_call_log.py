@@ -8,10 +8,10 @@ from time import time
 import msgspec
 from msgspec import Struct
 
-from karat.evidence.tool_results import call_success, missing_fields, parse_result
 from karat.model.trace import ToolCall
 from karat.targets.http.streams import loads
 from karat.text.clean import jsonable
+from karat.text.tool_results import call_success, missing_fields, parse_result
 
 MOST = 10_000
 """So many calls of one turn are kept."""

@@ -9,7 +9,7 @@ from time import time
 from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from karat.evidence.tool_definitions import schemas_in
+from karat.providers.base import tool_schemas
 from karat.text.clean import text
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class TurnRecorder:
                 book.note_token(token)
 
             async def on_chat_model_start(self, serialized: Any, messages: Any, **rest: Any) -> None:
-                book.offered |= schemas_in((rest.get("invocation_params") or {}).get("tools"))
+                book.offered |= tool_schemas((rest.get("invocation_params") or {}).get("tools"))
 
             async def on_llm_end(self, response: Any, **rest: Any) -> None:
                 for generation in (one for each in response.generations for one in each):

@@ -14,11 +14,11 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from karat.evidence.tool_results import call_success, missing_fields, parse_result, shows_failure
 from karat.model.trace import CallKind, ToolCall
 from karat.targets.langgraph.callbacks import Run, TurnRecorder, WrittenMessage
 from karat.targets.langgraph.messages import plain_text
 from karat.text.clean import jsonable
+from karat.text.tool_results import call_success, missing_fields, parse_result, shows_failure
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage, ToolMessage

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from karat.evidence.finish_reasons import ending
 from karat.model.trace import Message, Tokens
+from karat.providers.base import read_ending
 from karat.targets.interrupts import interrupt_text
 from karat.text.clean import jsonable, text
 
@@ -74,7 +74,7 @@ def find_ending(turn: Sequence[BaseMessage]) -> str:
     last = next((m for m in reversed(turn) if m.type == "ai"), None)
     about = last.response_metadata if last is not None else {}
     found = next((about[key] for key in FINISH if about.get(key)), "")
-    return ending(str(found))
+    return read_ending(str(found))
 
 
 def token_counts(answers: Iterable[BaseMessage | None], written: Iterable[BaseMessage]) -> Tokens | None:

@@ -10,7 +10,7 @@ from uuid import uuid4
 from msgspec import structs
 
 from karat.checks.conduct import judges_end
-from karat.evidence.spans import in_process
+from karat.evidence.spans.trace_context import enter_turn
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.targets.base import RunContext, TargetError
@@ -51,7 +51,7 @@ class GraphConversation:
         self._shapes = shapes
         self._limit = limit
         self._context = context
-        self._thread = context.marks.conversation_id
+        self._thread = context.trace_context.conversation_id
         self._remembers = getattr(pregel(graph), "checkpointer", None) not in (None, False)
         self._history: list[BaseMessage] = []
         """The messages of the graph's state."""
@@ -70,7 +70,7 @@ class GraphConversation:
         self._context.recorder.tool_calls = []
         config = self._config(book)
         own = schemas_of(pregel(self._graph))
-        in_process.enter(self._context.marks)
+        enter_turn(self._context.trace_context)
         began, started_at = perf_counter(), time()
         try:
             state = await self._graph.ainvoke(self._build_input(prompt, asked), config, **self._context_argument())

@@ -13,14 +13,14 @@ from urllib.parse import unquote
 from msgspec import structs
 
 from karat.errors import Diagnostic
+from karat.evidence.merge import TurnEvidence, merge_turns
 from karat.evidence.otlp.inbox import CONVERSATION_KEYS
 from karat.evidence.spans import otlp_json
 from karat.evidence.spans.facts import facts
-from karat.evidence.spans.marks import CASE_ENTRY
 from karat.evidence.spans.messages import prompts
-from karat.evidence.spans.reading import SpanReading, is_of_a_turn, read_turn, units
+from karat.evidence.spans.reading import is_of_a_turn, read_turn, units
 from karat.evidence.spans.record import SpanRecord
-from karat.evidence.turns import conversation
+from karat.evidence.spans.trace_context import CASE_ENTRY
 from karat.model.suite import Case
 from karat.model.trace import Message, Trace
 from karat.targets.base import RunContext, TargetError, converse
@@ -113,7 +113,7 @@ class OtlpRecording:
             case = Case(id=self._traces[keys[0]].case_id, prompt="", checks=())
             turns = [turn for key in keys if (turn := self._turn(case, key)) is not None]
             if turns:
-                yield conversation(turns) if len(turns) > 1 else turns[0]
+                yield merge_turns(turns) if len(turns) > 1 else turns[0]
 
     def _turn(self, case: Case, key: str) -> Trace | None:
         found = [unit for unit in units(list(self._records({key}))) if is_of_a_turn(unit)]
@@ -152,7 +152,7 @@ def is_otlp(file: BufferedReader) -> bool:
     return beginning.startswith(b'"resourceSpans"')
 
 
-def _trace(case: Case, prompt: str, reading: SpanReading, records: list[SpanRecord]) -> Trace:
+def _trace(case: Case, prompt: str, reading: TurnEvidence, records: list[SpanRecord]) -> Trace:
     unobserved = {"telemetry": NO_TELEMETRY, "page": NO_PAGE, "tools": reading.unproved}
     unobserved["final_message"] = "" if reading.answer else NO_ANSWER
     began, ended = min(r.started for r in records), max(r.ended for r in records)

@@ -9,12 +9,13 @@ from time import monotonic
 from msgspec import structs
 
 from karat.errors import ConfigError
+from karat.evidence.merge import TurnEvidence, answers_by_turn, merge_by_turn, merge_evidence
 from karat.evidence.otlp.inbox import CaseWindow
 from karat.evidence.otlp.receiver import Receiver
-from karat.evidence.spans import in_process
 from karat.evidence.spans.facts import SpanFacts, facts
-from karat.evidence.spans.reading import SpanReading, by_turn, read_turn
+from karat.evidence.spans.reading import by_turn, read_turn
 from karat.evidence.spans.record import SpanRecord
+from karat.evidence.spans.trace_context import flush_spans
 from karat.model.suite import Case
 from karat.model.trace import PossibleCall, Trace
 from karat.targets.base import RunContext, Target, TargetError, secrets_of
@@ -22,7 +23,6 @@ from karat.targets.config import TargetConfig, place_of
 from karat.targets.otlp.options import Otlp, add_endpoint
 from karat.targets.otlp.plugins import plugins_left_out, without_plugin, without_plugins
 from karat.targets.reach import reach_of
-from karat.targets.readings import with_reading, with_readings
 from karat.text.wording import shorten, visible
 
 POLL = 0.02
@@ -80,9 +80,9 @@ class SpanCapture:
             self._receiver.close()
 
     async def run(self, case: Case, context: RunContext) -> Trace:
-        marks = context.marks
-        marks.listen(case.id)
-        window = self._receiver.inbox.open_window(marks)
+        trace_context = context.trace_context
+        trace_context.listen(case.id)
+        window = self._receiver.inbox.open_window(trace_context)
         answered = False
         if (speak := context.next_prompt) is not None:
 
@@ -104,7 +104,7 @@ class SpanCapture:
 
     async def _complete(self, trace: Trace, window: CaseWindow, case: Case, context: RunContext) -> Trace:
         """The trace with its spans, once they have arrived."""
-        await in_process.flush()
+        await flush_spans()
         await self._arrival(window, trace, case)
         for reading in self._readings(window, trace, case):
             context.tool_schemas = {**reading.tool_schemas, **context.tool_schemas}
@@ -115,7 +115,7 @@ class SpanCapture:
         inbox, began = self._receiver.inbox, monotonic()
         silent = "silent" in self._reported and not inbox.requests
         end = began + (min(SHORT_WAIT, self._otlp.wait_ms / 1000) if silent else self._otlp.wait_ms / 1000)
-        version, changed, reading = -1, began, SpanReading()
+        version, changed, reading = -1, began, TurnEvidence()
         while (now := monotonic()) < end:
             if inbox.version != version:
                 version, changed = inbox.version, now
@@ -128,21 +128,20 @@ class SpanCapture:
         """The trace, and each of its turns, with what their spans tell."""
         unowned = _unowned_calls(window)
 
-        def join(turn: Trace, reading: SpanReading) -> Trace:
+        def join(turn: Trace, reading: TurnEvidence) -> Trace:
             vouched = self._otlp.complete
-            return with_reading(turn, reading, vouched=vouched, structured=self._structured, unowned=unowned)
+            return merge_evidence(turn, reading, vouched=vouched, structured=self._structured, unowned=unowned)
 
-        return with_readings(trace, self._readings(window, trace, case), join)
+        return merge_by_turn(trace, self._readings(window, trace, case), join)
 
-    def _readings(self, window: CaseWindow, trace: Trace, case: Case) -> list[SpanReading]:
+    def _readings(self, window: CaseWindow, trace: Trace, case: Case) -> list[TurnEvidence]:
         """What the spans tell of each turn; one at least, though nothing was sent."""
-        turns = by_turn(window.records(), window.marks.turns) or [[]]
-        answers = [turn.final_message for turn in trace.turns or (trace,)][-len(turns) :]
-        answers = [""] * (len(turns) - len(answers)) + answers  # of setup prompts, which come first, none is kept
+        turns = by_turn(window.records(), window.trace_context.turns) or [[]]
+        answers = answers_by_turn(trace, len(turns))
         found = [self._read(records, window, answer) for records, answer in zip(turns, answers, strict=True)]
         return [self._rename_plugins(reading, case) for reading in found]
 
-    def _rename_plugins(self, reading: SpanReading, case: Case) -> SpanReading:
+    def _rename_plugins(self, reading: TurnEvidence, case: Case) -> TurnEvidence:
         """What was read, with tools named by their function where nothing speaks of its plugin."""
         configured = (*self._config.tool_names, *self._config.success, *self._config.ignore_tools)
         plugins = plugins_left_out(reading.plugins, case, configured)
@@ -151,8 +150,8 @@ class SpanCapture:
         schemas = {without_plugin(name, plugins): schema for name, schema in reading.tool_schemas.items()}
         return structs.replace(reading, calls=without_plugins(reading.calls, plugins), tool_schemas=schemas)
 
-    def _read(self, records: list[SpanRecord], window: CaseWindow, answer: str) -> SpanReading:
-        sent = {turn.span_id for turn in window.marks.turns}
+    def _read(self, records: list[SpanRecord], window: CaseWindow, answer: str) -> TurnEvidence:
+        sent = {turn.span_id for turn in window.trace_context.turns}
         reading = read_turn(records, sent, self._otlp.tool_count, answer)
         self._model_calls = self._model_calls or reading.model_calls > 0
         self._structured = self._structured or reading.structured

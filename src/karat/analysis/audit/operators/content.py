@@ -12,11 +12,11 @@ from karat.analysis.audit.operators.answers import REPORT
 from karat.analysis.audit.operators.base import Mutant, Operator, Subject
 from karat.checks.brief import EvidenceFreshness
 from karat.checks.says import MustLabelAssumptions, RequiredSource
-from karat.evidence.tool_results import parse_result
 from karat.text import phrases
 from karat.text.ages.stated import Age, ages_by, stated_ages
 from karat.text.prose.sentences import prose
 from karat.text.regexes import safe_regex
+from karat.text.tool_results import parse_result
 from karat.text.words import PUBLISHED
 
 NUMBER = regex.compile(

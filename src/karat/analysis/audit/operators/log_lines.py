@@ -10,8 +10,8 @@ import json
 from collections.abc import Callable, Sequence
 
 from karat.evidence.logs.events import ARGUMENTS, Event, parse
-from karat.evidence.tool_results import MISSING
 from karat.model.trace import ToolCall, Trace
+from karat.text.tool_results import MISSING
 
 Change = Callable[[dict[str, object]], dict[str, object] | None]
 Lines = tuple[str, ...]

@@ -13,7 +13,7 @@ from karat.analysis.audit.operators.base import Mutant, Operator, Subject
 from karat.analysis.audit.operators.tool_calls import BOOKED, dropped
 from karat.analysis.audit.room import with_room
 from karat.checks.grounds import results
-from karat.evidence.turns import conversation
+from karat.evidence.merge import merge_turns
 from karat.model.cost import COST, reported_cost
 from karat.model.trace import Tokens, ToolCall, Trace
 from karat.text.json_answers import json_answer
@@ -42,7 +42,7 @@ REPORTED = Trace(
 IN_JSON = Trace(case_id="example", final_message='{"order": "A-17", "total": 12}', tool_calls=())
 ASKED = Trace(case_id="example", input="I want my money back.", final_message="Which order?", tool_calls=())
 PAID = Trace(case_id="example", input="A-17.", final_message="Paid.", tool_calls=(ToolCall("pay", {}, success=True),))
-TALK = conversation([ASKED, PAID])
+TALK = merge_turns([ASKED, PAID])
 
 
 def overspent(subject: Subject) -> Iterator[Mutant]:
@@ -138,7 +138,7 @@ def turn_skipped(subject: Subject) -> Iterator[Mutant]:
         yield Mutant(late, "it answered as in the turn before")
     for index in range(len(trace.turns) if len(trace.turns) > 1 else 0):
         rest = [*trace.turns[:index], *trace.turns[index + 1 :]]
-        yield Mutant(conversation(rest), f"turn {index + 1} was skipped")
+        yield Mutant(merge_turns(rest), f"turn {index + 1} was skipped")
 
 
 def other_value(value: object) -> object:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from karat.evidence.tool_results import shows_failure
 from karat.setup.inspect.shapes.calls import CallShape, CallShapes, find_calls, with_usual_errors
 from karat.setup.inspect.shapes.items import MOST_EVENTS, EventItem, Labels, as_filter, keep_common_paths, objects_in
 from karat.setup.inspect.shapes.stream import Draft
 from karat.suites.diagnostics import Json
 from karat.targets.http.guess import answer_path, conversation_path
 from karat.targets.http.jsonpath import JsonPath
+from karat.text.tool_results import shows_failure
 
 MOST_LISTS = 20
 

@@ -10,12 +10,12 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from evidence.spans.made import post, request, tool
-from karat.evidence import weight
+from karat.evidence import memory_estimate as weight
+from karat.evidence.memory_estimate import json_weight, protobuf_weight
 from karat.evidence.otlp.receiver import Receiver
-from karat.evidence.spans.marks import Marks
 from karat.evidence.spans.otlp_json import JsonBatch
 from karat.evidence.spans.protobuf import ProtobufBatch
-from karat.evidence.weight import json_weight, protobuf_weight
+from karat.evidence.spans.trace_context import TraceContext
 
 
 def field(number: int, *parts: bytes) -> bytes:
@@ -105,7 +105,7 @@ def test_a_request_that_is_too_heavy_is_refused_unread(kind: str, monkeypatch: p
     receiver = Receiver()
     receiver.open()
     try:
-        window = receiver.inbox.open_window(Marks())
+        window = receiver.inbox.open_window(TraceContext())
         sent = {"Content_Type": kind, "Content_Encoding": "gzip"}
         assert post(receiver.endpoint, gzip.compress(body), **sent) == 413
         assert window.loss == "a request takes too much memory to read"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec import structs
 
 from karat.evidence.logs.events import Event, parse_all
-from karat.evidence.tool_results import call_success, missing_fields, parse_result
 from karat.model.trace import ToolCall
+from karat.text.tool_results import call_success, missing_fields, parse_result
 
 BEGINS = ("request", "call", "start")
 ENDS = ("result", "error")

@@ -7,8 +7,8 @@ import pytest
 from msgspec import structs
 
 from catalogs import CATALOG
+from karat.evidence.merge import merge_turns
 from karat.evidence.recorder import Recorder
-from karat.evidence.turns import conversation
 from karat.journal.integrity import derive_verdict
 from karat.journal.limits import cap_trace, check_trace
 from karat.journal.redaction import Redactor
@@ -67,7 +67,7 @@ SECOND = Trace(
 
 
 def test_a_conversation_is_its_turns_together_and_the_last_answer() -> None:
-    whole = conversation([FIRST, SECOND])
+    whole = merge_turns([FIRST, SECOND])
     assert (whole.input, whole.final_message, whole.page, whole.page_before) == ("bye", "farewell", "- end", "- blank")
     assert [call.name for call in whole.tool_calls] == ["greet", "part"]
     assert [message.content for message in whole.messages] == ["hello", "hi", "bye", "farewell"]
@@ -88,28 +88,28 @@ def test_a_conversation_is_its_turns_together_and_the_last_answer() -> None:
 )
 def test_what_a_conversation_lacks(first: dict[str, str], second: dict[str, str], lacks: set[str]) -> None:
     turns = [structs.replace(FIRST, unobserved=first), structs.replace(SECOND, unobserved=second)]
-    assert set(conversation(turns).unobserved) == lacks
+    assert set(merge_turns(turns).unobserved) == lacks
 
 
 def test_tokens_that_one_turn_does_not_tell_are_not_known() -> None:
-    assert conversation([FIRST, structs.replace(SECOND, tokens=None)]).tokens is None
-    assert conversation([FIRST, structs.replace(SECOND, tokens=Tokens(1))]).tokens == Tokens(4)
+    assert merge_turns([FIRST, structs.replace(SECOND, tokens=None)]).tokens is None
+    assert merge_turns([FIRST, structs.replace(SECOND, tokens=Tokens(1))]).tokens == Tokens(4)
 
 
 def test_what_turns_cost_is_added_up_where_every_turn_tells_it() -> None:
     first, second = (structs.replace(turn, metadata={"cost_usd": 0.1, "at": turn.input}) for turn in (FIRST, SECOND))
-    assert conversation([first, second]).metadata == {"cost_usd": 0.2, "at": "bye"}
-    assert conversation([first, SECOND]).metadata == {"at": "hello"}
+    assert merge_turns([first, second]).metadata == {"cost_usd": 0.2, "at": "bye"}
+    assert merge_turns([first, SECOND]).metadata == {"at": "hello"}
 
 
 def test_times_that_one_turn_does_not_tell_are_not_known() -> None:
     bare = structs.replace(SECOND, duration_ms=None, timings={})
-    whole = conversation([FIRST, bare])
+    whole = merge_turns([FIRST, bare])
     assert (whole.duration_ms, whole.timings) == (None, {})
 
 
 def test_each_turn_is_judged_by_its_own_checks_and_all_of_them_by_the_cases() -> None:
-    verdict = verdicts.judge_case(CASE, conversation([FIRST, SECOND]), CATALOG)
+    verdict = verdicts.judge_case(CASE, merge_turns([FIRST, SECOND]), CATALOG)
     assert verdict.status is CaseStatus.PASS
     assert [(check.turn, check.name) for check in verdict.checks] == [
         (1, "must_say_any"),
@@ -117,20 +117,20 @@ def test_each_turn_is_judged_by_its_own_checks_and_all_of_them_by_the_cases() ->
         (None, "tool_calls_none"),
     ]
     waves = structs.replace(FIRST, tool_calls=(ToolCall("wave"),))
-    mixed = verdicts.judge_case(CASE, conversation([waves, structs.replace(SECOND, final_message="hi")]), CATALOG)
+    mixed = verdicts.judge_case(CASE, merge_turns([waves, structs.replace(SECOND, final_message="hi")]), CATALOG)
     assert [check.status for check in mixed.checks] == [Status.PASSED, Status.FAILED, Status.FAILED]
 
 
 def test_a_turn_that_breaks_leaves_those_before_it_judged() -> None:
     broke = TraceError("agent", "boom")
-    trace = conversation([FIRST, structs.replace(SECOND, error=broke)], broke)
+    trace = merge_turns([FIRST, structs.replace(SECOND, error=broke)], broke)
     verdict = verdicts.judge_case(CASE, trace, CATALOG)
     assert (verdict.status, verdict.reason) == (CaseStatus.ERROR, "agent: boom")
     assert [(check.turn, check.status) for check in verdict.checks] == [(1, Status.PASSED)]
 
 
 def test_a_trace_that_lacks_a_turn_is_no_pass() -> None:
-    verdict = verdicts.judge_case(CASE, conversation([FIRST]), CATALOG)
+    verdict = verdicts.judge_case(CASE, merge_turns([FIRST]), CATALOG)
     assert (verdict.status, verdict.checks[1].found) == (CaseStatus.ERROR, "the trace has no turn 2")
 
 
@@ -161,7 +161,7 @@ def test_what_is_known_to_fail_may_not_break_nor_be_unknown() -> None:
 
 
 def test_a_record_that_lost_the_check_of_a_turn_is_an_error() -> None:
-    trace = conversation([FIRST, SECOND])
+    trace = merge_turns([FIRST, SECOND])
     verdict = verdicts.judge_case(CASE, trace, CATALOG)
     seen = RecordToVerify(0, CASE, verdict, TraceToVerify())
     assert derive_verdict(seen).status is CaseStatus.PASS
@@ -185,7 +185,7 @@ def test_a_case_cut_short_keeps_the_turns_before() -> None:
 def test_secrets_go_from_every_turn_and_evidence_stays_where_it_was() -> None:
     secret = "s3cret-value"
     first = structs.replace(FIRST, final_message=f"{secret} hi", telemetry=(f'{{"token":"{secret}"}}',))
-    trace = conversation([first, SECOND])
+    trace = merge_turns([first, SECOND])
     record = CaseRecord(index=0, case=CASE, trace=trace, verdict=verdicts.judge_case(CASE, trace, CATALOG))
     clean = Redactor([secret]).record(record)
     assert secret not in msgspec.json.encode(clean).decode()
@@ -201,9 +201,9 @@ def test_secrets_go_from_every_turn_and_evidence_stays_where_it_was() -> None:
 
 
 def test_every_turn_is_bounded_and_cleaned() -> None:
-    large = conversation([structs.replace(FIRST, final_message="x" * (TEXT_CAP + 1)), SECOND])
+    large = merge_turns([structs.replace(FIRST, final_message="x" * (TEXT_CAP + 1)), SECOND])
     capped = cap_trace(large)
     assert len(capped.turns[0].final_message) == TEXT_CAP
     assert "final_message" in capped.turns[0].cuts
-    odd = conversation([structs.replace(FIRST, metadata={"when": object}), SECOND])
+    odd = merge_turns([structs.replace(FIRST, metadata={"when": object}), SECOND])
     assert isinstance(check_trace(odd).turns[0].metadata["when"], str)

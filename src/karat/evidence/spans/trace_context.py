@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import sys
 import time
 from urllib.parse import quote, unquote
 from uuid import uuid4
@@ -13,9 +15,10 @@ CASE_ENTRY = "karat.case"
 """The baggage entry, and the attribute that a service may make of it."""
 
 RESOURCE = "OTEL_RESOURCE_ATTRIBUTES"
+FLUSH_MS = 5_000
 
 
-class TurnMark(Struct, frozen=True):
+class TurnContext(Struct, frozen=True):
     """What was sent with one turn, and when it began."""
 
     trace_id: str
@@ -23,14 +26,14 @@ class TurnMark(Struct, frozen=True):
     began: float
 
 
-class Marks:
+class TraceContext:
     """One per run of a case."""
 
     __slots__ = ("_conversation_id", "_process_ids", "case_id", "known_as", "listening", "process_env", "turns")
 
     def __init__(self) -> None:
         self.listening = False
-        self.turns: list[TurnMark] = []
+        self.turns: list[TurnContext] = []
         self.known_as: set[str] = set()
         """Ids that the agent itself gave to this conversation."""
         self.process_env: dict[str, str] = {}
@@ -47,13 +50,13 @@ class Marks:
         return self._conversation_id
 
     def listen(self, case_id: str) -> None:
-        """Somebody listens for spans: let the agent know whose it makes, also where no request says it."""
+        """Spans are received: let the agent know whose it makes, also where no request says it."""
         self.listening = True
         self.case_id = case_id
 
     def begin_turn(self) -> None:
         """A turn begins, with a trace of its own, unless the agent is a process that already has one."""
-        self.turns.append(TurnMark(*(self._process_ids or _new_ids()), time.time()))
+        self.turns.append(TurnContext(*(self._process_ids or _new_ids()), time.time()))
 
     @property
     def case_entry(self) -> str:
@@ -72,7 +75,7 @@ class Marks:
         }
 
     def for_process(self) -> dict[str, str]:
-        """The environment of a process that is started for this case alone, if somebody listens for its spans."""
+        """The environment of a process that is started for this case alone, if a receiver listens for its spans."""
         if not self.listening:
             return {}
         self._process_ids = (self.turns[-1].trace_id, self.turns[-1].span_id) if self.turns else _new_ids()
@@ -89,3 +92,28 @@ def _new_ids() -> tuple[str, str]:
 def conversation_in(entry: str) -> str:
     """The conversation that a baggage entry names, or the empty string."""
     return unquote(entry).rpartition("/")[2] if "/" in entry else ""
+
+
+def enter_turn(trace_context: TraceContext) -> None:
+    """Put the spans of an agent in this process below the current turn, if it has loaded OpenTelemetry."""
+    if not (trace_context.listening and trace_context.turns) or "opentelemetry.trace" not in sys.modules:
+        return
+    from opentelemetry import baggage, context, trace
+
+    turn = trace_context.turns[-1]
+    parent = trace.SpanContext(
+        int(turn.trace_id, 16), int(turn.span_id, 16), is_remote=True, trace_flags=trace.TraceFlags(1)
+    )
+    within = trace.set_span_in_context(trace.NonRecordingSpan(parent))
+    context.attach(baggage.set_baggage(CASE_ENTRY, trace_context.case_entry, within))
+
+
+async def flush_spans() -> None:
+    """Have the spans of this process sent now; a provider that cannot flush sends in its own time."""
+    if "opentelemetry.trace" not in sys.modules:
+        return
+    from opentelemetry import trace
+
+    force = getattr(trace.get_tracer_provider(), "force_flush", None)
+    if callable(force):
+        await asyncio.to_thread(force, FLUSH_MS)

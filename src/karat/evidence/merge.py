@@ -1,0 +1,238 @@
+"""What was seen of a turn by several sources → one trace, and the turns of a conversation → the trace of all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from msgspec import Struct, structs
+
+from karat.evidence.logs.calls import tool_calls
+from karat.model.cost import COST, reported_cost
+from karat.model.trace import BY_ITSELF, Message, PossibleCall, SpanNode, Tokens, ToolCall, Trace, TraceError
+
+Value = TypeVar("Value")
+
+OF_EVERY_TURN = ("messages", "tools", "tool_results", "tool_schemas", "telemetry", "case")
+"""A conversation lacks such a channel if any of its turns lacks it. For the others, one turn is enough."""
+BEFORE = "page_before"
+SYSTEM = "system"
+WORDS_CAP = 1 << 16
+
+
+class TurnEvidence(Struct, frozen=True):
+    """What spans, or the traffic with models, show of a turn."""
+
+    calls: tuple[ToolCall, ...] = ()
+    nodes: tuple[SpanNode, ...] = ()
+    tokens: Tokens | None = None
+    cost_usd: float | None = None
+    model_calls: int = 0
+    answer: str = ""
+    prompt: str = ""
+    state: dict[str, object] = {}
+    doubt: str = ""
+    """Why something is missing, or may still come; the empty string if nothing seems to be."""
+    tool_schemas: dict[str, object] = {}
+    """The tools that models were offered, each with the JSON Schema of its arguments."""
+    plugins: frozenset[str] = frozenset()
+    """What names of tools begin with because the framework put the name of a plugin there: `Desk-`."""
+    ended_by: str = ""
+    gap: str = ""
+    """Why a call could be missing unnoticed; empty if the source proves that it shows all of them."""
+    structured: bool = False
+    """Whether a model call shows that tools are asked for by structured calls."""
+    words: str = ""
+    """What the models said, unless calls are structured or counted: they may ask for tools in words or code."""
+    why_in_words: str = ""
+    """Why a call that the words name may have been made."""
+    open_calls: tuple[PossibleCall, ...] = ()
+    """Calls that models asked for, and that may have been run or not."""
+    system_prompts: tuple[str, ...] = ()
+
+    @property
+    def unproved(self) -> str:
+        """Why it does not prove that nothing else was called, or the empty string."""
+        return self.doubt or self.gap
+
+    @property
+    def possible_calls(self) -> tuple[PossibleCall, ...]:
+        """What the models' words may ask for."""
+        if self.structured or not self.words:
+            return ()
+        return (PossibleCall(self.words[:WORDS_CAP], self.why_in_words, "words"),)
+
+    @property
+    def costs(self) -> dict[str, object]:
+        """What it cost, as the metadata of a trace reports it."""
+        return {} if self.cost_usd is None else {COST: self.cost_usd}
+
+
+def merge_evidence(
+    trace: Trace,
+    evidence: TurnEvidence,
+    *,
+    vouched: bool,
+    structured: bool,
+    unowned: tuple[PossibleCall, ...] = (),
+) -> Trace:
+    """A turn as the target saw it, with other evidence of it.
+
+    `vouched`: the user vouches that no call is missing. `structured`: the agent is known to ask by structured calls.
+    """
+    unobserved = {key: why for key, why in trace.unobserved.items() if key != "tools"}
+    blind = trace.why_unobserved("tools")
+    doubt = evidence.doubt if vouched else evidence.unproved
+    if blind and doubt:
+        unobserved["tools"] = doubt
+    # Where every call is shown, what the target could not read is not one more.
+    possible = [call for call in trace.possible_calls if not blind or doubt or call.of != "words"]
+    in_words = () if structured or vouched else evidence.possible_calls
+    has_system_prompt = any(message.role == SYSTEM for message in trace.messages)
+    prompts = () if has_system_prompt else tuple(Message(SYSTEM, text) for text in evidence.system_prompts)
+    return structs.replace(
+        trace,
+        messages=(*prompts, *trace.messages),
+        tool_calls=tuple(merge_calls(trace.tool_calls, evidence.calls)),
+        possible_calls=(*possible, *unowned, *((*in_words, *evidence.open_calls) if blind else ())),
+        unobserved=unobserved,
+        spans=evidence.nodes or trace.spans,
+        ended_by=trace.ended_by or evidence.ended_by,
+        tokens=trace.tokens or evidence.tokens,
+        state=trace.state or evidence.state,
+        metadata={**trace.metadata, **evidence.costs},
+    )
+
+
+def merge_by_turn(
+    trace: Trace, evidence: Sequence[TurnEvidence], merge: Callable[[Trace, TurnEvidence], Trace]
+) -> Trace:
+    """The trace, and each of its turns, with the evidence of it; the evidence is of the last turns."""
+    if not trace.turns:
+        return merge(trace, evidence[-1])
+    pairs = zip(trace.turns, evidence[-len(trace.turns) :], strict=False)
+    merged = merge_turns([merge(turn, of_turn) for turn, of_turn in pairs], trace.error)
+    return structs.replace(merged, metadata={**merged.metadata, **trace.metadata})
+
+
+def answers_by_turn(trace: Trace, turns: int) -> list[str]:
+    """The answers of so many turns. Setup prompts come first, and none of their answers is kept."""
+    answers = [turn.final_message for turn in trace.turns or (trace,)][-turns:]
+    return [""] * (turns - len(answers)) + answers
+
+
+def merge_telemetry(calls: Sequence[ToolCall], telemetry: tuple[str, ...], dialect: str = "") -> tuple[ToolCall, ...]:
+    """The reported calls, completed by the telemetry, then those that only the telemetry has.
+
+    Any event of a tool is a call of it: what an agent leaves out of its list must not escape a check.
+    """
+    return tuple(merge_calls(calls, tool_calls(telemetry, dialect))) if telemetry else tuple(calls)
+
+
+def merge_calls(calls: Sequence[ToolCall], derived: Sequence[ToolCall]) -> list[ToolCall]:
+    """The calls of one source, completed by another, then those that only the other has."""
+    unmatched: dict[str, list[int]] = {}
+    for index, twin in enumerate(derived):
+        unmatched.setdefault(twin.name, []).append(index)
+    merged = []
+    for call in calls:
+        match = _take_twin(call, derived, unmatched.get(call.name, []))
+        merged.append(call if match is None else _complete_call(call, derived[match]))
+    extra = sorted(index for indices in unmatched.values() for index in indices)
+    return [*merged, *(derived[index] for index in extra)]
+
+
+def _take_twin(call: ToolCall, derived: Sequence[ToolCall], unmatched: list[int]) -> int | None:
+    """Take the derived call of the same name: the one with the same id, else the earliest."""
+    if not unmatched:
+        return None
+    if call.id is None:
+        return unmatched.pop(0)
+    return unmatched.pop(next((n for n, index in enumerate(unmatched) if derived[index].id == call.id), 0))
+
+
+def _complete_call(call: ToolCall, twin: ToolCall) -> ToolCall:
+    """A call with neither result, success nor error takes them from the same call of the other source."""
+    if call.result is not None or call.error is not None or call.success is not None:
+        return call
+    return structs.replace(
+        call,
+        arguments=twin.arguments if call.arguments is None else call.arguments,
+        result=twin.result,
+        error=twin.error,
+        success=twin.success,
+        unfinished=call.unfinished and twin.unfinished,
+        missing_fields=call.missing_fields or twin.missing_fields,
+        started_at=twin.started_at if call.started_at is None else call.started_at,
+        ended_at=twin.ended_at if call.ended_at is None else call.ended_at,
+    )
+
+
+def merge_turns(turns: Sequence[Trace], error: TraceError | None = None) -> Trace:
+    """The trace of the turns together: calls and log lines of all of them, times and tokens added up.
+
+    Input, final message, page, state and database are those of the last turn, the page before is that of the first. A
+    timing such as the wait for the first token is the longest that there was.
+    """
+    first, last = turns[0], turns[-1]
+    durations = [turn.duration_ms for turn in turns if turn.duration_ms is not None]
+    return structs.replace(
+        last,
+        messages=tuple([message for turn in turns for message in turn.messages]),
+        tool_calls=tuple([call for turn in turns for call in turn.tool_calls]),
+        tool_schemas={name: schema for turn in turns for name, schema in turn.tool_schemas.items()},
+        ended_by=_find_end([turn.ended_by for turn in turns]),
+        possible_calls=tuple(dict.fromkeys([call for turn in turns for call in turn.possible_calls])),
+        telemetry=tuple([line for turn in turns for line in turn.telemetry]),
+        page_before=first.page_before,
+        unobserved=_merge_channels([turn.unobserved for turn in turns]),
+        cuts=_merge_channels([turn.cuts for turn in turns]),
+        started_at=first.started_at,
+        duration_ms=round(sum(durations), 3) if len(durations) == len(turns) else None,
+        timings=_longest([turn.timings for turn in turns]),
+        steps=_total([turn.steps for turn in turns]),
+        tokens=_tokens([turn.tokens for turn in turns]),
+        spans=tuple([span for turn in turns for span in turn.spans]),
+        attachments={name: file for turn in turns for name, file in turn.attachments.items()},
+        metadata=_metadata(turns),
+        error=error,
+        turns=tuple(turns),
+    )
+
+
+def _merge_channels(tables: Sequence[Mapping[str, Value]]) -> dict[str, Value]:
+    """What is known of each channel, by the turn that has it."""
+    merged = {key: value for key, value in tables[-1].items() if key != BEFORE}
+    merged |= {key: value for key, value in tables[0].items() if key == BEFORE}
+    return merged | {key: table[key] for key in OF_EVERY_TURN for table in reversed(tables) if key in table}
+
+
+def _find_end(ends: Sequence[str]) -> str:
+    """The first limit that cut a turn off; without one, whether every turn is known to have ended by itself."""
+    return next((end for end in ends if end not in ("", BY_ITSELF)), BY_ITSELF if all(ends) else "")
+
+
+def _metadata(turns: Sequence[Trace]) -> dict[str, object]:
+    """The metadata of the turns, the last value of each key; the cost is their sum, if every turn has one."""
+    merged = {key: value for turn in turns for key, value in turn.metadata.items() if key != COST}
+    costs = [cost for turn in turns if (cost := reported_cost(turn.metadata)) is not None]
+    return {**merged, COST: sum(costs)} if len(costs) == len(turns) else merged
+
+
+def _longest(tables: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """The longest of each, if every turn has it."""
+    names = [name for name in tables[0] if all(name in table for table in tables)]
+    return {name: max(table[name] for table in tables) for name in names}
+
+
+def _tokens(counts: Sequence[Tokens | None]) -> Tokens | None:
+    """What all turns used; unknown where one of them does not say it."""
+    known_counts = [count for count in counts if count is not None]
+    if len(known_counts) < len(counts):
+        return None
+    return Tokens(_total([count.input for count in known_counts]), _total([count.output for count in known_counts]))
+
+
+def _total(values: Sequence[int | None]) -> int | None:
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) if len(numbers) == len(values) else None
