@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
 PLACEHOLDER = "https://karat.example"
 WITH_ADDRESS = ("pyproject.toml", "docs/ci.md", "scripts/docs_site.py", "tests/test_docs_site.py")
-VERSION_FILE, CHANGELOG = "src/karat/__init__.py", "CHANGELOG.md"
+VERSION_FILE, CHANGELOG = "src/karat/version.py", "CHANGELOG.md"
 UNRELEASED = "## Unreleased\n"
 
 

@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Generator, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ import pytest
 
 if TYPE_CHECKING:
     from karat_pytest.agent import AgentConversation
-    from karat_pytest.state import SessionState
+    from karat_pytest.suites import SuiteSession
 
 ENDINGS = (".karat.yaml", ".karat.yml", ".karat.json")
 RUN_ID = "karat_run_id"
@@ -35,9 +36,9 @@ OPTIONS = {
     ),
     "record": ("FOLDER", "where the journals go; 'no' keeps none"),
 }
-_STATE: pytest.StashKey[SessionState] = pytest.StashKey()
+_SESSION: pytest.StashKey[SuiteSession] = pytest.StashKey()
 _RUN_ID: pytest.StashKey[str] = pytest.StashKey()
-_NAMED: pytest.StashKey[list[Path]] = pytest.StashKey()
+_CONFIGURED_SUITES: pytest.StashKey[list[Path]] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -52,47 +53,48 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     if any(config.getoption(f"karat_{name}") is not None for name in OPTIONS):
-        state_of(config)  # a wrong value is reported before anything is collected
+        session_of(config)  # a wrong value is reported before anything is collected
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
-        config.args += [str(file) for file in _named_suites(config) if not _is_covered(file, config)]
+        config.args += [str(file) for file in _configured_suites(config) if not _is_covered(file, config)]
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(_Reports(config), "karat-reports")
 
 
-def _named_suites(config: pytest.Config) -> list[Path]:
+def _configured_suites(config: pytest.Config) -> list[Path]:
     """The suites that the configuration of pytest names."""
-    if _NAMED not in config.stash:
+    if _CONFIGURED_SUITES not in config.stash:
         root = config.inipath.parent if config.inipath else config.rootpath
-        found = (file for pattern in config.getini("karat_suites") for file in sorted(root.glob(pattern)))
-        config.stash[_NAMED] = [file.resolve() for file in found if file.is_file()]
-    return config.stash[_NAMED]
+        files = (file for pattern in config.getini("karat_suites") for file in sorted(root.glob(pattern)))
+        config.stash[_CONFIGURED_SUITES] = [file.resolve() for file in files if file.is_file()]
+    return config.stash[_CONFIGURED_SUITES]
 
 
 def _is_covered(file: Path, config: pytest.Config) -> bool:
     """Whether pytest comes to a file by what it is to collect anyway."""
     skipped = config.getini("norecursedirs")
-    for arg in config.args:
-        place = (config.invocation_params.dir / arg).resolve()
-        if file.is_relative_to(place):
-            between = file.relative_to(place).parts[:-1]
-            if not any(fnmatch.fnmatch(part, pattern) for part in between for pattern in skipped):
-                return True
-    return False
+    roots = [(config.invocation_params.dir / arg).resolve() for arg in config.args]
+    return any(
+        not any(fnmatch.fnmatch(part, pattern) for part in file.relative_to(root).parts[:-1] for pattern in skipped)
+        for root in roots
+        if file.is_relative_to(root)
+    )
 
 
 def is_suite(path: Path, config: pytest.Config) -> bool:
     """Whether a file is a suite, by its name alone."""
-    named = _named_suites(config)
-    return path.name.endswith(ENDINGS) or bool(named and path.resolve() in named)
+    configured = _configured_suites(config)
+    return path.name.endswith(ENDINGS) or bool(configured and path.resolve() in configured)
 
 
-def state_of(config: pytest.Config) -> SessionState:
-    """What Karat knows of this pytest session; Karat is loaded when this is first asked for."""
-    if _STATE not in config.stash:
-        from karat_pytest.state import open_state
+def session_of(config: pytest.Config) -> SuiteSession:
+    """What Karat does in this pytest session; Karat is loaded when this is first asked for."""
+    if _SESSION not in config.stash:
+        from karat_pytest.suites import open_session
 
-        config.stash[_STATE] = open_state(config, getattr(config, "workerinput", {}).get(RUN_ID) or _run_id(config))
-    return config.stash[_STATE]
+        worker = getattr(config, "workerinput", {})
+        run_id = worker.get(RUN_ID) or _run_id(config)
+        config.stash[_SESSION] = open_session(config, run_id, runs_all=bool(worker.get(RUNS_ALL)))
+    return config.stash[_SESSION]
 
 
 def _run_id(config: pytest.Config) -> str:
@@ -105,6 +107,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     from karat_pytest.suites import SuiteCollector
 
     collector: SuiteCollector = SuiteCollector.from_parent(parent, path=file_path)
+    collector.open_session = partial(session_of, parent.config)
     return collector
 
 
@@ -115,14 +118,14 @@ def pytest_runtest_makereport(
     """Show what an assertion on a run or a trace found, if Karat was used at all."""
     report = yield
     if call.excinfo is not None and "karat" in sys.modules and call.excinfo.errisinstance(AssertionError):
-        from karat_pytest.assertions import explain
+        from karat_pytest.failures import explain_assertion
 
-        explain(item, call.excinfo, report)
+        explain_assertion(item, call.excinfo, report)
     return report
 
 
 class _Reports:
-    """Takes the records of cases from reports: in the process that runs the tests, or in the controller of xdist."""
+    """Passes the records of cases on to journals: in the process that runs the tests, or in the controller of xdist."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -132,7 +135,7 @@ class _Reports:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep the record of a case before anything else hears of it."""
         if hasattr(report, "karat") or (report.failed and report.nodeid in self._planned):
-            state_of(self._config).journals.take(report, self._planned)
+            session_of(self._config).journals.record_report(report, self._planned)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -145,23 +148,23 @@ class _Reports:
         """Know what the workers are to run: one that is killed cannot say it."""
         if not self._planned:
             root = self._config.rootpath
-            files = {name for one in ids if (name := one.partition("::")[0])}
+            files = {nodeid.partition("::")[0] for nodeid in ids} - {""}
             suites = {name for name in files if is_suite(root / name, self._config)}
-            self._planned = [one for one in ids if one.partition("::")[0] in suites]
+            self._planned = [nodeid for nodeid in ids if nodeid.partition("::")[0] in suites]
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """With xdist, gates are asked when every worker is done."""
         result = yield
-        if self._planned and _STATE in self._config.stash:
-            state_of(self._config).journals.report_gates(session)
+        if self._planned and _SESSION in self._config.stash:
+            session_of(self._config).journals.report_gates(session)
         return result
 
 
 @pytest.fixture(scope="session")
 def karat_target(pytestconfig: pytest.Config) -> object:
     """The agent under test. Override it in conftest.py with a function, an object, a spec or a name of karat.toml."""
-    return state_of(pytestconfig).target
+    return session_of(pytestconfig).state.target
 
 
 @pytest.fixture
@@ -169,5 +172,5 @@ def karat_agent(request: pytest.FixtureRequest, karat_target: object) -> Iterato
     """A conversation with the agent, fresh in each test: `turn = await karat_agent.ask("...")`."""
     from karat_pytest.agent import open_conversation
 
-    with open_conversation(request, karat_target) as conversation:
+    with open_conversation(session_of(request.config).state, request, karat_target) as conversation:
         yield conversation

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
 
 import pytest
 from msgspec import structs
@@ -23,14 +22,10 @@ from karat.suites.fault_keys import add_target_surroundings
 from karat.targets.base import RunContext, TargetError, secrets_of
 from karat.targets.reach import refuse_unreachable
 from karat.text.wording import error_text
-from karat_pytest import state_of
-from karat_pytest.runs import NO_TARGET
+from karat_pytest.state import GRACE, NO_TARGET, BackgroundLoop, SessionState
 
-if TYPE_CHECKING:
-    from karat_pytest.state import BackgroundLoop, SessionState
-
-GRACE = 5.0
-"""How long a conversation may take to end, in seconds."""
+_AGENTS: pytest.StashKey[dict[tuple[int, str], OpenAgent]] = pytest.StashKey()
+"""The agents that are open, by the id of what the fixture gave and the configuration."""
 
 
 class AgentConversation:
@@ -68,30 +63,30 @@ class AgentConversation:
         answer = self._answer = asyncio.get_running_loop().create_future()
         if self._run is None:
             case = self._agent.surround(Case(id=self._name, prompt=prompt, checks=(), turns=(Turn(prompt),)))
-            context = RunContext(next_prompt=self._hear, world=CaseWorld.of(case))
+            context = RunContext(next_prompt=self._on_turn, world=CaseWorld.of(case))
             self._run = asyncio.create_task(self._agent.target.run(case, context))
         else:
             self._prompts.put_nowait(prompt)
         await asyncio.wait({answer, self._run}, timeout=self._agent.timeout, return_when=asyncio.FIRST_COMPLETED)
         if answer.done():
-            return self._keep(answer.result())
+            return self._add_turn(answer.result())
         if not self._run.done():
             self._run.cancel()
             raise TargetError("timeout", f"the agent took longer than {self._agent.timeout:g} s")
         try:
-            return self._keep(self._run.result())
+            return self._add_turn(self._run.result())
         except TargetError:
             raise
         except Exception as error:
             raise TargetError("agent", f"{type(error).__name__}: {error_text(error)}") from error
 
-    async def _hear(self, so_far: Trace) -> str | None:
+    async def _on_turn(self, so_far: Trace) -> str | None:
         """Hand a turn to the test, and wait for what it says next."""
         if self._answer is not None and not self._answer.done():
             self._answer.set_result(so_far)
         return await self._prompts.get()
 
-    def _keep(self, so_far: Trace) -> Trace:
+    def _add_turn(self, so_far: Trace) -> Trace:
         turn = so_far.turns[-1] if so_far.turns else so_far
         turn = self._agent.without_secrets(structs.replace(turn, earlier=self.turns, setup_calls=so_far.setup_calls))
         self.turns = (*self.turns, turn)
@@ -117,6 +112,8 @@ class OpenAgent:
         self.loop = loop
         self.timeout = timeout
         self._redactor = redactor
+        self.fixture_value: object = None
+        """What the target was made of. It is held here because its id must not become that of another object."""
 
     def surround(self, case: Case) -> Case:
         """The case with the stubs and faults of the target, which no conversation is without."""
@@ -129,9 +126,10 @@ class OpenAgent:
 
 
 @contextmanager
-def open_conversation(request: pytest.FixtureRequest, target: object) -> Iterator[AgentConversation]:
+def open_conversation(
+    state: SessionState, request: pytest.FixtureRequest, target: object
+) -> Iterator[AgentConversation]:
     """A conversation with an agent that stays open until the session ends."""
-    state = state_of(request.config)
     agent = _open_agent(state, state.chosen_target or target, request)
     conversation = AgentConversation(request.node.nodeid, agent)
     try:
@@ -142,17 +140,19 @@ def open_conversation(request: pytest.FixtureRequest, target: object) -> Iterato
 
 def _open_agent(state: SessionState, target: object, request: pytest.FixtureRequest) -> OpenAgent:
     project = find_project(request.path.parent)
+    agents = request.config.stash.setdefault(_AGENTS, {})
     key = (id(target), project.file)
-    if key not in state.agents:
-        asked = RunRequest(folder=str(state.folder))
+    if key not in agents:
+        run_request = RunRequest(folder=str(state.folder))
         try:
-            resolved, options, asked = settle(target, state.options, asked, project)  # type: ignore[arg-type]  # it refuses what is not a target
+            resolved, options, run_request = settle(target, state.options, run_request, project)  # type: ignore[arg-type]  # it refuses what is not a target
         except UsageError as error:
             error.fix = NO_TARGET if error.slug == "no-target" else error.fix
             raise
-        redactor = Redactor((*asked.secrets, *secrets_of(resolved.target)))
+        redactor = Redactor((*run_request.secrets, *secrets_of(resolved.target)))
         timeout = options.timeout or resolved.timeout or DEFAULT_TIMEOUT
         state.loop.wait(resolved.target.open())
-        state.agents[key] = OpenAgent(resolved, state.loop, timeout, redactor)
-        state.targets.append(target)  # an id is that of no other object while the object is there
-    return state.agents[key]
+        state.open_targets.callback(lambda: state.loop.wait(resolved.target.close()))
+        agents[key] = OpenAgent(resolved, state.loop, timeout, redactor)
+        agents[key].fixture_value = target
+    return agents[key]

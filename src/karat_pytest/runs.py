@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import structs
 
@@ -36,17 +36,10 @@ from karat.suites.selection import Selection
 from karat.targets.config import read_config
 from karat.targets.python import FunctionTarget
 from karat.text.wording import visible
-
-if TYPE_CHECKING:
-    from karat_pytest.state import SessionState
-
-NO_TARGET = (
-    "Give --karat-target python:module:function, set `karat_target` in the configuration of pytest or `target` in "
-    "karat.toml, or define the fixture karat_target in conftest.py."
-)
-
+from karat_pytest.state import NO_TARGET, SessionState
 
 GATE = "gate"
+Settled: TypeAlias = tuple[ResolvedTarget, RunOptions, RunRequest]
 
 
 def node_name(case_id: str) -> str:
@@ -67,10 +60,10 @@ class SuiteOnDisk(NamedTuple):
 
 def read_suite_file(path: Path, folder: Path) -> SuiteOnDisk:
     """Read a suite as `karat run` would in this folder, or in its own if that is of another project."""
-    project, own = find_project(folder), find_project(path.parent)
+    project, project_of_file = find_project(folder), find_project(path.parent)
     name = str(path)
-    if own.file != project.file or not path.is_relative_to(folder):
-        project = own
+    if project_of_file.file != project.file or not path.is_relative_to(folder):
+        project = project_of_file
     else:
         name = str(path.relative_to(folder))
     return SuiteOnDisk(locate_suite(read_bytes(path), name, catalog_for(project)), project)
@@ -80,27 +73,27 @@ class SuiteRun:
     """Runs cases of a suite, all on one opened target, and makes the records of those that pytest could not run."""
 
     def __init__(self, state: SessionState, nodeid: str, on_disk: SuiteOnDisk) -> None:
+        self.state = state
         self.nodeid = nodeid
         self.project = on_disk.project
         self.suite = leave_unjudged_of(on_disk.suite, self.allowed.unjudged)
         self.options: RunOptions = state.options
         self.run_id = f"{state.run_id}-{hashlib.sha256(nodeid.encode()).hexdigest()[:8]}"
         self.notices: list[str] = []
-        self.places: dict[str, int] = {}
+        self.positions: dict[str, int] = {}
         """Where each case that is to be run is among them, in suite order."""
-        self.left: set[str] = set()
+        self.remaining: set[str] = set()
         """The cases that are still to be run in this process."""
         self.has_gate = False
         self.fixture_info: Any = None
         """The fixtures that hold for its cases, as pytest has them."""
         self.shared_fixtures: dict[str, object] | None = None
         """Their values, where all of them hold for the whole session."""
-        self._state = state
         self._on_disk = on_disk
         self._stack: AsyncExitStack | None = None
         self._runner: CaseRunner | None = None
         self._target: object = None
-        self._settled: tuple[ResolvedTarget, RunOptions, RunRequest] | None = None
+        self._settled: Settled | None = None
         self._header_sent = False
         self.identity: Mapping[str, object] = {}
         """What the target is, as far as it is known."""
@@ -121,38 +114,38 @@ class SuiteRun:
     @cached_property
     def results_dir(self) -> Path:
         """Where the journal goes: as given, else as in karat.toml, else below the root of the project."""
-        if (given := self._state.record_folder) is not None:
-            return given
-        root = self.project.root if self.project.file else self._state.config.rootpath
+        if self.state.record_folder is not None:
+            return self.state.record_folder
+        root = self.project.root if self.project.file else self.state.config.rootpath
         return root / default_results_dir(self.suite.file, self.project)
 
     def select(self, ids: Collection[str]) -> None:
         """Only these cases are to be run."""
-        self.left = set(ids)
-        chosen = [case.id for case in self.suite.cases if case.id in self.left]
-        self.places = {name: place for place, name in enumerate(chosen)}
+        self.remaining = set(ids)
+        chosen = [case.id for case in self.suite.cases if case.id in self.remaining]
+        self.positions = {name: position for position, name in enumerate(chosen)}
 
     def run(self, case: Case, target: object, repeat: int) -> CaseResult:
         """Run one case on the open target. Whatever is wrong with the target makes it an ERROR."""
-        place = self.places[case.id]
+        position = self.positions[case.id]
         try:
             self._settle(target)
             if case.skip:
                 return skip_case(self._item(case, repeat), self.redactor)
             runner = self._open(target)
             number = self._first_repeat + repeat
-            work = runner.run_to_line(case, index=place, repeat=number, until=self.options.until)
-            return self._state.suite_loop.wait(work)
+            work = runner.run_to_line(case, index=position, repeat=number, until=self.options.until)
+            return self.state.suite_loop.wait(work)
         except KaratError as error:
             return self.build_error_result(case, error.slug, str(error), repeat)
         except BaseException:
             self.close()  # what was interrupted may still go on in the target
             raise
 
-    def mark_done(self, case: Case) -> None:
-        """A case needs the target no longer; it is closed after the last, unless another process may give us more."""
-        self.left.discard(case.id)
-        if not self.left and self._state.workers == 1:
+    def mark_finished(self, case: Case) -> None:
+        """A case needs the target no longer; it is closed after the last, unless xdist may give this process more."""
+        self.remaining.discard(case.id)
+        if not self.remaining and self.state.workers == 1:
             self.close()
 
     def build_error_result(self, case: Case, kind: str, message: str, repeat: int = 0) -> CaseResult:
@@ -172,16 +165,16 @@ class SuiteRun:
 
     def header(self) -> str:
         """What the journal of this suite begins with."""
-        agent, options, request = self._settled or (_unknown_target(self._state.target), self.options, RunRequest())
-        chosen = tuple(case for case in self.suite.cases if case.id in self.places)
+        agent, options, request = self._settled or (_unknown_target(self.state.target), self.options, RunRequest())
+        chosen = tuple(case for case in self.suite.cases if case.id in self.positions)
         if len(chosen) < len(self.suite.cases):
             request = structs.replace(request, selection=Selection(cases=[case.id for case in chosen]))
         suite = structs.replace(self.suite, cases=chosen)
         now = datetime.now(UTC)
-        made = run_header(suite, agent, options, request, self.project, run_id=self.run_id, now=now)
-        copies = self._state.copies
-        made = structs.replace(made, repeat=made.repeat * copies, total=made.total * copies)
-        return encode(self.redactor.redact_record(made)).decode()
+        header = run_header(suite, agent, options, request, self.project, run_id=self.run_id, now=now)
+        copies = self.state.copies
+        header = structs.replace(header, repeat=header.repeat * copies, total=header.total * copies)
+        return encode(self.redactor.redact_record(header)).decode()
 
     @cached_property
     def redactor(self) -> Redactor:
@@ -193,24 +186,24 @@ class SuiteRun:
         """Close the target; the next case opens it again."""
         stack, self._stack, self._runner, self._target = self._stack, None, None, None
         if stack is not None:
-            self._state.suite_loop.wait(stack.aclose())
+            self.state.suite_loop.wait(stack.aclose())
 
     def _item(self, case: Case, repeat: int) -> Item:
         key = Keys(target_identity(self.identity)).of(case)
-        return Item(self.places[case.id], self._first_repeat + repeat, key, case, self.options.until)
+        return Item(self.positions[case.id], self._first_repeat + repeat, key, case, self.options.until)
 
     @property
     def _first_repeat(self) -> int:
-        return self._state.copy * self.options.most_runs
+        return self.state.copy * self.options.most_runs
 
-    def _settle(self, target: object) -> tuple[ResolvedTarget, RunOptions, RunRequest]:
+    def _settle(self, target: object) -> Settled:
         """Settle which target it is; the fixture may give another one to each test."""
         if self._settled is None or target is not self._target:
             check_provable(self.suite, self.options)
-            request = RunRequest(listeners=[self._hear], folder=str(self._state.folder))
+            request = RunRequest(listeners=[self._on_event], folder=str(self.state.folder))
             try:
-                meant = target or target_of_suite(self.suite, self.project)
-                self._settled = settle(meant, self.options, request, self.project)  # type: ignore[arg-type]  # resolve_target refuses what is not a target
+                target_or_spec = target or target_of_suite(self.suite, self.project)
+                self._settled = settle(target_or_spec, self.options, request, self.project)  # type: ignore[arg-type]  # resolve_target refuses what is not a target
             except UsageError as error:
                 error.fix = NO_TARGET if error.slug == "no-target" else error.fix
                 raise
@@ -218,11 +211,9 @@ class SuiteRun:
             self.identity = self._settled[0].identity
         return self._settled
 
-    def _share_limits(
-        self, agent: ResolvedTarget, options: RunOptions, request: RunRequest
-    ) -> tuple[ResolvedTarget, RunOptions, RunRequest]:
+    def _share_limits(self, agent: ResolvedTarget, options: RunOptions, request: RunRequest) -> Settled:
         """Keep to the limits of the target together with the other xdist workers."""
-        limits, workers = agent.limits, self._state.workers
+        limits, workers = agent.limits, self.state.workers
         most = min(filter(None, (limits.max_concurrency, limits.max_workers)), default=workers)
         if workers > most:
             why = limits.why or limits.why_workers or "its configuration says so"
@@ -240,12 +231,12 @@ class SuiteRun:
             attachments = files_folder(self.results_dir, self.run_id)
             runner = CaseRunner(agent, options, request, self.project, attachments=attachments)
             stack = AsyncExitStack()
-            self._state.suite_loop.wait(stack.enter_async_context(runner.open(asyncio.Event())))
+            self.state.suite_loop.wait(stack.enter_async_context(runner.open(asyncio.Event())))
             self._stack, self._runner, self._target = stack, runner, target
             self.__dict__.pop("redactor", None)  # the target may know more secrets
         return self._runner
 
-    def _hear(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
         if isinstance(event, Notice):
             self.notices.append(event.message)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,47 +14,46 @@ from karat.engine.work import CaseResult
 from karat.errors import ExitCode, KaratError
 from karat.journal.reader import read_record
 from karat.model.suite import Case
-from karat.model.verdict import CaseStatus, Verdict
+from karat.model.verdict import CaseStatus
 from karat.scoring.tally import Tally
 from karat.scoring.verdicts import case_verdict
 from karat.text.wording import visible
-from karat_pytest import state_of
-from karat_pytest.failures import CaseFailure, GateFailure, describe_case, describe_error, describe_gate
-from karat_pytest.gates import has_gates, judge_gates
+from karat_pytest.failures import CaseFailure, describe
+from karat_pytest.journals import SessionJournals
 from karat_pytest.runs import SuiteRun, node_name, read_suite_file
+from karat_pytest.state import SessionState
 
 if TYPE_CHECKING:
     from _pytest._code.code import ExceptionInfo, TerminalRepr
-
-    from karat_pytest.state import SessionState
 
 
 _encode = msgspec.json.Encoder().encode
 
 
 class SuiteCollector(pytest.File):
-    """A suite file."""
+    """A suite file. `open_session`: Karat's part of this pytest session, which is made when it is first needed."""
+
+    open_session: Callable[[], SuiteSession]
 
     def collect(self) -> Iterator[pytest.Item]:
-        state = state_of(self.config)
-        run = SuiteRun(state, self.nodeid, read_suite_file(self.path, state.folder))
-        state.suites[self.nodeid] = run
+        session = self.open_session()
+        state = session.state
+        run = session.runs[self.nodeid] = SuiteRun(state, self.nodeid, read_suite_file(self.path, state.folder))
+        state.open_targets.callback(run.close)
         marks = _Marks(self.config)
         for case in run.suite.cases:
             item: CaseItem = CaseItem.from_parent(self, name=node_name(case.id))
             item.case, item.run = case, run
             marks.add(item, case)
             yield item
-        if has_gates(run.project) and state.gate_base != "no":
+        if run.project.content.get("gate") and state.gate_base != "no":
             gate: GateItem = GateItem.from_parent(self, name=run.gate_name)
-            gate.run = run
+            gate.run, gate.journals = run, session.journals
             yield gate
 
     def repr_failure(self, excinfo: ExceptionInfo[BaseException]) -> str | TerminalRepr:  # type: ignore[override]  # as documented for collectors
         """Every problem of the file, at its line."""
-        if isinstance(excinfo.value, KaratError):
-            return describe_error(self.path, excinfo.value)
-        return super().repr_failure(excinfo)
+        return describe(excinfo.value, self.path) or super().repr_failure(excinfo)
 
 
 class _Marks:
@@ -63,16 +62,16 @@ class _Marks:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         lines: list[str] = config.getini("markers")
-        self._known = {line.partition(":")[0].strip() for line in lines}
-        self._taken = {line.partition("(")[0].strip() for line in lines if "(" in line.partition(":")[0]}
+        self._registered = {line.partition(":")[0].strip() for line in lines}
+        self._with_arguments = {line.partition("(")[0].strip() for line in lines if "(" in line.partition(":")[0]}
 
     def add(self, item: pytest.Item, case: Case) -> None:
         item.extra_keyword_matches.update(filter(None, (case.category, *case.tags)))
         for tag in case.tags:
-            if tag in self._taken:
+            if tag in self._with_arguments:
                 continue
-            if tag not in self._known:
-                self._known.add(tag)
+            if tag not in self._registered:
+                self._registered.add(tag)
                 self._config.addinivalue_line("markers", f"{tag}: a tag of Karat suites")
             item.own_markers.append(pytest.Mark(tag, (), {}, _ispytest=True))
             item.keywords[tag] = True
@@ -88,11 +87,11 @@ class CaseItem(pytest.Item):
     case: Case
     run: SuiteRun
 
-    def __init__(self, **given: Any) -> None:
-        super().__init__(**given)
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
         self.results: list[CaseResult] = []
         """What every run gave so far; one that another plugin asks for again counts as a repeat."""
-        self.untaken = 0
+        self.unreported = 0
         """How many of them no report has."""
         self.obj = None
         self.funcargs: dict[str, object] = {}
@@ -121,16 +120,16 @@ class CaseItem(pytest.Item):
             self.run.shared_fixtures = dict(self.funcargs)
 
     def runtest(self) -> None:
-        state, run = state_of(self.config), self.run
-        target = state.chosen_target or self.funcargs.get("karat_target")
+        run = self.run
+        target = run.state.chosen_target or self.funcargs.get("karat_target")
         if not self.results and run.options.most_runs == 1 and not self.case.xfail:
-            self._keep(run.run(self.case, target, 0))
+            self._add(run.run(self.case, target, 0))
             if self.results[0].status is not CaseStatus.PASS:
                 self._judge(self._tally())
             return
         tally = self._tally()
         for _ in range(run.options.most_runs):
-            self._keep(run.run(self.case, target, len(self.results)))
+            self._add(run.run(self.case, target, len(self.results)))
             self._count(self.results[-1], tally)
             if run.options.until is not None and not tally.is_open(0):
                 break
@@ -140,21 +139,17 @@ class CaseItem(pytest.Item):
         return self.path, self.run.lines.get(self.case.id, 1) - 1, self.name
 
     def repr_failure(self, excinfo: ExceptionInfo[BaseException]) -> str | TerminalRepr:  # type: ignore[override]  # as documented for items
-        if isinstance(excinfo.value, CaseFailure):
-            return describe_case(self, excinfo.value)
-        if isinstance(excinfo.value, KaratError):
-            return describe_error(self.path, excinfo.value)
-        return super().repr_failure(excinfo)
+        return describe(excinfo.value, self.path, self.location[1] or 0) or super().repr_failure(excinfo)
 
     def record_lost(self, kind: str, message: str) -> None:
-        """Keep an ERROR of every run that pytest or another plugin ended before it had a result."""
+        """Add an ERROR for every run that pytest or another plugin ended before it had a result."""
         for repeat in self._missing():
-            self._keep(self.run.build_error_result(self.case, kind, message, repeat))
+            self._add(self.run.build_error_result(self.case, kind, message, repeat))
 
     def record_skipped(self, reason: str) -> None:
-        """Keep that something else than the suite skipped the case."""
+        """Add that something else than the suite skipped the case."""
         for repeat in self._missing():
-            self._keep(self.run.build_skip_result(self.case, reason, repeat))
+            self._add(self.run.build_skip_result(self.case, reason, repeat))
 
     def _missing(self) -> range:
         """The runs that the case still lacks; one that another plugin asked for, if it lacks none."""
@@ -164,24 +159,22 @@ class CaseItem(pytest.Item):
     def _tally(self) -> Tally:
         options = self.run.options
         tally = Tally(max(2, options.most_runs, len(self.results) + 1), options.until)
-        for done in self.results:
-            self._count(done, tally)
+        for result in self.results:
+            self._count(result, tally)
         return tally
 
-    def _keep(self, done: CaseResult) -> None:
-        self.results.append(done)
-        self.untaken += 1
+    def _add(self, result: CaseResult) -> None:
+        self.results.append(result)
+        self.unreported += 1
 
-    def _count(self, done: CaseResult, tally: Tally) -> None:
-        verdict = self._plain_verdict(done)
-        tally.add(0, verdict.status if verdict else done.status, done.soft, self.case.min_pass_rate, done.shortfall)
-
-    def _plain_verdict(self, done: CaseResult) -> Verdict | None:
-        """With --runxfail, what the case would be without its mark."""
-        if not (self.case.xfail and self.config.option.runxfail):
-            return None
-        record = read_record(done.line)
-        return case_verdict(structs.replace(self.case, xfail=""), record.verdict.checks, record.trace.error)
+    def _count(self, result: CaseResult, tally: Tally) -> None:
+        status = result.status
+        if self.case.xfail and self.config.option.runxfail:  # what the case would be without its mark
+            record = read_record(result.line)
+            status = case_verdict(
+                structs.replace(self.case, xfail=""), record.verdict.checks, record.trace.error
+            ).status
+        tally.add(0, status, result.soft, self.case.min_pass_rate, result.shortfall)
 
     def _judge(self, tally: Tally) -> None:
         """Pass, or raise what pytest knows as another outcome."""
@@ -192,40 +185,34 @@ class CaseItem(pytest.Item):
         if summary.xfailed:
             raise pytest.xfail.Exception(visible(self.case.xfail))
         if code is not ExitCode.OK:
-            status = next(one for one in (CaseStatus.ERROR, CaseStatus.FAIL, CaseStatus.PARTIAL) if _has(summary, one))
-            word = "UNKNOWN" if status is CaseStatus.PARTIAL and summary.partial_unknown else str(status)
-            raise CaseFailure(word, [read_record(done.line) for done in self.results])
-
-
-def _has(summary: Any, status: CaseStatus) -> bool:
-    counts = {CaseStatus.ERROR: summary.error, CaseStatus.FAIL: summary.failed, CaseStatus.PARTIAL: summary.partial}
-    return bool(counts[status])
+            partial = "UNKNOWN" if summary.partial_unknown else "PARTIAL"
+            word = "ERROR" if summary.error else "FAIL" if summary.failed else partial
+            raise CaseFailure(word, [read_record(result.line) for result in self.results])
 
 
 class GateItem(pytest.Item):
     """The gates of karat.toml on the run of a suite, after all of its cases."""
 
     run: SuiteRun
+    journals: SessionJournals
 
     def runtest(self) -> None:
-        judge_gates(state_of(self.config), self.run.nodeid)
+        self.journals.judge_gates(self.run.nodeid)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return self.path, 0, self.name
 
     def repr_failure(self, excinfo: ExceptionInfo[BaseException]) -> str | TerminalRepr:  # type: ignore[override]  # as documented for items
-        if isinstance(excinfo.value, GateFailure):
-            return describe_gate(self.path, excinfo.value)
-        if isinstance(excinfo.value, KaratError):
-            return describe_error(self.path, excinfo.value)
-        return super().repr_failure(excinfo)
+        return describe(excinfo.value, self.path) or super().repr_failure(excinfo)
 
 
-class SuiteHooks:
-    """What happens in a session that has suites."""
+class SuiteSession:
+    """Karat's part of a pytest session: its state, the collected suites and their journals, and the hooks of pytest."""
 
     def __init__(self, state: SessionState) -> None:
-        self._state = state
+        self.state = state
+        self.runs: dict[str, SuiteRun] = {}
+        self.journals = SessionJournals(state, self.runs)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -234,7 +221,7 @@ class SuiteHooks:
         for gate in gates:
             gate.run.has_gate = True
         items[:] = [item for item in items if not isinstance(item, GateItem)]
-        if not self._state.is_worker:
+        if not self.state.is_worker:
             items += gates
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -243,7 +230,7 @@ class SuiteHooks:
         for item in session.items:
             if isinstance(item, CaseItem):
                 chosen.setdefault(item.run.nodeid, []).append(item.case.id)
-        for nodeid, run in self._state.suites.items():
+        for nodeid, run in self.runs.items():
             run.select(chosen.get(nodeid, []))
 
     @pytest.hookimpl(wrapper=True)
@@ -258,7 +245,7 @@ class SuiteHooks:
 
     def _attach(self, item: CaseItem, report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
         failed_without_result = report.failed and not isinstance(getattr(call.excinfo, "value", None), CaseFailure)
-        if failed_without_result and not item.untaken and report.when != "teardown":
+        if failed_without_result and not item.unreported and report.when != "teardown":
             item.record_lost(
                 "pytest", f"pytest ended it: {call.excinfo.exconly(tryshort=True) if call.excinfo else ''}"
             )
@@ -266,10 +253,10 @@ class SuiteHooks:
             item.record_skipped(_skip_reason(report))
         if call.excinfo is not None and isinstance(call.excinfo.value, CaseFailure):
             report.__dict__["karat_status"] = call.excinfo.value.word
-        if not item.untaken:
+        if not item.unreported:
             return
-        new, item.untaken = item.results[-item.untaken :], 0
-        item.user_properties.append(("karat.status", getattr(report, "karat_status", str(new[-1].status))))
+        results, item.unreported = item.results[-item.unreported :], 0
+        item.user_properties.append(("karat.status", getattr(report, "karat_status", str(results[-1].status))))
         run = item.run
         notices, run.notices = run.notices, []
         report.__dict__["karat"] = {
@@ -278,12 +265,12 @@ class SuiteHooks:
             "gate": run.has_gate,
             "notices": notices,
             "case": item.case.id,
-            "results": [_encode(done).decode() for done in new],
+            "results": [_encode(result).decode() for result in results],
         }
 
     def pytest_runtest_teardown(self, item: pytest.Item) -> None:
         if isinstance(item, CaseItem):
-            item.run.mark_done(item.case)
+            item.run.mark_finished(item.case)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
@@ -296,17 +283,27 @@ class SuiteHooks:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Close the targets, and end the journals."""
-        self._state.close()
-        if not self._state.is_worker:
-            self._state.journals.finish(session, exitstatus)
+        self.state.close()
+        if not self.state.is_worker:
+            self.journals.finish(session, exitstatus)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        if not self._state.is_worker:
-            self._state.journals.show(terminalreporter)
+        if not self.state.is_worker:
+            self.journals.show(terminalreporter)
 
     def pytest_unconfigure(self) -> None:
-        self._state.remove_temporary()
+        self.state.remove_temporary()
 
 
 def _skip_reason(report: pytest.TestReport) -> str:
     return str(report.longrepr[2]) if isinstance(report.longrepr, tuple) else "pytest skipped it"
+
+
+def open_session(config: pytest.Config, run_id: str, *, runs_all: bool) -> SuiteSession:
+    """Karat's part of a session, which receives the hooks of pytest from now on."""
+    try:
+        session = SuiteSession(SessionState(config, run_id, runs_all=runs_all))
+    except KaratError as error:
+        raise pytest.UsageError(str(error)) from None
+    config.pluginmanager.register(session, "karat-suites")
+    return session

@@ -14,7 +14,7 @@ import pytest
 from cli.support import eval_set, write
 
 HEAVY = ("asyncio", "jiter", "msgspec", "pydantic", "pydantic_core", "regex", "rich", "yaml")
-QUICK = {"cli", "errors", "options", "plugins", "suites", "system", "text"}
+QUICK = {"cli", "errors", "options", "plugins", "suites", "system", "text", "version"}
 """The rooms of Karat that a command may load which runs nothing."""
 
 LOADED = """

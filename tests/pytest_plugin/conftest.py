@@ -13,8 +13,8 @@ import karat.suites.documents.json
 import karat.suites.documents.yaml
 import karat.suites.formats.catalog
 import karat_pytest.agent
-import karat_pytest.assertions
-import karat_pytest.state
+import karat_pytest.failures
+import karat_pytest.suites
 from karat.journal.reader import Journal
 
 AGENT = """

@@ -8,8 +8,8 @@ from importlib import import_module
 
 import click
 
-from karat import __version__
 from karat.errors import ExitCode, KaratError, SuiteError
+from karat.version import __version__
 
 COMMANDS = {
     "init": "karat.cli.init",

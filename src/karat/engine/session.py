@@ -11,7 +11,6 @@ from pathlib import Path
 
 from msgspec import UNSET, Struct, structs
 
-from karat import __version__
 from karat.checks.catalog import catalog_for
 from karat.checks.ui import resolve_sentences
 from karat.engine.case_runner import CaseRunner, files_folder, new_run_id, policy_for, settle, target_of_suite
@@ -43,6 +42,7 @@ from karat.targets.config import HIDDEN
 from karat.targets.reach import refuse_unreachable
 from karat.text.clean import text
 from karat.text.wording import pluralize
+from karat.version import __version__
 
 LONGEST_VERSION = 200
 

@@ -19,12 +19,12 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from mcp.types import INVALID_REQUEST, ErrorData, JSONRPCError, ToolAnnotations
 
-from karat import __version__
 from karat.errors import KaratError
 from karat.journal.redaction import Redactor
 from karat.mcp.output import as_data
 from karat.mcp.places import ProjectFolder
 from karat.mcp.tools import KaratTools, McpTool
+from karat.version import __version__
 
 LARGEST_REQUEST = 1 << 20
 LONGEST_ARGUMENT = 4000

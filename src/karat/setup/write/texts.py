@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import PurePosixPath
 
-from karat import __version__
 from karat.setup.inspect.toml import inline, target_table
 from karat.setup.survey.findings import FoundAgent, FoundServer
+from karat.version import __version__
 
 IGNORED = "karat-results/"
 SCHEMA = "karat-1.schema.json"
