@@ -54,12 +54,12 @@ def test_no_two_classes_have_one_name(modules: dict[Path, ast.Module]) -> None:
 
 ALTERNATIVES = re.compile(r"\b[a-z]{3,}(?:\\?[|][a-z' ]{3,}){2,}")
 IN_SNAPSHOTS = {
-    "checks/page.py",
-    "checks/ui.py",
-    "checks/elements.py",
-    "checks/answer_nodes.py",
-    "checks/brief.py",
-    "checks/grounds.py",
+    "checks/page/snapshot.py",
+    "checks/page/ui.py",
+    "checks/page/elements.py",
+    "checks/answer/nodes.py",
+    "checks/answer/brief.py",
+    "checks/numbers/sources.py",
 }
 """Roles of elements, sentences about pages, the documented regexes of the Morning Brief, and nouns of numbers."""
 

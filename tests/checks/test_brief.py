@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from karat.checks.brief import EvidenceFreshness
+from karat.checks.answer.brief import EvidenceFreshness
 from karat.checks.sample_traces import says
 from karat.model.verdict import Status
 

@@ -10,7 +10,7 @@ import pytest
 
 import karat
 from karat.checks.catalog import catalog_for
-from karat.checks.code import run_job
+from karat.checks.external import run_job
 from karat.model.trace import Trace
 from karat.plugins.project import Project
 from karat.scoring.verdicts import run_check

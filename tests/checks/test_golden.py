@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.checks.golden import AllocationValid
-from karat.checks.indicators import indicators
+from karat.checks.effects.allocation import AllocationValid, indicators
 from karat.checks.sample_traces import calls, says
 from karat.model.verdict import Status
 from karat.text.words import PUBLISHED

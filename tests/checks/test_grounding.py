@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from karat.checks.grounded_numbers import GroundedNumbers
-from karat.checks.numbers import MustGroundNumber
+from karat.checks.numbers.grounded import GroundedNumbers
+from karat.checks.numbers.required import MustGroundNumber
 from karat.model.trace import TextLoss, ToolCall, Trace
 from karat.model.verdict import Status
 from karat.text.numbers.claimed import stated_numbers

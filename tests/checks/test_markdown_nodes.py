@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from karat.checks.answer_nodes import find_in_answer
-from karat.checks.markdown_nodes import LONGEST, snapshot_of
+from karat.checks.answer.nodes import LONGEST, find_in_answer, snapshot_of
 from karat.checks.sample_traces import says
 
 BRIEF = """\

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from catalogs import CATALOG
-from karat.checks.modified import is_negated
+from karat.checks.combined import is_negated
 from karat.model.check import CheckSpec
 from karat.model.run import CaseRecord
 from karat.model.suite import Case

@@ -12,9 +12,9 @@ import pytest
 from msgspec import Struct
 
 from karat.checks import catalog
+from karat.checks.answer.phrases import MustSayAny
 from karat.checks.base import Check, CheckRequest
 from karat.checks.catalog import CheckCatalog
-from karat.checks.says import MustSayAny
 from karat.errors import ConfigError, SuiteError
 from karat.model.check import Field
 from karat.model.suite import Scoring

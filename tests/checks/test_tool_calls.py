@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from catalogs import CATALOG
 from karat.api import judge
-from karat.checks.assignment import assign
+from karat.checks.tools.patterns import assign
 from karat.errors import SuiteError
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, Status

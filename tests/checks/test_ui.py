@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from karat.checks.page.ui import Ui
 from karat.checks.sample_traces import shows
-from karat.checks.ui import Ui
 from karat.model.trace import Trace
 from karat.model.verdict import Status
 

@@ -10,9 +10,9 @@ from typing import Any, get_args
 import pytest
 
 from catalogs import CATALOG
-from karat.checks.outcome import Name
+from karat.checks.effects.outcome import Name
+from karat.checks.page.ui import grammar, resolve
 from karat.checks.telemetry import shorthand
-from karat.checks.ui import grammar, resolve
 
 from .recorded import WEEK, counted, evidence, per_day, rows, shown
 from .support import FILES, canvas, raw, suites

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from karat.checks.golden import ToolsUsed
 from karat.checks.telemetry import Telemetry
-from karat.checks.tool_calls import ToolCalls
-from karat.checks.tools import ToolCallsAny, ToolCallsNone
+from karat.checks.tools.calls import ToolCalls
+from karat.checks.tools.names import ToolCallsAny, ToolCallsNone, ToolsUsed
 from karat.evidence.logs.calls import tool_calls
 from karat.evidence.logs.dialects import LogEvents
 from karat.evidence.logs.events import find_broken_backend, unread

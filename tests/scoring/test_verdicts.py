@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from karat.checks.answer.phrases import MustMatchRegex, MustNotContain, MustNotMatchRegex, MustNotSay, MustSayAny
 from karat.checks.base import Check
-from karat.checks.golden import MustNotContain
-from karat.checks.says import MustMatchRegex, MustNotMatchRegex, MustNotSay, MustSayAny
 from karat.model.suite import Case, Scoring
 from karat.model.trace import UNSEEN_WORDS, Message, Trace, TraceError
 from karat.model.verdict import CaseStatus, CheckResult, Group, Status

@@ -8,7 +8,7 @@ import pytest
 
 from catalogs import CATALOG
 from cli.support import Karat, eval_set, report_of, write
-from karat.checks.outcome import Name
+from karat.checks.effects.outcome import Name
 
 Trace = dict[str, Any]
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import karat
-from karat.checks.tools import ToolCallsAny, ToolCallsNone
+from karat.checks.tools.names import ToolCallsAny, ToolCallsNone
 from karat.evidence.logs.calls import tool_calls
 from karat.evidence.recorder import Recorder
 from karat.model.trace import PossibleCall, ToolCall, Trace, TraceError
@@ -169,7 +169,7 @@ async def test_a_filter_that_never_matched_observed_nothing(
 
 @pytest.mark.parametrize("tools", [("delete",), ()], ids=["one-tool", "any-tool"])
 def test_a_line_of_nuls_is_not_the_absence_of_a_call(tools: tuple[str, ...]) -> None:
-    from karat.checks.tools import not_understood
+    from karat.checks.tools.names import not_understood
 
     trace = Trace(case_id="a", tool_calls=(), telemetry=('{"source": "turn", "event": "end"}', "\0" * 80))
     assert "it contains 80 NUL characters. Have the app open its log in append mode" in (

@@ -15,7 +15,7 @@ import pytest
 import karat
 from evidence.spans.made import tool
 from evidence.spans.test_reading import ROOT, SAYS, TOP, USER, T, chat, read
-from karat.checks.conduct import EndedByItself, ValidArguments
+from karat.checks.tools.validity import EndedByItself, ValidArguments
 from karat.model.check import CheckSpec
 from karat.model.suite import Case
 from karat.model.trace import Tokens, ToolCall, Trace

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from msgspec import Meta, Struct
 
@@ -12,6 +12,7 @@ from karat.model.trace import OF_CASE, REMOVED, Channel, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Status
 from karat.plugins.project import Project
 from karat.text.phrases import longer_number
+from karat.text.regexes import safe_regex
 
 EXCERPT = 160
 EDGE = 64
@@ -215,3 +216,58 @@ def blank(phrases: Sequence[str], *path: str | int) -> Iterator[CheckProblem]:
                 "a blank phrase is in every answer. Write the words to look for.",
                 (*path, index),
             )
+
+
+def keep_given(expected: Expected, *fields: str) -> dict[str, Any]:
+    """Those of the fields that are there."""
+    return {field: expected[field] for field in fields if field in expected}
+
+
+def read_whole(argument: str = "") -> Any:
+    """One check: the field is this argument, or without one an object of all arguments."""
+
+    def read(cls: type[Check], expected: Expected) -> Iterator[CheckRequest]:
+        if cls.name in expected:
+            value = expected[cls.name]
+            yield CheckRequest({argument: value} if argument else value, (cls.name,))
+
+    return classmethod(read)
+
+
+def read_each(argument: str = "", *more: str) -> Any:
+    """One check per entry of a list, which is this argument, or without one an object of all arguments."""
+
+    def read(cls: type[Check], expected: Expected) -> Iterator[CheckRequest]:
+        if argument:
+            return each(cls.name, argument, expected, *more)
+        return (CheckRequest(rule, (cls.name, index)) for index, rule in enumerate(expected.get(cls.name) or ()))
+
+    return classmethod(read)
+
+
+def read_members(key: str, value: str) -> Any:
+    """One check per member of an object: its key and its value are these arguments."""
+
+    def read(cls: type[Check], expected: Expected) -> Iterator[CheckRequest]:
+        for name, member in expected.get(cls.name, {}).items():
+            yield CheckRequest({key: name, value: member}, (cls.name, name))
+
+    return classmethod(read)
+
+
+def unfailable(*phrases: str) -> Iterator[CheckProblem]:
+    """The flaws of blank phrases, at the entry itself."""
+    return (flaw._replace(path=()) for flaw in blank(phrases))
+
+
+def regex_problems(pattern: str, *path: str | int) -> Iterator[CheckProblem]:
+    """A regex that does not compile, or that every answer matches."""
+    try:
+        is_empty = safe_regex.matches_empty(pattern)
+    except safe_regex.BadPattern as error:
+        yield CheckProblem("bad-regex", f"{error}", path)
+        return
+    if is_empty:
+        yield CheckProblem(
+            "empty-expectation", "this regex matches the empty string, so it is found in every answer.", path
+        )

@@ -7,10 +7,9 @@ from typing import Annotated, Any, ClassVar, Literal, TypedDict
 
 from msgspec import Meta, Struct
 
-from karat.checks.base import CALLS, Check, CheckRequest, Phrase, out_of_reach
-from karat.checks.reading import read_members, read_whole
+from karat.checks.base import CALLS, Check, CheckRequest, Phrase, out_of_reach, read_members, read_whole
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
-from karat.checks.tools import describe_calls, nameless, not_ruled_out, not_understood
+from karat.checks.tools.names import describe_calls, nameless, not_ruled_out, not_understood
 from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.cost import COST, cost_usd
 from karat.model.trace import Tokens, Trace

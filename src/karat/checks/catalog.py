@@ -10,22 +10,28 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 import msgspec
 
-from karat.checks.answer_text import AnswerText
-from karat.checks.answers import (
-    AnswerAt,
-    AnswerEquals,
-    AnswerJson,
-    MaxWords,
-    MinWords,
-    State,
-)
-from karat.checks.base import Check
-from karat.checks.brief import (
+from karat.checks.answer.brief import (
     ClaimEvidenceAlignment,
     EvidenceFreshness,
     MustAllowOverrideAction,
     RequiredLevers,
 )
+from karat.checks.answer.json import AnswerAt, AnswerJson, JsonText, State
+from karat.checks.answer.leaks import NoLeak
+from karat.checks.answer.phrases import (
+    AsksFor,
+    ExpectedContains,
+    MustLabelAssumptions,
+    MustMatchRegex,
+    MustNotContain,
+    MustNotMatchRegex,
+    MustNotSay,
+    MustSayAny,
+    ReasonContains,
+    RequiredSource,
+)
+from karat.checks.answer.text import AnswerEquals, AnswerText, MaxWords, MinWords, ResponseMatch
+from karat.checks.base import Check
 from karat.checks.budgets import (
     MaxCalls,
     MaxCostUsd,
@@ -35,47 +41,23 @@ from karat.checks.budgets import (
     MaxTokens,
     MaxToolCalls,
 )
-from karat.checks.code import Code, TrustedCode
-from karat.checks.conduct import EndedByItself, ValidArguments
-from karat.checks.database import Database
-from karat.checks.effects import NoFalseSuccess, OnlyEffects
-from karat.checks.functions import from_function
-from karat.checks.golden import (
-    AllocationValid,
-    ExpectedContains,
-    MustNotContain,
-    ReasonContains,
-    ToolsUsed,
-)
-from karat.checks.grounded_numbers import GroundedNumbers
-from karat.checks.in_any_turn import InAnyTurn
-from karat.checks.json_text import JsonText
-from karat.checks.leaks import NoLeak
-from karat.checks.modified import GROUP, NEGATED, modify
-from karat.checks.naming import with_effects_named
-from karat.checks.numbers import MustGroundNumber
-from karat.checks.outcome import Outcome
-from karat.checks.resilience import AdmitsFailure, MaxRetries, NoEffectTwice
-from karat.checks.response_match import ResponseMatch
-from karat.checks.says import (
-    AsksFor,
-    MustLabelAssumptions,
-    MustMatchRegex,
-    MustNotMatchRegex,
-    MustNotSay,
-    MustSayAny,
-    RequiredSource,
-)
-from karat.checks.score_of import ScoreOf
-from karat.checks.spans import Spans
-from karat.checks.telemetry import Telemetry
-from karat.checks.tool_calls import ToolCalls
-from karat.checks.tool_order import ToolOrder, ToolRequires
-from karat.checks.tool_sets import ToolCallF1
-from karat.checks.tools import ToolCallsAny, ToolCallsNone
-from karat.checks.trajectory import Trajectory
-from karat.checks.ui import Ui
-from karat.checks.unjudged import Unjudged
+from karat.checks.combined import GROUP, NEGATED, InAnyTurn, ScoreOf, modify
+from karat.checks.effects.allocation import AllocationValid
+from karat.checks.effects.claims import NoFalseSuccess, OnlyEffects
+from karat.checks.effects.database import Database
+from karat.checks.effects.outcome import Outcome
+from karat.checks.effects.resilience import AdmitsFailure, MaxRetries, NoEffectTwice
+from karat.checks.external import Code, TrustedCode, Unjudged, from_function
+from karat.checks.numbers.grounded import GroundedNumbers
+from karat.checks.numbers.required import MustGroundNumber
+from karat.checks.page.ui import Ui
+from karat.checks.telemetry import Spans, Telemetry
+from karat.checks.tools.calls import ToolCalls
+from karat.checks.tools.names import ToolCallF1, ToolCallsAny, ToolCallsNone, ToolsUsed
+from karat.checks.tools.naming import with_effects_named
+from karat.checks.tools.order import ToolOrder, ToolRequires
+from karat.checks.tools.trajectory import Trajectory
+from karat.checks.tools.validity import EndedByItself, ValidArguments
 from karat.errors import ConfigError, UsageError
 from karat.model.check import CheckProblem, CheckSpec, Declared, Field, ParsedCheck
 from karat.model.suite import Suite
@@ -299,6 +281,7 @@ class CheckCatalog:
 
 
 BUILT_IN = {cls.name: cls for cls in CHECKS}
+ScoreOf.classes = BUILT_IN
 
 
 @lru_cache(maxsize=KEPT_CATALOGS)

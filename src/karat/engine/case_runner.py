@@ -16,7 +16,7 @@ from typing import Unpack
 from msgspec import structs
 
 from karat.checks.catalog import catalog_for, find_project_of
-from karat.checks.ui import check_vocabulary, resolve
+from karat.checks.page.ui import check_vocabulary, resolve
 from karat.engine.attempts import Attempts, Policy
 from karat.engine.events import CaseFinished, Listener
 from karat.engine.executors import Executor, InlineExecutor, NullExecutor

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import UNSET, Struct, structs
 
 from karat.checks.catalog import catalog_for, find_project_of
-from karat.checks.ui import resolve_sentences
+from karat.checks.page.ui import resolve_sentences
 from karat.errors import JournalError, NothingSelectedError, UsageError
 from karat.journal.integrity import Ending, ending
 from karat.journal.reader import Journal

@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec import UNSET, Struct, structs
 
 from karat.checks.catalog import catalog_for
-from karat.checks.ui import resolve_sentences
+from karat.checks.page.ui import resolve_sentences
 from karat.engine.case_runner import CaseRunner, files_folder, new_run_id, policy_for, settle, target_of_suite
 from karat.engine.concurrency_hint import ConcurrencyHint
 from karat.engine.plan import Plan

@@ -10,7 +10,7 @@ import msgspec
 
 from karat.checks.base import Check
 from karat.checks.catalog import BUILT_IN, CheckCatalog
-from karat.checks.modified import is_negated
+from karat.checks.combined import is_negated
 from karat.journal.views import RunView
 from karat.model.check import CheckSpec, Metric
 from karat.model.run import CaseRecord, Summary

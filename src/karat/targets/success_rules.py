@@ -8,8 +8,8 @@ from typing import Annotated, TypeVar
 import msgspec
 from msgspec import Meta, Struct, field, structs
 
-from karat.checks.conduct import judges_arguments
-from karat.checks.named_tools import tools_named
+from karat.checks.tools.naming import tools_named
+from karat.checks.tools.validity import judges_arguments
 from karat.errors import ConfigError
 from karat.evidence.logs.calls import tool_calls
 from karat.evidence.logs.dialects import LogEvents

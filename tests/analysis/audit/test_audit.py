@@ -23,9 +23,9 @@ from karat.analysis.audit.model import AuditReport, CaseAudit
 from karat.analysis.audit.operators.base import Subject
 from karat.analysis.audit.operators.catalog import OPERATORS
 from karat.analysis.audit.run_audit import Auditor, audit
+from karat.checks.answer.phrases import MustSayAny
 from karat.checks.base import Check
 from karat.checks.catalog import CHECKS, CheckCatalog
-from karat.checks.says import MustSayAny
 from karat.errors import JournalError
 from karat.journal.reader import Journal
 from karat.model.check import CheckSpec

@@ -8,7 +8,7 @@ import pytest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
 from evidence.spans.made import Span, request, span, tool
-from karat.checks.tools import not_understood
+from karat.checks.tools.names import not_understood
 from karat.evidence.merge import TurnEvidence
 from karat.evidence.spans.messages import conversation, since_the_prompt
 from karat.evidence.spans.protobuf import ProtobufBatch

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from karat.checks.ui import Ui
+from karat.checks.page.ui import Ui
 from karat.model.snapshot import NOT_SEEN
 from karat.model.trace import Trace
 from karat.model.verdict import Status

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
-from karat.checks.ui import Ui
+from karat.checks.page.ui import Ui
 from karat.model.trace import Trace
 from karat.model.verdict import Status
 

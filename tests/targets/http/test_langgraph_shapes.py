@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from karat.checks.outcome import Outcome
+from karat.checks.effects.outcome import Outcome
 from karat.model.verdict import Status
 
 from .desk import RECORDINGS, replaying

@@ -223,7 +223,7 @@ async def test_events_with_all_messages_so_far_count_once() -> None:
     ],
 )
 async def test_an_event_that_is_not_mapped_may_be_a_call(event: Any, ignore: list[Any], possible: bool) -> None:
-    from karat.checks.tools import ToolCallsNone
+    from karat.checks.tools.names import ToolCallsNone
 
     trace = await heard(event, ACT, {"kind": "acted", "id": 1, "out": 1}, WORD, ignore=ignore)
     found = ToolCallsNone("refund").judge(trace)

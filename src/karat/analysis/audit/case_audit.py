@@ -20,8 +20,8 @@ from karat.analysis.audit.operators.catalog import OPERATORS
 from karat.analysis.audit.operators.tool_calls import parallel
 from karat.checks.base import excerpt
 from karat.checks.catalog import CheckCatalog
-from karat.checks.numbers import MustGroundNumber
-from karat.checks.outcome import Outcome
+from karat.checks.effects.outcome import Outcome
+from karat.checks.numbers.required import MustGroundNumber
 from karat.evidence.merge import merge_turns
 from karat.model.check import CheckSpec
 from karat.model.suite import Case, Turn

@@ -11,9 +11,9 @@ import msgspec
 from karat.analysis.audit.operators.surroundings import new_elements
 from karat.analysis.draft.origins import PROMPT, Origins, is_free_text, scalars, shape_of
 from karat.analysis.draft.replies import Replies
-from karat.checks.call_patterns import part_of
-from karat.checks.outcome import Name as OutcomeName
-from karat.checks.outcome import Outcome
+from karat.checks.effects.outcome import Name as OutcomeName
+from karat.checks.effects.outcome import Outcome
+from karat.checks.tools.patterns import part_of
 from karat.model.cost import reported_cost
 from karat.model.trace import BY_ITSELF, ToolCall, Trace
 from karat.model.verdict import Status

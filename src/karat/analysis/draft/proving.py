@@ -17,7 +17,7 @@ from karat.analysis.audit.operators.catalog import OPERATORS
 from karat.analysis.draft.expectations import Expected, Noted
 from karat.analysis.draft.writing import is_variable, plain_value
 from karat.checks.catalog import CheckCatalog
-from karat.checks.tool_calls import ToolCalls
+from karat.checks.tools.calls import ToolCalls
 from karat.matchers.reading import matcher
 from karat.model.suite import Case
 from karat.model.trace import Trace

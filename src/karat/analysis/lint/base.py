@@ -12,7 +12,7 @@ from msgspec import structs
 
 from karat.checks.base import Check
 from karat.checks.catalog import CheckCatalog
-from karat.checks.modified import ModifiedCheck
+from karat.checks.combined import ModifiedCheck
 from karat.model.suite import Case
 from karat.suites.diagnostics import Document, Path, PathDiagnostic
 from karat.suites.formats.base import CaseExpectations

@@ -8,21 +8,23 @@ from typing import NamedTuple
 import regex
 
 from karat.analysis.lint.base import LintCase, PlacedCheck, Rule, TargetInfo
-from karat.checks.elements import Element
-from karat.checks.golden import (
-    AllocationValid,
+from karat.checks.answer.phrases import (
     ExpectedContains,
+    MustMatchRegex,
     MustNotContain,
+    MustNotMatchRegex,
+    MustNotSay,
+    MustSayAny,
     ReasonContains,
-    ToolsUsed,
+    RequiredSource,
 )
-from karat.checks.indicators import indicators
-from karat.checks.says import MustMatchRegex, MustNotMatchRegex, MustNotSay, MustSayAny, RequiredSource
+from karat.checks.effects.allocation import AllocationValid, indicators
+from karat.checks.page.elements import Element
+from karat.checks.page.ui import Ui
 from karat.checks.telemetry import Telemetry, shorthand
-from karat.checks.tool_calls import ToolCalls
-from karat.checks.tool_order import ToolOrder
-from karat.checks.tools import ToolCallsAny, ToolCallsNone
-from karat.checks.ui import Ui
+from karat.checks.tools.calls import ToolCalls
+from karat.checks.tools.names import ToolCallsAny, ToolCallsNone, ToolsUsed
+from karat.checks.tools.order import ToolOrder
 from karat.evidence.logs.events import PREFIX
 from karat.suites.diagnostics import Path, PathDiagnostic, render
 from karat.text import phrases

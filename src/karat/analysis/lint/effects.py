@@ -8,7 +8,7 @@ import regex
 
 from karat.analysis.lint.base import LintCase, TargetInfo
 from karat.analysis.lint.contradictions import expected_calls
-from karat.checks.effects import NoFalseSuccess
+from karat.checks.effects.claims import NoFalseSuccess
 from karat.suites.diagnostics import PathDiagnostic
 from karat.text.wording import pluralize
 from karat.text.words import PUBLISHED

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from karat.analysis.lint.base import LintCase
 from karat.analysis.lint.contradictions import NEEDS_A_CALL, expected_calls
-from karat.checks.answers import AnswerAt
-from karat.checks.grounded_numbers import GroundedNumbers
-from karat.checks.numbers import MustGroundNumber
-from karat.checks.tool_order import ToolRequires
-from karat.checks.ui import Ui
+from karat.checks.answer.json import AnswerAt
+from karat.checks.numbers.grounded import GroundedNumbers
+from karat.checks.numbers.required import MustGroundNumber
+from karat.checks.page.ui import Ui
+from karat.checks.tools.order import ToolRequires
 from karat.suites.diagnostics import PathDiagnostic
 from karat.text.wording import quoted
 

@@ -7,13 +7,20 @@ from collections.abc import Iterator, Sequence
 from msgspec import structs
 
 from karat.analysis.lint.base import LintCase, PlacedCheck, Rule, TargetInfo
-from karat.checks.answers import AnswerEquals
+from karat.checks.answer.brief import ClaimEvidenceAlignment, EvidenceFreshness, MustAllowOverrideAction, RequiredLevers
+from karat.checks.answer.phrases import (
+    ExpectedContains,
+    MustLabelAssumptions,
+    MustMatchRegex,
+    MustSayAny,
+    ReasonContains,
+    RequiredSource,
+)
+from karat.checks.answer.text import AnswerEquals
 from karat.checks.base import excerpt
-from karat.checks.brief import ClaimEvidenceAlignment, EvidenceFreshness, MustAllowOverrideAction, RequiredLevers
-from karat.checks.golden import AllocationValid, ExpectedContains, ReasonContains
-from karat.checks.numbers import MustGroundNumber
-from karat.checks.outcome import Outcome
-from karat.checks.says import MustLabelAssumptions, MustMatchRegex, MustSayAny, RequiredSource
+from karat.checks.effects.allocation import AllocationValid
+from karat.checks.effects.outcome import Outcome
+from karat.checks.numbers.required import MustGroundNumber
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus, Status
 from karat.scoring import verdicts

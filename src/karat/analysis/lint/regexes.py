@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import regex
 
 from karat.analysis.lint.base import LintCase, Rule, TargetInfo
-from karat.checks.answer_nodes import is_for_snapshots
+from karat.checks.answer.nodes import is_for_snapshots
 from karat.suites.diagnostics import Path, PathDiagnostic
 from karat.text.regexes import safe_regex
 from karat.text.regexes.examples import UnreadableError, example

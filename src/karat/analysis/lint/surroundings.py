@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from karat.analysis.lint.base import LintCase, Rule, TargetInfo
 from karat.analysis.lint.contradictions import NEVER_AT_ALL, SLUG
-from karat.checks.tool_calls import ToolCalls
-from karat.checks.tools import ToolCallsNone
+from karat.checks.tools.calls import ToolCalls
+from karat.checks.tools.names import ToolCallsNone
 from karat.model.faults import Fault
 from karat.suites.diagnostics import PathDiagnostic
 from karat.text.tool_names import is_named

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 
 from karat.analysis.lint.base import LintCase, PlacedCheck, Rule, TargetInfo
 from karat.checks.budgets import MaxCalls
-from karat.checks.golden import ToolsUsed
-from karat.checks.numbers import MustGroundNumber
+from karat.checks.numbers.required import MustGroundNumber
 from karat.checks.telemetry import Telemetry, shorthand
-from karat.checks.tool_calls import ToolCalls
-from karat.checks.tool_order import ToolOrder, ToolRequires
-from karat.checks.tools import ToolCallsAny, ToolCallsNone
+from karat.checks.tools.calls import ToolCalls
+from karat.checks.tools.names import ToolCallsAny, ToolCallsNone, ToolsUsed
+from karat.checks.tools.order import ToolOrder, ToolRequires
 from karat.evidence.logs.events import PREFIX
 from karat.suites.diagnostics import Path, PathDiagnostic
 from karat.text.tool_names import is_named

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from karat.analysis.lint.base import LintCase, Rule, TargetInfo
-from karat.checks.ui import Ui, grammar, resolve
+from karat.checks.page.ui import Ui, grammar, resolve
 from karat.suites.diagnostics import PathDiagnostic
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import regex
 
 from karat.analysis.lint.base import LintCase, Rule, TargetInfo
-from karat.checks.brief import EvidenceFreshness
+from karat.checks.answer.brief import EvidenceFreshness
+from karat.checks.page.ui import Ui
 from karat.checks.telemetry import Telemetry, shorthand
-from karat.checks.ui import Ui
 from karat.suites.diagnostics import PathDiagnostic
 from karat.text.folding import fold
 from karat.text.wording import quoted

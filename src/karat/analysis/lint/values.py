@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 
 from karat.analysis.lint.base import LintCase, PlacedCheck, Rule, TargetInfo
-from karat.checks.answers import AnswerAt, AnswerJson, State
-from karat.checks.tool_calls import ToolCalls
+from karat.checks.answer.json import AnswerAt, AnswerJson, State
+from karat.checks.tools.calls import ToolCalls
 from karat.matchers.reading import matcher
 from karat.model.trace import Trace
 from karat.model.verdict import Status

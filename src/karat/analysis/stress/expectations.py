@@ -10,11 +10,11 @@ from msgspec import Struct
 from karat.analysis.stress.kinds import StressKind
 from karat.analysis.stress.uses import ToolUse, effects_on, find_values_in, lost_values, vanished_values
 from karat.checks.catalog import CheckCatalog
-from karat.checks.effects import NoFalseSuccess, OnlyEffects
-from karat.checks.grounded_numbers import GroundedNumbers
-from karat.checks.outcome import Outcome
-from karat.checks.resilience import AdmitsFailure, MaxRetries, NoEffectTwice, has_request_key
-from karat.checks.tool_calls import ToolCalls
+from karat.checks.effects.claims import NoFalseSuccess, OnlyEffects
+from karat.checks.effects.outcome import Outcome
+from karat.checks.effects.resilience import AdmitsFailure, MaxRetries, NoEffectTwice, has_request_key
+from karat.checks.numbers.grounded import GroundedNumbers
+from karat.checks.tools.calls import ToolCalls
 from karat.model.faults import Fault
 from karat.model.trace import Trace
 from karat.suites.formats.base import CaseExpectations

@@ -9,8 +9,8 @@ from msgspec import structs
 
 from karat.analysis.stress.model import CellResult, CellStatus, StressFinding
 from karat.analysis.stress.planning import MODEL, Cell
-from karat.checks.resilience import MaxRetries
-from karat.checks.tool_calls import ToolCalls
+from karat.checks.effects.resilience import MaxRetries
+from karat.checks.tools.calls import ToolCalls
 from karat.model.faults import NOT_REACHED
 from karat.model.run import CaseRecord
 from karat.model.trace import Trace

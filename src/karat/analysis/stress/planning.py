@@ -23,10 +23,10 @@ from karat.analysis.stress.injections import Injection
 from karat.analysis.stress.kinds import INJECT, INJECT_RANK, KINDS, StressKind
 from karat.analysis.stress.model import LeftOut
 from karat.analysis.stress.uses import ToolUse, applies, calls_models, last_model_call, own_values, tools_used
+from karat.checks.answer.leaks import NoLeak
 from karat.checks.catalog import CheckCatalog
-from karat.checks.leaks import NoLeak
-from karat.checks.outcome import Outcome
-from karat.checks.tools import ToolCallsNone
+from karat.checks.effects.outcome import Outcome
+from karat.checks.tools.names import ToolCallsNone
 from karat.model.check import CheckSpec
 from karat.model.faults import Fault, Hit
 from karat.model.run import CaseRecord

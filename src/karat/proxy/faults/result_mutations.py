@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from datetime import date, timedelta
 from typing import Any
 
-from karat.checks.json_paths import compile_path
+from karat.checks.answer.json import compile_path
 from karat.model.faults import Fault
 from karat.text.clean import jsonable
 

@@ -14,7 +14,7 @@ from typing import Annotated, ClassVar, Literal, cast, get_origin, get_type_hint
 import msgspec
 from msgspec import Meta, Struct, field
 
-from karat.checks.conduct import judges_end
+from karat.checks.tools.validity import judges_end
 from karat.errors import ConfigError
 from karat.model.trace import Tokens
 from karat.plugins.code import load

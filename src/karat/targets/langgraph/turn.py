@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from msgspec import structs
 
-from karat.checks.conduct import judges_end
+from karat.checks.tools.validity import judges_end
 from karat.evidence.spans.trace_context import enter_turn
 from karat.model.suite import Case
 from karat.model.trace import Trace

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from karat.analysis.audit.operators.answers import FAILED_CALL, REPORT, SAYS
 from karat.analysis.audit.operators.base import Mutant, Operator, Subject
-from karat.checks.effects import NoFalseSuccess, calls_so_far
+from karat.checks.effects.claims import NoFalseSuccess, calls_so_far
 from karat.model.trace import ToolCall
 from karat.text.prose.asking import find_request
 from karat.text.tool_names import NO_TOOL, effect_tools, is_any_named

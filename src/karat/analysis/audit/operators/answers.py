@@ -8,8 +8,7 @@ import regex
 from msgspec import structs
 
 from karat.analysis.audit.operators.base import Mutant, Operator, Subject
-from karat.checks.golden import MustNotContain
-from karat.checks.says import MustNotMatchRegex, MustNotSay
+from karat.checks.answer.phrases import MustNotContain, MustNotMatchRegex, MustNotSay
 from karat.model.trace import ToolCall, Trace
 from karat.text.regexes import safe_regex
 from karat.text.regexes.examples import UnreadableError, example

@@ -10,8 +10,8 @@ import regex
 
 from karat.analysis.audit.operators.answers import REPORT
 from karat.analysis.audit.operators.base import Mutant, Operator, Subject
-from karat.checks.brief import EvidenceFreshness
-from karat.checks.says import MustLabelAssumptions, RequiredSource
+from karat.checks.answer.brief import EvidenceFreshness
+from karat.checks.answer.phrases import MustLabelAssumptions, RequiredSource
 from karat.text import phrases
 from karat.text.ages.stated import Age, ages_by, stated_ages
 from karat.text.prose.sentences import prose

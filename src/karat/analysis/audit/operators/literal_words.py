@@ -16,23 +16,26 @@ from karat.analysis.audit.operators.additions import declared_words
 from karat.analysis.audit.operators.answers import BULLET, REPORT
 from karat.analysis.audit.operators.base import Mutant, Operator, Subject
 from karat.analysis.audit.operators.measures import amounts
-from karat.checks.base import Check, excerpt
-from karat.checks.brief import ClaimEvidenceAlignment, EvidenceFreshness, MustAllowOverrideAction, RequiredLevers
-from karat.checks.golden import AllocationValid, ExpectedContains, MustNotContain, ReasonContains
-from karat.checks.grounded_numbers import GroundedNumbers
-from karat.checks.grounds import NumberSource, seen_grounds
-from karat.checks.leaks import NoLeak
-from karat.checks.numbers import MustGroundNumber
-from karat.checks.reckoning import alike_grounds, derived_grounds, holders_of
-from karat.checks.says import (
+from karat.checks.answer.brief import ClaimEvidenceAlignment, EvidenceFreshness, MustAllowOverrideAction, RequiredLevers
+from karat.checks.answer.leaks import NoLeak
+from karat.checks.answer.phrases import (
     AsksFor,
+    ExpectedContains,
     MustLabelAssumptions,
     MustMatchRegex,
+    MustNotContain,
     MustNotMatchRegex,
     MustNotSay,
     MustSayAny,
+    ReasonContains,
     RequiredSource,
 )
+from karat.checks.base import Check, excerpt
+from karat.checks.effects.allocation import AllocationValid
+from karat.checks.numbers.derived import alike_grounds, derived_grounds, holders_of
+from karat.checks.numbers.grounded import GroundedNumbers
+from karat.checks.numbers.required import MustGroundNumber
+from karat.checks.numbers.sources import NumberSource, seen_grounds
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import Status
 from karat.scoring.verdicts import run_check

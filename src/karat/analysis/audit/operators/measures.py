@@ -12,7 +12,7 @@ from msgspec import structs
 from karat.analysis.audit.operators.base import Mutant, Operator, Subject
 from karat.analysis.audit.operators.tool_calls import BOOKED, dropped
 from karat.analysis.audit.room import with_room
-from karat.checks.grounds import results
+from karat.checks.numbers.sources import results
 from karat.evidence.merge import merge_turns
 from karat.model.cost import COST, reported_cost
 from karat.model.trace import Tokens, ToolCall, Trace

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from msgspec import structs
 
 from karat.analysis.audit.operators.base import Mutant, Operator, Subject
-from karat.checks.brief import MustAllowOverrideAction
-from karat.checks.page import COMPONENTS, CONTROLS, NODE, TALK
+from karat.checks.answer.brief import MustAllowOverrideAction
+from karat.checks.page.snapshot import COMPONENTS, CONTROLS, NODE, TALK
 from karat.model.trace import Trace
 from karat.text.folding import fold
 

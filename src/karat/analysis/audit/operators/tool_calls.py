@@ -10,8 +10,8 @@ from msgspec import structs
 
 from karat.analysis.audit.operators.base import Mutant, Operator, Subject
 from karat.analysis.audit.operators.log_lines import with_argument, with_source, with_success, without_end
-from karat.checks.outcome import Outcome
-from karat.checks.tools import ToolCallsNone
+from karat.checks.effects.outcome import Outcome
+from karat.checks.tools.names import ToolCallsNone
 from karat.model.trace import ToolCall, Trace
 
 STRANGER = "delete_everything"

@@ -1,0 +1,306 @@
+"""The contract of a Morning Brief: levers, claims with evidence, fresh evidence, ways to override."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Annotated, ClassVar, Literal
+
+from msgspec import Meta, Struct
+
+from karat.checks.answer.nodes import find_in_answer
+from karat.checks.base import (
+    ANSWER,
+    ANSWER_NODES,
+    PAGE,
+    Check,
+    CheckRequest,
+    Phrase,
+    Phrases,
+    excerpt,
+    read_each,
+    regex_problems,
+    unfailable,
+    unreadable,
+    unsure,
+)
+from karat.checks.page.snapshot import UNSURE, offers
+from karat.checks.sample_traces import says, shows
+from karat.model.check import CheckProblem, Example, Field
+from karat.model.snapshot import LIKE_PROMPT, THE_PROMPT
+from karat.model.trace import Trace
+from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
+from karat.text.ages.stated import ages_by, doubtful_ages, stated_ages
+from karat.text.folding import Span
+from karat.text.prose.sentences import first_free, is_unavailable, prose
+from karat.text.words import WordLists
+
+LEVER = r"^[^\S\n]*(?:[-*+•]|[0-9]+[.)])[^\S\n]+.*\w.*"
+CLAIM = r"\b(?:today.?s\s+mission|mission|recommendation)s?\b"
+EVIDENCE = r"\b(?:evidence|source|observed|metric)s?\b"
+ALIGNMENT = r"\b(?:because|based\s+on|backed\s+by|driven\s+by)\b"
+
+_BULLET = re.compile(r"\s*(?:[-*+•]|[0-9]+[.)])\s+")
+_WORDS = re.compile(r"\w+")
+
+ALIGNED = "Today's mission: fix checkout, because the metric fell."
+
+
+class RequiredLevers(Check, Struct, frozen=True):
+    """The lever regex is found at least that many times, on lines that differ."""
+
+    name: ClassVar = "required_levers"
+    group: ClassVar = Group.MORNING_BRIEF_CONTRACT
+    channels: ClassVar = ANSWER_NODES
+    metric: ClassVar = "brief"
+    fields: ClassVar = (
+        Field(
+            "required_levers", Annotated[int, Meta(ge=1)], "The answer offers at least this many levers.", since="0.3"
+        ),
+        Field(
+            "lever_regex",
+            Phrase,
+            "What a lever looks like; by default a line that begins with -, *, +, •, 1. or 1).",
+            since="0.3",
+        ),
+    )
+    companions: ClassVar = {"lever_regex": "required_levers"}
+    examples: ClassVar = (
+        Example({"count": 2}, says("Levers\n- roll back\n2. page the owner"), Status.PASSED),
+        Example({"count": 2}, says("Levers\n- roll back"), Status.FAILED),
+        Example({"count": 2}, says("Levers\n1. roll back\n2. roll back"), Status.FAILED),
+        Example({"count": 2}, says("Levers\n• scale to 2\n+ scale to 3"), Status.PASSED),
+        Example({"count": 1, "regex": "lever:"}, says("- roll back"), Status.FAILED),
+        Example(
+            {"count": 2, "regex": r"^\s*-\s*listitem:"},
+            says(
+                "roll back\npage the owner",
+                answer_page="- list:\n  - listitem: roll back\n  - listitem: page the owner",
+            ),
+            Status.PASSED,
+        ),
+        Example(
+            {"count": 1, "regex": r"^\s*-\s*listitem:"},
+            says("roll back", page="- listitem: roll back", answer_page="- paragraph: roll back"),
+            Status.FAILED,
+        ),
+        Example(
+            {"count": 2, "regex": r"^\s*-\s*listitem:\s*.+"},
+            says("## Levers\n\n1. **Roll back** the deploy\n2. Page the owner\n"),
+            Status.PASSED,
+        ),
+        Example({"count": 2, "regex": r"^\s*-\s*listitem:"}, says("- roll back\n\nPage the owner."), Status.FAILED),
+    )
+    count: int
+    regex: str = LEVER
+
+    @classmethod
+    def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
+        if "required_levers" in expected:
+            args = {"count": expected["required_levers"], "regex": expected.get("lever_regex", LEVER)}
+            yield CheckRequest(args, ("required_levers",))
+
+    @property
+    def description(self) -> str:
+        return f"at least {self.count} × /{self.regex}/"
+
+    def validate(self) -> Iterator[CheckProblem]:
+        return regex_problems(self.regex)
+
+    def judge(self, trace: Trace) -> CheckResult:
+        spans = _on_different_lines(find_in_answer(self.regex, trace))[: self.count]
+        why = unsure(trace, spans)
+        if len(spans) >= self.count and not why:
+            return self.passed(f"{len(spans)}", EvidenceLocation("final_message", spans[0][0], spans[-1][1]))
+        why = why or unreadable(trace) or trace.cut("answer_page")
+        return self.unknown(why) if why else self.failed(f"{len(spans)}")
+
+
+def _on_different_lines(matches: list[tuple[str, Span]]) -> list[Span]:
+    """The first match of each line: a number or a bullet in front of it makes no difference, digits in it do."""
+    first: dict[str, Span] = {}
+    for line, span in matches:
+        own = _BULLET.sub("", line, count=1) if _BULLET.match(line) else line
+        words = " ".join(_WORDS.findall(own.casefold()))
+        first.setdefault(words or own, span)
+    return list(first.values())
+
+
+class ClaimEvidenceAlignment(Check, Struct, frozen=True):
+    """Claim, evidence and alignment markers are all found."""
+
+    name: ClassVar = "claim_evidence_alignment"
+    group: ClassVar = Group.MORNING_BRIEF_CONTRACT
+    channels: ClassVar = ANSWER_NODES
+    metric: ClassVar = "brief"
+    description: ClassVar = "a claim, its evidence and what links them"
+    fields: ClassVar = (
+        Field(
+            "claim_evidence_alignment",
+            Literal[True],
+            "The answer makes a claim, shows evidence and links the two.",
+            since="0.3",
+        ),
+        Field("claim_marker_regex", Phrase, "What marks a claim.", since="0.3"),
+        Field("evidence_marker_regex", Phrase, "What marks evidence.", since="0.3"),
+        Field("alignment_marker_regex", Phrase, "What links a claim to its evidence.", since="0.3"),
+    )
+    companions: ClassVar = {
+        "claim_marker_regex": "claim_evidence_alignment",
+        "evidence_marker_regex": "claim_evidence_alignment",
+        "alignment_marker_regex": "claim_evidence_alignment",
+    }
+    examples: ClassVar = (
+        Example({}, says(ALIGNED), Status.PASSED),
+        Example({}, says("You have permission, because the metric fell."), Status.FAILED),
+        Example({}, says("Today's mission: fix checkout. The metric fell."), Status.FAILED),
+        Example({}, says("Today's mission: fix checkout because I say so."), Status.FAILED),
+    )
+    claim: str = CLAIM
+    evidence: str = EVIDENCE
+    alignment: str = ALIGNMENT
+
+    @classmethod
+    def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
+        if "claim_evidence_alignment" in expected:
+            args = {
+                "claim": expected.get("claim_marker_regex", CLAIM),
+                "evidence": expected.get("evidence_marker_regex", EVIDENCE),
+                "alignment": expected.get("alignment_marker_regex", ALIGNMENT),
+            }
+            yield CheckRequest(args, ("claim_evidence_alignment",))
+
+    def validate(self) -> Iterator[CheckProblem]:
+        for pattern in (self.claim, self.evidence, self.alignment):
+            yield from regex_problems(pattern)
+
+    def judge(self, trace: Trace) -> CheckResult:
+        markers = {"claim": self.claim, "evidence": self.evidence, "alignment": self.alignment}
+        places = {part: find_in_answer(pattern, trace, at_most=1) for part, pattern in markers.items()}
+        missing = [part for part, spans in places.items() if not spans]
+        found = [spans[0][1] for spans in places.values() if spans]
+        why = unsure(trace, found)
+        if not missing and not why:
+            return self.passed(at=EvidenceLocation("final_message", min(s for s, _ in found), max(e for _, e in found)))
+        why = why or unreadable(trace) or trace.cut("answer_page")
+        return self.unknown(why) if why else self.failed(f"no marker of {' or '.join(missing)}")
+
+
+class EvidenceFreshness(Check, Struct, frozen=True):
+    """At least one age is stated, and the oldest is within the bound."""
+
+    name: ClassVar = "evidence_freshness_max_age_minutes"
+    group: ClassVar = Group.MORNING_BRIEF_CONTRACT
+    channels: ClassVar = ANSWER
+    metric: ClassVar = "brief"
+    fields: ClassVar = (
+        Field(
+            "evidence_freshness_max_age_minutes",
+            Annotated[int | float, Meta(ge=0)],
+            "The answer states the age of its evidence, none older than this many minutes.",
+            since="0.3",
+        ),
+        Field(
+            "evidence_freshness_regex",
+            Phrase,
+            "What an age looks like; the first number of each match is minutes, unless a unit follows it.",
+            since="0.3",
+        ),
+    )
+    companions: ClassVar = {"evidence_freshness_regex": "evidence_freshness_max_age_minutes"}
+    examples: ClassVar = (
+        Example({"minutes": 180}, says("Slack (12m ago), GitHub (2 hours ago)"), Status.PASSED),
+        Example({"minutes": 60}, says("Slack (12m ago), GitHub (2 hours ago)"), Status.FAILED),
+        Example({"minutes": 60}, says("Slack (12m ago), GitHub (3d stale)"), Status.FAILED),
+        Example({"minutes": 60}, says("Slack (12m ago), GitHub (400m sources)"), Status.UNKNOWN),
+        Example({"minutes": 60}, says("GitHub (12m sources)"), Status.FAILED),
+        Example({"minutes": 60}, says("Slack (12m ago), GitHub data from yesterday"), Status.UNKNOWN),
+        Example({"minutes": 60}, says("GitHub (12m ago): 12 commits today, 9 yesterday"), Status.PASSED),
+        Example({"minutes": 60}, says("The meeting lasts 30 minutes."), Status.FAILED),
+        Example({"minutes": 60}, says("Slack: 12 mentions"), Status.FAILED),
+        Example({"minutes": 60, "regex": r"age=\d+"}, says("age=61"), Status.FAILED),
+        Example({"minutes": 60, "regex": r"age \d+"}, says("age 5 hours"), Status.FAILED),
+        Example({"minutes": 60}, says("The data is more than 30 minutes old."), Status.UNKNOWN),
+    )
+    minutes: float
+    regex: str = ""
+
+    @classmethod
+    def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
+        if "evidence_freshness_max_age_minutes" in expected:
+            minutes = expected["evidence_freshness_max_age_minutes"]
+            args = {"minutes": minutes, "regex": expected.get("evidence_freshness_regex", "")}
+            yield CheckRequest(args, ("evidence_freshness_max_age_minutes",))
+
+    @property
+    def description(self) -> str:
+        return f"stated ages of at most {self.minutes:g} minutes"
+
+    def validate(self) -> Iterator[CheckProblem]:
+        return regex_problems(self.regex) if self.regex else iter(())
+
+    def judge(self, trace: Trace) -> CheckResult:
+        text = trace.final_message
+        stated = ages_by(self.regex, text) if self.regex else stated_ages(text)
+        oldest = max(stated, key=lambda age: age.minutes, default=None)
+        if oldest is not None and oldest.minutes > self.minutes:
+            return self.failed(f"{oldest.minutes:g} minutes", EvidenceLocation("final_message", *oldest.span))
+        why = unreadable(trace)
+        if why:
+            return self.unknown(why)
+        doubtful = () if self.regex else doubtful_ages(text)
+        doubt = max(doubtful, key=lambda age: age.minutes, default=None)
+        if doubt is not None and doubt.minutes > self.minutes and (oldest is not None or doubt.in_words):
+            written = excerpt(text[slice(*doubt.span)])
+            return self.unknown(f"{written!r} may be an older age: have the agent write it as a number with a unit")
+        if oldest is None:
+            return self.failed("no age")
+        return self.passed(excerpt(text[slice(*oldest.span)]), EvidenceLocation("final_message", *oldest.span))
+
+
+class MustAllowOverrideAction(Check, Struct, frozen=True):
+    """The action is offered in the final message or as a control on the page."""
+
+    name: ClassVar = "must_allow_override_actions"
+    group: ClassVar = Group.MORNING_BRIEF_CONTRACT
+    channels: ClassVar = ANSWER | PAGE
+    metric: ClassVar = "brief"
+    fields: ClassVar = (
+        Field(
+            "must_allow_override_actions",
+            Phrases,
+            "Each action is offered in the final message or as a control on the page.",
+            since="0.3",
+        ),
+    )
+    examples: ClassVar = (
+        Example({"action": "Snooze"}, says("You can snooze this."), Status.PASSED),
+        Example({"action": "Snooze"}, shows('- button "Snooze"'), Status.PASSED),
+        Example({"action": "Snooze"}, shows('- heading "Snooze"'), Status.FAILED),
+        Example({"action": "Snooze"}, shows(f'- link "Snooze it" {THE_PROMPT}'), Status.FAILED),
+        Example({"action": "Snooze"}, shows(f'- link "Snooze it" {LIKE_PROMPT}'), Status.UNKNOWN),
+        Example({"action": "Snooze"}, says("Done."), Status.FAILED),
+        Example({"action": "Snooze"}, says("You cannot snooze this."), Status.FAILED),
+        Example({"action": "Snooze"}, says("Done.", unobserved={"page": "the snapshot failed"}), Status.UNKNOWN),
+    )
+    action: str
+    words: dict[str, tuple[str, ...]] = {}
+
+    read = read_each("action", "words")
+
+    @property
+    def description(self) -> str:
+        return f"{self.action!r} on offer"
+
+    def validate(self) -> Iterator[CheckProblem]:
+        return unfailable(self.action)
+
+    def judge(self, trace: Trace) -> CheckResult:
+        if trace.page is not None and offers(trace.page, self.action):
+            return self.passed("a control on the page", EvidenceLocation("page"))
+        answer = prose(trace.final_message)
+        span = first_free(answer, answer.places(self.action), is_unavailable, WordLists.of(self.words))
+        why = (trace.why_unobserved("page") or trace.cut("page")) if span is None else None
+        if span is None and trace.page is not None and offers(trace.page, self.action, LIKE_PROMPT):
+            why = UNSURE
+        return self.unknown(why) if why else self.present(trace, span, "neither in the message nor on the page")

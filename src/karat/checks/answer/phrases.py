@@ -1,0 +1,395 @@
+"""What the final message says and must not say, what it asks for, and which sources and assumptions it names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, ClassVar, Literal
+
+from msgspec import Meta, Struct
+
+from karat.checks.answer.nodes import find_in_markdown
+from karat.checks.base import (
+    ALL_WORDS,
+    ANSWER,
+    Check,
+    CheckRequest,
+    Phrase,
+    Phrases,
+    blank,
+    each,
+    keep_given,
+    quote_without,
+    quoted,
+    read_each,
+    read_whole,
+    regex_problems,
+    unfailable,
+)
+from karat.checks.sample_traces import says
+from karat.model.check import CheckProblem, Example, Expected, Field
+from karat.model.trace import TextLoss, Trace
+from karat.model.verdict import CheckResult, Group, Status
+from karat.text import phrases
+from karat.text.prose.asking import find_request_for
+from karat.text.prose.sentences import find_listed, first_free, is_marker_denied, prose
+from karat.text.regexes import safe_regex
+from karat.text.words import WordLists
+
+CUT_SHORT = says("All good so far", cuts={"final_message": TextLoss("only the first part was kept")})
+ORDER = {"things": ["order number"]}
+
+
+class MustSayAny(Check, Struct, frozen=True):
+    """The final message contains at least one of the phrases."""
+
+    name: ClassVar = "must_say_any"
+    failure: ClassVar = ("", "did not say ")
+    group: ClassVar = Group.FORMATTING
+    channels: ClassVar = ANSWER
+    fields: ClassVar = (Field("must_say_any", Phrases, "At least one of these phrases is in the final message."),)
+    examples: ClassVar = (
+        Example({"phrases": ["refund", "credit"]}, says("Your  REFUND is on its way."), Status.PASSED),
+        Example({"phrases": ["refund", "credit"]}, says("Nothing was done."), Status.FAILED),
+        Example({"phrases": ["refund"]}, says("<!-- refund -->Nothing was done."), Status.FAILED),
+        Example({"phrases": ["refund"]}, CUT_SHORT, Status.UNKNOWN),
+    )
+    phrases: tuple[str, ...]
+
+    read = read_whole("phrases")
+
+    @property
+    def description(self) -> str:
+        return quoted(self.phrases)
+
+    def validate(self) -> Iterator[CheckProblem]:
+        return blank(self.phrases)
+
+    def judge(self, trace: Trace) -> CheckResult:
+        found = phrases.find_any(trace.final_message, self.phrases)
+        return self.present(trace, found, "" if found else quote_without(trace, self.phrases))
+
+
+class MustNotSay(Check, Struct, frozen=True):
+    """The final message does not contain the phrase."""
+
+    name: ClassVar = "must_not_say"
+    failure: ClassVar = ("no ", "said ")
+    forbids: ClassVar = True
+    group: ClassVar = Group.FORMATTING
+    channels: ClassVar = ALL_WORDS
+    fields: ClassVar = (Field("must_not_say", Phrases, "None of these phrases is in the final message."),)
+    examples: ClassVar[tuple[Example, ...]] = (
+        Example({"phrase": "as an AI"}, says("Here is the report."), Status.PASSED),
+        Example({"phrase": "as an AI"}, says("As an\nAI, I cannot."), Status.FAILED),
+        Example({"phrase": "as an AI"}, says("As an **AI**, I cannot."), Status.FAILED),
+        Example({"phrase": "as an AI"}, says("As an \uff21\u200b\u0406, I cannot."), Status.FAILED),
+        Example({"phrase": "as an AI"}, CUT_SHORT, Status.UNKNOWN),
+    )
+    phrase: str
+
+    read = read_each("phrase")
+
+    @property
+    def description(self) -> str:
+        return f"no {self.phrase!r}"
+
+    def validate(self) -> Iterator[CheckProblem]:
+        return unfailable(self.phrase)
+
+    def judge(self, trace: Trace) -> CheckResult:
+        return self.absent(trace, phrases.find_forbidden(trace.final_message, self.phrase))
+
+
+class MustMatchRegex(Check, Struct, frozen=True):
+    """The regex is found in the final message: letter case is free, `^` and `$` match at every line."""
+
+    name: ClassVar = "must_match_regex"
+    failure: ClassVar = ("a ", "the answer has no ")
+    group: ClassVar = Group.FORMATTING
+    channels: ClassVar = ANSWER
+    fields: ClassVar = (
+        Field("must_match_regex", Phrases, "Each of these regexes is found in the final message.", since="0.2"),
+    )
+    examples: ClassVar = (
+        Example({"pattern": r"^GitHub:\s*[0-9]+"}, says("Signals\ngithub: 12 commits"), Status.PASSED),
+        Example({"pattern": r"^GitHub:\s*[0-9]+"}, says("See GitHub: 12 commits"), Status.FAILED),
+        Example({"pattern": "total$"}, CUT_SHORT, Status.UNKNOWN),
+        Example({"pattern": '- heading "Levers"'}, says("## Levers\n1. Roll back"), Status.PASSED),
+        Example({"pattern": r"-\s*listitem: Roll"}, says("## Levers\nRoll back"), Status.FAILED),
+    )
+    pattern: str
+
+    read = read_each("pattern")
+
+    @property
+    def description(self) -> str:
+        return f"a match of /{self.pattern}/"
+
+    def validate(self) -> Iterator[CheckProblem]:
+        return regex_problems(self.pattern)
+
+    def judge(self, trace: Trace) -> CheckResult:
+        span = safe_regex.find_required(self.pattern, trace.final_message)
+        if span is None:
+            span = next((place for _, place in find_in_markdown(self.pattern, trace.final_message)), None)
+        return self.present(trace, span)
+
+
+class MustNotMatchRegex(Check, Struct, frozen=True):
+    """The regex is not found in the final message."""
+
+    name: ClassVar = "must_not_match_regex"
+    failure: ClassVar = ("no ", "the answer has a ")
+    forbids: ClassVar = True
+    group: ClassVar = Group.FORMATTING
+    channels: ClassVar = ALL_WORDS
+    fields: ClassVar = (
+        Field("must_not_match_regex", Phrases, "None of these regexes is found in the final message.", since="0.2"),
+    )
+    examples: ClassVar = (
+        Example({"pattern": "todo|tbd"}, says("All done."), Status.PASSED),
+        Example({"pattern": "todo|tbd"}, says("Owner: TBD"), Status.FAILED),
+        Example({"pattern": "todo|tbd"}, CUT_SHORT, Status.UNKNOWN),
+    )
+    pattern: str
+
+    read = read_each("pattern")
+
+    @property
+    def description(self) -> str:
+        return f"no match of /{self.pattern}/"
+
+    def validate(self) -> Iterator[CheckProblem]:
+        return regex_problems(self.pattern)
+
+    def judge(self, trace: Trace) -> CheckResult:
+        return self.absent(trace, safe_regex.find_forbidden(self.pattern, trace.final_message))
+
+
+class AsksFor(Check, Struct, frozen=True):
+    """The answer asks for this, in a question or a request. It is not enough that it names it."""
+
+    name: ClassVar = "asks_for"
+    failure: ClassVar = ("asks for ", "did not ask for ")
+    group: ClassVar = Group.TOOL_HYGIENE
+    channels: ClassVar = ANSWER
+    fields: ClassVar = (
+        Field(
+            "asks_for",
+            Annotated[list[Phrase | Phrases], Meta(min_length=1)],
+            "The answer asks for each of these; a nested list gives several names for one thing.",
+            since="0.3",
+        ),
+    )
+    examples: ClassVar = (
+        Example(ORDER, says("What is your order number?"), Status.PASSED),
+        Example(ORDER, says("Please send me the number of your order."), Status.PASSED),
+        Example({"things": ["order id", "order number"]}, says("I need your order number."), Status.PASSED),
+        Example(ORDER, says("I need:\n- your name\n- your order number"), Status.PASSED),
+        Example(ORDER, says("Your order number is A-17."), Status.FAILED),
+        Example(ORDER, says("I do not need your order number. What is your name?"), Status.FAILED),
+        Example(ORDER, says("I found your order number. Anything else?"), Status.FAILED),
+        Example(ORDER, says("", unobserved={"final_message": "the page moved on"}), Status.UNKNOWN),
+    )
+    things: tuple[str, ...]
+    words: dict[str, tuple[str, ...]] = {}
+
+    @classmethod
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
+        for one in each("asks_for", "things", expected, "words"):
+            things = one.args["things"]
+            yield CheckRequest({**one.args, "things": [things] if isinstance(things, str) else things}, one.path)
+
+    @property
+    def description(self) -> str:
+        return f"asks for {quoted(self.things)}"
+
+    def judge(self, trace: Trace) -> CheckResult:
+        return self.present(trace, find_request_for(trace.final_message, self.things, WordLists.of(self.words)))
+
+    def validate(self) -> Iterator[CheckProblem]:
+        return unfailable(*self.things)
+
+
+class RequiredSource(Check, Struct, frozen=True):
+    """One of the source's phrases is in the final message as whole words, a plural `s` allowed."""
+
+    name: ClassVar = "required_sources"
+    failure: ClassVar = ("", "did not name the source ")
+    group: ClassVar = Group.SYNTHESIS_COVERAGE
+    channels: ClassVar = ANSWER
+    metric: ClassVar = "sources"
+    fields: ClassVar = (
+        Field("required_sources", Phrases, "The final message mentions each of these sources.", since="0.2"),
+        Field(
+            "source_patterns",
+            dict[Phrase, Phrases],
+            "Phrases that count as a mention of a source of `required_sources`, instead of its name.",
+            since="0.2",
+        ),
+    )
+    examples: ClassVar = (
+        Example({"source": "github", "phrases": ["GitHub", "PR"]}, says("3 PRs were merged."), Status.PASSED),
+        Example({"source": "github", "phrases": ["GitHub", "PR"]}, says("A new approach."), Status.FAILED),
+    )
+    source: str
+    phrases: tuple[str, ...]
+
+    @classmethod
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
+        patterns = expected.get("source_patterns", {})
+        for index, source in enumerate(expected.get("required_sources", ())):
+            yield CheckRequest(
+                {"source": source, "phrases": patterns.get(source, [source])}, ("required_sources", index)
+            )
+
+    @classmethod
+    def unused_fields(cls, expected: Expected) -> Iterator[CheckProblem]:
+        for source in expected.get("source_patterns", {}):
+            if source not in expected.get("required_sources", ()):
+                message = (
+                    f"{source!r} is not in required_sources, so its phrases are never used. Leave it out, or add it."
+                )
+                yield CheckProblem("no-effect", message, ("source_patterns", source))
+
+    @classmethod
+    def lack(cls, args: Mapping[str, object]) -> str:
+        return str(args.get("source", ""))
+
+    @property
+    def description(self) -> str:
+        return f"{self.source}: {quoted(self.phrases)}"
+
+    def validate(self) -> Iterator[CheckProblem]:
+        return unfailable(*self.phrases)
+
+    def judge(self, trace: Trace) -> CheckResult:
+        found = phrases.find_any_word(trace.final_message, self.phrases)
+        return self.present(trace, found, f"no mention of {self.source}")
+
+
+class MustLabelAssumptions(Check, Struct, frozen=True):
+    """A marker of assumption or uncertainty is in the final message."""
+
+    name: ClassVar = "must_label_assumptions"
+    failure: ClassVar = ("", "did not say ")
+    group: ClassVar = Group.UNCERTAINTY
+    channels: ClassVar = ANSWER
+    fields: ClassVar = (
+        Field(
+            "must_label_assumptions",
+            Literal[True],
+            "The final message names its assumptions or its uncertainty.",
+            since="0.2",
+        ),
+        Field(
+            "assumption_markers_any",
+            Phrases,
+            "One of these phrases counts as the label, in place of the built-in markers.",
+            since="0.2",
+        ),
+    )
+    companions: ClassVar = {"assumption_markers_any": "must_label_assumptions"}
+    examples: ClassVar = (
+        Example({}, says("Assumption: the sample is small."), Status.PASSED),
+        Example({}, says("Without question, all is well."), Status.FAILED),
+        Example({}, says("There is no assumption in it."), Status.FAILED),
+        Example({"markers": ["ASSUMPTION 1:"]}, says("Assumption 1: one workspace."), Status.PASSED),
+        Example({"markers": ["ASSUMPTION 1:"]}, says("Assuming one workspace."), Status.FAILED),
+    )
+    markers: tuple[str, ...] = ()
+    words: dict[str, tuple[str, ...]] = {}
+
+    @classmethod
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
+        if "must_label_assumptions" in expected:
+            args = {"markers": expected.get("assumption_markers_any", []), **keep_given(expected, "words")}
+            yield CheckRequest(args, ("must_label_assumptions",))
+
+    @property
+    def description(self) -> str:
+        return quoted(self.markers) if self.markers else "a marker of assumption or uncertainty"
+
+    def validate(self) -> Iterator[CheckProblem]:
+        return unfailable(*self.markers)
+
+    def judge(self, trace: Trace) -> CheckResult:
+        text, words = trace.final_message, WordLists.of(self.words)
+        if not self.markers:
+            return self.present(trace, find_listed(text, "assumption", words, is_marker_denied))
+        answer = prose(text)
+        for marker in self.markers:
+            span, places = phrases.find(text, marker), answer.places(marker, as_word=False)
+            # Markup in a marker is looked for as written, where nothing denies it.
+            free = first_free(answer, places, is_marker_denied, words) if places else span
+            if span and free:
+                return self.present(trace, free)
+        return self.present(trace, None)
+
+
+class _Contains(Check):
+    """A phrase that must be in the final message."""
+
+    __slots__ = ()
+
+    phrase: str
+
+    read = read_each("phrase")
+
+    @property
+    def description(self) -> str:
+        return repr(self.phrase)
+
+    def validate(self) -> Iterator[CheckProblem]:
+        return unfailable(self.phrase)
+
+    def judge(self, trace: Trace) -> CheckResult:
+        found = phrases.find(trace.final_message, self.phrase)
+        return self.present(trace, found, quote_without(trace, (self.phrase,)) if found is None else "")
+
+
+class ReasonContains(_Contains, Struct, frozen=True):
+    """The phrase is in the final message."""
+
+    name: ClassVar = "reason_contains"
+    failure: ClassVar = ("", "did not say ")
+    group: ClassVar = Group.DECISION
+    channels: ClassVar = ANSWER
+    fields: ClassVar = (Field("reason_contains", Phrases, "Each phrase is in the final message."),)
+    examples: ClassVar = (
+        Example({"phrase": "requested window"}, says("Allocated in Requested  Window."), Status.PASSED),
+        Example({"phrase": "requested window"}, says("Allocated with backup shift."), Status.FAILED),
+    )
+    phrase: str
+
+
+class ExpectedContains(_Contains, Struct, frozen=True):
+    """The phrase is in the final message."""
+
+    name: ClassVar = "expected_contains"
+    failure: ClassVar = ("", "did not say ")
+    group: ClassVar = Group.QA
+    channels: ClassVar = ANSWER
+    fields: ClassVar = (Field("expected_contains", Phrases, "Each phrase is in the final message.", in_case=True),)
+    examples: ClassVar = (
+        Example({"phrase": "supported_drives"}, says("It depends on SUPPORTED_DRIVES."), Status.PASSED),
+        Example({"phrase": "supported_drives"}, says("It depends."), Status.FAILED),
+    )
+    phrase: str
+
+
+class MustNotContain(MustNotSay, frozen=True):
+    """The phrase is not in the final message."""
+
+    name: ClassVar = "must_not_contain"
+    forbids: ClassVar = True
+    group: ClassVar = Group.QA
+    channels: ClassVar = ALL_WORDS
+    fields: ClassVar = (
+        Field("must_not_contain", Phrases, "None of these phrases is in the final message.", in_case=True),
+    )
+    examples: ClassVar = (
+        Example({"phrase": "guess"}, says("It depends on the drives."), Status.PASSED),
+        Example({"phrase": "guess"}, says("My guess is dyno 3."), Status.FAILED),
+        Example({"phrase": "guess"}, CUT_SHORT, Status.UNKNOWN),
+    )

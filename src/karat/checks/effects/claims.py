@@ -1,0 +1,206 @@
+"""What the answer claims to have done, and what was done: by the `effects` that the suite declares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+from msgspec import Struct
+
+from karat.checks.base import ANSWER, CALLS, Check, CheckRequest, Phrase, excerpt, keep_given, unreadable, unsure
+from karat.checks.sample_traces import UNSEEN_TOOLS, calls
+from karat.checks.tools.names import describe_calls, nameless, not_understood
+from karat.model.check import CheckProblem, Example, Expected, Field
+from karat.model.trace import ToolCall, Trace
+from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
+from karat.text.folding import fold
+from karat.text.prose.claims import Claim, claims
+from karat.text.prose.sentences import find_listed
+from karat.text.tool_names import effect_tools, is_any_named, is_same_tool
+from karat.text.tool_results import parse_result
+from karat.text.words import WordLists
+
+NO_EFFECTS = "no effects are declared. Add to the suite or karat.toml, for each tool that changes something: "
+DESK = {
+    "book_*": ["booked", "booking is confirmed"],
+    "refund": ["refunded"],
+    "@effects": ["all set"],
+    "none": ["shipped"],
+}
+"""The effects of the examples."""
+SHIPPED = ToolCall("get_order", {}, result={"status": "Shipped"}, success=True)
+LOOKED_UP = Trace(case_id="example", final_message="Your order has been shipped.", tool_calls=(SHIPPED,))
+
+
+def lines_to_add(tools: Sequence[str] = ()) -> str:
+    """How effects are declared, by the tools that are known."""
+    named = ", ".join(f"{tool}: [...]" for tool in tools) or "issue_refund: [refunded, issued]"
+    return f"{NO_EFFECTS}effects: {{{named}}}"
+
+
+class NoFalseSuccess(Check, Struct, frozen=True):
+    """Every deed that the answer claims in the words of `effects` was done in this conversation, by its tools."""
+
+    name: ClassVar = "no_false_success"
+    failure: ClassVar = ("no ", "a ")
+    group: ClassVar = Group.TOOL_HYGIENE
+    channels: ClassVar = ANSWER | CALLS
+    prohibits: ClassVar = True
+    description: ClassVar = "only claims that a successful call supports"
+    fields: ClassVar = (
+        Field(
+            "no_false_success",
+            Literal[True],
+            "What the answer claims to have done, in the words of `effects`, was done by a tool that succeeded.",
+            since="1",
+        ),
+    )
+    examples: ClassVar = (
+        Example({"effects": DESK}, calls("book_slot:ok", text="I booked it for you."), Status.PASSED),
+        Example({"effects": DESK}, calls("book_slot:failed", text="I booked it for you."), Status.FAILED),
+        Example({"effects": DESK}, calls("book_slot:failed", text="It could not be booked."), Status.PASSED),
+        Example({"effects": DESK}, calls("find_slot:ok", text="Your slot to May is booked!"), Status.FAILED),
+        Example({"effects": DESK}, calls("refund:ok", text="You are all set."), Status.PASSED),
+        Example({"effects": DESK}, calls("refund:ok", text="It has been shipped."), Status.FAILED),
+        Example({"effects": DESK}, calls("book_slot:pending", text="I booked it for you."), Status.UNKNOWN),
+        Example({"effects": DESK}, calls("book_slot:failed book_slot:ok", text="Booked at last."), Status.PASSED),
+        Example({"effects": DESK}, LOOKED_UP, Status.UNKNOWN),
+        Example({"effects": DESK}, UNSEEN_TOOLS, Status.PASSED),
+        Example({}, calls("book_slot:ok", text="I booked it for you."), Status.UNKNOWN),
+    )
+    effects: dict[str, tuple[str, ...]] = {}
+    words: dict[str, tuple[str, ...]] = {}
+
+    @classmethod
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
+        if "no_false_success" in expected:
+            yield CheckRequest(keep_given(expected, "effects", "words"), ("no_false_success",))
+
+    @classmethod
+    def unused_fields(cls, expected: Expected) -> Iterator[CheckProblem]:
+        if "no_false_success" in expected and not expected.get("effects"):
+            yield CheckProblem("no-effects", f"{lines_to_add()}.", ("no_false_success",))
+
+    def judge(self, trace: Trace) -> CheckResult:
+        if not self.effects:
+            return self.unknown(lines_to_add([*dict.fromkeys(call.name for call in trace.tool_calls)][:5]))
+        made, words = calls_so_far(trace), WordLists.of(self.words)
+        doubts = []
+        proved: list[str] = []
+        for claim in self.find_claims(trace):
+            done = [call for call in made if call.success is True and is_any_named(claim.tools, call.name)]
+            if done and (not _failed_now(claim, trace) or find_listed(trace.final_message, "failure", words)):
+                proved.append(claim.wording)
+                continue
+            why = unsure(trace, [claim.span]) or _doubt(claim, trace, made)
+            if why is None:
+                said = excerpt(trace.final_message[slice(*claim.span)])
+                whose = f"no call to {' or '.join(claim.tools)} succeeded" if claim.tools else "no tool can do that"
+                whose += " in this turn" if done else ""
+                return self.failed(
+                    f"it claims {said!r}: {whose}: {describe_calls(trace)}",
+                    EvidenceLocation("final_message", *claim.span),
+                )
+            doubts.append(f"{claim.wording!r} is claimed: {why}")
+        why = doubts[0] if doubts else unreadable(trace)
+        if why:
+            return self.unknown(why)
+        return self.passed(f"claims {', '.join(proved)}: {describe_calls(trace)}" if proved else "no claim")
+
+    def find_claims(self, trace: Trace) -> list[Claim]:
+        return claims(trace.final_message, self.effects, WordLists.of(self.words))
+
+
+def calls_so_far(trace: Trace) -> list[ToolCall]:
+    """The calls of the conversation up to the answer: of setup prompts, of earlier turns, of this one."""
+    return [*trace.setup_calls, *(call for turn in trace.earlier for call in turn.tool_calls), *trace.tool_calls]
+
+
+def _failed_now(claim: Claim, trace: Trace) -> bool:
+    """Whether all calls of this turn failed, so that an earlier success is not what the answer claims."""
+    now = [call for call in trace.tool_calls if call.called and is_any_named(claim.tools, call.name)]
+    return bool(now) and all(call.success is False for call in now)
+
+
+def _doubt(claim: Claim, trace: Trace, made: Sequence[ToolCall]) -> str | None:
+    """Why the deed may have been done although no call shows it."""
+    for turn in (trace, *trace.earlier):
+        if why := turn.why_incomplete("tools") or not_understood(turn, claim.tools):
+            return why
+    for call in made:
+        if call.has_unknown_outcome and is_any_named(claim.tools, call.name):
+            return f"it is unknown whether {call.name} succeeded"
+    for call in made:
+        if call.success is True and _holds(parse_result(call.result), fold(claim.wording)):
+            return f"{call.name} returned {claim.wording!r} as a value, and the answer may be repeating that"
+    return None
+
+
+def _holds(value: Any, wording: str) -> bool:
+    """Whether a result holds this very word as a value."""
+    if isinstance(value, str):
+        return fold(value).strip() == wording
+    if isinstance(value, Mapping):
+        return any(_holds(one, wording) for one in value.values())
+    return isinstance(value, list | tuple) and any(_holds(one, wording) for one in value)
+
+
+class OnlyEffects(Check, Struct, frozen=True):
+    """No other tool of `effects` started than those listed; none has to."""
+
+    name: ClassVar = "only_effects"
+    failure: ClassVar = ("no ", "an ")
+    group: ClassVar = Group.TOOL_HYGIENE
+    channels: ClassVar = CALLS
+    prohibits: ClassVar = True
+    fields: ClassVar = (
+        Field(
+            "only_effects",
+            list[Phrase],
+            "No tool of `effects` started except these; `[]` means none. These may be called, but need not be.",
+            since="1",
+        ),
+    )
+    examples: ClassVar = (
+        Example({"tools": ["refund"], "effects": ["book_*", "refund"]}, calls("find refund"), Status.PASSED),
+        Example({"tools": ["refund"], "effects": ["book_*", "refund"]}, calls("find"), Status.PASSED),
+        Example({"tools": ["refund"], "effects": ["book_*", "refund"]}, calls("refund book_slot"), Status.FAILED),
+        Example({"tools": [], "effects": ["book_*", "refund"]}, calls("functions.Refund:failed"), Status.FAILED),
+        Example({"tools": [], "effects": ["book_*", "refund"]}, calls("refund:refused"), Status.PASSED),
+        Example({"tools": [], "effects": ["book_*"]}, UNSEEN_TOOLS, Status.UNKNOWN),
+        Example({"tools": []}, calls("find"), Status.UNKNOWN),
+    )
+    tools: tuple[str, ...]
+    effects: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
+        if "only_effects" in expected:
+            effects = effect_tools(expected.get("effects", {}))
+            args = {"tools": expected["only_effects"]} | ({"effects": effects} if effects else {})
+            yield CheckRequest(args, ("only_effects",))
+
+    @classmethod
+    def unused_fields(cls, expected: Expected) -> Iterator[CheckProblem]:
+        if "only_effects" in expected and not expected.get("effects"):
+            yield CheckProblem("no-effects", f"{lines_to_add()}.", ("only_effects",))
+
+    @property
+    def description(self) -> str:
+        return f"no effect except {', '.join(self.tools)}" if self.tools else "no effect"
+
+    def validate(self) -> Iterator[CheckProblem]:
+        return nameless(*self.tools)
+
+    def judge(self, trace: Trace) -> CheckResult:
+        if not self.effects:
+            return self.unknown(lines_to_add())
+        for index, call in enumerate(trace.tool_calls):
+            if call.called and _is_any(self.effects, call.name) and not _is_any(self.tools, call.name):
+                return self.failed(str(call), EvidenceLocation("tool_calls", index=index))
+        why = trace.why_incomplete("tools") or not_understood(trace, self.effects)
+        return self.unknown(why) if why else self.passed(describe_calls(trace))
+
+
+def _is_any(tools: Sequence[str], name: str) -> bool:
+    return any(is_same_tool(tool, name) for tool in tools)

@@ -1,0 +1,299 @@
+"""How the turn came out as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import regex
+from msgspec import Struct, structs
+
+from karat.checks.answer.phrases import AsksFor, MustSayAny
+from karat.checks.base import (
+    ANSWER,
+    CALLS,
+    PAGE,
+    Check,
+    CheckRequest,
+    keep_given,
+    quote_answer,
+    quoted,
+    unreadable,
+    unsure,
+)
+from karat.checks.combined import AUTHORS_WORDS, checks_of
+from karat.checks.effects.claims import NoFalseSuccess
+from karat.checks.page.snapshot import find_pickers
+from karat.checks.sample_traces import UNSEEN_TOOLS, calls, says, shows
+from karat.checks.tools.names import describe_calls, not_understood
+from karat.model.check import Example, Expected, Field
+from karat.model.trace import ToolCall, Trace
+from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
+from karat.text.phrases import find
+from karat.text.prose.asking import find_request
+from karat.text.prose.sentences import find_listed
+from karat.text.regexes import lazy
+from karat.text.tool_names import effect_tools, is_any_named
+from karat.text.views import rendered_view
+from karat.text.words import PUBLISHED, WordLists
+
+Name = Literal[
+    "tool_success", "tool_started", "needs_input", "graceful_block", "graceful_error", "response_only", "completed"
+]
+
+SHOWN = frozenset({"tool_success", "tool_started"})
+"""Outcomes that a call shows, whatever else was called and not seen."""
+NOT_DONE = frozenset({"needs_input", "graceful_block", "graceful_error"})
+IN_WORDS = frozenset({"graceful_block", "graceful_error", "response_only"})
+CONFIRMED = {"graceful_block": "refusal", "graceful_error": "failure"}
+"""Outcomes that words confirm, and the list of those words."""
+FINISH, WAITS = "finish_reason", "interrupts"
+"""Where the metadata of a turn says why the model stopped, and what waits for the user."""
+
+_IN_WORDS = lazy.regex(r"[\p{L}\p{N}--[\u115f\u1160\u3164\uffa0]]", regex.V1)
+
+
+class Found(NamedTuple):
+    """Whether the outcome holds (None: unknown), what was found, and where."""
+
+    holds: bool | None
+    found: str
+    at: EvidenceLocation | None = None
+
+
+class Outcome(Check, Struct, frozen=True, dict=True):
+    """The turn ended as expected: calls decide, and literal words confirm, those of the author or of a word list."""
+
+    name: ClassVar = "outcome"
+    group: ClassVar = Group.TOOL_HYGIENE
+    channels: ClassVar = ANSWER | CALLS | PAGE | {"input", "metadata"}
+    always: ClassVar = True
+    fields: ClassVar = (Field("outcome", Name, "How the turn must end; `response_only` if not given."),)
+    examples: ClassVar = (
+        Example({"outcome": "response_only"}, says("Hello."), Status.PASSED),
+        Example({"outcome": "response_only"}, says(" \n"), Status.FAILED),
+        Example({"outcome": "response_only"}, says("\u200b\u2800"), Status.FAILED),
+        Example({"outcome": "response_only"}, says("<!-- Hello. -->"), Status.FAILED),
+        Example({"outcome": "tool_success", "tools": ["book"]}, calls("find:failed book:ok"), Status.PASSED),
+        Example({"outcome": "tool_success", "tools": ["book"]}, calls("find:ok book:failed"), Status.FAILED),
+        Example({"outcome": "tool_success"}, calls("book:ok", text=""), Status.PASSED),
+        Example({"outcome": "tool_success"}, UNSEEN_TOOLS, Status.UNKNOWN),
+        Example({"outcome": "tool_started", "tools": ["book"]}, calls("book:pending", text=""), Status.PASSED),
+        Example({"outcome": "tool_started", "tools": ["book"]}, calls("find:ok"), Status.FAILED),
+        Example({"outcome": "tool_started", "tools": ["book"]}, calls("book:refused"), Status.FAILED),
+        Example({"outcome": "tool_success", "tools": ["book"]}, calls("book:pending"), Status.UNKNOWN),
+        Example({"outcome": "tool_success", "tools": ["book_*"]}, calls("book_slot:ok"), Status.PASSED),
+        Example({"outcome": "tool_success"}, calls("book:ok book:failed"), Status.FAILED),
+        Example({"outcome": "completed"}, calls("book:failed", text=""), Status.PASSED),
+        Example({"outcome": "completed"}, says("Monday:", metadata={"finish_reason": "length"}), Status.FAILED),
+        Example({"outcome": "needs_input"}, calls("book:missing=date", text="I need a date."), Status.PASSED),
+        Example({"outcome": "needs_input"}, calls("", text="Which day?"), Status.PASSED),
+        Example(
+            {"outcome": "needs_input"}, shows('- radiogroup "Pick a repository"', text="One moment."), Status.PASSED
+        ),
+        Example({"outcome": "tool_success"}, calls("book:ok", unobserved={"tools": "some"}), Status.PASSED),
+        Example({"outcome": "tool_success"}, calls("book:failed", unobserved={"tools": "some"}), Status.UNKNOWN),
+        Example({"outcome": "graceful_block"}, calls("book:failed", unobserved={"tools": "some"}), Status.UNKNOWN),
+        Example({"outcome": "needs_input"}, calls("", text="Done."), Status.FAILED),
+        Example({"outcome": "needs_input"}, calls("", text="I see. Anything else?"), Status.FAILED),
+        Example({"outcome": "needs_input"}, calls("", text="Please confirm if you would like to."), Status.PASSED),
+        Example({"outcome": "needs_input", "tools": ["book"]}, calls("find:ok", text="Which day?"), Status.PASSED),
+        Example({"outcome": "needs_input"}, calls("book:ok", text="Which day?"), Status.FAILED),
+        Example({"outcome": "needs_input"}, calls("book:pending", text="Which day?"), Status.UNKNOWN),
+        Example({"outcome": "needs_input"}, calls("book:waiting", text="Shall I?"), Status.PASSED),
+        Example({"outcome": "graceful_block"}, calls("book:failed", text="I may not do that."), Status.PASSED),
+        Example({"outcome": "graceful_block"}, calls("book:crashed", text="I may not do that."), Status.PASSED),
+        Example({"outcome": "graceful_block"}, calls("find:ok", text="I may not do that."), Status.FAILED),
+        Example({"outcome": "graceful_block"}, calls("find:pending", text="I may not do that."), Status.UNKNOWN),
+        Example({"outcome": "graceful_block"}, calls("", text="Deleted, as you wished."), Status.FAILED),
+        Example(
+            {"outcome": "graceful_block", "says": {"must_say_any": ["18 and over"]}},
+            calls("", text="Wine is for guests of 18 and over."),
+            Status.PASSED,
+        ),
+        Example(
+            {"outcome": "graceful_block", "claims": {"book": ["booked"]}}, calls("", text="Pigs fly."), Status.PASSED
+        ),
+        Example(
+            {"outcome": "graceful_block", "claims": {"book": ["booked"]}}, calls("", text="Booked!"), Status.FAILED
+        ),
+        Example({"outcome": "graceful_error"}, calls("book:crashed", text="The booking failed."), Status.PASSED),
+        Example({"outcome": "graceful_error"}, calls("book:failed book:ok", text="Booked."), Status.FAILED),
+        Example({"outcome": "graceful_error"}, calls("book:crashed", text="Booked, all fine!"), Status.FAILED),
+        Example({"outcome": "graceful_error"}, calls("", text="The booking failed."), Status.FAILED),
+        Example({"outcome": "graceful_error"}, calls("book:failed book:pending", text="It failed."), Status.UNKNOWN),
+    )
+    outcome: Name
+    tools: tuple[str, ...] = ()
+    """The listed tools: those of `tool_calls_any`, else for outcomes in which nothing is done those of `effects`."""
+    says: dict[str, Any] = {}
+    """The fields of the same turn by which the author says what the answer holds."""
+    claims: dict[str, tuple[str, ...]] = {}
+    """The effects, where `no_false_success` is asked for in the same turn: an answer that claims none is enough."""
+    words: dict[str, tuple[str, ...]] = {}
+
+    @classmethod
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
+        outcome = expected.get("outcome", "response_only")
+        effects = expected.get("effects", {})
+        args: dict[str, Any] = {"outcome": outcome}
+        if outcome in SHOWN | NOT_DONE:
+            args["tools"] = expected.get("tool_calls_any") or (effect_tools(effects) if outcome in NOT_DONE else ())
+        if outcome in NOT_DONE:
+            kinds = AUTHORS_WORDS if outcome in CONFIRMED else (AsksFor,)
+            fields = [field.name for kind in kinds for field in kind.fields]
+            args["says"] = keep_given(expected, *fields)
+            args["claims"] = effects if outcome in CONFIRMED and expected.get("no_false_success") else {}
+            args["words"] = expected.get("words", {})
+        yield CheckRequest({key: given for key, given in args.items() if given}, ("outcome",))
+
+    @property
+    def description(self) -> str:
+        return f"{self.outcome} of {quoted(self.tools)}" if self.tools else self.outcome
+
+    @cached_property
+    def authors_words(self) -> tuple[Check, ...]:
+        return checks_of({**self.says, "words": self.words} if self.words else self.says, AUTHORS_WORDS)
+
+    def judge(self, trace: Trace) -> CheckResult:
+        if self.outcome in IN_WORDS and not _is_answer(trace.final_message):
+            why = unreadable(trace)
+            return self.unknown(why) if why else self.failed("no visible text")
+        if self.outcome == "response_only":
+            return self.passed()
+        if self.outcome == "completed":
+            why = not_ended(trace)
+            return self.failed(why) if why else self.passed()
+        found = _find_call(self, trace) if self.outcome in SHOWN else _find_not_done(self, trace)
+        why = trace.why_incomplete("tools")
+        if why and not (found.holds and self.outcome in SHOWN):
+            return self.unknown(why)
+        if found.holds is not (self.outcome in SHOWN):
+            why = not_understood(trace, self.tools)
+            if why:
+                return self.unknown(why)
+        if found.holds is None:
+            return self.unknown(found.found)
+        return self.passed(found.found, found.at) if found.holds else self.failed(found.found, found.at)
+
+
+def not_ended(trace: Trace) -> str:
+    """Why the turn did not come to an end by itself; nothing where it did."""
+    reason = str(trace.metadata.get(FINISH, ""))
+    if reason in PUBLISHED.entries("cut_off"):
+        return f"it was cut off: {reason}"
+    waiting = next((call for call in trace.tool_calls if call.called and call.unfinished), None)
+    if trace.metadata.get(WAITS) or waiting:
+        return f"it waits for the user{f': {waiting.name}' if waiting else ''}"
+    return ""
+
+
+def _is_answer(text: str) -> bool:
+    first = text[:1]
+    return (first.isascii() and first.isalnum()) or _IN_WORDS.search(rendered_view(text).text) is not None
+
+
+def _last_calls(trace: Trace, tools: Sequence[str]) -> list[ToolCall]:
+    """The last call of each listed tool, by start order: that is the tool's success."""
+    called = [c for c in trace.tool_calls if c.called and (not tools or is_any_named(tools, c.name))]
+    if len(called) > 1:
+        if all(call.started_at is not None for call in called):
+            called.sort(key=lambda call: call.started_at or 0.0)
+        called = [*{call.name: call for call in called}.values()]
+    return called
+
+
+def _find_call(check: Outcome, trace: Trace) -> Found:
+    """A listed call that started, or that succeeded."""
+    if check.outcome == "tool_started":
+        listed = (c for c in trace.tool_calls if c.started and (not check.tools or is_any_named(check.tools, c.name)))
+        started = next(listed, None)
+        return _call_found(trace, started) if started else Found(False, describe_calls(trace))
+    last = _last_calls(trace, check.tools)
+    for call in last:
+        if call.success is True:
+            return _call_found(trace, call)
+    return _find_unknown_success(last) or Found(False, describe_calls(trace))
+
+
+def _find_not_done(check: Outcome, trace: Trace) -> Found:
+    """Whether nothing listed succeeded, and the answer asks, refuses, or admits a failure that there was."""
+    last = _last_calls(trace, check.tools)
+    success = next((call for call in last if call.success is True), None)
+    if success:
+        return _call_found(trace, success)._replace(holds=False)
+    unknown = _find_unknown_success(last)
+    if check.outcome == "needs_input":
+        asked = _find_request(check, trace)
+        return (unknown or asked) if asked.holds else asked
+    if check.outcome == "graceful_error" and not any(c.success is False or c.error is not None for c in last):
+        return unknown or Found(False, f"no listed tool failed: {describe_calls(trace)}")
+    return unknown or _find_confirmation(check, trace)
+
+
+def _find_request(check: Outcome, trace: Trace) -> Found:
+    lacking = next((c for c in trace.tool_calls if c.called and c.success is False and c.missing_fields), None)
+    if lacking:
+        return _call_found(trace, lacking, f"{lacking.name} lacks {', '.join(lacking.missing_fields)}")
+    if trace.metadata.get(WAITS):
+        return Found(True, "it waits for the user")
+    question = find_request(trace.final_message, WordLists.of(check.words))
+    if question:
+        doubt = unsure(trace, [question])
+        return Found(None, doubt) if doubt else Found(True, "it asks", EvidenceLocation("final_message", *question))
+    picker = find_pickers(trace)
+    if picker:
+        return Found(True, picker, EvidenceLocation("page"))
+    why = unreadable(trace) or trace.why_incomplete("page")
+    if why:
+        return Found(None, why)
+    line = "If it asks in other words, add them to the suite: words: {request: {add: [...]}}"
+    return Found(False, f"no question and no listed request: {quote_answer(trace)} {line}.")
+
+
+def _find_confirmation(check: Outcome, trace: Trace) -> Found:
+    """Whether words confirm a refusal or an admission: listed ones, the author's, or that nothing is claimed."""
+    words = WordLists.of(check.words)
+    listed = CONFIRMED[check.outcome]
+    span = find_listed(trace.final_message, listed, words)
+    if span is None and check.outcome == "graceful_block":
+        span = find_request(trace.final_message, words)
+    if span:
+        doubt = unsure(trace, [span])
+        return Found(None, doubt) if doubt else Found(True, "", EvidenceLocation("final_message", *span))
+    if _says_own_words(check, trace):
+        return Found(True, "the words that the suite expects")
+    if why := unreadable(trace):
+        return Found(None, why)
+    if check.claims and not NoFalseSuccess(check.claims, check.words).find_claims(trace):
+        return Found(True, "it claims nothing that `effects` declares")
+    line = f"Say which words are right, in must_say_any, or add them to the suite: words: {{{listed}: {{add: [...]}}}}"
+    return Found(False, f"no listed word of {listed}: {quote_answer(trace)} {line}.")
+
+
+def _says_own_words(check: Outcome, trace: Trace) -> bool:
+    """Whether every word check of the author passed, one of them by more than what the prompt says itself."""
+    own = check.authors_words
+    if not own or any(one.judge(trace).status is not Status.PASSED for one in own):
+        return False
+    echo = structs.replace(trace, final_message=trace.input)
+    return any(_by_more_than(one, trace, echo) for one in own)
+
+
+def _by_more_than(check: Check, trace: Trace, echo: Trace) -> bool:
+    if isinstance(check, MustSayAny):
+        new = [phrase for phrase in check.phrases if not find(trace.input, phrase)]
+        return any(find(trace.final_message, phrase) for phrase in new)
+    return check.judge(echo).status is not Status.PASSED
+
+
+def _find_unknown_success(calls: Sequence[ToolCall]) -> Found | None:
+    """What is found where it is unknown whether one of these calls succeeded."""
+    call = next((c for c in calls if c.has_unknown_outcome), None)
+    return Found(None, f"it is unknown whether {call.name} succeeded") if call else None
+
+
+def _call_found(trace: Trace, call: ToolCall, found: str = "") -> Found:
+    index = [*map(id, trace.tool_calls)].index(id(call))  # calls may be equal
+    return Found(True, found or str(call), EvidenceLocation("tool_calls", index=index))

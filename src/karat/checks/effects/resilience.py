@@ -1,0 +1,285 @@
+"""What must hold where something around the agent broke: no deed twice, few retries, and an answer that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal, TypedDict
+
+import msgspec
+from msgspec import Meta, Struct
+
+from karat.checks.base import ANSWER, CALLS, Check, CheckRequest, Phrase, excerpt, quote_answer, read_whole, unreadable
+from karat.checks.effects.claims import calls_so_far, lines_to_add
+from karat.checks.sample_traces import UNSEEN_TOOLS, calls
+from karat.checks.tools.names import describe_calls, not_understood
+from karat.model.check import Example, Expected, Field
+from karat.model.trace import ToolCall, Trace
+from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
+from karat.text.folding import fold
+from karat.text.phrases import find
+from karat.text.prose.asking import find_request
+from karat.text.prose.sentences import find_listed, prose, sentences
+from karat.text.tool_names import effect_tools, is_any_named
+from karat.text.tool_results import parse_result
+from karat.text.words import PUBLISHED, WordLists
+
+ADMISSIONS = ("failure", "refusal", "no_data", "assumption")
+"""The word lists by one of which an answer admits that something is missing."""
+OF_AGE = "data_age"
+LOST = ToolCall("pay", {"order": 1}, error="timed out after 5 s", success=False)
+PAID = ToolCall("pay", {"order": 1}, success=True)
+DOWN = ToolCall("find", {"order": 1}, error="503", success=False)
+
+
+def calls_trace(*calls: ToolCall, text: str = "Done.") -> Trace:
+    return Trace(case_id="example", final_message=text, tool_calls=calls)
+
+
+def with_key(call: ToolCall, key: str) -> ToolCall:
+    return msgspec.structs.replace(call, arguments={"order": 1, "idempotency_key": key})
+
+
+class NoEffectTwice(Check, Struct, frozen=True):
+    """No effect was asked for again, with the same arguments, after it took place or may have."""
+
+    name: ClassVar = "no_effect_twice"
+    group: ClassVar = Group.TOOL_HYGIENE
+    channels: ClassVar = CALLS
+    description: ClassVar = "no effect twice"
+    prohibits: ClassVar = True
+    fields: ClassVar = (
+        Field(
+            "no_effect_twice",
+            Literal[True],
+            "No tool of `effects` started again with equal arguments after a call that succeeded, or whose answer was "
+            "lost (`lost_answer` in docs/words.md). Without `effects` any tool counts, and the result is unknown.",
+            since="1",
+        ),
+    )
+    examples: ClassVar = (
+        Example({"effects": ["pay"]}, calls_trace(PAID), Status.PASSED),
+        Example({"effects": ["pay"]}, calls_trace(PAID, PAID), Status.FAILED),
+        Example({"effects": ["pay"]}, calls_trace(LOST, PAID), Status.FAILED),
+        Example({"effects": ["pay"]}, calls_trace(ToolCall("pay", {"order": 1}, error="503"), PAID), Status.PASSED),
+        Example({"effects": ["pay"]}, calls_trace(PAID, ToolCall("pay", {"order": 2}, success=True)), Status.PASSED),
+        Example({"effects": ["pay"]}, calls_trace(with_key(LOST, "a"), with_key(PAID, "b")), Status.FAILED),
+        Example({"effects": ["pay"]}, calls_trace(with_key(LOST, "a"), with_key(PAID, "a")), Status.UNKNOWN),
+        Example({"effects": ["send"]}, calls_trace(PAID, PAID), Status.PASSED),
+        Example({}, calls_trace(PAID, PAID), Status.UNKNOWN),
+        Example({"effects": ["pay"]}, UNSEEN_TOOLS, Status.UNKNOWN),
+    )
+    effects: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
+        if "no_effect_twice" in expected:
+            tools = effect_tools(expected.get("effects", {}))
+            yield CheckRequest({"effects": tools} if tools else {}, ("no_effect_twice",))
+
+    def judge(self, trace: Trace) -> CheckResult:
+        done: dict[bytes, ToolCall] = {}
+        doubt = ""
+        for index, call in enumerate(trace.tool_calls):
+            if not call.started or call.kind != "tool" or (self.effects and not is_any_named(self.effects, call.name)):
+                continue
+            deed, key = _request_key(call)
+            earlier = done.get(deed)
+            if earlier is not None:
+                found = f"{call.name} was called again with the same arguments after {_why_effective(earlier)}"
+                if not self.effects:
+                    doubt = doubt or f"{found}. {lines_to_add([call.name])}"
+                elif key and key == _request_key(earlier)[1]:
+                    doubt = doubt or f"{found} and {', '.join(key)}: the service may recognize it as the same request"
+                else:
+                    return self.failed(found, EvidenceLocation("tool_calls", index=index))
+            elif _why_effective(call):
+                done[deed] = call
+        why = doubt or trace.why_incomplete("tools") or not_understood(trace, self.effects)
+        return self.unknown(why) if why else self.passed(describe_calls(trace))
+
+
+def _request_key(call: ToolCall) -> tuple[bytes, tuple[str, ...]]:
+    """What a call asks for, and apart from that what marks it as one request: an idempotency key."""
+    given = parse_result(call.arguments)
+    if not isinstance(given, Mapping):
+        return _canonical([call.name, given]), ()
+    marks = {str(name).replace("_", "").replace("-", "").lower(): name for name in given}
+    marks = {flat: name for flat, name in marks.items() if flat in PUBLISHED.entries("request_keys")}
+    rest = {str(name): value for name, value in given.items() if name not in marks.values()}
+    return _canonical([call.name, rest]), tuple(f"{name}={given[name]}" for name in marks.values())
+
+
+def has_request_key(call: ToolCall) -> bool:
+    """Whether a service may know by an argument that a call which is made again is the same request."""
+    return bool(_request_key(call)[1])
+
+
+def _canonical(value: object) -> bytes:
+    return msgspec.json.encode(value, order="deterministic", enc_hook=str)
+
+
+def _why_effective(call: ToolCall) -> str:
+    """How it is known that a call may have had its effect; nothing where it failed before."""
+    if call.success is True:
+        return "it succeeded"
+    if call.error is None and call.success is None:
+        return "" if call.unfinished else "a call whose end was not seen"
+    text = call.error or (call.result if isinstance(call.result, str) else str(call.result or ""))
+    return "its answer was lost" if PUBLISHED.pattern("lost_answer").search(text.lower()) else ""
+
+
+class MaxRetries(Check, Struct, frozen=True):
+    """A call that failed was not made again with the same arguments more often than that."""
+
+    name: ClassVar = "max_retries"
+    group: ClassVar = Group.TOOL_HYGIENE
+    channels: ClassVar = CALLS
+    prohibits: ClassVar = True
+    fields: ClassVar = (
+        Field(
+            "max_retries",
+            Annotated[int, Meta(ge=0)],
+            "The maximum number of times that a failed call is repeated with the same arguments.",
+            since="1",
+        ),
+    )
+    examples: ClassVar = (
+        Example({"most": 1}, calls_trace(DOWN, DOWN), Status.PASSED),
+        Example({"most": 1}, calls_trace(DOWN, DOWN, DOWN), Status.FAILED),
+        Example({"most": 0}, calls_trace(DOWN, ToolCall("find", {"order": 2}, error="503")), Status.PASSED),
+        Example({"most": 0}, calls_trace(PAID, PAID), Status.PASSED),
+        Example({"most": 0}, UNSEEN_TOOLS, Status.UNKNOWN),
+    )
+    most: int
+
+    read = read_whole("most")
+
+    @property
+    def description(self) -> str:
+        return f"at most {self.most} retries of a call that failed"
+
+    def judge(self, trace: Trace) -> CheckResult:
+        failed: set[bytes] = set()
+        again: dict[bytes, int] = {}
+        for index, call in enumerate(trace.tool_calls):
+            deed, _ = _request_key(call)
+            if deed in failed:
+                again[deed] = again.get(deed, 0) + 1
+                if again[deed] > self.most:
+                    found = f"{call.name} was called again after it failed: {describe_calls(trace)}"
+                    return self.failed(found, EvidenceLocation("tool_calls", index=index))
+            if call.error is not None or call.success is False:
+                failed.add(deed)
+        why = trace.why_incomplete("tools") or not_understood(trace)
+        return self.unknown(why) if why else self.passed(describe_calls(trace))
+
+
+class LostData(TypedDict, total=False):
+    """What the answer lacks where tools gave nothing that can be used."""
+
+    tools: Annotated[list[Phrase], Meta(description="The tools whose results cannot be used.")]
+    lost: Annotated[list[Phrase], Meta(description="Values that only these tools know.")]
+    usual: Annotated[Phrase, Meta(description="The answer of a run in which nothing failed.")]
+    old: Annotated[Literal[True], Meta(description="Their data is old; the answer may also say how old.")]
+
+
+class AdmitsFailure(Check, Struct, frozen=True):
+    """Where a tool failed to the end, or gave nothing that can be used, the answer says so."""
+
+    name: ClassVar = "admits_failure"
+    group: ClassVar = Group.TOOL_HYGIENE
+    channels: ClassVar = ANSWER | CALLS | {"input"}
+    prohibits: ClassVar = True
+    fields: ClassVar = (
+        Field(
+            "admits_failure",
+            Literal[True] | LostData,
+            "If the last call of a tool failed, the answer admits it in listed words. `tools` names tools whose result "
+            "cannot be used, even if it looks fine; with `old` their data is old, and the answer may say how old "
+            "instead. `lost` are values that only they know; `usual` is the answer of a run in which nothing failed. A "
+            "lost value, or only the usual words, fails; an answer with neither is unknown.",
+            since="1",
+        ),
+    )
+    examples: ClassVar = (
+        Example({}, calls("find:ok", text="It is there."), Status.PASSED),
+        Example({}, calls("find:failed find:ok", text="It is there."), Status.PASSED),
+        Example({}, calls("find:failed", text="I could not look it up."), Status.PASSED),
+        Example({}, calls("find:failed", text=""), Status.FAILED),
+        Example({}, calls("find:failed", text="Have a nice day."), Status.UNKNOWN),
+        Example({"lost": ["shipped"]}, calls("find:failed", text="It was shipped."), Status.FAILED),
+        Example({"lost": ["shipped"]}, calls("find:failed", text="I cannot see whether it shipped."), Status.PASSED),
+        Example({"usual": "Paid. A mail follows."}, calls("pay:ok mail:failed", text="Paid."), Status.FAILED),
+        Example({"tools": ["find"]}, calls("find:ok", text="There is no such order."), Status.PASSED),
+        Example({"tools": ["find"]}, calls("find:ok", text="It is on its way."), Status.UNKNOWN),
+        Example({"tools": ["find"], "old": True}, calls("find:ok", text="As of May, it is there."), Status.PASSED),
+        Example({}, UNSEEN_TOOLS, Status.UNKNOWN),
+    )
+    tools: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    usual: str = ""
+    old: bool = False
+    words: dict[str, tuple[str, ...]] = {}
+
+    @classmethod
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
+        if "admits_failure" in expected:
+            given = expected["admits_failure"]
+            words = {"words": expected["words"]} if "words" in expected else {}
+            yield CheckRequest({**({} if given is True else given), **words}, ("admits_failure",))
+
+    @property
+    def description(self) -> str:
+        return f"an answer that admits what failed{f': {chr(44).join(self.tools)}' if self.tools else ''}"
+
+    def judge(self, trace: Trace) -> CheckResult:
+        failed = self._find_failure(trace)
+        if not failed:
+            why = trace.why_incomplete("tools")
+            return self.unknown(why) if why else self.passed("every failure was recovered from")
+        if why := unreadable(trace):
+            return self.unknown(why)
+        answer = trace.final_message
+        if not answer.strip():
+            return self.failed(f"an empty answer, although {failed}")
+        words = WordLists.of(self.words)
+        lists = (*ADMISSIONS, OF_AGE) if self.old else ADMISSIONS
+        if span := next(filter(None, (find_listed(answer, name, words) for name in lists)), None):
+            return self.passed(excerpt(answer[slice(*span)]), EvidenceLocation("final_message", *span))
+        if find_request(answer, words):
+            return self.passed("it asks")
+        for value in self.lost:
+            if (place := find(answer, value)) and not _is_known(value, trace):
+                return self.failed(
+                    f"it states {value!r}, which no call gave, although {failed}",
+                    EvidenceLocation("final_message", *place),
+                )
+        if self.usual and _lines(answer) <= _lines(self.usual):
+            return self.failed(f"the same answer as without the failure, although {failed}: {quote_answer(trace)}")
+        line = "If these words admit it, add them to the suite: words: {failure: {add: [...]}}"
+        return self.unknown(f"{failed}, and no listed word admits it: {quote_answer(trace)} {line}.")
+
+    def _find_failure(self, trace: Trace) -> str:
+        """What failed and was not recovered from."""
+        last = {call.name: call for call in trace.tool_calls if call.called}
+        if self.tools:
+            named = [name for name in last if is_any_named(self.tools, name)]
+            gave = "gave old data" if self.old else "returned nothing reliable"
+            return f"{', '.join(named)} {gave}" if named else ""
+        failed = [call.name for call in last.values() if call.success is False or call.error is not None]
+        return f"{', '.join(failed)} failed" if failed else ""
+
+
+def _is_known(value: str, trace: Trace) -> bool:
+    """Whether a call of the conversation, or the user, gave this value."""
+    texts = [trace.input, *(turn.input for turn in trace.earlier)]
+    results: Sequence[Any] = [call.result for call in calls_so_far(trace)]
+    return any(find(text, value) for text in (*texts, *(_text(result) for result in results)))
+
+
+def _text(result: object) -> str:
+    return result if isinstance(result, str) else msgspec.json.encode(result, enc_hook=str).decode()
+
+
+def _lines(answer: str) -> set[str]:
+    return {fold(sentence.text).strip() for sentence in sentences(prose(answer))}

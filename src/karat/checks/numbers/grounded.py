@@ -1,0 +1,304 @@
+"""Numbers that an answer states: they must rest on what was seen, or on what can be reckoned from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+from itertools import accumulate, chain, islice
+from typing import Annotated, Any, ClassVar, Literal
+
+from msgspec import Meta, Struct, structs
+
+from karat.checks.base import ANSWER, CALLS, PAGE, Check, CheckRequest, Phrases, excerpt, unreadable, unsure
+from karat.checks.numbers import derived
+from karat.checks.numbers.derived import MOST_ALIKE, Alike, Holder, pairs
+from karat.checks.numbers.sources import (
+    HUNDRED,
+    NumberSource,
+    claimed_numbers,
+    find_first,
+    results,
+    seen_grounds,
+    users_words,
+)
+from karat.checks.sample_traces import UNSEEN_TOOLS
+from karat.checks.tools.names import not_understood
+from karat.model.check import Example, Expected, Field
+from karat.model.trace import ToolCall, Trace
+from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
+from karat.text.numbers.claimed import StatedNumber, numbers_in, stated_numbers
+from karat.text.regexes import lazy
+from karat.text.words import numbers as lists
+
+ORDERS = {"orders": [{"n": 3, "state": "paid"}, {"n": 4, "state": "open"}, {"n": 5, "state": "paid"}], "visits": 48}
+MOST_LISTED = 5
+MOST_ROUNDS = 3
+"""How often numbers are looked at again, once others were found that they may be reckoned from."""
+MOST_ACROSS = 6
+MOST_EXACT_ACROSS = 40
+"""Different numbers of one name in all results of which differences are reckoned with; more if they are with cents."""
+SMALLEST = 20
+"""The smallest whole amount that may be reckoned from others that were stated: a smaller one is so by chance."""
+_TIMES = lazy.pattern(rf"(?i)[^\S\n-]?-?(?:{lists.MULTIPLES.alternatives})(?!\w)")
+_ENDS_IN_DIGITS = lazy.pattern(r"[\w*•.-]{0,60}\d{4}(?!\w)")
+
+Found = Mapping[StatedNumber, NumberSource | None]
+"""The numbers of an answer, with what was found that they rest on."""
+
+
+def report_trace(text: str, result: object = ORDERS, **more: Any) -> Trace:
+    call = ToolCall("report", {}, result=result, success=None if result is None else True)
+    return Trace(case_id="example", input="How were the last 7 days?", final_message=text, tool_calls=(call,), **more)
+
+
+class GroundedNumbers(Check, Struct, frozen=True):
+    """Every number of the answer is in what was seen, or is a count, sum, difference or percentage of that.
+
+    Dates, times, ids, ranks, the numbering of lists and "two ways" are not claims.
+    """
+
+    name: ClassVar = "grounded_numbers"
+    group: ClassVar = Group.NUMERIC_GROUNDING
+    channels: ClassVar = ANSWER | CALLS | PAGE | {"input", "messages"}
+    companions: ClassVar = {"grounded_constants": "grounded_numbers", "grounded_in": "grounded_numbers"}
+    prohibits: ClassVar = True
+    description: ClassVar = "numbers that Karat saw or can compute from what it saw"
+    fields: ClassVar = (
+        Field(
+            "grounded_numbers",
+            Literal[True],
+            "Every number in the answer is in a tool result, the page or the user's words, or follows from those.",
+            since="1",
+        ),
+        Field(
+            "grounded_constants",
+            Annotated[list[int | float], Meta(min_length=1)],
+            "Numbers that the answer may state without a source.",
+            since="1",
+        ),
+        Field(
+            "grounded_in",
+            Phrases,
+            "Text files next to the suite, such as a policy: the answer may state every number in them.",
+            since="1",
+            holds_files=True,
+        ),
+    )
+    examples: ClassVar = (
+        Example({}, report_trace("In 7 days, since 1 May 2026, there were 48 visits (order #99)."), Status.PASSED),
+        Example({}, report_trace("There were 49 visits."), Status.FAILED),
+        Example({}, report_trace("1. 3 orders, 2 of them paid\n2. 12 pieces in all, 8 paid"), Status.PASSED),
+        Example({}, report_trace("13 pieces in all"), Status.FAILED),
+        Example({}, report_trace("Eleven orders came in. There are two ways to go on."), Status.FAILED),
+        Example({}, report_trace("Three orders came in. There are two ways to go on."), Status.PASSED),
+        Example({}, report_trace("4 pieces, up 1 from 3; 67% of the orders are paid"), Status.PASSED),
+        Example({}, report_trace("68% of the orders are paid"), Status.FAILED),
+        Example({"constants": [24]}, report_trace("Within 24 hours."), Status.PASSED),
+        Example({}, report_trace("Within 24 hours."), Status.FAILED),
+        Example({"texts": {"policy.md": ["24"]}}, report_trace("Within 24 hours."), Status.PASSED),
+        Example({"texts": {"policy.md": ["48"]}}, report_trace("Within 24 hours."), Status.FAILED),
+        Example({}, report_trace("There were 49 visits.", None), Status.UNKNOWN),
+        Example({}, report_trace("48 Millionen"), Status.UNKNOWN),
+        Example({}, UNSEEN_TOOLS, Status.PASSED),
+    )
+    constants: tuple[float, ...] = ()
+    texts: Mapping[str, tuple[str, ...]] = {}
+    """The numbers of the files in `grounded_in`, so that a recorded case can be judged without them."""
+
+    @classmethod
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
+        if "grounded_numbers" in expected:
+            constants = expected.get("grounded_constants")
+            texts = {name: _written_numbers(text) for name, text in expected.get("grounded_in", {}).items()}
+            args = {"constants": constants} if constants else {}
+            yield CheckRequest(args | ({"texts": texts} if texts else {}), ("grounded_numbers",))
+
+    def judge(self, trace: Trace) -> CheckResult:
+        loose, grounds = self._find_ungrounded(trace, claimed_numbers(trace))
+        unread = next((one for one in loose if one.unread), None)
+        firm = [one for one in loose if not one.unread]
+        if firm:
+            why = _why_unseen(trace) or unsure(trace, [one.span for one in firm])
+            listed = ", ".join(_text_of(trace, one) for one in firm[:MOST_LISTED])
+            at = EvidenceLocation("final_message", *firm[0].span)
+            return self.unknown(why) if why else self.failed(f"no source for {listed}", at)
+        if unread is not None:
+            return self.unknown(f"{_text_of(trace, unread)} may be another number: have the agent write it in digits")
+        why = unreadable(trace)
+        if why:
+            return self.unknown(why)
+        return self.passed(excerpt("; ".join(grounds)) if grounds else "no number")
+
+    def _find_ungrounded(self, trace: Trace, stated: Sequence[StatedNumber]) -> tuple[list[StatedNumber], list[str]]:
+        """The numbers that rest on nothing, and what the others rest on."""
+        if not stated:
+            return [], []
+        grounds = Grounds(trace, self.constants, self.texts)
+        found: dict[StatedNumber, NumberSource | None] = {one: grounds.find_seen(one) for one in stated}
+        open_ones = [one for one in stated if found[one] is None and not one.unread]
+        for _ in range(MOST_ROUNDS if open_ones else 0):
+            for one in open_ones:
+                found[one] = grounds.find_derived(one) or grounds.find_computed(one, found)
+            still = [one for one in open_ones if found[one] is None]
+            if len(still) in (0, len(open_ones)):
+                break
+            open_ones = still
+        found |= {one: self._find_earlier(trace, one) for one in open_ones if found[one] is None}
+        loose = [one for one in stated if found[one] is None or one.unread]
+        return loose, [f"{_text_of(trace, one)} is {ground.name}" for one, ground in found.items() if ground]
+
+    def _find_earlier(self, trace: Trace, stated: StatedNumber) -> NumberSource | None:
+        """The last earlier answer that stated the number, if it rested on something there."""
+        earlier = trace.earlier or trace.turns[:-1]
+        for index in range(len(earlier) - 1, -1, -1):
+            same = [one for one in stated_numbers(earlier[index].final_message) if one.value == stated.value]
+            if same:
+                before = structs.replace(earlier[index], earlier=earlier[:index])
+                loose, _ = self._find_ungrounded(before, claimed_numbers(before))
+                return None if same[0] in loose else NumberSource(stated.value, f"derived in answer {index + 1}")
+        return None
+
+
+@lru_cache(maxsize=16)
+def _written_numbers(text: str) -> tuple[str, ...]:
+    """The numbers of a text, each once, as digits."""
+    return tuple(dict.fromkeys(format(number, "f") for number in numbers_in(text)))
+
+
+def _why_unseen(trace: Trace) -> str | None:
+    """Why a number may come from what was not seen."""
+    why = (
+        trace.why_incomplete("tools")
+        or trace.why_incomplete("tool_results")
+        or trace.why_incomplete("page")
+        or not_understood(trace)
+    )
+    if why:
+        return why
+    dark = next((call for call in trace.tool_calls if call.called and call.result is None and call.error is None), None)
+    return f"the result of {dark.name} is unknown" if dark else None
+
+
+def _text_of(trace: Trace, stated: StatedNumber) -> str:
+    return trace.final_message[slice(*stated.span)]
+
+
+class Grounds:
+    """What the numbers of one answer may rest on; what is costly is made when a number asks for it."""
+
+    def __init__(self, trace: Trace, constants: Sequence[float], texts: Mapping[str, Sequence[str]]) -> None:
+        self._trace = trace
+        self._seen = [*seen_grounds(trace, constants, texts)]
+
+    def find_seen(self, stated: StatedNumber) -> NumberSource | None:
+        """What holds the number itself."""
+        return find_first(stated, self._seen)
+
+    def find_derived(self, stated: StatedNumber) -> NumberSource | None:
+        """A count or a sum that can be named, or the id that ends in it."""
+        return find_first(stated, self._derived) or self._find_id_end(stated)
+
+    def find_computed(self, stated: StatedNumber, found: Found) -> NumberSource | None:
+        """What numbers give that are next to each other in the answer or in a result, or have one name in several."""
+        known = {other: ground for other, ground in found.items() if ground}
+        return find_first(stated, chain.from_iterable(self._groups(stated, known)))
+
+    def _groups(
+        self, stated: StatedNumber, known: Mapping[StatedNumber, NumberSource]
+    ) -> Iterator[Iterable[NumberSource]]:
+        yield (
+            NumberSource(one.value, f"stated before, {ground.name}") for one, ground in known.items() if one != stated
+        )
+        line = _grounds_in_line(self._trace.final_message, stated, known)
+        yield pairs(line, stated.percent)
+        is_rounded = stated.about or stated.step > 1
+        yield (one for group in self._alike for one in pairs(group, stated.percent, is_rounded))
+        exact = stated.step < 1
+        yield self._differences[exact]
+        if _TIMES.match(self._trace.final_message, stated.span[1]):
+            shares = (one for group in (line, *self._alike) for one in pairs(group, percent=True) if one.percent)
+            yield (NumberSource(one.value / HUNDRED, one.name) for one in shares)
+        if stated.money and (abs(stated.value) >= SMALLEST or exact):
+            amounts = _grounds_before(stated, known)
+            yield pairs(amounts, stated.percent)
+            yield _sums_of_first(amounts)
+            yield _sums_of_first(line)
+            yield _multiples((*amounts, *line), self._factors(known))
+            yield (one for group in self._alike for one in _multiples(group, [*filter(_is_factor, group)]))
+
+    @cached_property
+    def _holders(self) -> list[Holder]:
+        return derived.holders_of(self._trace)
+
+    @cached_property
+    def _derived(self) -> list[NumberSource]:
+        return [*derived.derived_grounds(self._trace, self._holders)]
+
+    @cached_property
+    def _alike(self) -> list[Alike]:
+        return [*derived.alike_grounds(self._holders)]
+
+    @cached_property
+    def _differences(self) -> tuple[list[NumberSource], list[NumberSource]]:
+        """Across results: for whole numbers, and for exact ones, which are seldom a difference by chance."""
+        named = derived.of_one_name(self._holders)
+        return derived.differences(named, MOST_ACROSS), derived.differences(named, MOST_EXACT_ACROSS)
+
+    def _factors(self, known: Mapping[StatedNumber, NumberSource]) -> list[NumberSource]:
+        """How many there may be of something that has a price: small counts of results, and small stated numbers."""
+        counts = [one for one in self._derived if one.counted]
+        amounts = [
+            NumberSource(one.value, ground.name) for one, ground in known.items() if not (one.money or one.percent)
+        ]
+        return [one for one in (*counts, *amounts) if _is_factor(one)]
+
+    @cached_property
+    def _ids(self) -> list[str]:
+        """Names that end in digits, wherever they were seen."""
+        texts = (*users_words(self._trace), *(str(result) for _, result in results(self._trace)))
+        return [name for text in texts for name in _ENDS_IN_DIGITS.findall(text)]
+
+    def _find_id_end(self, stated: StatedNumber) -> NumberSource | None:
+        if stated.money or not stated.digits:
+            return None
+        name = next((one for one in self._ids if one.endswith(stated.digits) and one != stated.digits), None)
+        return NumberSource(stated.value, f"the end of {name}") if name else None
+
+
+def _grounds_in_line(text: str, stated: StatedNumber, known: Mapping[StatedNumber, NumberSource]) -> list[NumberSource]:
+    """What is stated in the line of a number."""
+    first = text.rfind("\n", 0, stated.span[0])
+    last = text.find("\n", stated.span[1])
+    last = len(text) if last < 0 else last
+    near = (other for other in known if first < other.span[0] <= last and other != stated)
+    return [
+        NumberSource(other.value, known[other].name, known[other].counted, other.percent)
+        for other in islice(near, MOST_ALIKE)
+    ]
+
+
+def _grounds_before(stated: StatedNumber, known: Mapping[StatedNumber, NumberSource]) -> list[NumberSource]:
+    """The amounts of money that were stated last before a number, the last one first."""
+    before = [
+        NumberSource(other.value, ground.name)
+        for other, ground in known.items()
+        if other.money and other.span < stated.span
+    ]
+    return before[: -MOST_ALIKE - 1 : -1]
+
+
+def _is_factor(ground: NumberSource) -> bool:
+    return ground.value in range(2, MOST_ALIKE + 1)
+
+
+def _sums_of_first(amounts: Alike) -> Iterator[NumberSource]:
+    for count, total in enumerate(accumulate(one.value for one in amounts), 1):
+        if count > 1:
+            yield NumberSource(total, f"the sum of {', '.join(one.name for one in amounts[:count])}")
+
+
+def _multiples(amounts: Alike, factors: Alike) -> Iterator[NumberSource]:
+    for one in amounts:
+        yield from (
+            NumberSource(one.value * factor.value, f"{factor.value} ({factor.name}) × {one.name}") for factor in factors
+        )

@@ -1,0 +1,1 @@
+"""Checks of the page that a user sees after a turn."""

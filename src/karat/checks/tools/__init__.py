@@ -1,0 +1,1 @@
+"""Checks of the calls: which tools, with which arguments, in which order."""

@@ -1,0 +1,320 @@
+"""Calls that were made: with these arguments, with this result, so many times, or never."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal, NotRequired, TypedDict
+
+import msgspec
+from msgspec import UNSET, Meta, Struct
+
+from karat.checks.base import CALLS, Check, CheckRequest, excerpt
+from karat.checks.sample_traces import UNSEEN_TOOLS, calls
+from karat.checks.tools.names import describe_calls, nameless, not_ruled_out, not_understood
+from karat.checks.tools.patterns import CallPattern, Times, WantedCall, assign
+from karat.matchers.reading import MatchedMembers, MatchedValue
+from karat.model.check import CheckProblem, Example, Expected, Field
+from karat.model.trace import TextLoss, ToolCall, Trace
+from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
+from karat.text.tool_names import is_named
+
+LONGEST_DIFFERENCE = 600
+MOST_TIMES = 1000
+
+BOOKED = Trace(
+    case_id="example",
+    final_message="Done.",
+    tool_calls=(
+        ToolCall("find", {}, success=True, result='{"free": [41, 42]}'),
+        ToolCall("book", {"vehicle": 42, "days": {"from": "Mon"}}, success=False, result={"error": "D-1 is taken"}),
+    ),
+)
+PAID = Trace(
+    case_id="example",
+    final_message="Done.",
+    tool_calls=(
+        ToolCall("pay", {"amount": 40}, success=True),
+        ToolCall("pay", {"amount": 80, "note": "late"}, success=True),
+        ToolCall("pay", {"amount": 40}, started=False, unfinished=True),
+    ),
+)
+PAID_BUT_NOT_SEEN = Trace(
+    case_id="example",
+    final_message="Done.",
+    tool_calls=(ToolCall("pay", {"card": "[removed]"}, success=True),),
+    cuts={"tool_results": TextLoss("secrets were removed")},
+)
+UNCARRIED = Trace(
+    case_id="example",
+    final_message="Done.",
+    tool_calls=(ToolCall("pay", success=True, unobserved={"arguments": "the span of the call does not contain them"}),),
+)
+
+Often = Annotated[int, Meta(ge=1, le=MOST_TIMES)]
+
+
+class CallTimes(TypedDict, total=False):
+    """How often such a call is made. Without `min` it is made at least once."""
+
+    min: Annotated[int, Meta(ge=0, le=MOST_TIMES, description="The minimum number of calls; 1 if not given.")]
+    max: Annotated[int, Meta(ge=1, le=MOST_TIMES, description="The maximum number of calls.")]
+
+
+class ExpectedCall(TypedDict):
+    """A call that was made: its tool, and what else must be true of it."""
+
+    tool: Annotated[str, Meta(min_length=1, description="The name of the tool.")]
+    arguments: NotRequired[
+        Annotated[
+            MatchedMembers, Meta(description="Arguments of the call, which may have others; matchers are allowed.")
+        ]
+    ]
+    success: NotRequired[Annotated[bool, Meta(description="Whether it succeeded.")]]
+    result: NotRequired[Annotated[MatchedValue, Meta(description="Its result; matchers are allowed.")]]
+    error: NotRequired[Annotated[MatchedValue, Meta(description="The text of its error; matchers are allowed.")]]
+    times: NotRequired[
+        Annotated[Often | CallTimes, Meta(description="How often the call is made: a number, or {min, max}.")]
+    ]
+    never: NotRequired[Annotated[Literal[True], Meta(description="No such call was made or requested.")]]
+
+
+class Rivals(Struct, frozen=True, omit_defaults=True):
+    """The other entries for the same tool that need calls."""
+
+    before: tuple[WantedCall, ...] = ()
+    after: tuple[WantedCall, ...] = msgspec.field(name="behind", default=())
+
+
+class CallTally(Struct, frozen=True):
+    """The calls that an entry has: those of its own, and all such calls that are not those of another."""
+
+    own: list[int]
+    counted: list[int]
+
+
+class ToolCalls(Check, Struct, frozen=True, dict=True):
+    """The tool was called with these arguments, whatever others are next to them, and came out like this.
+
+    Of several entries for one tool, each needs calls of its own; `rivals` are the others, before and after it.
+    """
+
+    name: ClassVar = "tool_calls"
+    failure: ClassVar = ("a ", "no ")
+    group: ClassVar = Group.TOOL_HYGIENE
+    channels: ClassVar = CALLS
+    fields: ClassVar = (
+        Field(
+            "tool_calls",
+            Annotated[list[ExpectedCall], Meta(min_length=1)],
+            "Calls that were made: {tool, arguments, success, result, error, times}, or with {never: true} not made.",
+            since="0.3",
+        ),
+    )
+    examples: ClassVar = (
+        Example({"tool": "book"}, BOOKED, Status.PASSED),
+        Example({"tool": "drop"}, BOOKED, Status.FAILED),
+        Example({"tool": "book", "arguments": {"vehicle": 42}}, BOOKED, Status.PASSED),
+        Example({"tool": "book", "arguments": {"vehicle": 41}}, BOOKED, Status.FAILED),
+        Example({"tool": "book", "arguments": {"vehicle": {"$lt": 42}}}, BOOKED, Status.FAILED),
+        Example({"tool": "book", "arguments": {"days": {"from": "Mon"}}, "success": False}, BOOKED, Status.PASSED),
+        Example({"tool": "book", "arguments": {"days": {"to": "Tue"}}}, BOOKED, Status.FAILED),
+        Example({"tool": "book", "arguments": {"$eq": {"vehicle": 42}}}, BOOKED, Status.FAILED),
+        Example({"tool": "find", "success": True}, BOOKED, Status.PASSED),
+        Example({"tool": "book", "success": True}, BOOKED, Status.FAILED),
+        Example({"tool": "find", "result": {"free": {"$contains": 41}}}, BOOKED, Status.PASSED),
+        Example({"tool": "find", "result": {"free": {"$contains": 40}}}, BOOKED, Status.FAILED),
+        Example({"tool": "book", "error": {"$contains": "taken"}}, BOOKED, Status.PASSED),
+        Example({"tool": "find", "error": {"$contains": "taken"}}, BOOKED, Status.FAILED),
+        Example({"tool": "find", "success": True}, calls("find:pending"), Status.UNKNOWN),
+        Example({"tool": "find", "result": {"free": 1}}, calls("find:pending"), Status.UNKNOWN),
+        Example({"tool": "find", "arguments": {"day": "Mon"}}, calls("find"), Status.UNKNOWN),
+        Example({"tool": "pay", "arguments": {"card": "4111"}}, PAID_BUT_NOT_SEEN, Status.UNKNOWN),
+        Example({"tool": "pay", "arguments": {"note": {"$absent": True}}}, UNCARRIED, Status.UNKNOWN),
+        Example({"tool": "find"}, calls("find:refused"), Status.FAILED),
+        Example({"tool": "pay", "times": 2}, PAID, Status.PASSED),
+        Example({"tool": "pay", "times": 1}, PAID, Status.FAILED),
+        Example({"tool": "pay", "times": 3}, PAID, Status.FAILED),
+        Example({"tool": "pay", "arguments": {"amount": 40}, "times": 1}, PAID, Status.PASSED),
+        Example({"tool": "pay", "times": {"min": 0, "max": 1}}, calls("find"), Status.PASSED),
+        Example({"tool": "pay", "times": {"max": 1}}, PAID, Status.FAILED),
+        Example({"tool": "pay", "arguments": {"note": "late"}, "never": True}, PAID, Status.FAILED),
+        Example({"tool": "pay", "arguments": {"amount": {"$gt": 80}}, "never": True}, PAID, Status.PASSED),
+        Example({"tool": "pay", "never": True}, calls("functions.Pay:refused"), Status.FAILED),
+        Example({"tool": "pay", "never": True}, UNSEEN_TOOLS, Status.UNKNOWN),
+        Example({"tool": "find", "rivals": {"before": [{"tool": "find"}]}}, calls("find find"), Status.PASSED),
+        Example({"tool": "find", "rivals": {"before": [{"tool": "find"}]}}, calls("find"), Status.FAILED),
+        Example({"tool": "find", "rivals": {"behind": [{"tool": "find"}]}}, calls("find"), Status.PASSED),
+        Example({"tool": "book"}, UNSEEN_TOOLS, Status.UNKNOWN),
+    )
+    tool: str
+    arguments: Any = UNSET
+    success: bool | None = None
+    result: Any = UNSET
+    error: Any = UNSET
+    times: int | Times | None = None
+    never: bool = False
+    rivals: Rivals = Rivals()
+
+    @cached_property
+    def patterns(self) -> tuple[CallPattern, ...]:
+        """Its own and those of its rivals."""
+        wanted = WantedCall(self.tool, self.arguments, self.success, self.result, self.error, self.times, self.never)
+        return tuple(map(CallPattern.of, (*self.rivals.before, wanted, *self.rivals.after)))
+
+    @property
+    def own(self) -> CallPattern:
+        return self.patterns[len(self.rivals.before)]
+
+    @property
+    def asks_for_a_call(self) -> bool:
+        return not self.never and self.own.least > 0
+
+    @classmethod
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
+        entries = expected.get("tool_calls", ())
+        for index, call in enumerate(entries):
+            before, after = _rivals(call, entries[:index]), _rivals(call, entries[index + 1 :])
+            sides = {side: others for side, others in (("before", before), ("behind", after)) if others}
+            yield CheckRequest({**call, "rivals": sides} if sides else call, ("tool_calls", index))
+
+    @property
+    def prohibits(self) -> bool:
+        return self.never
+
+    @property
+    def description(self) -> str:
+        with_what = f" with {_format_value(self.arguments)}" if self.arguments is not UNSET else ""
+        gave = f" that gave {_format_value(self.result)}" if self.result is not UNSET else ""
+        erred = f" with the error {_format_value(self.error)}" if self.error is not UNSET else ""
+        which = f", number {len(self.rivals.before) + 1} of its kind" if self.rivals.before else ""
+        return f"{'no' if self.never else 'a'}{self.own.words[1:]}{with_what}{gave}{erred}{self._often}{which}"
+
+    @property
+    def _often(self) -> str:
+        if self.times is None:
+            return ""
+        least, most = self.own.least, self.own.most
+        if least == most:
+            return f", {least} times" if least != 1 else ", once"
+        return f", at least {least} times" if most is None else f", {least} to {most} times"
+
+    def validate(self) -> Iterator[CheckProblem]:
+        yield from nameless(self.tool)
+        if self.never and self.times is not None:
+            yield CheckProblem("no-effect", "'times' has no effect next to 'never'.", ("times",))
+        if self.own.most is not None and self.own.least > self.own.most:
+            yield CheckProblem("out-of-range", f"min {self.own.least} is greater than max {self.own.most}.", ("times",))
+        if isinstance(self.times, Times) and self.own.least == 0 and self.own.most is None:
+            yield CheckProblem(
+                "empty-expectation", "any number of calls passes. Give 'max', or a higher 'min'.", ("times",)
+            )
+
+    def judge(self, trace: Trace) -> CheckResult:
+        if self.never:
+            return self._judge_never(trace)
+        doubt = trace.cut("tool_results")
+        matches = [[pattern.fits(call, doubt) for call in trace.tool_calls] for pattern in self.patterns]
+        sure, most = self._tally(matches, certain=True), self.own.most
+        if most is not None and len(sure.counted) > most:
+            return self.failed(
+                f"{len(sure.counted)} such calls", EvidenceLocation("tool_calls", index=sure.counted[most])
+            )
+        if len(sure.own) < self.own.least:
+            possible = len(self._tally(matches, certain=False).own) >= self.own.least
+            why = self._why_unseen(trace) or (self._why_undecided(trace) if possible else None)
+            return self.unknown(why) if why else self.failed(self._describe_nearest(trace, sure))
+        if most is not None:
+            possible = len(self._tally(matches, certain=False).counted) > most
+            why = self._why_unseen(trace) or (self._why_undecided(trace) if possible else None)
+            if why:
+                return self.unknown(why)
+        if not sure.own:
+            return self.passed(describe_calls(trace))
+        first = trace.tool_calls[sure.own[0]]
+        found = call_shown(first) if len(sure.own) == 1 else f"{len(sure.counted)} such calls"
+        return self.passed(found, EvidenceLocation("tool_calls", index=sure.own[0]))
+
+    def _judge_never(self, trace: Trace) -> CheckResult:
+        doubt = trace.cut("tool_results")
+        matches = [self.own.forbids(call, doubt) for call in trace.tool_calls]
+        if True in matches:
+            index = matches.index(True)
+            return self.failed(call_shown(trace.tool_calls[index]), EvidenceLocation("tool_calls", index=index))
+        why = self._why_unseen(trace) or not_ruled_out(trace, self.tool)
+        why = why or (self._why_undecided(trace) if None in matches else None)
+        return self.unknown(why) if why else self.passed(describe_calls(trace))
+
+    def _tally(self, matches: Sequence[Sequence[bool | None]], *, certain: bool) -> CallTally:
+        """The calls that are this entry's: for sure, or if what was not seen were as wanted."""
+        fits = [[i for i, one in enumerate(row) if one or (one is None and not certain)] for row in matches]
+        at = len(self.rivals.before)
+        if len(self.patterns) == 1:
+            return CallTally(fits[0], fits[0])
+        slots = [row for row, pattern in enumerate(self.patterns) for _ in range(pattern.least)]
+        given = assign([fits[row] for row in slots])
+        own = [call for row, call in zip(slots, given, strict=True) if row == at and call is not None]
+        taken = {call for row, call in zip(slots, given, strict=True) if row != at and call is not None}
+        return CallTally(own, [index for index in fits[at] if index not in taken])
+
+    def _why_unseen(self, trace: Trace) -> str | None:
+        return trace.why_incomplete("tools") or not_understood(trace, (self.tool,))
+
+    def _why_undecided(self, trace: Trace) -> str:
+        """Why one of these calls may be the one after all."""
+        asked = [part for part, _ in self.own.parts if any(_lacks(call, part) for call in trace.tool_calls)]
+        unseen = [
+            call.unobserved.get(part) for call in trace.tool_calls for part in asked if is_named(self.tool, call.name)
+        ]
+        if why := next(filter(None, unseen), None):
+            return why
+        if asked == ["arguments"]:
+            return trace.cut("tool_results") or f"the arguments of {self.tool} are unknown"
+        what = "gave" if asked else "succeeded"
+        how = f"it is unknown what {self.tool} {what}" if asked else f"it is unknown whether {self.tool} {what}"
+        return trace.why_incomplete("tool_results") or how
+
+    def _describe_nearest(self, trace: Trace, sure: CallTally) -> str:
+        """The call that comes nearest, argument by argument."""
+        if sure.counted and self.own.least > 1:
+            return f"{len(sure.counted)} such calls: {_list_calls(trace, sure.counted)}"
+        index = self._find_nearest(trace)
+        if index is None:
+            return describe_calls(trace)
+        differs = "; ".join(map(str, self.own.differences(trace.tool_calls[index])))
+        differs = differs or "it already counts for another entry"
+        return excerpt(
+            f"nearest is call {index + 1}, {call_shown(trace.tool_calls[index])}: {differs}", LONGEST_DIFFERENCE
+        )
+
+    def _find_nearest(self, trace: Trace) -> int | None:
+        calls = trace.tool_calls
+        alike = [i for i, call in enumerate(calls) if is_named(self.tool, call.name)]
+        differing = {index: len([*self.own.differences(calls[index])]) for index in alike}
+        return min(alike, key=lambda i: (not calls[i].called, differing[i] or LONGEST_DIFFERENCE), default=None)
+
+    def compared_values(self, trace: Trace) -> tuple[object, object] | None:
+        index = self._find_nearest(trace)
+        if index is None or self.never or self.arguments is UNSET or self.own.fits(trace.tool_calls[index], None):
+            return None
+        return trace.tool_calls[index].arguments, self.arguments
+
+
+def _rivals(call: ExpectedCall, others: Iterable[ExpectedCall]) -> list[ExpectedCall]:
+    return [o for o in others if o["tool"] == call["tool"] and not o.get("never") and not call.get("never")]
+
+
+def _lacks(call: ToolCall, part: str) -> bool:
+    return call.arguments is None if part == "arguments" else call.result is None
+
+
+def _list_calls(trace: Trace, indices: Sequence[int]) -> str:
+    return excerpt(", ".join(call_shown(trace.tool_calls[i]) for i in indices[:10]))
+
+
+def call_shown(call: ToolCall) -> str:
+    return f"{call} with {_format_value(call.arguments)}" if call.arguments else str(call)
+
+
+def _format_value(value: object) -> str:
+    return excerpt(msgspec.json.encode(value).decode())

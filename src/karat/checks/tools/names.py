@@ -1,0 +1,304 @@
+"""Which tools were called."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, ClassVar, Literal, TypedDict
+
+from msgspec import Meta, Struct
+
+from karat.checks.base import (
+    CALLS,
+    Check,
+    CheckRequest,
+    Phrase,
+    Phrases,
+    excerpt,
+    quoted,
+    read_each,
+    read_whole,
+)
+from karat.checks.sample_traces import UNSEEN_TOOLS, calls
+from karat.evidence.logs.events import unread
+from karat.evidence.logs.spellings import asks_in_words, speaks_of_calls
+from karat.model.check import CheckProblem, Example, Field
+from karat.model.trace import PossibleCall, Trace
+from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
+from karat.text.tool_names import (
+    ANY_EFFECT,
+    invisible_in,
+    is_any_named,
+    is_every_tool,
+    is_named_in,
+    is_same_tool,
+    is_word_of,
+    may_be_same_tool,
+)
+
+NUL = "\0"
+APPEND = "Have the app open its log in append mode, or make sure that nothing else truncates it."
+UNOWNED = PossibleCall("delete", "a call to 'delete' cannot be attributed. Pass `traceparent` on.")
+
+
+class ToolCallsAny(Check, Struct, frozen=True):
+    """At least one of the tools was called: it began to run, or it ended in any way."""
+
+    name: ClassVar = "tool_calls_any"
+    failure: ClassVar = ("a call to ", "did not call ")
+    group: ClassVar = Group.TOOL_HYGIENE
+    channels: ClassVar = CALLS
+    fields: ClassVar = (Field("tool_calls_any", Phrases, "At least one of these tools was called."),)
+    examples: ClassVar = (
+        Example({"tools": ["refund", "credit"]}, calls("lookup credit:failed"), Status.PASSED),
+        Example({"tools": ["refund", "credit"]}, calls("lookup"), Status.FAILED),
+        Example({"tools": ["refund"]}, calls("refund:refused"), Status.FAILED),
+        Example({"tools": ["refund_*"]}, calls("refund_order"), Status.PASSED),
+        Example({"tools": ["refund_*"]}, calls("lookup"), Status.FAILED),
+        Example({"tools": ["refund"]}, UNSEEN_TOOLS, Status.UNKNOWN),
+    )
+    tools: tuple[str, ...]
+
+    read = read_whole("tools")
+
+    @property
+    def description(self) -> str:
+        return f"a call to {quoted(self.tools)}"
+
+    def validate(self) -> Iterator[CheckProblem]:
+        return nameless(*self.tools)
+
+    def judge(self, trace: Trace) -> CheckResult:
+        for index, call in enumerate(trace.tool_calls):
+            if call.called and is_any_named(self.tools, call.name):
+                return self.passed(str(call), EvidenceLocation("tool_calls", index=index))
+        why = trace.why_incomplete("tools") or not_understood(trace, self.tools)
+        return self.unknown(why) if why else self.failed(describe_calls(trace))
+
+
+class ToolCallsNone(Check, Struct, frozen=True):
+    """The tool was not even asked for, under whatever spelling of its name."""
+
+    name: ClassVar = "tool_calls_none"
+    failure: ClassVar = ("no call to ", "called ")
+    group: ClassVar = Group.TOOL_HYGIENE
+    channels: ClassVar = CALLS
+    prohibits: ClassVar = True
+    fields: ClassVar = (Field("tool_calls_none", Phrases, "None of these tools was called, or even requested."),)
+    examples: ClassVar = (
+        Example({"tool": "delete"}, calls("lookup refund"), Status.PASSED),
+        Example({"tool": "delete"}, calls("delete:crashed"), Status.FAILED),
+        Example({"tool": "delete"}, calls("delete:refused"), Status.FAILED),
+        Example({"tool": "delete"}, calls("functions.Delete"), Status.FAILED),
+        Example({"tool": "delete_*"}, calls("delete_all"), Status.FAILED),
+        Example({"tool": "delete_*"}, calls("functions.Delete-All:refused"), Status.FAILED),
+        Example({"tool": "delete_*"}, calls("lookup"), Status.PASSED),
+        Example({"tool": "*"}, calls("lookup"), Status.FAILED),
+        Example({"tool": "delete"}, calls("crm.delete"), Status.UNKNOWN),
+        Example({"tool": "delete"}, calls("lookup", possible_calls=(UNOWNED,)), Status.UNKNOWN),
+        Example({"tool": "delete"}, calls("lookup", telemetry=("12:00 running delete()",)), Status.UNKNOWN),
+        Example({"tool": "delete"}, UNSEEN_TOOLS, Status.UNKNOWN),
+    )
+    tool: str
+
+    read = read_each("tool")
+
+    @property
+    def description(self) -> str:
+        return f"no call to {self.tool!r}"
+
+    def validate(self) -> Iterator[CheckProblem]:
+        return nameless(self.tool)
+
+    def judge(self, trace: Trace) -> CheckResult:
+        for index, call in enumerate(trace.tool_calls):
+            if is_same_tool(self.tool, call.name):
+                return self.failed(str(call), EvidenceLocation("tool_calls", index=index))
+        why = trace.why_incomplete("tools") or not_ruled_out(trace, self.tool)
+        return self.unknown(why) if why else self.passed(describe_calls(trace))
+
+
+def not_ruled_out(trace: Trace, tool: str) -> str | None:
+    """Why what was seen does not prove that a tool that is forbidden was not called."""
+    for call in trace.tool_calls:
+        if not is_same_tool(tool, call.name) and may_be_same_tool(tool, call.name):
+            return f"{call.name!r} was called, which may be {tool!r} with a namespace. Forbid it by its full name."
+    return not_understood(trace, (tool,))
+
+
+def not_understood(trace: Trace, tools: Sequence[str] = ()) -> str | None:
+    """Why what was seen does not prove that these tools (or any, if none is named) were not called."""
+    named = () if any(map(is_every_tool, tools)) else tools
+    for line in unread(trace.telemetry, trace.dialect) if trace.telemetry else ():
+        if NUL in line:
+            return f"a line of the log was lost: it contains {line.count(NUL):,} NUL characters. {APPEND}"
+        if any(is_named_in(tool, line) for tool in named) if named else speaks_of_calls(line):
+            return f"a line of the log was not understood: {excerpt(line, 80)}"
+    return next((one.why for one in trace.possible_calls if _may_be(one, trace, tools)), None)
+
+
+def _may_be(possible: PossibleCall, trace: Trace, tools: Sequence[str]) -> bool:
+    """Whether it may be a call of one of these tools, or of any, that is not among those that were seen."""
+    if possible.of == "call":
+        return not tools or any(is_same_tool(t, possible.text) or may_be_same_tool(t, possible.text) for t in tools)
+    seen = {call.name for call in trace.tool_calls}
+    if tools:
+        return any(tool not in seen and is_word_of(tool, possible.text) for tool in tools)
+    return asks_in_words(possible.text, seen)
+
+
+def nameless(*tools: str) -> Iterator[CheckProblem]:
+    """No tool has a blank name, or one with invisible characters: such a call can be neither made nor missed."""
+    if ANY_EFFECT in tools:
+        message = f"{ANY_EFFECT!r} is used and no effects are declared. Declare them in the suite or in karat.toml."
+        yield CheckProblem("no-effects", message)
+    if not all(tool.strip() for tool in tools):
+        yield CheckProblem("empty-expectation", "a blank name is not a tool. Name one.")
+    for padded in (tool for tool in tools if tool.strip() not in ("", tool)):
+        message = f"no tool has white space around its name. Write {padded.strip()!r}."
+        yield CheckProblem("empty-expectation", message)
+    for tool in tools:
+        if char := invisible_in(tool.strip()):
+            message = f"the name {tool!a} has an invisible character (U+{ord(char):04X}). Write it without."
+            yield CheckProblem("empty-expectation", message)
+
+
+def describe_calls(trace: Trace) -> str:
+    """The calls that were made, in one line."""
+    return excerpt(", ".join(map(str, trace.tool_calls[:50]))) if trace.tool_calls else "no tool call"
+
+
+class F1Rule(TypedDict):
+    """Tools, and how well the set of those that were called fits them."""
+
+    tools: Annotated[Phrases, Meta(description="The tools that are expected.")]
+    threshold: Annotated[float, Meta(ge=0, le=1, description="The lowest F1 score.")]
+
+
+class ToolCallF1(Check, Struct, frozen=True):
+    """The set of tools that were called fits the expected one: its F1 score reaches a threshold."""
+
+    name: ClassVar = "tool_call_f1"
+    group: ClassVar = Group.TOOL_HYGIENE
+    channels: ClassVar = CALLS
+    fields: ClassVar = (
+        Field(
+            "tool_call_f1",
+            F1Rule,
+            "How well the set of tools that were called fits: the harmonic mean of precision and recall.",
+            since="1",
+        ),
+    )
+    examples: ClassVar = (
+        Example({"tools": ["find", "book"], "threshold": 1.0}, calls("book find find"), Status.PASSED),
+        Example({"tools": ["find", "book"], "threshold": 0.6}, calls("find"), Status.PASSED),
+        Example({"tools": ["find", "book"], "threshold": 0.7}, calls("find"), Status.FAILED),
+        Example({"tools": ["find"], "threshold": 1.0}, calls(""), Status.FAILED),
+        Example({"tools": ["find"], "threshold": 1.0}, UNSEEN_TOOLS, Status.UNKNOWN),
+    )
+    tools: tuple[str, ...]
+    threshold: float
+
+    read = read_whole()
+
+    @property
+    def description(self) -> str:
+        return f"an F1 score of {self.threshold:g} for the tools {', '.join(self.tools)}"
+
+    def judge(self, trace: Trace) -> CheckResult:
+        if why := trace.why_incomplete("tools"):
+            return self.unknown(why)
+        wanted, found = set(self.tools), {call.name for call in trace.tool_calls if call.called}
+        both = len(wanted & found)
+        score = 2 * both / (len(wanted) + len(found)) if wanted or found else 0.0
+        said = f"{score:.3f}: {', '.join(sorted(found)) or 'no tool was called'}"
+        return self.passed(said) if score >= self.threshold else self.failed(said)
+
+
+Match = Literal["exact", "ordered", "set", "subset", "superset"]
+
+
+class ToolsUsed(Check, Struct, frozen=True):
+    """The names of the tools called are those listed: exactly, or as `match` says."""
+
+    name: ClassVar = "tools_used"
+    group: ClassVar = Group.DECISION
+    channels: ClassVar = CALLS
+    fields: ClassVar = (
+        Field(
+            "tools_used",
+            list[Phrase],
+            "The tools called, each as often as listed; `[]` means none.",
+        ),
+        Field(
+            "tools_match",
+            Match,
+            "How `tools_used` is compared: `exact` (any order), `ordered`, `set`, `subset` (nothing but these), "
+            "`superset` (at least these).",
+        ),
+    )
+    companions: ClassVar = {"tools_match": "tools_used"}
+    examples: ClassVar = (
+        Example({"tools": ["find", "book"]}, calls("book find"), Status.PASSED),
+        Example({"tools": ["book"]}, calls("book book"), Status.FAILED),
+        Example({"tools": []}, calls(""), Status.PASSED),
+        Example({"tools": []}, calls("book"), Status.FAILED),
+        Example({"tools": []}, calls("book:refused"), Status.FAILED),
+        Example({"tools": ["book"]}, calls("book:refused"), Status.FAILED),
+        Example({"tools": []}, calls("", telemetry=("12:00 calling tool book",)), Status.UNKNOWN),
+        Example({"tools": []}, UNSEEN_TOOLS, Status.UNKNOWN),
+        Example({"tools": ["find", "book"], "match": "ordered"}, calls("find book"), Status.PASSED),
+        Example({"tools": ["find", "book"], "match": "ordered"}, calls("book find"), Status.FAILED),
+        Example({"tools": ["find", "book"], "match": "set"}, calls("book find book"), Status.PASSED),
+        Example({"tools": ["find", "book"], "match": "set"}, calls("book"), Status.FAILED),
+        Example({"tools": ["find", "book"], "match": "subset"}, calls("book"), Status.PASSED),
+        Example({"tools": ["find", "book"], "match": "subset"}, calls("drop"), Status.FAILED),
+        Example({"tools": ["book"], "match": "superset"}, calls("find book"), Status.PASSED),
+        Example({"tools": ["book"], "match": "superset"}, calls("find"), Status.FAILED),
+    )
+    tools: tuple[str, ...]
+    match: Match = "exact"
+
+    @classmethod
+    def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
+        if "tools_used" in expected:
+            args = {"tools": expected["tools_used"], "match": expected.get("tools_match", "exact")}
+            yield CheckRequest(args, ("tools_used",))
+
+    @property
+    def description(self) -> str:
+        how = {"exact": "", "ordered": " in this order", "set": " any number of times"}.get(self.match)
+        prefix = {"subset": "nothing but ", "superset": "at least "}.get(self.match, "")
+        return f"{prefix}{', '.join(self.tools) or 'no tool call'}{how or ''}"
+
+    def validate(self) -> Iterator[CheckProblem]:
+        if self.match == "superset" and not self.tools:
+            yield CheckProblem("empty-expectation", "this passes for every run: name a tool, or remove tools_match.")
+        yield from nameless(*self.tools)
+        for tool in self.tools:
+            if "*" in tool:
+                message = (
+                    f"tools_used needs exact tool names, and {tool!r} names several. Use tool_calls_any or max_calls."
+                )
+                yield CheckProblem("wildcard", message)
+
+    def judge(self, trace: Trace) -> CheckResult:
+        why = trace.why_incomplete("tools") or not_understood(trace)
+        if why:
+            return self.unknown(why)
+        names = [c.name for c in trace.tool_calls if c.called]
+        listed_alone = {c.name for c in trace.tool_calls} <= set(self.tools)
+        holds = {
+            "exact": lambda: listed_alone and Counter(names) == Counter(self.tools),
+            "ordered": lambda: listed_alone and names == list(self.tools),
+            "set": lambda: listed_alone and set(names) == set(self.tools),
+            "subset": lambda: listed_alone,
+            "superset": lambda: Counter(self.tools) <= Counter(names),
+        }[self.match]()
+        return self.passed(describe_calls(trace)) if holds else self.failed(describe_calls(trace))
+
+    def compared_values(self, trace: Trace) -> tuple[object, object] | None:
+        names, tools = [call.name for call in trace.tool_calls], list(self.tools)
+        if self.match == "exact":
+            return sorted(names), sorted(tools)
+        return (names, tools) if self.match == "ordered" else None

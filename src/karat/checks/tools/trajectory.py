@@ -1,0 +1,207 @@
+"""All calls of the turn with their arguments, next to those of a reference: the same, in this order, no others, ..."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal, NotRequired, TypedDict
+
+import msgspec
+from msgspec import UNSET, Meta, Struct
+
+from karat.checks.base import CALLS, Check, excerpt, read_whole
+from karat.checks.sample_traces import UNSEEN_TOOLS, calls
+from karat.checks.tools.calls import call_shown
+from karat.checks.tools.names import nameless
+from karat.checks.tools.patterns import CallPattern, WantedCall, assign
+from karat.matchers.reading import MatchedMembers
+from karat.model.check import CheckProblem, Example, Field
+from karat.model.trace import ToolCall, Trace
+from karat.model.verdict import CheckResult, Group, Status
+
+MatchMode = Literal["ordered", "in_order", "any_order", "subset", "superset"]
+Fits = Sequence[Sequence[bool]]
+"""For each wanted call, whether each call that was made fits it."""
+
+WORDS: Mapping[MatchMode, str] = {
+    "ordered": "only these calls, in this order",
+    "in_order": "these calls in this order, others allowed between",
+    "any_order": "only these calls, in any order",
+    "subset": "no calls except these",
+    "superset": "at least these calls",
+}
+TWICE = Trace(
+    case_id="example",
+    final_message="Done.",
+    tool_calls=(ToolCall("pay", {"amount": 40}, success=True), ToolCall("pay", {"amount": 80}, success=True)),
+)
+FORTY = {"tool": "pay", "arguments": {"amount": 40}}
+EIGHTY = {"tool": "pay", "arguments": {"amount": 80}}
+
+
+class TrajectoryCall(TypedDict):
+    """A call of the reference."""
+
+    tool: Annotated[str, Meta(min_length=1, description="The name of the tool.")]
+    arguments: NotRequired[
+        Annotated[MatchedMembers, Meta(description="Arguments of the call, others allowed; matchers are allowed.")]
+    ]
+
+
+class TrajectoryRule(TypedDict):
+    """The calls of a reference, and how those that were made are compared with them."""
+
+    calls: Annotated[
+        list[TrajectoryCall | list[TrajectoryCall]],
+        Meta(description="The calls in order; calls in a nested list were requested together, in any order."),
+    ]
+    without_failed: NotRequired[Annotated[Literal[True], Meta(description="Calls that failed are ignored.")]]
+    match: NotRequired[
+        Annotated[
+            MatchMode,
+            Meta(
+                description="`ordered` (the default: these and no others), `in_order` (others between), `any_order`, "
+                "`subset` (no others), `superset` (others too)."
+            ),
+        ]
+    ]
+
+
+class ReferenceCall(Struct, frozen=True):
+    """A call of the reference as the arguments of a check hold it."""
+
+    tool: str
+    arguments: Any = UNSET
+
+    @property
+    def pattern(self) -> CallPattern:
+        return CallPattern.of(WantedCall(self.tool, self.arguments))
+
+
+class Trajectory(Check, Struct, frozen=True, dict=True):
+    """The calls of the turn with their arguments are those of the reference, by one way of comparing them."""
+
+    name: ClassVar = "trajectory"
+    group: ClassVar = Group.TOOL_HYGIENE
+    channels: ClassVar = CALLS
+    fields: ClassVar = (
+        Field(
+            "trajectory",
+            TrajectoryRule,
+            "All calls with their arguments, compared with a reference: {calls, match}.",
+            since="1",
+        ),
+    )
+    examples: ClassVar = (
+        Example({"calls": [FORTY, EIGHTY]}, TWICE, Status.PASSED),
+        Example({"calls": [EIGHTY, FORTY]}, TWICE, Status.FAILED),
+        Example({"calls": [FORTY]}, TWICE, Status.FAILED),
+        Example({"calls": [[EIGHTY, FORTY]]}, TWICE, Status.PASSED),
+        Example({"calls": [EIGHTY, FORTY], "match": "any_order"}, TWICE, Status.PASSED),
+        Example({"calls": [FORTY, FORTY], "match": "any_order"}, TWICE, Status.FAILED),
+        Example({"calls": [EIGHTY], "match": "superset"}, TWICE, Status.PASSED),
+        Example({"calls": [FORTY, FORTY], "match": "superset"}, TWICE, Status.FAILED),
+        Example({"calls": [EIGHTY, FORTY, FORTY], "match": "subset"}, TWICE, Status.PASSED),
+        Example({"calls": [EIGHTY], "match": "subset"}, TWICE, Status.FAILED),
+        Example({"calls": [], "match": "subset"}, calls(""), Status.PASSED),
+        Example(
+            {"calls": [{"tool": "find"}, {"tool": "book"}], "match": "in_order"}, calls("find log book"), Status.PASSED
+        ),
+        Example(
+            {"calls": [{"tool": "book"}, {"tool": "find"}], "match": "in_order"}, calls("find book"), Status.FAILED
+        ),
+        Example({"calls": [{"tool": "book"}], "without_failed": True}, calls("book:failed book"), Status.PASSED),
+        Example({"calls": [{"tool": "book"}]}, calls("book:failed book"), Status.FAILED),
+        Example({"calls": [FORTY]}, calls("pay"), Status.UNKNOWN),
+        Example({"calls": [{"tool": "find"}]}, UNSEEN_TOOLS, Status.UNKNOWN),
+    )
+    calls: tuple[ReferenceCall | tuple[ReferenceCall, ...], ...]
+    match: MatchMode = "ordered"
+    without_failed: bool = False
+
+    read = read_whole()
+
+    @cached_property
+    def steps(self) -> list[list[ReferenceCall]]:
+        return [[one] if isinstance(one, ReferenceCall) else [*one] for one in self.calls]
+
+    @cached_property
+    def wanted(self) -> list[ReferenceCall]:
+        return [one for step in self.steps for one in step]
+
+    @property
+    def description(self) -> str:
+        shown = [f"{one.tool}{_arguments(one.arguments)}" for one in self.wanted]
+        return excerpt(f"{WORDS[self.match]}: {', '.join(shown) or 'none'}", 600)
+
+    def validate(self) -> Iterator[CheckProblem]:
+        yield from nameless(*(one.tool for one in self.wanted))
+        if not self.wanted and self.match in ("superset", "in_order"):
+            yield CheckProblem(
+                "empty-expectation", f"'{self.match}' without calls always passes. Name a call.", ("calls",)
+            )
+
+    def judge(self, trace: Trace) -> CheckResult:
+        made = [
+            call for call in trace.tool_calls if call.called and not (self.without_failed and call.success is False)
+        ]
+        doubt = trace.cut("tool_results")
+        fits = [[one.pattern.fits(call, doubt) for call in made] for one in self.wanted]
+        sure = [[one is True for one in row] for row in fits]
+        possible = [[one is not False for one in row] for row in fits]
+        return self._conclude(trace, made, self._holds(sure, len(made)), self._holds(possible, len(made)))
+
+    def _holds(self, fits: Fits, count: int) -> bool:
+        match self.match:
+            case "ordered":
+                return self._is_ordered(fits, count)
+            case "in_order":
+                return _is_in_order(fits, count)
+            case "any_order":
+                return len(fits) == count and _all_served(fits)
+            case "subset":
+                return _all_served(_transpose(fits, count))
+            case "superset":
+                return _all_served(fits)
+
+    def _conclude(self, trace: Trace, made: Sequence[ToolCall], held: bool, possible: bool) -> CheckResult:
+        found = excerpt(", ".join(map(call_shown, made)) or "no tool was called", 600)
+        adds_calls = self.match in ("in_order", "superset")  # of which more calls would change nothing
+        if why := None if held and adds_calls else trace.why_incomplete("tools"):
+            return self.unknown(why)
+        if held:
+            return self.passed(found)
+        return self.unknown("the arguments of a call are unknown") if possible else self.failed(found)
+
+    def _is_ordered(self, fits: Fits, count: int) -> bool:
+        if len(fits) != count:
+            return False
+        at = 0
+        for step in self.steps:
+            rows = [row[at : at + len(step)] for row in fits[at : at + len(step)]]
+            if not _all_served(rows):
+                return False
+            at += len(step)
+        return True
+
+
+def _is_in_order(fits: Fits, count: int) -> bool:
+    at = 0
+    for row in fits:
+        at = next((index + 1 for index in range(at, count) if row[index]), 0)
+        if not at:
+            return False
+    return True
+
+
+def _all_served(fits: Fits) -> bool:
+    """Whether each row can have a column of its own."""
+    return None not in assign([[index for index, one in enumerate(row) if one] for row in fits])
+
+
+def _transpose(fits: Fits, count: int) -> Fits:
+    return [[row[index] for row in fits] for index in range(count)]
+
+
+def _arguments(given: Any) -> str:
+    return "" if given is UNSET else f" with {excerpt(msgspec.json.encode(given).decode())}"
