@@ -10,7 +10,7 @@ from itertools import combinations, islice
 from karat.checks.numbers.sources import HUNDRED, NumberSource, results
 from karat.model.trace import Trace
 from karat.text.regexes import lazy
-from karat.text.words import numbers as lists
+from karat.text.words import PUBLISHED
 
 _NAME_WORD = lazy.pattern(r"[A-Za-z][a-z]*")
 MOST_ALIKE = 12
@@ -183,7 +183,7 @@ def _is_percentage(ground: NumberSource) -> bool:
     if ground.percent or abs(ground.value) <= 1:
         return True
     own = ground.name.rpartition(".")[2]
-    return not {word.lower() for word in _NAME_WORD.findall(own)}.isdisjoint(lists.PERCENTAGE_NAMES.entries)
+    return not {word.lower() for word in _NAME_WORD.findall(own)}.isdisjoint(PUBLISHED.entries("percentage_names"))
 
 
 def of_one_name(holders: Sequence[Holder]) -> list[Alike]:

@@ -28,7 +28,7 @@ from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text.numbers.claimed import StatedNumber, numbers_in, stated_numbers
 from karat.text.regexes import lazy
-from karat.text.words import numbers as lists
+from karat.text.words import alternatives
 
 ORDERS = {"orders": [{"n": 3, "state": "paid"}, {"n": 4, "state": "open"}, {"n": 5, "state": "paid"}], "visits": 48}
 MOST_LISTED = 5
@@ -39,7 +39,7 @@ MOST_EXACT_ACROSS = 40
 """Different numbers of one name in all results of which differences are reckoned with; more if they are with cents."""
 SMALLEST = 20
 """The smallest whole amount that may be reckoned from others that were stated: a smaller one is so by chance."""
-_TIMES = lazy.pattern(rf"(?i)[^\S\n-]?-?(?:{lists.MULTIPLES.alternatives})(?!\w)")
+_TIMES = lazy.pattern(rf"(?i)[^\S\n-]?-?(?:{alternatives('multiples')})(?!\w)")
 _ENDS_IN_DIGITS = lazy.pattern(r"[\w*•.-]{0,60}\d{4}(?!\w)")
 
 Found = Mapping[StatedNumber, NumberSource | None]

@@ -22,23 +22,23 @@ from unicodedata import digit
 
 from msgspec import Struct
 
-from karat.text.ages.words import worded_ages
+from karat.text.ages.words import UNIT_MINUTES, worded_ages
 from karat.text.characters import is_word_char
 from karat.text.folding import Span, lines, original_span_of_lines
 from karat.text.regexes import lazy
 from karat.text.regexes.safe_regex import find_seen
-from karat.text.views import rendered_view as seen_by_reader
-from karat.text.words import ages as lists
+from karat.text.views import rendered_view
+from karat.text.words import PUBLISHED, alternatives
 
 _HOUR: Final = 60.0
 _DAY: Final = 24 * _HOUR
 _OLDEST: Final = 1e12
-_MINUTES: Final = {name: minutes for minutes, unit in lists.AGE_UNITS for name in unit.entries}
+_MINUTES: Final = {word: minutes for unit, minutes in UNIT_MINUTES.items() for word in PUBLISHED.entries(f"age_{unit}")}
 _NAMES = "|".join(sorted(_MINUTES, key=len, reverse=True))
 _NUMBER = r"(?:[0-9]{1,3}(?:(?:,[0-9]{3})+|(?: [0-9]{3})+)(?:\.[0-9]+)?(?![0-9])|[0-9]+(?:\.[0-9]+)?|\.[0-9]+)"
 _TIMES: Final = {"k": 1e3, "hundred": 1e2, "thousand": 1e3, "million": 1e6, "dozen": 12}
 """Magnitudes between a number and its unit."""
-_TIMED = rf"(?:k|[^\S\n]{{1,3}}(?:{'|'.join(one for one in _TIMES if one != 'k')}))(?=[^\S\n]*[a-z])"
+_TIMED = rf"(?:k|[^\S\n]{{1,3}}(?:{'|'.join(word for word in _TIMES if word != 'k')}))(?=[^\S\n]*[a-z])"
 _COMMA_FRACTION = r"[0-9]+,[0-9]{1,2}(?![0-9])"
 # A unit in the next line is written out; digits after an h are minutes.
 _PART = lazy.pattern(
@@ -63,8 +63,8 @@ _ISO_AGE = lazy.pattern(
 )
 _FIRST_NUMBER = lazy.pattern(_NUMBER)
 _UNIT_OF = lazy.pattern(rf"(?i)(?:{_TIMED})?(?:[^\S\n]*|-)(?P<unit>{_NAMES})(?![^\W\d])")
-_MAY_BE_OLDER = lazy.pattern(rf"(?i)(?<!\w)(?:{lists.MAY_BE_OLDER.alternatives})[^\S\n]*\Z")
-_OR_OLDER = lazy.pattern(rf"(?i)[^\S\n]*(?:{lists.OR_OLDER.alternatives})(?!\w)")
+_MAY_BE_OLDER = lazy.pattern(rf"(?i)(?<!\w)(?:{alternatives('may_be_older')})[^\S\n]*\Z")
+_OR_OLDER = lazy.pattern(rf"(?i)[^\S\n]*(?:{alternatives('or_older')})(?!\w)")
 _FOREIGN_DIGIT = lazy.pattern(r"(?![0-9])\d")
 _WIDE_LETTERS: Final = {code: code - 0xFEE0 for code in (*range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))}
 _NEXT_WORD = lazy.pattern(r"(?:[^\S\n]+|-)([^\W\d_]+)")
@@ -92,8 +92,9 @@ _AT = lazy.pattern(r"(?i)\b(?:at|by|from|until|à)[^\S\n]+\Z")
 _LOOK_BACK: Final = 60
 
 
-_LENGTHS, _COUNTED, _SHAPES = (frozenset(one.entries) for one in (lists.LENGTHS, lists.COUNTED_NOUNS, lists.SHAPES))
-_LINKS = frozenset((*lists.NO_NOUNS.entries, *lists.LINKS.entries))
+_LENGTHS, _COUNTED, _SHAPES = map(frozenset, map(PUBLISHED.entries, ("lengths", "counted_nouns", "shapes")))
+_FILLERS, _SPAN_WORDS, _MEASURED = map(PUBLISHED.entries, ("age_fillers", "span_words", "measured"))
+_LINKS = frozenset((*PUBLISHED.entries("no_nouns"), *PUBLISHED.entries("age_links")))
 
 
 class Age(Struct, frozen=True):
@@ -118,57 +119,58 @@ def doubtful_ages(text: str) -> list[Age]:
 def _read(text: str) -> tuple[list[Age], list[Age]]:
     """The ages that are stated, and the doubtful ones."""
     ages: tuple[list[Age], list[Age]] = ([], [])
-    view = seen_by_reader(text)
-    seen = _with_ascii_digits(lines(view.text))
+    view = rendered_view(text)
+    rendered = _with_ascii_digits(lines(view.text))
 
     def add(minutes: float, start: int, end: int, sure: bool, in_words: bool = False) -> None:
         span = view.span(*original_span_of_lines(view.text, start, end))
         ages[not sure].append(Age(minutes, span, in_words))
 
-    read: list[Span] = []
-    for parts in _sums(seen) if _MAYBE_AGE.search(seen) else ():
+    spans: list[Span] = []
+    for parts in _sums(rendered) if _MAYBE_AGE.search(rendered) else ():
         start, end = parts[0].start(), parts[-1].end()
-        sure = _is_sure(seen, parts) if _is_alone(seen, parts) else None
+        sure = _is_sure(rendered, parts) if _is_alone(rendered, parts) else None
         if sure is not None:
             add(sum(map(_minutes, parts)), start, end, sure)
-            old = _IS_OLD.match(seen, end)
+            old = _IS_OLD.match(rendered, end)
             end = old.end() if old else end
-            if _precedes(_MAY_BE_OLDER, seen, start) or _OR_OLDER.match(seen, end):
+            if _precedes(_MAY_BE_OLDER, rendered, start) or _OR_OLDER.match(rendered, end):
                 add(_OLDEST, start, end, sure=False, in_words=True)
-            read.append((start, end))
-    for duration in _ISO.finditer(seen) if "P" in seen else ():
-        aged = _precedes(_ISO_AGE, seen, duration.start()) or _IS_OLD.match(seen, duration.end()) is not None
-        if aged or not _follows_span_word(seen, duration.start()):
+            spans.append((start, end))
+    for duration in _ISO.finditer(rendered) if "P" in rendered else ():
+        aged = _precedes(_ISO_AGE, rendered, duration.start()) or _IS_OLD.match(rendered, duration.end()) is not None
+        if aged or not _follows_span_word(rendered, duration.start()):
             add(_of_duration(duration), *duration.span(), aged, in_words=not aged)
-        read.append(duration.span())
-    for age in worded_ages(seen, read):
-        add(age.most, age.start, age.end, age.read, in_words=True)
+        spans.append(duration.span())
+    for age in worded_ages(rendered, spans):
+        add(age.most, age.start, age.end, age.is_exact, in_words=True)
     return ages
 
 
-def _with_ascii_digits(seen: str) -> str:
-    if seen.isascii():
-        return seen
-    return _FOREIGN_DIGIT.sub(lambda found: str(digit(found[0])), seen.translate(_WIDE_LETTERS))
+def _with_ascii_digits(text: str) -> str:
+    if text.isascii():
+        return text
+    return _FOREIGN_DIGIT.sub(lambda char: str(digit(char[0])), text.translate(_WIDE_LETTERS))
 
 
 def ages_by(pattern: str, text: str) -> list[Age]:
     """The ages that a suite's own regex finds: the first number of each match is minutes, unless a unit follows it."""
     ages: list[Age] = []
-    for found, span in find_seen(pattern, text, at_most=len(text) + 1):
-        if duration := _ISO.search(found):
+    for match, span in find_seen(pattern, text, at_most=len(text) + 1):
+        if duration := _ISO.search(match):
             ages.append(Age(_of_duration(duration), span))
-        elif number := _FIRST_NUMBER.search(found):
+        elif number := _FIRST_NUMBER.search(match):
             # A match may end before the unit: "age 5" of "age 5 hours".
-            said = found if number.end() < len(found) else found + lines(text[span[1] : span[1] + _LOOK_BACK])
-            unit = _UNIT_OF.match(said, number.end())
-            times = _times(said[number.end() : unit.start("unit")]) if unit else 1
+            if number.end() == len(match):
+                match += lines(text[span[1] : span[1] + _LOOK_BACK])
+            unit = _UNIT_OF.match(match, number.end())
+            times = _times(match[number.end() : unit.start("unit")]) if unit else 1
             ages.append(Age(_value(number[0]) * times * (_MINUTES[unit["unit"].lower()] if unit else 1), span))
     return ages
 
 
-def _times(written: str) -> float:
-    return _TIMES.get(written.strip(" -\t").lower(), 1)
+def _times(magnitude: str) -> float:
+    return _TIMES.get(magnitude.strip(" -\t").lower(), 1)
 
 
 def _of_duration(duration: re.Match[str]) -> float:
@@ -176,11 +178,11 @@ def _of_duration(duration: re.Match[str]) -> float:
     return min(sum(float(number) * minutes for number, minutes in parts if number), _OLDEST)
 
 
-def _sums(seen: str) -> Iterator[list[re.Match[str]]]:
+def _sums(text: str) -> Iterator[list[re.Match[str]]]:
     """Numbers with a unit, those that make one age together."""
     parts: list[re.Match[str]] = []
-    for part in _PART.finditer(seen):
-        if parts and not (_unit(part) < _unit(parts[-1]) and _BETWEEN.fullmatch(seen, parts[-1].end(), part.start())):
+    for part in _PART.finditer(text):
+        if parts and not (_unit(part) < _unit(parts[-1]) and _BETWEEN.fullmatch(text, parts[-1].end(), part.start())):
             yield parts
             parts = []
         parts.append(part)
@@ -201,91 +203,89 @@ def _value(number: str) -> float:
     return min(float(number.replace(",", "").replace(" ", "")), _OLDEST)
 
 
-def _is_alone(seen: str, parts: list[re.Match[str]]) -> bool:
+def _is_alone(text: str, parts: list[re.Match[str]]) -> bool:
     start, end = parts[0].start(), parts[-1].end()
-    before, after = seen[max(start - 1, 0) : start], seen[end : end + 1]
+    before, after = text[max(start - 1, 0) : start], text[end : end + 1]
     if before == "." or is_word_char(before or " "):
         return False
-    return not is_word_char(after or " ") or (parts[-1]["gap"] == "" and _IS_OLD.match(seen, end) is not None)
+    return not is_word_char(after or " ") or (parts[-1]["gap"] == "" and _IS_OLD.match(text, end) is not None)
 
 
-def _is_sure(seen: str, parts: list[re.Match[str]]) -> bool | None:
+def _is_sure(text: str, parts: list[re.Match[str]]) -> bool | None:
     """Whether the parts say a time, or may say one; None if they do not."""
     start, end, last = parts[0].start(), parts[-1].end(), parts[-1]
     short = len(last["unit"]) == 1
-    if short and (seen[start - 1 : start] in ("$", "€", "£", "¥") or _is_decade(seen, last)):
+    if short and (text[start - 1 : start] in ("$", "€", "£", "¥") or _is_decade(text, last)):
         return None
-    if _IS_OLD.match(seen, end):
+    if _IS_OLD.match(text, end):
         return True
-    if _is_length(seen, parts):
+    if _is_length(text, parts):
         return None
     if last["rest"]:
         # Up to 23h59 it may be a time of day.
-        return None if _precedes(_AT, seen, start) else sum(map(_minutes, parts)) >= _DAY
+        return None if _precedes(_AT, text, start) else sum(map(_minutes, parts)) >= _DAY
     if any(part["comma"] or "\n" in part["gap"] for part in parts):
         return False
-    return _is_sure_letter(seen, last, start) if short else True
+    return _is_sure_letter(text, last, start) if short else True
 
 
-def _is_length(seen: str, parts: list[re.Match[str]]) -> bool:
+def _is_length(text: str, parts: list[re.Match[str]]) -> bool:
     """Whether a time is one to come or a length, unless it says for how long nothing new came."""
     start, end, last = parts[0].start(), parts[-1].end(), parts[-1]
-    if _IS_LATE.match(seen, end):
+    if _IS_LATE.match(text, end):
         return False
-    if last["gap"] == "-" and last["unit"][-1:] not in "sS" and _NEXT_WORD.match(seen, end):
+    if last["gap"] == "-" and last["unit"][-1:] not in "sS" and _NEXT_WORD.match(text, end):
         return True
-    if _SPAN_AFTER.match(seen, end):
+    if _SPAN_AFTER.match(text, end):
         return True
-    if not _follows_span_word(seen, start):
+    if not _follows_span_word(text, start):
         return False
-    return _precedes(_TO_COME, seen, start) or not _precedes(_NOT_TAKEN, seen, start)
+    return _precedes(_TO_COME, text, start) or not _precedes(_NOT_TAKEN, text, start)
 
 
-def _follows_span_word(seen: str, start: int) -> bool:
-    words = [word.strip(":=~(") for word in seen[max(0, start - 40) : start].rpartition("\n")[2].lower().split()]
-    while words and words[-1] in ("", *lists.AGE_FILLERS.entries):
+def _follows_span_word(text: str, start: int) -> bool:
+    words = [word.strip(":=~(") for word in text[max(0, start - 40) : start].rpartition("\n")[2].lower().split()]
+    while words and words[-1] in ("", *_FILLERS):
         words.pop()
     if len(words) > 1 and words[-1] in ("of", "is", "was"):
         return words[-2] in _LENGTHS
-    return bool(words) and (
-        words[-1] in lists.SPAN_WORDS.entries or words[-1] in _LENGTHS or words[-2:] == ["up", "to"]
-    )
+    return bool(words) and (words[-1] in _SPAN_WORDS or words[-1] in _LENGTHS or words[-2:] == ["up", "to"])
 
 
-def _is_sure_letter(seen: str, part: re.Match[str], start: int) -> bool | None:
+def _is_sure_letter(text: str, part: re.Match[str], start: int) -> bool | None:
     """Whether a one-letter unit is one of time."""
-    unit, late = part["unit"], _IS_LATE.match(seen, part.end())
-    word = _NEXT_WORD.match(seen, part.end())
+    unit, late = part["unit"], _IS_LATE.match(text, part.end())
+    word = _NEXT_WORD.match(text, part.end())
     follower = word[1].lower() if word else ""
     dimensions = unit in "dD" and part["number"] in ("2", "3")
     if unit == "M" or (unit == "D" and dimensions):
-        aged = late or (_precedes(_AGED, seen, start) and follower not in _COUNTED | _SHAPES)
+        aged = late or (_precedes(_AGED, text, start) and follower not in _COUNTED | _SHAPES)
         return False if aged else None
     if late:
         return True
-    return _is_sure_dimension(seen, start, follower) if dimensions else _is_sure_before(unit, follower)
+    return _is_sure_dimension(text, start, follower) if dimensions else _is_sure_before(unit, follower)
 
 
-def _is_sure_dimension(seen: str, start: int, follower: str) -> bool | None:
+def _is_sure_dimension(text: str, start: int, follower: str) -> bool | None:
     """Whether "2d" and "3d" are days."""
     if follower and follower not in _LINKS:
         return None if follower in _SHAPES else False
-    return seen[max(start - 4, 0) : start].lower() not in (" in ", "in ")
+    return text[max(start - 4, 0) : start].lower() not in (" in ", "in ")
 
 
 def _is_sure_before(unit: str, follower: str) -> bool | None:
     """Whether a letter is a unit of time before this word: "5m users" counts, "5m wide" measures."""
-    if unit == "m" and (follower in _COUNTED or follower in lists.MEASURED.entries):
+    if unit == "m" and (follower in _COUNTED or follower in _MEASURED):
         return None if follower in _COUNTED else False
     return not follower.endswith("s") or follower in _LINKS
 
 
-def _is_decade(seen: str, part: re.Match[str]) -> bool:
+def _is_decade(text: str, part: re.Match[str]) -> bool:
     start = part.start()
     return (
-        part["unit"] == "s" and (part["number"] or "")[-1:] == "0" and seen[max(start - 4, 0) : start].lower() == "the "
+        part["unit"] == "s" and (part["number"] or "")[-1:] == "0" and text[max(start - 4, 0) : start].lower() == "the "
     )
 
 
-def _precedes(pattern: re.Pattern[str], seen: str, start: int) -> bool:
-    return pattern.search(seen, max(0, start - _LOOK_BACK), start) is not None
+def _precedes(pattern: re.Pattern[str], text: str, start: int) -> bool:
+    return pattern.search(text, max(0, start - _LOOK_BACK), start) is not None

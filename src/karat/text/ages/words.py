@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from karat.text.folding import Span
+from karat.text.numbers.tokens import NUMBER_WORDS
 from karat.text.regexes import lazy
-from karat.text.words import ages as lists
-from karat.text.words.numbers import VALUES
+from karat.text.words import PUBLISHED
 
 _HOUR: Final = 60.0
 _DAY: Final = 24 * _HOUR
@@ -31,7 +31,7 @@ class WordedAge(NamedTuple):
     most: float
 
     @property
-    def read(self) -> bool:
+    def is_exact(self) -> bool:
         return self.least == self.most
 
 
@@ -40,10 +40,15 @@ def _compile_spaced(pattern: str) -> re.Pattern[str]:
     return lazy.pattern(pattern.replace(" ", r"[^\S\n]+"), re.IGNORECASE)
 
 
+def _any(name: str) -> str:
+    """A pattern for one of the regexes of a word list."""
+    return "|".join(PUBLISHED.entries(name))
+
+
 _PARTS: Final = {"a quarter": 0.25, "a third": 1 / 3, "half": 0.5, "two thirds": 2 / 3, "three quarters": 0.75}
 _COUNTS: Final[dict[str, float]] = {
-    **VALUES,
-    **{f"{part} of {one}": share for part, share in _PARTS.items() for one in ("a", "an")},
+    **NUMBER_WORDS,
+    **{f"{part} of {article}": share for part, share in _PARTS.items() for article in ("a", "an")},
     "a": 1,
     "an": 1,
     "half an": 0.5,
@@ -51,7 +56,18 @@ _COUNTS: Final[dict[str, float]] = {
     "a quarter": 0.25,
     "a couple of": 2,
 }
-_UNITS: Final = {names.entries[-2]: minutes for minutes, names in lists.AGE_UNITS} | {"quarter": 91 * _DAY}
+UNIT_MINUTES: Final = {
+    "seconds": 1 / 60,
+    "minutes": 1.0,
+    "hours": _HOUR,
+    "days": _DAY,
+    "weeks": 7 * _DAY,
+    "fortnights": 14 * _DAY,
+    "months": 30 * _DAY,
+    "years": 365 * _DAY,
+    "decades": 3650 * _DAY,
+}
+_UNITS: Final = {name.removesuffix("s"): minutes for name, minutes in UNIT_MINUTES.items()} | {"quarter": 91 * _DAY}
 _UNIT = rf"(?P<unit>{'|'.join(_UNITS)})s?"
 _COUNT = rf"(?P<count>{'|'.join(sorted(_COUNTS, key=len, reverse=True))})"
 _PAST: Final = ("ago", "back", "behind", "earlier", "late", "old", "outdated", "overdue", "stale")
@@ -66,7 +82,11 @@ _AND_MORE = _compile_spaced(rf"\b(?=[a-z])(?<!-){_LARGER},? and(?= \d[\d.,]*(?: 
 _JUST_NOW = _compile_spaced(r"\b(?=[afjms])(?:just now|(?:a )?(?:few )?(?:moments?|seconds) ago)\b")
 
 _OTHER_UNITS: Final = dict(
-    zip(("second", "minute", "hour", "day", "week", "month", "year"), lists.UNITS_ELSEWHERE.entries, strict=True)
+    zip(
+        ("second", "minute", "hour", "day", "week", "month", "year"),
+        PUBLISHED.entries("age_units_elsewhere"),
+        strict=True,
+    )
 )
 _OTHER_UNIT = "|".join(f"(?P<{unit}>{words})" for unit, words in _OTHER_UNITS.items())
 _LEAD = _compile_spaced(r"\b(?:vor|seit|hace|il y a|depuis|há|от)(?: (?:etwa|ca\.?|unos|environ|rund))? \Z")
@@ -89,7 +109,7 @@ _DATE = (
 )
 _PAST_DAYS: Final = {
     name: days * _DAY
-    for name, days in zip(lists.PAST_DAYS.entries, (2, 3, 2, 1, 1, 7, 14, 31, 62, 190, 731), strict=True)
+    for name, days in zip(PUBLISHED.entries("past_days"), (2, 3, 2, 1, 1, 7, 14, 31, 62, 190, 731), strict=True)
 }
 _DAY_GONE = rf"{'|'.join(_PAST_DAYS)}|(?:last )?{_DAY_NAME}"
 _WHEN = rf"(?P<when>{_DAY_GONE}|the other day|(?:last )?(?:weekend|sprint)|{_DATE})"
@@ -98,7 +118,7 @@ _LINK = (
     r"[^\S\n]*[:=(-]?[^\S\n]*"
 )
 _STATED = _compile_spaced(
-    rf"\b{lazy.begins(lists.DATA_TAKEN.entries)}(?:{'|'.join(lists.DATA_TAKEN.entries)})\b{_LINK}\b{_WHEN}\b(?!'s)"
+    rf"\b{lazy.begins(PUBLISHED.entries('data_taken'))}(?:{_any('data_taken')})\b{_LINK}\b{_WHEN}\b(?!'s)"
 )
 _ALONE = _compile_spaced(rf"\([^\S\n]*(?P<when>{_DAY_GONE}|the other day)[^\S\n]*\)")
 _OWNED = _compile_spaced(
@@ -128,19 +148,19 @@ _WORKING = _compile_spaced(
     rf"(?:{'|'.join(_WORK)})(?: |-)?(?:day|hour|week)s?\b"
 )
 _PERHAPS = _compile_spaced(
-    rf"\b(?:{'|'.join(lists.PERHAPS.entries)}) (?:about |almost |as much as |over )?"
+    rf"\b(?:{_any('perhaps_older')}) (?:about |almost |as much as |over )?"
     rf"(?:{_COUNT}|\d{{1,6}}|several|many|some) (?:{'|'.join(_UNITS)})s?\b"
 )
 _LARGEST: Final = {"minutes": _HOUR, "hours": _DAY, "days": 31 * _DAY, "weeks": 62 * _DAY, "months": 731 * _DAY}
 
-_STATE = rf"\b(?:{'|'.join(lists.DATA_ELSEWHERE.entries)})(?:[^\S\n]*[:=(-])?[^\S\n]*"
+_STATE = rf"\b(?:{_any('data_elsewhere')})(?:[^\S\n]*[:=(-])?[^\S\n]*"
 _AS_OF = _compile_spaced(
-    rf"{_STATE}(?:{'|'.join(lists.WEEKDAYS_ELSEWHERE.entries)}|hier)\b"
+    rf"{_STATE}(?:{_any('weekdays_elsewhere')}|hier)\b"
     r"(?! (?:bis|à|au|a|al|hasta|tot|t/m)\b|[^\S\n]*-[^\S\n]*\w)"
 )
 _IS_STATE = _compile_spaced(rf"{_STATE}(?:d(?:er|em|ie)|la|le|el|l')?[^\S\n]*\Z")
-_JOINED = lazy.pattern("|".join(lists.JOINED_DAYS_GONE.entries))
-_GONE = _compile_spaced(rf"(?<![\w-])(?:{'|'.join(lists.DAYS_GONE.entries)})(?![\w-])")
+_JOINED = lazy.pattern(_any("joined_days_gone"))
+_GONE = _compile_spaced(rf"(?<![\w-])(?:{_any('days_gone_elsewhere')})(?![\w-])")
 _GONE_WORDS: Final = (
     *("gestern", "gister", "ayer", "anoche", "ieri", "ontem", "hier", "går", "eilen", "wczoraj", "včera", "dün"),
     *("вчера", "учора", "letzte", "vorig", "vergangene", "pasad", "passad", "passé", "derni", "scors", "прошл"),
@@ -153,26 +173,26 @@ _COMPARED = _compile_spaced(
 _COUNTED_AFTER = lazy.pattern(r"(?i)[^\S\n]*[:=]?[^\S\n]*\d[\d.,]*(?![\w:/-])(?![^\S\n]*(?:uhr|h)\b)")
 
 
-def worded_ages(seen: str, read: list[Span]) -> list[WordedAge]:
+def worded_ages(text: str, spans: list[Span]) -> list[WordedAge]:
     """Every age in words, in order; `read` are the places of ages that were read already."""
-    found = [*_counted_ages(seen, lazy.small_letters(seen)), *_foreign(seen)]
-    taken = sorted([*read, *((age.start, age.end) for age in found)])
-    return sorted([*found, *(age for age in _unread(seen, taken) if not _overlaps(age, taken))])
+    ages = [*_counted_ages(text, lazy.small_letters(text)), *_foreign(text)]
+    spans_read = sorted([*spans, *((age.start, age.end) for age in ages)])
+    return sorted([*ages, *(age for age in _unread(text, spans_read) if not _overlaps(age, spans_read))])
 
 
-def _overlaps(age: WordedAge, taken: list[Span]) -> bool:
-    before = bisect_left(taken, (age.end, 0))
-    return before > 0 and taken[before - 1][1] > age.start
+def _overlaps(age: WordedAge, spans: list[Span]) -> bool:
+    before = bisect_left(spans, (age.end, 0))
+    return before > 0 and spans[before - 1][1] > age.start
 
 
-def _counted_ages(seen: str, small: str) -> Iterator[WordedAge]:
-    for m in _COUNTED.finditer(seen) if lazy.holds_any(small, _PAST) else ():
+def _counted_ages(text: str, small: str) -> Iterator[WordedAge]:
+    for m in _COUNTED.finditer(text) if lazy.holds_any(small, _PAST) else ():
         half = 0.5 if m["half"] or m["rest"] else 0.0
         minutes = (_count(m["count"]) + half) * _UNITS[m["unit"].lower()]
         if m["more"]:
             minutes += _count(m["more"]) * _UNITS[m["larger"].lower()]
         yield WordedAge(*m.span(), minutes, minutes)
-    for m in _JUST_NOW.finditer(seen) if lazy.holds_any(small, ("now", "ago")) else ():
+    for m in _JUST_NOW.finditer(text) if lazy.holds_any(small, ("now", "ago")) else ():
         yield WordedAge(*m.span(), 1.0, 1.0)
 
 
@@ -180,30 +200,30 @@ def _count(words: str) -> float:
     return _COUNTS[" ".join(words.lower().split())]
 
 
-def _foreign(seen: str) -> Iterator[WordedAge]:
-    for m in _FOREIGN.finditer(seen):
+def _foreign(text: str) -> Iterator[WordedAge]:
+    for m in _FOREIGN.finditer(text):
         unit = next(unit for unit in _OTHER_UNITS if m[unit])
         minutes = int(m[0][: m.start(unit) - m.start()]) * _UNITS[unit]
-        lead = _LEAD.search(seen, max(0, m.start() - _REACH), m.start())
+        lead = _LEAD.search(text, max(0, m.start() - _REACH), m.start())
         if lead or m["tail"]:
             yield WordedAge(lead.start() if lead else m.start(), m.end(), minutes, minutes)
         elif m[unit].lower() not in _OTHER_MEANING:
             yield WordedAge(*m.span(), 0.0, minutes)
 
 
-def _unread(seen: str, taken: list[Span]) -> Iterator[WordedAge]:
+def _unread(text: str, spans: list[Span]) -> Iterator[WordedAge]:
     # An age with a word that is part of one that was read is the same age.
-    starts, ends = (0, *(end for _, end in taken)), (*(start for start, _ in taken), len(seen))
-    left = lazy.small_letters("\n".join(map(seen.__getitem__, map(slice, starts, ends))))
+    starts, ends = (0, *(end for _, end in spans)), (*(start for start, _ in spans), len(text))
+    unread = lazy.small_letters("\n".join(map(text.__getitem__, map(slice, starts, ends))))
     for words, pattern, most_of in UNREAD:
-        for m in pattern.finditer(seen) if lazy.holds_any(left, words) else ():
+        for m in pattern.finditer(text) if lazy.holds_any(unread, words) else ():
             most = most_of(m)
             if most is not None:
                 yield WordedAge(*m.span(), 0.0, most)
 
 
-def _most(found: re.Match[str]) -> float:
-    when = " ".join(found["when"].lower().split())
+def _most(match: re.Match[str]) -> float:
+    when = " ".join(match["when"].lower().split())
     if when in _PAST_DAYS:
         return _PAST_DAYS[when]
     if when.endswith("day"):
@@ -211,36 +231,36 @@ def _most(found: re.Match[str]) -> float:
     return _DAY if ":" in when and "-" not in when else _FOR_EVER
 
 
-def _most_from(found: re.Match[str]) -> float | None:
-    before = found.string[max(0, found.start() - _REACH) : found.start()].rstrip()
-    since = found[0][:5].lower() == "since"
-    return _most(found) if (_STALE_SINCE.search(before) if since else not _NO_AGE_FROM.search(before)) else None
+def _most_from(match: re.Match[str]) -> float | None:
+    before = match.string[max(0, match.start() - _REACH) : match.start()].rstrip()
+    since = match[0][:5].lower() == "since"
+    return _most(match) if (_STALE_SINCE.search(before) if since else not _NO_AGE_FROM.search(before)) else None
 
 
-def _most_by_unit(found: re.Match[str]) -> float:
-    small = found[0].lower()
+def _most_by_unit(match: re.Match[str]) -> float:
+    small = match[0].lower()
     # A number that was not read may be of any size.
     is_bounded = not any(char.isdecimal() for char in small)
     return next((most for unit, most in _LARGEST.items() if is_bounded and unit in small), _FOR_EVER)
 
 
-def _most_gone(found: re.Match[str]) -> float | None:
-    before = found.string[max(0, found.start() - _REACH) : found.start()]
-    compared = _COMPARED.search(before) or _COUNTED_AFTER.match(found.string, found.end())
+def _most_gone(match: re.Match[str]) -> float | None:
+    before = match.string[max(0, match.start() - _REACH) : match.start()]
+    compared = _COMPARED.search(before) or _COUNTED_AFTER.match(match.string, match.end())
     return _FOR_EVER if _IS_STATE.search(before) or not compared else None
 
 
-def _most_and_more(found: re.Match[str]) -> float:
-    return (_count(found["more"]) + 1) * _UNITS[found["larger"].lower()]
+def _most_and_more(match: re.Match[str]) -> float:
+    return (_count(match["more"]) + 1) * _UNITS[match["larger"].lower()]
 
 
-def _any_age(found: re.Match[str]) -> float:
+def _any_age(match: re.Match[str]) -> float:
     return _FOR_EVER
 
 
 UNREAD: Final[Sequence[tuple[Sequence[str], re.Pattern[str], Callable[[re.Match[str]], float | None]]]] = (
-    ((*lists.WEEKDAYS_ELSEWHERE.entries, "hier"), _AS_OF, _any_age),
-    (lists.JOINED_DAYS_GONE.entries, _JOINED, _any_age),
+    ((*PUBLISHED.entries("weekdays_elsewhere"), "hier"), _AS_OF, _any_age),
+    (PUBLISHED.entries("joined_days_gone"), _JOINED, _any_age),
     (_GONE_WORDS, _GONE, _most_gone),
     (("",), _STATED, _most),
     (("(",), _ALONE, _most),
@@ -250,6 +270,6 @@ UNREAD: Final[Sequence[tuple[Sequence[str], re.Pattern[str], Callable[[re.Match[
     (("ago",), _AGO, _most_by_unit),
     (("old",), _OLD, _most_by_unit),
     (_WORK, _WORKING, _any_age),
-    (tuple(entry.partition(" ")[0] for entry in lists.PERHAPS.entries), _PERHAPS, _any_age),
+    (tuple(entry.partition(" ")[0] for entry in PUBLISHED.entries("perhaps_older")), _PERHAPS, _any_age),
 )
 """Words of which every match holds one, what finds ages that cannot be read, and how old such a one is at most."""

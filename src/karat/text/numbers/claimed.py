@@ -9,18 +9,18 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from karat.text.folding import Span, glyphs, original_span_of_lines
-from karat.text.numbers.tokens import Number, all_numbers
+from karat.text.numbers.tokens import NUMBER_WORDS, Number, all_numbers
 from karat.text.regexes import lazy
 from karat.text.views import rendered_view
-from karat.text.words import numbers as lists
+from karat.text.words import PUBLISHED, alternatives
 
-_MONTH: Final = rf"(?:{lists.MONTHS.alternatives})\b\.?"
+_MONTH: Final = rf"(?:{alternatives('months')})\b\.?"
 _YEAR: Final = r"(?:19|20)\d{2}(?![\d%]|[.,]\d)"
 _DAY: Final = r"\d{1,2}(?:st|nd|rd|th|\.)?(?!\d)"
 _TO: Final = r" ?(?:-|to|through|until|till|bis|au|al) ?(?:the )?"
 _AND: Final = r"(?:,? (?:and|or|&) |, )(?:the )?"
 _DAYS: Final = rf"(?:the )?(?:{_DAY}(?:{_TO}|{_AND}))*"
-_TIME_MARK: Final = rf" ?(?:{lists.TIMES_OF_DAY.alternatives})\b"
+_TIME_MARK: Final = rf" ?(?:{alternatives('times_of_day')})\b"
 _CLOCK: Final = r"\d{1,2}(?:[:.]\d{2})?"
 # What a number begins that is not a claim. All of these are looked for next to a number, for there are few of them.
 _BEGINS_NO_CLAIM = lazy.pattern(
@@ -33,14 +33,14 @@ _ENDS_WITH_AND = lazy.pattern(rf"(?i){_AND}\Z")
 _ENDS_DAYS = lazy.pattern(rf",? {_YEAR}|[.;:)!?\n]|,[ \n]|\Z")
 _BEFORE_YEAR = lazy.pattern(
     rf"(?i)(?:\b{_MONTH}(?: {_DAYS}{_DAY})?,? (?:de )?|\bq[1-4],? "
-    rf"|\b(?:{lists.YEAR_WORDS.alternatives}) |{_YEAR} ?[-/] ?)\Z"
+    rf"|\b(?:{alternatives('year_words')}) |{_YEAR} ?[-/] ?)\Z"
 )
 _MAY_BE_BEFORE_YEAR = lazy.pattern(r"(?i)\b(?:of|for|from|by|after|before|around|to) \Z")
 _IS_YEAR = lazy.pattern(_YEAR)
 _COUNTED = lazy.pattern(r"(?i) +[a-z]")
-_ID = lazy.pattern(rf"(?i)(?:#|\b(?:{lists.ID_WORDS.alternatives})[.:]?(?: (?:no|nr|number|id)[.:]?)?) ?#?\Z")
-_UNIT = lazy.pattern(rf"(?i) ?(?:{lists.UNITS.alternatives}|{lists.CURRENCY_CODES.alternatives})(?!\w)")
-_MONEY: Final = rf"[$€£¥₹₩₽]|\b(?:{lists.CURRENCY_CODES.alternatives})"
+_ID = lazy.pattern(rf"(?i)(?:#|\b(?:{alternatives('id_words')})[.:]?(?: (?:no|nr|number|id)[.:]?)?) ?#?\Z")
+_UNIT = lazy.pattern(rf"(?i) ?(?:{alternatives('units')}|{alternatives('currency_codes')})(?!\w)")
+_MONEY: Final = rf"[$€£¥₹₩₽]|\b(?:{alternatives('currency_codes')})"
 _MONEY_BEFORE = lazy.pattern(rf"(?:{_MONEY}) ?\Z")
 _MONEY_AFTER = lazy.pattern(rf" ?(?:{_MONEY}|(?:dollars|euros|pounds)\b)")
 _JOINED = lazy.pattern(r"[^\W\d_]-\Z")
@@ -48,23 +48,27 @@ _JOINED = lazy.pattern(r"[^\W\d_]-\Z")
 _SHARE = lazy.pattern(r"(?<![\w/.,:-])(?<!\d )(\d{1,7})/(\d{1,7})(?![\w/]|[.,]\d)")
 """45/60: two numbers, a fraction, or a day."""
 _POWERS: Final = {"hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9}
-_WORD: Final = "|".join((*lists.VALUES, *_POWERS))
+_WORD: Final = "|".join((*NUMBER_WORDS, *_POWERS))
 _IN_WORDS = lazy.pattern(
-    rf"(?i)\b{lazy.begins(('a', *lists.VALUES, *_POWERS))}(?<![.,-])(?<!\d )(?:a )?(?:{_WORD})"
+    rf"(?i)\b{lazy.begins(('a', *NUMBER_WORDS, *_POWERS))}(?<![.,-])(?<!\d )(?:a )?(?:{_WORD})"
     rf"(?:(?:[ -]|,? and )(?:{_WORD})(?!-(?!(?:{_WORD})\b)[^\W\d_]))*(?![\w])"
 )
 """The one of "twenty one-way tickets" is none of it."""
-_OTHER_WORDS = lazy.pattern(rf"(?i)\b(?:{'|'.join(lists.UNREAD_NUMBER_WORDS.entries)})\b")
+_UNREAD: Final = PUBLISHED.entries("unread_number_words")
+_UNREAD_WORDS = lazy.pattern(rf"(?i)\b(?:{'|'.join(_UNREAD)})\b")
+_UNREAD_STEMS: Final = tuple(word.replace(r"\w*", "") for word in _UNREAD)
 _NOUNS_AFTER = lazy.pattern(r"(?i) (?:[a-z'-]+ ){0,2}[a-z'-]+s\b")
 _COMPOUND = lazy.pattern(r"-[^\W\d_]")
 """one-way, two-factor"""
-_STEMS: Final = (*lists.SMALL_NUMBERS.entries[1:], "teen", *lists.TENS.entries, *_POWERS)
-_OTHER_STEMS: Final = tuple(one.replace(r"\w*", "") for one in lists.UNREAD_NUMBER_WORDS.entries)
-_ABOUT = lazy.pattern(rf"(?i)(?:~|≈|\b(?:{lists.APPROXIMATIONS.alternatives})) ?[^\w\s]?\Z")
+_SMALL: Final = PUBLISHED.entries("small_numbers")
+_STEMS: Final = (*_SMALL[1:], "teen", *PUBLISHED.entries("tens"), *_POWERS)
+_IDIOMS: Final = PUBLISHED.entries("names_with_digits")
+_ID_WORDS: Final = PUBLISHED.entries("id_words")
+_ABOUT = lazy.pattern(rf"(?i)(?:~|≈|\b(?:{alternatives('approximations')})) ?[^\w\s]?\Z")
 _PERCENT = lazy.pattern(r"(?i) ?(?:%|percent\b|per cent\b|percentage points?\b)")
 _WORDS = lazy.pattern(r"[^\W\d_]+")
-_DAY_WORDS: Final = frozenset((*lists.MONTHS.entries, "utc", "gmt"))
-_ABOUT_ENDS: Final = ("~", "≈", *lists.APPROXIMATIONS.entries)
+_DAY_WORDS: Final = frozenset((*PUBLISHED.entries("months"), "utc", "gmt"))
+_ABOUT_ENDS: Final = ("~", "≈", *PUBLISHED.entries("approximations"))
 _BEFORE: Final = 40
 _NEAR: Final = 24
 _LONGEST_CLOCK: Final = len("10.30")
@@ -99,22 +103,26 @@ def stated_numbers(text: str) -> tuple[StatedNumber, ...]:
     plain = glyphs(view.text)
     has_days = not _DAY_WORDS.isdisjoint(_WORDS.findall(lazy.small_letters(plain)))
     in_digits = (_read_stated(plain, value, number, has_days) for value, number in all_numbers(plain))
-    found = [*(one for one in in_digits if one is not None), *_shares(plain), *_in_words(plain)]
-    found.sort(key=lambda one: one.span)
+    numbers = [*filter(None, in_digits), *_shares(plain), *_in_words(plain)]
+    numbers.sort(key=lambda number: number.span)
     if view.offsets is None and plain == view.text:
-        return tuple(found)  # as written
-    return tuple(one._replace(span=view.span(*original_span_of_lines(view.text, *one.span))) for one in found)
+        return tuple(numbers)  # as written
+    return tuple(
+        number._replace(span=view.span(*original_span_of_lines(view.text, *number.span))) for number in numbers
+    )
 
 
 def numbers_in(text: str) -> list[Decimal]:
     """Every free-standing number of a text that is data."""
     plain = glyphs(text)
-    free = ((value, one) for value, one in all_numbers(plain) if not _JOINED.search(plain[: one.start][-2:]))
-    shares = (one.value for one in _shares(plain) if not one.unread)
     return [
-        *(_value(plain, value, number) for value, number in free),
-        *shares,
-        *(one.value for one in _in_words(plain)),
+        *(
+            _value(plain, value, number)
+            for value, number in all_numbers(plain)
+            if not _JOINED.search(plain, max(0, number.start - 2), number.start)
+        ),
+        *(share.value for share in _shares(plain) if not share.unread),
+        *(number.value for number in _in_words(plain)),
     ]
 
 
@@ -124,7 +132,7 @@ def _in_words(text: str) -> Iterator[StatedNumber]:
     for match in _IN_WORDS.finditer(text) if lazy.holds_any(small, _STEMS) else ():
         words = re.findall("[a-z]+", match[0].lower())
         counts: tuple[str, ...] = ()
-        if {*lists.SMALL_NUMBERS.entries}.issuperset(words):
+        if {*_SMALL}.issuperset(words):
             after = _NOUNS_AFTER.match(text, match.end())
             if after is None or words[0] == "one" or _COMPOUND.match(text, match.end()):
                 continue
@@ -133,7 +141,7 @@ def _in_words(text: str) -> Iterator[StatedNumber]:
         percent = _PERCENT.match(text, match.end()) is not None
         number = Decimal(_parse_words(words))
         yield StatedNumber(number, Decimal(1), match.span(), percent, _is_about(before), counts=counts)
-    for match in _OTHER_WORDS.finditer(text) if lazy.holds_any(small, _OTHER_STEMS) else ():
+    for match in _UNREAD_WORDS.finditer(text) if lazy.holds_any(small, _UNREAD_STEMS) else ():
         yield StatedNumber(Decimal(0), Decimal(1), match.span(), unread=True)
 
 
@@ -145,14 +153,14 @@ def _parse_words(words: Sequence[str]) -> int:
         if power > HUNDRED:
             total, part = total + max(part, 1) * power, 0
         else:
-            part = max(part, 1) * power if power == HUNDRED else part + lists.VALUES.get(word, 0)
+            part = max(part, 1) * power if power == HUNDRED else part + NUMBER_WORDS.get(word, 0)
     return total + part
 
 
 def _shares(text: str) -> Iterator[StatedNumber]:
     """Both numbers of 45/60. What may be a day is one, unless it is a part of something: then that is unknown."""
     for match in _SHARE.finditer(text) if "/" in text else ():
-        if match[0] in lists.NAMES.entries:
+        if match[0] in _IDIOMS:
             continue
         low, high = sorted((int(match[1]), int(match[2])))
         if not (0 < low <= _LAST_MONTH and high <= _LAST_DAY):
@@ -178,7 +186,7 @@ def _is_date(text: str, start: int, end: int, before: str, has_days: bool) -> bo
 def _is_id(before: str) -> bool:
     # Looking at the last letters first costs a tenth of the pattern, which few numbers need.
     last = lazy.small_letters(before).rstrip(" .:")
-    return (last[-1:] == "#" or last.endswith(lists.ID_WORDS.entries)) and _ID.search(before) is not None
+    return (last[-1:] == "#" or last.endswith(_ID_WORDS)) and _ID.search(before) is not None
 
 
 def _is_about(before: str) -> bool:
@@ -192,8 +200,8 @@ def _read_stated(text: str, value: str, number: Number, has_days: bool) -> State
     if kind in ("rank", "time"):
         return None
     digits_at = start + _is_signed(text, number)
-    written, before = text[digits_at:end], text[max(0, digits_at - _BEFORE) : digits_at]
-    plain = written.isdecimal() and number.bare
+    digits, before = text[digits_at:end], text[max(0, digits_at - _BEFORE) : digits_at]
+    plain = digits.isdecimal() and number.bare
     money = _MONEY_AFTER.match(text, tail) is not None or _MONEY_BEFORE.search(before[-5:]) is not None
     percent = _PERCENT.match(text, end) is not None
     is_joined = before[-1:] == "-" and _JOINED.search(before[-2:]) is not None
@@ -202,9 +210,9 @@ def _read_stated(text: str, value: str, number: Number, has_days: bool) -> State
     if plain and not money and _is_id(before) and not _UNIT.match(text, end):
         return None
     decimals = len(value.partition(".")[2])
-    point = written.rpartition(".")[2] if "." in written else ""
+    point = digits.rpartition(".")[2] if "." in digits else ""
     decimals = max(decimals, len(point) if point.isdecimal() and len(point) != 3 else 0)
-    may_end_id = plain and len(written) >= FEWEST_OF_ID and not _UNIT.match(text, end)
+    may_end_id = plain and len(digits) >= FEWEST_OF_ID and not _UNIT.match(text, end)
     return StatedNumber(
         _value(text, value, number),
         Decimal(number.factor).scaleb(-decimals),
@@ -212,7 +220,7 @@ def _read_stated(text: str, value: str, number: Number, has_days: bool) -> State
         percent,
         _is_about(before),
         kind == "unread",
-        digits=written if may_end_id else "",
+        digits=digits if may_end_id else "",
         money=money,
     )
 

@@ -9,7 +9,7 @@ from unicodedata import category, digit, numeric
 
 from karat.text.characters import is_word_char
 from karat.text.regexes import lazy
-from karat.text.words import numbers as lists
+from karat.text.words import PUBLISHED, alternatives
 
 _GROUP_SPACES: Final = " \xa0\u2002-\u200a\u202f\u205f"
 _JOINTS: Final = ".,:/'\u066b\u066c\xb7\\-"
@@ -47,36 +47,39 @@ _LONGEST_JOINED: Final = 64
 # Looking no further back for the start of a line keeps a mebibyte without one cheap.
 _DEEPEST_INDENT: Final = 80
 
-_FACTORS: Final = {
-    entry: 12 if one.name.endswith("dozen") else 10 ** int(one.name.rpartition("_")[2])
-    for one in lists.MAGNITUDES
-    for entry in one.entries
-} | {"m": 10**6, "b": 10**9, "t": 10**12}
-_LETTER = "|".join(
-    one for one in _FACTORS if one.isascii() and len(one) <= 3 and one not in lists.MONEY_MAGNITUDES.entries
+NUMBER_WORDS: Final = dict(
+    zip(
+        (word for name in ("small_numbers", "teens", "tens") for word in PUBLISHED.entries(name)),
+        (*range(1, 20), *range(20, 100, 10)),
+        strict=True,
+    )
 )
-_WORD = "|".join(one for one in _FACTORS if one.isascii() and len(one) > 3)
-_SIGN = "".join(one for one in _FACTORS if not one.isascii())
-_CODE = lists.CURRENCY_CODES.alternatives
-_MONEY_LETTER = lists.MONEY_MAGNITUDES.alternatives
+"""The number that each of these words is."""
+_MAGNITUDES: Final = dict.fromkeys(PUBLISHED.entries("magnitude_dozen"), 12) | {
+    word: 10**power for power in (2, 3, 4, 5, 6, 7, 8, 9, 12) for word in PUBLISHED.entries(f"magnitude_{power}")
+}
+_FACTORS: Final = _MAGNITUDES | dict(zip(PUBLISHED.entries("money_magnitudes"), (10**6, 10**9, 10**12), strict=True))
+_LETTER = "|".join(word for word in _MAGNITUDES if word.isascii() and len(word) <= 3)
+_WORD = "|".join(word for word in _MAGNITUDES if word.isascii() and len(word) > 3)
+_SIGN = "".join(word for word in _MAGNITUDES if not word.isascii())
+_CODE = alternatives("currency_codes")
 # Letters keep their case (12M is not 12m); a word may begin the next line.
 _MAGNITUDE = lazy.pattern(
     rf"[^\S\n]{{0,3}}(?P<letter>{_LETTER})(?![^\W{_UNSPACED}]|-\w)|(?:\s{{0,3}}|-)(?P<word>(?i:{_WORD}))(?i:s?)\b"
     rf"|[^\S\n]?(?P<signs>[{_SIGN}]{{1,2}})"
 )
-_MONEY_MAGNITUDE = lazy.pattern(rf"[^\S\n]?(?P<letter>(?i:{_MONEY_LETTER}))(?!\w|'|-\w)")
+_MONEY_MAGNITUDE = lazy.pattern(rf"[^\S\n]?(?P<letter>(?i:{alternatives('money_magnitudes')}))(?!\w|'|-\w)")
 _MONEY_AFTER = lazy.pattern(rf"[^\S\n]?(?:[$€£¥₹₩₽]|(?:{_CODE}|(?i:dollars|euros|pounds))\b)")
 _CODE_BEFORE = lazy.pattern(rf"(?<![A-Za-z0-9_])-?(?:{_CODE})\Z")
 _CODE_APART = lazy.pattern(rf"(?:\b(?:{_CODE})|\$)[^\S\n]?-?\Z")
 _LONGEST_CODE: Final = 5
+_RANKS: Final = PUBLISHED.entries("ranks")
+_FOREIGN, _JOINED_FOREIGN = PUBLISHED.entries("unread_magnitudes"), PUBLISHED.entries("unread_joined_magnitudes")
 _UNREAD = lazy.pattern(
-    rf"(?i)(?:[^\S\n]{{0,3}}|-)(?:(?:{'|'.join(lists.UNREAD_MAGNITUDES.entries)})(?!\w)"
-    rf"|{'|'.join(lists.UNREAD_JOINED_MAGNITUDES.entries)}|[×x*·⋅][^\S\n]?10(?!\d))"
+    rf"(?i)(?:[^\S\n]{{0,3}}|-)(?:(?:{'|'.join(_FOREIGN)})(?!\w)|{'|'.join(_JOINED_FOREIGN)}|[×x*·⋅][^\S\n]?10(?!\d))"
 )
-_UNREAD_FIRSTS: Final = frozenset(
-    (*"×x*·⋅", *(one[0] for one in (*lists.UNREAD_MAGNITUDES.entries, *lists.UNREAD_JOINED_MAGNITUDES.entries)))
-)
-_TIME = lazy.pattern(rf"(?i)[^\S\n]{{0,3}}(?:{lists.TIMES_OF_DAY.alternatives})(?!\w)")
+_UNREAD_FIRSTS: Final = frozenset((*"×x*·⋅", *(magnitude[0] for magnitude in (*_FOREIGN, *_JOINED_FOREIGN))))
+_TIME = lazy.pattern(rf"(?i)[^\S\n]{{0,3}}(?:{alternatives('times_of_day')})(?!\w)")
 _NO_MAGNITUDE: Final = frozenset(' \n.,;:!?)]}%"*|')
 """Characters after a number such that next to them only a word that is apart can belong to it."""
 
@@ -114,8 +117,8 @@ def find_numbers(text: str, value: str) -> Iterator[Number]:
 def all_numbers(text: str, may_be: Callable[[str], bool] = bool) -> list[tuple[str, Number]]:
     """Every free-standing number of a text of plain glyphs with its canonical value, if that may be it, in order."""
     values = ((value, candidates) for value, candidates in _candidates(text).items() if may_be(value))
-    found = [(value, _free(text, one)) for value, candidates in values for one in candidates]
-    return sorted(((value, number) for value, number in found if number is not None), key=lambda pair: pair[1].start)
+    numbers = ((value, _free(text, candidate)) for value, candidates in values for candidate in candidates)
+    return sorted(((value, number) for value, number in numbers if number is not None), key=lambda pair: pair[1].start)
 
 
 def _free(text: str, candidate: _Candidate) -> Number | None:
@@ -131,7 +134,7 @@ def _free(text: str, candidate: _Candidate) -> Number | None:
 
 @lru_cache(maxsize=8)
 def _candidates(text: str) -> dict[str, list[_Candidate]]:
-    found: dict[str, list[_Candidate]] = {}
+    candidates: dict[str, list[_Candidate]] = {}
     for run in _RUN.finditer(text):
         start, end = run.span()
         if text[start - 1 : start] == ".":
@@ -139,21 +142,21 @@ def _candidates(text: str) -> dict[str, list[_Candidate]]:
             start -= not (before in ".-" or is_word_char(before))  # .5
         value = canonical(text[start:end])
         if value is not None:
-            found.setdefault(value, []).append((start, end, start, end))
+            candidates.setdefault(value, []).append((start, end, start, end))
             continue
         for value, first, last in _ends_of_range(text[start:end]):
-            found.setdefault(value, []).append((start + first, start + last, start, end))
+            candidates.setdefault(value, []).append((start + first, start + last, start, end))
     for alone in _ALONE.finditer(text) if not text.isascii() else ():
         part = _parse_mixed(alone[0])
         if part is not None:
-            found.setdefault(part, []).append((*alone.span(), *alone.span()))
-    return found
+            candidates.setdefault(part, []).append((*alone.span(), *alone.span()))
+    return candidates
 
 
 def canonical(digits: str) -> str | None:
     """One number without its grouping and the zeros that end a fraction; None if it is not one number."""
-    whole, point, fraction = digits.partition(".")
-    if not (digits.isascii() and whole.isdigit() and (fraction.isdigit() or not point)):
+    integer, point, fraction = digits.partition(".")
+    if not (digits.isascii() and integer.isdigit() and (fraction.isdigit() or not point)):
         digits = digits.translate(_ARABIC_SEPARATORS)
         if _POINTS_GROUP.fullmatch(digits):
             digits = digits.translate(_SWAPPED)
@@ -165,24 +168,24 @@ def canonical(digits: str) -> str | None:
         digits = _GROUPING.sub("", digits)
         if not digits.isascii():
             digits = "".join(str(digit(char)) if char.isdigit() else char for char in digits)
-        whole, _, fraction = digits.partition(".")
+        integer, _, fraction = digits.partition(".")
     fraction = fraction.rstrip("0")
-    return f"{whole or 0}.{fraction}" if fraction else whole or "0"
+    return f"{integer or 0}.{fraction}" if fraction else integer or "0"
 
 
 def _parse_mixed(digits: str) -> str | None:
     """12 1/2 or 12½ as 12.5, to hundredths where it has no end; None if it is something else, as 3/12 alone."""
-    found = _MIXED.fullmatch(digits)
-    if found is None or not (found["sign"] or found["whole"]):
+    mixed = _MIXED.fullmatch(digits)
+    if mixed is None or not (mixed["sign"] or mixed["whole"]):
         return None
-    if found["sign"]:
-        part = Fraction(numeric(found["sign"])).limit_denominator(10)
+    if mixed["sign"]:
+        part = Fraction(numeric(mixed["sign"])).limit_denominator(10)
     else:
-        over, under = int(found["over"]), int(found["under"])
+        over, under = int(mixed["over"]), int(mixed["under"])
         if not 0 < over < under:
             return None
         part = Fraction(over, under)
-    total = int(found["whole"] or 0) + part
+    total = int(mixed["whole"] or 0) + part
     exact = 1000 % total.denominator == 0
     return canonical(f"{float(total):.3f}" if exact else f"{float(total):.2f}")
 
@@ -260,7 +263,7 @@ def _words_after(text: str, start: int, end: int) -> tuple[int, int, Kind]:
     char = text[end : end + 1]
     if not char or (char in _NO_MAGNITUDE and char not in " \n"):
         return 1, end, "amount"
-    if text[end : end + 2] in lists.RANKS.entries and not is_word_char(text[end + 2 : end + 3] or " "):
+    if text[end : end + 2] in _RANKS and not is_word_char(text[end + 2 : end + 3] or " "):
         return 1, end, "rank"
     if _TIME.match(text, end):
         return 1, end, "time"
@@ -268,8 +271,8 @@ def _words_after(text: str, start: int, end: int) -> tuple[int, int, Kind]:
     if magnitude is not None:
         name = magnitude.lastgroup or ""
         factor = 1
-        for one in magnitude[name] if name == "signs" else (magnitude[name],):
-            factor *= _FACTORS.get(one) or _FACTORS[one.lower()]
+        for word in magnitude[name] if name == "signs" else (magnitude[name],):
+            factor *= _FACTORS.get(word) or _FACTORS[word.lower()]
         # 3億2000万 is one number of two parts.
         unread = name == "signs" and text[magnitude.end() : magnitude.end() + 1].isdecimal()
         return factor, magnitude.end(), "unread" if unread else "amount"
@@ -279,12 +282,14 @@ def _words_after(text: str, start: int, end: int) -> tuple[int, int, Kind]:
 
 def _money_magnitude(text: str, start: int, end: int) -> re.Match[str] | None:
     """The m of $12m, which is a unit elsewhere."""
-    found = _MONEY_MAGNITUDE.match(text, end)
-    if found is None:
+    magnitude = _MONEY_MAGNITUDE.match(text, end)
+    if magnitude is None:
         return None
     before = text[max(0, start - _LONGEST_CODE) : start]
-    money = category(before[-1:] or " ") == "Sc" or _CODE_APART.search(before) or _MONEY_AFTER.match(text, found.end())
-    return found if money else None
+    money = (
+        category(before[-1:] or " ") == "Sc" or _CODE_APART.search(before) or _MONEY_AFTER.match(text, magnitude.end())
+    )
+    return magnitude if money else None
 
 
 def _has_digit(text: str) -> bool:

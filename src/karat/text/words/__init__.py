@@ -1,20 +1,23 @@
 """Published word lists: every word that Karat looks for in prose, and nothing but words.
 
 Checks and telemetry take words from here alone, docs/words.md is written from here, and a suite or karat.toml may
-replace a list (`words: {refusal: [...]}`) or add to one (`words: {refusal: {add: [...]}}`).
+replace a list (`words: {refusal: [...]}`) or add to one (`words: {refusal: {add: [...]}}`). No list holds a word of an
+example application.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 import regex
 from msgspec import Struct
 
-from karat.text.words.lists import LISTS
-from karat.text.words.word_list import WordList
+from karat.text.words.deeds import CLAIMS, DENIALS
+from karat.text.words.quantities import AGES, NUMBERS
+from karat.text.words.results import RESULTS
+from karat.text.words.speech import ASKING, OUTCOMES, SENTENCES
 
 Replaced = Mapping[str, Iterable[str]]
 """Lists of a suite, by name, in place of the built-in ones."""
@@ -24,6 +27,36 @@ _START, _END = r"(?:(?<!\w)|(?!\w))", r"(?:(?!\w)|(?<!\w))"
 """A word does not go on there; an entry may begin or end with another character."""
 
 
+class WordList(Struct, frozen=True):
+    """One published list; not `replaceable` if it is read when no suite is known, or does not depend on language."""
+
+    name: str
+    about: str
+    entries: tuple[str, ...]
+    replaceable: bool
+
+
+def _read_lists(text: str, replaceable: bool) -> Iterator[tuple[str, WordList]]:
+    """Lists as they are written down: a name and what it is about, and below that, indented, the entries.
+
+    Entries are separated by `;`, or by white space in a list that has none. After `|` an entry may wrap.
+    """
+    for paragraph in text.strip().split("\n\n"):
+        heading, _, body = paragraph.partition("\n    ")
+        name, _, about = heading.replace("\n", " ").partition(": ")
+        body = body.replace("|\n        ", "|")
+        entries = map(str.strip, body.removesuffix(";").split(";")) if ";" in body else body.split()
+        yield name, WordList(name, about, tuple(entries), replaceable)
+
+
+LISTS = {
+    name: word_list
+    for text in (CLAIMS, DENIALS, ASKING, OUTCOMES, SENTENCES, RESULTS, NUMBERS, AGES)
+    for name, word_list in _read_lists(text, replaceable=text not in (RESULTS, NUMBERS, AGES))
+}
+"""All lists by name."""
+
+
 class WordLists(Struct, frozen=True):
     """The lists that hold for a case: its own, and the published ones for all others."""
 
@@ -31,9 +64,9 @@ class WordLists(Struct, frozen=True):
 
     @classmethod
     def of(cls, replaced: Replaced) -> WordLists:
-        return (
-            cls(tuple((name, tuple(entries)) for name, entries in sorted(replaced.items()))) if replaced else PUBLISHED
-        )
+        if not replaced:
+            return PUBLISHED
+        return cls(tuple((name, tuple(entries)) for name, entries in sorted(replaced.items())))
 
     def entries(self, name: str) -> tuple[str, ...]:
         return dict(self.replaced).get(name, LISTS[name].entries) if self.replaced else LISTS[name].entries
@@ -52,8 +85,7 @@ PUBLISHED = WordLists()
 
 @lru_cache(maxsize=512)
 def _pattern(words: WordLists, names: tuple[str, ...]) -> re.Pattern[str]:
-    entries = {entry for name in names for entry in words.entries(name)}
-    return re.compile(any_of(entries))
+    return re.compile(any_of({entry for name in names for entry in words.entries(name)}))
 
 
 @lru_cache(maxsize=512)
@@ -65,7 +97,7 @@ def any_of(entries: Iterable[str]) -> str:
     """A pattern for one of these entries, the longest first; nothing for none."""
     longest_first = sorted(entries, key=lambda entry: (-len(entry), entry))
     words = [entry for entry in longest_first if all(first.isalnum() for first in _firsts(entry))]
-    sources = [_START + _source(entry) + _END for entry in longest_first if entry not in words]
+    sources = [entry_pattern(entry) for entry in longest_first if entry not in words]
     if words:
         # Where no entry can begin, none is tried: most places of a text are such.
         letters = "".join(sorted({first for entry in words for first in _firsts(entry)}))
@@ -76,6 +108,11 @@ def any_of(entries: Iterable[str]) -> str:
 def _firsts(entry: str) -> list[str]:
     starts = entry[1:].partition(")")[0].split("|") if entry.startswith("(") else [entry]
     return [start[:1].lower() or " " for start in starts]
+
+
+def alternatives(name: str) -> str:
+    """A pattern for the plain words of a published list, the longest first."""
+    return "|".join(map(re.escape, sorted(LISTS[name].entries, key=len, reverse=True)))
 
 
 def literal(phrases: Iterable[str]) -> str:
@@ -95,6 +132,3 @@ def _source(entry: str) -> str:
     source = regex.escape(entry.lower().replace("’", "'").strip(), literal_spaces=True)
     source = source.replace(r"\(", "(?:").replace(r"\)", ")").replace(r"\|", "|")
     return source.replace(r" \.\.\.", _FEW).replace(" ", r"[^\S\n]+")
-
-
-__all__ = ["LISTS", "PUBLISHED", "Replaced", "WordList", "WordLists", "any_of", "entry_pattern", "literal"]

@@ -1,236 +1,122 @@
 """Words by which an answer claims a deed, and those by which it does not."""
 
-from __future__ import annotations
+CLAIMS = """
+claim_frames: Patterns in which a declared word X claims that the action was done. Adverbs of `claim_adverbs` may come
+between the words. START is the start of a sentence or a list item, after any `lead_ins`; END is the end of one, or of a
+clause; NOUN is one to four words, none of them in `no_headline`; REST is other words of the sentence, none of them in
+`other_subjects`.
+    (has|have|'s|'ve) been X; (i|we) X; (i|we) have X; (i|we)'ve X; (i|we) REST and X; (i|we)'ve REST and X;
+    (i|we) REST and have X; (i|we)'ve REST and have X; (is|are|'s|'re) now X; (is|are|'s|'re) X END; successfully X;
+    X successfully; START X; START NOUN X END
 
-from karat.text.words.word_list import WordList, lines, words
+claim_adverbs: Adverbs that may be inside a claim frame.
+    also automatically duly finally formally hereby immediately just now officially properly quickly recently safely
+    since successfully then therefore
 
-CLAIMS = (
-    WordList(
-        "claim_frames",
-        "Patterns in which a declared word X claims that the action was done. Adverbs of `claim_adverbs` may come "
-        "between the words. START is the start of a sentence or a list item, after any `lead_ins`; END is the end of "
-        "one, or of a clause; NOUN is one to four words, none of them in `no_headline`; REST is other words of the "
-        "sentence, none of them in `other_subjects`.",
-        lines("""
-            (has|have|'s|'ve) been X; (i|we) X; (i|we) have X; (i|we)'ve X; (i|we) REST and X; (i|we)'ve REST and X;
-            (i|we) REST and have X; (i|we)'ve REST and have X;
-            (is|are|'s|'re) now X; (is|are|'s|'re) X END; successfully X; X successfully; START X; START NOUN X END
-        """),
-    ),
-    WordList(
-        "claim_adverbs",
-        "Adverbs that may be inside a claim frame.",
-        words(
-            "also automatically duly finally formally hereby immediately just now officially properly quickly recently "
-            "safely since successfully then therefore"
-        ),
-    ),
-    WordList(
-        "lead_ins",
-        "Words that may open a sentence before its actual statement.",
-        lines("""
-            absolutely; (all right|alright); and; certainly; congratulations; done; excellent; (good|great) news;
-            got it; great; (hello|hi); no problem; of course; (ok|okay); perfect; so; sure; (thank you|thanks);
-            understood; wonderful; yes
-        """),
-    ),
-    WordList(
-        "no_headline",
-        "Words that NOUN cannot contain: with one of them it is a sentence, a condition or a denial, not a headline.",
-        words(
-            "a an and any are as be been being but by can cannot could did do does each every get gets getting got had "
-            "has have having he her his how i if is it its may might must my no not of or our per she should than that "
-            "their them then they to was we were what when which who whose will with would you"
-        ),
-    ),
-    WordList(
-        "other_subjects",
-        "Words between `I` and `and X` after which somebody else may have done it.",
-        lines("""
-            (he|she|they|which|who); that (he|she|the|they|you|your); you (are|did|had|have|were); you've
-        """),
-    ),
-    WordList(
-        "no_claim_after",
-        "Up to three words after X at the start of a sentence: X describes a noun there (`Cancelled flights are ...`).",
-        words("are can cannot can't could count do does don't have is may might must need or remain should stay will"),
-    ),
-    WordList(
-        "modals",
-        "Directly before a frame, or before its `be` or `have`: the action is still to come, or only possible.",
-        lines("""
-            (can|could|may|might|must|shall|should|will|would|'ll|'d|to) (also|always|only|not|then)
-            (can|could|may|might|must|shall|should|will|would|'ll|'d|to)
-        """),
-    ),
-    WordList(
-        "finite_verbs",
-        "Beginnings of frames that cannot follow a modal: before them, May is the month and Will is a person.",
-        lines("""
-            (has|is|are|i|we)
-            ('s|'re)
-        """),
-    ),
-    WordList(
-        "conditionals",
-        "Earlier in the sentence: what follows is conditional.",
-        lines("""
-            as long as
-            as soon as
-            assuming
-            if
-            in case
-            on condition that
-            once
-            provided
-            should (you|your|the|it|this|that|a|an|any)
-            unless
-            until (a|an|he|i|it|she|that|the|they|this|we|you|your)
-            whenever
-            whether
-        """),
-    ),
-    WordList(
-        "clause_conditionals",
-        "Earlier in the clause: a time that may not have come yet, or a purpose.",
-        lines("""
-            after; before; so that; when; while
-        """),
-    ),
-    WordList(
-        "relatives",
-        "Directly before a frame that does not begin with `I` or `we`: it only describes something.",
-        lines("""
-            (that|which|who)
-            whose ...
-        """),
-    ),
-    WordList(
-        "earlier",
-        "In the clause: it was already so before this turn, or only seems so.",
-        lines("""
-            ago; already; (appears|appear); apparently; (earlier|formerly|originally|previously); in the past;
-            last (month|time|week|year); (seems|seem); yesterday
-        """),
-    ),
-    WordList(
-        "done_by",
-        "After X and `by`: a means, a time or the assistant itself. After any other `by`, somebody else did it, unless "
-        "another participle is directly before it (`caused by`).",
-        lines("""
-            (me|us|myself|ourselves)
-            (now|then|today|tomorrow|tonight|default|mistake|error|hand)
-            (card|cash|cheque|credit|e-mail|email|mail|message|phone|post|sms|text|transfer|wire)
-            (monday|tuesday|wednesday|thursday|friday|saturday|sunday|noon|midnight)
-            (january|february|march|april|may|june|july|august|september|october|november|december)
-            the (end|way|time)
-        """),
-    ),
-)
+lead_ins: Words that may open a sentence before its actual statement.
+    absolutely; (all right|alright); and; certainly; congratulations; done; excellent; (good|great) news; got it; great;
+    (hello|hi); no problem; of course; (ok|okay); perfect; so; sure; (thank you|thanks); understood; wonderful; yes
 
+no_headline: Words that NOUN cannot contain: with one of them it is a sentence, a condition or a denial, not a headline.
+    a an and any are as be been being but by can cannot could did do does each every get gets getting got had has have
+    having he her his how i if is it its may might must my no not of or our per she should than that their them then
+    they to was we were what when which who whose will with would you
 
-DENIALS = (
-    WordList(
-        "denials",
-        "Earlier in the clause: what follows is denied.",
-        lines("""
-            (cannot|can not|can't|won't|unable|impossible)
-            (are|could|did|do|does|had|has|have|is|might|must|need|should|was|were|would)n't
-            (fail|fails|failed|failing) to
-            hardly
-            (neither|nor)
-            never
-            no
-            no longer
-            (nobody|none|nothing)
-            not
-            (refuse|refused|refuses)
-            instead of
-            rather than
-            without
-            zero
-        """),
-    ),
-    WordList(
-        "no_denials",
-        "Phrases that contain a word of denial but deny nothing.",
-        lines("""
-            (do not|don't) (forget|hesitate|worry)
-            no (doubt|later|matter|need to worry|problem|problems|sooner|worries)
-            no other
-            whether or not
-            not (a problem|just|merely|only|simply|to worry)
-            without (a|any) (delay|doubt|hitch|issue|issues|problem|problems|trouble)
-            without (delay|issue|issues|problems)
-        """),
-    ),
-    WordList(
-        "denied_after",
-        "Directly after the words that they deny: `Assumptions: none`, `Booked: no`.",
-        lines("""
-            -free
-            (is|are|was|were|has been|have been) (not|never) (involved|made|necessary|needed|present|required|used)
-            (is|are|was|were)n't (involved|made|necessary|needed|present|required|used)
-        """),
-    ),
-    WordList(
-        "no_values",
-        "After words and a colon, a question mark or the like: they are answered with no (`Allocated: false`).",
-        lines("""
-            (false|n/a|nil|no|none|not yet|nothing|null|zero|0)
-        """),
-    ),
-    WordList(
-        "marker_fillers",
-        "Words that may be between a denial and the marker that it denies: `not based on any assumption`.",
-        words(
-            "a additional all an and any are at based be been being by contain contains depend depends explicit "
-            "further had has have here hidden i implicit in is it its kind made make makes making my need needed of on "
-            "or other our relied relies rely rest rests single such that the there this to unstated use used uses was "
-            "we were"
-        ),
-    ),
-    WordList(
-        "unavailable_after",
-        "Directly after an action, or after its noun: it is not offered (`The Snooze button is disabled`).",
-        lines("""
-            (: |= |- |)(blocked|disabled|locked|no|none|not available|unavailable)
-            (never|no longer)
-            (is|are|was|were)n't
-            (is|are|was|were|has been|have been) (all |also |both |currently |now |still |temporarily |)(not|never|
-                no longer)
-            (is|are|was|were|has been|have been) (all |also |both |currently |now |still |temporarily |)(blocked|
-                disabled|
-                forbidden|gone|grayed out|greyed out|hidden|impossible|locked|missing|off|removed|switched off|
-                turned off|unavailable|unsupported)
-            (can't|cannot|won't|doesn't|does not|will not)
-        """),
-    ),
-    WordList(
-        "unavailable_before",
-        "Before a list of actions: none of them is offered (`Unavailable actions: Snooze, Close`).",
-        lines("""
-            (blocked|disabled|forbidden|missing|not available|not possible|not supported|unavailable|unsupported) ...:
-            (blocked|disabled|forbidden|missing|not available|not possible|not supported|unavailable|unsupported):
-        """),
-    ),
-    WordList(
-        "control_nouns",
-        "Nouns that may be between an action and what makes it unavailable.",
-        words("action button control feature function option"),
-    ),
-    WordList(
-        "clause_starts",
-        "After a comma, a dash or a word of `clause_joints`: a new clause begins; no earlier denial reaches it.",
-        words(
-            "a all although an and as because both but everything he here however i i'll i'm i've it it's my our she "
-            "so that the their then there these they this those though we we'll we're we've while yet you you're your"
-        ),
-    ),
-    WordList("clause_joints", "Words that join clauses: see `clause_starts`.", words("and because so")),
-    WordList(
-        "clause_breaks",
-        "Words that begin a new clause without a comma.",
-        words("but however although though please kindly"),
-    ),
-)
+other_subjects: Words between `I` and `and X` after which somebody else may have done it.
+    (he|she|they|which|who);
+    that (he|she|the|they|you|your);
+    you (are|did|had|have|were);
+    you've;
+
+no_claim_after: Up to three words after X at the start of a sentence: X describes a noun there (`Cancelled flights are
+...`).
+    are can cannot can't could count do does don't have is may might must need or remain should stay will
+
+modals: Directly before a frame, or before its `be` or `have`: the action is still to come, or only possible.
+    (can|could|may|might|must|shall|should|will|would|'ll|'d|to) (also|always|only|not|then);
+    (can|could|may|might|must|shall|should|will|would|'ll|'d|to);
+
+finite_verbs: Beginnings of frames that cannot follow a modal: before them, May is the month and Will is a person.
+    (has|is|are|i|we) ('s|'re)
+
+conditionals: Earlier in the sentence: what follows is conditional.
+    as long as; as soon as; assuming; if; in case; on condition that; once; provided;
+    should (you|your|the|it|this|that|a|an|any); unless; until (a|an|he|i|it|she|that|the|they|this|we|you|your);
+    whenever; whether
+
+clause_conditionals: Earlier in the clause: a time that may not have come yet, or a purpose.
+    after; before; so that; when; while
+
+relatives: Directly before a frame that does not begin with `I` or `we`: it only describes something.
+    (that|which|who); whose ...
+
+earlier: In the clause: it was already so before this turn, or only seems so.
+    ago; already; (appears|appear); apparently; (earlier|formerly|originally|previously); in the past;
+    last (month|time|week|year); (seems|seem); yesterday
+
+done_by: After X and `by`: a means, a time or the assistant itself. After any other `by`, somebody else did it, unless
+another participle is directly before it (`caused by`).
+    (me|us|myself|ourselves);
+    (now|then|today|tomorrow|tonight|default|mistake|error|hand);
+    (card|cash|cheque|credit|e-mail|email|mail|message|phone|post|sms|text|transfer|wire);
+    (monday|tuesday|wednesday|thursday|friday|saturday|sunday|noon|midnight);
+    (january|february|march|april|may|june|july|august|september|october|november|december);
+    the (end|way|time);
+"""
+
+DENIALS = """
+denials: Earlier in the clause: what follows is denied.
+    (cannot|can not|can't|won't|unable|impossible);
+    (are|could|did|do|does|had|has|have|is|might|must|need|should|was|were|would)n't; (fail|fails|failed|failing) to;
+    hardly; (neither|nor); never; no; no longer; (nobody|none|nothing); not; (refuse|refused|refuses); instead of;
+    rather than; without; zero
+
+no_denials: Phrases that contain a word of denial but deny nothing.
+    (do not|don't) (forget|hesitate|worry);
+    no (doubt|later|matter|need to worry|problem|problems|sooner|worries);
+    no other;
+    whether or not;
+    not (a problem|just|merely|only|simply|to worry);
+    without (a|any) (delay|doubt|hitch|issue|issues|problem|problems|trouble);
+    without (delay|issue|issues|problems);
+
+denied_after: Directly after the words that they deny: `Assumptions: none`, `Booked: no`.
+    -free;
+    (is|are|was|were|has been|have been) (not|never) (involved|made|necessary|needed|present|required|used);
+    (is|are|was|were)n't (involved|made|necessary|needed|present|required|used);
+
+no_values: After words and a colon, a question mark or the like: they are answered with no (`Allocated: false`).
+    (false|n/a|nil|no|none|not yet|nothing|null|zero|0);
+
+marker_fillers: Words that may be between a denial and the marker that it denies: `not based on any assumption`.
+    a additional all an and any are at based be been being by contain contains depend depends explicit further had has
+    have here hidden i implicit in is it its kind made make makes making my need needed of on or other our relied relies
+    rely rest rests single such that the there this to unstated use used uses was we were
+
+unavailable_after: Directly after an action, or after its noun: it is not offered (`The Snooze button is disabled`).
+    (: |= |- |)(blocked|disabled|locked|no|none|not available|unavailable);
+    (never|no longer);
+    (is|are|was|were)n't;
+    (is|are|was|were|has been|have been) (all |also |both |currently |now |still |temporarily |)(not|never|no longer);
+    (is|are|was|were|has been|have been) (all |also |both |currently |now |still |temporarily |)(blocked|disabled|
+        forbidden|gone|grayed out|greyed out|hidden|impossible|locked|missing|off|removed|switched off|turned off|
+        unavailable|unsupported);
+    (can't|cannot|won't|doesn't|does not|will not);
+
+unavailable_before: Before a list of actions: none of them is offered (`Unavailable actions: Snooze, Close`).
+    (blocked|disabled|forbidden|missing|not available|not possible|not supported|unavailable|unsupported) ...:;
+    (blocked|disabled|forbidden|missing|not available|not possible|not supported|unavailable|unsupported):;
+
+control_nouns: Nouns that may be between an action and what makes it unavailable.
+    action button control feature function option
+
+clause_starts: After a comma, a dash or a word of `clause_joints`: a new clause begins; no earlier denial reaches it.
+    a all although an and as because both but everything he here however i i'll i'm i've it it's my our she so that the
+    their then there these they this those though we we'll we're we've while yet you you're your
+
+clause_joints: Words that join clauses: see `clause_starts`.
+    and because so
+
+clause_breaks: Words that begin a new clause without a comma.
+    but however although though please kindly
+"""

@@ -1,262 +1,157 @@
 """Words by which an answer asks, refuses, admits and assumes; what ends a sentence."""
 
-from __future__ import annotations
+ASKING = """
+request: A sentence that contains one asks the user for something.
+    kindly;
+    please (also |)(choose|clarify|confirm|describe|enter|fill|give|identify|include|indicate|list|name|pick|provide|
+        reply|respond|say|select|send|share|specify|state|submit|supply|tell|type|upload|verify);
+    (can|could|would|will|might) you (please |kindly |also |)(choose|clarify|confirm|describe|enter|give|identify|
+        indicate|let|list|name|pick|provide|say|select|send|share|specify|state|supply|tell|type|upload|verify);
+    (can|could|may|might) (i|we) (have|get|know|ask);
+    (i|we) (still |just |also |only |first |)(need|require)(:| a| an| its| more| some| the| to know| you to| your);
+    (i|we)'ll (still |just |also |)need;
+    (i|we) (will|would) (still |just |also |)need;
+    (i'd|we'd|i would|we would) (like|need) to (know|have|confirm);
+    (i'm|i am|we're|we are) (still |)(missing|lacking|waiting for);
+    (once|as soon as) (i|we) (have|know|get|receive);
+    (once|as soon as) you (confirm|give|have|provide|send|share|tell);
+    (is|are) (still |also |)(missing|needed|required);
+    (give|send|tell) (me|us) (a|an|how|its|the|their|what|when|where|which|who|your);
+    (missing|needed|required) (information|details|fields):;
+    (i|we) need ... from you;
+    i need is;
+    enter your;
+    please try again with;
+    , please.;
+    (cannot|can't|unable to) ... without (a|an|the|your);
 
-from karat.text.words.word_list import WordList, lines, words
+no_request: Phrases that contain a word of request but ask for nothing.
+    need (a|another|one|some) (bit|minute|moment|more time|second|time);
+    let (me|us) know if you need;
 
-ASKING = (
-    WordList(
-        "request",
-        "A sentence that contains one asks the user for something.",
-        lines("""
-            kindly
-            please (also |)(choose|clarify|confirm|describe|enter|fill|give|identify|include|indicate|list|name|pick|
-                provide|reply|respond|say|select|send|share|specify|state|submit|supply|tell|type|upload|verify)
-            (can|could|would|will|might) you (please |kindly |also |)(choose|clarify|confirm|describe|enter|give|
-                identify|indicate|let|list|name|pick|provide|say|select|send|share|specify|state|supply|tell|type|
-                upload|verify)
-            (can|could|may|might) (i|we) (have|get|know|ask)
-            (i|we) (still |just |also |only |first |)(need|
-                require)(:| a| an| its| more| some| the| to know| you to| your)
-            (i|we)'ll (still |just |also |)need
-            (i|we) (will|would) (still |just |also |)need
-            (i'd|we'd|i would|we would) (like|need) to (know|have|confirm)
-            (i'm|i am|we're|we are) (still |)(missing|lacking|waiting for)
-            (once|as soon as) (i|we) (have|know|get|receive)
-            (once|as soon as) you (confirm|give|have|provide|send|share|tell)
-            (is|are) (still |also |)(missing|needed|required)
-            (give|send|tell) (me|us) (a|an|how|its|the|their|what|when|where|which|who|your)
-            (missing|needed|required) (information|details|fields):
-            (i|we) need ... from you
-            i need is
-            enter your
-            please try again with
-            , please.
-            (cannot|can't|unable to) ... without (a|an|the|your)
-        """),
-    ),
-    WordList(
-        "no_request",
-        "Phrases that contain a word of request but ask for nothing.",
-        lines("""
-            need (a|another|one|some) (bit|minute|moment|more time|second|time)
-            let (me|us) know if you need
-        """),
-    ),
-    WordList(
-        "known_things",
-        "Earlier in the clause: the agent already has the thing and does not ask for it.",
-        lines("""
-            already; (i've|we've) (found|got|located); (i|we) (found|located); (thanks|thank you) for
-        """),
-    ),
-    WordList(
-        "weak_request",
-        "Like `request`, unless the answer ends with a courtesy or the sentence contains one.",
-        lines("""
-            let (me|us) know
-            feel free to (provide|send|share|tell)
-            (if|should) you (could |can |)(confirm|give|provide|send|share|tell)
-        """),
-    ),
-    WordList(
-        "courtesy",
-        "Beginnings of questions that only offer more help; in a sentence with a weak request, they may be anywhere.",
-        lines("""
-            (and |)is there (anything|something) (else|more|further)
-            (any|anything|something|what|how) (else|more|further|other|questions|thoughts)
-            (and |)(can|could|may|how can|how may|how else can|what else can) (i|we) (be of|do for you|help|assist)
-            (do|did) you (have|need) (any|anything|some|something|further|more|other)
-            (does|did|do) (that|this|it) (answer|help|look|make sense|sound|work)
-            (is|was) (that|this|it|everything) (all|clear|fine|good|helpful|ok|okay|right)
-            (guess|you know) what
-            if you need (anything|assistance|help)
-            (if|should) (there is|there's|you have|you need) (any|anything|further|more|other)
-            (if you have|if you need|have|need) (any|anything|further|more|other) (help|assistance|questions|question|
-                else|concerns)
-            (ok|okay|right|alright|ready|really|sound good|sounds good|make sense|makes sense|why|why not)?
-            want to know (more|why|how)
-        """),
-    ),
-    WordList(
-        "question_tags",
-        "Endings of questions that ask for nothing.",
-        lines("""
-            , (agreed|alright|good|ok|okay|right)
-            (aren't|doesn't|don't|isn't|wasn't|won't) (it|that|they|this|you)
-        """),
-    ),
-)
+known_things: Earlier in the clause: the agent already has the thing and does not ask for it.
+    already; (i've|we've) (found|got|located); (i|we) (found|located); (thanks|thank you) for
 
-ASKED = (
-    WordList(
-        "unnamed",
-        "Words in an `asks_for` entry that need not be in the answer.",
-        words("a an any her his its my our some the their your"),
-    ),
-)
+weak_request: Like `request`, unless the answer ends with a courtesy or the sentence contains one.
+    let (me|us) know;
+    feel free to (provide|send|share|tell);
+    (if|should) you (could |can |)(confirm|give|provide|send|share|tell);
 
+courtesy: Beginnings of questions that only offer more help; in a sentence with a weak request, they may be anywhere.
+    (and |)is there (anything|something) (else|more|further);
+    (any|anything|something|what|how) (else|more|further|other|questions|thoughts);
+    (and |)(can|could|may|how can|how may|how else can|what else can) (i|we) (be of|do for you|help|assist);
+    (do|did) you (have|need) (any|anything|some|something|further|more|other);
+    (does|did|do) (that|this|it) (answer|help|look|make sense|sound|work);
+    (is|was) (that|this|it|everything) (all|clear|fine|good|helpful|ok|okay|right);
+    (guess|you know) what;
+    if you need (anything|assistance|help);
+    (if|should) (there is|there's|you have|you need) (any|anything|further|more|other);
+    (if you have|if you need|have|need) (any|anything|further|more|other) (help|assistance|questions|question|else|
+        concerns);
+    (ok|okay|right|alright|ready|really|sound good|sounds good|make sense|makes sense|why|why not)?;
+    want to know (more|why|how);
 
-OUTCOMES = (
-    WordList(
-        "refusal",
-        "The answer refuses, or states a limit.",
-        lines("""
-            (i|we) (cannot|can't|can not|won't|will not|may not|must not|could not|couldn't)
-            (i|we) (am|are|was|were) (unable|not able|not allowed|not authorised|not authorized|not permitted|
-                not going to)
-            (i'm|we're) (unable|not able|not allowed|not authorised|not authorized|not permitted|not going to)
-            (i|we) (do not|don't) (do|have access|have permission|have the ability|offer|provide|share|support)
-            (i|we) (only|just) (read|help|answer)
-            (i|we) (have to|must) (decline|refuse|say no)
-            (it|that|they|this|you) (cannot|can't|can not|may not|must not)
-            (cannot|can't|can not|may not|must not) be
-            (is|are|was|were) (not|no longer|never) (able|allowed|authorised|authorized|available|eligible|offered|
-                permitted|possible|supported)
-            (is|are|was|were)n't (able|allowed|authorised|authorized|available|eligible|offered|permitted|possible|
-                supported)
-            (is|are) (against|outside|beyond) (our|my|the|company|what)
-            (does not|doesn't|do not|don't) (accept|allow|cover|offer|permit|support)
-            (unable|not able|not allowed|not permitted|not possible) to
-            (decline|declined|refuse|refused) to
-            (not|isn't) something (i|we)
-            (forbidden|prohibited|impossible)
-        """),
-    ),
-    WordList(
-        "failure",
-        "The answer admits that something failed.",
-        lines("""
-            (i|we) (cannot|can't|can not)
-            (could not|couldn't)
-            (did not|didn't|does not|doesn't) (complete|finish|go through|happen|respond|succeed|work)
-            (has not|hasn't|have not|haven't|was not|wasn't|were not|weren't) (able|accepted|added|available|been|
-                booked|changed|completed|created|done|found|made|possible|processed|saved|sent|successful|updated)
-            (is not|isn't|are not|aren't) (available|possible|responding|working)
-            (unable|not able|not possible) to
-            (fail|failed|fails|failing|failure|failures)
-            (error|errors|exception)
-            (problem|problems|trouble|difficulty|difficulties)
-            (an issue|issues) (with|while|when|occurred|came up|on)
-            (nothing|none of it) (was|has been) (added|booked|changed|done|made|saved|sent)
-            not (been |)(found|successful|completed|processed)
-            (offline|unavailable|unreachable|unresponsive)
-            (is|are|was|were) down
-            (went|gone|go) wrong
-            (timed out|time-out|timeout)
-            (rejected|refused|declined|denied|aborted)
-            (unsuccessful|without success)
-            (added|booked|changed|created|did|found|made|saved|sent) (no|none|nothing)
-        """),
-    ),
-    WordList(
-        "no_data",
-        "The answer says that data is missing, or is not what was requested.",
-        lines("""
-            no (such|matching|account|answer|booking|bookings|customer|data|details|entries|entry|information|item|
-                items|match|matches|order|orders|record|records|response|result|results|status|ticket|tickets|trace)
-            (does not|doesn't|do not|don't|did not|didn't) (exist|know|see|have|contain|find|get|receive|recognise|
-                recognize|include|return|match)
-            nothing (was |is |)(found|returned|there|known|available)
-            (not|never) (find|confirm|confirmed|complete|verify|verified|readable|known|received)
-            (unreadable|unusable|incomplete|corrupt|corrupted|garbled|invalid|unexpected|inconsistent|outdated|stale)
-            (missing|empty|blank)
-            (another|a different|the wrong|a wrong|some other) (account|booking|case|client|customer|entry|invoice|item|
-                order|person|product|record|ticket|user)
-            (mismatch|mismatched)
-        """),
-    ),
-    WordList(
-        "data_age",
-        "The answer says how old its data is, or that it is out of date.",
-        lines("""
-            as of
-            (last|latest|most recently) (update|updated|changed|checked|seen|known)
-            (days|weeks|months|years) old
-            (out of date|out-of-date|no longer current|not up to date)
-        """),
-    ),
-    WordList(
-        "assumption",
-        "Markers of an assumption or of uncertainty.",
-        lines("""
-            assumption; assumes; assumed; assuming; uncertain; uncertainty; not certain; unclear; unverified;
-            not enough data; insufficient data; incomplete data; missing data; based on available data;
-            (cannot|can't|can not|could not|couldn't|unable to) (confirm|verify); (may|might) be (incomplete|stale);
-            low confidence; medium confidence; confidence: low; confidence: medium
-        """),
-    ),
-    WordList(
-        "success_indicator",
-        "Words of success for `allocation_valid`.",
-        lines("""
-            allocated; allocation confirmed; assigned; available; booked; confirmed; found; reserved; scheduled;
-            success; successful; successfully
-        """),
-    ),
-    WordList(
-        "failure_indicator",
-        "Words of failure for `allocation_valid`.",
-        lines("""
-            (already|all|fully|not|non-|un-)( |)(allocated|assigned|available|booked|reserved|scheduled)
-            (allocated|assigned|booked|found|reserved|scheduled) (no|none|nothing|zero|0)
-            booked (out|up)
-            cannot
-            can't
-            (conflict|conflicts)
-            could not
-            couldn't
-            denied
-            error
-            exceeds
-            failed
-            failure
-            impossible
-            incompatible
-            invalid
-            missing
-            no available
-            no compatible
-            none (is |)available
-            not available
-            not compatible
-            not confirmed
-            not found
-            not possible
-            not successful
-            not supported
-            overbooked
-            refused
-            rejected
-            unable
-            unavailable
-            unsuccessful
-        """),
-    ),
-    WordList(
-        "neutral_indicator",
-        "Phrases that contain a word of failure or denial but are good news.",
-        lines("""
-            (no|without|without a|without any|zero|0) (conflict|conflicts|error|errors|failure|failures|issue|issues|
-                overlap|overlaps|problem|problems)
-            (did not|does not|doesn't|didn't) (conflict|exceed|overlap)
-            (allocated|assigned|booked|reserved|scheduled) no (doubt|later|problem)
-            (booked|found) no (conflict|conflicts|error|errors|issue|issues|overlaps|problem|problems)
-            (conflicts|errors|issues|overlaps|problems|warnings) found
-        """),
-    ),
-)
+question_tags: Endings of questions that ask for nothing.
+    , (agreed|alright|good|ok|okay|right);
+    (aren't|doesn't|don't|isn't|wasn't|won't) (it|that|they|this|you);
 
+unnamed: Words in an `asks_for` entry that need not be in the answer.
+    a an any her his its my our some the their your
+"""
 
-SENTENCES = (
-    WordList(
-        "titles",
-        "Abbreviations whose full stop never ends a sentence.",
-        words("approx dr e.g fig i.e mr mrs ms no prof st vs"),
-    ),
-    WordList(
-        "abbreviations",
-        "Abbreviations whose full stop ends a sentence only if a capital letter follows.",
-        words("a.m dept e.t.a est etc ext inc jr ltd max min p.m sr tel u.k u.s vol"),
-    ),
-)
+OUTCOMES = """
+refusal: The answer refuses, or states a limit.
+    (i|we) (cannot|can't|can not|won't|will not|may not|must not|could not|couldn't);
+    (i|we) (am|are|was|were) (unable|not able|not allowed|not authorised|not authorized|not permitted|not going to);
+    (i'm|we're) (unable|not able|not allowed|not authorised|not authorized|not permitted|not going to);
+    (i|we) (do not|don't) (do|have access|have permission|have the ability|offer|provide|share|support);
+    (i|we) (only|just) (read|help|answer);
+    (i|we) (have to|must) (decline|refuse|say no);
+    (it|that|they|this|you) (cannot|can't|can not|may not|must not);
+    (cannot|can't|can not|may not|must not) be;
+    (is|are|was|were) (not|no longer|never) (able|allowed|authorised|authorized|available|eligible|offered|permitted|
+        possible|supported);
+    (is|are|was|were)n't (able|allowed|authorised|authorized|available|eligible|offered|permitted|possible|supported);
+    (is|are) (against|outside|beyond) (our|my|the|company|what);
+    (does not|doesn't|do not|don't) (accept|allow|cover|offer|permit|support);
+    (unable|not able|not allowed|not permitted|not possible) to;
+    (decline|declined|refuse|refused) to;
+    (not|isn't) something (i|we);
+    (forbidden|prohibited|impossible);
+
+failure: The answer admits that something failed.
+    (i|we) (cannot|can't|can not);
+    (could not|couldn't);
+    (did not|didn't|does not|doesn't) (complete|finish|go through|happen|respond|succeed|work);
+    (has not|hasn't|have not|haven't|was not|wasn't|were not|weren't) (able|accepted|added|available|been|booked|
+        changed|completed|created|done|found|made|possible|processed|saved|sent|successful|updated);
+    (is not|isn't|are not|aren't) (available|possible|responding|working);
+    (unable|not able|not possible) to;
+    (fail|failed|fails|failing|failure|failures);
+    (error|errors|exception);
+    (problem|problems|trouble|difficulty|difficulties);
+    (an issue|issues) (with|while|when|occurred|came up|on);
+    (nothing|none of it) (was|has been) (added|booked|changed|done|made|saved|sent);
+    not (been |)(found|successful|completed|processed);
+    (offline|unavailable|unreachable|unresponsive);
+    (is|are|was|were) down;
+    (went|gone|go) wrong;
+    (timed out|time-out|timeout);
+    (rejected|refused|declined|denied|aborted);
+    (unsuccessful|without success);
+    (added|booked|changed|created|did|found|made|saved|sent) (no|none|nothing);
+
+no_data: The answer says that data is missing, or is not what was requested.
+    no (such|matching|account|answer|booking|bookings|customer|data|details|entries|entry|information|item|items|match|
+        matches|order|orders|record|records|response|result|results|status|ticket|tickets|trace);
+    (does not|doesn't|do not|don't|did not|didn't) (exist|know|see|have|contain|find|get|receive|recognise|recognize|
+        include|return|match);
+    nothing (was |is |)(found|returned|there|known|available);
+    (not|never) (find|confirm|confirmed|complete|verify|verified|readable|known|received);
+    (unreadable|unusable|incomplete|corrupt|corrupted|garbled|invalid|unexpected|inconsistent|outdated|stale);
+    (missing|empty|blank);
+    (another|a different|the wrong|a wrong|some other) (account|booking|case|client|customer|entry|invoice|item|order|
+        person|product|record|ticket|user);
+    (mismatch|mismatched);
+
+data_age: The answer says how old its data is, or that it is out of date.
+    as of;
+    (last|latest|most recently) (update|updated|changed|checked|seen|known);
+    (days|weeks|months|years) old;
+    (out of date|out-of-date|no longer current|not up to date);
+
+assumption: Markers of an assumption or of uncertainty.
+    assumption; assumes; assumed; assuming; uncertain; uncertainty; not certain; unclear; unverified; not enough data;
+    insufficient data; incomplete data; missing data; based on available data;
+    (cannot|can't|can not|could not|couldn't|unable to) (confirm|verify); (may|might) be (incomplete|stale);
+    low confidence; medium confidence; confidence: low; confidence: medium
+
+success_indicator: Words of success for `allocation_valid`.
+    allocated; allocation confirmed; assigned; available; booked; confirmed; found; reserved; scheduled; success;
+    successful; successfully
+
+failure_indicator: Words of failure for `allocation_valid`.
+    (already|all|fully|not|non-|un-)( |)(allocated|assigned|available|booked|reserved|scheduled);
+    (allocated|assigned|booked|found|reserved|scheduled) (no|none|nothing|zero|0); booked (out|up); cannot; can't;
+    (conflict|conflicts); could not; couldn't; denied; error; exceeds; failed; failure; impossible; incompatible;
+    invalid; missing; no available; no compatible; none (is |)available; not available; not compatible; not confirmed;
+    not found; not possible; not successful; not supported; overbooked; refused; rejected; unable; unavailable;
+    unsuccessful
+
+neutral_indicator: Phrases that contain a word of failure or denial but are good news.
+    (no|without|without a|without any|zero|0) (conflict|conflicts|error|errors|failure|failures|issue|issues|overlap|
+        overlaps|problem|problems);
+    (did not|does not|doesn't|didn't) (conflict|exceed|overlap);
+    (allocated|assigned|booked|reserved|scheduled) no (doubt|later|problem);
+    (booked|found) no (conflict|conflicts|error|errors|issue|issues|overlaps|problem|problems);
+    (conflicts|errors|issues|overlaps|problems|warnings) found;
+"""
+
+SENTENCES = """
+titles: Abbreviations whose full stop never ends a sentence.
+    approx dr e.g fig i.e mr mrs ms no prof st vs
+
+abbreviations: Abbreviations whose full stop ends a sentence only if a capital letter follows.
+    a.m dept e.t.a est etc ext inc jr ltd max min p.m sr tel u.k u.s vol
+"""
