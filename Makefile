@@ -13,19 +13,25 @@ export PYTHONDONTWRITEBYTECODE :=
 UV := .tools/bin/uv
 BIN := .venv/bin
 READY := .venv/.ready
+# What type checkers know of `karat.check`: written by the build, and again when a check has changed.
+KEYWORDS := src/karat/checks/_keywords.pyi
 # Many tests wait for processes, pages and deadlines: three to a processor keep it busy.
 WORKERS := $(shell expr 3 \* $$(nproc))
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-setup: $(READY) ## Install Karat and everything it can use into .venv
+setup: $(READY) $(KEYWORDS) ## Install Karat and everything it can use into .venv
 
 $(UV):
 	python3 -m pip install --quiet --disable-pip-version-check --target .tools uv
 
 $(READY): $(UV) pyproject.toml uv.lock
 	$(UV) sync --frozen --quiet --all-extras --all-groups
+	@touch $@
+
+$(KEYWORDS): $(READY) scripts/keywords.py $(shell find src/karat/checks -name '*.py')
+	@$(BIN)/python scripts/keywords.py
 	@touch $@
 
 system: ## Install the Debian packages that the tests use (a browser, PostgreSQL)

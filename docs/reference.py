@@ -1,25 +1,16 @@
-"""Writes docs/checks.md, docs/words.md, the table of options in docs/running.md and the keywords of `karat.check`.
-
-Run it as `python docs/reference.py`.
-"""
+"""Writes docs/checks.md, docs/words.md and the table of options in docs/running.md: `python docs/reference.py`."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import UnionType
 from typing import (
-    Annotated,
     Any,
     Literal,
-    NotRequired,
-    Required,
     Union,
     get_args,
     get_origin,
-    get_type_hints,
-    is_typeddict,
 )
 
 from karat.checks.catalog import CheckCatalog
@@ -191,81 +182,6 @@ def _kind(node: dict[str, Any], known: dict[str, Any]) -> str:
     return WORDS.get(node.get("type", ""), "any value")
 
 
-KEYWORDS_HEAD = '''\
-"""The keywords of `karat.check`: every key of `expected`. Written by `python docs/reference.py` from the catalog."""
-
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
-from typing import Literal, TypedDict
-'''
-OF_SUITE = {
-    "effects": ("Mapping[str, Sequence[str]]", "What tools change, and the words that claim it, as in a suite."),
-    "words": ("Mapping[str, object]", "Word lists in place of the published ones, as in a suite."),
-}
-
-
-def keywords_module() -> str:
-    """The module that declares the keywords of `karat.check` for editors and type checkers."""
-    inner: dict[str, str] = {}
-    rows = {field.name: (_hint(field.type, inner), field.doc) for field in CATALOG.fields} | OF_SUITE
-    about = "What is expected of a trace, in the words of a suite."
-    return KEYWORDS_HEAD + "".join(inner.values()) + _typed_dict("CheckKeywords", about, rows)
-
-
-def _typed_dict(name: str, about: str, rows: Mapping[str, tuple[str, str]]) -> str:
-    keys = "".join(f"{_declaration(key, hint)}\n    {_docstring(doc)}\n" for key, (hint, doc) in rows.items())
-    return f"\n\nclass {name}(TypedDict, total=False):\n    {_docstring(about)}\n\n{keys}"
-
-
-def _declaration(key: str, hint: str) -> str:
-    line = f"    {key}: {hint}"
-    before, _, inside = line.partition("[")
-    return line if len(line) <= 120 else f"{before}[\n        {inside[:-1]}\n    ]"
-
-
-def _docstring(text: str) -> str:
-    line = f'"""{text}"""'
-    return line if len(line) <= 116 else '"""' + "\n    ".join(textwrap.wrap(text, 112)) + '\n    """'
-
-
-def _hint(kind: Any, inner: dict[str, str]) -> str:
-    """A type of a field as Python spells it, without bounds; objects with known keys become classes of their own."""
-    origin, args = get_origin(kind), get_args(kind)
-    if origin in (Annotated, Required, NotRequired):
-        return _hint(args[0], inner)
-    if origin is Literal:
-        return f"Literal[{', '.join(map(_quoted, args))}]"
-    if isinstance(kind, UnionType) or origin is Union:
-        return " | ".join(dict.fromkeys(_hint(one, inner) for one in args))
-    if origin is list:
-        return f"Sequence[{_hint(args[0], inner)}]"
-    if origin is dict:
-        return f"Mapping[str, {_hint(args[1], inner)}]"
-    if is_typeddict(kind):
-        return _inner(kind, inner)
-    return kind.__name__ if kind in (str, int, float, bool) else "object"
-
-
-def _quoted(value: object) -> str:
-    return f'"{value}"' if isinstance(value, str) else repr(value)
-
-
-def _inner(kind: Any, inner: dict[str, str]) -> str:
-    name = f"{kind.__name__}Keys"
-    hints = get_type_hints(kind, include_extras=True)
-    rows = {key: (_hint(hint, inner), _meaning(hint)) for key, hint in hints.items()}
-    inner[name] = _typed_dict(name, kind.__doc__, rows)
-    return name
-
-
-def _meaning(hint: Any) -> str:
-    """What the key of an object is described as."""
-    if get_origin(hint) in (Required, NotRequired):
-        return _meaning(get_args(hint)[0])
-    return next((meta.description for meta in getattr(hint, "__metadata__", ()) if meta.description), "")
-
-
 def with_options(page: str) -> str:
     """The page of running with the table of its options."""
     before, _, rest = page.partition(OPTIONS_BEGIN)
@@ -303,5 +219,3 @@ if __name__ == "__main__":
     running = Path(__file__).with_name("running.md")
     running.write_text(with_options(running.read_text()))
     Path(__file__).with_name("words.md").write_text(words_page())
-    keywords = Path(__file__).parents[1] / "src" / "karat" / "checks" / "expectations.py"
-    keywords.write_text(keywords_module())

@@ -23,7 +23,7 @@ from karat.targets.base import TargetError
 from karat.targets.short_form import Short, read, to_trace
 
 if TYPE_CHECKING:
-    from karat.checks.expectations import CheckKeywords
+    from karat.checks._keywords import CheckKeywords  # written by the build: `make setup`
 
 OF_SUITE = ("effects", "words")
 NAME = "check"

@@ -1,0 +1,118 @@
+"""Declares the keywords of `karat.check`, every key of `expected`, for editors and type checkers.
+
+The build of Karat writes the file, for an editable install too; `python scripts/keywords.py` writes it again.
+Nothing imports it when Karat runs.
+"""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+from types import UnionType
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NotRequired,
+    Required,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+SOURCE = Path(__file__).parents[1] / "src"
+FILE = SOURCE / "karat" / "checks" / "_keywords.pyi"
+HEAD = '''\
+"""The keywords of `karat.check`: every key of `expected`. Written by scripts/keywords.py from the catalog."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypedDict
+'''
+OF_SUITE = {
+    "effects": ("Mapping[str, Sequence[str]]", "What tools change, and the words that claim it, as in a suite."),
+    "words": ("Mapping[str, object]", "Word lists in place of the published ones, as in a suite."),
+}
+
+
+class KeywordsHook(BuildHookInterface[Any]):
+    """Writes the file before Karat is packed or installed."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        write_keywords()
+
+
+def write_keywords() -> None:
+    """Write the file, if it is not there or is of another catalog."""
+    declared = keywords_module()
+    if not FILE.exists() or FILE.read_text() != declared:
+        FILE.write_text(declared)
+
+
+def keywords_module() -> str:
+    """The module that declares the keywords, from the fields of the checks."""
+    if str(SOURCE) not in sys.path:
+        sys.path.insert(0, str(SOURCE))
+    from karat.checks.catalog import CHECKS  # late: a build imports Karat from the sources that it packs
+
+    classes: dict[str, str] = {}
+    fields = [field for check in CHECKS for field in check.fields]
+    keys = {field.name: (_hint(field.type, classes), field.doc) for field in fields} | OF_SUITE
+    about = "What is expected of a trace, in the words of a suite."
+    return HEAD + "".join(classes.values()) + _typed_dict("CheckKeywords", about, keys)
+
+
+def _typed_dict(name: str, about: str, keys: Mapping[str, tuple[str, str]]) -> str:
+    members = "".join(f"    {key}: {hint}\n    {_docstring(doc)}\n" for key, (hint, doc) in keys.items())
+    return f"\n\nclass {name}(TypedDict, total=False):\n    {_docstring(about)}\n\n{members}"
+
+
+def _docstring(text: str) -> str:
+    line = f'"""{text}"""'
+    return line if len(line) <= 116 else '"""' + "\n    ".join(textwrap.wrap(text, 112)) + '\n    """'
+
+
+def _hint(kind: Any, classes: dict[str, str]) -> str:
+    """A type of a field as Python spells it, without bounds; objects with known keys become classes of their own."""
+    origin, args = get_origin(kind), get_args(kind)
+    if origin in (Annotated, Required, NotRequired):
+        return _hint(args[0], classes)
+    if origin is Literal:
+        return f"Literal[{', '.join(map(_quoted, args))}]"
+    if isinstance(kind, UnionType) or origin is Union:
+        return " | ".join(dict.fromkeys(_hint(member, classes) for member in args))
+    if origin is list:
+        return f"Sequence[{_hint(args[0], classes)}]"
+    if origin is dict:
+        return f"Mapping[str, {_hint(args[1], classes)}]"
+    if is_typeddict(kind):
+        return _declare_class(kind, classes)
+    return kind.__name__ if kind in (str, int, float, bool) else "object"
+
+
+def _quoted(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def _declare_class(kind: Any, classes: dict[str, str]) -> str:
+    name = f"{kind.__name__}Keys"
+    hints = get_type_hints(kind, include_extras=True)
+    keys = {key: (_hint(hint, classes), _description(hint)) for key, hint in hints.items()}
+    classes[name] = _typed_dict(name, kind.__doc__, keys)
+    return name
+
+
+def _description(hint: Any) -> str:
+    """What the key of an object is described as."""
+    if get_origin(hint) in (Required, NotRequired):
+        return _description(get_args(hint)[0])
+    return next((meta.description for meta in getattr(hint, "__metadata__", ()) if meta.description), "")
+
+
+if __name__ == "__main__":
+    write_keywords()
