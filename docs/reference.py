@@ -20,7 +20,7 @@ from karat.model.verdict import Group
 from karat.options import HOW_TO_RUN, SELECTION, Option
 from karat.plugins.project import Project
 from karat.suites.formats.catalog import find_format
-from karat.suites.shapes.matched import NAME as MATCHER
+from karat.suites.shapes.types import NAME as MATCHER
 from karat.text.words import LISTS, WordList
 
 CATALOG = CheckCatalog(Project())

@@ -23,7 +23,7 @@ from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.suite import UNJUDGED
 from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, Group, Status
-from karat.suites.shapes.known_keys import KnownKeys
+from karat.suites.shapes.containers import KnownKeys
 from karat.suites.shapes.types import shape_of
 
 SECONDS = 10.0

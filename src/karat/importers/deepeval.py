@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from karat.suites.diagnostics import Document, Path, RefusedError, refuse
-from karat.suites.documents.json_lines import JsonLinesDocument
+from karat.suites.documents.json import JsonLinesDocument
 from karat.suites.formats.base import SuiteFile
 from karat.suites.formats.builder import TextPlaces
 from karat.suites.formats.translated import (

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from karat.model.check import Declared
-from karat.suites.shapes.containers import Key, ListShape, MapShape, RecordShape, UnionShape
-from karat.suites.shapes.known_keys import KnownKeys
+from karat.suites.shapes.containers import Key, KnownKeys, ListShape, MapShape, RecordShape, UnionShape
 from karat.suites.shapes.scalars import NOT_BLANK, ChoiceShape, TextShape
 from karat.text.words import LISTS
 

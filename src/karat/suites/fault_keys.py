@@ -11,10 +11,19 @@ from msgspec import structs
 from karat.model.faults import FAULT_KINDS, Fault, FaultKind, Hit, Stub, ValueKind, kinds_of
 from karat.model.suite import Case
 from karat.suites.diagnostics import Json, PathDiagnostic, render
-from karat.suites.shapes.containers import Key, ListShape, MapShape, RecordShape, UnionShape, is_note
-from karat.suites.shapes.known_keys import KnownKeys
-from karat.suites.shapes.scalars import NOT_BLANK, ONE_LINE, AnyShape, ChoiceShape, NumberShape, TextShape
-from karat.suites.shapes.shape import Found, Schema, Shape, wrong_type
+from karat.suites.shapes.containers import Key, KnownKeys, ListShape, MapShape, RecordShape, UnionShape, is_note
+from karat.suites.shapes.scalars import (
+    NOT_BLANK,
+    ONE_LINE,
+    AnyShape,
+    ChoiceShape,
+    Found,
+    NumberShape,
+    Schema,
+    Shape,
+    TextShape,
+    wrong_type,
+)
 from karat.text.wording import join_words, quoted
 
 STUBS = "What answers instead of a tool, by the tool's name; the tool itself is never run."

@@ -13,8 +13,7 @@ import jiter
 
 from karat.errors import UsageError
 from karat.suites.diagnostics import Json, PathDiagnostic, RefusedError
-from karat.suites.documents.numbers import OUT_OF_RANGE, fit_numbers, holds
-from karat.suites.documents.source import read_bytes, utf8
+from karat.suites.documents.source import OUT_OF_RANGE, fit_numbers, holds, read_bytes, utf8
 from karat.suites.variables import NAME, Value, value_of
 from karat.text.wording import kind, quoted
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from karat.importers.bfcl.values import argument, source_argument
 from karat.suites.diagnostics import Path, RefusedError, refuse
-from karat.suites.documents.json_lines import JsonLinesDocument
+from karat.suites.documents.json import JsonLinesDocument
 from karat.suites.formats.base import SuiteFile
 from karat.suites.formats.translated import (
     Evaluators,

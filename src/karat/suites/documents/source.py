@@ -1,9 +1,10 @@
-"""From a path or an object to bytes, and from bytes to text."""
+"""From a path or an object to bytes, and from bytes to text; and which numbers a journal can hold."""
 
 from __future__ import annotations
 
 import codecs
 import json
+import math
 import os
 import stat
 from collections.abc import Mapping, Sequence
@@ -12,11 +13,13 @@ from pathlib import Path
 from typing import TypeAlias
 
 from karat.errors import UsageError
-from karat.suites.diagnostics import Place, refuse
+from karat.suites.diagnostics import Json, PathDiagnostic, Place, refuse
+from karat.suites.diagnostics import Path as TreePath
 from karat.text.wording import likeness, quoted
 
 SuiteSource: TypeAlias = Path | str | Mapping[str, object] | Sequence[Mapping[str, object]]
 
+OUT_OF_RANGE = "the number does not fit in 64 bits. Write it as a string."
 LARGEST = 256 << 20
 PIECE = 1 << 20
 ALIKE_FILES = 0.8
@@ -26,6 +29,9 @@ MOST_FILES = 1000
 _HANDED_OVER = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 """Where the shell passes what it has opened: a pipe there has somebody at its other end."""
 
+# With digits alike and signs gone, a number that does not fit shows as one of these.
+_SHAPE = bytes.maketrans(b"123456789E", b"000000000e")
+_SUSPECT = (b"0" * 19, b"0e00")
 _BOM = b"\xef\xbb\xbf"
 _WIDE_BOMS = (
     (b"\xff\xfe\x00\x00", "UTF-32"),
@@ -136,3 +142,25 @@ def byte_place(data: bytes, offset: int) -> Place:
 def _encoding_error(name: str) -> Exception:
     message = f"the file is {name}, not UTF-8. Convert it: iconv -f {name} -t UTF-8."
     return refuse(message, "not-utf-8")
+
+
+def holds(number: int | float) -> bool:
+    return math.isfinite(number) if isinstance(number, float) else -(1 << 63) <= number < 1 << 64
+
+
+def may_misfit(text: bytes) -> bool:
+    """Whether JSON may hold a number that does not fit: almost none does, and then it needs no second look."""
+    shape = text.translate(_SHAPE, b"+")
+    return any(sign in shape for sign in _SUSPECT)
+
+
+def fit_numbers(value: Json, path: TreePath, found: list[PathDiagnostic]) -> Json:
+    """The value with 1 for each number that no journal could hold, so that the rest of the file can be judged."""
+    if isinstance(value, dict):
+        return {name: fit_numbers(below, (*path, name), found) for name, below in value.items()}
+    if isinstance(value, list):
+        return [fit_numbers(below, (*path, index), found) for index, below in enumerate(value)]
+    if not isinstance(value, int | float) or holds(value):
+        return value
+    found.append(PathDiagnostic(path, OUT_OF_RANGE, "out-of-range"))
+    return 1

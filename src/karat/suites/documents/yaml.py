@@ -20,7 +20,7 @@ from yaml.events import (
 )
 
 from karat.suites.diagnostics import Path, PathDiagnostic, Place, RefusedError, refuse
-from karat.suites.documents.numbers import OUT_OF_RANGE, holds
+from karat.suites.documents.source import OUT_OF_RANGE, holds
 from karat.text.wording import quoted, visible
 
 DEEPEST = 190

@@ -16,8 +16,7 @@ from karat.suites.diagnostics import Document, Json, Path, PathDiagnostic, Refus
 from karat.suites.documents.source import read_bytes, utf8
 from karat.suites.formats.spelling import Commented, spell_cases
 from karat.suites.listing import Row
-from karat.suites.shapes.containers import RecordShape
-from karat.suites.shapes.known_keys import KnownKeys
+from karat.suites.shapes.containers import KnownKeys, RecordShape
 from karat.suites.shapes.types import shape_of
 from karat.text.wording import quoted
 

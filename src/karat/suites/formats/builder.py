@@ -11,8 +11,7 @@ from karat.model.suite import Case, Reply, Scoring, Turn
 from karat.suites.diagnostics import Document, Json, Path, PathDiagnostic, Place, Tree, render
 from karat.suites.formats.base import CaseExpectations, ParsedSuite, SuiteCatalog, SuiteFile
 from karat.suites.formats.cases import DEFAULT_OUTCOME, UniqueIds, check_keys
-from karat.suites.shapes.containers import RecordShape
-from karat.suites.shapes.known_keys import KnownKeys
+from karat.suites.shapes.containers import KnownKeys, RecordShape
 
 
 class CaseFields(TypedDict, total=False):

@@ -14,10 +14,8 @@ from karat.suites.declared import read_declared, with_declared
 from karat.suites.diagnostics import Json, Path, PathDiagnostic, RefusedError, render
 from karat.suites.documents.source import read_bytes, utf8
 from karat.suites.formats.base import CaseExpectations, JsonObject, SuiteFile
-from karat.suites.shapes.containers import FILLER, NOTE, Key, ListShape, RecordShape
-from karat.suites.shapes.known_keys import KnownKeys
-from karat.suites.shapes.scalars import NOT_BLANK, ONE_LINE, NumberShape, TextShape
-from karat.suites.shapes.shape import FINE, Found, Schema, wrong_type
+from karat.suites.shapes.containers import FILLER, NOTE, Key, KnownKeys, ListShape, RecordShape
+from karat.suites.shapes.scalars import FINE, NOT_BLANK, ONE_LINE, Found, NumberShape, Schema, TextShape, wrong_type
 from karat.suites.shapes.types import shape_of
 from karat.text.wording import quoted
 

@@ -49,10 +49,8 @@ from karat.suites.formats.scoring import (
 )
 from karat.suites.formats.spelling import Commented
 from karat.suites.listing import is_eval_set
-from karat.suites.shapes.containers import Key, ListShape, RecordShape
-from karat.suites.shapes.known_keys import KnownKeys
-from karat.suites.shapes.scalars import AnyShape, ChoiceShape
-from karat.suites.shapes.shape import Found, Schema
+from karat.suites.shapes.containers import Key, KnownKeys, ListShape, RecordShape
+from karat.suites.shapes.scalars import AnyShape, ChoiceShape, Found, Schema
 from karat.text.wording import join_words, quoted
 
 VERSIONS = ("0.1", "0.2", "0.3")

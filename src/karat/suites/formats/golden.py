@@ -37,10 +37,8 @@ from karat.suites.formats.cases import (
 )
 from karat.suites.formats.spelling import Commented
 from karat.suites.listing import is_golden_set
-from karat.suites.shapes.containers import Key, RecordShape, UnionShape
-from karat.suites.shapes.known_keys import KnownKeys
-from karat.suites.shapes.scalars import AnyShape
-from karat.suites.shapes.shape import Shape
+from karat.suites.shapes.containers import Key, KnownKeys, RecordShape, UnionShape
+from karat.suites.shapes.scalars import AnyShape, Shape
 from karat.text.wording import quoted
 
 VERSION = "1.0"

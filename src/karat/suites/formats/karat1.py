@@ -44,10 +44,8 @@ from karat.suites.formats.scoring import (
     weightless,
 )
 from karat.suites.formats.spelling import Commented
-from karat.suites.shapes.containers import Key, ListShape, MapShape, RecordShape
-from karat.suites.shapes.known_keys import KnownKeys
-from karat.suites.shapes.scalars import AnyShape, ChoiceShape, NumberShape, TextShape
-from karat.suites.shapes.shape import FINE, Found
+from karat.suites.shapes.containers import Key, KnownKeys, ListShape, MapShape, RecordShape
+from karat.suites.shapes.scalars import FINE, AnyShape, ChoiceShape, Found, NumberShape, TextShape
 from karat.suites.tables import Row, TableError, columns_of, read_table
 from karat.suites.variables import NAME, Variables, resolve_all
 from karat.text.wording import quoted

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from karat.model.suite import Scoring
 from karat.suites.diagnostics import Path, PathDiagnostic
 from karat.suites.formats.base import JsonObject
-from karat.suites.shapes.containers import Key, ListShape, MapShape, RecordShape
-from karat.suites.shapes.known_keys import KnownKeys
+from karat.suites.shapes.containers import Key, KnownKeys, ListShape, MapShape, RecordShape
 from karat.suites.shapes.scalars import ChoiceShape, NumberShape
 
 SCORING = "How group scores become a status."

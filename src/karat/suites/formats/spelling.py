@@ -10,7 +10,7 @@ import msgspec
 from karat.model.check import CheckSpec, Field, Vocabulary
 from karat.model.suite import Case
 from karat.suites.diagnostics import Json
-from karat.suites.shapes.known_keys import KnownKeys
+from karat.suites.shapes.containers import KnownKeys
 from karat.suites.shapes.types import shape_of
 
 NO_EQUAL = "No equivalent in Karat 1"
