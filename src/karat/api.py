@@ -451,12 +451,12 @@ def linter(
 ) -> Callable[[SuiteSource], LintReport]:
     """A linter of suites for a target whose tools and page are looked up once."""
     from karat.analysis.lint.linter import check_slugs, lint_source
-    from karat.analysis.lint.target import surroundings
+    from karat.analysis.lint.target import find_target_info
 
     project = find_project()
     check_slugs(names_of("ignore", ignore) or ())
-    catalog, around = catalog_for(project), surroundings(target, project)
-    return lambda suite: lint_source(*source(suite), catalog, around, ignore)
+    catalog, info = catalog_for(project), find_target_info(target, project)
+    return lambda suite: lint_source(*source(suite), catalog, info, ignore)
 
 
 async def alint(

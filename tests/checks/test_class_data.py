@@ -27,7 +27,6 @@ SPELLS_FIELDS = {
     "analysis/draft",
     "analysis/lint/base.py",
     "analysis/lint/phrases.py",
-    "analysis/lint/regexes.py",
 }
 """Where suites are read, or written, by the fields that they are spelled with."""
 PROTOCOLS = {"targets/http/ag_ui.py", "targets/recordings", "setup/inspect/shapes", "evidence/models"}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from karat.analysis.lint.phrases import COMMON
+from karat.analysis.lint.phrases import COMMON_WORDS
 from karat.model.suite import Case, Reply
 from karat.model.trace import Trace
 from karat.targets.scripted_user import ScriptedUser
@@ -105,4 +105,4 @@ def _things(reply: str, questions: Mapping[str, None], others: Sequence[str]) ->
 
 def _asked_words(question: str) -> set[str]:
     named = _WORD.findall(PUBLISHED.pattern("request").sub(" ", question.lower()))
-    return {word for word in {*named} - COMMON if find_request_for(question, (word,))}
+    return {word for word in {*named} - COMMON_WORDS if find_request_for(question, (word,))}

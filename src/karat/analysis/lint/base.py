@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import structs
@@ -14,8 +14,11 @@ from karat.checks.base import Check
 from karat.checks.catalog import CheckCatalog
 from karat.checks.combined import ModifiedCheck
 from karat.model.suite import Case
-from karat.suites.diagnostics import Document, Path, PathDiagnostic
+from karat.suites.diagnostics import Document, Path
 from karat.suites.formats.base import CaseExpectations
+
+Smell: TypeAlias = tuple[Path, str]
+"""A place in the file, and what is wrong there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +67,10 @@ class LintCase:
             specs = zip(compiled, self.case.checks, self._expectation.places, strict=True)
             return tuple(PlacedCheck(check, msgspec.json.decode(spec.args), path) for check, spec, path in specs)
         judged = {spec.path for spec in self.case.checks}
-        asked = [one for one in self.catalog.read(self.expected) if one.spec.path in judged]
+        requests = [request for request in self.catalog.read(self.expected) if request.spec.path in judged]
         return tuple(
-            PlacedCheck(check, msgspec.json.decode(one.spec.args), (*self.where(str(one.path[0])), *one.path[1:]))
-            for check, one in zip(compiled, asked, strict=True)
+            PlacedCheck(check, msgspec.json.decode(spec.args), (*self.where(str(path[0])), *path[1:]))
+            for check, (spec, path, _) in zip(compiled, requests, strict=True)
         )
 
     def of(self, *kinds: type[Check]) -> Iterator[PlacedCheck]:
@@ -90,9 +93,9 @@ class LintCase:
         if self._expectation.places is not None:
             return self.case.scoring.hard_fail
         raw = self._raw
-        rules = raw["scoring"] if "scoring" in raw else raw.get("expected", {}).get("scoring", {})
-        listed: Sequence[str] = rules.get("hard_fail", ())
-        return listed
+        scoring = raw["scoring"] if "scoring" in raw else raw.get("expected", {}).get("scoring", {})
+        groups: Sequence[str] = scoring.get("hard_fail", ())
+        return groups
 
     @cached_property
     def _raw(self) -> Mapping[str, Any]:
@@ -105,7 +108,12 @@ class LintCase:
 
 
 class Rule(NamedTuple):
-    """One kind of smell in one case."""
+    """One kind of smell, and how to find it in a case: where it is, and what is wrong with it.
+
+    `key`: what smells is the name at the path, not its value. `in_turns`: each turn of a conversation is looked at too.
+    """
 
     slug: str
-    look: Callable[[LintCase, TargetInfo], Iterator[PathDiagnostic]]
+    find: Callable[[LintCase, TargetInfo], Iterator[Smell]]
+    key: bool = False
+    in_turns: bool = True

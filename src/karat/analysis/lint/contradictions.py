@@ -1,13 +1,16 @@
-"""Expectations of one case that exclude each other."""
+"""Expectations of one case that exclude each other, and what never takes effect in it: faults, scripted replies."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import regex
 
-from karat.analysis.lint.base import LintCase, PlacedCheck, Rule, TargetInfo
+from karat.analysis.lint.base import LintCase, PlacedCheck, Rule, Smell, TargetInfo
+from karat.analysis.lint.phrases import is_match
+from karat.analysis.lint.tools import NEEDS_A_CALL, expected_calls
 from karat.checks.answer.phrases import (
     ExpectedContains,
     MustMatchRegex,
@@ -24,25 +27,26 @@ from karat.checks.page.ui import Ui
 from karat.checks.telemetry import Telemetry, shorthand
 from karat.checks.tools.calls import ToolCalls
 from karat.checks.tools.names import ToolCallsAny, ToolCallsNone, ToolsUsed
-from karat.checks.tools.order import ToolOrder
-from karat.evidence.logs.events import PREFIX
-from karat.suites.diagnostics import Path, PathDiagnostic, render
+from karat.suites.diagnostics import Path, render
+from karat.targets.scripted_user import MOST_TURNS
 from karat.text import phrases
-from karat.text.regexes import safe_regex
-from karat.text.wording import quoted
+from karat.text.tool_names import is_named
+from karat.text.wording import pluralize, quoted
 from karat.text.words import WordLists
 
 SLUG = "contradiction"
-NEEDS_A_CALL = frozenset(("tool_success", "tool_started", "graceful_error"))
 CLOSED = frozenset(("exact", "ordered", "set", "subset"))
 """Ways to match `tools_used` that allow no other tool."""
 NEVER_AT_ALL = {"tool", "never"}
 """An entry of `tool_calls` that forbids every call of its tool."""
 PLAIN_WORDS = regex.compile(r"[\w ,:'-]+")
 ANCHOR = regex.compile(r"[\^$]|\\[AZzbB]|\(\?[=!<]")
+NO_ANSWER = "no answer can satisfy both."
+NO_AGENT = "no agent can satisfy both."
+NEVER_USED = "this alternative can never be used."
 
 
-class WantedText(NamedTuple):
+class RequiredText(NamedTuple):
     """Words that the answer must hold; `choice` if others may replace them."""
 
     path: Path
@@ -50,120 +54,123 @@ class WantedText(NamedTuple):
     choice: bool = False
 
 
-def words(case: LintCase, around: TargetInfo) -> Iterator[PathDiagnostic]:
+def find_text_clashes(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
     """The answer must say what it must not."""
-    wanted = list(_wanted_texts(case))
-    for path, words, choice in wanted:
+    required = list(_required_texts(case))
+    for path, words, choice in required:
         for ban in case.of(MustNotSay, MustNotContain, MustNotMatchRegex):
             if _forbids(ban, words):
-                clash = f"{_short_path(ban)} forbids {quoted(words)}"
-                message = "this alternative can never be used." if choice else "no answer can satisfy both."
-                yield PathDiagnostic(path, f"{clash}: {message}", SLUG)
+                yield path, f"{_short_path(ban)} forbids {quoted(words)}: {NEVER_USED if choice else NO_ANSWER}"
     for placed in case.of(AllocationValid):
-        for path, words, choice in wanted:
-            valid = placed.args["valid"]
-            kind = "failure" if valid else "success"
-            good, bad = (placed.args.get(f"{name}_indicators", ()) for name in ("success", "failure"))
-            found = indicators(words, good, bad, WordLists.of(placed.args.get("words", {})), valid)
-            if not choice and (getattr(found, kind) or (kind == "failure" and found.denied)):
-                yield PathDiagnostic(
-                    path, f"{quoted(words)} is a word of {kind}, which allocation_valid forbids.", SLUG
-                )
+        valid = placed.args["valid"]
+        kind = "failure" if valid else "success"
+        good, bad = (placed.args.get(f"{name}_indicators", ()) for name in ("success", "failure"))
+        lists = WordLists.of(placed.args.get("words", {}))
+        for path, words, choice in required:
+            matches = indicators(words, good, bad, lists, valid)
+            if not choice and (getattr(matches, kind) or (kind == "failure" and matches.denied)):
+                yield path, f"{quoted(words)} is a word of {kind}, which allocation_valid forbids."
 
 
-def tools(case: LintCase, around: TargetInfo) -> Iterator[PathDiagnostic]:
-    """A tool must be called and must not."""
-    bans = (*case.of(ToolCallsNone), *(placed for placed in case.of(ToolCalls) if set(placed.args) == NEVER_AT_ALL))
-    banned = {placed.args["tool"]: _short_path(placed) for placed in bans}
-    for path, tool, choice in expected_calls(case):
-        if tool in banned:
-            message = "this alternative can never be used." if choice else "no agent can satisfy both."
-            yield PathDiagnostic(path, f"{banned[tool]} forbids {quoted(tool)}: {message}", SLUG)
-    for placed in case.of(ToolsUsed):
-        allowed = set(placed.args["tools"])
-        if placed.args.get("match", "exact") not in CLOSED:
-            continue
-        if not allowed and case.case.outcome in NEEDS_A_CALL:
-            message = f"the outcome {case.case.outcome} needs a tool call, and tools_used allows none."
-            yield PathDiagnostic(placed.path, message, SLUG)
-        for path, tool, choice in expected_calls(case):
-            if tool not in allowed and not choice:
-                yield PathDiagnostic(
-                    path, f"tools_used does not allow {quoted(tool)}: no agent can satisfy both.", SLUG
-                )
-        for listed in case.of(ToolCallsAny):
-            if allowed.isdisjoint(listed.args["tools"]):
-                yield PathDiagnostic(
-                    listed.path, "tools_used allows none of these tools: no agent can satisfy both.", SLUG
-                )
-
-
-def outcomes(case: LintCase, around: TargetInfo) -> Iterator[PathDiagnostic]:
-    """No tool may succeed, and one must."""
-    if case.case.outcome != "graceful_block":
-        return
-    for placed in case.of(ToolCalls, Telemetry):
-        pattern = shorthand(placed.args["entry"]) if "entry" in placed.args else None
-        if placed.args.get("success") is True or (pattern is not None and pattern.success is True):
-            yield PathDiagnostic(placed.path, "no tool may succeed with the outcome graceful_block.", SLUG)
-
-
-def elements(case: LintCase, around: TargetInfo) -> Iterator[PathDiagnostic]:
-    """The page must show more of something than it may."""
-    seen: dict[Element, tuple[int, int | None, str]] = {}
-    for placed in case.of(Ui):
-        for element in placed.check.elements if isinstance(placed.check, Ui) else ():
-            key, (low, high) = element.subject, element.bounds
-            if key in seen:
-                other_low, other_high, where = seen[key]
-                if (other_high is not None and low > other_high) or (high is not None and other_low > high):
-                    yield PathDiagnostic(placed.path, f"{where} asks for the opposite: no page can satisfy both.", SLUG)
-            seen[key] = (low, high, _short_path(placed))
-
-
-def _wanted_texts(case: LintCase) -> Iterator[WantedText]:
+def _required_texts(case: LintCase) -> Iterator[RequiredText]:
     for placed in case.of(ExpectedContains, ReasonContains):
-        yield WantedText(placed.path, placed.args["phrase"])
-    for placed in case.of(MustSayAny):
-        several = len(placed.args["phrases"]) > 1
-        yield from (WantedText((*placed.path, i), phrase, several) for i, phrase in enumerate(placed.args["phrases"]))
+        yield RequiredText(placed.path, placed.args["phrase"])
+    for placed in case.of(MustSayAny, RequiredSource):
+        listed = placed.args["phrases"]
+        for index, phrase in enumerate(listed):
+            path = (*placed.path, index) if isinstance(placed.check, MustSayAny) else placed.path
+            yield RequiredText(path, phrase, choice=len(listed) > 1)
     for placed in case.of(MustMatchRegex):
         if PLAIN_WORDS.fullmatch(placed.args["pattern"]):
-            yield WantedText(placed.path, placed.args["pattern"])
-    for placed in case.of(RequiredSource):
-        several = len(placed.args["phrases"]) > 1
-        yield from (WantedText(placed.path, phrase, several) for phrase in placed.args["phrases"])
-
-
-def expected_calls(case: LintCase) -> Iterator[tuple[Path, str, bool]]:
-    """Tools of which a call is expected, each at its place; whether others may replace it."""
-    for placed in case.of(ToolCallsAny):
-        several = len(placed.args["tools"]) > 1
-        yield from (((*placed.path, i), tool, several) for i, tool in enumerate(placed.args["tools"]))
-    for placed in case.of(ToolsUsed):
-        if placed.args.get("match", "exact") != "subset":
-            yield from (((*placed.path, i), tool, False) for i, tool in enumerate(placed.args["tools"]))
-    for placed in case.of(ToolCalls):
-        if isinstance(placed.check, ToolCalls) and placed.check.asks_for_a_call:
-            yield (*placed.path, "tool"), placed.args["tool"], False
-    for placed in case.of(ToolOrder):
-        yield from (((*placed.path, i), tool, False) for i, tool in enumerate(placed.args["tools"]))
-    for placed in case.of(Telemetry):
-        pattern = shorthand(placed.args["entry"])
-        if pattern is not None and pattern.source is not None:
-            yield placed.path, pattern.source.removeprefix(PREFIX), False
+            yield RequiredText(placed.path, placed.args["pattern"])
 
 
 def _forbids(ban: PlacedCheck, words: str) -> bool:
     if "phrase" in ban.args:
         return phrases.find(words, ban.args["phrase"]) is not None
     # The text around the words decides about anchors and lookarounds.
-    if ANCHOR.search(ban.args["pattern"]):
-        return False
-    try:
-        return safe_regex.search(ban.args["pattern"], words) is not None
-    except safe_regex.RegexTimeout:
-        return False
+    return not ANCHOR.search(ban.args["pattern"]) and is_match(ban.args["pattern"], words)
+
+
+def find_tool_clashes(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
+    """A tool must be called and must not."""
+    banned = {placed.args["tool"]: _short_path(placed) for placed in _banned_tools(case)}
+    calls = list(expected_calls(case))
+    for path, tool, choice in calls:
+        if tool in banned:
+            yield path, f"{banned[tool]} forbids {quoted(tool)}: {NEVER_USED if choice else NO_AGENT}"
+    for placed in case.of(ToolsUsed):
+        allowed = set(placed.args["tools"])
+        if placed.args.get("match", "exact") not in CLOSED:
+            continue
+        if not allowed and case.case.outcome in NEEDS_A_CALL:
+            yield placed.path, f"the outcome {case.case.outcome} needs a tool call, and tools_used allows none."
+        for path, tool, choice in calls:
+            if tool not in allowed and not choice:
+                yield path, f"tools_used does not allow {quoted(tool)}: {NO_AGENT}"
+        for alternatives in case.of(ToolCallsAny):
+            if allowed.isdisjoint(alternatives.args["tools"]):
+                yield alternatives.path, f"tools_used allows none of these tools: {NO_AGENT}"
+
+
+def _banned_tools(case: LintCase) -> Iterator[PlacedCheck]:
+    yield from case.of(ToolCallsNone)
+    yield from (placed for placed in case.of(ToolCalls) if set(placed.args) == NEVER_AT_ALL)
+
+
+def find_outcome_clashes(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
+    """No tool may succeed, and one must."""
+    if case.case.outcome != "graceful_block":
+        return
+    for placed in case.of(ToolCalls, Telemetry):
+        pattern = shorthand(placed.args["entry"]) if "entry" in placed.args else None
+        if placed.args.get("success") is True or (pattern is not None and pattern.success is True):
+            yield placed.path, "no tool may succeed with the outcome graceful_block."
+
+
+def find_element_clashes(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
+    """The page must show more of something than it may."""
+    earlier: dict[Element, tuple[int, int | None, str]] = {}
+    for placed in case.of(Ui):
+        for element in placed.check.elements if isinstance(placed.check, Ui) else ():
+            key, (low, high) = element.subject, element.bounds
+            if key in earlier:
+                earlier_low, earlier_high, where = earlier[key]
+                if (earlier_high is not None and low > earlier_high) or (high is not None and earlier_low > high):
+                    yield placed.path, f"{where} asks for the opposite: no page can satisfy both."
+            earlier[key] = (low, high, _short_path(placed))
+
+
+def find_forbidden_faults(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
+    """A fault lands only if its tool is called, which the case forbids."""
+    banned = [placed.args["tool"] for placed in _banned_tools(case)]
+    for index, fault in enumerate(case.case.faults):
+        if fault.hits == "tool" and any(is_named(tool, fault.name) for tool in banned):
+            message = f"the case forbids {quoted(fault.name)}, and the fault lands only if it is called."
+            yield (*case.path, "faults", index), f"{message} No agent can satisfy both."
+
+
+def find_hidden_faults(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
+    """One fault a call: after one that hits every call, no other has its turn."""
+    faults = case.case.faults
+    for index, fault in enumerate(faults):
+        for earlier in faults[:index]:
+            same = (earlier.hits, earlier.name) == (fault.hits, fault.name)
+            if same and earlier.times is None and earlier.from_call <= fault.from_call:
+                message = f"an earlier fault ({earlier.kind}) hits every call already: it is never reached."
+                yield (*case.path, "faults", index), f"{message} Set `times`."
+                break
+
+
+def find_unreachable_replies(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
+    """Replies to one thing are sent one after another: after `max_turns` no turn is left for them."""
+    most = case.case.max_turns or MOST_TURNS
+    replies: Counter[tuple[str, ...]] = Counter()
+    for index, reply in enumerate(case.case.replies):
+        replies[reply.asks_for] += 1
+        if replies[reply.asks_for] >= most:
+            message = f"it can never be used: the conversation has only {pluralize(most, 'turn')}."
+            yield (*case.path, "replies", index), f"{message} Increase 'max_turns'."
 
 
 def _short_path(placed: PlacedCheck) -> str:
@@ -172,4 +179,12 @@ def _short_path(placed: PlacedCheck) -> str:
     return render(placed.path[start:])
 
 
-RULES = (Rule(SLUG, words), Rule(SLUG, tools), Rule(SLUG, outcomes), Rule(SLUG, elements))
+RULES = (
+    Rule("unreachable-reply", find_unreachable_replies),
+    Rule(SLUG, find_text_clashes),
+    Rule(SLUG, find_tool_clashes),
+    Rule(SLUG, find_outcome_clashes),
+    Rule(SLUG, find_element_clashes),
+    Rule(SLUG, find_forbidden_faults),
+    Rule("hidden-fault", find_hidden_faults),
+)

@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from msgspec import Struct
 
-from karat.analysis.lint import contradictions as lint_contradictions
-from karat.analysis.lint import conversations as lint_conversations
-from karat.analysis.lint import effects as lint_effects
-from karat.analysis.lint import idle as lint_idle
-from karat.analysis.lint import phrases as lint_phrases
-from karat.analysis.lint import prompts as lint_prompts
-from karat.analysis.lint import regexes as lint_regexes
-from karat.analysis.lint import surroundings as lint_surroundings
-from karat.analysis.lint import telemetry as lint_telemetry
-from karat.analysis.lint import tools as lint_tools
-from karat.analysis.lint import ui as lint_ui
-from karat.analysis.lint import vacuous as lint_vacuous
-from karat.analysis.lint import values as lint_values
-from karat.analysis.lint.base import LintCase, Rule, TargetInfo
+from karat.analysis.lint import contradictions, phrases, target, tools, vacuous
+from karat.analysis.lint.base import LintCase, Rule, Smell, TargetInfo
 from karat.checks.catalog import CheckCatalog
 from karat.errors import Diagnostic, UsageError
 from karat.model.suite import Suite
@@ -28,27 +16,22 @@ from karat.suites.reading import LocatedSuite, locate_suite
 from karat.text.wording import did_you_mean
 
 RULES: tuple[Rule, ...] = (
-    *lint_prompts.RULES,
-    *lint_conversations.RULES,
-    *lint_telemetry.RULES,
-    *lint_ui.RULES,
-    *lint_regexes.RULES,
-    *lint_phrases.RULES,
-    *lint_contradictions.RULES,
-    *lint_surroundings.RULES,
-    *lint_tools.RULES,
-    *lint_vacuous.RULES,
-    *lint_values.RULES,
+    *phrases.RULES,
+    *target.RULES,
+    *contradictions.RULES,
+    *tools.RULES,
+    *vacuous.RULES,
 )
-OF_TURNS = tuple(rule for rule in RULES if rule.slug not in ("echo-passes", lint_vacuous.UNCHECKED.slug))
-"""What is also looked for in each turn of a conversation."""
+SUITE_RULES: dict[str, Callable[[Sequence[LintCase]], Iterator[Smell]]] = {
+    "duplicate-prompt": phrases.find_duplicates,
+    "idle-expectation": tools.find_unused,
+}
+"""Smells that only all cases together show."""
 READING = ("newer-field", "missing-version", "asks-nothing", "no-effect", "no-effects", "near-variable")
 """Warnings that reading a suite gives already."""
-SUGGESTED = (lint_effects.EFFECTS, lint_effects.CLAIMS)
+SUGGESTED = (tools.EFFECTS, tools.CLAIMS)
 """Suggestions: nothing is wrong without them."""
-SLUGS: tuple[str, ...] = tuple(
-    dict.fromkeys((*(rule.slug for rule in RULES), lint_prompts.DUPLICATE, lint_idle.IDLE, *READING, *SUGGESTED))
-)
+SLUGS: tuple[str, ...] = tuple(dict.fromkeys((*(rule.slug for rule in RULES), *SUITE_RULES, *READING, *SUGGESTED)))
 
 
 class LintReport(Struct, frozen=True):
@@ -68,29 +51,24 @@ def check_slugs(slugs: Collection[str]) -> None:
 
 
 def lint_source(
-    data: bytes, file: str, catalog: CheckCatalog, around: TargetInfo, ignore: Collection[str] = ()
+    data: bytes, file: str, catalog: CheckCatalog, info: TargetInfo, ignore: Collection[str] = ()
 ) -> LintReport:
     """Read a suite and look for smells. Raises SuiteError with every problem that it holds."""
     suite = locate_suite(data, file, catalog)
-    return LintReport(
-        suite.suite, tuple(lint(suite, catalog, around, ignore)), tuple(suggest(suite, catalog, around, ignore))
-    )
+    suggestions = _located(suite, tools.suggestions(_cases(suite, catalog), info), ignore)
+    return LintReport(suite.suite, tuple(lint(suite, catalog, info, ignore)), tuple(suggestions))
 
 
 def lint(
-    suite: LocatedSuite, catalog: CheckCatalog, around: TargetInfo, ignore: Collection[str] = ()
+    suite: LocatedSuite, catalog: CheckCatalog, info: TargetInfo, ignore: Collection[str] = ()
 ) -> list[Diagnostic]:
     """Every smell of a suite at its line and column, in the order of the file."""
-    found = [diagnostic for diagnostic in _diagnostics(suite, catalog, around) if diagnostic.slug not in ignore]
-    return problems(suite.suite.file, found, suite.document)
+    return _located(suite, _diagnostics(suite, catalog, info), ignore)
 
 
-def suggest(
-    suite: LocatedSuite, catalog: CheckCatalog, around: TargetInfo, ignore: Collection[str] = ()
-) -> list[Diagnostic]:
-    """What the suite could declare besides. No exit code depends on it."""
-    found = [one for one in lint_effects.suggestions(_cases(suite, catalog), around) if one.slug not in ignore]
-    return problems(suite.suite.file, found, suite.document)
+def _located(suite: LocatedSuite, diagnostics: Iterator[PathDiagnostic], ignore: Collection[str]) -> list[Diagnostic]:
+    listed = [diagnostic for diagnostic in diagnostics if diagnostic.slug not in ignore]
+    return problems(suite.suite.file, listed, suite.document)
 
 
 def _cases(suite: LocatedSuite, catalog: CheckCatalog) -> list[LintCase]:
@@ -98,14 +76,13 @@ def _cases(suite: LocatedSuite, catalog: CheckCatalog) -> list[LintCase]:
     return [LintCase(case, expectation, suite.document, catalog) for case, expectation in pairs]
 
 
-def _diagnostics(suite: LocatedSuite, catalog: CheckCatalog, around: TargetInfo) -> Iterator[PathDiagnostic]:
+def _diagnostics(suite: LocatedSuite, catalog: CheckCatalog, info: TargetInfo) -> Iterator[PathDiagnostic]:
     yield from suite.warnings
     cases = _cases(suite, catalog)
-    yield from lint_prompts.duplicates(cases)
-    yield from lint_idle.find_unused(cases)
+    for slug, find in SUITE_RULES.items():
+        yield from (PathDiagnostic(*smell, slug) for smell in find(cases))
     for case in cases:
+        turns = list(case.turns)
         for rule in RULES:
-            yield from rule.look(case, around)
-        for turn in case.turns:
-            for rule in OF_TURNS:
-                yield from rule.look(turn, around)
+            for part in (case, *turns) if rule.in_turns else (case,):
+                yield from (PathDiagnostic(*smell, rule.slug, rule.key) for smell in rule.find(part, info))

@@ -1,31 +1,32 @@
-"""What is known of a target without running it: the words for its page, and the tools of a LangGraph graph."""
+"""What is known of a target without running it: words for its page, tools of a graph; sentences it does not know."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from karat.analysis.lint.base import TargetInfo
+from karat.analysis.lint.base import LintCase, Rule, Smell, TargetInfo
+from karat.checks.page.ui import Ui, grammar, resolve
 from karat.errors import ConfigError
 from karat.plugins.code import load_attribute
 from karat.plugins.project import Project
-from karat.targets.config import Config, TargetConfig, read_config, resolve
+from karat.targets.config import TargetConfig, read_config
+from karat.targets.config import resolve as resolve_target
 from karat.targets.langgraph.tools import tools_of
 
 
-def surroundings(target: str | TargetConfig | None, project: Project) -> TargetInfo:
-    """What is known of a target, of karat.toml or by its spec; without one, of all that are configured."""
+def find_target_info(target: str | TargetConfig | None, project: Project) -> TargetInfo:
+    """What is known of a target, of karat.toml or by its spec; without one, the words of all that are configured."""
     if isinstance(target, TargetConfig):
         return target_info(target)
     config = read_config(project)
-    return all_target_info(config) if target is None else target_info(resolve(target, config, Path(project.folder)))
-
-
-def all_target_info(config: Config) -> TargetInfo:
-    """The vocabularies of every configured target, for who did not say which one is meant."""
-    return TargetInfo(vocabulary={s: e for target in config.targets.values() for s, e in target.ui_vocabulary.items()})
+    if target is None:
+        vocabularies = [configured.ui_vocabulary for configured in config.targets.values()]
+        return TargetInfo(vocabulary={sentence: v[sentence] for v in vocabularies for sentence in v})
+    return target_info(resolve_target(target, config, Path(project.folder)))
 
 
 def target_info(target: TargetConfig) -> TargetInfo:
@@ -35,15 +36,28 @@ def target_info(target: TargetConfig) -> TargetInfo:
 
 
 def _graph(target: TargetConfig) -> object:
-    found = load_attribute(target.spec, target.root, target.import_path)
-    if hasattr(found, "nodes") or not callable(found) or "context" in inspect.signature(found).parameters:
-        return found
+    graph = load_attribute(target.spec, target.root, target.import_path)
+    if hasattr(graph, "nodes") or not callable(graph) or "context" in inspect.signature(graph).parameters:
+        return graph
     try:
-        made = found()
-        return asyncio.run(_await(made)) if inspect.isawaitable(made) else made
+        built = graph()
+        return asyncio.run(_await(built)) if inspect.isawaitable(built) else built
     except Exception as error:
         raise ConfigError(f"{target.spec!r} raised {type(error).__name__}: {error}") from error
 
 
-async def _await(made: Any) -> Any:
-    return await made
+async def _await(awaitable: Any) -> Any:
+    return await awaitable
+
+
+def find_unknown_sentences(case: LintCase, target: TargetInfo) -> Iterator[Smell]:
+    """Sentences about the page that neither a vocabulary nor the built-in grammar knows."""
+    resolved = case.catalog.checks(resolve(case.case, target.vocabulary).checks)
+    for placed, check in zip(case.checks, resolved, strict=True):
+        if isinstance(check, Ui) and not check.elements and not grammar(check.sentence):
+            where = f"the target {target.target!r}" if target.target else "a target in karat.toml"
+            message = "neither the built-in grammar nor a ui_vocabulary knows this sentence, so it stays UNKNOWN."
+            yield placed.path, f"{message} Define it in ui_vocabulary of {where}, or write an object."
+
+
+RULES = (Rule("unknown-ui-sentence", find_unknown_sentences),)

@@ -1,97 +1,164 @@
-"""Expectations that nothing can fail, by their shape alone: any page, any log, any age, any number, no check."""
+"""Expectations that nothing can fail, by their shape alone: any page, log, age, number, JSON or value, no check."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 
 import regex
 
-from karat.analysis.lint.base import LintCase, Rule, TargetInfo
+from karat.analysis.lint.base import LintCase, Rule, Smell, TargetInfo
 from karat.checks.answer.brief import EvidenceFreshness
+from karat.checks.answer.json import AnswerAt, AnswerJson, State
 from karat.checks.page.ui import Ui
 from karat.checks.telemetry import Telemetry, shorthand
-from karat.suites.diagnostics import PathDiagnostic
+from karat.checks.tools.calls import ToolCalls
+from karat.matchers.reading import matcher
+from karat.model.trace import Trace
+from karat.model.verdict import Status
+from karat.suites.diagnostics import Path
 from karat.text.folding import fold
 from karat.text.wording import quoted
 
 SHORT_NAME = 2
 SHORT_TEXT = 3
-EVERYWHERE = frozenset(
+COMMON_ROLES = frozenset(
     ("document", "generic", "main", "text", "paragraph", "banner", "navigation", "contentinfo", "rootwebarea")
 )
 """Roles that any page has, whatever is on it."""
-KEYS = frozenset(
+LOG_WORDS = frozenset(
     ("ts", "time", "timestamp", "level", "source", "event", "data", "message", "msg", "info", "true", "false", "tool")
 )
 """Words that nearly every line of a log holds."""
 PLAIN = regex.compile(r"[\W_]+")
 YEAR_MINUTES = 365 * 24 * 60
+SAMPLES: tuple[object, ...] = (None, True, False, 0, 1, -1e18, 1e18, 0.5, "", "x", [], ["x"], {}, {"x": 1})
+ONLY_THERE = {"$absent": False}
+PARTICULAR = frozenset(("$regex", "$length", "$contains", "$approx", "$each"))
+"""Matchers of which samples prove little."""
 
 
-def pages(case: LintCase, around: TargetInfo) -> Iterator[PathDiagnostic]:
+def find_common_elements(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
     """Elements that every page has."""
     for placed in case.of(Ui):
         for element in placed.check.elements if isinstance(placed.check, Ui) else ():
             low, high = element.bounds
-            if not low or high is not None:
+            if not low or high is not None or element.name:
                 continue
             part = element.name_contains
-            if part and not element.name and len(fold(part).strip()) <= SHORT_NAME:
+            if part and len(fold(part).strip()) <= SHORT_NAME:
                 message = f"nearly every page has a name with {quoted(part)} in it. Write the name, or more of it."
-                yield PathDiagnostic(placed.path, message, "vacuous-ui")
-            elif not element.name and not part and low == 1 and element.role in EVERYWHERE:
-                message = f"every page has a {element.role}. Name what must be on it."
-                yield PathDiagnostic(placed.path, message, "vacuous-ui")
+                yield placed.path, message
+            elif not part and low == 1 and element.role in COMMON_ROLES:
+                yield placed.path, f"every page has a {element.role}. Name what must be on it."
 
 
-def logs(case: LintCase, around: TargetInfo) -> Iterator[PathDiagnostic]:
+def find_common_log_texts(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
     """Texts that nearly every line of a log holds."""
     for placed in case.of(Telemetry):
         entry = placed.args["entry"]
         words = PLAIN.sub(" ", fold(entry)).split()
-        if shorthand(entry) is None and (len("".join(words)) < SHORT_TEXT or KEYS.issuperset(words)):
+        if shorthand(entry) is None and (len("".join(words)) < SHORT_TEXT or LOG_WORDS.issuperset(words)):
             message = f"nearly every line of a log holds {quoted(entry)}. Look for a tool, a value or an event."
-            yield PathDiagnostic(placed.path, message, "vacuous-telemetry")
+            yield placed.path, message
 
 
-def ages(case: LintCase, around: TargetInfo) -> Iterator[PathDiagnostic]:
+def find_far_ages(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
     """Evidence that may be years old."""
     for placed in case.of(EvidenceFreshness):
         bound = placed.args["minutes"]
         if bound >= YEAR_MINUTES:
-            message = (
-                f"evidence from {bound // YEAR_MINUTES:g} years ago would count as fresh. The limit is in minutes."
-            )
-            yield PathDiagnostic(placed.path, message, "vacuous-freshness")
+            message = f"evidence from {bound // YEAR_MINUTES:g} years ago would count as fresh."
+            yield placed.path, f"{message} The limit is in minutes."
 
 
-def find_far_bounds(case: LintCase, around: TargetInfo) -> Iterator[PathDiagnostic]:
+def find_far_bounds(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
     """Bounds that are far beyond what a turn takes, and a length that every answer has."""
     for placed in case.checks:
         if why := placed.check.why_always_passes:
-            yield PathDiagnostic(placed.path, why, "vacuous-bound")
+            yield placed.path, why
 
 
-def find_unchecked_groups(case: LintCase, around: TargetInfo) -> Iterator[PathDiagnostic]:
-    """Groups in `hard_fail` or `weights` that nothing can fail."""
-    judged = {placed.check.group for part in (case, *case.turns) for placed in part.checks}
+def find_unchecked_groups(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
+    """Groups in `hard_fail` that nothing can fail."""
+    judged = _judged_groups(case)
     for index, group in enumerate(case.hard_fail):
         if group not in judged:
             message = f"no check of this case is in the group {group}, so it can never fail. Add one, or remove it."
-            yield PathDiagnostic((*case.scoring_path, "hard_fail", index), message, "group-without-checks")
+            yield (*case.scoring_path, "hard_fail", index), message
+
+
+def find_unchecked_weights(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
+    """Groups in `weights` that nothing can fail."""
+    judged = _judged_groups(case)
     for group, weight in (case.case.scoring.weights or {}).items():
         if weight and group not in judged:
             message = f"no check of this case is in the group {group}, so its weight has no effect."
-            path = (*case.scoring_path, "soft_score", "weights", group)
-            yield PathDiagnostic(path, message, "group-without-checks", key=True)
+            yield (*case.scoring_path, "soft_score", "weights", group), message
 
 
-UNCHECKED = Rule("group-without-checks", find_unchecked_groups)
-"""Looked for in a case as a whole, never in one of its turns."""
+def _judged_groups(case: LintCase) -> set[str]:
+    return {placed.check.group for part in (case, *case.turns) for placed in part.checks}
+
+
+def find_open_schemas(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
+    """Schemas that any JSON satisfies. `true` says so openly."""
+    for placed in case.of(AnswerJson):
+        answers = (
+            Trace(case_id="", final_message=f"```json\n{json.dumps(sample)}\n```", tool_calls=()) for sample in SAMPLES
+        )
+        if placed.args["schema"] is not True and all(
+            placed.check.judge(answer).status is Status.PASSED for answer in answers
+        ):
+            yield placed.path, "any JSON satisfies it. Say what it must contain, or write true if any JSON is fine."
+
+
+def find_open_matchers(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
+    """Matchers that any value satisfies. `{$absent: false}` says so openly."""
+    for path, expected in _expected_values(case):
+        literals = list(_literals(expected))
+        if expected == ONLY_THERE or PARTICULAR.intersection(map(str, literals)):
+            continue
+        if all(map(matcher(expected).holds, (*SAMPLES, *literals))):
+            yield path, "any value satisfies it. Say which, or write {$absent: false} if it must only be there."
+
+
+def _expected_values(case: LintCase) -> Iterator[tuple[Path, Mapping[str, object]]]:
+    """What is expected of one value, where it is more than a plain one."""
+    for placed in case.of(AnswerAt, State):
+        if _has_operators(placed.args["value"]):
+            yield placed.path, placed.args["value"]
+    for placed in case.of(ToolCalls):
+        for part in ("arguments", "result") if not placed.args.get("never") else ():
+            values = placed.args.get(part)
+            for name, value in values.items() if isinstance(values, dict) else ():
+                if _has_operators(value):
+                    yield (*placed.path, part, name), value
+
+
+def _has_operators(value: object) -> bool:
+    return isinstance(value, dict) and any(key.startswith("$") for key in value)
+
+
+def _literals(value: object) -> Iterator[object]:
+    """Every key and plain value below a matcher: what it may speak of."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield key
+            yield from _literals(inner)
+        return
+    yield value
+    for inner in value if isinstance(value, list) else ():
+        yield from _literals(inner)
+
+
 RULES = (
-    UNCHECKED,
-    Rule("vacuous-ui", pages),
-    Rule("vacuous-telemetry", logs),
-    Rule("vacuous-freshness", ages),
+    Rule("group-without-checks", find_unchecked_groups, in_turns=False),
+    Rule("group-without-checks", find_unchecked_weights, key=True, in_turns=False),
+    Rule("vacuous-ui", find_common_elements),
+    Rule("vacuous-telemetry", find_common_log_texts),
+    Rule("vacuous-freshness", find_far_ages),
     Rule("vacuous-bound", find_far_bounds),
+    Rule("vacuous-value", find_open_schemas),
+    Rule("vacuous-value", find_open_matchers),
 )
