@@ -13,8 +13,8 @@ from karat.version import __version__ as __version__
 TYPE_CHECKING = False  # as type checkers know it, without `typing`: until Karat is loaded, it cannot answer Ctrl-C
 if TYPE_CHECKING:
     from karat.analysis.audit.model import AuditReport as AuditReport
-    from karat.analysis.compare.history_model import History as History
     from karat.analysis.compare.model import Comparison as Comparison
+    from karat.analysis.compare.model import History as History
     from karat.analysis.draft.draft import Finding as Finding
     from karat.analysis.draft.draft import SuiteDraft as SuiteDraft
     from karat.analysis.lint.linter import LintReport as LintReport
@@ -124,8 +124,7 @@ _HOMES = {
     "karat.journal.views": "RecordSummary RunView",
     "karat.analysis.audit.model": "AuditReport",
     "karat.model.check": "CheckProblem Example Field",
-    "karat.analysis.compare.model": "Comparison",
-    "karat.analysis.compare.history_model": "History",
+    "karat.analysis.compare.model": "Comparison History",
     "karat.model.run": "CaseRecord Summary",
     "karat.model.suite": "Case Suite",
     "karat.model.trace": "Message ToolCall Trace",

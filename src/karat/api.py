@@ -50,9 +50,8 @@ from karat.text.wording import names_of, pluralize
 if TYPE_CHECKING:
     from karat.analysis.audit.model import AuditReport
     from karat.analysis.audit.run_audit import Auditor
-    from karat.analysis.compare.baseline import BaselineFile
-    from karat.analysis.compare.history_model import History
-    from karat.analysis.compare.model import Comparison
+    from karat.analysis.compare.model import Comparison, History
+    from karat.analysis.compare.references import BaselineFile
     from karat.analysis.draft.draft import SuiteDraft
     from karat.analysis.lint.linter import LintReport
     from karat.analysis.stress.session import StressKeywords, StressResult
@@ -292,25 +291,25 @@ def set_baseline(
     run: str | Path, *, file: str | Path | None = None, results_dir: str | Path | None = None
 ) -> BaselineFile:
     """Keep a run as the baseline of its suite: a small file next to the suite, or at another place."""
-    from karat.analysis.compare import comparisons
+    from karat.analysis.compare import references
 
-    return comparisons.set_baseline(run, None if file is None else Path(file), results_dir, find_project())
+    return references.set_baseline(run, None if file is None else Path(file), results_dir, find_project())
 
 
 def load_baseline(file: str | Path) -> BaselineFile:
     """The baseline of a suite, or of this file."""
-    from karat.analysis.compare import comparisons
+    from karat.analysis.compare import references
 
-    return comparisons.load_baseline(Path(file))
+    return references.load_baseline(Path(file))
 
 
 def history(
     folder: str | Path | None = None, *, suite: str = "", target: str = "", runs: int = 20, since: str = ""
 ) -> History:
     """The last runs of a suite against one target, case by case: what broke when, and what is flaky."""
-    from karat.analysis.compare import comparisons
+    from karat.analysis.compare.history import build_history
 
-    return comparisons.build_history(folder, find_project(), most=runs, since=since, suite=suite, target=target)
+    return build_history(folder, find_project(), most=runs, since=since, suite=suite, target=target)
 
 
 aset_baseline = make_async(set_baseline)

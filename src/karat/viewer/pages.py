@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -15,10 +14,11 @@ from msgspec import structs
 
 from karat.analysis.audit.model import CaseAudit
 from karat.analysis.audit.report import WrittenAudit, read_audit
-from karat.analysis.compare import report as words
 from karat.analysis.compare.compared_cases import CachedCases
-from karat.analysis.compare.gates import compare, gates
-from karat.analysis.compare.model import COMPARED, CaseChange, Change, Comparison, Flip
+from karat.analysis.compare.comparisons import compare
+from karat.analysis.compare.gates import read_gates
+from karat.analysis.compare.model import COMPARED, CaseChange, Change, Flip
+from karat.analysis.compare.report import Section, view_comparison
 from karat.checks.catalog import CheckCatalog
 from karat.journal.index import CaseFilter, Index, IndexedRun
 from karat.model.cost import TokenPrices
@@ -207,44 +207,37 @@ class SideBySide:
 
 def compare_page(index: Index, base: IndexedRun, new: IndexedRun, project: Project, home: str) -> SideBySide:
     """Compare one run with another by the gates and the confidence of this project."""
-    wanted = gates(project, {}, None)
     older, newer = (CachedCases(Path(run.path), index, project) for run in (base, new))
-    found = compare(older, newer, wanted)
+    comparison = compare(older, newer, read_gates(project, {}, None))
+    view = view_comparison(comparison)
     return SideBySide(
-        headline=words.headline(found),
-        apart=words.describe_uncompared(found),
-        sure=found.overall.sure,
-        gates=list(words.gate_lines(found)),
-        notes=(*words.preamble(found), *found.notes),
-        figures=list(_figures(found)),
-        changes=list(_change_views(index, base, new, found, home)),
+        headline=view.headline,
+        apart=view.uncompared,
+        sure=comparison.overall.sure,
+        gates=view.gates,
+        notes=(*view.preamble, *view.notes),
+        figures=[
+            f"before: {comparison.base.figures}",
+            f"after: {comparison.new.figures}",
+            *view.figures,
+            *(f"{scope}: {words}" for scope, words in view.groups[:NAMED]),
+        ],
+        changes=list(_change_views(index, base, new, view.sections, home)),
     )
 
 
-def _figures(found: Comparison) -> Iterator[str]:
-    yield from (f"{name}: {run.figures}" for name, run in (("before", found.base), ("after", found.new)))
-    yield words.rates(found.overall)
-    yield from map(words.of_measure, found.measures)
-    yield from (f"{group.scope}: {words.of_group(group)}" for group in found.groups[:NAMED])
-
-
 def _change_views(
-    index: Index, base: IndexedRun, new: IndexedRun, found: Comparison, home: str
+    index: Index, base: IndexedRun, new: IndexedRun, sections: Sequence[Section], home: str
 ) -> Iterator[ChangeView]:
-    by_change: dict[Change, list[CaseChange]] = defaultdict(list)
-    for case in found.changes:
-        by_change[case.change].append(case)
-    paired = {change: cases[:MOST_COMPARED] for change, cases in by_change.items() if change in SIDE_BY_SIDE}
+    paired = {section.change: section.cases[:MOST_COMPARED] for section in sections if section.change in SIDE_BY_SIDE}
     names = [case.id for cases in paired.values() for case in cases]
     places = [(run, index.places(run.key, names)) for run in (base, new)]
-    for change, title in words.SECTIONS:
-        if cases := by_change[change]:
-            pairs = [
-                _pair_view(case, *(_find_record(index, *place, case.id, home) for place in places))
-                for case in paired.get(change, ())
-            ]
-            named = [] if pairs else [case.id for case in cases[:NAMED]]
-            yield ChangeView(title, found.count(change), pairs, named)
+    for change, title, total, cases in sections:
+        pairs = [
+            _pair_view(case, *(_find_record(index, *place, case.id, home) for place in places))
+            for case in paired.get(change, ())
+        ]
+        yield ChangeView(title, total, pairs, [] if pairs else [case.id for case in cases[:NAMED]])
 
 
 def _find_record(

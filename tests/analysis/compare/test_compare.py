@@ -39,7 +39,7 @@ def test_every_kind_of_change_is_told_apart(tmp_path: Path) -> None:
     }  # fmt: skip
     assert found.compared == 5
     assert found.new.errors == 1
-    assert karat.compare_runs(before, other).count(Change.ASKS_OTHER) == 1
+    assert karat.compare_runs(before, other).count(Change.PROMPT_CHANGED) == 1
 
 
 def test_what_flickers_is_not_what_broke(tmp_path: Path) -> None:
@@ -61,10 +61,10 @@ def test_the_flipped_expectation_and_both_answers_are_shown(tmp_path: Path) -> N
         ("must_not_say[0]", "held in 1 of 1", "held in 0 of 1"),
     ]
     assert "bad" in case.flips[1].found
-    assert case.base_seen is not None
-    assert case.new_seen is not None
-    assert (case.base_seen.answer, case.base_seen.calls) == ("ok", ("look (success)",))
-    assert (case.new_seen.answer, case.new_seen.calls) == ("this is bad", ("look (failure)",))
+    assert case.base_excerpt is not None
+    assert case.new_excerpt is not None
+    assert (case.base_excerpt.answer, case.base_excerpt.calls) == ("ok", ("look (success)",))
+    assert (case.new_excerpt.answer, case.new_excerpt.calls) == ("this is bad", ("look (failure)",))
 
 
 STEEP = r"37\.5 points \(true change: {0}[245]\d(\.\d)? to {0}[245]\d(\.\d)?\); significant at 95 %"
@@ -314,7 +314,7 @@ def test_a_skipped_case_neither_broke_nor_is_it_in_a_rate(tmp_path: Path) -> Non
     after = karat.run(suite, lambda prompt: "no", results_dir=tmp_path / "b").journal.path
     same = karat.run(suite, lambda prompt: "ok", results_dir=tmp_path / "c").journal.path
     compared = karat.compare_runs(same, after)
-    assert compared.count(Change.APART) == 1
+    assert compared.count(Change.SKIPPED) == 1
     assert compared.overall.cases == 2
 
 

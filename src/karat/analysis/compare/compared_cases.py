@@ -1,6 +1,7 @@
 """Cases of a run as a comparison sees them: as much of their records as it needs, read once, one case at a time.
 
-What was read of a journal is kept in the index, and read anew only where the journal changed.
+What was read of a journal is kept in the index, and read anew only where the journal changed. Several runs of one kind
+can be one run.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 import msgspec
 from msgspec import Struct, structs
@@ -26,7 +27,6 @@ from karat.journal.views import (
     RecordExcerpt,
     RecordToCompare,
     RecordVerdict,
-    TraceToCompare,
 )
 from karat.model.cost import TokenPrices
 from karat.model.keys import content
@@ -36,15 +36,15 @@ from karat.model.verdict import CaseStatus, Status, Verdict
 from karat.plugins.project import Project, token_prices
 from karat.scoring.figures import run_words
 from karat.scoring.verdicts import all_passed
+from karat.text.wording import pluralize
 
-KNOWN = 64
+REMEMBERED = 64
 """Cases that are remembered as they were read: both runs have most at one place, and repeats have one in a row."""
 _PASS: Final = CaseStatus.PASS  # looked up once: members of an enum are slow to reach
 _PASSED: Final = Status.PASSED
 _ERROR: Final = CaseStatus.ERROR
 _NOT_PASSED: Final = (CaseStatus.FAIL, CaseStatus.PARTIAL)
 _pack = msgspec.json.Encoder(order="deterministic").encode
-
 
 _to_compare = msgspec.json.Decoder(RecordToCompare).decode
 _excerpt = msgspec.json.Decoder(RecordExcerpt).decode
@@ -54,38 +54,38 @@ NAME: Final = "standings 2"
 """The name of the cached results; raise its number when they are computed differently."""
 
 
-class KnownCase(NamedTuple):
+class DecodedCase(NamedTuple):
     """A case, what its key is made of, and what identifies its prompts and expectations across runs."""
 
     case: Case
     content: bytes
     asks: str
     expects: str
-    plain: int
+    plain_checks: int
     """How many checks must have passed for it to pass, where that is all that it takes; else 0."""
 
 
-@lru_cache(KNOWN)
-def read_case(written: bytes) -> KnownCase:
+@lru_cache(REMEMBERED)
+def read_case(data: bytes) -> DecodedCase:
     """A case as a record holds it."""
-    case = _case(written)
+    case = _case(data)
     unscored = case.scoring.weights is None and case.scoring.threshold is None
-    plain = unscored and not (case.turns or case.skip or case.xfail)
-    return KnownCase(case, content(case), asks(case), expects(case), len(case.checks) if plain else 0)
+    is_plain = unscored and not (case.turns or case.skip or case.xfail)
+    return DecodedCase(case, content(case), asks(case), expects(case), len(case.checks) if is_plain else 0)
 
 
 class JudgedRun(NamedTuple):
     """One run of a case, with the verdict that its checks add up to."""
 
     record: RecordToCompare
-    known: KnownCase
+    case: DecodedCase
     verdict: Verdict
 
 
 class ComparedCase(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Results of one case in one run. `asks` and `expects` identify the case across runs.
 
-    `passed` of `judged` runs; `errors` and what was set `apart` are not judged. `lacks` counts, for each expectation
+    `passed` of `judged` runs; `errors` and what was `skipped` are not judged. `lacks` counts, for each expectation
     that did not always hold, the runs in which it did. The quantities are means over judged runs.
     """
 
@@ -95,27 +95,52 @@ class ComparedCase(Struct, frozen=True, omit_defaults=True, kw_only=True):
     passed: int
     judged: int
     errors: int = 0
-    apart: int = 0
+    skipped: int = msgspec.field(name="apart", default=0)
     category: str = ""
     tags: tuple[str, ...] = ()
     cluster: str = ""
     min_pass_rate: float | None = None
     lacks: dict[str, int] = {}
     measures: dict[str, float] = {}
-    place: int = -1
+    first_record: int = msgspec.field(name="place", default=-1)
+    """Which record of the journal is the first of the case."""
 
     @property
     def runs(self) -> tuple[int, int]:
         return self.passed, self.judged
 
     @property
-    def flickers(self) -> bool:
+    def is_flaky(self) -> bool:
         return 0 < self.passed < self.judged
 
     def __str__(self) -> str:
         rate = f"{self.passed} of {self.judged} passed" if self.judged else "not judged"
         errors = f", {self.errors} ended in an error" if self.errors else ""
         return rate + errors
+
+
+class Totals:
+    """How many cases a run has, and how many of their runs were judged or ended in an error."""
+
+    def __init__(self) -> None:
+        self.cases = self.runs = self.errors = 0
+
+    def add(self, result: ComparedCase) -> None:
+        self.cases += 1
+        self.runs += result.judged
+        self.errors += result.errors
+
+
+class Source(Protocol):
+    """A run, or what is kept of one, to compare with another."""
+
+    def __iter__(self) -> Iterator[ComparedCase]: ...
+
+    def side(self, totals: Totals) -> RunSide:
+        """What this run is, once its cases were read."""
+
+    def find_record(self, result: ComparedCase, *, passed: bool) -> RecordExcerpt | None:
+        """A run of the case that came out this way, or else its first."""
 
 
 class JournalCases:
@@ -127,15 +152,15 @@ class JournalCases:
 
     def __iter__(self) -> Iterator[ComparedCase]:
         runs: list[JudgedRun] = []
-        place, prices = 0, self.journal.prices
+        first_record, prices = 0, self.journal.prices
         for run in self._judged_runs():
             if runs and run.record.index != runs[0].record.index:
-                yield add_up(runs, place, prices)
-                place += len(runs)
+                yield add_up(runs, first_record, prices)
+                first_record += len(runs)
                 runs = []
             runs.append(run)
         if runs:
-            yield add_up(runs, place, prices)
+            yield add_up(runs, first_record, prices)
 
     def _judged_runs(self) -> Iterator[JudgedRun]:
         journal, derived = self.journal, self._derived
@@ -149,60 +174,137 @@ class JournalCases:
             derived.count(record.index, case.case, verdict, record.trace.spent, own=own)
             yield JudgedRun(record, case, verdict)
 
-    def _verdict(self, line: bytes, record: RecordToCompare, known: KnownCase) -> Verdict:
+    def _verdict(self, line: bytes, record: RecordToCompare, case: DecodedCase) -> Verdict:
         """What the checks of a record add up to; what they found is read only where not all passed."""
         checks, error = record.verdict.checks, record.trace.error
-        if error is None and len(checks) == known.plain and record.verdict.all_passed:
+        if error is None and len(checks) == case.plain_checks and record.verdict.all_passed:
             return all_passed(tuple([check.group for check in checks]))
-        return verdict_of(known.case, self.journal.decode(line, _with_evidence).verdict.checks, error)
+        return verdict_of(case.case, self.journal.decode(line, _with_evidence).verdict.checks, error)
 
     @property
     def summary(self) -> Summary:
         return self._derived.summary(self.journal.faults, self.journal.footer)
 
-    @property
-    def incomplete(self) -> str:
-        """Why cases are missing, once all were read."""
-        return self.summary.incomplete or ("interrupted" if self.summary.interrupted else "")
-
-    def side(self, cases: int, runs: int, errors: int) -> RunSide:
-        """What this run is, once its cases were read."""
-        side = run_side(self.journal.path, self.journal.header, self.incomplete, cases, runs, errors)
-        return structs.replace(side, figures=run_words(self.summary, self.journal.prices))
+    def side(self, totals: Totals) -> RunSide:
+        return _run_side(self.journal.path, self.journal.header, self.summary, self.journal.prices, totals)
 
     def find_record(self, result: ComparedCase, *, passed: bool) -> RecordExcerpt | None:
-        """A run of the case that came out this way, or else its first."""
-        count = result.judged + result.errors + result.apart
-        found = [self.journal.decode(line, _excerpt) for line in self.journal.lines(result.place, count)]
-        wanted = (record for record in found if (record.verdict.status is CaseStatus.PASS) is passed)
-        return next(wanted, found[0] if found else None)
+        count = result.judged + result.errors + result.skipped
+        records = [self.journal.decode(line, _excerpt) for line in self.journal.lines(result.first_record, count)]
+        matching = (record for record in records if (record.verdict.status is CaseStatus.PASS) is passed)
+        return next(matching, records[0] if records else None)
 
 
-def run_side(path: str, header: Header, incomplete: str, cases: int, runs: int, errors: int) -> RunSide:
-    """One of the two runs of a comparison."""
+class CachedRun(Struct, frozen=True):
+    """What the index keeps of a run for comparisons and histories."""
+
+    results: tuple[ComparedCase, ...] = msgspec.field(name="standings")
+    summary: Summary = Summary()
+
+
+_cached_run = msgspec.msgpack.Decoder(CachedRun).decode
+
+
+class CachedCases:
+    """The compared cases of one journal, as `JournalCases` gives them; read only where the index has not kept them."""
+
+    def __init__(self, path: Path, index: Index, project: Project) -> None:
+        self._path = path
+        self._index = index
+        self._project = project
+
+    @cached_property
+    def _source(self) -> JournalCases:
+        return JournalCases(Journal(self._path, project=self._project))
+
+    @cached_property
+    def _run(self) -> CachedRun:
+        data = self._index.get_cached(self._path, NAME)
+        if data is not None:
+            return _cached_run(zlib.decompress(data))
+        state = file_state(self._path)
+        results = tuple(self._source)
+        run = CachedRun(results, self._source.summary)
+        self._index.set_cached(self._path, NAME, zlib.compress(msgspec.msgpack.encode(run), 1), state)
+        return run
+
+    def __iter__(self) -> Iterator[ComparedCase]:
+        return iter(self._run.results)
+
+    def side(self, totals: Totals) -> RunSide:
+        prices = token_prices(self._project)
+        return _run_side(str(self._path), header_of(self._path), self._run.summary, prices, totals)
+
+    def find_record(self, result: ComparedCase, *, passed: bool) -> RecordExcerpt | None:
+        return self._source.find_record(result, passed=passed)
+
+
+class PooledRuns:
+    """Several runs of one kind as one, the newest first: its cases, with the results of all that asked the same."""
+
+    def __init__(self, runs: Sequence[JournalCases]) -> None:
+        self._runs = runs
+        self.journal = runs[0].journal
+
+    def __iter__(self) -> Iterator[ComparedCase]:
+        newest, *older = [{case.id: case for case in run} for run in self._runs]
+        for case in newest.values():
+            yield pool_cases([case, *(run[case.id] for run in older if case.id in run)])
+
+    def side(self, totals: Totals) -> RunSide:
+        sides = [run.side(totals) for run in self._runs]
+        incomplete = next((side.incomplete for side in sides if side.incomplete), "")
+        newest, oldest = sides[0], sides[-1]
+        path = newest.path if len(sides) == 1 else f"{pluralize(len(sides), 'run')}, {oldest.path} to {newest.path}"
+        return structs.replace(newest, path=path, incomplete=incomplete, pooled=len(sides), figures="")
+
+    def find_record(self, result: ComparedCase, *, passed: bool) -> RecordExcerpt | None:
+        return self._runs[0].find_record(result, passed=passed)
+
+
+def pool_cases(results: Sequence[ComparedCase]) -> ComparedCase:
+    """One case over several runs, as far as they asked and expected the same of it."""
+    first = results[0]
+    alike = [case for case in results if (case.asks, case.expects) == (first.asks, first.expects)]
+    names = dict.fromkeys(name for case in alike for name in case.lacks)
+    return structs.replace(
+        first,
+        passed=sum(case.passed for case in alike),
+        judged=sum(case.judged for case in alike),
+        errors=sum(case.errors for case in alike),
+        skipped=sum(case.skipped for case in alike),
+        lacks={name: sum(case.lacks.get(name, case.judged) for case in alike) for name in names},
+        measures=_mean_measures([(case.measures, case.judged) for case in alike]),
+    )
+
+
+def _run_side(path: str, header: Header, summary: Summary, prices: TokenPrices | None, totals: Totals) -> RunSide:
+    project = header.project
     return RunSide(
         path=path,
         suite=header.suite,
         target=header.target,
         started_at=header.started_at,
         version=header.target_version,
-        commit=header.project.commit if header.project else "",
-        dirty=bool(header.project and header.project.dirty),
-        cases=cases,
-        runs=runs,
-        errors=errors,
-        incomplete=incomplete,
+        commit=project.commit if project else "",
+        dirty=bool(project and project.dirty),
+        cases=totals.cases,
+        runs=totals.runs,
+        errors=totals.errors,
+        incomplete=summary.incomplete or ("interrupted" if summary.interrupted else ""),
+        figures=run_words(summary, prices),
         settings=settings(header),
         deterministic=header.deterministic,
     )
 
 
-def add_up(runs: Sequence[JudgedRun], place: int, prices: TokenPrices | None) -> ComparedCase:
+def add_up(runs: Sequence[JudgedRun], first_record: int, prices: TokenPrices | None) -> ComparedCase:
     """Add up the runs of one case: errors, skipped and expected failures say nothing about the agent."""
-    first = runs[0].known
+    first = runs[0].case
     case = first.case
     judged = [run for run in runs if run.verdict.status is _PASS or run.verdict.status in _NOT_PASSED]
     passed = len([run for run in judged if run.verdict.status is _PASS])
+    measures = [_measures(run, prices) for run in judged]
     errors = len([run for run in runs if run.verdict.status is _ERROR]) if len(judged) < len(runs) else 0
     return ComparedCase(
         id=case.id,
@@ -211,14 +313,14 @@ def add_up(runs: Sequence[JudgedRun], place: int, prices: TokenPrices | None) ->
         passed=passed,
         judged=len(judged),
         errors=errors,
-        apart=len(runs) - len(judged) - errors,
+        skipped=len(runs) - len(judged) - errors,
         category=case.category,
         tags=case.tags,
         cluster=case.cluster,
         min_pass_rate=case.min_pass_rate,
         lacks=_lacks(case, [run.verdict for run in judged]) if passed < len(judged) else {},
-        measures=_quantities(judged[0], prices) if len(judged) == 1 else _means(judged, prices),
-        place=place,
+        measures=measures[0] if len(measures) == 1 else _mean_measures([(each, 1) for each in measures]),
+        first_record=first_record,
     )
 
 
@@ -237,14 +339,14 @@ def _digest(value: object) -> str:
 
 
 def _lacks(case: Case, verdicts: Sequence[Verdict]) -> dict[str, int]:
-    held: Counter[str] = Counter()
+    passes: Counter[str] = Counter()
     names = check_names(case)
     for verdict in verdicts:
         if verdict.status is _PASS:
-            held.update(names)
+            passes.update(names)
             continue
-        held.update(name for name, check in zip(names, verdict.checks, strict=False) if check.status is _PASSED)
-    return {name: held[name] for name in names if held[name] < len(verdicts)}
+        passes.update(name for name, check in zip(names, verdict.checks, strict=False) if check.status is _PASSED)
+    return {name: passes[name] for name in names if passes[name] < len(verdicts)}
 
 
 def check_names(case: Case) -> list[str]:
@@ -254,87 +356,31 @@ def check_names(case: Case) -> list[str]:
     ]
 
 
-def _means(judged: Sequence[JudgedRun], prices: TokenPrices | None) -> dict[str, float]:
-    """The mean of each quantity over the runs that know it."""
-    found = [_quantities(run, prices) for run in judged]
-    names = dict.fromkeys(name for quantities in found for name in quantities)
-    values = {name: [quantities[name] for quantities in found if name in quantities] for name in names}
-    return {name: sum(each) / len(each) for name, each in values.items()}
+def _mean_measures(weighted: Sequence[tuple[dict[str, float], int]]) -> dict[str, float]:
+    """The mean of each quantity over the runs that know it; each entry counts as many runs as its weight."""
+    means: dict[str, float] = {}
+    for name in dict.fromkeys(name for measures, _ in weighted for name in measures):
+        values = [(measures[name], runs) for measures, runs in weighted if name in measures]
+        means[name] = sum(value * runs for value, runs in values) / max(sum(runs for _, runs in values), 1)
+    return means
 
 
-def _quantities(run: JudgedRun, prices: TokenPrices | None) -> dict[str, float]:
+def _measures(run: JudgedRun, prices: TokenPrices | None) -> dict[str, float]:
     """What is known of a run, without invalid seconds, tokens or dollars."""
     trace, score = run.record.trace, run.verdict.soft.value
-    taken = trace.duration_ms if trace.duration_ms is not None else run.record.duration_ms or None
-    found: dict[str, float] = {}
-    if taken is not None and 0 <= taken < math.inf:
-        found["seconds"] = taken / 1000
-    if trace.tokens is not None or trace.metadata.cost_usd is not None:
-        found.update(_amounts_spent(trace, prices))
-    if score is not None:
-        found["score"] = score
-    return found
-
-
-def _amounts_spent(trace: TraceToCompare, prices: TokenPrices | None) -> Iterator[tuple[str, float]]:
+    duration = trace.duration_ms if trace.duration_ms is not None else run.record.duration_ms or None
+    measures: dict[str, float] = {}
+    if duration is not None and 0 <= duration < math.inf:
+        measures["seconds"] = duration / 1000
     tokens = trace.tokens
     if tokens is not None and tokens.input is not None and tokens.output is not None:
-        counted = float(tokens.input + tokens.output)
-        if counted >= 0:
-            yield "tokens", counted
-    cost = trace.spent.cost_usd(prices)
-    if cost is not None and 0 <= cost < math.inf:
-        yield "cost", cost
-
-
-class CachedRun(Struct, frozen=True):
-    """What the index keeps of a run for comparisons and histories."""
-
-    results: tuple[ComparedCase, ...] = msgspec.field(name="standings")
-    incomplete: str = ""
-    summary: Summary = Summary()
-
-
-_unpacked = msgspec.msgpack.Decoder(CachedRun).decode
-
-
-class CachedCases:
-    """The compared cases of one journal, as `JournalCases` gives them."""
-
-    def __init__(self, path: Path, index: Index, project: Project) -> None:
-        self._project = project
-        self._path = path
-        self._index = index
-
-    @cached_property
-    def journal(self) -> Journal:
-        return Journal(self._path, project=self._project)
-
-    @cached_property
-    def _run(self) -> CachedRun:
-        data = self._index.get_cached(self._path, NAME)
-        if data is not None:
-            return _unpacked(zlib.decompress(data))
-        state = file_state(self._path)
-        source = JournalCases(self.journal)
-        results = tuple(source)
-        run = CachedRun(results, source.incomplete, source.summary)
-        self._index.set_cached(self._path, NAME, zlib.compress(msgspec.msgpack.encode(run), 1), state)
-        return run
-
-    def __iter__(self) -> Iterator[ComparedCase]:
-        return iter(self._run.results)
-
-    def side(self, cases: int, runs: int, errors: int) -> RunSide:
-        """What this run is."""
-        side = run_side(str(self._path), header_of(self._path), self._run.incomplete, cases, runs, errors)
-        return structs.replace(side, figures=self.figures)
-
-    @property
-    def figures(self) -> str:
-        """The figures of the run as a whole."""
-        return run_words(self._run.summary, token_prices(self._project))
-
-    def find_record(self, result: ComparedCase, *, passed: bool) -> RecordExcerpt | None:
-        """A run of the case that came out this way, or else its first."""
-        return JournalCases(self.journal).find_record(result, passed=passed)
+        total = float(tokens.input + tokens.output)
+        if total >= 0:
+            measures["tokens"] = total
+    if tokens is not None or trace.metadata.cost_usd is not None:
+        cost = trace.spent.cost_usd(prices)
+        if cost is not None and 0 <= cost < math.inf:
+            measures["cost"] = cost
+    if score is not None:
+        measures["score"] = score
+    return measures

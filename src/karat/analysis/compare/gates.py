@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
-from msgspec import Struct, field, structs
+from msgspec import Struct, field
 
-from karat.analysis.compare.builder import ComparisonBuilder, Source
-from karat.analysis.compare.model import Bounds, Change, Comparison, GateVerdict
-from karat.analysis.compare.scopes import Scope
+from karat.analysis.compare.builder import ComparisonBuilder, Scope
+from karat.analysis.compare.model import Bounds, Change, GateVerdict, with_interval
 from karat.analysis.compare.stats import Pair, Pairs, chance_of_fall, difference, marginals
 from karat.errors import ConfigError
 from karat.plugins.project import Project
 from karat.plugins.tables import join_dotted, line_of, read
 from karat.scoring.intervals import CONFIDENCE, Cluster, Runs, pass_rate, single_clusters
-from karat.text.wording import describe_move, did_you_mean, percent, pluralize
+from karat.text.wording import describe_move, did_you_mean, pluralize
 
 Decision: TypeAlias = Literal["met", "broken", "undecided"]
 FACTORS = (2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 100)
@@ -64,29 +64,25 @@ class Certainty(NamedTuple):
 
 def enough_cases(rate: float, confidence: float) -> int:
     """The fewest cases of their own that prove a rate if all of them pass."""
-    low, high = 0, 1
-    while high < MOST and pass_rate(single_clusters({(1, 1): high}), confidence).low < rate:
-        low, high = high, high * 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (
-            (middle, high) if pass_rate(single_clusters({(1, 1): middle}), confidence).low < rate else (low, middle)
-        )
-    return high
+
+    def proves(cases: int) -> bool:
+        return pass_rate(single_clusters({(1, 1): cases}), confidence).low >= rate
+
+    return 1 + bisect_left(range(1, MOST), True, key=proves)
 
 
-def what_would_decide(scope: Scope, decided: Callable[[Pairs], Decision]) -> str:
-    """The least that would, if all goes on as it went; `decided` judges made-up counts as the gate would."""
+def what_would_decide(scope: Scope, decide: Callable[[Pairs], Decision]) -> str:
+    """The least that would, if all goes on as it went; `decide` judges made-up counts as the gate would."""
     pairs = scope.pairs
-    if decided(pairs) != "undecided":
+    if decide(pairs) != "undecided":
         return ""
     flaky = [pair for cluster in pairs for pair, _ in cluster if is_flaky(pair)]
     for factor in FACTORS if flaky else ():
-        if decided(_repeat_pairs(pairs, factor)) != "undecided":
+        if decide(_repeat_pairs(pairs, factor)) != "undecided":
             runs = max(runs for pair in flaky for _, runs in pair) * factor
             return f"about {runs} repeats of {pluralize(len(flaky), 'flaky case')}: {list_some(scope.flaky)}"
     for factor in FACTORS:
-        if decided({cluster: count * factor for cluster, count in pairs.items()}) != "undecided":
+        if decide({cluster: count * factor for cluster, count in pairs.items()}) != "undecided":
             more = "cases" if scope.clusters == scope.cases else f"cases in {scope.clusters * factor} clusters"
             return f"{_single(scope)}about {scope.cases * factor} {more} like these"
     return f"{_single(scope)}no practical number: the rate is too close to the bound"
@@ -174,7 +170,7 @@ class Gates(NamedTuple):
     """How many runs one command compares: all of them give a false alarm no more often than a single one."""
 
     @property
-    def asked(self) -> int:
+    def verdicts(self) -> int:
         """How many verdicts the command gives; without a gate, each run may be called worse."""
         return max(len(self.gates), 1) * self.together
 
@@ -184,104 +180,85 @@ class Gates(NamedTuple):
         return Certainty.for_gates(self.confidence, self.together).broken
 
 
-def gates(project: Project, given: Mapping[str, float | None], confidence: float | None) -> Gates:
+def read_gates(project: Project, bounds: Mapping[str, float | None], confidence: float | None) -> Gates:
     """The gates of the configuration, those of the command line in place of the same ones there."""
-    place, file = join_dotted(project.section, "gate"), Path(project.file)
-    form = _read(project, place)
-    wanted = confidence if confidence is not None else form.confidence
-    sure = CONFIDENCE if wanted is None else wanted
-    if not 0.5 <= sure < 1:
-        where = line_of(file, place, "confidence") if project.file and confidence is None else "--confidence"
+    section, file = join_dotted(project.section, "gate"), Path(project.file)
+    table = project.content.get("gate", {})
+    tables = read(table, GateTables, file, section) if isinstance(table, dict) else GateTables()
+    chosen = confidence if confidence is not None else tables.confidence
+    level = CONFIDENCE if chosen is None else chosen
+    if not 0.5 <= level < 1:
+        where = line_of(file, section, "confidence") if project.file and confidence is None else "--confidence"
         raise ConfigError(
-            f"confidence must be at least 0.5 and under 1, not {sure:g}.",
+            f"confidence must be at least 0.5 and under 1, not {level:g}.",
             where=where,
             fix="Use 0.95, or another under 1.",
         )
-    found = {(gate.scope, gate.name): gate for gate in _of_file(form, file, place)}
-    for name, bound in given.items():
+    gates = {(gate.scope, gate.name): gate for gate in _of_file(tables, file, section)}
+    for name, bound in bounds.items():
         if name not in GateTable.__struct_fields__:
             fix = did_you_mean(name, GateTable.__struct_fields__)
             raise ConfigError(f"no gate is called {name!r}.", fix=fix, slug="unknown-gate")
         if bound is not None:
-            found["", name] = Gate(name, bound, where=f"--{name.replace('_', '-')}")
-    for gate in found.values():
+            gates["", name] = Gate(name, bound, where=f"--{name.replace('_', '-')}")
+    for gate in gates.values():
         _check_provable(gate)
-    return Gates(tuple(found.values()), sure)
+    return Gates(tuple(gates.values()), level)
 
 
-def _read(project: Project, place: str) -> GateTables:
-    asked = project.content.get("gate", {})
-    return read(asked, GateTables, Path(project.file), place) if isinstance(asked, dict) else GateTables()
-
-
-def _of_file(form: GateTables, file: Path, place: str) -> Iterator[Gate]:
-    scopes: list[tuple[str, str, GateTable]] = [("", place, form)]
-    scopes += [(f"tag {name}", join_dotted(place, "tags", name), table) for name, table in form.tags.items()]
-    scopes += [
-        (f"category {name}", join_dotted(place, "categories", name), table) for name, table in form.categories.items()
-    ]
-    for scope, at, table in scopes:
+def _of_file(tables: GateTables, file: Path, section: str) -> Iterator[Gate]:
+    scopes: list[tuple[str, str, GateTable]] = [("", section, tables)]
+    for scope, key, listed in (("tag", "tags", tables.tags), ("category", "categories", tables.categories)):
+        scopes += [(f"{scope} {name}", join_dotted(section, key, name), table) for name, table in listed.items()]
+    for scope, section_of_scope, table in scopes:
         for name in GateTable.__struct_fields__:
             if (bound := getattr(table, name)) is not None:
-                yield Gate(name, bound, scope, line_of(file, at, name))
+                yield Gate(name, bound, scope, line_of(file, section_of_scope, name))
 
 
 def _check_provable(gate: Gate) -> None:
     """A gate that no run can meet, or that every run meets, whatever the cases are."""
-    name, bound = gate.name, gate.bound
-    if name == "min_pass_rate":
-        never_met, never_fails, fix = (
-            bound >= 1,
-            bound <= 0,
-            "No number of runs proves 1: use 0.95, or max_new_failures = 0.",
-        )
-    elif name == "non_inferior":
-        never_met, never_fails, fix = bound < 0, bound >= 1, "It is a share: 0.03 lets a run be worse by 3 points."
-    elif name == "max_new_failures":
-        never_met, never_fails, fix = bound < 0, False, "Use 0 to let no case break."
-    else:
-        never_met, never_fails, fix = bound <= 0, math.isinf(bound), "1.2 lets a run take a fifth more."
+    bound = gate.bound
+    never_met, never_fails, fix = {
+        "min_pass_rate": (bound >= 1, bound <= 0, "No number of runs proves 1: use 0.95, or max_new_failures = 0."),
+        "non_inferior": (bound < 0, bound >= 1, "It is a share: 0.03 lets a run be worse by 3 points."),
+        "max_new_failures": (bound < 0, False, "Use 0 to let no case break."),
+    }.get(gate.name, (bound <= 0, math.isinf(bound), "1.2 lets a run take a fifth more."))
     if never_met or never_fails or math.isnan(bound):
-        how = "never fail" if never_fails else "never be met"
-        raise ConfigError(f"the gate {gate} can {how}.", where=gate.where, fix=fix, slug="hopeless-gate")
+        raise _hopeless(gate, "never fail" if never_fails else "never be met", fix)
 
 
-def compare(base: Source, new: Source, wanted: Gates, notes: Sequence[str] = ()) -> Comparison:
-    """Compare two runs, and hold what was found against the gates."""
-    builder = ComparisonBuilder(base, new, wanted.of_each_run)
-    found = builder.comparison(notes)
-    incomplete = found.new.incomplete or found.base.incomplete
-    verdicts = tuple(_verdicts(wanted, builder, incomplete))
-    return structs.replace(found, gates=verdicts, notes=(*found.notes, *_correction(wanted)))
+def _hopeless(gate: Gate, how: str, fix: str) -> ConfigError:
+    return ConfigError(f"the gate {gate} can {how}.", where=gate.where, fix=fix, slug="hopeless-gate")
 
 
-def _correction(wanted: Gates) -> Iterator[str]:
+def correction_note(gates: Gates) -> Iterator[str]:
     """That several gates were asked at once, and what that does to each."""
-    if (number := wanted.asked) > 1:
-        level = Certainty.for_gates(wanted.confidence, number).broken
-        what, how = ("gates", "broken") if wanted.gates else ("runs", "worse")
+    if (number := gates.verdicts) > 1:
+        level = Certainty.for_gates(gates.confidence, number).broken
+        plural, worst = ("gates", "broken") if gates.gates else ("runs", "worse")
         yield (
-            f"{number} {what} of one command: each is called {how} only at {level * 100:.4g} %, so that all of them"
-            f" together give a false alarm at most {(1 - wanted.confidence) * 100:.3g} % of the time"
+            f"{number} {plural} of one command: each is called {worst} only at {level * 100:.4g} %, so that all of them"
+            f" together give a false alarm at most {(1 - gates.confidence) * 100:.3g} % of the time"
         )
 
 
-def _verdicts(wanted: Gates, builder: ComparisonBuilder, incomplete: str) -> Iterator[GateVerdict]:
+def gate_verdicts(gates: Gates, builder: ComparisonBuilder, incomplete: str) -> Iterator[GateVerdict]:
     """What each gate says. None is met over cases with errors, or by a run that is not complete."""
-    certainty = Certainty.for_gates(wanted.confidence, wanted.asked)
-    for gate in wanted.gates:
-        scope = _scope(gate, builder)
-        found = _verdict(gate, scope, certainty, builder.confidence)
-        erred = builder.erred[gate.scope]
-        if found.verdict == "met" and (erred or incomplete):
-            what = (
-                f"{pluralize(erred, 'case')} ended in an error and could not be compared"
-                if erred
-                else f"a run is not complete: {incomplete}"
-            )
-            decides = "run the cases with errors again: karat rerun" if erred else "a run that is whole: karat resume"
-            found = GateVerdict(gate=str(gate), verdict="undecided", says=f"{found.says}; but {what}", decides=decides)
-        yield found
+    certainty = Certainty.for_gates(gates.confidence, gates.verdicts)
+    for gate in gates.gates:
+        verdict = _verdict(gate, _scope(gate, builder), certainty, builder.confidence)
+        if verdict.verdict == "met" and (erred := builder.erred[gate.scope]):
+            doubt = f"{pluralize(erred, 'case')} ended in an error and could not be compared"
+            verdict = _doubt(gate, verdict, doubt, "run the cases with errors again: karat rerun")
+        elif verdict.verdict == "met" and incomplete:
+            doubt = f"a run is not complete: {incomplete}"
+            verdict = _doubt(gate, verdict, doubt, "a run that is whole: karat resume")
+        yield verdict
+
+
+def _doubt(gate: Gate, verdict: GateVerdict, doubt: str, decides: str) -> GateVerdict:
+    return _gate_verdict(gate, "undecided", f"{verdict.says}; but {doubt}", decides)
 
 
 def _scope(gate: Gate, builder: ComparisonBuilder) -> Scope:
@@ -309,8 +286,7 @@ def _new_failures(gate: Gate, scope: Scope, confidence: float) -> GateVerdict:
     """Cases that broke count; those that fell in too few runs to tell may count or not; flaky ones do not."""
     cases, broke, doubtful = scope.cases, scope.changes[Change.BROKE], scope.changes[Change.FELL]
     if gate.bound >= cases:
-        fix = f"Allow fewer than the {pluralize(cases, 'case')} that are compared."
-        raise ConfigError(f"the gate {gate} can never fail.", where=gate.where, fix=fix, slug="hopeless-gate")
+        raise _hopeless(gate, "never fail", f"Allow fewer than the {pluralize(cases, 'case')} that are compared.")
     decision: Decision = "broken" if broke > gate.bound else "met" if broke + doubtful <= gate.bound else "undecided"
     flaky = scope.changes[Change.FLAKY]
     says = f"{broke} of {cases} cases broke" + (f", {doubtful} fell in too few runs to tell" if doubtful else "")
@@ -321,56 +297,59 @@ def _new_failures(gate: Gate, scope: Scope, confidence: float) -> GateVerdict:
 def _pass_rate(gate: Gate, scope: Scope, certainty: Certainty) -> GateVerdict:
     best = pass_rate(_all_passed(scope.pairs), certainty.met)
     if best.low < gate.bound:
-        number = pluralize(scope.cases, "case") + (
-            f" in {pluralize(scope.clusters, 'cluster')}" if scope.clusters < scope.cases else ""
-        )
-        message = f"the gate {gate} can never be met with {number}: all passed would prove {best.low:.2f}."
-        what = "cases" if scope.clusters == scope.cases else "clusters"
-        fix = f"Have {enough_cases(gate.bound, certainty.met)} {what}, or ask for less."
-        raise ConfigError(message, where=gate.where, fix=fix, slug="hopeless-gate")
+        clustered = scope.clusters < scope.cases
+        number = pluralize(scope.cases, "case") + (f" in {pluralize(scope.clusters, 'cluster')}" if clustered else "")
+        how = f"never be met with {number}: all passed would prove {best.low:.2f}"
+        plural = "clusters" if clustered else "cases"
+        raise _hopeless(gate, how, f"Have {enough_cases(gate.bound, certainty.met)} {plural}, or ask for less.")
+    return _decide_rate(gate, gate.bound, scope, certainty, of_rate, lambda rate: f"is {with_interval(rate)}")
 
+
+def _non_inferior(gate: Gate, scope: Scope, certainty: Certainty) -> GateVerdict:
+    def describe(difference: Bounds) -> str:
+        return describe_move(difference.value, difference.low, difference.high)
+
+    return _decide_rate(gate, -gate.bound, scope, certainty, of_difference, describe)
+
+
+def _decide_rate(
+    gate: Gate,
+    bound: float,
+    scope: Scope,
+    certainty: Certainty,
+    estimate: Callable[[Pairs, float], Bounds],
+    describe: Callable[[Bounds], str],
+) -> GateVerdict:
     def decide(pairs: Pairs) -> Decision:
-        return certainty.decide(lambda confidence: of_rate(pairs, confidence), gate.bound, at_least=True)
+        return certainty.decide(lambda confidence: estimate(pairs, confidence), bound, at_least=True)
 
-    says = f"the pass rate is {_percent(of_rate(scope.pairs, certainty.met))}"
+    says = f"the pass rate {describe(estimate(scope.pairs, certainty.met))}"
     return _gate_verdict(gate, decide(scope.pairs), says, what_would_decide(scope, decide))
 
 
 def _all_passed(pairs: Pairs) -> Counter[Cluster[Runs]]:
     """The same clusters, as if every case had been run once and had passed."""
-    found: Counter[Cluster[Runs]] = Counter()
+    passed: Counter[Cluster[Runs]] = Counter()
     for cluster, count in pairs.items():
-        found[(((1, 1), sum(cases for _, cases in cluster)),)] += count
-    return found
-
-
-def _non_inferior(gate: Gate, scope: Scope, certainty: Certainty) -> GateVerdict:
-    def decide(pairs: Pairs) -> Decision:
-        return certainty.decide(lambda confidence: of_difference(pairs, confidence), -gate.bound, at_least=True)
-
-    says = f"the pass rate {describe_move(*structs.astuple(of_difference(scope.pairs, certainty.met)))}"
-    return _gate_verdict(gate, decide(scope.pairs), says, what_would_decide(scope, decide))
+        passed[(((1, 1), sum(cases for _, cases in cluster)),)] += count
+    return passed
 
 
 def _ratio(gate: Gate, scope: Scope, certainty: Certainty) -> GateVerdict:
     name = RATIOS[gate.name]
-    known = scope.ratios.get(name)
-    measure = known.measure(certainty.met) if known else None
-    if known is None or measure is None or measure.ratio is None:
+    measured = scope.ratios.get(name)
+    measure = measured.measure(certainty.met) if measured else None
+    if measured is None or measure is None or measure.ratio is None:
         return _gate_verdict(gate, "undecided", f"no case has {name} in both runs", f"a target that reports its {name}")
 
     def estimate(confidence: float) -> Bounds:
-        return known.measure(confidence).ratio or Bounds(1.0, 0.0, math.inf)
+        return measured.measure(confidence).ratio or Bounds(1.0, 0.0, math.inf)
 
     ratio = measure.ratio
     decision = certainty.decide(estimate, gate.bound, at_least=False)
     says = f"{name} are {ratio.value:.2f} times the base ({ratio.low:.2f} to {ratio.high:.2f})"
-    return _gate_verdict(
-        gate,
-        decision,
-        says,
-        f"more repeats of the {pluralize(measure.cases, 'case')}: about {_times(ratio, gate.bound)} times as many",
-    )
+    times = f"about {_times(ratio, gate.bound)} times as many"
+    return _gate_verdict(gate, decision, says, f"more repeats of the {pluralize(measure.cases, 'case')}: {times}")
 
 
 def _times(ratio: Bounds, bound: float) -> int:
@@ -382,7 +361,3 @@ def _times(ratio: Bounds, bound: float) -> int:
 
 def _gate_verdict(gate: Gate, verdict: Decision, says: str, decides: str) -> GateVerdict:
     return GateVerdict(gate=str(gate), verdict=verdict, says=says, decides=decides if verdict == "undecided" else "")
-
-
-def _percent(bounds: Bounds) -> str:
-    return f"{percent(bounds.value)} ({percent(bounds.low)} to {percent(bounds.high)})"

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 from msgspec import structs
 
-from karat.analysis.compare.compared_cases import CachedCases, ComparedCase
-from karat.analysis.compare.history_model import STRIP, CaseHistory, History, RunPoint
-from karat.analysis.compare.model import Bounds
-from karat.analysis.compare.references import RecordedRun, list_runs
+from karat.analysis.compare.compared_cases import CachedCases, ComparedCase, Totals
+from karat.analysis.compare.model import STRIP, Bounds, CaseHistory, History, RunPoint
+from karat.analysis.compare.references import RecordedRun, list_runs, results_folders
 from karat.analysis.compare.run_differences import is_same_kind, is_same_suite
 from karat.errors import JournalError, UsageError
-from karat.journal.index import Index
+from karat.journal.index import Index, usual_place
 from karat.plugins.project import Project
 from karat.scoring.intervals import share
 
@@ -42,10 +43,9 @@ class CaseLine:
         self._judged += result.judged
         self._first = {**result.measures, **self._first}
         self._newest |= result.measures
-        if result.judged:
-            self._turn(result.passed == result.judged, run)
-
-    def _turn(self, green: bool, run: RunPoint) -> None:
+        if not result.judged:
+            return
+        green = result.passed == result.judged
         if self._green is not None and green is not self._green:
             self._changed += 1
             if not green and self._broke is None:
@@ -54,6 +54,8 @@ class CaseLine:
 
     def summarize(self) -> CaseHistory:
         last = self._last
+        # A case flakes that came back after it failed, or both passed and failed in one run.
+        is_flaky = self._judged and (self._changed >= 2 or STRIP["flickered"] in self._strip)
         return CaseHistory(
             id=last.id,
             category=last.category,
@@ -63,63 +65,51 @@ class CaseLine:
             judged=self._judged,
             changed=self._changed,
             broke=self._broke,
-            flake=self._flake(),
+            flake=Bounds(*share(self._judged - self._passed, self._judged)) if is_flaky else None,
             seconds=self._newest.get("seconds"),
             seconds_ratio=self._ratio("seconds"),
             cost=self._newest.get("cost"),
             cost_ratio=self._ratio("cost"),
         )
 
-    def _flake(self) -> Bounds | None:
-        """A case flakes that came back after it failed, or both passed and failed in one run."""
-        if self._changed < 2 and STRIP["flickered"] not in self._strip:
-            return None
-        return Bounds(*share(self._judged - self._passed, self._judged)) if self._judged else None
-
     def _ratio(self, name: str) -> float | None:
         first = self._first.get(name)
         return self._newest[name] / first if first else None
 
 
-def history(
-    folders: Sequence[Path],
-    index: Index,
-    project: Project,
-    *,
-    most: int,
-    since: str = "",
-    suite: str = "",
-    target: str = "",
+def build_history(
+    results_dir: str | Path | None, project: Project, *, most: int, since: str, suite: str, target: str
 ) -> History:
-    """The last runs of one suite against one target with its settings; those of the last such run, if none is named.
-
-    The index keeps what was read before.
-    """
+    """The last runs of one suite against one target with its settings; those of the last such run, if none is named."""
+    folders = results_folders(results_dir, project)
+    where = ", ".join(map(str, folders))
     runs = [run for run in list_runs(folders) if run.header.started_at >= since]
     if not runs:
-        where = ", ".join(map(str, folders))
         period = f" since {since}" if since else ""
         raise UsageError(
             f"no run found{period}.", where=where, fix="Run a suite first: karat run SUITE.", slug="no-run"
         )
-    of_suite = [run for run in runs if is_same_suite(run.header.suite, suite or runs[0].header.suite)]
+    suite = suite or runs[0].header.suite
+    of_suite = [run for run in runs if is_same_suite(run.header.suite, suite)]
     of_target = [run for run in of_suite if not target or run.header.target == target]
     if not of_target:
-        what = f"{suite or runs[0].header.suite}{f' against {target}' if target else ''}"
-        raise UsageError(f"no run of {what} is here.", where=", ".join(map(str, folders)), slug="no-run")
+        against = f" against {target}" if target else ""
+        raise UsageError(f"no run of {suite}{against} is here.", where=where, slug="no-run")
     newest = of_target[0].header
     chosen = [run for run in of_target if is_same_kind(run.header, newest)]
-    others = [run.header for run in of_suite if not is_same_kind(run.header, newest)]
-    found = _build_history(newest.suite, list(reversed(chosen[:most])), index, project)
+    other_kinds = [run.header for run in of_suite if not is_same_kind(run.header, newest)]
+    # The index keeps what was read before.
+    with closing(Index(folders, usual_place(folders, os.environ))) as index:
+        history = _read_runs(newest.suite, list(reversed(chosen[:most])), index, project)
     return structs.replace(
-        found,
+        history,
         target=newest.target,
-        left_out=len(others),
-        other_targets=tuple(dict.fromkeys(header.target for header in others)),
+        left_out=len(other_kinds),
+        other_targets=tuple(dict.fromkeys(header.target for header in other_kinds)),
     )
 
 
-def _build_history(suite: str, runs: Sequence[RecordedRun], index: Index, project: Project) -> History:
+def _read_runs(suite: str, runs: Sequence[RecordedRun], index: Index, project: Project) -> History:
     cases: dict[str, CaseLine] = {}
     points: list[RunPoint] = []
     unreadable: list[str] = []
@@ -130,7 +120,17 @@ def _build_history(suite: str, runs: Sequence[RecordedRun], index: Index, projec
         except JournalError as error:
             unreadable.append(str(error))
             continue
-        point = _point(run, results, source.figures)
+        side = source.side(Totals())
+        point = RunPoint(
+            path=side.path,
+            started_at=side.started_at,
+            target=side.target,
+            commit=side.commit,
+            dirty=side.dirty,
+            version=side.version,
+            figures=side.figures,
+            flaky=sum(result.is_flaky for result in results.values()),
+        )
         for result in results.values():
             if result.id not in cases:
                 cases[result.id] = CaseLine(result, len(points))
@@ -141,20 +141,6 @@ def _build_history(suite: str, runs: Sequence[RecordedRun], index: Index, projec
     return History(suite=suite, runs=tuple(points), cases=lines, unreadable=tuple(unreadable))
 
 
-def _point(run: RecordedRun, results: dict[str, ComparedCase], figures: str) -> RunPoint:
-    header, project = run.header, run.header.project
-    return RunPoint(
-        path=str(run.path),
-        started_at=header.started_at,
-        target=header.target,
-        commit=project.commit if project else "",
-        dirty=bool(project and project.dirty),
-        version=header.target_version,
-        figures=figures,
-        flaky=sum(result.flickers for result in results.values()),
-    )
-
-
 def _outcome_word(result: ComparedCase | None) -> str:
     if result is None:
         return "absent"
@@ -162,6 +148,6 @@ def _outcome_word(result: ComparedCase | None) -> str:
         return "erred"
     if not result.judged:
         return "set apart"
-    if result.flickers:
+    if result.is_flaky:
         return "flickered"
     return "passed" if result.passed else "failed"

@@ -1,4 +1,4 @@
-"""Two runs held against each other, as reports show them."""
+"""Two runs compared, and the last runs of a suite case by case, as reports show them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from karat.errors import ExitCode
+from karat.text.wording import percent
 
 
 class Change(StrEnum):
@@ -21,15 +22,15 @@ class Change(StrEnum):
     FLAKY = "flickers"
     STEADY = "stayed green"
     ERRED = "erred"
-    ASKS_OTHER = "asks otherwise"
-    EXPECTS_OTHER = "expects otherwise"
-    APART = "set apart"
+    PROMPT_CHANGED = "asks otherwise"
+    EXPECTATIONS_CHANGED = "expects otherwise"
+    SKIPPED = "set apart"
     NEW = "new"
-    GONE = "gone"
+    REMOVED = "gone"
 
 
 COMPARED = (Change.BROKE, Change.FELL, Change.FIXED, Change.RED, Change.FLAKY, Change.STEADY)
-"""What was asked and judged in both runs, so that it can be weighed."""
+"""What was asked and judged in both runs, so that it can be compared."""
 
 
 class Bounds(Struct, frozen=True):
@@ -38,6 +39,10 @@ class Bounds(Struct, frozen=True):
     value: float
     low: float
     high: float
+
+
+def with_interval(bounds: Bounds) -> str:
+    return f"{percent(bounds.value)} ({percent(bounds.low)} to {percent(bounds.high)})"
 
 
 class RunSide(Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -89,8 +94,8 @@ class CaseChange(Struct, frozen=True, omit_defaults=True, kw_only=True):
     base: str = ""
     new: str = ""
     flips: tuple[Flip, ...] = ()
-    base_seen: RunExcerpt | None = None
-    new_seen: RunExcerpt | None = None
+    base_excerpt: RunExcerpt | None = field(name="base_seen", default=None)
+    new_excerpt: RunExcerpt | None = field(name="new_seen", default=None)
 
 
 class ScopeComparison(Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -170,3 +175,63 @@ class Comparison(Struct, frozen=True, omit_defaults=True, kw_only=True):
             return ExitCode.OK if all(gate.verdict == "met" for gate in self.gates) else ExitCode.FAILED
         worse = self.overall.sure == "worse" or self.base.incomplete or self.new.incomplete
         return ExitCode.FAILED if worse else ExitCode.OK
+
+
+STRIP = {"passed": "P", "failed": "F", "flickered": "~", "erred": "E", "set apart": "s", "absent": "-"}
+"""One letter for how a case came out in a run."""
+
+
+class RunPoint(Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One run in the line of runs."""
+
+    path: str
+    started_at: str
+    target: str = ""
+    commit: str = ""
+    dirty: bool = False
+    version: str = ""
+    figures: str = ""
+    """Those that every page, report and terminal gives of the run."""
+    flaky: int = 0
+
+
+class CaseHistory(Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One case over the runs. `broke` is the run in which it first did not pass after one in which it did.
+
+    `flake` is the share of its judged runs that did not pass, of a case that both passed and did not.
+    """
+
+    id: str
+    category: str = ""
+    tags: tuple[str, ...] = ()
+    strip: str = ""
+    passed: int = 0
+    judged: int = 0
+    changed: int = 0
+    """How often it came out otherwise than in the run before."""
+    broke: RunPoint | None = None
+    flake: Bounds | None = None
+    seconds: float | None = None
+    """The mean of the last run that has it, and its ratio to that of the first that has it."""
+    seconds_ratio: float | None = None
+    cost: float | None = None
+    cost_ratio: float | None = None
+
+    @property
+    def is_flaky(self) -> bool:
+        return self.flake is not None
+
+
+class History(Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """Runs of one suite, target and settings from the oldest to the newest, and every case that any of them had.
+
+    `left_out` counts runs of the suite against `other_targets`, or against this one with other settings.
+    """
+
+    suite: str
+    runs: tuple[RunPoint, ...]
+    cases: tuple[CaseHistory, ...]
+    unreadable: tuple[str, ...] = ()
+    target: str = ""
+    left_out: int = 0
+    other_targets: tuple[str, ...] = ()

@@ -1,26 +1,29 @@
-"""A comparison as JSON, Markdown and HTML, and the words that these share with the terminal and the viewer."""
+"""The rows of a comparison, which a terminal and the viewer draw too, and the comparison as JSON, Markdown and HTML."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
+from msgspec import structs
 
 from karat.analysis.compare.model import (
-    Bounds,
     CaseChange,
     Change,
     Comparison,
+    Flip,
+    GateVerdict,
     Measure,
     RunExcerpt,
     RunSide,
     ScopeComparison,
+    with_interval,
 )
 from karat.reports.escaping import markdown_cell, terminal
 from karat.reports.html.differences import difference
-from karat.text.wording import count, describe_move, dollars, percent, pluralize, points
+from karat.text.wording import count, describe_move, dollars, pluralize, points
 
 VERDICTS: Final = {"met": "met", "broken": "BROKEN", "undecided": "UNDECIDED"}
 SECTIONS: Final = (
@@ -30,11 +33,11 @@ SECTIONS: Final = (
     (Change.FLAKY, "Flaky: passed in some runs and not in others; the difference may be chance"),
     (Change.RED, "Stayed red"),
     (Change.ERRED, "Ended in an error in one of the runs, not compared"),
-    (Change.ASKS_OTHER, "Prompt changed, not compared"),
-    (Change.EXPECTS_OTHER, "Expectations changed, not compared"),
-    (Change.APART, "Skipped or known to fail, not compared"),
+    (Change.PROMPT_CHANGED, "Prompt changed, not compared"),
+    (Change.EXPECTATIONS_CHANGED, "Expectations changed, not compared"),
+    (Change.SKIPPED, "Skipped or known to fail, not compared"),
     (Change.NEW, "New, not in the base"),
-    (Change.GONE, "Gone, only in the base"),
+    (Change.REMOVED, "Gone, only in the base"),
 )
 MARKDOWN_LISTED: Final = 50
 MARKDOWN_LINE: Final = 400
@@ -47,98 +50,121 @@ STYLE: Final = (
     ".diff{margin:.4rem 0;padding:.5rem .8rem;background:#8881;border-radius:6px;white-space:pre-wrap}"
     "del{background:#c001}ins{background:#0801;text-decoration:none;font-weight:600}"
 )
-
-
 NOT_GATED: Final = (
     "NO GATE: only a run that is significantly worse, or incomplete, fails."
     " Set one, such as --max-new-failures 0, or [gate] in karat.toml"
 )
+UNCOMPARED: Final = (
+    (Change.FLAKY, "flaky"),
+    (Change.RED, "stayed red"),
+    (Change.ERRED, "ended in an error"),
+    (Change.PROMPT_CHANGED, "ask otherwise now"),
+    (Change.EXPECTATIONS_CHANGED, "expect otherwise now"),
+    (Change.SKIPPED, "were skipped or known to fail"),
+    (Change.NEW, "are new"),
+    (Change.REMOVED, "are gone"),
+)
 
 
-def headline(found: Comparison) -> str:
+class Section(NamedTuple):
+    """The cases of one change: how many there are, and those that are listed."""
+
+    change: Change
+    title: str
+    total: int
+    cases: list[CaseChange]
+
+
+class ComparisonView(NamedTuple):
+    """The rows of a comparison, whatever draws them: a terminal, Markdown, a page of a report or of the viewer."""
+
+    preamble: list[str]
+    """What is to be known before the results: what else differs between the runs, and that nothing was gated."""
+    headline: str
+    uncompared: str
+    """What was not compared, in one line; empty if everything was."""
+    gates: list[tuple[str, str]]
+    """Each gate's verdict, and what it says."""
+    notes: tuple[str, ...]
+    sections: list[Section]
+    figures: list[str]
+    """The pass rates of all cases, then what they took."""
+    groups: list[tuple[str, str]]
+    """Each category and tag, and how it came out."""
+    sides: tuple[str, str]
+
+
+def view_comparison(comparison: Comparison) -> ComparisonView:
+    """Everything that is shown of a comparison, in words."""
+    preamble = [f"the runs differ in {'; '.join(comparison.differs)}"] if comparison.differs else []
+    sections = [
+        Section(change, title, comparison.count(change), cases)
+        for change, title in SECTIONS
+        if (cases := [case for case in comparison.changes if case.change is change])
+    ]
+    return ComparisonView(
+        preamble=preamble if comparison.gates else [*preamble, NOT_GATED],
+        headline=headline(comparison),
+        uncompared=", ".join(f"{n} {words}" for change, words in UNCOMPARED if (n := comparison.count(change))),
+        gates=[(VERDICTS[gate.verdict], _describe_gate(gate)) for gate in comparison.gates],
+        notes=comparison.notes,
+        sections=sections,
+        figures=[_describe_rates(comparison.overall), *map(_describe_measure, comparison.measures)],
+        groups=[(group.scope, _describe_group(group)) for group in comparison.groups],
+        sides=(describe_side("base", comparison.base), describe_side("new", comparison.new)),
+    )
+
+
+def headline(comparison: Comparison) -> str:
     """`3 of 120 cases broke, 9 were fixed; the pass rate rose by 5 points (true change: +1 to +9); sure at 95 %`."""
-    broke, fell, fixed = (found.count(change) for change in (Change.BROKE, Change.FELL, Change.FIXED))
+    broke, fell, fixed = (comparison.count(change) for change in (Change.BROKE, Change.FELL, Change.FIXED))
     too_few = f", {fell} fell in too few runs to tell" if fell else ""
     were = "was" if fixed == 1 else "were"
-    changed = f"{broke} of {pluralize(found.compared, 'case')} broke{too_few}, {fixed} {were} fixed"
-    return f"{changed}; {describe_change(found.overall)}; {certainty(found.overall)}"
+    changed = f"{broke} of {pluralize(comparison.compared, 'case')} broke{too_few}, {fixed} {were} fixed"
+    level = f"significant at {comparison.overall.confidence * 100:g} %"
+    certainty = level if comparison.overall.sure else f"not {level}, it may be chance"
+    return f"{changed}; {_describe_change(comparison.overall)}; {certainty}"
 
 
-def describe_change(weighed: ScopeComparison) -> str:
+def _describe_change(scope: ScopeComparison) -> str:
     """How the pass rate moved, with the interval of the true change."""
-    change = weighed.difference
+    change = scope.difference
     return f"the pass rate {describe_move(change.value, change.low, change.high)}"
 
 
-def certainty(weighed: ScopeComparison) -> str:
-    at = f"{weighed.confidence * 100:g} %"
-    return f"significant at {at}" if weighed.sure else f"not significant at {at}, it may be chance"
+def _describe_size(scope: ScopeComparison) -> str:
+    """How much was compared: `120 cases in 12 clusters`."""
+    cases = pluralize(scope.cases, "case")
+    return cases if scope.clusters == scope.cases else f"{cases} in {pluralize(scope.clusters, 'cluster')}"
 
 
-def describe_size(weighed: ScopeComparison) -> str:
-    """How much was weighed: `120 cases in 12 clusters`."""
-    cases = pluralize(weighed.cases, "case")
-    return cases if weighed.clusters == weighed.cases else f"{cases} in {pluralize(weighed.clusters, 'cluster')}"
-
-
-def preamble(found: Comparison) -> Iterator[str]:
-    """What is to be known before the results: what else differs between the runs, and that nothing was gated."""
-    if found.differs:
-        yield f"the runs differ in {'; '.join(found.differs)}"
-    if not found.gates:
-        yield NOT_GATED
-
-
-def describe_uncompared(found: Comparison) -> str:
-    """What was not compared, in one line; nothing if everything was."""
-    words = (
-        (Change.FLAKY, "flaky"),
-        (Change.RED, "stayed red"),
-        (Change.ERRED, "ended in an error"),
-        (Change.ASKS_OTHER, "ask otherwise now"),
-        (Change.EXPECTS_OTHER, "expect otherwise now"),
-        (Change.APART, "were skipped or known to fail"),
-        (Change.NEW, "are new"),
-        (Change.GONE, "are gone"),
-    )
-    return ", ".join(f"{count} {word}" for change, word in words if (count := found.count(change)))
-
-
-def side(name: str, run: RunSide) -> str:
+def describe_side(name: str, run: RunSide) -> str:
     """One of the runs in a line."""
-    parts = [run.path, run.started_at[:19]]
-    if run.commit:
-        parts.append(f"commit {run.commit[:10]}{' with changes' if run.dirty else ''}")
-    if run.version:
-        parts.append(f"version {run.version}")
+    commit = f"commit {run.commit[:10]}{' with changes' if run.dirty else ''}" if run.commit else ""
+    version = f"version {run.version}" if run.version else ""
     errors = f", {run.errors} ended in an error" if run.errors else ""
-    parts.append(run.figures)
-    parts.append(f"{pluralize(run.cases, 'case')}, {pluralize(run.runs, 'run')} judged{errors}")
-    return f"{name}: " + ", ".join(filter(None, parts))
+    judged = f"{pluralize(run.cases, 'case')}, {pluralize(run.runs, 'run')} judged{errors}"
+    return f"{name}: " + ", ".join(filter(None, (run.path, run.started_at[:19], commit, version, run.figures, judged)))
 
 
-def with_interval(bounds: Bounds) -> str:
-    return f"{percent(bounds.value)} ({percent(bounds.low)} to {percent(bounds.high)})"
-
-
-def rates(weighed: ScopeComparison) -> str:
+def _describe_rates(scope: ScopeComparison) -> str:
     """Of the cases that were compared, which may be fewer than those of either run."""
-    before, now = with_interval(weighed.base), with_interval(weighed.new)
-    of = f"passed runs, by case, of the {describe_size(weighed)} compared"
-    return f"{of}: {before} before, {now} now; {weighed.test} p = {p_value(weighed.p)}"
+    before, now = with_interval(scope.base), with_interval(scope.new)
+    of = f"passed runs, by case, of the {_describe_size(scope)} compared"
+    return f"{of}: {before} before, {now} now; {scope.test} p = {_p_value(scope.p)}"
 
 
-def p_value(p: float) -> str:
+def _p_value(p: float) -> str:
     return "under 0.0001" if p < 0.0001 else f"{p:.4f}".rstrip("0").rstrip(".")
 
 
-def of_group(group: ScopeComparison) -> str:
-    changed = f"{group.broke} broke, {group.fixed} fixed of {describe_size(group)}"
+def _describe_group(group: ScopeComparison) -> str:
+    changed = f"{group.broke} broke, {group.fixed} fixed of {_describe_size(group)}"
     sure = f"; {group.sure}, significant" if group.sure else ""
-    return f"{changed}; {describe_change(group)}; p = {p_value(group.p)} after Holm's correction{sure}"
+    return f"{changed}; {_describe_change(group)}; p = {_p_value(group.p)} after Holm's correction{sure}"
 
 
-def of_measure(measure: Measure) -> str:
+def _describe_measure(measure: Measure) -> str:
     """`time per case: 1.2 s before, 1.5 s now, 1.25 times (1.10 to 1.42), over 120 cases`."""
     ratio = measure.ratio
     times = f", {ratio.value:.2f} times ({ratio.low:.2f} to {ratio.high:.2f})" if ratio else ""
@@ -156,120 +182,130 @@ def _quantity(name: str, value: float) -> str:
     return count(round(value)) if name == "tokens" else f"{value:.3g}"
 
 
-def gate_lines(found: Comparison) -> Iterator[tuple[str, str]]:
-    """Each gate's verdict, and what it says."""
-    for gate in found.gates:
-        decides = f"; would decide: {gate.decides}" if gate.decides else ""
-        yield VERDICTS[gate.verdict], f"{gate.gate}: {gate.says}{decides}"
+def _describe_gate(gate: GateVerdict) -> str:
+    decides = f"; would decide: {gate.decides}" if gate.decides else ""
+    return f"{gate.gate}: {gate.says}{decides}"
 
 
-def heading(found: Comparison) -> str:
+def describe_flip(flip: Flip) -> str:
+    return f"{flip.check} {flip.before}, then {flip.after}"
+
+
+def heading(comparison: Comparison) -> str:
     """What one of several comparisons is about."""
-    return f"{found.new.suite} against {found.new.target}"
+    return f"{comparison.new.suite} against {comparison.new.target}"
 
 
-def summarize(found: Sequence[Comparison]) -> str:
+def summarize(comparisons: Sequence[Comparison]) -> str:
     """`3 runs compared; 1 failed: refunds.yaml against support`."""
-    failed = [heading(one) for one in found if one.exit_code]
-    return f"{pluralize(len(found), 'run')} compared; {len(failed)} failed{': ' if failed else ''}{', '.join(failed)}"
+    failed = [heading(comparison) for comparison in comparisons if comparison.exit_code]
+    names = f": {', '.join(failed)}" if failed else ""
+    return f"{pluralize(len(comparisons), 'run')} compared; {len(failed)} failed{names}"
 
 
-def comparison_json(*found: Comparison) -> bytes:
+def comparison_json(*comparisons: Comparison) -> bytes:
     """Everything that was found; what is not finite is null. A list of several comparisons."""
-    documents = [_document(one) for one in found]
+    documents = [
+        {
+            "headline": headline(comparison),
+            "verdict": comparison.overall.sure or "not sure",
+            "gated": bool(comparison.gates),
+            "exit_code": int(comparison.exit_code),
+            **structs.asdict(comparison),
+        }
+        for comparison in comparisons
+    ]
     data = msgspec.json.encode(documents[0] if len(documents) == 1 else documents)
     return msgspec.json.format(data, indent=1) + b"\n"
 
 
-def _document(found: Comparison) -> dict[str, object]:
-    return {
-        "headline": headline(found),
-        "verdict": found.overall.sure or "not sure",
-        "gated": bool(found.gates),
-        "exit_code": int(found.exit_code),
-        **{name: getattr(found, name) for name in found.__struct_fields__},
-    }
-
-
-def comparison_markdown(*found: Comparison) -> bytes:
+def comparison_markdown(*comparisons: Comparison) -> bytes:
     """The words, the gates, the cases that changed, the rates; of several comparisons, each under its suite."""
-    lines: list[str] = [summarize(found), ""] if len(found) > 1 else []
-    for one in found:
-        lines += [f"## {markdown_cell(heading(one), MARKDOWN_LINE)}", ""] if len(found) > 1 else []
-        lines += [*_markdown_lines(one), ""] if len(found) > 1 else _markdown_lines(one)
+    if len(comparisons) == 1:
+        lines = [*_markdown_lines(comparisons[0])]
+    else:
+        lines = [summarize(comparisons), ""]
+        for comparison in comparisons:
+            lines += [f"## {_markdown_text(heading(comparison))}", "", *_markdown_lines(comparison), ""]
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def _markdown_lines(found: Comparison) -> Iterator[str]:
-    yield from (f"{markdown_cell(line, MARKDOWN_LINE)}\n" for line in preamble(found))
-    yield f"**{headline(found)}**"
-    if others := describe_uncompared(found):
-        yield f"\n{others}"
-    yield from _markdown_gates(found)
-    if found.notes:
-        yield ""
-        yield from (f"- {markdown_cell(note, MARKDOWN_LINE)}" for note in found.notes)
-    for change, title in SECTIONS:
-        cases = [case for case in found.changes if case.change is change]
-        if cases:
-            yield from _markdown_cases(f"{title}: {found.count(change)}", cases, opened=change is Change.BROKE)
-    yield from _markdown_rates(found)
-    yield ""
-    yield from (
-        f"- {markdown_cell(side(name, run), MARKDOWN_LINE)}" for name, run in (("base", found.base), ("new", found.new))
-    )
+def _markdown_text(value: str) -> str:
+    return markdown_cell(value, MARKDOWN_LINE)
 
 
-def _markdown_gates(found: Comparison) -> Iterator[str]:
-    if found.gates:
+def _markdown_lines(comparison: Comparison) -> Iterator[str]:
+    view = view_comparison(comparison)
+    yield from (f"{_markdown_text(line)}\n" for line in view.preamble)
+    yield f"**{view.headline}**"
+    if view.uncompared:
+        yield f"\n{view.uncompared}"
+    if view.gates:
         yield "\n| Gate | Verdict |\n|---|---|"
-        yield from (f"| {markdown_cell(says, MARKDOWN_LINE)} | {verdict} |" for verdict, says in gate_lines(found))
-
-
-def _markdown_cases(title: str, cases: list[CaseChange], *, opened: bool) -> Iterator[str]:
-    yield f"\n<details{' open' * opened}><summary>{title}</summary>\n"
-    yield "| Case | Before | Now | Expectations that flipped |\n|---|---|---|---|"
-    for case in cases[:MARKDOWN_LISTED]:
-        flips = "; ".join(
-            f"{flip.check} {flip.before}, then {flip.after}" + (f": {flip.found}" if flip.found else "")
-            for flip in case.flips
-        )
-        yield f"| {markdown_cell(case.id)} | {case.base} | {case.new} | {markdown_cell(flips, MARKDOWN_LINE)} |"
-    if len(cases) > MARKDOWN_LISTED:
-        yield f"\nand {len(cases) - MARKDOWN_LISTED} more"
-    yield "\n</details>"
-
-
-def _markdown_rates(found: Comparison) -> Iterator[str]:
+        yield from (f"| {_markdown_text(says)} | {verdict} |" for verdict, says in view.gates)
+    if view.notes:
+        yield ""
+        yield from (f"- {_markdown_text(note)}" for note in view.notes)
+    for section in view.sections:
+        yield from _markdown_section(section)
     yield "\n| Cases | | Pass rate before | Now | Difference in points | p |\n|---|---|---|---|---|---|"
-    for group in (found.overall, *found.groups[:MARKDOWN_LISTED]):
+    for group in (comparison.overall, *comparison.groups[:MARKDOWN_LISTED]):
         change = group.difference
-        rise = f"{points(change.value)} ({points(change.low)} to {points(change.high)})"
-        sure = f", {group.sure}" if group.sure else ""
         cells = (
             markdown_cell(group.scope or "all"),
-            describe_size(group),
+            _describe_size(group),
             with_interval(group.base),
             with_interval(group.new),
-            rise,
-            p_value(group.p) + sure,
+            f"{points(change.value)} ({points(change.low)} to {points(change.high)})",
+            _p_value(group.p) + (f", {group.sure}" if group.sure else ""),
         )
         yield f"| {' | '.join(cells)} |"
     yield ""
-    yield from (f"- {of_measure(measure)}" for measure in found.measures)
+    yield from (f"- {figure}" for figure in view.figures[1:])  # the table has the rates
+    yield ""
+    yield from (f"- {_markdown_text(side)}" for side in view.sides)
 
 
-def comparison_html(found: Comparison) -> str:
+def _markdown_section(section: Section) -> Iterator[str]:
+    opened = " open" if section.change is Change.BROKE else ""
+    yield f"\n<details{opened}><summary>{section.title}: {section.total}</summary>\n"
+    yield "| Case | Before | Now | Expectations that flipped |\n|---|---|---|---|"
+    for case in section.cases[:MARKDOWN_LISTED]:
+        flips = "; ".join(describe_flip(flip) + (f": {flip.found}" if flip.found else "") for flip in case.flips)
+        yield f"| {markdown_cell(case.id)} | {case.base} | {case.new} | {_markdown_text(flips)} |"
+    if len(section.cases) > MARKDOWN_LISTED:
+        yield f"\nand {len(section.cases) - MARKDOWN_LISTED} more"
+    yield "\n</details>"
+
+
+def comparison_html(comparison: Comparison) -> str:
     """Nothing that an agent said becomes markup."""
-    return f'<section class="karat-comparison">{"".join(_html_parts(found))}</section>'
+    view = view_comparison(comparison)
+    parts = [f"<p>{_html_text(line)}</p>" for line in view.preamble]
+    parts.append(f"<p><strong>{_html_text(view.headline)}</strong></p>")
+    if view.uncompared:
+        parts.append(f"<p>{_html_text(view.uncompared)}</p>")
+    if view.gates:
+        gates = (f"<li><strong>{verdict}</strong> {_html_text(says)}</li>" for verdict, says in view.gates)
+        parts.append(f"<h2>Gates</h2><ul>{''.join(gates)}</ul>")
+    if view.notes:
+        parts.append(_html_list(view.notes))
+    for section in view.sections:
+        rows = "".join(_html_case(case) for case in section.cases[:HTML_LISTED])
+        left_off = len(section.cases) - HTML_LISTED
+        more = f"<p>and {left_off} more</p>" if left_off > 0 else ""
+        parts.append(f"<h2>{escape(section.title)}: {section.total}</h2><ul class=cases>{rows}</ul>{more}")
+    groups = [f"{scope}: {words}" for scope, words in view.groups[:HTML_LISTED]]
+    parts.append(f"<h2>Figures</h2>{_html_list([*view.figures, *groups, *view.sides])}")
+    return f'<section class="karat-comparison">{"".join(parts)}</section>'
 
 
-def comparison_page(*found: Comparison) -> bytes:
+def comparison_page(*comparisons: Comparison) -> bytes:
     """The fragment as a page that needs nothing else; the fragments of several under the names of their suites."""
     head = f'<meta charset="utf-8"><title>Karat: comparison</title><style>{STYLE}</style>'
-    each = [f"<h1>{_html_text(heading(one))}</h1>{comparison_html(one)}" for one in found]
-    first = f"<p>{_html_text(summarize(found))}</p>" if len(found) > 1 else ""
-    body = f"<main>{first}{''.join(each)}</main>"
+    fragments = [f"<h1>{_html_text(heading(each))}</h1>{comparison_html(each)}" for each in comparisons]
+    first = f"<p>{_html_text(summarize(comparisons))}</p>" if len(comparisons) > 1 else ""
+    body = f"<main>{first}{''.join(fragments)}</main>"
     return f'<!doctype html><html lang="en"><head>{head}</head><body>{body}</body></html>\n'.encode()
 
 
@@ -277,48 +313,23 @@ def _html_text(value: str) -> str:
     return escape(terminal(value, HTML_LINE))
 
 
-def _html_parts(found: Comparison) -> Iterator[str]:
-    yield from (f"<p>{_html_text(line)}</p>" for line in preamble(found))
-    yield f"<p><strong>{_html_text(headline(found))}</strong></p>"
-    if others := describe_uncompared(found):
-        yield f"<p>{_html_text(others)}</p>"
-    gates = "".join(f"<li><strong>{verdict}</strong> {_html_text(says)}</li>" for verdict, says in gate_lines(found))
-    yield f"<h2>Gates</h2><ul>{gates}</ul>" if gates else ""
-    notes = "".join(f"<li>{_html_text(note)}</li>" for note in found.notes)
-    yield f"<ul>{notes}</ul>" if notes else ""
-    for change, title in SECTIONS:
-        cases = [case for case in found.changes if case.change is change]
-        if cases:
-            yield f"<h2>{escape(title)}: {found.count(change)}</h2>{_html_cases(cases)}"
-    lines = [rates(found.overall), *map(of_measure, found.measures)]
-    lines += [f"{group.scope}: {of_group(group)}" for group in found.groups[:HTML_LISTED]]
-    lines += [side("base", found.base), side("new", found.new)]
-    yield "<h2>Figures</h2><ul>" + "".join(f"<li>{_html_text(line)}</li>" for line in lines) + "</ul>"
-
-
-def _html_cases(cases: list[CaseChange]) -> str:
-    rows = "".join(_html_case(case) for case in cases[:HTML_LISTED])
-    more = f"<p>and {len(cases) - HTML_LISTED} more</p>" if len(cases) > HTML_LISTED else ""
-    return f"<ul class=cases>{rows}</ul>{more}"
+def _html_list(lines: Iterable[str]) -> str:
+    return f"<ul>{''.join(f'<li>{_html_text(line)}</li>' for line in lines)}</ul>"
 
 
 def _html_case(case: CaseChange) -> str:
     rate = " → ".join(_html_text(rate) for rate in (case.base, case.new) if rate)
     flips = "".join(
-        f"<li>{_html_text(f'{flip.check} {flip.before}, then {flip.after}')}"
-        f"{f'<br>{_html_text(flip.found)}' if flip.found else ''}</li>"
+        f"<li>{_html_text(describe_flip(flip))}{f'<br>{_html_text(flip.found)}' if flip.found else ''}</li>"
         for flip in case.flips
     )
-    seen = (
-        _html_seen(case.base_seen or RunExcerpt(), case.new_seen or RunExcerpt())
-        if case.base_seen or case.new_seen
-        else ""
-    )
-    return f"<li><b>{_html_text(case.id)}</b> {rate}{f'<ul>{flips}</ul>' if flips else ''}{seen}</li>"
+    excerpts = _html_excerpts(case) if case.base_excerpt or case.new_excerpt else ""
+    return f"<li><b>{_html_text(case.id)}</b> {rate}{f'<ul>{flips}</ul>' if flips else ''}{excerpts}</li>"
 
 
-def _html_seen(base: RunExcerpt, new: RunExcerpt) -> str:
+def _html_excerpts(case: CaseChange) -> str:
     """What was said and called in both runs, word by word."""
+    base, new = (excerpt or RunExcerpt() for excerpt in (case.base_excerpt, case.new_excerpt))
     answer = difference(terminal(base.answer, HTML_LINE), terminal(new.answer, HTML_LINE))
     calls = difference(*(terminal(", ".join(side.calls) or "called nothing", HTML_LINE) for side in (base, new)))
     return f"<p class=diff>{answer}</p><p class=diff>{calls}</p>"

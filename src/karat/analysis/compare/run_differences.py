@@ -11,8 +11,8 @@ import msgspec
 from karat.analysis.compare.model import RunSide
 from karat.model.keys import target_identity
 from karat.model.run import Header
+from karat.text.wording import shorten
 
-VALUE = 80
 ABSENT = "not set"
 TAPE = "tape"
 """The setting of a run that was replayed."""
@@ -26,7 +26,7 @@ def settings(header: Header) -> dict[str, str]:
 
 
 def tape(header: Header) -> dict[str, str]:
-    """How a tape answered for the model; nothing for a live run, which may have recorded one."""
+    """How a tape answered for the model; empty for a live run, which may have recorded one."""
     mode = header.options.get("tape", {}).get("mode", "record")
     return {} if mode == "record" else {TAPE: mode}
 
@@ -36,72 +36,59 @@ def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
         for key, inner in value.items():
             yield from _flat(f"{name}.{key}" if name else str(key), inner)
     else:
-        written = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-        yield name, written if len(written) <= VALUE else f"{written[: VALUE - 1]}…"
+        yield name, shorten(value if isinstance(value, str) else msgspec.json.encode(value).decode())
 
 
-def is_same_suite(one: str, other: str) -> bool:
+def is_same_suite(path: str, other_path: str) -> bool:
     """Whether two recorded paths are of one suite: the same, or one ends as the other does."""
-    a, b = (PurePath(path).parts for path in (one.replace("\\", "/"), other.replace("\\", "/")))
+    a, b = (PurePath(each.replace("\\", "/")).parts for each in (path, other_path))
     shorter = min(len(a), len(b))
     return a[-shorter:] == b[-shorter:]
 
 
-def is_same_target(one: Header, other: Header) -> bool:
-    """Whether two runs asked the same target, whatever its settings were."""
-    return one.target == other.target
+def _kind_key(header: Header) -> bytes:
+    """Target, settings and tape: what runs of one kind have in common besides their suite."""
+    return _encode((header.target, target_identity(header.options.get("target", {})), tape(header)))
 
 
-def is_same_kind(one: Header, other: Header) -> bool:
+def is_same_kind(header: Header, other: Header) -> bool:
     """Whether two runs are of one suite, target and settings, so that only chance and the agent's code differ."""
-    return (
-        is_same_suite(one.suite, other.suite)
-        and is_same_target(one, other)
-        and target_identity(one.options.get("target", {})) == target_identity(other.options.get("target", {}))
-        and tape(one) == tape(other)
-    )
+    return is_same_suite(header.suite, other.suite) and _kind_key(header) == _kind_key(other)
 
 
 def by_kind(headers: Iterable[Header]) -> list[list[int]]:
-    """The places of runs that are of one kind, for many runs at once; in the order of the first of each kind."""
-    found: dict[bytes, list[list[int]]] = {}
-    known: list[Header] = []
-    for place, header in enumerate(headers):
-        known.append(header)
-        kinds = found.setdefault(
-            _encode((header.target, target_identity(header.options.get("target", {})), tape(header))), []
-        )
-        alike = next((kind for kind in kinds if is_same_suite(known[kind[0]].suite, header.suite)), None)
-        if alike is None:
-            kinds.append([place])
+    """The indices of runs that are of one kind, for many runs at once; in the order of the first of each kind."""
+    listed = list(headers)
+    kinds: dict[bytes, list[list[int]]] = {}
+    for index, header in enumerate(listed):
+        candidates = kinds.setdefault(_kind_key(header), [])
+        for kind in candidates:
+            if is_same_suite(listed[kind[0]].suite, header.suite):
+                kind.append(index)
+                break
         else:
-            alike.append(place)
-    return sorted(kind for kinds in found.values() for kind in kinds)
+            candidates.append([index])
+    return sorted(kind for candidates in kinds.values() for kind in candidates)
 
 
 def differing(headers: Sequence[Header]) -> list[dict[str, str]]:
     """Of several kinds of runs, what each has for the settings that are not the same in all of them."""
-    each = [settings(header) for header in headers]
-    names = [
-        name for name in dict.fromkeys(name for one in each for name in one) if len({one.get(name) for one in each}) > 1
-    ]
-    return [{name: one.get(name, ABSENT) for name in names} for one in each]
+    tables = [settings(header) for header in headers]
+    names = dict.fromkeys(name for table in tables for name in table)
+    varying = [name for name in names if len({table.get(name) for table in tables}) > 1]
+    return [{name: table.get(name, ABSENT) for name in varying} for table in tables]
 
 
 def differences(base: RunSide, new: RunSide) -> Iterator[str]:
     """What is not the same in both runs, the weightiest first; commits are given with each run."""
-    if not is_same_suite(base.suite, new.suite):
-        yield _format_change("suite", base.suite, new.suite)
-    if base.target != new.target:
-        yield _format_change("target", base.target, new.target)
-    if base.version != new.version:
-        yield _format_change("version", base.version, new.version)
+    changes = [] if is_same_suite(base.suite, new.suite) else [("suite", base.suite, new.suite)]
+    changes += [("target", base.target, new.target), ("version", base.version, new.version)]
     if base.settings and new.settings:
-        for name in dict.fromkeys((*base.settings, *new.settings)):
-            before, after = base.settings.get(name, ""), new.settings.get(name, "")
-            if before != after and not (name == "use" and base.target != new.target):
-                yield _format_change(name, before, after)
-
-
-def _format_change(name: str, before: str, after: str) -> str:
-    return f"{name}: {before or ABSENT} → {after or ABSENT}"
+        changes += [
+            (name, base.settings.get(name, ""), new.settings.get(name, ""))
+            for name in dict.fromkeys((*base.settings, *new.settings))
+            if name != "use" or base.target == new.target  # the target says it already
+        ]
+    for name, before, after in changes:
+        if before != after:
+            yield f"{name}: {before or ABSENT} → {after or ABSENT}"

@@ -36,18 +36,17 @@ def difference(pairs: Pairs, confidence: float) -> Estimate:
     """
     if not pairs:
         return Estimate(math.nan, -1.0, 1.0)
-    found, drawn = score_difference(pairs, confidence), resample(pairs, confidence)
-    return Estimate(found.value, min(found.low, drawn.low), max(found.high, drawn.high))
+    scored, drawn = score_difference(pairs, confidence), resample(pairs, confidence)
+    return Estimate(scored.value, min(scored.low, drawn.low), max(scored.high, drawn.high))
 
 
 def score_difference(pairs: Pairs, confidence: float) -> Estimate:
     """The intervals of both rates, put together with the correlation between them."""
-    base, new = marginals(pairs)
-    one, other = pass_rate(base, confidence), pass_rate(new, confidence)
+    base, new = (pass_rate(side, confidence) for side in marginals(pairs))
     shared = correlation(pairs)
-    value = other.value - one.value
-    below = _join_widths(other.value - other.low, one.high - one.value, shared)
-    above = _join_widths(other.high - other.value, one.value - one.low, shared)
+    value = new.value - base.value
+    below = _join_widths(new.value - new.low, base.high - base.value, shared)
+    above = _join_widths(new.high - new.value, base.value - base.low, shared)
     return Estimate(value, max(-1.0, value - below), min(1.0, value + above))
 
 
@@ -94,11 +93,11 @@ def resample(pairs: Pairs, confidence: float) -> Interval:
 
     What the data are decides what is drawn: the same runs give the same interval.
     """
-    found: Counter[tuple[float, float]] = Counter()
+    counts: Counter[tuple[float, float]] = Counter()
     for cluster, count in pairs.items():
         n, x, y = _sums(cluster)
-        found[n, round(y - x, 12)] += count
-    kinds = sorted((rise, n, count) for (n, rise), count in found.items())
+        counts[n, round(y - x, 12)] += count
+    kinds = sorted((rise, n, count) for (n, rise), count in counts.items())
     if len(kinds) > KINDS:
         return robust(pairs, confidence)
     chance = random.Random(repr(kinds))
@@ -148,13 +147,13 @@ def permutation(pairs: Pairs) -> float:
     return _all_signs(steps, abs(observed)) if work <= EXACT else _some_signs(steps, abs(observed))
 
 
-def fisher(one: Runs, other: Runs) -> float:
+def fisher(base: Runs, new: Runs) -> float:
     """Fisher's exact test, two-sided, of two counts of passed runs."""
-    (a, n), (b, m) = one, other
+    (b, n), (a, m) = base, new
     passed = a + b
     spread = range(max(0, passed - m), min(n, passed) + 1)
-    ways = {k: math.comb(n, k) * math.comb(m, passed - k) for k in spread}
-    return sum(count for count in ways.values() if count <= ways[a]) / math.comb(n + m, passed)
+    combinations = {k: math.comb(n, k) * math.comb(m, passed - k) for k in spread}
+    return sum(count for count in combinations.values() if count <= combinations[b]) / math.comb(n + m, passed)
 
 
 @lru_cache(1024)
@@ -168,36 +167,38 @@ def chance_of_fall(base: Runs, new: Runs) -> float:
 
 def holm(values: Sequence[float]) -> list[float]:
     """The same p-values, corrected for how many were looked at."""
-    found = [1.0] * len(values)
-    reached = 0.0
+    corrected = [1.0] * len(values)
+    highest = 0.0
     for rank, index in enumerate(sorted(range(len(values)), key=values.__getitem__)):
-        reached = max(reached, min(1.0, (len(values) - rank) * values[index]))
-        found[index] = reached
-    return found
+        highest = max(highest, min(1.0, (len(values) - rank) * values[index]))
+        corrected[index] = highest
+    return corrected
 
 
 def hochberg(values: Sequence[float]) -> list[float]:
     """The same p-values of independent tests, corrected: several small ones together weigh more than Holm lets them."""
-    found = [1.0] * len(values)
-    reached = 1.0
+    corrected = [1.0] * len(values)
+    lowest = 1.0
     for rank, index in enumerate(sorted(range(len(values)), key=values.__getitem__, reverse=True), 1):
-        reached = min(reached, rank * values[index])
-        found[index] = reached
-    return found
+        lowest = min(lowest, rank * values[index])
+        corrected[index] = lowest
+    return corrected
 
 
 def find_fallen(
-    pairs: Sequence[Pair], confidence: float, others: Mapping[Pair, int] = MappingProxyType({})
+    pairs: Sequence[Pair], confidence: float, wavering: Mapping[Pair, int] = MappingProxyType({})
 ) -> list[bool]:
     """Which cases fell by more than chance explains, at this confidence for all of them together.
 
-    `others` failed at times and did not fall: they might have. A case that could not show a fall, because hardly any of
-    its runs failed, is not a look taken. All looks are corrected by Hochberg's method, so that several cases that broke
-    alike confirm each other.
+    `wavering` cases failed at times and did not fall: they might have. A case that could not show a fall, because
+    hardly any of its runs failed, is not a look taken. All looks are corrected by Hochberg's method, so that several
+    cases that broke alike confirm each other.
     """
     error = 1 - confidence
     most = max((new[1] for _, new in pairs), default=0)
-    looks = sum(count for (base, new), count in others.items() if _least_chance(base, (0, max(most, new[1]))) <= error)
+    looks = sum(
+        count for (base, new), count in wavering.items() if _least_chance(base, (0, max(most, new[1]))) <= error
+    )
     able = [index for index, pair in enumerate(pairs) if _least_chance(*pair) <= error]
     corrected = hochberg([*(chance_of_fall(*pairs[index]) for index in able), *[1.0] * looks])
     shown = {index for index, chance in zip(able, corrected, strict=False) if chance <= error}
@@ -211,8 +212,8 @@ def _least_chance(base: Runs, new: Runs) -> float:
     return chance_of_fall((runs - failed - (new[1] - most), base[1]), (new[1] - most, new[1]))
 
 
-def _join_widths(one: float, other: float, shared: float) -> float:
-    return math.sqrt(max(0.0, one * one - 2 * shared * one * other + other * other))
+def _join_widths(width: float, other_width: float, shared: float) -> float:
+    return math.sqrt(max(0.0, width * width - 2 * shared * width * other_width + other_width * other_width))
 
 
 def _binomial_tail(most: int, trials: int) -> float:
@@ -222,16 +223,16 @@ def _binomial_tail(most: int, trials: int) -> float:
 
 
 def _all_signs(steps: Mapping[int, int], observed: int) -> float:
-    """Every way to swap the runs of the cases that differ, by the sum that it leads to."""
-    ways = {0: 1}
+    """All choices of which clusters to swap, counted by the sum that they lead to."""
+    sums = {0: 1}
     for step, count in steps.items():
         for _ in range(count):
             after: dict[int, int] = {}
-            for total, number in ways.items():
+            for total, number in sums.items():
                 after[total + step] = after.get(total + step, 0) + number
                 after[total - step] = after.get(total - step, 0) + number
-            ways = after
-    return sum(number for total, number in ways.items() if abs(total) >= observed) / (1 << sum(steps.values()))
+            sums = after
+    return sum(number for total, number in sums.items() if abs(total) >= observed) / (1 << sum(steps.values()))
 
 
 def _some_signs(steps: Mapping[int, int], observed: int) -> float:

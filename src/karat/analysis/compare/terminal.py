@@ -12,20 +12,15 @@ from typing import TYPE_CHECKING, Final, TextIO
 import click
 import msgspec
 
-from karat.analysis.compare.history_model import CaseHistory, History, RunPoint
-from karat.analysis.compare.model import CaseChange, Comparison, RunExcerpt
+from karat.analysis.compare.model import CaseChange, CaseHistory, Comparison, History, RunExcerpt, RunPoint
 from karat.analysis.compare.report import (
-    SECTIONS,
-    describe_uncompared,
-    gate_lines,
+    comparison_json,
+    comparison_markdown,
+    comparison_page,
+    describe_side,
     heading,
-    headline,
-    of_group,
-    of_measure,
-    preamble,
-    rates,
-    side,
     summarize,
+    view_comparison,
 )
 from karat.reports.artifacts import open_atomic
 from karat.reports.escaping import terminal
@@ -33,7 +28,7 @@ from karat.terminal.screen import BOLD, GREEN, PLAIN, RED, YELLOW, show, wants_c
 from karat.text.wording import dollars, pluralize
 
 if TYPE_CHECKING:
-    from karat.analysis.compare.baseline import BaselineFile
+    from karat.analysis.compare.references import BaselineFile
 
 LISTED: Final = 20
 IN_FULL: Final = 5
@@ -47,158 +42,134 @@ _COLOURS: Final = {"better": GREEN, "worse": RED, "": ""}
 _GATES: Final = {"met": GREEN, "BROKEN": RED, "UNDECIDED": YELLOW}
 
 
-def show_comparisons(found: Sequence[Comparison], form: str, output: Path | None) -> None:
+def show_comparisons(comparisons: Sequence[Comparison], form: str, output: Path | None) -> None:
     """Print comparisons in this format; or write that into a file, and print the words."""
     if output is not None:
         with open_atomic(output, replace=True) as out:
-            out.write(_format_as(found, form))
+            out.write(_format_as(comparisons, form))
     elif form != "terminal":
-        click.echo(_format_as(found, form).decode(), nl=False)
+        click.echo(_format_as(comparisons, form).decode(), nl=False)
         return
-    write_comparisons(found, sys.stdout, colour=wants_colour(sys.stdout, os.environ))
+    write_comparisons(comparisons, sys.stdout, colour=wants_colour(sys.stdout, os.environ))
 
 
-def _format_as(found: Sequence[Comparison], form: str) -> bytes:
-    from karat.analysis.compare.report import comparison_json, comparison_markdown, comparison_page
-
+def _format_as(comparisons: Sequence[Comparison], form: str) -> bytes:
     if form == "terminal":
         out = StringIO()
-        write_comparisons(found, out)
+        write_comparisons(comparisons, out)
         return out.getvalue().encode()
-    return {"json": comparison_json, "markdown": comparison_markdown, "html": comparison_page}[form](*found)
+    return {"json": comparison_json, "markdown": comparison_markdown, "html": comparison_page}[form](*comparisons)
 
 
-def write_comparisons(found: Sequence[Comparison], out: TextIO, *, colour: bool = False) -> None:
+def write_comparisons(comparisons: Sequence[Comparison], out: TextIO, *, colour: bool = False) -> None:
     """Write comparisons in words, each of several under the name of its suite, and how many of these failed."""
-    for one in found if len(found) > 1 else ():
-        show(out, f"{BOLD if colour else ''}{terminal(heading(one), LINE)}{PLAIN if colour else ''}\n")
-        write_comparison(one, out, colour=colour)
-        show(out, "\n")
-    if len(found) == 1:
-        write_comparison(found[0], out, colour=colour)
+    if len(comparisons) == 1:
+        lines = [*_lines(comparisons[0], colour)]
     else:
-        show(out, f"{summarize(found)}\n")
+        lines = []
+        for comparison in comparisons:
+            title = _paint(terminal(heading(comparison), LINE), BOLD, colour)
+            lines += [title, *_lines(comparison, colour), ""]
+        lines.append(summarize(comparisons))
+    show(out, "".join(f"{line}\n" for line in lines))
 
 
-def write_comparison(found: Comparison, out: TextIO, *, colour: bool = False) -> None:
-    """Write a comparison in words."""
-    show(out, "".join(f"{line}\n" for line in _lines(found, colour)))
+def _paint(text: str, style: str, colour: bool) -> str:
+    return f"{style}{text}{PLAIN}" if colour else text
 
 
-def _lines(found: Comparison, colour: bool) -> Iterator[str]:
-    for line in preamble(found):
-        yield f"{BOLD}{YELLOW}{terminal(line, LINE)}{PLAIN}" if colour else terminal(line, LINE)
-    paint = f"{BOLD}{_COLOURS[found.overall.sure]}" if colour else ""
-    yield f"{paint}{headline(found)}{PLAIN if colour else ''}"
-    if others := describe_uncompared(found):
-        yield f"  {others}"
-    for verdict, says in gate_lines(found):
-        word = f"{_GATES[verdict]}{verdict}{PLAIN}" if colour else verdict
-        yield f"gate {word}: {terminal(says, LINE)}"
-    for note in found.notes:
-        yield f"note: {terminal(note, LINE)}"
-    yield f"  {rates(found.overall)}"
-    yield from (f"  {of_measure(measure)}" for measure in found.measures)
-    for change, title in SECTIONS:
-        cases = [case for case in found.changes if case.change is change]
-        if cases:
-            yield f"{title}: {found.count(change)}"
-            yield from _cases(cases)
-    if found.groups:
+def _lines(comparison: Comparison, colour: bool) -> Iterator[str]:
+    view = view_comparison(comparison)
+    yield from (_paint(terminal(line, LINE), BOLD + YELLOW, colour) for line in view.preamble)
+    yield _paint(view.headline, BOLD + _COLOURS[comparison.overall.sure], colour)
+    if view.uncompared:
+        yield f"  {view.uncompared}"
+    for verdict, says in view.gates:
+        yield f"gate {_paint(verdict, _GATES[verdict], colour)}: {terminal(says, LINE)}"
+    yield from (f"note: {terminal(note, LINE)}" for note in view.notes)
+    yield from (f"  {figure}" for figure in view.figures)
+    for _, title, total, cases in view.sections:
+        yield f"{title}: {total}"
+        yield from _cases(cases)
+    if view.groups:
         yield "By category and tag"
-        yield from (f"  {terminal(group.scope, NAME)}: {of_group(group)}" for group in found.groups[:LISTED])
-    yield f"  {terminal(side('base', found.base), LINE)}"
-    yield f"  {terminal(side('new', found.new), LINE)}"
+        yield from (f"  {terminal(scope, NAME)}: {words}" for scope, words in view.groups[:LISTED])
+    yield from (f"  {terminal(side, LINE)}" for side in view.sides)
 
 
 def _cases(cases: list[CaseChange]) -> Iterator[str]:
     for number, case in enumerate(cases[:LISTED]):
         rate = f"{case.base} before, {case.new} now" if case.base and case.new else case.base or case.new
         yield f"  {terminal(case.id, NAME)}  {rate}"
-        if number < IN_FULL:
-            yield from _in_full(case)
+        for flip in case.flips if number < IN_FULL else ():
+            evidence = f": {flip.found}" if flip.found else ""
+            yield f"      {terminal(flip.check, NAME)} {flip.before}, then {flip.after}{terminal(evidence, LINE)}"
+        if number < IN_FULL and case.flips and (case.base_excerpt or case.new_excerpt):
+            yield f"      before  {_format_excerpt(case.base_excerpt)}"
+            yield f"      now     {_format_excerpt(case.new_excerpt)}"
     if len(cases) > LISTED:
         yield f"  and {len(cases) - LISTED} more"
 
 
-def _in_full(case: CaseChange) -> Iterator[str]:
-    for flip in case.flips:
-        found = f": {flip.found}" if flip.found else ""
-        yield f"      {terminal(flip.check, NAME)} {flip.before}, then {flip.after}{terminal(found, LINE)}"
-    if case.flips and (case.base_seen or case.new_seen):
-        yield from (
-            f"      {name:<6}  {line}"
-            for name, line in (("before", _format_excerpt(case.base_seen)), ("now", _format_excerpt(case.new_seen)))
-        )
-
-
-def _format_excerpt(seen: RunExcerpt | None) -> str:
-    if seen is None:
+def _format_excerpt(excerpt: RunExcerpt | None) -> str:
+    if excerpt is None:
         return "not kept"
-    calls = f"; called {', '.join(seen.calls)}" if seen.calls else "; called nothing"
-    return terminal(f"{seen.answer!r}", LINE) + terminal(calls, LINE)
+    calls = f"; called {', '.join(excerpt.calls)}" if excerpt.calls else "; called nothing"
+    return terminal(f"{excerpt.answer!r}", LINE) + terminal(calls, LINE)
 
 
-def show_set_baseline(kept: BaselineFile) -> None:
+def show_set_baseline(baseline: BaselineFile) -> None:
     """Print what a new baseline holds, and where it is."""
-    run = kept.header.run
+    run = baseline.header.run
     erred = f", {pluralize(run.errors, 'run')} ended in an error" if run.errors else ""
-    click.echo(f"{pluralize(run.cases, 'case')} kept{erred}\n  {terminal(str(kept.path))}")
+    click.echo(f"{pluralize(run.cases, 'case')} kept{erred}\n  {terminal(str(baseline.path))}")
 
 
-def show_baseline(kept: BaselineFile) -> None:
+def show_baseline(baseline: BaselineFile) -> None:
     """Print which run a baseline is, and the cases that did not pass."""
-    run = kept.header.run
-    click.echo(terminal(side("baseline", run)))
-    red = [result for result in kept if result.passed < result.judged or result.errors]
+    run = baseline.header.run
+    click.echo(terminal(describe_side("baseline", run)))
+    red = [result for result in baseline if result.passed < result.judged or result.errors]
     for result in red[:LISTED]:
         lacks = f": {', '.join(result.lacks)}" if result.lacks else ""
-        click.echo(f"  {terminal(result.id, 60)}  {result}{terminal(lacks, 200)}")
+        click.echo(f"  {terminal(result.id, NAME)}  {result}{terminal(lacks, HISTORY_LINE)}")
     if len(red) > LISTED:
         click.echo(f"  and {len(red) - LISTED} more")
     click.echo(f"{run.cases - len(red)} of {run.cases} cases passed each time")
 
 
-def show_history(found: History, form: str) -> None:
-    """Print a history in this format."""
+def show_history(history: History, form: str) -> None:
+    """Print a history in this format, a line for each case."""
     if form == "json":
-        click.echo(msgspec.json.format(msgspec.json.encode(found), indent=1).decode())
+        click.echo(msgspec.json.format(msgspec.json.encode(history), indent=1).decode())
     else:
-        write_history(found, sys.stdout)
+        show(sys.stdout, "".join(f"{line}\n" for line in _history_lines(history)))
 
 
-def write_history(found: History, out: TextIO) -> None:
-    """Write a history, a line for each case."""
-    show(out, "".join(f"{line}\n" for line in _history_lines(found)))
-
-
-def _history_lines(found: History) -> Iterator[str]:
-    flaky = sum(case.is_flaky for case in found.cases)
-    cases = f"{pluralize(len(found.cases), 'case')}, {flaky} flaky"
-    against = f" against {terminal(found.target, HISTORY_LINE)}" if found.target else ""
-    yield f"{pluralize(len(found.runs), 'run')} of {terminal(found.suite, HISTORY_LINE)}{against}, {cases}"
-    width = min(max((len(case.id) for case in found.cases), default=0), HISTORY_NAME)
-    for case in found.cases:
-        yield f"  {terminal(case.id, HISTORY_NAME):<{width}}  {case.strip}{_story(case)}"
+def _history_lines(history: History) -> Iterator[str]:
+    flaky = sum(case.is_flaky for case in history.cases)
+    cases = f"{pluralize(len(history.cases), 'case')}, {flaky} flaky"
+    against = f" against {terminal(history.target, HISTORY_LINE)}" if history.target else ""
+    yield f"{pluralize(len(history.runs), 'run')} of {terminal(history.suite, HISTORY_LINE)}{against}, {cases}"
+    width = min(max((len(case.id) for case in history.cases), default=0), HISTORY_NAME)
+    for case in history.cases:
+        yield f"  {terminal(case.id, HISTORY_NAME):<{width}}  {case.strip}{_remarks(case)}"
     yield f"  {LEGEND}"
-    yield from _slowest(found)
-    yield from (f"  {run.figures}  {_at(run)}" for run in found.runs)
-    if found.left_out:
-        yield f"  {_describe_left_out(found)}"
-    yield from (f"  not read: {terminal(why, HISTORY_LINE)}" for why in found.unreadable)
+    yield from _extremes("slowest", [(case.id, case.seconds, case.seconds_ratio) for case in history.cases])
+    yield from _extremes("most expensive", [(case.id, case.cost, case.cost_ratio) for case in history.cases])
+    yield from (f"  {run.figures}  {_describe_run(run)}" for run in history.runs)
+    if history.left_out:
+        runs = pluralize(history.left_out, "run")
+        targets = [name for name in history.other_targets if name != history.target]
+        option = f"; --target {terminal(', '.join(targets), HISTORY_LINE)}" if targets else ""
+        yield f"  not shown: {runs} of this suite against another target or with other settings{option}"
+    yield from (f"  not read: {terminal(why, HISTORY_LINE)}" for why in history.unreadable)
 
 
-def _describe_left_out(found: History) -> str:
-    """Runs of the suite that this history does not mix in, and how to see them."""
-    runs = f"not shown: {pluralize(found.left_out, 'run')} of this suite against another target or with other settings"
-    others = [name for name in found.other_targets if name != found.target]
-    return runs + (f"; --target {terminal(', '.join(others), HISTORY_LINE)}" if others else "")
-
-
-def _story(case: CaseHistory) -> str:
+def _remarks(case: CaseHistory) -> str:
     parts = []
     if case.broke is not None:
-        parts.append(f"broke first in {_at(case.broke)}")
+        parts.append(f"broke first in {_describe_run(case.broke)}")
     if case.flake is not None:
         flake = case.flake
         parts.append(f"FLAKY: fails {flake.value:.0%} of its runs ({flake.low:.0%} to {flake.high:.0%})")
@@ -207,18 +178,16 @@ def _story(case: CaseHistory) -> str:
     return "  " + "; ".join(parts) if parts else ""
 
 
-def _at(run: RunPoint) -> str:
+def _describe_run(run: RunPoint) -> str:
     commit = f", commit {run.commit[:10]}{' with changes' if run.dirty else ''}" if run.commit else ""
     version = f", version {terminal(run.version, HISTORY_NAME)}" if run.version else ""
     return f"{terminal(run.path, HISTORY_LINE)} ({run.started_at[:19]}{commit}{version})"
 
 
-def _slowest(found: History) -> Iterator[str]:
-    slow = sorted((case for case in found.cases if case.seconds), key=lambda case: -(case.seconds or 0))[:SLOWEST]
-    for case in slow:
-        ratio = f", {case.seconds_ratio:.1f} times the first" if case.seconds_ratio else ""
-        yield f"  slowest: {terminal(case.id, HISTORY_NAME)} {case.seconds:.2f} s{ratio}"
-    dear = sorted((case for case in found.cases if case.cost), key=lambda case: -(case.cost or 0))[:SLOWEST]
-    for case in dear:
-        ratio = f", {case.cost_ratio:.1f} times the first" if case.cost_ratio else ""
-        yield f"  most expensive: {terminal(case.id, HISTORY_NAME)} {dollars(case.cost or 0)}{ratio}"
+def _extremes(title: str, values: list[tuple[str, float | None, float | None]]) -> Iterator[str]:
+    """The cases that took most, each with how much that is of what it took at first."""
+    for case_id, value, ratio in sorted(values, key=lambda entry: -(entry[1] or 0))[:SLOWEST]:
+        if value:
+            amount = f"{value:.2f} s" if title == "slowest" else dollars(value)
+            times = f", {ratio:.1f} times the first" if ratio else ""
+            yield f"  {title}: {terminal(case_id, HISTORY_NAME)} {amount}{times}"
