@@ -1,7 +1,7 @@
 """Whether a phrase is in a text, and where.
 
-What is required counts only in what a reader sees; what is forbidden is looked for in the widest forms of the text. A
-phrase that begins or ends with a digit does not stand inside a longer number.
+What is required counts only in what a reader sees; `karat.text.forbidden` looks for what is forbidden. A phrase that
+begins or ends with a digit does not stand inside a longer number.
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,7 +10,7 @@ from functools import lru_cache
 from karat.text.characters import is_word_char
 from karat.text.folding import Span, fold, fold_phrase, original_span
 from karat.text.regexes import lazy
-from karat.text.views import View, is_plain, where_required, wide_forms, wide_phrase
+from karat.text.views import View, is_plain, where_required
 
 _NUMBER_BEFORE = lazy.pattern(r"\d[.,'\u066b\u066c]\Z")
 _NUMBER_AFTER = lazy.pattern(r"[.,'\u066b\u066c]\d|[eE][+-]?\d")
@@ -27,21 +27,11 @@ def find(text: str, phrase: str) -> Span | None:
     """
     needle = fold_phrase(phrase)
     if is_plain(text):
-        span = _first(fold(text), needle, required=True)
+        span = find_first(fold(text), needle, required=True)
         return original_span(text, *span) if span else None
     for view in where_required(text, phrase):
-        if span := _first(fold(view.text), needle, required=True):
+        if span := find_first(fold(view.text), needle, required=True):
             return _written_span(view, span)
-    return None
-
-
-def find_forbidden(text: str, phrase: str) -> Span | None:
-    """Where the phrase first is in any form of the text, as offsets of the text as written."""
-    if span := _first(fold(text), fold_phrase(phrase)):
-        return original_span(text, *span)
-    for form in wide_forms(text):
-        if span := _first(form.folded, wide_phrase(phrase)):
-            return form.original_span(*span)
     return None
 
 
@@ -108,7 +98,8 @@ def _written_span(view: View, span: Span) -> Span:
     return view.span(*original_span(view.text, *span))
 
 
-def _first(haystack: str, needle: str, required: bool = False) -> Span | None:
+def find_first(haystack: str, needle: str, required: bool = False) -> Span | None:
+    """Where a folded phrase first is in a folded text, and not inside a longer number."""
     if not needle:
         return None
     start = haystack.find(needle)

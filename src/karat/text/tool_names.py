@@ -8,9 +8,9 @@ from fnmatch import translate
 from functools import lru_cache
 from re import Pattern
 from re import compile as compile_pattern
-from unicodedata import category, normalize
+from unicodedata import category
 
-from karat.text.characters import ASCII_OF, plain
+from karat.text.forbidden import widen_name
 from karat.text.regexes import lazy
 from karat.text.words import PUBLISHED
 
@@ -110,7 +110,4 @@ def _own_parts(name: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def _parts(name: str) -> tuple[str, ...]:
-    if not name.isascii():
-        seen = normalize("NFKD", plain(normalize("NFKC", name)))
-        name = "".join(ASCII_OF.get(char, char) for char in seen if category(char) not in ("Mn", "Cf", "Cc"))
-    return tuple(part for piece in _JOINTS.split(name.casefold()) if (part := _REST.sub("", piece)))
+    return tuple(part for piece in _JOINTS.split(widen_name(name).casefold()) if (part := _REST.sub("", piece)))

@@ -29,7 +29,7 @@ from karat.checks.sample_traces import says
 from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.trace import TextLoss, Trace
 from karat.model.verdict import CheckResult, Group, Status
-from karat.text import phrases
+from karat.text import forbidden, phrases
 from karat.text.prose.asking import find_request_for
 from karat.text.prose.sentences import find_listed, first_free, is_marker_denied, prose
 from karat.text.regexes import safe_regex
@@ -97,7 +97,7 @@ class MustNotSay(Check, Struct, frozen=True):
         return unfailable(self.phrase)
 
     def judge(self, trace: Trace) -> CheckResult:
-        return self.absent(trace, phrases.find_forbidden(trace.final_message, self.phrase))
+        return self.absent(trace, forbidden.find_phrase(trace.final_message, self.phrase))
 
 
 class MustMatchRegex(Check, Struct, frozen=True):
@@ -163,7 +163,7 @@ class MustNotMatchRegex(Check, Struct, frozen=True):
         return regex_problems(self.pattern)
 
     def judge(self, trace: Trace) -> CheckResult:
-        return self.absent(trace, safe_regex.find_forbidden(self.pattern, trace.final_message))
+        return self.absent(trace, forbidden.find_regex(trace.final_message, self.pattern))
 
 
 class AsksFor(Check, Struct, frozen=True):

@@ -19,7 +19,7 @@ from karat.text.folding import Span, lines, original_span_of_lines
 from karat.text.regexes import lazy
 from karat.text.regexes.syntax import BadPattern as BadPattern
 from karat.text.regexes.syntax import rewrite, translate_javascript
-from karat.text.views import View, is_plain, rendered_view, visible_words, wide_forms, without_hidden
+from karat.text.views import View, is_plain, rendered_view, visible_words, without_hidden
 
 Pattern = regex.Pattern[str]
 _Result = TypeVar("_Result")
@@ -104,22 +104,12 @@ def find_required(pattern: str, text: str) -> Span | None:
     """Where a reader first sees a match, as offsets of the text as written."""
     if is_plain(text):
         return search(pattern, text)
-    denies = _denies(pattern)
-    if denies and search(pattern, text) is None:
+    is_denial = denies(pattern)
+    if is_denial and search(pattern, text) is None:
         return None
-    for view in (_view_for(pattern, text),) if denies else (_view_for(pattern, text), rendered_view(text)):
+    for view in (_view_for(pattern, text),) if is_denial else (_view_for(pattern, text), rendered_view(text)):
         if span := search(pattern, view.text):
             return view.span(*span)
-    return None
-
-
-def find_forbidden(pattern: str, text: str) -> Span | None:
-    """Where the pattern first matches in any form of the text, as offsets of the text as written."""
-    if span := search(pattern, text):
-        return span
-    for form in wide_forms(text, rendered=not _denies(pattern)):
-        if span := search(pattern, form.widened.text):
-            return form.written_span(*span)
     return None
 
 
@@ -180,5 +170,6 @@ def _compile_for_ascii(pattern: str) -> Pattern:
 
 
 @lru_cache(maxsize=4096)
-def _denies(pattern: str) -> bool:
+def denies(pattern: str) -> bool:
+    """Whether a regex says what must not be there."""
     return any(sign in pattern for sign in ("(?!", "(?<!", "[^"))

@@ -1,0 +1,73 @@
+"""What is forbidden is found however it is written: phrases, regexes, secrets and names of tools.
+
+Every check that forbids looks here: in the text as it is written, then in its wide forms (`karat.text.views`).
+"""
+
+from __future__ import annotations
+
+import codecs
+from unicodedata import category, normalize
+
+from karat.text.characters import ASCII_OF, plain
+from karat.text.encodings import LONG_ENOUGH, SecretSearch
+from karat.text.folding import Span, fold, fold_phrase, original_span
+from karat.text.phrases import find_first
+from karat.text.regexes.safe_regex import denies, search
+from karat.text.views import wide_forms, wide_phrase
+
+
+def find_phrase(text: str, phrase: str) -> Span | None:
+    """Where the phrase first is in any form of the text, as offsets of the text as written."""
+    if span := find_first(fold(text), fold_phrase(phrase)):
+        return original_span(text, *span)
+    for form in wide_forms(text):
+        if span := find_first(form.folded, wide_phrase(phrase)):
+            return form.original_span(*span)
+    return None
+
+
+def find_regex(text: str, pattern: str) -> Span | None:
+    """Where the pattern first matches in any form of the text, as offsets of the text as written."""
+    if span := search(pattern, text):
+        return span
+    # What a regex denies must be missing from all of the text: without its markup, more would match.
+    for form in wide_forms(text, rendered=not denies(pattern)):
+        if span := search(pattern, form.widened.text):
+            return form.written_span(*span)
+    return None
+
+
+class SecretText:
+    """Finds one text in others: as it is, encoded, reversed, and with other characters between its letters."""
+
+    def __init__(self, text: str) -> None:
+        turned = (text, text[::-1], codecs.encode(text, "rot13"), text.swapcase())
+        self._search = SecretSearch(dict.fromkeys(turned))
+        codes = "".join(str(ord(char)) for char in text).encode()
+        letters = (*(_letters(form.encode()) for form in turned[:2]), codes)
+        self._letters = [run for run in letters if len(run) >= LONG_ENOUGH]
+
+    def is_in(self, text: str, *, rendered: bool = True) -> bool:
+        """Whether it is in any form of a text; `rendered`: also without the markup of the text."""
+        return any(map(self._is_written_in, (text, *(form.widened.text for form in wide_forms(text, rendered)))))
+
+    def _is_written_in(self, text: str) -> bool:
+        data = text.encode(errors="surrogatepass")
+        letters = _letters(data)
+        return any(run in letters for run in self._letters) or bool(self._search.spans(data))
+
+
+_NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalnum())
+
+
+def _letters(data: bytes) -> bytes:
+    """Letters and digits alone, in small letters."""
+    return data.lower().translate(None, _NO_LETTERS)
+
+
+def widen_name(name: str) -> str:
+    """The name of a tool in plain letters: no accents, no look-alikes, nothing that a reader does not see."""
+    if name.isascii():
+        return name
+    letters = normalize("NFKD", plain(normalize("NFKC", name)))
+    return "".join(ASCII_OF.get(char, char) for char in letters if category(char) not in ("Mn", "Cf", "Cc"))
