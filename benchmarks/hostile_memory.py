@@ -24,7 +24,7 @@ AT_ONCE = 48
 
 HOST = """
 import sys
-from karat.proxy.mcp_proxy import McpProxy
+from karat.proxy.server import ServiceProxy
 from karat.evidence.otlp.receiver import Receiver
 from karat.evidence.spans.trace_context import TraceContext
 
@@ -32,11 +32,13 @@ def rss():
     lines = open("/proc/self/status").read().splitlines()  # unlike getrusage, without what the parent took
     return next(int(line.split()[1]) // 1024 for line in lines if line.startswith("VmHWM"))
 
-server = McpProxy(sys.argv[1]) if len(sys.argv) > 1 else Receiver()
+server = Receiver()
+if len(sys.argv) > 1:
+    server = ServiceProxy(None, {}, frozenset(), lambda name: None, sys.argv[1])
 server.open()
 if isinstance(server, Receiver):
     window = server.inbox.open_window(TraceContext())
-print(server.url if isinstance(server, McpProxy) else server.endpoint + "/v1/traces", rss(), flush=True)
+print(server.mcp_url() if isinstance(server, ServiceProxy) else server.endpoint + "/v1/traces", rss(), flush=True)
 sys.stdin.readline()
 if isinstance(server, Receiver):
     window.records()

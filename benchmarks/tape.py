@@ -27,8 +27,7 @@ from karat.evidence.models.reading import read_traffic
 from karat.evidence.models.traffic import ModelTraffic
 from karat.journal.redaction import Redactor
 from karat.options import TapeMode
-from karat.proxy.server import ServiceProxy
-from karat.proxy.serving import CaseSession
+from karat.proxy.server import CaseSession, ServiceProxy
 from karat.proxy.tape.file import Tape, read_tape
 from karat.proxy.tape.player import TapePlayer
 from karat.proxy.tape.requests import IgnoreRules

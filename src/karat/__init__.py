@@ -106,9 +106,9 @@ if TYPE_CHECKING:
     from karat.targets.base import RunContext as RunContext
     from karat.targets.base import Target as Target
     from karat.targets.base import TargetError as TargetError
-    from karat.targets.base import converse as converse
+    from karat.targets.capabilities import Limits as Limits
     from karat.targets.config import TargetConfig as TargetConfig
-    from karat.targets.limits import Limits as Limits
+    from karat.targets.conversation import converse as converse
 
 _HOMES = {
     "karat.api": "add_target audit compare_runs convert draft history inspect judge lint load_baseline load_suite"
@@ -135,8 +135,9 @@ _HOMES = {
     "karat.analysis.lint.linter": "LintReport",
     "karat.suites.formats.base": "Format ParsedSuite SuiteCatalog SuiteFile",
     "karat.suites.formats.builder": "SuiteBuilder TextPlaces",
-    "karat.targets.base": "RunContext Target TargetError converse",
-    "karat.targets.limits": "Limits",
+    "karat.targets.base": "RunContext Target TargetError",
+    "karat.targets.conversation": "converse",
+    "karat.targets.capabilities": "Limits",
     "karat.targets.config": "TargetConfig",
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}

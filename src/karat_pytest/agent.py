@@ -19,8 +19,8 @@ from karat.model.trace import Trace
 from karat.plugins.project import find_project
 from karat.proxy.faults.world import CaseWorld
 from karat.suites.fault_keys import add_target_surroundings
-from karat.targets.base import RunContext, TargetError, secrets_of
-from karat.targets.reach import refuse_unreachable
+from karat.targets.base import RunContext, TargetError
+from karat.targets.capabilities import refuse_unreachable, secrets_of
 from karat.text.wording import error_text
 from karat_pytest.state import GRACE, NO_TARGET, BackgroundLoop, SessionState
 

@@ -12,7 +12,7 @@ import pytest
 
 from karat.engine.events import CaseFinished, Event
 from karat.engine.executors import Limiter
-from karat.targets.limits import Limits
+from karat.targets.capabilities import Limits
 
 from .support import carried_out, kind
 

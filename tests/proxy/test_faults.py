@@ -20,7 +20,7 @@ from karat.model.verdict import CaseStatus
 from karat.plugins.code import load
 from karat.proxy.faults.world import CaseWorld, FaultError
 from karat.targets.config import TargetConfig
-from karat.targets.handed_tools import hands_over_tools
+from karat.targets.python import hands_over_tools
 from proxy.faulty_agents import LOG, ORDER
 from scripted_model import serve
 

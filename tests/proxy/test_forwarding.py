@@ -8,17 +8,16 @@ from typing import Any
 
 import pytest
 
-from karat.evidence.otlp import loopback
-from karat.evidence.otlp.loopback import HttpRequest
-from karat.proxy.forwarding import ForwardedRequest
-from karat.proxy.replies import ServiceReply
+from karat.proxy.forwarding import ForwardedRequest, ServiceReply
+from karat.system import loopback
+from karat.system.loopback import HttpRequest
 from karat.system.loopback_auth import RefusedRequest
 
 
 class Stream:
     """A service that streams these lines; it is its own reply, and its own wire. A fake: the real ones hold sockets."""
 
-    name, path, is_stream, status, location = "models", "", True, 200, None
+    name, is_stream, status = "models", True, 200
 
     def __init__(self, *lines: bytes) -> None:
         self._lines = lines
@@ -31,7 +30,7 @@ class Stream:
     def lines(self, wire: object) -> Iterator[bytes]:
         yield from self._lines
 
-    def head(self, **changed: str) -> bytes:
+    def head(self, changed: dict[str, str]) -> bytes:
         return b""
 
     def header(self, name: str) -> None:
@@ -43,7 +42,7 @@ class Stream:
 
 def forwarded(service: Any) -> tuple[ForwardedRequest, list[ServiceReply]]:
     made, kept = ForwardedRequest(service, HttpRequest("POST", "/", {}), service, "/", ""), list[ServiceReply]()
-    made.keep = kept.append
+    made.record = kept.append
     return made, kept
 
 
@@ -57,7 +56,7 @@ def test_a_stream_that_is_too_long_is_handed_on_and_not_kept(monkeypatch: pytest
         assert [len(reply.events) for reply in kept] == [events] * is_kept
     made, kept = forwarded(Stream(*[b"data: 1\n", b"\n"] * 90))
     with pytest.raises(RefusedRequest, match="models sent a stream of more than 4,000 bytes"):
-        made.read_whole()
+        made.read_reply()
 
 
 def test_an_event_that_does_not_end_breaks_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:

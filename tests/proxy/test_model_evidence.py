@@ -12,10 +12,10 @@ import pytest
 
 from karat.errors import ConfigError
 from karat.model.verdict import CaseStatus
+from karat.targets.capabilities import Limits
 from karat.targets.config import TargetConfig
-from karat.targets.limits import Limits
 from karat.targets.otlp.options import Models
-from karat.targets.proxied import Proxied
+from karat.targets.proxied import WithProxy
 from proxy.test_taped_runs import Project, error, statuses
 from scripted_model import serve
 
@@ -169,7 +169,7 @@ def test_an_app_that_karat_starts_is_given_the_address(where: str, tmp_path: Pat
     config = TargetConfig(
         kind="browser", spec="http://127.0.0.1:9", options=options, env=given if where == "env" else {}
     )
-    target = Proxied(make, config, None, Models())
+    target = WithProxy(make, config, None, Models())
 
     async def opened() -> None:
         await target.open()

@@ -16,8 +16,7 @@ from karat.evidence.models.reading import read_traffic, why_model_broke
 from karat.evidence.models.traffic import ModelTraffic
 from karat.model.trace import Tokens, ToolCall
 from karat.proxy.faults.world import CaseWorld
-from karat.proxy.server import ServiceProxy
-from karat.proxy.serving import CaseSession
+from karat.proxy.server import CaseSession, ServiceProxy
 from proxy.clients import AGENTS, SCHEMAS, SYSTEM, ToolLog
 from scripted_model import ScriptedModel, serve
 
@@ -241,7 +240,7 @@ def test_equal_ids_of_different_replies_are_different_calls() -> None:
 def test_the_proxy_has_the_door_of_every_server_of_karat() -> None:
     """Also where there is no tape: what a page or another program of this machine sends is not handed on."""
     with served() as here:
-        place = here.proxy.place
+        place = here.proxy.address
         token = here.proxy.url().removeprefix(place)
         hello = {"content-type": "application/json"}
         refused = [

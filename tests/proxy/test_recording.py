@@ -13,9 +13,8 @@ import pytest
 from karat.errors import ConfigError
 from karat.evidence.models.traffic import ModelTraffic
 from karat.journal.redaction import Redactor
-from karat.proxy import recording as recording_module
-from karat.proxy.recording import Recording
-from karat.proxy.tape.file import Answer, Exchange, Tape, read_tape
+from karat.proxy.tape import file as recording_module
+from karat.proxy.tape.file import Answer, Exchange, Recording, Tape, read_tape
 from karat.proxy.tape.player import TapePlayer
 from karat.proxy.tape.requests import IgnoreRules, ServiceRequest
 

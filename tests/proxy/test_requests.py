@@ -129,7 +129,7 @@ def test_what_cannot_be_read_is_refused(entry: str) -> None:
 def test_the_first_difference_is_found(recorded: object, now: object, path: str, shown: tuple[str, str]) -> None:
     found = first_difference(recorded, now)
     assert found is not None
-    assert (found.path, (found.recorded, found.asked)) == (path, shown)
+    assert (found.path, (found.recorded, found.actual)) == (path, shown)
 
 
 def test_the_context_of_a_trace_in_a_message_of_mcp_does_not_count() -> None:

@@ -21,11 +21,9 @@ from karat.journal.redaction import Redactor
 from karat.model.faults import Fault, Stub
 from karat.model.verdict import CaseStatus
 from karat.options import TapeMode
-from karat.proxy.address import ADDRESS
 from karat.proxy.faults.world import CaseWorld
-from karat.proxy.server import ServiceProxy
-from karat.proxy.serving import CaseSession
-from karat.proxy.stdio import serve_stdio
+from karat.proxy.server import CaseSession, ServiceProxy
+from karat.proxy.stdio import ADDRESS, serve_stdio
 from karat.proxy.tape.file import Tape, read_tape
 from karat.proxy.tape.player import TapePlayer
 from karat.proxy.tape.requests import IgnoreRules

@@ -11,7 +11,8 @@ from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.plugins.project import find_project
 from karat.targets import catalog
-from karat.targets.base import Limits, RunContext
+from karat.targets.base import RunContext
+from karat.targets.capabilities import Limits
 from karat.targets.config import Config, TargetConfig, parse_rate, read_config, read_options, resolve
 from packages import Installs
 

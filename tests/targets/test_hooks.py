@@ -10,7 +10,8 @@ from karat.engine.work import run_target
 from karat.errors import ConfigError
 from karat.model.suite import Case
 from karat.model.trace import Trace
-from karat.targets.base import Limits, RunContext, TargetError
+from karat.targets.base import RunContext, TargetError
+from karat.targets.capabilities import Limits
 from karat.targets.config import TargetConfig
 from karat.targets.hooks import WithHooks
 

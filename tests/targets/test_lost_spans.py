@@ -10,8 +10,8 @@ from evidence.spans.made import post, request, span
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.targets.base import RunContext
+from karat.targets.capabilities import Limits
 from karat.targets.config import TargetConfig
-from karat.targets.limits import Limits
 from karat.targets.otlp.options import Otlp
 from karat.targets.otlp.span_capture import SpanCapture
 

@@ -13,7 +13,8 @@ from karat.engine.work import finish_case
 from karat.journal.redaction import Redactor
 from karat.model.suite import Case
 from karat.model.trace import REMOVED, Trace
-from karat.targets.base import RunContext, secrets_of
+from karat.targets.base import RunContext
+from karat.targets.capabilities import secrets_of
 from karat.targets.catalog import build
 from karat.targets.config import TargetConfig
 

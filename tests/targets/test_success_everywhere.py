@@ -15,7 +15,7 @@ import pytest
 from evidence.spans.made import span, tool
 from evidence.spans.test_reading import ROOT, TOP, T, read
 from karat.model.trace import ToolCall, Trace
-from karat.proxy.mcp_proxy import McpProxy
+from karat.proxy.server import ServiceProxy
 from karat.targets.base import RunContext
 from targets.conftest import ask, case, opened
 from targets.http.server import LAST, Asked, constantly, http, serving, sse, started
@@ -288,15 +288,17 @@ def test_mcp_recorder() -> None:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), McpServer) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        proxy = McpProxy(f"http://127.0.0.1:{server.server_port}/mcp")
+        proxy = ServiceProxy(None, {}, frozenset(), lambda name: None, f"http://127.0.0.1:{server.server_port}/mcp")
         proxy.open()
         try:
             for n in range(len(TABLE)):
                 params = {"name": "row", "arguments": {"n": n}}
                 body = json.dumps({"jsonrpc": "2.0", "id": n, "method": "tools/call", "params": params}).encode()
-                with urlopen(Request(proxy.url, body, {"Content-Type": "application/json"}), timeout=20) as answer:
+                with urlopen(
+                    Request(proxy.mcp_url(), body, {"Content-Type": "application/json"}), timeout=20
+                ) as answer:
                     answer.read()
-            check(one.call for one in proxy.crossed)
+            check(call.call for call in proxy.mcp)
         finally:
             proxy.close()
             server.shutdown()

@@ -45,10 +45,9 @@ from karat.model.suite import Case, Suite
 from karat.options import CaseKeywords
 from karat.plugins.project import Project, find_project
 from karat.suites.fault_keys import add_target_surroundings
-from karat.targets.base import DENIED, secrets_of
+from karat.targets.base import DENIED
+from karat.targets.capabilities import Limits, refuse_unreachable, secrets_of
 from karat.targets.config import read_config
-from karat.targets.limits import Limits
-from karat.targets.reach import refuse_unreachable
 
 DEFAULT_TIMEOUT = 300.0
 

@@ -24,11 +24,11 @@ from karat.options import HOW_TO_RUN, CaseKeywords, ExecutorName, HowToRun, Repe
 from karat.plugins.project import Project
 from karat.scoring.intervals import Runs
 from karat.suites.selection import EVERYTHING, Selection
-from karat.targets.base import Target, version_of
+from karat.targets.base import Target
+from karat.targets.capabilities import Limits, version_of
 from karat.targets.catalog import build
 from karat.targets.config import Config, TargetConfig, parse_rate, resolve
 from karat.targets.hooks import RESET_GRACE
-from karat.targets.limits import Limits
 from karat.targets.python import FunctionTarget
 from karat.targets.success_rules import WithSuccessRules
 from karat.text.clean import text

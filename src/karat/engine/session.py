@@ -38,8 +38,8 @@ from karat.scoring.intervals import Runs
 from karat.scoring.tally import Tally
 from karat.suites.fault_keys import add_target_surroundings
 from karat.suites.selection import Selection, is_meant, select
+from karat.targets.capabilities import refuse_unreachable
 from karat.targets.config import HIDDEN
-from karat.targets.reach import refuse_unreachable
 from karat.text.clean import text
 from karat.text.wording import pluralize
 from karat.version import __version__

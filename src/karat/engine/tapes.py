@@ -17,8 +17,7 @@ from karat.model.check import CheckSpec
 from karat.model.suite import Case, Suite, without_checks
 from karat.plugins.project import Project
 from karat.plugins.tables import join_dotted, read
-from karat.proxy.services import SERVICES
-from karat.proxy.tape.settings import MISS, TapeSettings, TapeTable
+from karat.proxy.tape.settings import MISS, SERVICES, TapeSettings, TapeTable
 from karat.suites.fault_keys import add_target_surroundings
 from karat.text.tool_names import is_named
 from karat.text.wording import did_you_mean, pluralize

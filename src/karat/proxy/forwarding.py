@@ -1,39 +1,102 @@
-"""One request on its way from the agent to a service, and what comes back to the agent."""
+"""One request on its way from the agent to a service, and the reply that comes back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from time import monotonic
-from urllib.parse import urlsplit
 
+import msgspec
+from msgspec import Struct, field
+
+from karat.evidence.mcp_calls import McpExchange
 from karat.evidence.models.traffic import ModelTraffic
-from karat.evidence.otlp import loopback
-from karat.evidence.otlp.loopback import HttpRequest, Wire
-from karat.proxy.replies import ServiceReply
-from karat.proxy.tape.file import KEPT_HEADERS, StreamEvent
+from karat.proxy.tape.file import KEPT_HEADERS, Answer, StreamEvent
 from karat.proxy.upstream import EVENTS, Upstream, UpstreamReply, bad_gateway
+from karat.system import loopback
+from karat.system.loopback import Connection, HttpRequest, format_head
 from karat.system.loopback_auth import RefusedRequest
 
-ReplyListener = Callable[[ServiceReply, bool], None]
-"""Takes what the agent got, and whether it is torn."""
-EVENT = 200
+JSON = {"content-type": "application/json"}
+EVENT_SIZE = 200
 """Bytes that an event takes besides what is in it."""
+LINE_SIZE = 48
+"""Bytes that a line of an event takes besides what is in it, once it is read."""
+_ENDPOINT = re.compile(rb"^event: *endpoint\s*?$.*?^data: *([^\r\n]*)", re.MULTILINE | re.DOTALL)
+"""The event by which an MCP server over SSE says where messages are sent."""
+
+
+class ServiceReply(Struct, frozen=True):
+    """A complete reply: a body, or the events of a stream; `headers` are those that clients act on."""
+
+    status: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    events: tuple[StreamEvent, ...] = ()
+
+    @classmethod
+    def of_json(cls, status: int, value: object, headers: Mapping[str, str] | None = None) -> ServiceReply:
+        return cls(status, {**JSON, **(headers or {})}, msgspec.json.encode(value))
+
+    @classmethod
+    def of_answer(cls, answer: Answer) -> ServiceReply:
+        """A recorded one."""
+        return cls(answer.status, answer.headers, b"" if answer.events else answer.body, answer.events)
+
+    @property
+    def answer(self) -> Answer:
+        """It, as a tape keeps it."""
+        if self.events:
+            return Answer(self.status, dict(self.headers), events=self.events)
+        return Answer.of_body(self.status, self.headers, self.body)
+
+    @property
+    def text(self) -> str:
+        return "".join(event.data for event in self.events) or self.body.decode("utf-8", "replace")
+
+    def send(self, connection: Connection, service_url: str, *, cut: int | None = None) -> bool:
+        """Send it, a stream without its pauses; whether the connection can go on.
+
+        `service_url` is our address of the service. `cut`: break off after so many events or bytes.
+        """
+        headers = dict(self.headers)
+        if "location" in headers:
+            headers["location"] = service_url + headers["location"]
+        if not self.events:
+            headers["content-length"] = str(len(self.body))
+            connection.send(format_head(self.status, headers.items()) + self.body[:cut])
+            return cut is None
+        # A stream that is cut is sent in chunks, of which the last is missing: by that a client sees that it is cut.
+        framing = {"connection": "close"} if cut is None else {"transfer-encoding": "chunked"}
+        connection.send(format_head(self.status, {**headers, **framing}.items()))
+        for event in self.events[:cut]:
+            data = event.data.encode()
+            connection.send(data if cut is None else b"%x\r\n%s\r\n" % (len(data), data))
+        return False
+
+
+ReplyListener = Callable[[ServiceReply, bool], None]
+"""Receives what the agent got, and whether it is torn."""
 
 
 class ForwardedRequest:
-    """Carries one request. `path` is the one at the service, `own` our address of the service."""
+    """A request to an upstream. `path` is the one at the upstream, `service_url` our address of it."""
 
-    def __init__(self, wire: Wire, request: HttpRequest, upstream: Upstream, path: str, own: str) -> None:
+    def __init__(
+        self, connection: Connection, request: HttpRequest, upstream: Upstream, path: str, service_url: str
+    ) -> None:
         self.request = request
         self.path = path
-        self.on_tape: Callable[[], ServiceReply | None] = lambda: None
+        self.find_recorded: Callable[[], ServiceReply | None] = lambda: None
         """The recorded reply, if there is one."""
-        self.keep: Callable[[ServiceReply], None] | None = None
-        """Takes what the service answered."""
-        self._heard: ReplyListener | None = None
-        self._wire = wire
+        self.record: Callable[[ServiceReply], None] | None = None
+        """Receives what the upstream answered."""
+        self.mcp: McpExchange | None = None
+        """What is read of it where it is sent to the recorded MCP server."""
+        self._on_reply: ReplyListener | None = None
+        self._connection = connection
         self._upstream = upstream
-        self._own = own
+        self._service_url = service_url
 
     @property
     def service(self) -> str:
@@ -45,133 +108,134 @@ class ForwardedRequest:
 
     def watch(self, traffic: ModelTraffic) -> None:
         """Let what is asked of a model, and what the agent gets, be read."""
-        asked = traffic.ask(self.service, self.path, self.request.body) if self.request.method == "POST" else None
-        if asked is not None:
-            self._heard = lambda reply, torn: traffic.hear(
-                asked, reply.status, reply.body, [one.data for one in reply.events], torn=torn
+        exchange = traffic.ask(self.service, self.path, self.request.body) if self.request.method == "POST" else None
+        if exchange is not None:
+            self._on_reply = lambda reply, torn: traffic.hear(
+                exchange, reply.status, reply.body, [event.data for event in reply.events], torn=torn
             )
 
-    def pass_on(self) -> bool:
-        """Give the agent the recorded reply, or the one of the service as it comes. Whether the connection goes on."""
-        recorded = self.on_tape()
+    def reply(self) -> bool:
+        """Give the agent the recorded reply, or that of the upstream as it comes. Whether the connection goes on."""
+        recorded = self.find_recorded()
         return self.hand_on() if recorded is None else self.send(recorded)
 
     def send(self, reply: ServiceReply, cut: int | None = None) -> bool:
-        """Give the agent a reply that is whole, or as much of it as it is to get."""
-        if self._heard is not None:
+        """Give the agent a reply, or as much of it as it is to get."""
+        if self._on_reply is not None:
             got = reply if cut is None else ServiceReply(reply.status, reply.headers, b"", reply.events[:cut])
-            self._heard(got, cut is not None)
-        return reply.send(self._wire, self._own, cut=cut) and self.request.keeps_alive
+            self._on_reply(got, cut is not None)
+        return reply.send(self._connection, self._service_url, cut=cut) and self.request.keeps_alive
 
-    def read_whole(self) -> ServiceReply:
-        """The recorded reply, or all of the one of the service."""
-        recorded = self.on_tape()
+    def read_reply(self) -> ServiceReply:
+        """The recorded reply, or all of that of the upstream."""
+        recorded = self.find_recorded()
         if recorded is not None:
             return recorded
         with self._upstream.open_reply(self.request, self.path) as reply:
+            headers = self._kept_headers(reply)
             if reply.is_stream:
-                kept = _KeptEvents()
-                if not all(kept.add(ms, data) for ms, data in _events(reply, self._wire)):
+                buffer = _EventBuffer()
+                if not all(buffer.add(ms, event) for ms, event in _events(reply, self._connection)):
                     raise bad_gateway(f"{self.service} sent a stream of more than {loopback.BODY_CAP:,} bytes")
-                found = ServiceReply(reply.status, self._headers(reply), events=tuple(kept.events))
+                received = ServiceReply(reply.status, headers, events=tuple(buffer.events))
             else:
-                found = ServiceReply(reply.status, self._headers(reply), reply.body(self._wire))
-        if self.keep is not None:
-            self.keep(found)
-        return found
+                received = ServiceReply(reply.status, headers, reply.body(self._connection))
+        if self.record is not None:
+            self.record(received)
+        return received
 
     def hand_on(self) -> bool:
-        """Let the service answer, as it comes."""
-        heard, self._heard = self._heard, None
+        """Let the upstream answer, as it comes."""
         try:
-            return self._hand_on(heard)
-        except RefusedRequest as refused:
-            if heard is not None:
-                heard(ServiceReply(refused.status, body=refused.why.encode()), True)
-            raise
-
-    def _hand_on(self, heard: ReplyListener | None) -> bool:
-        with self._upstream.open_reply(self.request, self.path) as reply:
-            headers = self._headers(reply)
-            moved = {"Location": self._own + headers["location"]} if "location" in headers else {}
-            if not reply.is_stream:
-                body = reply.body(self._wire)
-                self._take(heard, ServiceReply(reply.status, headers, body), torn=False)
-                self._wire.send(reply.head(**moved, **{"Content-Length": str(len(body))}) + b"\r\n" + body)
+            with self._upstream.open_reply(self.request, self.path) as reply:
+                headers = self._kept_headers(reply)
+                moved = {"Location": self._service_url + headers["location"]} if "location" in headers else {}
+                if reply.is_stream:
+                    self._connection.send(reply.head({"Connection": "close", **moved}))
+                    return self._stream(reply, headers)
+                body = reply.body(self._connection)
+                if self.mcp is not None:
+                    self.mcp.read(body)
+                self._deliver(ServiceReply(reply.status, headers, body), torn=False)
+                self._connection.send(reply.head({"Content-Length": str(len(body)), **moved}) + body)
                 return self.request.keeps_alive
-            self._wire.send(reply.head(Connection="close", **moved) + b"\r\n")
-            kept, whole = _KeptEvents(), False
-            try:
-                for after_ms, data in _events(reply, self._wire):
-                    if heard is not None or self.keep is not None:
-                        kept.add(after_ms, data)
-                    self._wire.send(data)
-                whole = kept.all_of_them
-            except RefusedRequest:
-                return False  # the status was sent before, so only the end of the connection can say it
-            finally:
-                self._take(heard, ServiceReply(reply.status, headers, events=tuple(kept.events)), torn=not whole)
-            return False
-
-    def _take(self, heard: ReplyListener | None, reply: ServiceReply, *, torn: bool) -> None:
-        if self.keep is not None and not torn:
-            self.keep(reply)
-        if heard is not None:
-            heard(reply, torn)
-
-    def _headers(self, reply: UpstreamReply) -> dict[str, str]:
-        """Those that clients act on; an address within the service without what is before its path."""
-        headers = {name: value for name in KEPT_HEADERS if (value := reply.header(name))}
-        if reply.location is not None:
-            headers["location"] = _path_inside(self._upstream, reply.location)
-        return headers
+        except RefusedRequest as refused:
+            if self._on_reply is not None:
+                self._on_reply(ServiceReply(refused.status, body=refused.why.encode()), True)
+            raise
 
     def wait_for_end(self, is_over: Callable[[float], bool]) -> None:
         """Give no answer until the agent hangs up, or the case is over."""
-        while not self._wire.is_closed() and not is_over(0.05):
+        while not self._connection.is_closed() and not is_over(0.05):
             continue
 
+    def _stream(self, reply: UpstreamReply, headers: Mapping[str, str]) -> bool:
+        buffer, is_complete = _EventBuffer(), False
+        try:
+            for after_ms, event in _events(reply, self._connection):
+                if self._on_reply is not None or self.record is not None:
+                    buffer.add(after_ms, event)
+                if self.mcp is not None:
+                    self.mcp.read_event(event)
+                self._connection.send(self._with_our_endpoint(event))
+            is_complete = buffer.is_complete
+        except RefusedRequest as refused:  # the status was sent before: only an event, or the end, can say it now
+            if self.mcp is not None:
+                self._connection.send(self.mcp.error_events(refused.why))
+        finally:
+            self._deliver(ServiceReply(reply.status, headers, events=tuple(buffer.events)), torn=not is_complete)
+        return False
 
-class _KeptEvents:
+    def _deliver(self, reply: ServiceReply, *, torn: bool) -> None:
+        if self.record is not None and not torn:
+            self.record(reply)
+        if self._on_reply is not None:
+            self._on_reply(reply, torn)
+
+    def _kept_headers(self, reply: UpstreamReply) -> dict[str, str]:
+        """Those that clients act on; an address within the service without what is before its path."""
+        headers = {name: value for name in KEPT_HEADERS if (value := reply.header(name))}
+        if location := reply.header("Location"):
+            headers["location"] = self._upstream.path_below(location)
+        return headers
+
+    def _with_our_endpoint(self, event: bytes) -> bytes:
+        """The event with our address in the place of the upstream's: what was sent there would pass us by."""
+        endpoint = _ENDPOINT.search(event)
+        if endpoint is None:
+            return event
+        address = self._service_url + self._upstream.path_below(endpoint[1].decode("latin-1").strip())
+        return event[: endpoint.start(1)] + address.encode("latin-1") + event[endpoint.end(1) :]
+
+
+class _EventBuffer:
     """The events of a stream, as far as they may be held."""
 
     def __init__(self) -> None:
         self.events: list[StreamEvent] = []
-        self.all_of_them = True
-        self._room = loopback.BODY_CAP
+        self.is_complete = True
+        self._free = loopback.BODY_CAP
 
     def add(self, after_ms: int, data: bytes) -> bool:
         """Keep a further event; whether there was room for it."""
-        self._room -= len(data) + EVENT
-        self.all_of_them = self._room >= 0
-        if self.all_of_them:
+        self._free -= len(data) + EVENT_SIZE
+        self.is_complete = self._free >= 0
+        if self.is_complete:
             self.events.append(StreamEvent(after_ms, data.decode("utf-8", "replace")))
-        return self.all_of_them
+        return self.is_complete
 
 
-def _events(reply: UpstreamReply, wire: Wire) -> Iterator[tuple[int, bytes]]:
+def _events(reply: UpstreamReply, connection: Connection) -> Iterator[tuple[int, bytes]]:
     """The events of a stream, each with the empty line that ends it, and how long after the one before it came."""
-    last, data = monotonic(), bytearray()
-    for line in reply.lines(wire):
+    last, data, size = monotonic(), bytearray(), 0
+    for line in reply.lines(connection):
         data += line
-        if len(data) > loopback.BODY_CAP:
+        size += len(line) + LINE_SIZE
+        if size > loopback.BODY_CAP:
             raise bad_gateway(f"an event has more than {loopback.BODY_CAP:,} bytes")
         if not line.strip():
             now = monotonic()
             yield round((now - last) * 1000), bytes(data)
-            last, data = now, bytearray()
+            last, data, size = now, bytearray(), 0
     if data:
         yield round((monotonic() - last) * 1000), bytes(data)
-
-
-def base_of(upstream: Upstream) -> str:
-    """What every path at a service begins with."""
-    return urlsplit(upstream.path).path.rstrip("/")
-
-
-def _path_inside(upstream: Upstream, location: str) -> str:
-    """Where a service sends its client, below the address of the service: elsewhere nothing would be recorded."""
-    path = upstream.path_of(location)
-    if path is None or not path.startswith(base_of(upstream)):
-        raise bad_gateway(f"{upstream.name} redirected the agent to another address, where nothing would be recorded")
-    return path.removeprefix(base_of(upstream))

@@ -1,39 +1,86 @@
-"""The loopback server between an agent and the services around it.
+"""The loopback server between an agent and the services around it: the one place where its requests are intercepted.
 
-It answers from a tape, hands requests on and records them, or only hands them on; stubs and faults come first.
+It answers from a tape, hands requests on and records them, or only hands them on; stubs and faults come first. What
+crosses it is evidence: the traffic with models, and the calls of tools of an MCP server.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from http import HTTPStatus
 
 import msgspec
 
+from karat.evidence.mcp_calls import LIST, McpTraffic
 from karat.evidence.models.streams import Table, table
-from karat.evidence.otlp.loopback import HttpRequest, LoopbackServer, Wire
-from karat.proxy.faults.injection import LIST, ToolFault, called_tool, gone_tools, plan_of, without_gone
-from karat.proxy.forwarding import ForwardedRequest, base_of
-from karat.proxy.replies import JSON, ServiceReply, head
-from karat.proxy.serving import CaseSession
+from karat.evidence.models.traffic import ModelTraffic
+from karat.proxy.faults.injection import ToolFault, called_tool, find_plan, gone_tools, without_gone
+from karat.proxy.faults.world import CaseWorld
+from karat.proxy.forwarding import JSON, ForwardedRequest, ServiceReply
 from karat.proxy.stdio import LIVE, PREFIX, RECORDED, TO_ASK
 from karat.proxy.tape.file import Answer
 from karat.proxy.tape.player import CaseOnTape, Miss, TapePlayer
 from karat.proxy.tape.requests import ServiceRequest, read_json
 from karat.proxy.upstream import Upstream
+from karat.system.loopback import Connection, HttpRequest, LoopbackServer, format_reply
 from karat.system.loopback_auth import RefusedRequest
 
-OWN_PATH = "/karat-"
-"""An address that begins so is that of one run of a case."""
+RUN_PATH = "/karat-"
+"""An address that starts so is that of one run of a case."""
+MCP = "MCP"
+"""The recorded MCP server, at a name that no service can have."""
 MISSED = HTTPStatus.BAD_REQUEST
 """A status after which no client asks again."""
 UNOWNED = "the request does not say which case it belongs to"
 
 
+class CaseSession:
+    """One run of a case: its recordings, its traffic with models, its stubs and faults.
+
+    Requests of it come from any thread, also while the case is being judged.
+    """
+
+    def __init__(
+        self,
+        on_tape: CaseOnTape | None = None,
+        traffic: ModelTraffic | None = None,
+        world: CaseWorld | None = None,
+    ) -> None:
+        self.on_tape = on_tape
+        self.traffic = traffic
+        self.world = world
+        self.over = threading.Event()
+        """Set once the case is over: what still waits for it need not."""
+        self.requests = 0
+        self.waiting: dict[tuple[str, str], ToolFault] = {}
+        """What is to be done to calls that servers over stdio are being asked for."""
+        self._open = 0
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def serving(self) -> Iterator[None]:
+        """While a request is being served."""
+        with self._lock:
+            self.requests += 1
+            self._open += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._open -= 1
+
+    @property
+    def is_busy(self) -> bool:
+        return self._open > 0
+
+
 class ServiceProxy:
     """One address for each service, below one address for each run of a case where the agent can be given that.
 
-    Without a player nothing is on a tape: requests are handed on.
+    Without a player nothing is on a tape: requests are handed on. `find_session` gives the run of a case that an
+    address names, or the only one that there is for none. Calls to the server at `mcp_server` are recorded in `mcp`.
     """
 
     def __init__(
@@ -41,23 +88,29 @@ class ServiceProxy:
         player: TapePlayer | None,
         upstreams: Mapping[str, str],
         live: frozenset[str],
-        run_of: Callable[[str], CaseSession | None],
+        find_session: Callable[[str], CaseSession | None],
+        mcp_server: str | None = None,
     ) -> None:
-        """`run_of` gives the run of a case that an address names, or the only one that there is for none."""
+        self.mcp = McpTraffic()
         self._player = player
         self._upstreams = {name: Upstream(address, name) for name, address in upstreams.items()}
+        if mcp_server:
+            self._upstreams[MCP] = Upstream(mcp_server, "the MCP server", whole_host=True)
         self._live = live
-        self._run_of = run_of
+        self._find_session = find_session
         self._server = LoopbackServer(self._serve, "the tape" if player is not None else "the proxy of services")
 
     @property
-    def place(self) -> str:
-        return self._server.place
+    def address(self) -> str:
+        return self._server.address
 
     def url(self, service: str = "", run: str = "") -> str:
         """The address of a service, or of the proxy itself, for one run of a case."""
-        base = f"{self._server.url}{OWN_PATH + run if run else ''}"
+        base = f"{self._server.url}{RUN_PATH + run if run else ''}"
         return f"{base}/{service}" if service else base
+
+    def mcp_url(self, run: str = "") -> str:
+        return self.url(MCP, run) + self._upstreams[MCP].path
 
     def open(self, port: int = 0, token: str = "") -> None:
         """Listen at a port that was chosen, whose token is known too, or at a free one."""
@@ -68,126 +121,124 @@ class ServiceProxy:
     def close(self) -> None:
         self._server.close()
 
-    def _serve(self, wire: Wire, request: HttpRequest) -> bool:
-        named, service, path = _split_path(request.path)
-        run = self._run_of(named)
+    def _serve(self, connection: Connection, request: HttpRequest) -> bool:
+        run, service, path = _split_path(request.path)
+        session = self._find_session(run)
         if service.startswith(PREFIX):
-            return self._serve_stdio(wire, request, service, run)
+            return self._serve_stdio(connection, request, service, session)
         upstream = self._upstreams.get(service)
         if upstream is None:
             raise RefusedRequest(HTTPStatus.NOT_FOUND, f"the proxy does not know the service {service[:40]!r}")
-        path = (base_of(upstream) + path) or "/"
-        forwarded = ForwardedRequest(wire, request, upstream, path, self.url(service, named))
+        path = (upstream.base + path) or "/"
+        forwarded = ForwardedRequest(connection, request, upstream, path, self.url(service, run))
+        if service == MCP:
+            forwarded.mcp = self.mcp.ask(request.headers, request.body, run)
+            return forwarded.hand_on()
         player = None if service in self._live else self._player
-        if run is None:
+        if session is None:
             if player is not None:
                 raise RefusedRequest(HTTPStatus.CONFLICT, UNOWNED)
             return forwarded.hand_on()
-        with run.serving():
-            return self._serve_run(forwarded, run, player)
+        with session.serving():
+            return self._serve_session(forwarded, session, player)
 
-    def _serve_run(self, forwarded: ForwardedRequest, run: CaseSession, player: TapePlayer | None) -> bool:
+    def _serve_session(self, forwarded: ForwardedRequest, session: CaseSession, player: TapePlayer | None) -> bool:
         """Serve a request of a case: by a stub or with a fault where it is due, from the tape, or by the service."""
-        service, request = forwarded.service, forwarded.request
+        request, case = forwarded.request, session.on_tape
         if forwarded.opens_stream:
             # A stream that a server may open to its client; it has no end, so there is nothing to play.
             if player is None or player.records:
                 return forwarded.hand_on()
             raise RefusedRequest(HTTPStatus.METHOD_NOT_ALLOWED, "a tape cannot replay a stream that the server opens")
-        if run.traffic is not None:
-            forwarded.watch(run.traffic)
-        case = run.on_tape
+        if session.traffic is not None:
+            forwarded.watch(session.traffic)
         if player is not None and case is not None:
-            kind = request.headers.get("content-type", "")
-            asked = player.read(service, request.method, forwarded.path, kind, request.body)
-            forwarded.on_tape = lambda: _from_tape(player, asked, case)
-            forwarded.keep = lambda reply: player.record(asked, reply.answer, case)
-        plan = None if run.world is None else plan_of(run.world, forwarded)
-        return forwarded.pass_on() if plan is None else plan.apply(forwarded, run.over)
+            content_type = request.headers.get("content-type", "")
+            taped = player.read(forwarded.service, request.method, forwarded.path, content_type, request.body)
+            forwarded.find_recorded = lambda: _find_recorded(player, taped, case)
+            forwarded.record = lambda reply: player.record(taped, reply.answer, case)
+        plan = None if session.world is None else find_plan(session.world, forwarded)
+        return forwarded.reply() if plan is None else plan.apply(forwarded, session.over)
 
-    def _serve_stdio(self, wire: Wire, request: HttpRequest, service: str, run: CaseSession | None) -> bool:
+    def _serve_stdio(
+        self, connection: Connection, request: HttpRequest, service: str, session: CaseSession | None
+    ) -> bool:
         """Answer for a server over stdio, of which `karat.proxy.stdio` is the other end."""
+        is_answer = request.method == "PUT"
         if request.method == "GET":
-            live = service.removeprefix(PREFIX) in self._live
-            _send(wire, LIVE if live else RECORDED, b"")
-            return False
-        if run is None:
-            if self._player is not None:
-                raise RefusedRequest(HTTPStatus.CONFLICT, UNOWNED)
-            _send(wire, *((RECORDED, _answer_in(request.body)) if request.method == "PUT" else (TO_ASK, b"")))
-            return False
-        with run.serving():
-            line = StdioLine(self._player, service, run)
-            answered = line.keep(request.body) if request.method == "PUT" else line.answer(request.body)
-            _send(wire, *((TO_ASK, b"") if answered is None else (RECORDED, answered)))
+            status, body = LIVE if service.removeprefix(PREFIX) in self._live else RECORDED, b""
+        elif session is not None:
+            with session.serving():
+                message = StdioMessage(self._player, service, session)
+                answer = message.record(request.body) if is_answer else message.answer(request.body)
+            status, body = (TO_ASK, b"") if answer is None else (RECORDED, answer)
+        elif self._player is not None:
+            raise RefusedRequest(HTTPStatus.CONFLICT, UNOWNED)
+        else:
+            status, body = (RECORDED, _read_exchange(request.body)[1]) if is_answer else (TO_ASK, b"")
+        connection.send(format_reply(status, "application/json", body))
         return False
 
 
-class StdioLine:
+class StdioMessage:
     """A message to an MCP server over stdio, and the answer to it, in a run of a case."""
 
-    def __init__(self, player: TapePlayer | None, service: str, run: CaseSession) -> None:
-        self._player = player
+    def __init__(self, player: TapePlayer | None, service: str, session: CaseSession) -> None:
+        self._player = player if session.on_tape is not None else None
         self._service = service
-        self._run = run
+        self._session = session
 
     def answer(self, line: bytes) -> bytes | None:
-        """The answer, empty for a message that has none; None: the server is to be asked, and `keep` takes it."""
-        message = table(found.value) if (found := read_json(line)) is not None else {}
-        world, tool = self._run.world, called_tool(message)
+        """The answer, empty for a message that has none; None: the server is to be asked, and `record` takes it."""
+        message = table(read_json(line))
+        world, case, tool = self._session.world, self._session.on_tape, called_tool(message)
         if world is not None and tool is not None:
-            broken_call = ToolFault(world.begin_outside(tool, table(message.get("params")).get("arguments")), message)
-            broken_call.delay(self._run.over)
-            if not broken_call.runs:
-                return msgspec.json.encode(broken_call.change_answer())
-            self._run.waiting[self._service, str(message.get("id"))] = broken_call
-        case = self._run.on_tape
+            fault = ToolFault(world.begin_outside(tool, table(message.get("params")).get("arguments")), message)
+            fault.delay(self._session.over)
+            if not fault.runs:
+                return msgspec.json.encode(fault.change_answer())
+            self._session.waiting[self._service, str(message.get("id"))] = fault
         if self._player is None or case is None:
             return None
-        recorded = self._player.answer(self._read(line), case)
+        recorded = self._player.answer(self._read(self._player, line), case)
         if recorded is not None:
             return self._alter(message, recorded.body)
-        return None if self._player.records else _miss_answer(line, case.misses[-1])
+        return None if self._player.records else _miss_answer(message, case.misses[-1])
 
-    def keep(self, body: bytes) -> bytes:
+    def record(self, exchange: bytes) -> bytes:
         """Take the answer of the server; what the agent is to get."""
-        line, said = msgspec.json.decode(body, type=tuple[str, str])
-        if self._player is not None and self._run.on_tape is not None:
-            answer = Answer.of_body(RECORDED, {}, said.encode())
-            self._player.record(self._read(line.encode()), answer, self._run.on_tape)
-        message = table(found.value) if (found := read_json(line.encode())) is not None else {}
-        return self._alter(message, said.encode())
+        line, answer = _read_exchange(exchange)
+        if self._player is not None and self._session.on_tape is not None:
+            taped = Answer.of_body(RECORDED, {}, answer)
+            self._player.record(self._read(self._player, line), taped, self._session.on_tape)
+        return self._alter(table(read_json(line)), answer)
 
-    def _alter(self, message: Table, said: bytes) -> bytes:
-        found, world = read_json(said), self._run.world
-        if found is None or not isinstance(found.value, Mapping) or world is None:
-            return said
-        if message.get("method") == LIST and (gone := gone_tools(world)):
-            return msgspec.json.encode(without_gone(world, gone, found.value))
-        broken_call = self._run.waiting.pop((self._service, str(message.get("id"))), None)
-        changed = found.value if broken_call is None else broken_call.change_answer(found.value)
-        return said if changed is found.value else msgspec.json.encode(changed)
+    def _alter(self, message: Table, raw_answer: bytes) -> bytes:
+        answer, world = read_json(raw_answer), self._session.world
+        if not isinstance(answer, dict) or world is None:
+            return raw_answer
+        if message.get("method") == LIST and (faults := gone_tools(world)):
+            return msgspec.json.encode(without_gone(world, faults, answer))
+        fault = self._session.waiting.pop((self._service, str(message.get("id"))), None)
+        changed = answer if fault is None else fault.change_answer(answer)
+        return raw_answer if changed is answer else msgspec.json.encode(changed)
 
-    def _read(self, line: bytes) -> ServiceRequest:
-        if self._player is None:
-            raise RuntimeError("there is no tape")
-        return self._player.read(self._service, "POST", "/", "application/json", line)
+    def _read(self, player: TapePlayer, line: bytes) -> ServiceRequest:
+        return player.read(self._service, "POST", "/", "application/json", line)
 
 
-def _from_tape(player: TapePlayer, asked: ServiceRequest, case: CaseOnTape) -> ServiceReply | None:
+def _find_recorded(player: TapePlayer, request: ServiceRequest, case: CaseOnTape) -> ServiceReply | None:
     """The recorded reply, or what an agent is sent where there should be one; None: the service is to be asked."""
-    answer = player.answer(asked, case)
+    answer = player.answer(request, case)
     if answer is not None:
         return ServiceReply.of_answer(answer)
     return None if player.records else ServiceReply(MISSED, JSON, _miss_reply(case.misses[-1]))
 
 
-def _answer_in(body: bytes) -> bytes:
-    return msgspec.json.decode(body, type=tuple[str, str])[1].encode()
-
-
-def _send(wire: Wire, status: int, body: bytes) -> None:
-    wire.send(head(status, {"content-length": str(len(body))}) + body)
+def _read_exchange(body: bytes) -> tuple[bytes, bytes]:
+    """The message and the answer that `karat.proxy.stdio` sends together."""
+    line, answer = msgspec.json.decode(body, type=tuple[str, str])
+    return line.encode(), answer.encode()
 
 
 def _miss_reply(miss: Miss) -> bytes:
@@ -196,19 +247,19 @@ def _miss_reply(miss: Miss) -> bytes:
     return msgspec.json.encode({"type": "error", "error": {"type": "tape-miss", "message": message}})
 
 
-def _miss_answer(line: bytes, miss: Miss) -> bytes:
+def _miss_answer(message: Table, miss: Miss) -> bytes:
     """The same as an answer of JSON-RPC; a notification has none."""
-    asked = read_json(line)
-    name = asked.value.get("id") if asked is not None and isinstance(asked.value, dict) else None
-    fault = {"code": -32000, "message": f"tape-miss: {miss.cause}"}
-    return b"" if name is None else msgspec.json.encode({"jsonrpc": "2.0", "id": name, "error": fault}) + b"\n"
+    message_id, error = message.get("id"), {"code": -32000, "message": f"tape-miss: {miss.cause}"}
+    if message_id is None:
+        return b""
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": message_id, "error": error}) + b"\n"
 
 
 def _split_path(path: str) -> tuple[str, str, str]:
     """The run of a case that an address names, the service, and the path at the service."""
     run = ""
-    if path.startswith(OWN_PATH):
-        run, _, path = path.removeprefix(OWN_PATH).partition("/")
+    if path.startswith(RUN_PATH):
+        run, _, path = path.removeprefix(RUN_PATH).partition("/")
         path = f"/{path}"
     service, slash, rest = path.removeprefix("/").partition("/")
     service, mark, query = service.partition("?")

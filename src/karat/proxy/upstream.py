@@ -1,4 +1,4 @@
-"""What a recording proxy hands on to its server, and what comes back, all of it bounded."""
+"""The server that a request is handed on to, and its reply, all of it bounded."""
 
 from __future__ import annotations
 
@@ -8,54 +8,58 @@ from contextlib import contextmanager
 from http import HTTPStatus
 from urllib.parse import urljoin, urlsplit
 
-from karat.evidence.otlp import loopback
-from karat.evidence.otlp.loopback import HttpRequest, Wire
+from karat.system import loopback
+from karat.system.loopback import Connection, HttpRequest, format_head
 from karat.system.loopback_auth import RefusedRequest
 
 NOT_HANDED_ON = frozenset(
     {"accept-encoding", "connection", "content-length", "expect", "host", "keep-alive", "origin", "transfer-encoding"}
 )
-"""Headers of one connection. Host and Origin name the proxy; its door has looked at them. Packed replies are unread."""
+"""Headers of one connection. Host and Origin name the proxy: its guard has seen them. Packed replies are unreadable."""
 SILENCE = 300.0
 EVENTS = "text/event-stream"
-FAULTS = (http.client.HTTPException, OSError)
+ERRORS = (http.client.HTTPException, OSError)
 
 
 class Upstream:
-    """The server, by the address that the user gave and the name that its faults are reported by."""
+    """A server, by the address that the user gave and the name that its failures are reported by.
 
-    def __init__(self, address: str, name: str) -> None:
-        self._to = urlsplit(address)
+    `whole_host`: every path of the host belongs to it, not only those below the path of its address.
+    """
+
+    def __init__(self, address: str, name: str, *, whole_host: bool = False) -> None:
         self._address = address
+        self._parts = urlsplit(address)
         self.name = name
-
-    @property
-    def path(self) -> str:
+        self.path = f"{self._parts.path}?{self._parts.query}" if self._parts.query else self._parts.path
         """Its path and query, as an agent is to ask for them."""
-        return f"{self._to.path}?{self._to.query}" if self._to.query else self._to.path
+        self.base = "" if whole_host else self._parts.path.rstrip("/")
+        """What every path at the server starts with."""
 
-    def path_of(self, address: str) -> str | None:
-        """The path of an address that the server gave; None if it leads elsewhere, and so past the proxy."""
+    def path_below(self, address: str) -> str:
+        """The path of an address that the server gave, below its base. Raises RefusedRequest if it is elsewhere."""
         try:
-            found = urlsplit(urljoin(self._address, address))
-            if (found.scheme, found.hostname, found.port) != (self._to.scheme, self._to.hostname, self._to.port):
-                return None
+            parts, here = urlsplit(urljoin(self._address, address)), self._parts
+            is_here = (parts.scheme, parts.hostname, parts.port) == (here.scheme, here.hostname, here.port)
         except ValueError:
-            return None
-        return f"{found.path}?{found.query}" if found.query else found.path
+            is_here = False
+        if not is_here or not parts.path.startswith(self.base):
+            raise bad_gateway(f"{self.name} redirected the agent to another address, where nothing would be recorded")
+        path = parts.path.removeprefix(self.base)
+        return f"{path}?{parts.query}" if parts.query else path
 
     @contextmanager
     def open_reply(self, request: HttpRequest, path: str) -> Iterator[UpstreamReply]:
         """Its reply to a request. Raises RefusedRequest if there is none, or if it breaks off while it is read."""
-        kind = http.client.HTTPSConnection if self._to.scheme == "https" else http.client.HTTPConnection
-        connection = kind(self._to.hostname or "", self._to.port, timeout=SILENCE)
+        kind = http.client.HTTPSConnection if self._parts.scheme == "https" else http.client.HTTPConnection
+        connection = kind(self._parts.hostname or "", self._parts.port, timeout=SILENCE)
         try:
-            sent = {name: value for name, value in request.headers.items() if name not in NOT_HANDED_ON}
-            connection.request(request.method, path, request.body or None, sent)
+            headers = {name: value for name, value in request.headers.items() if name not in NOT_HANDED_ON}
+            connection.request(request.method, path, request.body or None, headers)
             with connection.getresponse() as response:
                 yield UpstreamReply(response, self.name)
-        except FAULTS as error:
-            raise bad_gateway(f"{self.name} broke: {error or type(error).__name__}") from error
+        except ERRORS as error:
+            raise _failed(self.name, error) from error
         finally:
             connection.close()
 
@@ -70,54 +74,51 @@ class UpstreamReply:
 
     @property
     def is_stream(self) -> bool:
-        return EVENTS in (self._response.getheader("Content-Type") or "").lower()
-
-    @property
-    def location(self) -> str | None:
-        return self.header("Location")
+        return EVENTS in (self.header("Content-Type") or "").lower()
 
     def header(self, name: str) -> str | None:
         return self._response.getheader(name)
 
-    def head(self, **changed: str) -> bytes:
+    def head(self, changed: dict[str, str]) -> bytes:
         """Its status and headers, for an agent; some of them changed."""
-        given = [(name, value) for name, value in self._response.getheaders() if name.lower() not in NOT_HANDED_ON]
-        kept = [(name, value) for name, value in given if name.title() not in changed and not {"\r", "\n"} & {*value}]
-        lines = "".join(f"{name}: {value}\r\n" for name, value in (*kept, *changed.items()))
-        return f"HTTP/1.1 {self.status} {self._response.reason}\r\n{lines}".encode("latin-1", "replace")
+        dropped = NOT_HANDED_ON.union(name.lower() for name in changed)
+        headers = [(name, value) for name, value in self._response.getheaders() if name.lower() not in dropped]
+        return format_head(self.status, (*headers, *changed.items()))
 
-    def body(self, wire: Wire) -> bytes:
+    def body(self, connection: Connection) -> bytes:
         """All of it, counted as held by the connection. Raises RefusedRequest if it is too long."""
-        found = b"".join(self._pieces(self._response.read, wire, "a reply", None))
-        if self._response.length:
-            raise bad_gateway(
-                f"{self._name} closed the connection {self._response.length:,} bytes before the end of a reply"
-            )
-        return found
+        body = b"".join(self._pieces(self._response.read, connection, "a reply", None))
+        if missing := self._response.length:
+            raise bad_gateway(f"{self._name} closed the connection {missing:,} bytes before the end of a reply")
+        return body
 
-    def lines(self, wire: Wire) -> Iterator[bytes]:
+    def lines(self, connection: Connection) -> Iterator[bytes]:
         """The lines of a stream, each held until the next. Raises RefusedRequest if one is too long."""
-        while line := b"".join(self._pieces(self._response.readline, wire, "a line", b"\n")):
+        while line := b"".join(self._pieces(self._response.readline, connection, "a line", b"\n")):
             yield line
-            wire.let_go(len(line))
+            connection.release(len(line))
 
-    def _pieces(self, read: Callable[[int], bytes], wire: Wire, what: str, end: bytes | None) -> Iterator[bytes]:
-        size = 0
-        while piece := self._read(read):
-            wire.hold(len(piece))
+    def _pieces(
+        self, read: Callable[[int], bytes], connection: Connection, unit: str, end: bytes | None
+    ) -> Iterator[bytes]:
+        size, piece = 0, b""
+        while end is None or not piece.endswith(end):
+            try:
+                piece = read(loopback.CHUNK)
+            except ERRORS as error:
+                raise _failed(self._name, error) from error
+            if not piece:
+                return
+            connection.hold(len(piece))
             size += len(piece)
             if size > loopback.BODY_CAP:
-                raise bad_gateway(f"{self._name} sent {what} of more than {loopback.BODY_CAP:,} bytes")
+                raise bad_gateway(f"{self._name} sent {unit} of more than {loopback.BODY_CAP:,} bytes")
             yield piece
-            if end is not None and piece.endswith(end):
-                return
-
-    def _read(self, read: Callable[[int], bytes]) -> bytes:
-        try:
-            return read(loopback.CHUNK)
-        except FAULTS as error:
-            raise bad_gateway(f"{self._name} broke: {error or type(error).__name__}") from error
 
 
 def bad_gateway(why: str) -> RefusedRequest:
     return RefusedRequest(HTTPStatus.BAD_GATEWAY, why)
+
+
+def _failed(name: str, error: Exception) -> RefusedRequest:
+    return bad_gateway(f"the request to {name} failed: {error or type(error).__name__}")

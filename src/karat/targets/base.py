@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, cast
 
-from msgspec import structs
-
 from karat.errors import ConfigError, ExitCode, KaratError
-from karat.evidence.merge import merge_turns
 from karat.evidence.recorder import Recorder
 from karat.evidence.spans.trace_context import TraceContext
 from karat.model.suite import Case
-from karat.model.trace import SCRIPT, ScreenMap, ToolCall, Trace, TraceError
+from karat.model.trace import ScreenMap, Trace, TraceError
 from karat.proxy.faults.world import CaseWorld
-from karat.targets.limits import Limits
-from karat.targets.scripted_user import ScriptedUser
+from karat.targets.capabilities import Limits
 from karat.text.wording import error_text
 
 DENIED = "denied"
@@ -105,13 +100,13 @@ class RunContext:
 
     def keep_attached(self, *, passed: bool) -> dict[str, str]:
         """The attached files, relative to the folder that holds the journal; what a pass does not need is removed."""
-        found = {}
+        paths = {}
         for name, (file, unless_passed) in self.attached.items():
             if passed and unless_passed:
                 file.unlink(missing_ok=True)
             else:
-                found[name] = f"{file.parent.name}/{file.name}"
-        return found
+                paths[name] = f"{file.parent.name}/{file.name}"
+        return paths
 
 
 class Target(Protocol):
@@ -140,9 +135,9 @@ class Target(Protocol):
     async def close(self) -> None: ...
 
 
-def is_target(found: object) -> bool:
+def is_target(value: object) -> bool:
     """Whether this is a class of targets, complete or not: what has `run` is meant to be one."""
-    return isinstance(found, type) and hasattr(found, "run")
+    return isinstance(value, type) and hasattr(value, "run")
 
 
 def build_external(kind: Callable[[object], object], config: object, where: str) -> Target:
@@ -168,114 +163,3 @@ async def open_safely(target: Target, where: str) -> None:
         raise
     except Exception as error:
         raise ConfigError(f"it cannot be opened: {type(error).__name__}: {error_text(error)}.", where=where) from error
-
-
-def secrets_of(target: Target) -> tuple[str, ...]:
-    """What a target knows that no artifact may show: its `secrets`, where it has any."""
-    return tuple(getattr(target, "secrets", ()))
-
-
-def version_of(target: Target) -> str:
-    """What a target says of its own version, where it does."""
-    return str(getattr(target, "version", "") or "")
-
-
-async def converse(
-    case: Case, context: RunContext, turn: Callable[[str], Awaitable[Trace]], turn_timeout: float | None
-) -> Trace:
-    """Say what the user of a case says, one prompt at a time, and give the trace of it.
-
-    This is how a target plays several turns: `turn` sends one prompt within the conversation of the case and gives the
-    trace of the answer to it alone, or raises TargetError. What it sees as it goes it writes into `context.recorder`,
-    which is empty when it is called: if a turn is cut short, that is what is known of it. It is first called with each
-    setup prompt, of which the calls are kept; then with `prompt`, or with what each turn of the case says, or with what
-    the scripted user answers. The first turn that breaks ends the conversation, and those before it stay judged.
-    """
-    before = await _set_up(case, context, turn, turn_timeout)
-    if not case.is_conversation:
-        context.begin_turn()
-        answer = await _wait_within(turn(case.prompt), turn_timeout)
-        return structs.replace(answer, setup_calls=before) if before else answer
-    user, recorder = ScriptedUser(case), context.recorder
-    prompt: str | None = case.prompt
-    while prompt is not None:
-        context.begin_turn(prompt)
-        number = len(recorder.turns) + 1
-        try:
-            trace = structs.replace(await _wait_within(turn(prompt), turn_timeout), input=prompt)
-            if context.after_turn is not None:
-                trace = await context.after_turn(number, trace)
-        except TargetError as error:
-            raise _error_of_turn(error, number, prompt, recorder) from error
-        recorder.finish(trace)
-        speak = context.next_prompt
-        prompt = user.next(trace) if speak is None else await speak(merge_turns(recorder.turns))
-    whole = _with_script_end(merge_turns(recorder.turns), user)
-    return structs.replace(whole, setup_calls=before) if before else whole
-
-
-async def _set_up(
-    case: Case, context: RunContext, turn: Callable[[str], Awaitable[Trace]], turn_timeout: float | None
-) -> tuple[ToolCall, ...]:
-    """Send the setup prompts, and give the calls that they brought about."""
-    made: list[ToolCall] = []
-    if context.world is not None:
-        context.world.in_setup = True
-    for number, prompt in enumerate(case.setup_prompts, 1):
-        context.begin_turn()
-        try:
-            trace = await _wait_within(turn(prompt), turn_timeout)
-            if context.after_setup is not None:
-                context.after_setup(trace)
-            made += trace.tool_calls
-        except TargetError as error:
-            place = f"setup prompt {number} of {len(case.setup_prompts)}"
-            kind = "timeout" if error.kind == "timeout" else "setup"  # after a time-out the agent may still be going on
-            raise TargetError(
-                kind, f"{place}: {error.message}", detail=error.detail, retry_after=error.retry_after
-            ) from error
-    if context.world is not None:
-        context.world.in_setup = False
-    return tuple(made)
-
-
-def _error_of_turn(error: TargetError, number: int, prompt: str, recorder: Recorder) -> TargetError:
-    """The error of a turn, with the conversation up to it."""
-    place = f"turn {number}: "  # a recorded one names it already
-    message = place + error.message.removeprefix(place)
-    found = TargetError(error.kind, message, detail=error.detail, retry_after=error.retry_after)
-    if error.partial is not None:
-        broken = structs.replace(error.partial, input=prompt, error=found.error)
-        found.partial = merge_turns([*recorder.turns, broken], found.error)
-    return found
-
-
-def _with_script_end(trace: Trace, user: ScriptedUser) -> Trace:
-    """The trace with how a scripted user came to the end of what he says."""
-    if not user.ended:
-        return trace
-    unused = [list(reply.asks_for) for reply in user.unused]
-    if user.is_cut_off:
-        trace = structs.replace(trace, ended_by="max_turns")
-    script = {"ended": user.ended} | ({"never_asked_for": unused} if unused else {})
-    return structs.replace(trace, metadata={**trace.metadata, SCRIPT: script})
-
-
-async def _wait_within(turn: Awaitable[Trace], seconds: float | None) -> Trace:
-    """The answer, if it comes in time: an agent that blocks or ignores its cancellation is late all the same."""
-    if seconds is None:
-        return await turn
-    loop = asyncio.get_running_loop()
-    end, late = loop.time() + seconds, f"the turn took longer than {seconds:g} s"
-    try:
-        async with asyncio.timeout_at(end):
-            answer = await turn
-    except TimeoutError as error:
-        raise TargetError("timeout", late) from error
-    except TargetError as error:
-        if loop.time() < end:
-            raise
-        raise TargetError("timeout", late, detail=error.detail, partial=error.partial) from error
-    if loop.time() >= end:
-        raise TargetError("timeout", late, partial=answer)
-    return answer

@@ -10,7 +10,7 @@ from karat.plugins import packages
 from karat.targets.base import Target, build_external
 from karat.targets.config import TargetConfig
 from karat.targets.hooks import WithHooks
-from karat.targets.otlp.options import Otlp, models_of, otlp_of
+from karat.targets.otlp.options import models_of, otlp_of
 from karat.targets.success_rules import WithSuccessRules
 from karat.text.wording import did_you_mean
 
@@ -49,55 +49,43 @@ ENTRY_POINTS = "karat.targets"
 
 
 def build(config: TargetConfig) -> Target:
-    """The target that a configuration asks for, with its hooks, ready to be opened."""
-    otlp = otlp_of(config)
-    target: Target = WithSuccessRules(
-        _build_with_mcp(config) if otlp is None else _build_with_spans(config, otlp), config
-    )
+    """The target that a configuration asks for, with all that is around it, ready to be opened."""
+    otlp, build_inner = otlp_of(config), _build_with_proxy if _needs_proxy(config) else _build
+    if otlp is None:
+        inner = build_inner(config)
+    else:
+        from karat.targets.otlp.span_capture import SpanCapture  # few targets have spans, and it takes time to load
+
+        inner = SpanCapture(build_inner, config, otlp)
+    target = WithSuccessRules(inner, config)
     return WithHooks(target, config) if config.setup or config.teardown or config.database else target
 
 
-def _build_with_spans(config: TargetConfig, otlp: Otlp) -> Target:
-    from karat.targets.otlp.span_capture import SpanCapture  # few targets have spans, and its server takes time to load
-
-    return SpanCapture(_build_with_mcp, config, otlp)
-
-
-def _build_with_mcp(config: TargetConfig) -> Target:
-    if config.mcp_record is None:
-        return _build_with_proxy(config)
-    from karat.targets.mcp_recorded import McpRecorded
-
-    return McpRecorded(_build_with_proxy, config, config.mcp_record)
+def _needs_proxy(config: TargetConfig) -> bool:
+    """For a tape, telemetry of models, faults, or calls of an MCP server."""
+    tapes = config.tape is not None and config.tape.needs_proxy
+    return tapes or config.mcp_record is not None or models_of(config) is not None
 
 
 def _build_with_proxy(config: TargetConfig) -> Target:
-    """The target with the proxy of its services, if it needs one: for a tape, telemetry of models, or faults."""
-    models, tape = models_of(config), config.tape
-    if models is None and (tape is None or not tape.needs_proxy):
-        return _build(config)
-    from karat.targets.proxied import Proxied  # few runs have a proxy
+    from karat.targets.proxied import WithProxy  # few runs have a proxy
 
-    return Proxied(_build, config, tape, models)
+    return WithProxy(_build, config, config.tape, models_of(config))
 
 
 def _build(config: TargetConfig) -> Target:
-    return _ours(config) or _build_plugin(config)
-
-
-def _ours(config: TargetConfig) -> Target | None:
     for kind in KINDS:
         if kind.name == config.kind:
             return cast(Target, getattr(importlib.import_module(kind.module), kind.attribute)(config))
-    return None
+    return _build_plugin(config)
 
 
 def _build_plugin(config: TargetConfig) -> Target:
-    brought = packages.find_entry_points(ENTRY_POINTS)
-    point = brought.get(config.kind)
+    entry_points = packages.find_entry_points(ENTRY_POINTS)
+    point = entry_points.get(config.kind)
     if point is not None:
         return build_external(packages.load_entry_point(point), config, packages.where(point))
-    names = [*(kind.name for kind in KINDS), *sorted(brought)]
+    names = [*(kind.name for kind in KINDS), *sorted(entry_points)]
     raise ConfigError(
         f"there is no kind of target {config.kind!r} (known: {', '.join(names)}).",
         fix=did_you_mean(config.kind, names) or f"Write it as '{KINDS[0].example}'.",

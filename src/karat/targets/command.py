@@ -47,9 +47,10 @@ from karat.errors import ConfigError
 from karat.evidence.spans.trace_context import RESOURCE
 from karat.model.suite import Case
 from karat.model.trace import Message, Trace
-from karat.targets.base import RunContext, TargetError, converse
+from karat.targets.base import RunContext, TargetError
 from karat.targets.child_process import STDOUT_CAP, Child, ExitStatus
 from karat.targets.config import TargetConfig, no_options
+from karat.targets.conversation import converse
 from karat.targets.short_form import (
     Short,
     ShortCall,

@@ -14,7 +14,7 @@ from karat.errors import ConfigError
 from karat.plugins.project import Project
 from karat.plugins.tables import UNKNOWN, join_dotted, line_of, read
 from karat.proxy.tape.settings import TapeSettings
-from karat.targets.limits import FOREVER, Limits
+from karat.targets.capabilities import FOREVER, Limits
 from karat.text.regexes import lazy
 from karat.text.wording import did_you_mean
 

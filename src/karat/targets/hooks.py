@@ -13,12 +13,12 @@ from karat.model.check import CheckSpec
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.plugins.code import load
-from karat.targets.base import RunContext, Target, TargetError, secrets_of
+from karat.targets.base import RunContext, Target, TargetError
 from karat.targets.config import TargetConfig
-from karat.targets.reach import reach_of
+from karat.targets.conversation import timeout
 from karat.targets.threads import DaemonThreads
-from karat.targets.timeouts import timeout
 from karat.targets.user_code import Callee, build_error, from_outside
+from karat.targets.wrappers import WrappedTarget
 from karat.text.clean import jsonable
 
 DATABASE = "database"
@@ -27,7 +27,7 @@ RESET_GRACE = 5.0
 """How long a teardown hook may take once its case was cancelled."""
 
 
-class WithHooks:
+class WithHooks(WrappedTarget):
     """A target with hooks. A hook that fails makes its case an ERROR: what it was run on is unknown.
 
     Hooks are named like agents, `module:function`, and may be sync or async. The setup hook may take the case or its
@@ -38,34 +38,28 @@ class WithHooks:
     """
 
     def __init__(self, target: Target, config: TargetConfig) -> None:
-        self.limits = target.limits
-        self.options = target.options
-        self.secrets = secrets_of(target)
-        self.reaches = reach_of(target)
+        super().__init__(target)
         self._config = config
-        self._target = target
         self._threads = DaemonThreads("karat-hook")
         self._setup: Callee | None = None
         self._teardown: Callee | None = None
         self._database: Callee | None = None
 
     async def open(self) -> None:
-        config = self._config
-        path = config.import_path
-        if config.setup:
-            where = f"the setup hook {config.setup!r}"
-            self._setup = Callee(load(config.setup, config.root, path), where, "case", OFFERED[:2])
-        if config.teardown:
-            where = f"the teardown hook {config.teardown!r}"
-            self._teardown = Callee(load(config.teardown, config.root, path), where, "case", OFFERED)
-        if config.database:
-            where = f"the database hook {config.database!r}"
-            self._database = Callee(load(config.database, config.root, path), where, "sql", OFFERED)
-        await self._target.open()
+        self._setup = self._load("setup", self._config.setup, "case", OFFERED[:2])
+        self._teardown = self._load("teardown", self._config.teardown, "case", OFFERED)
+        self._database = self._load("database", self._config.database, "sql", OFFERED)
+        await super().open()
 
     async def close(self) -> None:
         self._threads.close()
-        await self._target.close()
+        await super().close()
+
+    def _load(self, kind: str, name: str | None, first: str, offered: Sequence[str]) -> Callee | None:
+        if not name:
+            return None
+        function = load(name, self._config.root, self._config.import_path)
+        return Callee(function, f"the {kind} hook {name!r}", first, offered)
 
     async def run(self, case: Case, context: RunContext) -> Trace:
         task = asyncio.current_task()
@@ -115,25 +109,25 @@ class WithHooks:
             async with timeout(RESET_GRACE if task is not None and task.cancelling() else None):
                 await self._reset(case, context)
         except TargetError as second:
-            _tell(error, second.message)
+            _add_note(error, second.message)
         except TimeoutError:
-            _tell(error, f"the teardown hook took longer than {RESET_GRACE:g} s")
+            _add_note(error, f"the teardown hook took longer than {RESET_GRACE:g} s")
 
-    async def _call(self, which: str, hook: Callee, first: object, offered: dict[str, object]) -> object:
+    async def _call(self, kind: str, hook: Callee, first: object, offered: dict[str, object]) -> object:
         task = asyncio.current_task()
         try:
             return await hook.call(first, offered, self._threads)
         except BaseException as error:
             if from_outside(error, task, in_thread=not hook.is_async):
                 raise
-            raise build_error(f"{which}-hook", error, f"the {which} hook raised ") from error
+            raise build_error(f"{kind}-hook", error, f"the {kind} hook raised ") from error
 
 
 def _hook_arguments(case: Case, context: RunContext | None = None) -> dict[str, object]:
     return {"case": case, "case_id": case.id, "context": context.given if context else None}
 
 
-def _tell(error: BaseException, then: str) -> None:
+def _add_note(error: BaseException, then: str) -> None:
     """Add to an error what went wrong after it."""
     if isinstance(error, TargetError):
         error.message += f"; then {then}"

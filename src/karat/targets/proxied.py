@@ -1,10 +1,11 @@
-"""A target whose agent reaches its models and other services through the proxy: for a tape, evidence, or faults."""
+"""A target whose agent reaches models, MCP servers and other services through the proxy: tape, evidence, faults."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from time import monotonic
 
@@ -15,20 +16,19 @@ from karat.evidence.models.traffic import ModelTraffic
 from karat.journal.redaction import Redactor
 from karat.model.suite import Case
 from karat.model.trace import Trace
-from karat.proxy.address import ADDRESS, announce
-from karat.proxy.server import ServiceProxy
-from karat.proxy.services import variables_for
-from karat.proxy.serving import CaseSession
+from karat.proxy.server import CaseSession, ServiceProxy
+from karat.proxy.stdio import ADDRESS, announce
 from karat.proxy.tape.file import Tape, read_tape
-from karat.proxy.tape.player import CaseOnTape, Miss, TapePlayer
+from karat.proxy.tape.player import CaseOnTape, TapePlayer
 from karat.proxy.tape.requests import IgnoreRules
-from karat.proxy.tape.settings import MISS, UNREACHABLE, UNUSED, TapeSettings, secrets_in
-from karat.targets.base import RunContext, Target, TargetError, secrets_of
+from karat.proxy.tape.settings import MISS, UNREACHABLE, UNUSED, TapeSettings, secrets_in, variables_for
+from karat.targets.base import RunContext, Target, TargetError
+from karat.targets.capabilities import ALL, TOOLS, Limits
 from karat.targets.config import WIRE_KINDS, TargetConfig
-from karat.targets.limits import Limits
+from karat.targets.mcp_evidence import McpEvidence
 from karat.targets.model_evidence import ModelEvidence
-from karat.targets.otlp.options import Models
-from karat.targets.reach import ALL, TOOLS, reach_of
+from karat.targets.otlp.options import Models, fill_address
+from karat.targets.wrappers import ServedTarget
 from karat.text.wording import pluralize
 
 OWN_PROCESS = frozenset({"command"})
@@ -36,6 +36,8 @@ OWN_PROCESS = frozenset({"command"})
 MODEL = "openai"
 """The kind that asks a model itself."""
 OWN_MODEL = "model"
+MCP_PLACEHOLDER = "{mcp}"
+MCP_ENVIRONMENT = "KARAT_MCP_URL"
 BROWSER = "browser"
 """The kind that may start its app."""
 START_ENV = "start_env"
@@ -47,39 +49,39 @@ LAST_WORDS = 2.0
 POLL = 0.005
 
 
-class Proxied:
-    """Opens the proxy before the target, which is made anew with the proxy's addresses in its environment."""
+class WithProxy(ServedTarget):
+    """Intercepts what the agent sends to its services, or to its MCP server alone."""
 
     def __init__(
         self,
-        make: Callable[[TargetConfig], Target],
+        build: Callable[[TargetConfig], Target],
         config: TargetConfig,
         tape: TapeSettings | None,
         models: Models | None,
     ) -> None:
-        self._make = make
-        self._config = config
-        self._settings = tape or TapeSettings()
-        self._target = make(config)
-        self._running: dict[str, CaseSession] = {}
+        super().__init__(build, config)
+        self._settings = settings = tape or TapeSettings()
+        self._sessions: dict[str, CaseSession] = {}
         self._announced: Path | None = None
-        given = config.options.get(START_ENV)
-        self._environ = {**os.environ, **config.env, **(given if isinstance(given, dict) else {})}
-        self._services = self._settings.known_services(self._environ)
-        self._player = self._tape_player()
-        self._evidence = None if models is None else ModelEvidence(config, models)
-        upstreams = {one.name: address for one, address in self._services}
+        self._intercepts = models is not None or settings.needs_proxy
+        start_env = config.options.get(START_ENV)
+        self._environ = {**os.environ, **config.env, **(start_env if isinstance(start_env, dict) else {})}
+        self._services = settings.known_services(self._environ) if self._intercepts else ()
+        self._player = self._build_player()
+        upstreams = {service.name: address for service, address in self._services}
         if config.kind == MODEL:
             upstreams[OWN_MODEL] = config.spec
-        self._proxy = ServiceProxy(self._player, upstreams, frozenset(self._settings.live), self._run_of)
-        self._reachable()
-        self.options = self._target.options
-        self.secrets = secrets_of(self._target)
-        self._serves_tools = bool(self._settings.services or self._settings.stdio)
-        self.reaches = reach_of(self._target) | (ALL if self._serves_tools else ALL - TOOLS)
-        self.limits = self._narrow(self._target.limits)
+        live = frozenset(settings.live)
+        self._proxy = ServiceProxy(self._player, upstreams, live, self._find_session, config.mcp_record)
+        self._models = None if models is None else ModelEvidence(config, models)
+        self._mcp = McpEvidence(self._proxy.mcp, complete=config.mcp_complete) if config.mcp_record else None
+        self._serves_tools = bool(settings.services or settings.stdio)
+        if self._intercepts:
+            self._refuse_running_agent()
+            self.reaches |= ALL if self._serves_tools else ALL - TOOLS
+            self.limits = self._narrow(self.limits)
 
-    def _tape_player(self) -> TapePlayer | None:
+    def _build_player(self) -> TapePlayer | None:
         settings = self._settings
         if settings.plays is None:
             return None
@@ -89,8 +91,8 @@ class Proxied:
         tape = Tape(path=settings.path) if is_new else read_tape(settings.path)
         return TapePlayer(tape, settings.plays, ignore_rules, redactor, keep_failures=settings.keep_failures)
 
-    async def open(self) -> None:
-        settings, player = self._settings, self._player
+    def start(self) -> TargetConfig:
+        settings, player, config = self._settings, self._player, self._config
         if player is not None and not settings.records and not player.tape.exchanges:
             raise ConfigError(
                 "the tape contains no request: when it was recorded, the agent sent nothing to its address.",
@@ -101,101 +103,106 @@ class Proxied:
         if player is not None:
             player.open()
         self._proxy.open(settings.port, settings.token)
+        if self._mcp is not None:
+            url = self._proxy.mcp_url()
+            config = self._config = fill_address(config, MCP_PLACEHOLDER, url, {MCP_ENVIRONMENT: url})
+        if not self._intercepts:
+            return config
         self._announced = announce(self._proxy.url(), os.environ)
-        spec = self._proxy.url(OWN_MODEL) if self._config.kind == MODEL else self._config.spec
-        variables, options = self._variables(), self._config.options
-        if isinstance(given := options.get(START_ENV), dict):  # what it names comes before `env`
-            options = {**options, START_ENV: {**given, **variables}}
-        env = {**self._config.env, **variables}
-        self._target = self._make(structs.replace(self._config, env=env, spec=spec, options=options))
-        await self._target.open()
+        variables, options = self._variables(), config.options
+        if isinstance(start_env := options.get(START_ENV), dict):  # what it names comes before `env`
+            options = {**options, START_ENV: {**start_env, **variables}}
+        spec = self._proxy.url(OWN_MODEL) if config.kind == MODEL else config.spec
+        return structs.replace(config, env={**config.env, **variables}, spec=spec, options=options)
 
-    async def close(self) -> None:
-        try:
-            await self._target.close()
-        finally:
-            self._proxy.close()
-            if self._announced is not None:
-                self._announced.unlink(missing_ok=True)
-            if self._player is not None:
-                self._player.close()
+    def stop(self) -> None:
+        self._proxy.close()
+        if self._announced is not None:
+            self._announced.unlink(missing_ok=True)
+        if self._player is not None:
+            self._player.close()
 
     async def run(self, case: Case, context: RunContext) -> Trace:
         context.trace_context.listen(case.id)
         name = context.trace_context.conversation_id
-        context.trace_context.process_env |= self._variables(name)
+        context.trace_context.process_env |= self._variables(name) | self._mcp_variables(name)
         if context.world is not None and self._serves_tools:
             context.world.by_proxy = True
-        run = self._running[name] = CaseSession(
+        session = self._sessions[name] = CaseSession(
             None if self._player is None else self._player.begin(case.id, context.repeat),
-            None if self._evidence is None else ModelTraffic(frozenset(self._settings.services)),
+            None if self._models is None else ModelTraffic(frozenset(self._settings.services)),
             context.world,
         )
-        if (speak := context.next_prompt) is not None:
-
-            async def speak_to_joined(so_far: Trace) -> str | None:
-                return await speak(await self._join(so_far, run, case, context))
-
-            context.next_prompt = speak_to_joined
         try:
-            trace = await self._join(await self._target.run(case, context), run, case, context)
+            trace = await self._run_session(case, context, session)
         except TargetError as error:
-            if self._evidence is not None and run.traffic is not None:
-                partial = error.partial or context.recorder.partial(case, error.error)
-                error.partial = self._evidence.join(partial, run.traffic, case, context)
-            if run.on_tape is not None and run.on_tape.misses:
-                raise _miss_error(run.on_tape, error.partial) from error
+            if session.on_tape is not None and session.on_tape.misses:
+                raise _miss_error(session.on_tape, error.partial) from error
             raise
         finally:
-            run.over.set()
-            del self._running[name]
-        if run.on_tape is not None and self._player is not None:
-            self._settle(self._player, run.on_tape, trace, context)
-        if self._evidence is not None and run.traffic is not None:
-            context.notices += self._evidence.news(self._proxy.place)
-            self._evidence.refuse_broken(trace, run.traffic, case, context)
+            session.over.set()
+            del self._sessions[name]
+        if session.on_tape is not None and self._player is not None:
+            self._settle(self._player, session.on_tape, trace, context)
+        if self._models is not None and session.traffic is not None:
+            context.notices += self._models.news(self._proxy.address)
+            self._models.refuse_broken(trace, session.traffic, case, context)
         return trace
 
-    async def _join(self, trace: Trace, run: CaseSession, case: Case, context: RunContext) -> Trace:
-        """The trace with what its traffic with models shows, once the last reply has come to its end."""
-        end = monotonic() + LAST_WORDS
-        while run.is_busy and monotonic() < end:
-            await asyncio.sleep(POLL)
-        if self._evidence is None or run.traffic is None:
-            return trace
-        return self._evidence.join(trace, run.traffic, case, context)
+    async def _run_session(self, case: Case, context: RunContext, session: CaseSession) -> Trace:
+        """The trace with what its traffic shows, once the last reply has come to its end."""
+        with nullcontext(0.0) if self._mcp is None else self._mcp.running(context) as since:
+
+            async def join(trace: Trace, ended: bool) -> Trace:
+                end = monotonic() + (LAST_WORDS if ended else 0)
+                while session.is_busy and monotonic() < end:
+                    await asyncio.sleep(POLL)
+                if self._models is not None and session.traffic is not None:
+                    trace = self._models.join(trace, session.traffic, case, context)
+                return trace if self._mcp is None else self._mcp.join(trace, context, since)
+
+            return await self.run_joined(case, context, join)
 
     def _settle(self, player: TapePlayer, on_tape: CaseOnTape, trace: Trace, context: RunContext) -> None:
         """Keep what was recorded. Raises TargetError if the case was not answered by the tape alone."""
         if on_tape.misses:
             raise _miss_error(on_tape, trace)
         # What a fault answers instead of a service is not asked of the tape.
-        broken = context.world is not None and any(one.hits != "tool" for one in context.world.altered)
-        is_silent = not on_tape.asked and not broken
+        altered = context.world is not None and any(call.hits != "tool" for call in context.world.altered)
+        is_silent = not on_tape.requests and not altered
         if not self._settings.records and on_tape.recorded and is_silent:
             message = (
                 f"the tape has {pluralize(len(on_tape.recorded), 'recording')} of this case, and the agent sent "
                 "nothing to the tape: its answer was not replayed. Let the agent read its address from the environment"
             )
             raise TargetError(UNUSED, message, partial=trace)
-        if on_tape.left and self._settings.plays != "record":
-            context.notices.append(f"{on_tape.case}: {pluralize(len(on_tape.left), 'recording')} not used")
+        if on_tape.unused and self._settings.plays != "record":
+            context.notices.append(f"{on_tape.case}: {pluralize(len(on_tape.unused), 'recording')} not used")
         if self._settings.records and is_silent:
             context.notices.append(f"{on_tape.case}: the agent sent nothing to the tape")
         player.end(on_tape)
 
-    def _variables(self, run: str = "") -> dict[str, str]:
-        services = [one for one, _ in self._services]
-        alone = "" if self._player is None or self._settings.records else self._proxy.place
-        found = variables_for(
-            services, lambda name: self._proxy.url(name, run), proxy=alone, unproxied=self._settings.live
-        )
-        return found | {ADDRESS: self._proxy.url(run=run)}
+    def _mcp_variables(self, run: str) -> dict[str, str]:
+        """The variables that hold the address of the MCP server, with the one for this run of a case."""
+        if self._mcp is None:
+            return {}
+        shared, own = self._proxy.mcp_url(), self._proxy.mcp_url(run)
+        return {name: value.replace(shared, own) for name, value in self._config.env.items() if shared in value}
 
-    def _run_of(self, name: str) -> CaseSession | None:
+    def _variables(self, run: str = "") -> dict[str, str]:
+        if not self._intercepts:
+            return {}
+        services = [service for service, _ in self._services]
+        replay_only = "" if self._player is None or self._settings.records else self._proxy.address
+        variables = variables_for(
+            services, lambda name: self._proxy.url(name, run), proxy=replay_only, unproxied=self._settings.live
+        )
+        return variables | {ADDRESS: self._proxy.url(run=run)}
+
+    def _find_session(self, name: str) -> CaseSession | None:
         if name:
-            return self._running.get(name)
-        return next(iter(self._running.values())) if len(self._running) == 1 else None
+            return self._sessions.get(name)
+        return next(iter(self._sessions.values())) if len(self._sessions) == 1 else None
 
     def _narrow(self, limits: Limits) -> Limits:
         """One case at a time where nothing but that says whose a request is; one process where one file or port is."""
@@ -206,14 +213,14 @@ class Proxied:
             limits = structs.replace(limits, max_workers=1, why_workers=why)
         return limits
 
-    def _reachable(self) -> None:
+    def _refuse_running_agent(self) -> None:
         """Raise ConfigError for an agent that runs already and was not given the address of the proxy."""
-        started = self._config.options.get("start")
+        is_started = self._config.options.get("start")
         elsewhere = self._config.kind in WIRE_KINDS - {MODEL} or self._config.kind == BROWSER
-        if elsewhere and not started and not self._settings.port:
-            what = "the tape" if self._player is not None else "the proxy, which faults and telemetry of models need"
+        if elsewhere and not is_started and not self._settings.port:
+            proxy = "the tape" if self._player is not None else "the proxy, which faults and telemetry of models need"
             raise ConfigError(
-                f"the agent of {self._config.use!r} is already running: Karat cannot point it at {what}.",
+                f"the agent of {self._config.use!r} is already running: Karat cannot point it at {proxy}.",
                 where=str(self._config.file or ""),
                 fix=f"{START if self._config.kind == BROWSER else 'Set'} `port` and `token` in [tape], and start the "
                 "agent with the addresses that docs/tape.md shows.",
@@ -222,6 +229,6 @@ class Proxied:
 
 
 def _miss_error(on_tape: CaseOnTape, partial: Trace | None) -> TargetError:
-    miss: Miss = on_tape.misses[0]
+    miss = on_tape.misses[0]
     message = f"{miss.cause}: request {miss.number} ({miss.request.title}) has no recording. {RECORD}"
     return TargetError(MISS, message, detail=miss.detail, partial=partial)

@@ -10,8 +10,13 @@ A class with `open`, `run` and `close` is a target itself, made with the TargetC
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import inspect
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from time import perf_counter, time
+from types import CodeType, ModuleType
 from typing import ParamSpec, TypeVar, get_args
 
 import msgspec
@@ -25,21 +30,11 @@ from karat.model.suite import Case
 from karat.model.trace import Channel, Message, Trace
 from karat.plugins.code import load
 from karat.proxy.faults.world import CaseWorld
-from karat.targets.base import (
-    DENIED,
-    RunContext,
-    Target,
-    TargetError,
-    build_external,
-    converse,
-    is_target,
-    open_safely,
-)
+from karat.targets.base import DENIED, RunContext, Target, TargetError, build_external, is_target, open_safely
+from karat.targets.capabilities import TOOLS, WHERE, hit_by, reach_of
 from karat.targets.config import TargetConfig, no_options
-from karat.targets.environment import Environment
-from karat.targets.handed_tools import hands_over_tools
+from karat.targets.conversation import converse
 from karat.targets.langchain_tools import ToolReach, require_tools
-from karat.targets.reach import TOOLS, WHERE, hit_by, reach_of
 from karat.targets.short_form import (
     NO_TELEMETRY,
     NO_TOOLS,
@@ -50,7 +45,7 @@ from karat.targets.short_form import (
     tool_call,
 )
 from karat.targets.threads import DaemonThreads
-from karat.targets.user_code import Callee, build_error, from_outside
+from karat.targets.user_code import Callee, Environment, build_error, from_outside
 from karat.text.wording import did_you_mean
 
 P = ParamSpec("P")
@@ -98,6 +93,8 @@ class Conversation:
 
 
 OFFERED = ("case", "conversation", "context")
+TOOL_METHOD = "tool"
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
 TEXT_ONLY = {"tools": NO_TOOLS, "telemetry": NO_TELEMETRY}
 
 
@@ -221,3 +218,32 @@ class FunctionTarget(PythonTarget):
 
     async def open(self) -> None:
         self._callee = Callee(self._function, repr(self._config.spec), "prompt", OFFERED)
+
+
+def hands_over_tools(function: Callable[..., object], root: Path) -> bool:
+    """Whether a function of the agent's own modules names the method: those below its folder, and its own module."""
+    agent = sys.modules.get(getattr(function, "__module__", ""))
+    folder = os.path.join(root.resolve(), "")
+    modules = [module for module in list(sys.modules.values()) if module is agent or _is_below(module, folder)]
+    values = [function, type(function), *(value for module in modules for value in list(vars(module).values()))]
+    return any(TOOL_METHOD in code.co_names for value in values for code in _codes(value))
+
+
+def _is_below(module: ModuleType, folder: str) -> bool:
+    file = getattr(module, "__file__", None)
+    return isinstance(file, str) and file.startswith(folder) and _INSTALLED.isdisjoint(Path(file).parts)
+
+
+def _codes(value: object) -> Iterator[CodeType]:
+    """The code of a function, or of the methods of a class, with what is defined within it."""
+    for member in list(vars(value).values()) if inspect.isclass(value) else [value]:
+        code = getattr(inspect.unwrap(member), "__code__", None) if inspect.isroutine(member) else None
+        if isinstance(code, CodeType):
+            yield from _nested_codes(code)
+
+
+def _nested_codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _nested_codes(constant)

@@ -29,7 +29,7 @@ from karat.evidence.recorder import Recorder
 from karat.model.suite import Case
 from karat.model.trace import CallKind, Channel, Message, Tokens, ToolCall, Trace
 from karat.targets.base import TargetError
-from karat.targets.limits import FOREVER
+from karat.targets.capabilities import FOREVER
 from karat.text.clean import jsonable, table, text
 from karat.text.key_names import suggest_keys
 from karat.text.tool_results import call_success, missing_fields, parse_result

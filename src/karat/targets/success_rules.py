@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, TypeVar
 
 import msgspec
@@ -17,10 +17,10 @@ from karat.evidence.logs.events import find_broken_backend
 from karat.evidence.merge import merge_calls
 from karat.model.suite import Case
 from karat.model.trace import ToolCall, Trace
-from karat.targets.base import RunContext, Target, TargetError, secrets_of
+from karat.targets.base import RunContext, Target, TargetError
 from karat.targets.config import TargetConfig, place_of
 from karat.targets.otlp.options import Models, Otlp
-from karat.targets.reach import reach_of
+from karat.targets.wrappers import WrappedTarget
 from karat.text.regexes import safe_regex
 from karat.text.tool_names import is_any_named, is_helper, is_named
 from karat.text.tool_results import parse_result
@@ -55,7 +55,7 @@ class SuccessRule(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
             if not isinstance(value, Mapping) or part not in value:
                 return None
             value = value[part]
-        return any(type(value) is type(wanted) and value == wanted for wanted in self.values or ())
+        return any(type(value) is type(success) and value == success for success in self.values or ())
 
 
 class LogReading(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -66,16 +66,12 @@ class LogReading(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     models: bool | Models = False
 
 
-class WithSuccessRules:
+class WithSuccessRules(WrappedTarget):
     """A target whose traces are read as its configuration says. A backend that broke makes a case an ERROR."""
 
     def __init__(self, target: Target, config: TargetConfig) -> None:
-        self.limits = target.limits
-        self.options = target.options
-        self.secrets = secrets_of(target)
-        self.reaches = reach_of(target)
-        self._target = target
-        self._rules = {tool: _rule(tool, given, config) for tool, given in config.success.items()}
+        super().__init__(target)
+        self._rules = {tool: _rule(tool, table, config) for tool, table in config.success.items()}
         self._reported: set[str] = set()
         self._names = config.tool_names
         self._ignored = config.ignore_tools
@@ -84,25 +80,16 @@ class WithSuccessRules:
             raise _option_error(config, "telemetry.events", flaw)
         self._dialect = msgspec.json.encode(log.events).decode() if log.events != LogEvents() else ""
 
-    async def open(self) -> None:
-        await self._target.open()
-
-    async def close(self) -> None:
-        await self._target.close()
-
     async def run(self, case: Case, context: RunContext) -> Trace:
         context.after_setup = self._refuse_broken
         context.recorder.dialect = self._dialect
         if context.world is not None:
             context.world.names = self._names
-        if (speak := context.next_prompt) is not None:
-            context.next_prompt = lambda so_far: speak(self._with_tools(self._read(so_far), case, context))
-        try:
-            trace = self._read(await self._target.run(case, context))
-            trace = self._with_tools(trace, case, context)
-        except TargetError as error:
-            error.partial = self._read(error.partial) if error.partial is not None else None
-            raise
+
+        async def join(trace: Trace, ended: bool) -> Trace:
+            return self._with_tools(self._read(trace), case, context) if ended else self._read(trace)
+
+        trace = await self.run_joined(case, context, join)
         self._refuse_broken(trace)
         return trace
 
@@ -110,18 +97,18 @@ class WithSuccessRules:
         """The trace with the schemas of the tools if a check asks for them; a name that no tool has is reported."""
         if not context.tool_schemas:
             return trace
-        known = {self._names.get(name, name): schema for name, schema in context.tool_schemas.items()}
+        schemas = {self._names.get(name, name): schema for name, schema in context.tool_schemas.items()}
         if context.lists_tools:
-            self._report_unknown(case, known, context)
+            self._report_unknown(case, schemas, context)
         if not (judges_arguments(case) or context.next_prompt):
             return trace
-        return _with_schemas(trace, known, context.more_tools)
+        return _with_schemas(trace, schemas, context.more_tools)
 
-    def _report_unknown(self, case: Case, known: Mapping[str, object], context: RunContext) -> None:
+    def _report_unknown(self, case: Case, tools: Collection[str], context: RunContext) -> None:
         for name in tools_named(case):
-            if name not in self._reported and not any(is_named(name, tool) for tool in known):
+            if name not in self._reported and not any(is_named(name, tool) for tool in tools):
                 self._reported.add(name)
-                near = did_you_mean(name, known)
+                near = did_you_mean(name, tools)
                 context.notices.append(f"{case.id} names {name!r}, and the target has no such tool. {near}".rstrip())
 
     def _refuse_broken(self, trace: Trace) -> None:
@@ -140,12 +127,12 @@ class WithSuccessRules:
         if self._dialect and trace.telemetry:
             calls = merge_calls(trace.tool_calls, tool_calls(trace.telemetry, self._dialect))
             trace = structs.replace(trace, dialect=self._dialect, tool_calls=tuple(calls))
-        own = [call for call in trace.tool_calls if not self._is_helper(call.name)]
+        calls = [call for call in trace.tool_calls if not self._is_helper(call.name)]
         if self._names or self._rules:
-            own = [self._apply_rule(self._rename(call)) for call in own]
-        elif len(own) == len(trace.tool_calls):
+            calls = [self._apply_rule(self._rename(call)) for call in calls]
+        elif len(calls) == len(trace.tool_calls):
             return trace
-        return structs.replace(trace, tool_calls=tuple(own))
+        return structs.replace(trace, tool_calls=tuple(calls))
 
     def _is_helper(self, name: str) -> bool:
         """Whether it is not a tool of the agent; a name that the configuration maps is one."""
@@ -154,8 +141,8 @@ class WithSuccessRules:
         )
 
     def _rename(self, call: ToolCall) -> ToolCall:
-        own = self._names.get(call.name, call.name)
-        return call if own == call.name else structs.replace(call, name=own)
+        name = self._names.get(call.name, call.name)
+        return call if name == call.name else structs.replace(call, name=name)
 
     def _apply_rule(self, call: ToolCall) -> ToolCall:
         """By the rule with the longest name that is the tool's; what it does not tell leaves a sign of failure one."""
@@ -166,30 +153,28 @@ class WithSuccessRules:
         return structs.replace(call, success=False if holds is None and call.success is False else holds)
 
 
-def _with_schemas(trace: Trace, known: dict[str, object], more: str) -> Trace:
+def _with_schemas(trace: Trace, schemas: dict[str, object], more: str) -> Trace:
     unobserved = {**trace.unobserved, **({"tool_schemas": more} if more else {})}
-    turns = tuple(_with_schemas(turn, known, more) for turn in trace.turns)
-    return structs.replace(trace, tool_schemas=known, unobserved=unobserved, turns=turns)
+    turns = tuple(_with_schemas(turn, schemas, more) for turn in trace.turns)
+    return structs.replace(trace, tool_schemas=schemas, unobserved=unobserved, turns=turns)
 
 
-def _rule(tool: str, given: object, config: TargetConfig) -> SuccessRule:
-    rule = _convert(given, SuccessRule, f"success.{tool}", config)
-    flaw = rule.flaw()
-    if flaw:
+def _rule(tool: str, table: object, config: TargetConfig) -> SuccessRule:
+    rule = _convert(table, SuccessRule, f"success.{tool}", config)
+    if flaw := rule.flaw():
         raise _option_error(config, f"success.{tool}", flaw)
     return rule
 
 
-def _convert(given: object, form: type[Form], where: str, config: TargetConfig) -> Form:
+def _convert(table: object, form: type[Form], where: str, config: TargetConfig) -> Form:
     try:
-        return msgspec.convert(given, form)
+        return msgspec.convert(table, form)
     except msgspec.ValidationError as error:
         name = str(error).partition("`")[2].partition("`")[0] if "unknown field" in str(error) else ""
-        known = [key for one in (form, LogEvents, Otlp, Models) for key in one.__struct_encode_fields__]
-        fix = did_you_mean(name, known) if name else ""
-        raise _option_error(config, where, f"{error}.", fix) from error
+        keys = [key for struct in (form, LogEvents, Otlp, Models) for key in struct.__struct_encode_fields__]
+        raise _option_error(config, where, f"{error}.", did_you_mean(name, keys) if name else "") from error
 
 
-def _option_error(config: TargetConfig, table: str, what: str, fix: str = "") -> ConfigError:
-    message = f"[targets.{config.name or config.use}.{table}]: {what}"
+def _option_error(config: TargetConfig, table: str, cause: str, fix: str = "") -> ConfigError:
+    message = f"[targets.{config.name or config.use}.{table}]: {cause}"
     return ConfigError(message, where=place_of(config, table.partition(".")[0]), fix=fix, slug="bad-options")

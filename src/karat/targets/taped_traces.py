@@ -20,8 +20,8 @@ from karat.evidence.models.streams import read_events, table
 from karat.evidence.models.traffic import ModelExchange, ModelTraffic
 from karat.evidence.spans.messages import Utterance, prompts
 from karat.model.trace import Message, Trace, TraceError
-from karat.proxy.services import SERVICES
 from karat.proxy.tape.file import Exchange, read_tape
+from karat.proxy.tape.settings import SERVICES
 from karat.targets.short_form import NO_PAGE, NO_TELEMETRY
 
 MODELS = frozenset(one.name for one in SERVICES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import os
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -13,12 +14,32 @@ from typing import Any
 
 from karat.errors import ConfigError
 from karat.targets.base import TargetError
-from karat.targets.limits import FOREVER
+from karat.targets.capabilities import FOREVER
 from karat.targets.threads import DaemonThreads
 from karat.text.wording import did_you_mean, error_text
 
 DETAIL_CAP = 8_000
 BY_PLACE = "*"
+
+
+class Environment:
+    """Variables for code that runs in this process; those that were there before are put back."""
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        self._variables = variables
+        self._before: dict[str, str | None] = {}
+
+    def set(self) -> None:
+        self._before = {name: os.environ.get(name) for name in self._variables}
+        os.environ.update(self._variables)
+
+    def restore(self) -> None:
+        for name, value in self._before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+        self._before = {}
 
 
 class Callee:

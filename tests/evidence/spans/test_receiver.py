@@ -12,9 +12,9 @@ import pytest
 
 from evidence.spans.made import post, request, span, tool
 from karat.errors import ConfigError
-from karat.evidence.otlp import loopback
 from karat.evidence.otlp.receiver import Receiver
 from karat.evidence.spans.trace_context import TraceContext, TurnContext
+from karat.system import loopback
 
 TRACE = "11" * 16
 

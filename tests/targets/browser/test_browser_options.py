@@ -10,11 +10,11 @@ import pytest
 
 from karat.errors import ConfigError
 from karat.plugins.project import find_project
-from karat.targets.base import Limits
 from karat.targets.browser import environment
 from karat.targets.browser.environment import BrowserEnvironment
 from karat.targets.browser.options import BrowserOptions
 from karat.targets.browser.target import NO_FIELD, ONE_SESSION, BrowserTarget
+from karat.targets.capabilities import Limits
 from karat.targets.config import TargetConfig, read_config, resolve
 
 ROOT = Path(__file__).parents[3]

@@ -9,7 +9,7 @@ from typing import Any
 from karat.analysis.lint.phrases import COMMON_WORDS
 from karat.model.suite import Case, Reply
 from karat.model.trace import Trace
-from karat.targets.scripted_user import ScriptedUser
+from karat.targets.conversation import ScriptedUser
 from karat.text.prose.asking import find_request, find_request_for
 from karat.text.words import PUBLISHED
 

@@ -31,9 +31,9 @@ from karat.plugins.project import Project
 from karat.suites.diagnostics import RefusedError
 from karat.suites.documents.source import read_bytes, utf8
 from karat.system.sync_async import make_sync
+from karat.targets.capabilities import reach_of
 from karat.targets.config import read_config
-from karat.targets.reach import reach_of
-from karat.targets.recorded_traces import RecordedTraces
+from karat.targets.replay import RecordedTraces
 from karat.targets.taped_traces import read_taped_traces
 
 TAPES = (".yaml", ".yml")

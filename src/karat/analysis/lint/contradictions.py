@@ -28,7 +28,7 @@ from karat.checks.telemetry import Telemetry, shorthand
 from karat.checks.tools.calls import ToolCalls
 from karat.checks.tools.names import ToolCallsAny, ToolCallsNone, ToolsUsed
 from karat.suites.diagnostics import Path, render
-from karat.targets.scripted_user import MOST_TURNS
+from karat.targets.conversation import MAX_TURNS
 from karat.text import phrases
 from karat.text.tool_names import is_named
 from karat.text.wording import pluralize, quoted
@@ -164,7 +164,7 @@ def find_hidden_faults(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
 
 def find_unreachable_replies(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
     """Replies to one thing are sent one after another: after `max_turns` no turn is left for them."""
-    most = case.case.max_turns or MOST_TURNS
+    most = case.case.max_turns or MAX_TURNS
     replies: Counter[tuple[str, ...]] = Counter()
     for index, reply in enumerate(case.case.replies):
         replies[reply.asks_for] += 1

@@ -37,7 +37,7 @@ from karat.scoring.verdicts import judge_case
 from karat.suites.documents.source import read_bytes
 from karat.suites.reading import LocatedSuite, locate_suite
 from karat.suites.selection import EVERYTHING, select
-from karat.targets.reach import UNREACHABLE, WHERE, reach_of
+from karat.targets.capabilities import UNREACHABLE, WHERE, reach_of
 from karat.text.wording import pluralize
 
 PROBE = (Fault(hits="model", kind="hang"),)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import threading
+import zlib
 from http import HTTPStatus
 
 from karat.evidence import memory_estimate as weight
 from karat.evidence.memory_estimate import json_weight, protobuf_weight
 from karat.evidence.otlp.inbox import Inbox
-from karat.evidence.otlp.loopback import HttpRequest, LoopbackServer, Wire, format_answer, unpack
 from karat.evidence.spans.otlp_json import JsonBatch
 from karat.evidence.spans.protobuf import ProtobufBatch, request_type
+from karat.system import loopback
+from karat.system.loopback import Connection, HttpRequest, LoopbackServer, format_reply
 from karat.system.loopback_auth import RefusedRequest
 from karat.text.wording import shorten
 
@@ -35,8 +37,8 @@ class Receiver:
         return self._server.url
 
     @property
-    def place(self) -> str:
-        return self._server.place
+    def address(self) -> str:
+        return self._server.address
 
     def open(self, port: int = 0) -> None:
         """Listen, or raise a ConfigError."""
@@ -46,9 +48,9 @@ class Receiver:
     def close(self) -> None:
         self._server.close()
 
-    def _serve(self, wire: Wire, request: HttpRequest) -> bool:
+    def _serve(self, connection: Connection, request: HttpRequest) -> bool:
         kind = self._take(request)
-        wire.send(format_answer(HTTPStatus.OK, kind, EMPTY[kind]))
+        connection.send(format_reply(HTTPStatus.OK, kind, EMPTY[kind]))
         return request.keeps_alive
 
     def _take(self, request: HttpRequest) -> str:
@@ -76,3 +78,23 @@ class Receiver:
             self.inbox.put(JsonBatch(body) if kind == JSON else ProtobufBatch(body), size)
         except ValueError as error:
             raise RefusedRequest(HTTPStatus.BAD_REQUEST, f"a request cannot be read: {error}") from error
+
+
+def unpack(request: HttpRequest) -> bytes:
+    """The body as it was before it was compressed. Raises RefusedRequest."""
+    encoding = request.headers.get("content-encoding", "identity").strip().lower()
+    if encoding == "identity":
+        return request.body
+    if encoding not in ("gzip", "deflate"):
+        raise RefusedRequest(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"a request is encoded as {shorten(encoding, 40)!r}")
+    inflate = zlib.decompressobj(47)  # gzip and zlib, by their own head
+    try:
+        body = inflate.decompress(request.body, loopback.BODY_CAP)
+    except zlib.error as error:
+        raise RefusedRequest(HTTPStatus.BAD_REQUEST, "a request cannot be decompressed") from error
+    if inflate.unconsumed_tail:
+        why = f"a request decompresses to more than {loopback.BODY_CAP:,} bytes"
+        raise RefusedRequest(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, why)
+    if not inflate.eof:
+        raise RefusedRequest(HTTPStatus.BAD_REQUEST, "a compressed request was cut off")
+    return body

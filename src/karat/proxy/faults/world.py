@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from threading import Lock
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -35,8 +36,8 @@ from karat.text.wording import pluralize, shorten
 P = ParamSpec("P")
 T = TypeVar("T")
 
-MOST_NOTED = 1000
-MOST_NAMED = 8
+MAX_NOTED = 1000
+MAX_LISTED = 8
 """Tools that a message lists."""
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
@@ -65,6 +66,7 @@ class Opaque:
         return "opaque"
 
 
+@dataclass(slots=True)
 class CallPlan:
     """What is to become of one call.
 
@@ -72,56 +74,48 @@ class CallPlan:
     or raises.
     """
 
-    __slots__ = ("_arguments", "_fault", "_place", "_stub", "_world", "hits", "name", "number")
-
-    def __init__(
-        self,
-        world: CaseWorld,
-        hits: Hit,
-        name: str,
-        number: int,
-        arguments: object,
-        place: int | None,
-        stub: Stub | None,
-    ) -> None:
-        self._world = world
-        self._place = place
-        self._fault = None if place is None else world.faults[place]
-        self._stub = stub
-        self._arguments = arguments
-        self.hits = hits
-        self.name = name
-        self.number = number
+    world: CaseWorld
+    hits: Hit
+    name: str
+    number: int
+    arguments: object
+    fault_index: int | None = None
+    stub: Stub | None = None
 
     @property
     def fault(self) -> Fault | None:
         """The fault that this call is for, if any."""
-        return self._fault
+        return None if self.fault_index is None else self.world.faults[self.fault_index]
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the call does not go its usual way."""
+        return self.fault is not None or self.stub is not None
 
     @property
     def delay(self) -> float:
         """Seconds to wait before anything else."""
-        return float(self._fault.value) if self._fault is not None and self._fault.stage == "wait" else 0.0
+        return float(self.fault.value) if self.fault is not None and self.fault.stage == "wait" else 0.0
 
     @property
     def runs(self) -> bool:
         """Whether the call itself is to be carried out."""
-        return self._stub is None and (self._fault is None or self._fault.stage != "instead")
+        return self.stub is None and (self.fault is None or self.fault.stage != "instead")
 
     def finish(self, result: object = None) -> Any:
         """What the agent gets, given what the call gave. Raises FaultError where that is an error."""
-        fault, stub = self._fault, self._stub
+        fault, stub = self.fault, self.stub
         if fault is not None and fault.stage == "instead":
             self.mark_applied("", "")
             raise self._error(fault)
         if stub is not None:
             if fault is None:
-                self._world.note(self._build_altered(STUBBED, None, "", digest(stub.error or stub.result)))
+                self.world.note(self._altered(STUBBED, None, "", digest(stub.error or stub.result)))
             if stub.error:
                 self.mark_unused()
                 raise FaultError(stub.error)
             result = stub.result
-        self._world.remember(self.name, self._arguments, result)
+        self.world.remember(self.name, self.arguments, result)
         if fault is None:
             return result
         if fault.stage == "lost":
@@ -134,42 +128,41 @@ class CallPlan:
 
     def mark_applied(self, before: str, after: str) -> None:
         """Note that the fault took effect: for who carries it out without `finish`, such as a proxy."""
-        if self._fault is not None:
-            self._world.note(self._build_altered(self._fault.kind, self._place, before, after))
+        if self.fault is not None:
+            self.world.note(self._altered(self.fault.kind, self.fault_index, before, after))
 
     def mark_unused(self) -> None:
         """Note that the fault took no effect, such as where the call failed by itself: it is still to come."""
-        if self._place is not None:
-            self._world.release(self._place)
+        if self.fault_index is not None:
+            self.world.release(self.fault_index)
 
-    def _build_altered(self, kind: str, place: int | None, before: str, after: str) -> AlteredCall:
+    def _altered(self, kind: str, fault_index: int | None, before: str, after: str) -> AlteredCall:
         return AlteredCall(
             hits=self.hits,
             name=self.name,
             call=self.number,
             kind=kind,
-            fault=place,
+            fault=fault_index,
             ran=self.runs,
-            seed=0 if self._fault is None else self._fault.seed,
+            seed=0 if self.fault is None else self.fault.seed,
             before=before,
             after=after,
         )
 
     def _change(self, fault: Fault, result: object) -> object:
-        # late: most runs have no fault
-        from karat.proxy.faults.result_mutations import change
+        from karat.proxy.faults.result_mutations import change  # late: most runs have no fault
 
         if isinstance(result, Opaque):
             self.mark_unused()
             return result
-        first = self._world.first_result(self.name, self._arguments)
-        found = change(fault, result, self._arguments, first, f"{fault.seed}:{self.name}:{self.number}")
-        before, after = digest(result), digest(found)
+        first = self.world.first_result(self.name, self.arguments)
+        changed = change(fault, result, self.arguments, first, f"{fault.seed}:{self.name}:{self.number}")
+        before, after = digest(result), digest(changed)
         if before == after:
             self.mark_unused()
             return result
         self.mark_applied(before, after)
-        return found
+        return changed
 
     def _error(self, fault: Fault) -> FaultError:
         if fault.kind == "timeout":
@@ -217,11 +210,11 @@ class CaseWorld:
             if not self.in_setup:  # a call that is not counted is before the first that a fault hits
                 self._calls[hits, name] += 1
             number = self._calls[hits, name]
-            place = self._due(hits, name, number)
-            if place is not None:
-                self._used[place] += 1
+            index = self._find_due(hits, name, number)
+            if index is not None:
+                self._used[index] += 1
         stub = self.stub_of(name) if hits != "model" else None
-        return CallPlan(self, hits, name, number, arguments=arguments, place=place, stub=stub)
+        return CallPlan(self, hits, name, number, arguments, index, stub)
 
     def begin_outside(self, name: str, arguments: object) -> CallPlan:
         """The same for a call of a tool that comes by the proxy.
@@ -229,20 +222,22 @@ class CaseWorld:
         A tool of this process that asks a server for the one of its name is one call, which was counted already.
         """
         with self._lock:
-            is_within = any(is_same_tool(one, self.names.get(name, name)) for one in +self._open)
-        if is_within:
-            return CallPlan(self, "tool", name, 0, arguments=arguments, place=None, stub=None)
-        return self.begin(name, arguments)
+            is_within = any(is_same_tool(tool, self.names.get(name, name)) for tool in +self._open)
+        return CallPlan(self, "tool", name, 0, arguments) if is_within else self.begin(name, arguments)
 
     @contextmanager
-    def _carrying(self, name: str) -> Iterator[None]:
+    def _running(self, plan: CallPlan) -> Iterator[None]:
+        """While a tool of this process runs; if it fails by itself, the fault took no effect."""
         with self._lock:
-            self._open[name] += 1
+            self._open[plan.name] += 1
         try:
             yield
+        except BaseException:
+            plan.mark_unused()
+            raise
         finally:
             with self._lock:
-                self._open[name] -= 1
+                self._open[plan.name] -= 1
 
     def call(self, name: str, arguments: object, run: Callable[[], Any]) -> Any:
         """Carry out a call of a tool as this world has it."""
@@ -251,12 +246,8 @@ class CaseWorld:
             time.sleep(plan.delay)
         if not plan.runs:
             return plan.finish()
-        try:
-            with self._carrying(plan.name):
-                result = run()
-        except BaseException:
-            plan.mark_unused()
-            raise
+        with self._running(plan):
+            result = run()
         return plan.finish(result)
 
     async def acall(self, name: str, arguments: object, run: Callable[[], Awaitable[Any]]) -> Any:
@@ -266,24 +257,20 @@ class CaseWorld:
             await asyncio.sleep(plan.delay)
         if not plan.runs:
             return plan.finish()
-        try:
-            with self._carrying(plan.name):
-                result = await run()
-        except BaseException:
-            plan.mark_unused()
-            raise
+        with self._running(plan):
+            result = await run()
         return plan.finish(result)
 
     async def run_tool(
         self, name: str, arguments: object, run: Callable[[], Awaitable[tuple[object, str | None]]]
     ) -> tuple[object, str | None]:
-        """The same where a model hears of results and errors alike: gives a result, or what went wrong."""
+        """The same where a model gets results and errors alike: gives a result, or what went wrong."""
 
         async def result() -> object:
-            found, error = await run()
+            value, error = await run()
             if error is not None:
                 raise FaultError(error)
-            return found
+            return value
 
         try:
             return await self.acall(name, arguments, result), None
@@ -329,15 +316,15 @@ class CaseWorld:
     def note(self, altered: AlteredCall) -> None:
         """Keep what became of a call: of very many, the first ones and the first of each fault."""
         with self._lock:
-            if len(self.altered) < MOST_NOTED or altered.fault not in self._landed:
+            if len(self.altered) < MAX_NOTED or altered.fault not in self._landed:
                 self.altered.append(altered)
             self._landed.add(altered.fault)
 
-    def release(self, place: int) -> None:
-        """A fault took no effect on the call that it was meant for."""
+    def release(self, fault_index: int) -> None:
+        """A fault took no effect on the call that it was due for."""
         with self._lock:
-            self._used[place] -= 1
-            self._unchanged[place] += 1
+            self._used[fault_index] -= 1
+            self._unchanged[fault_index] += 1
 
     def remember(self, name: str, arguments: object, result: object) -> None:
         """Keep what the first call of these arguments gave, where a fault may give it again."""
@@ -348,42 +335,39 @@ class CaseWorld:
     def first_result(self, name: str, arguments: object) -> object:
         return self._first.get((name, digest(arguments)))
 
-    def _due(self, hits: Hit, name: str, number: int) -> int | None:
+    def _find_due(self, hits: Hit, name: str, number: int) -> int | None:
         """The first fault that this call is for."""
-        for place, fault in enumerate(self.faults):
-            spent = fault.times is not None and self._used[place] >= fault.times
+        for index, fault in enumerate(self.faults):
+            spent = fault.times is not None and self._used[index] >= fault.times
             if fault.hits == hits and not spent and number >= fault.from_call and _hits(fault, name):
-                return place
+                return index
         return None
 
     def _error(self, trace: Trace) -> TraceError | None:
-        seen = [*_calls_of(trace)]
+        calls = [*trace.tool_calls, *trace.setup_calls]
         answered = {call.name for call in trace.altered_calls} | {name for _, name in self._calls}
-        for call in seen if self.stubs else ():
+        for call in calls if self.stubs else ():
             if call.called and call.kind == "tool" and self.stub_of(call.name) and call.name not in answered:
                 message = f"{call.name} has a stub, but was called where Karat cannot intercept it: the real tool ran"
                 return TraceError(STUB_PASSED_BY, f"{message}. Call it as docs/faults.md shows")
         missed = without_landing(self.faults, trace.altered_calls)
         if not missed:
             return None
-        what = "; ".join(map(str, missed))
-        return TraceError(NOT_REACHED, f"the fault was not reached: {what}. {self._why(missed[0], seen)}")
+        names = "; ".join(map(str, missed))
+        return TraceError(NOT_REACHED, f"the fault was not reached: {names}. {self._why_missed(missed[0], calls)}")
 
-    def _why(self, fault: Fault, seen: list[ToolCall]) -> str:
+    def _why_missed(self, fault: Fault, calls: list[ToolCall]) -> str:
         """What happened instead."""
-        place = self.faults.index(fault)
-        if self._unchanged[place]:
-            times = pluralize(self._unchanged[place], "call")
-            return f"{times} came, but the fault changed nothing in the result"
+        if unchanged := self._unchanged[self.faults.index(fault)]:
+            return f"{pluralize(unchanged, 'call')} came, but the fault changed nothing in the result"
         reached = {name: number for (hits, name), number in self._calls.items() if hits == fault.hits}
-        if fault.hits == "tool" and any(
-            matches_tool(fault.name, call.name) and call.name not in reached for call in seen
-        ):
+        elsewhere = (call.name for call in calls if call.name not in reached)
+        if fault.hits == "tool" and any(matches_tool(fault.name, name) for name in elsewhere):
             return f"{fault.name} was called, but not where Karat can intercept it"
         if not reached:
             return f"No {fault.hits} was called where Karat can intercept it"
-        named = [f"{shorten(name, 60)} ({number})" for name, number in [*reached.items()][:MOST_NAMED]]
-        return f"Calls seen: {', '.join(named)}{' …' if len(reached) > MOST_NAMED else ''}"
+        counts = [f"{shorten(name, 60)} ({number})" for name, number in [*reached.items()][:MAX_LISTED]]
+        return f"Calls seen: {', '.join(counts)}{' …' if len(reached) > MAX_LISTED else ''}"
 
 
 def digest(value: object) -> str:
@@ -398,8 +382,3 @@ def matches_tool(pattern: str, name: str) -> bool:
 
 def _hits(fault: Fault, name: str) -> bool:
     return not fault.name or (matches_tool(fault.name, name) if fault.hits == "tool" else is_named(fault.name, name))
-
-
-def _calls_of(trace: Trace) -> Iterator[ToolCall]:
-    yield from trace.tool_calls
-    yield from trace.setup_calls

@@ -1,7 +1,8 @@
 """A tape on disk: what each case asked of the services around the agent, and what they answered.
 
 One YAML file per suite, for people to read and to compare: exchanges in the order of their cases, each with the request
-without its secrets, and the answer as it came. It is written whole or not at all.
+without its secrets, and the answer as it came. It is written whole or not at all. What a run records is on disk as soon
+as it comes, so that a long run needs no more memory.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from time import monotonic
+from typing import IO, Any, TypeVar
 
 import msgspec
 import yaml
@@ -31,6 +34,9 @@ KEPT_HEADERS = ("content-type", "mcp-protocol-version", "mcp-session-id", "retry
 RECORD = "Record it with --tape record."
 RECORD_AGAIN = "Restore it, or delete it and record it again with --tape record."
 """As long as it is there, what it has of other cases would be lost."""
+SECONDS_BETWEEN_WRITES = 2.0
+"""While cases are recorded, or so many times what a write takes; what a kill in between loses is these seconds."""
+TIMES_A_WRITE = 20
 
 
 class StreamEvent(Struct, frozen=True, forbid_unknown_fields=True):
@@ -54,20 +60,20 @@ class Answer(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
 
     @classmethod
     def of_body(cls, status: int, headers: Mapping[str, str], body: bytes) -> Answer:
-        kept = {name: value for name, value in headers.items() if name in (*KEPT_HEADERS, "location")}
-        found = read_json(body)
-        for spacing in _SPACINGS if found is not None else ():
-            if found is not None and _encode(found.value, spacing) == body:
-                return cls(status, kept, json=found.value, spacing=spacing)
+        kept_headers = {name: value for name, value in headers.items() if name in (*KEPT_HEADERS, "location")}
+        value = read_json(body)
+        for spacing in _SPACINGS if value is not None else ():
+            if _encode(value, spacing) == body:
+                return cls(status, kept_headers, json=value, spacing=spacing)
         try:
-            return cls(status, kept, text=body.decode())
+            return cls(status, kept_headers, text=body.decode())
         except UnicodeDecodeError:
-            return cls(status, kept, base64=base64.b64encode(body).decode())
+            return cls(status, kept_headers, base64=base64.b64encode(body).decode())
 
     @property
     def gist(self) -> str:
         """The answer, for people."""
-        return shorten("".join(one.data for one in self.events) or self.body.decode("utf-8", "replace"))
+        return shorten("".join(event.data for event in self.events) or self.body.decode("utf-8", "replace"))
 
     @property
     def body(self) -> bytes:
@@ -121,7 +127,7 @@ class Tape(Struct, kw_only=True):
 
     @property
     def exchanges(self) -> list[Exchange]:
-        return [one for run in sorted(self.runs) for one in self.runs[run]]
+        return [exchange for run in sorted(self.runs) for exchange in self.runs[run]]
 
     def write(self) -> None:
         """Replace the file, or leave it as it was."""
@@ -139,7 +145,7 @@ def write_runs(
     Raises ConfigError.
     """
     cases: dict[str, int] = {}
-    for (case, _), recorded in sorted(runs.items(), key=lambda one: one[0]):
+    for (case, _), recorded in sorted(runs.items(), key=lambda run: run[0]):
         cases[case] = cases.get(case, 0) + len(recorded)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -151,8 +157,8 @@ def write_runs(
             file.write(_lines({"karat_tape": VERSION}))
             file.write(b"exchanges:\n" if any(cases.values()) else b"exchanges: []\n")
             for run in sorted(runs):
-                for one in runs[run]:
-                    file.write(entry(one))
+                for exchange in runs[run]:
+                    file.write(entry(exchange))
             file.write(_lines({"cases": cases}))
         os.replace(temporary, path)
     except OSError as error:
@@ -167,9 +173,9 @@ def unwritable(path: Path, error: OSError) -> ConfigError:
     return _bad(path, f"the tape cannot be written: {error.strerror}.", "Name another place: `file` in [tape].")
 
 
-def entry_of(one: Exchange) -> bytes:
+def entry_of(exchange: Exchange) -> bytes:
     """An exchange as it is on a tape, with its seal."""
-    plain = _plain_table(one)
+    plain = _plain_table(exchange)
     return "\n".join([*item(plain | {"seal": _seal(plain)}, 2), ""]).encode()
 
 
@@ -182,15 +188,15 @@ def read_tape(path: Path) -> Tape:
     data = _bytes(path)
     file = _parse(path, data)
     runs: dict[tuple[str, int], list[Exchange]] = {}
-    for number, (one, intact) in enumerate(_exchanges(path, file), 1):
+    for number, (exchange, intact) in enumerate(_exchanges(path, file), 1):
         if not intact:
             fix = "Undo the edit, or accept it with `karat tape seal`."
-            raise _bad(path, f"exchange {number} (case {one.case!r}) was edited.", fix)
-        runs.setdefault((one.case, one.repeat), []).append(one)
-    for case, count in {**dict.fromkeys((case for case, _ in runs), 0), **file.cases}.items():
-        found = sum(len(each) for (name, _), each in runs.items() if name == case)
-        if found != count:
-            raise _bad(path, f"case {case!r} has {found} exchanges, but {count} were recorded.", RECORD_AGAIN)
+            raise _bad(path, f"exchange {number} (case {exchange.case!r}) was edited.", fix)
+        runs.setdefault((exchange.case, exchange.repeat), []).append(exchange)
+    for case, recorded in {**dict.fromkeys((case for case, _ in runs), 0), **file.cases}.items():
+        count = sum(len(exchanges) for (name, _), exchanges in runs.items() if name == case)
+        if count != recorded:
+            raise _bad(path, f"case {case!r} has {count} exchanges, but {recorded} were recorded.", RECORD_AGAIN)
         runs.setdefault((case, 0), [])
     return Tape(path=path, digest=hashlib.sha256(data).hexdigest(), runs=runs)
 
@@ -200,9 +206,9 @@ def seal_tape(path: Path) -> int:
     file = _parse(path, _bytes(path))
     runs: dict[tuple[str, int], list[Exchange]] = {(case, 0): [] for case in file.cases}
     edited = 0
-    for one, intact in _exchanges(path, file):
+    for exchange, intact in _exchanges(path, file):
         edited += not intact
-        runs.setdefault((one.case, one.repeat), []).append(one)
+        runs.setdefault((exchange.case, exchange.repeat), []).append(exchange)
     Tape(path=path, runs=runs).write()
     return edited
 
@@ -222,26 +228,26 @@ def _exchanges(path: Path, file: _File) -> Iterator[tuple[Exchange, bool]]:
     for number, raw in enumerate(file.exchanges, 1):
         seal = raw.pop("seal", "")
         try:
-            one = msgspec.convert(raw, Exchange)
+            exchange = msgspec.convert(raw, Exchange)
         except msgspec.ValidationError as error:
             raise _bad(path, f"exchange {number} cannot be read: {error}.", RECORD_AGAIN) from error
-        yield one, seal == _seal(_plain_table(one))
+        yield exchange, seal == _seal(_plain_table(exchange))
 
 
 def _parse(path: Path, data: bytes) -> _File:
     try:
-        found = yaml.load(data, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # a safe loader
+        content = yaml.load(data, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # a safe loader
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise _bad(path, f"not a tape: {' '.join(str(error).split())}.", RECORD_AGAIN) from error
-    version = found.get("karat_tape") if isinstance(found, dict) else None
+    version = content.get("karat_tape") if isinstance(content, dict) else None
     if not isinstance(version, int):
         raise _bad(path, "not a tape: `karat_tape` is missing.", RECORD_AGAIN)
     if version > VERSION:
         raise _bad(path, f"the tape has version {version}; this Karat reads version {VERSION}.", "Update Karat.")
-    if "cases" not in found:
+    if "cases" not in content:
         raise _bad(path, "the tape was cut off: `cases` is missing at its end.", RECORD_AGAIN)
     try:
-        return msgspec.convert(found, _File)
+        return msgspec.convert(content, _File)
     except msgspec.ValidationError as error:
         raise _bad(path, f"not a tape: {error}.", RECORD_AGAIN) from error
 
@@ -250,11 +256,70 @@ def _bad(path: Path, message: str, fix: str) -> ConfigError:
     return ConfigError(message, where=str(path), fix=fix, slug="bad-tape")
 
 
-def _plain_table(one: Exchange) -> dict[str, Any]:
-    found: dict[str, Any] = msgspec.to_builtins(one)
-    found["request"] = {key: value for key, value in found["request"].items() if value not in (None, "")}
-    return found
+def _plain_table(exchange: Exchange) -> dict[str, Any]:
+    plain: dict[str, Any] = msgspec.to_builtins(exchange)
+    plain["request"] = {key: value for key, value in plain["request"].items() if value not in (None, "")}
+    return plain
 
 
 def _seal(plain: Mapping[str, Any]) -> str:
     return hashlib.sha256(msgspec.json.encode(plain, order="deterministic")).hexdigest()[:16]
+
+
+class EntryOffset(Struct, frozen=True):
+    """Where the entry of an exchange is."""
+
+    start: int
+    size: int
+
+
+class Recording:
+    """The runs of cases that a tape is to have: those that it has, but for those that are recorded again."""
+
+    def __init__(self, tape: Tape) -> None:
+        self._path = tape.path
+        self._size = 0
+        self._file = self._open()
+        self._runs = {run: [self.add(exchange) for exchange in exchanges] for run, exchanges in tape.runs.items()}
+        self._next_write = monotonic() + SECONDS_BETWEEN_WRITES
+
+    def _open(self) -> IO[bytes]:
+        """It has no name, so that nothing is left of it when the process ends, however that comes."""
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            return tempfile.TemporaryFile(dir=self._path.parent)
+        except OSError as error:
+            raise unwritable(self._path, error) from error
+
+    def add(self, exchange: Exchange) -> EntryOffset:
+        """Keep an exchange; `end` says whose it is."""
+        entry = entry_of(exchange)
+        self._file.write(entry)
+        self._size += len(entry)
+        return EntryOffset(self._size - len(entry), len(entry))
+
+    def end(self, case: str, repeat: int, entries: list[EntryOffset]) -> None:
+        """A run of a case is over."""
+        self._runs[case, repeat] = entries
+        if monotonic() > self._next_write:
+            self.write()
+
+    def write(self) -> None:
+        """Replace the tape, or leave it as it was. Raises ConfigError."""
+        started = monotonic()
+        try:
+            self._file.flush()
+        except OSError as error:
+            raise unwritable(self._path, error) from error
+        write_runs(self._path, self._runs, self._read)
+        ended = monotonic()
+        self._next_write = ended + max(SECONDS_BETWEEN_WRITES, TIMES_A_WRITE * (ended - started))
+
+    def close(self) -> None:
+        try:
+            self.write()
+        finally:
+            self._file.close()
+
+    def _read(self, entry: EntryOffset) -> bytes:
+        return os.pread(self._file.fileno(), entry.size, entry.start)

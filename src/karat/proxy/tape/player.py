@@ -16,8 +16,7 @@ from karat.evidence.models.streams import read_events
 from karat.journal.redaction import Redactor
 from karat.options import TapeMode
 from karat.proxy.model_replies import split
-from karat.proxy.recording import EntryOffset, Recording
-from karat.proxy.tape.file import Answer, Exchange, StreamEvent, Tape
+from karat.proxy.tape.file import Answer, EntryOffset, Exchange, Recording, StreamEvent, Tape
 from karat.proxy.tape.requests import IgnoreRules, RequestDifference, ServiceRequest, first_difference
 from karat.text.wording import pluralize
 
@@ -31,24 +30,24 @@ class Miss(Struct, frozen=True):
 
     request: ServiceRequest
     number: int
-    """Of the requests of the case."""
+    """Of the requests of the case, from 1."""
     cause: str
     """What is the same for all cases that miss for this reason."""
     detail: str = ""
 
 
 class CaseOnTape(Struct, kw_only=True):
-    """One run of a case: what is recorded of it, what is left of that, and what came."""
+    """One run of a case: what is recorded of it, what of that is still unused, and what was requested."""
 
     case: str
     repeat: int
     recorded: tuple[Exchange, ...] | None
     """None: the case is not on the tape."""
-    left: list[tuple[str, Exchange]] = field(default_factory=list)
+    unused: list[tuple[str, Exchange]] = field(default_factory=list)
     """What can still be used, by its key."""
-    made: list[EntryOffset] = field(default_factory=list)
+    entries: list[EntryOffset] = field(default_factory=list)
     """What the case is to have on the tape, in order."""
-    asked: int = 0
+    requests: int = 0
     misses: list[Miss] = field(default_factory=list)
 
 
@@ -67,7 +66,7 @@ class TapePlayer:
         self._recording: Recording | None = None
 
     def open(self) -> None:
-        """Begin to record, where that is wanted. Raises ConfigError if the tape cannot be written."""
+        """Start to record, where that is wanted. Raises ConfigError if the tape cannot be written."""
         if self.records:
             self._recording = Recording(self.tape)
         if self.mode == "record":
@@ -78,16 +77,19 @@ class TapePlayer:
         return self.mode in ("record", "extend")
 
     def begin(self, case: str, repeat: int) -> CaseOnTape:
-        """A run of a case begins: every recording of it can be used once."""
-        found = self.tape.runs.get((case, repeat))
-        left = [] if self.mode == "record" else [(one.request.key(self._ignore_rules), one) for one in found or ()]
-        return CaseOnTape(case=case, repeat=repeat, recorded=None if found is None else tuple(found), left=left)
+        """A run of a case starts: every recording of it can be used once."""
+        recorded = self.tape.runs.get((case, repeat))
+        usable = () if self.mode == "record" else recorded or ()
+        unused = [(exchange.request.key(self._ignore_rules), exchange) for exchange in usable]
+        return CaseOnTape(
+            case=case, repeat=repeat, recorded=None if recorded is None else tuple(recorded), unused=unused
+        )
 
     def end(self, case: CaseOnTape) -> None:
         """A run of a case is over: keep what was recorded of it."""
         if self._recording is not None:
             with self._lock:
-                self._recording.end(case.case, case.repeat, case.made)
+                self._recording.end(case.case, case.repeat, case.entries)
 
     def close(self) -> None:
         if self._recording is not None:
@@ -96,27 +98,30 @@ class TapePlayer:
 
     def read(self, service: str, method: str, address: str, content_type: str, body: bytes) -> ServiceRequest:
         """A request without its secrets."""
-        asked = ServiceRequest.of(service, method, address, content_type, body)
+        request = ServiceRequest.of(service, method, address, content_type, body)
         redactor = self._redactor
-        if not redactor.finds(msgspec.json.encode([asked.path, asked.json, asked.text])):
-            return asked
+        if not redactor.finds(msgspec.json.encode([request.path, request.json, request.text])):
+            return request
         return structs.replace(
-            asked, path=redactor.text(asked.path), json=redactor.json(asked.json), text=redactor.text(asked.text)
+            request,
+            path=redactor.text(request.path),
+            json=redactor.json(request.json),
+            text=redactor.text(request.text),
         )
 
     def answer(self, request: ServiceRequest, case: CaseOnTape) -> Answer | None:
         """The recorded answer; None: it is missing, which counts as a miss unless it is recorded now."""
         with self._lock:
-            case.asked += 1
-            found = self._find(request, case)
-            if found is None:
+            case.requests += 1
+            match = self._find(request, case)
+            if match is None:
                 if not self.records:
                     case.misses.append(_miss(request, case, self._ignore_rules))
                 return None
-            case.left.remove(found)
+            case.unused.remove(match)
             if self._recording is not None:
-                case.made.append(self._recording.add(found[1]))
-            return found[1].answer
+                case.entries.append(self._recording.add(match[1]))
+            return match[1].answer
 
     def record(self, request: ServiceRequest, answer: Answer, case: CaseOnTape) -> None:
         """Keep an exchange; a failure only on request, since the next attempt may succeed with the same request."""
@@ -124,18 +129,18 @@ class TapePlayer:
             return
         if answer.status >= 400 and not self._keep_failures:
             return
-        kept = self._without_secrets(answer, request.path)
+        answer = self._without_secrets(answer, request.path)
         day = datetime.now(UTC).date().isoformat()
-        one = Exchange(case=case.case, repeat=case.repeat, request=request, answer=kept, recorded=day)
+        exchange = Exchange(case=case.case, repeat=case.repeat, request=request, answer=answer, recorded=day)
         with self._lock:
-            case.made.append(self._recording.add(one))
+            case.entries.append(self._recording.add(exchange))
 
     def _without_secrets(self, answer: Answer, path: str) -> Answer:
         redactor, api = self._redactor, find_api(path)
         if answer.events and api is not None:
-            whole = api.join(read_events([one.data for one in answer.events]))
-            cleaned = redactor.json(whole) if redactor.finds(msgspec.json.encode(whole)) else whole
-            if isinstance(cleaned, dict) and cleaned != whole:  # in pieces, a secret is in none of the events
+            message = api.join(read_events([event.data for event in answer.events]))
+            cleaned = redactor.json(message) if redactor.finds(msgspec.json.encode(message)) else message
+            if isinstance(cleaned, dict) and cleaned != message:  # in pieces, a secret is in none of the events
                 events = tuple(StreamEvent(0, event) for event in split(api.name, cleaned))
                 answer = structs.replace(answer, events=events)
         if not redactor.finds(msgspec.json.encode([answer.json, answer.text, answer.events])):
@@ -144,53 +149,54 @@ class TapePlayer:
             answer,
             json=redactor.json(answer.json),
             text=redactor.text(answer.text),
-            events=tuple(structs.replace(one, data=redactor.text(one.data)) for one in answer.events),
+            events=tuple(structs.replace(event, data=redactor.text(event.data)) for event in answer.events),
         )
 
     def _find(self, request: ServiceRequest, case: CaseOnTape) -> tuple[str, Exchange] | None:
         if self.mode == "follow":
-            return next((one for one in case.left if one[1].request.service == request.service), None)
-        key = request.key(self._ignore_rules) if case.left else ""
-        return next((one for one in case.left if one[0] == key), None)
+            return next((entry for entry in case.unused if entry[1].request.service == request.service), None)
+        key = request.key(self._ignore_rules) if case.unused else ""
+        return next((entry for entry in case.unused if entry[0] == key), None)
 
 
 def _miss(request: ServiceRequest, case: CaseOnTape, ignore_rules: IgnoreRules) -> Miss:
-    number = case.asked
+    number = case.requests
     if case.recorded is None:
         return Miss(request, number, "the case is not on the tape")
     if not case.recorded:
         return Miss(request, number, "the case sent no requests when it was recorded")
-    if same := sum(one.request.key(ignore_rules) == request.key(ignore_rules) for one in case.recorded):
-        return Miss(
-            request, number, f"the request was sent more often than it was recorded ({pluralize(same, 'time')})"
-        )
-    near = _find_nearest(request, [one for _, one in case.left] or case.recorded)
-    if near is None:
+    key = request.key(ignore_rules)
+    if same := sum(exchange.request.key(ignore_rules) == key for exchange in case.recorded):
+        times = pluralize(same, "time")
+        return Miss(request, number, f"the request was sent more often than it was recorded ({times})")
+    nearest = _find_nearest(request, [exchange for _, exchange in case.unused] or case.recorded)
+    if nearest is None:
         return Miss(request, number, f"no request of {request.title} was recorded")
-    found = first_difference(near.request.compared_part(ignore_rules), request.compared_part(ignore_rules))
-    if found is None:
-        found = RequestDifference("the address", near.request.title, request.title)
-    detail = f"recorded: {found.recorded}\nasked:    {found.asked}"
-    varies = _NUMBERED.sub("", found.recorded) == _NUMBERED.sub("", found.asked)
-    return Miss(request, number, _cause(found, request), f"{detail}\n{VARIES}" if varies else detail)
+    difference = first_difference(nearest.request.compared_part(ignore_rules), request.compared_part(ignore_rules))
+    if difference is None:
+        difference = RequestDifference("the address", nearest.request.title, request.title)
+    detail = f"recorded: {difference.recorded}\nasked:    {difference.actual}"
+    varies = _NUMBERED.sub("", difference.recorded) == _NUMBERED.sub("", difference.actual)
+    return Miss(request, number, _cause(difference, request), f"{detail}\n{VARIES}" if varies else detail)
 
 
-def _cause(found: RequestDifference, request: ServiceRequest) -> str:
+def _cause(difference: RequestDifference, request: ServiceRequest) -> str:
     role = ""
     with suppress(ValueError, IndexError, KeyError, TypeError, AttributeError):  # a body of another shape
-        place = found.path.partition("[")[2].partition("]")[0]
-        role = str(request.messages[int(place)].get("role", ""))  # type: ignore[attr-defined]  # checked by the line above
-    return f"{found.path} changed" + (f" (the {role} message)" if role else "")
+        index = difference.path.partition("[")[2].partition("]")[0]
+        role = str(request.messages[int(index)].get("role", ""))  # type: ignore[attr-defined]  # checked by the line above
+    return f"{difference.path} changed" + (f" (the {role} message)" if role else "")
 
 
 def _find_nearest(request: ServiceRequest, recorded: Iterable[Exchange]) -> Exchange | None:
     """The recording with the most messages in common, of those with the same address."""
 
-    def common(one: Exchange) -> int:
-        pairs = zip(one.request.messages, request.messages, strict=False)
-        same = sum(a == b for a, b in pairs)
-        return 2 * same - abs(len(one.request.messages) - len(request.messages))
+    def common(exchange: Exchange) -> int:
+        messages = exchange.request.messages
+        same = sum(a == b for a, b in zip(messages, request.messages, strict=False))
+        return 2 * same - abs(len(messages) - len(request.messages))
 
-    alike = [one for one in recorded if one.request.service == request.service]
-    same_path = [one for one in alike if (one.request.method, one.request.path) == (request.method, request.path)]
+    alike = [exchange for exchange in recorded if exchange.request.service == request.service]
+    address = (request.method, request.path)
+    same_path = [exchange for exchange in alike if (exchange.request.method, exchange.request.path) == address]
     return max(same_path or alike, key=common, default=None)

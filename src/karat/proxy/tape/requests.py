@@ -27,7 +27,7 @@ _BOUNDARY = regex.compile(r'boundary="?([^";,\s]+)')
 
 
 class IgnoreRules(Struct, frozen=True):
-    """What is left out of a comparison: JSON paths within bodies, and patterns within every text of one."""
+    """What does not count in a comparison: JSON paths within bodies, and patterns within every text of one."""
 
     paths: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
@@ -46,20 +46,20 @@ class IgnoreRules(Struct, frozen=True):
         return cls(paths, tuple(entry for entry in ignore if not entry.startswith("$")))
 
     def strip(self, body: object) -> object:
-        """The body without what is left out of a comparison."""
+        """The body without what does not count."""
         for path in self.paths:
             for node in _PATHS.find(path, body) if isinstance(body, dict | list) else ():
                 _blank(body, node.location)
-        return self._texts(body) if self.patterns else body
+        return self._strip_texts(body) if self.patterns else body
 
-    def _texts(self, value: object) -> object:
+    def _strip_texts(self, value: object) -> object:
         if isinstance(value, str):
             for pattern in self.patterns:
                 value = regex.sub(pattern, LEFT_OUT, value, timeout=SECONDS)
             return value
         if isinstance(value, dict):
-            return {key: self._texts(item) for key, item in value.items()}
-        return [self._texts(item) for item in value] if isinstance(value, list) else value
+            return {key: self._strip_texts(item) for key, item in value.items()}
+        return [self._strip_texts(item) for item in value] if isinstance(value, list) else value
 
 
 def _blank(body: Any, location: tuple[int | str, ...]) -> None:
@@ -85,12 +85,12 @@ class ServiceRequest(Struct, frozen=True, dict=True):
     def of(cls, service: str, method: str, address: str, content_type: str, body: bytes) -> ServiceRequest:
         """Read a request. The order of a query, of keys, and the boundary of a form do not count."""
         split = urlsplit(address)
-        given = parse_qsl(split.query, keep_blank_values=True)
-        query = urlencode(sorted(pair for pair in given if pair[0].lower() not in CREDENTIALS))
+        parameters = parse_qsl(split.query, keep_blank_values=True)
+        query = urlencode(sorted(pair for pair in parameters if pair[0].lower() not in CREDENTIALS))
         path = f"{split.path}?{query}" if query else split.path
         kind = content_type.partition(";")[0].strip().lower()
-        if body and (found := read_json(body)) is not None:
-            return cls(service, method, path, kind, found.value)
+        if (value := read_json(body)) is not None:
+            return cls(service, method, path, kind, value)
         if boundary := _BOUNDARY.search(content_type):
             body = body.replace(boundary[1].encode("latin-1", "replace"), b"boundary")
         return cls(service, method, path, kind, None, body.decode("utf-8", "backslashreplace"))
@@ -131,64 +131,60 @@ def _remove_trace(body: object) -> object:
     meta = params.get("_meta") if isinstance(params, Mapping) else None
     if not isinstance(body, Mapping) or not isinstance(params, Mapping) or not isinstance(meta, Mapping):
         return body
-    kept = {key: value for key, value in meta.items() if key not in TRACE_CONTEXT}
-    rest = {key: value for key, value in params.items() if key != "_meta"}
-    return {**body, "params": {**rest, **({"_meta": kept} if kept else {})}}
+    meta = {key: value for key, value in meta.items() if key not in TRACE_CONTEXT}
+    params = {key: value for key, value in params.items() if key != "_meta"}
+    return {**body, "params": {**params, **({"_meta": meta} if meta else {})}}
 
 
-class Json(Struct, frozen=True):
-    """A value of JSON, `null` too."""
-
-    value: object
-
-
-def read_json(body: bytes) -> Json | None:
+def read_json(body: bytes) -> dict[str, Any] | list[Any] | None:
+    """The object or list of a body; None for any other."""
     try:
-        found = msgspec.json.decode(body)
+        value = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
-    return None if isinstance(found, str | int | float | bool | None) else Json(found)
+    return value if isinstance(value, dict | list) else None
 
 
 class RequestDifference(Struct, frozen=True):
-    """The first place at which two requests differ; an end without a value is missing there."""
+    """The first place at which two requests differ; a side without a value is missing there."""
 
     path: str
     recorded: str
-    asked: str
+    actual: str
 
 
-def first_difference(recorded: object, asked: object, path: str = "$") -> RequestDifference | None:
+def first_difference(recorded: object, actual: object, path: str = "$") -> RequestDifference | None:
     """The first place, in order of the recorded value, at which another one differs from it."""
-    if isinstance(recorded, dict) and isinstance(asked, dict):
-        for key in dict.fromkeys([*recorded, *asked]):
-            if key not in recorded or key not in asked:
-                return RequestDifference(f"{path}.{key}", _format_field(recorded, key), _format_field(asked, key))
-            if (found := first_difference(recorded[key], asked[key], f"{path}.{key}")) is not None:
-                return found
+    if isinstance(recorded, dict) and isinstance(actual, dict):
+        for key in dict.fromkeys([*recorded, *actual]):
+            if key not in recorded or key not in actual:
+                return RequestDifference(f"{path}.{key}", _format_field(recorded, key), _format_field(actual, key))
+            if (difference := first_difference(recorded[key], actual[key], f"{path}.{key}")) is not None:
+                return difference
         return None
-    if isinstance(recorded, list) and isinstance(asked, list):
-        for number, (one, other) in enumerate(zip(recorded, asked, strict=False)):
-            if (found := first_difference(one, other, f"{path}[{number}]")) is not None:
-                return found
-        if len(recorded) != len(asked):
-            return RequestDifference(path, f"{len(recorded)} items", f"{len(asked)} items")
+    if isinstance(recorded, list) and isinstance(actual, list):
+        for index, pair in enumerate(zip(recorded, actual, strict=False)):
+            if (difference := first_difference(*pair, f"{path}[{index}]")) is not None:
+                return difference
+        if len(recorded) != len(actual):
+            return RequestDifference(path, f"{len(recorded)} items", f"{len(actual)} items")
         return None
-    return None if recorded == asked else RequestDifference(path, *_cut_to_difference(recorded, asked))
+    return None if recorded == actual else RequestDifference(path, *_cut_to_difference(recorded, actual))
 
 
 def _format_field(table: Mapping[str, object], key: str) -> str:
-    return _short(msgspec.json.encode(table[key]).decode()) if key in table else "missing"
+    return _cut(msgspec.json.encode(table[key]).decode()) if key in table else "missing"
 
 
-def _cut_to_difference(recorded: object, asked: object) -> tuple[str, str]:
-    """Both values, cut to where they begin to differ."""
-    one, other = (v if isinstance(v, str) else msgspec.json.encode(v).decode() for v in (recorded, asked))
-    same = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+def _cut_to_difference(recorded: object, actual: object) -> tuple[str, str]:
+    """Both values, cut to where they start to differ."""
+    texts = [value if isinstance(value, str) else msgspec.json.encode(value).decode() for value in (recorded, actual)]
+    pairs = enumerate(zip(*texts, strict=False))
+    same = next((index for index, (left, right) in pairs if left != right), min(map(len, texts)))
     start = max(0, same - 20)
-    return _short(one[start:], cut=start > 0), _short(other[start:], cut=start > 0)
+    return _cut(texts[0], start), _cut(texts[1], start)
 
 
-def _short(text: str, *, cut: bool = False) -> str:
-    shown = text if len(text) <= 80 else f"{text[:79]}…"
-    return f"…{shown}" if cut else shown
+def _cut(text: str, start: int = 0) -> str:
+    text, dots = text[start:], "…" if start else ""
+    return dots + (text if len(text) <= 80 else f"{text[:79]}…")

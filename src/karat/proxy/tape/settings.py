@@ -1,15 +1,17 @@
-"""What `[tape]` in karat.toml says, and the command line: which tape, what is done with it, and for which services."""
+"""What `[tape]` in karat.toml says, and the command line: which tape, what is done with it, and for which services.
+
+Each service is known by the environment variables in which its clients look for its address.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated
 
 from msgspec import Meta, Struct, field
 
 from karat.options import TapeMode
-from karat.proxy.services import SERVICES, TapedService
 
 UNREACHABLE = "tape-unreachable"
 """The slug for an agent that cannot be pointed at the proxy."""
@@ -22,6 +24,47 @@ Name = Annotated[str, Meta(pattern="^[a-z][a-z0-9_-]*$")]
 
 _KEY_ENDINGS = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_ACCESS_KEY", "_KEY")
 SHORTEST_SECRET = 8
+
+
+class TapedService(Struct, frozen=True):
+    """A service with an address of its own. Without `upstream` it is known only where one of its variables is set."""
+
+    name: str
+    upstream: str
+    variables: Mapping[str, str]
+    """Every variable that a client reads the address from, with the path that the client expects to find in it."""
+
+    def address(self, environ: Mapping[str, str]) -> str:
+        """Where it is: what the first variable that is set says, else where its clients look."""
+        for name, path in self.variables.items():
+            if address := environ.get(name, "").rstrip("/"):
+                return address.removesuffix(path)
+        return self.upstream
+
+
+SERVICES = (
+    TapedService("openai", "https://api.openai.com", {"OPENAI_BASE_URL": "/v1", "OPENAI_API_BASE": "/v1"}),
+    TapedService(
+        "anthropic",
+        "https://api.anthropic.com",
+        {"ANTHROPIC_BASE_URL": "", "ANTHROPIC_API_BASE": "", "ANTHROPIC_API_URL": ""},
+    ),
+    TapedService(
+        "gemini",
+        "https://generativelanguage.googleapis.com",
+        {"GOOGLE_GEMINI_BASE_URL": "", "GEMINI_API_BASE": ""},
+    ),
+    TapedService("groq", "https://api.groq.com", {"GROQ_BASE_URL": "", "GROQ_API_BASE": "/openai/v1"}),
+    TapedService("mistral", "https://api.mistral.ai", {"MISTRAL_API_BASE": "/v1"}),
+    TapedService("cohere", "https://api.cohere.com", {"CO_API_URL": "", "COHERE_API_BASE": ""}),
+    TapedService("ollama", "http://127.0.0.1:11434", {"OLLAMA_HOST": "", "OLLAMA_API_BASE": ""}),
+    TapedService("azure", "", {"AZURE_OPENAI_ENDPOINT": "", "AZURE_API_BASE": ""}),
+    TapedService("vertex", "", {"GOOGLE_VERTEX_BASE_URL": "", "VERTEXAI_API_BASE": ""}),
+    TapedService("bedrock", "", {"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "", "AWS_BEDROCK_RUNTIME_ENDPOINT": ""}),
+)
+
+UNPROXIED = "127.0.0.1,localhost,::1"
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
 
 
 class NamedService(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -65,12 +108,12 @@ class TapeSettings(TapeTable, frozen=True, kw_only=True):
     def known_services(self, environ: Mapping[str, str]) -> tuple[tuple[TapedService, str], ...]:
         """Each service with its address: not that of the proxy, which an agent that runs already was given."""
         if self.port:
-            places = tuple(f"http://{host}:{self.port}/" for host in ("127.0.0.1", "localhost"))
-            environ = {name: value for name, value in environ.items() if not value.startswith(places)}
-        own = [TapedService(name, one.url, dict.fromkeys(one.env, "")) for name, one in self.services.items()]
-        found = [(one, one.address(environ)) for one in SERVICES]
+            ours = tuple(f"http://{host}:{self.port}/" for host in ("127.0.0.1", "localhost"))
+            environ = {name: value for name, value in environ.items() if not value.startswith(ours)}
+        public = ((service, service.address(environ)) for service in SERVICES)
+        project = [TapedService(name, table.url, dict.fromkeys(table.env, "")) for name, table in self.services.items()]
         # A variable that the project names is the project's: later ones win.
-        return (*((one, address) for one, address in found if address), *((one, one.upstream) for one in own))
+        return (*(pair for pair in public if pair[1]), *((service, service.upstream) for service in project))
 
     @property
     def needs_proxy(self) -> bool:
@@ -86,3 +129,19 @@ def secrets_in(environ: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(
         value for name, value in environ.items() if name.endswith(_KEY_ENDINGS) and len(value) >= SHORTEST_SECRET
     )
+
+
+def variables_for(
+    services: Iterable[TapedService], url_of: Callable[[str], str], *, proxy: str = "", unproxied: Iterable[str] = ()
+) -> dict[str, str]:
+    """The environment that points every client at the tape.
+
+    With `proxy`, whatever is not one of the services is sent there too, to be refused; `unproxied` hosts are not.
+    """
+    variables = {name: url_of(service.name) + path for service in services for name, path in service.variables.items()}
+    if proxy:
+        exempt = ",".join([UNPROXIED, *unproxied])
+        variables |= dict.fromkeys(_PROXIES, proxy) | {"NO_PROXY": exempt, "no_proxy": exempt}
+        # Clients that read proxies only when asked to.
+        variables |= {"AIOHTTP_TRUST_ENV": "True", "NODE_USE_ENV_PROXY": "1"}
+    return variables

@@ -22,7 +22,7 @@ from karat.evidence.logs.calls import tool_calls
 from karat.evidence.recorder import Recorder
 from karat.model.suite import Case
 from karat.model.trace import REMOVED, UNSEEN_WORDS, Message, Trace
-from karat.targets.base import RunContext, TargetError, converse
+from karat.targets.base import RunContext, TargetError
 from karat.targets.browser import window
 from karat.targets.browser.environment import BrowserEnvironment
 from karat.targets.browser.log import TurnLog, select_own_lines
@@ -37,9 +37,9 @@ from karat.targets.browser.options import (
 )
 from karat.targets.browser.page import ChatPage
 from karat.targets.browser.window import HURRY
+from karat.targets.capabilities import Limits
 from karat.targets.config import TargetConfig, read_options
-from karat.targets.limits import Limits
-from karat.targets.timeouts import timeout
+from karat.targets.conversation import converse, timeout
 from karat.text.encodings import SecretSearch
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from karat.targets.browser.options import BrowserOptions, fill
-from karat.targets.timeouts import timeout
+from karat.targets.conversation import timeout
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, StorageState

@@ -22,8 +22,8 @@ from karat.providers.base import read_ending
 from karat.proxy.faults.world import CaseWorld
 from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
+from karat.targets.capabilities import NOTHING, TOOLS
 from karat.targets.config import TargetConfig
-from karat.targets.environment import Environment
 from karat.targets.http.conversation import AnswerReader, HttpConversation, TurnBuffer
 from karat.targets.http.event_values import DONE, EventKinds, event_json, protocol_error
 from karat.targets.http.jsonpath import count, objects
@@ -32,8 +32,8 @@ from karat.targets.http.service import WireRequest
 from karat.targets.http.streams import WireEvent
 from karat.targets.http.target import ServiceTarget
 from karat.targets.http.tool_call_log import CallSoFar, arguments_of, arguments_text
-from karat.targets.reach import NOTHING, TOOLS
 from karat.targets.threads import DaemonThreads
+from karat.targets.user_code import Environment
 from karat.text.clean import jsonable
 from karat.text.wording import error_text, shorten, visible
 

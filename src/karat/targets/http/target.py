@@ -12,8 +12,9 @@ from urllib.parse import urlsplit
 from karat.errors import ConfigError
 from karat.model.suite import Case
 from karat.model.trace import Message, Trace
-from karat.targets.base import DENIED, RunContext, TargetError, converse
+from karat.targets.base import DENIED, RunContext, TargetError
 from karat.targets.config import TargetConfig, place_of, read_options
+from karat.targets.conversation import converse
 from karat.targets.http.conversation import AnswerReader, HttpConversation, PastTurn, TurnBuffer
 from karat.targets.http.options import ServiceOptions
 from karat.targets.http.service import Service, WireRequest

@@ -19,14 +19,15 @@ from karat.errors import ConfigError
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.plugins.code import load
-from karat.targets.base import RunContext, TargetError, converse
+from karat.targets.base import RunContext, TargetError
+from karat.targets.capabilities import TOOLS
 from karat.targets.config import TargetConfig, read_options
+from karat.targets.conversation import converse
 from karat.targets.langchain_tools import ToolReach, require_tools
 from karat.targets.langgraph.loading import GraphSource, environment, pregel, source
 from karat.targets.langgraph.shapes import Given, Shapes
 from karat.targets.langgraph.stores import Stores
 from karat.targets.langgraph.turn import MORE_STEPS, GraphConversation
-from karat.targets.reach import TOOLS
 from karat.targets.user_code import build_error, from_outside
 from karat.text.wording import error_text, with_article
 

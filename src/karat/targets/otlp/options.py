@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeVar
+from collections.abc import Collection, Iterable
+from typing import Annotated, Any, TypeVar
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
+from karat.model.suite import Case
+from karat.model.trace import ToolCall
 from karat.targets.config import TargetConfig
 
 OTLP = "{otlp}"
 
-Given = TypeVar("Given")
+Form = TypeVar("Form", bound=Struct)
 
 
 class Otlp(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -34,23 +37,20 @@ class Models(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 def models_of(config: TargetConfig) -> Models | None:
-    """Whether and how the traffic with models is read. Flaws of the table are reported by the reader of all of it."""
-    given = config.telemetry.get("models", False)
-    if given is False:
-        return None
-    try:
-        return Models() if given is True else msgspec.convert(given, Models)
-    except msgspec.ValidationError:
-        return None
+    """Whether and how the traffic with models is read."""
+    return _read_option(config, "models", Models)
 
 
 def otlp_of(config: TargetConfig) -> Otlp | None:
-    """The receiver that a target asks for, or None. Flaws of the table are reported by the reader of all of it."""
-    given = config.telemetry.get("otlp", False)
-    if given is False:
-        return None
+    """The receiver that a target asks for, or None."""
+    return _read_option(config, "otlp", Otlp)
+
+
+def _read_option(config: TargetConfig, key: str, form: type[Form]) -> Form | None:
+    """None also for what is wrong: that is reported by the reader of the table as a whole."""
+    value = config.telemetry.get(key, False)
     try:
-        return Otlp() if given is True else msgspec.convert(given, Otlp)
+        return None if value is False else form() if value is True else msgspec.convert(value, form)
     except msgspec.ValidationError:
         return None
 
@@ -65,22 +65,29 @@ def add_endpoint(config: TargetConfig, endpoint: str) -> TargetConfig:
     return fill_address(config, OTLP, endpoint, variables)
 
 
-def fill_address(config: TargetConfig, place: str, address: str, variables: dict[str, str]) -> TargetConfig:
-    """The configuration with an address in this place, and with an environment that names it."""
-    return msgspec.structs.replace(
-        config,
-        spec=config.spec.replace(place, address),
-        options=_fill(config.options, place, address),
-        env={**variables, **_fill(config.env, place, address)},
-    )
+def fill_address(config: TargetConfig, placeholder: str, address: str, variables: dict[str, str]) -> TargetConfig:
+    """The configuration with an address for this placeholder, and with an environment that names it."""
+
+    def fill(value: Any) -> Any:
+        if isinstance(value, str):
+            return value.replace(placeholder, address)
+        if isinstance(value, dict):
+            return {key: fill(item) for key, item in value.items()}
+        return [fill(item) for item in value] if isinstance(value, list) else value
+
+    env = {**variables, **fill(config.env)}
+    return structs.replace(config, spec=fill(config.spec), options=fill(config.options), env=env)
 
 
-def _fill(value: Given, place: str, address: str) -> Given:
-    filled: object = value
-    if isinstance(value, str):
-        filled = value.replace(place, address)
-    elif isinstance(value, dict):
-        filled = {key: _fill(item, place, address) for key, item in value.items()}
-    elif isinstance(value, list):
-        filled = [_fill(item, place, address) for item in value]
-    return filled  # type: ignore[return-value]
+def plugins_left_out(plugins: Iterable[str], case: Case, configured: Collection[str] = ()) -> frozenset[str]:
+    """The plugins, as in `Desk-send_email`, that neither the checks of a case nor these names speak of."""
+    texts = [bytes(spec.args) for _, spec in case.all_checks] + [name.encode() for name in configured]
+    return frozenset(plugin for plugin in plugins if not any(plugin.encode() in text for text in texts))
+
+
+def without_plugins(calls: Iterable[ToolCall], plugins: Iterable[str]) -> tuple[ToolCall, ...]:
+    return tuple(structs.replace(call, name=without_plugin(call.name, plugins)) for call in calls)
+
+
+def without_plugin(name: str, plugins: Iterable[str]) -> str:
+    return next((name.removeprefix(plugin) for plugin in plugins if name.startswith(plugin)), name)

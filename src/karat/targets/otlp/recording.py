@@ -23,8 +23,9 @@ from karat.evidence.spans.record import SpanRecord
 from karat.evidence.spans.trace_context import CASE_ENTRY
 from karat.model.suite import Case
 from karat.model.trace import Message, Trace
-from karat.targets.base import RunContext, TargetError, converse
-from karat.targets.otlp.plugins import plugins_left_out, without_plugins
+from karat.targets.base import RunContext, TargetError
+from karat.targets.conversation import converse
+from karat.targets.otlp.options import plugins_left_out, without_plugins
 from karat.targets.short_form import NO_PAGE, NO_TELEMETRY
 
 NO_ANSWER = "no span of the turn carries the answer"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from time import monotonic
 
 from msgspec import structs
@@ -12,17 +13,16 @@ from karat.errors import ConfigError
 from karat.evidence.merge import TurnEvidence, answers_by_turn, merge_by_turn, merge_evidence
 from karat.evidence.otlp.inbox import CaseWindow
 from karat.evidence.otlp.receiver import Receiver
-from karat.evidence.spans.facts import SpanFacts, facts
+from karat.evidence.spans.facts import facts
 from karat.evidence.spans.reading import by_turn, read_turn
 from karat.evidence.spans.record import SpanRecord
 from karat.evidence.spans.trace_context import flush_spans
 from karat.model.suite import Case
 from karat.model.trace import PossibleCall, Trace
-from karat.targets.base import RunContext, Target, TargetError, secrets_of
+from karat.targets.base import RunContext, Target
 from karat.targets.config import TargetConfig, place_of
-from karat.targets.otlp.options import Otlp, add_endpoint
-from karat.targets.otlp.plugins import plugins_left_out, without_plugin, without_plugins
-from karat.targets.reach import reach_of
+from karat.targets.otlp.options import Otlp, add_endpoint, plugins_left_out, without_plugin, without_plugins
+from karat.targets.wrappers import ServedTarget
 from karat.text.wording import shorten, visible
 
 POLL = 0.02
@@ -37,130 +37,105 @@ UNOWNED = (
 ONE_PORT = "the receiver of spans uses a fixed port"
 
 
-class SpanCapture:
-    """Opens the receiver before the target, which is made anew with the receiver's address in its configuration."""
+class SpanCapture(ServedTarget):
+    """Receives the spans of an agent while its target is open."""
 
-    def __init__(self, make: Callable[[TargetConfig], Target], config: TargetConfig, otlp: Otlp) -> None:
-        self._make = make
-        self._config = config
+    def __init__(self, build: Callable[[TargetConfig], Target], config: TargetConfig, otlp: Otlp) -> None:
+        super().__init__(build, config)
         self._otlp = otlp
-        self._target = make(config)
         self._receiver = Receiver()
         self._reported: set[str] = set()
         self._model_calls = False
         self._structured = False
-        self.limits = (
-            structs.replace(self._target.limits, max_workers=1, why_workers=ONE_PORT)
-            if otlp.port
-            else (self._target.limits)
-        )
-        self.options = self._target.options
-        self.secrets = secrets_of(self._target)
-        self.reaches = reach_of(self._target)
+        if otlp.port:
+            self.limits = structs.replace(self.limits, max_workers=1, why_workers=ONE_PORT)
 
-    async def open(self) -> None:
+    def start(self) -> TargetConfig:
         try:
             self._receiver.open(self._otlp.port)
         except ConfigError as error:
-            error.where = self._place
+            error.where = self._where
             raise
-        self._target = self._make(add_endpoint(self._config, self._receiver.endpoint))
-        await self._target.open()
+        return add_endpoint(self._config, self._receiver.endpoint)
+
+    def stop(self) -> None:
+        self._receiver.close()
 
     @property
-    def _place(self) -> str:
+    def _where(self) -> str:
         """Where the receiver is asked for."""
         table = f"[targets.{self._config.name or self._config.use}.telemetry]"
         return place_of(self._config, "telemetry") or table
 
-    async def close(self) -> None:
-        try:
-            await self._target.close()
-        finally:
-            self._receiver.close()
-
     async def run(self, case: Case, context: RunContext) -> Trace:
-        trace_context = context.trace_context
-        trace_context.listen(case.id)
-        window = self._receiver.inbox.open_window(trace_context)
-        answered = False
-        if (speak := context.next_prompt) is not None:
+        context.trace_context.listen(case.id)
+        window = self._receiver.inbox.open_window(context.trace_context)
+        is_answered = False
 
-            async def speak_to_joined(so_far: Trace) -> str | None:
-                return await speak(await self._complete(so_far, window, case, context))
+        async def join(trace: Trace, ended: bool) -> Trace:
+            nonlocal is_answered
+            is_answered = is_answered or ended
+            if ended:
+                await self._wait_for_spans(window, trace, case)
+                for evidence in self._read_turns(window, trace, case):
+                    context.tool_schemas = {**evidence.tool_schemas, **context.tool_schemas}
+            return self._join(trace, window, case)
 
-            context.next_prompt = speak_to_joined
         try:
-            trace = await self._target.run(case, context)
-            answered = True
-            return await self._complete(trace, window, case, context)
-        except TargetError as error:
-            partial = error.partial or context.recorder.partial(case, error.error)
-            error.partial = self._join(partial, window, case)
-            raise
+            return await self.run_joined(case, context, join)
         finally:
             window.close()
-            context.notices += self._news(answered)
+            context.notices += self._news(is_answered)
 
-    async def _complete(self, trace: Trace, window: CaseWindow, case: Case, context: RunContext) -> Trace:
-        """The trace with its spans, once they have arrived."""
-        await flush_spans()
-        await self._arrival(window, trace, case)
-        for reading in self._readings(window, trace, case):
-            context.tool_schemas = {**reading.tool_schemas, **context.tool_schemas}
-        return self._join(trace, window, case)
-
-    async def _arrival(self, window: CaseWindow, trace: Trace, case: Case) -> None:
+    async def _wait_for_spans(self, window: CaseWindow, trace: Trace, case: Case) -> None:
         """Wait until the spans of the judged turn are all there, or until that takes too long."""
-        inbox, began = self._receiver.inbox, monotonic()
+        await flush_spans()
+        inbox, started, wait = self._receiver.inbox, monotonic(), self._otlp.wait_ms / 1000
         silent = "silent" in self._reported and not inbox.requests
-        end = began + (min(SHORT_WAIT, self._otlp.wait_ms / 1000) if silent else self._otlp.wait_ms / 1000)
-        version, changed, reading = -1, began, TurnEvidence()
+        end = started + (min(SHORT_WAIT, wait) if silent else wait)
+        version, changed, evidence = -1, started, TurnEvidence()
         while (now := monotonic()) < end:
             if inbox.version != version:
                 version, changed = inbox.version, now
-                reading = self._readings(window, trace, case)[-1]
-            if not reading.doubt and (not reading.gap or now - changed > SETTLE):
+                evidence = self._read_turns(window, trace, case)[-1]
+            if not evidence.doubt and (not evidence.gap or now - changed > SETTLE):
                 return
             await asyncio.sleep(POLL)
 
     def _join(self, trace: Trace, window: CaseWindow, case: Case) -> Trace:
-        """The trace, and each of its turns, with what their spans tell."""
-        unowned = _unowned_calls(window)
+        """The trace, and each of its turns, with what their spans show."""
+        evidence = self._read_turns(window, trace, case)
+        vouched, structured, unowned = self._otlp.complete, self._structured, _unowned_calls(window)
+        merge = partial(merge_evidence, vouched=vouched, structured=structured, unowned=unowned)
+        return merge_by_turn(trace, evidence, merge)
 
-        def join(turn: Trace, reading: TurnEvidence) -> Trace:
-            vouched = self._otlp.complete
-            return merge_evidence(turn, reading, vouched=vouched, structured=self._structured, unowned=unowned)
-
-        return merge_by_turn(trace, self._readings(window, trace, case), join)
-
-    def _readings(self, window: CaseWindow, trace: Trace, case: Case) -> list[TurnEvidence]:
-        """What the spans tell of each turn; one at least, though nothing was sent."""
+    def _read_turns(self, window: CaseWindow, trace: Trace, case: Case) -> list[TurnEvidence]:
+        """What the spans show of each turn; one at least, though nothing was sent."""
         turns = by_turn(window.records(), window.trace_context.turns) or [[]]
         answers = answers_by_turn(trace, len(turns))
-        found = [self._read(records, window, answer) for records, answer in zip(turns, answers, strict=True)]
-        return [self._rename_plugins(reading, case) for reading in found]
+        pairs = zip(turns, answers, strict=True)
+        return [self._rename_plugins(self._read(records, window, answer), case) for records, answer in pairs]
 
-    def _rename_plugins(self, reading: TurnEvidence, case: Case) -> TurnEvidence:
+    def _rename_plugins(self, evidence: TurnEvidence, case: Case) -> TurnEvidence:
         """What was read, with tools named by their function where nothing speaks of its plugin."""
         configured = (*self._config.tool_names, *self._config.success, *self._config.ignore_tools)
-        plugins = plugins_left_out(reading.plugins, case, configured)
+        plugins = plugins_left_out(evidence.plugins, case, configured)
         if not plugins:
-            return reading
-        schemas = {without_plugin(name, plugins): schema for name, schema in reading.tool_schemas.items()}
-        return structs.replace(reading, calls=without_plugins(reading.calls, plugins), tool_schemas=schemas)
+            return evidence
+        schemas = {without_plugin(name, plugins): schema for name, schema in evidence.tool_schemas.items()}
+        return structs.replace(evidence, calls=without_plugins(evidence.calls, plugins), tool_schemas=schemas)
 
     def _read(self, records: list[SpanRecord], window: CaseWindow, answer: str) -> TurnEvidence:
-        sent = {turn.span_id for turn in window.trace_context.turns}
-        reading = read_turn(records, sent, self._otlp.tool_count, answer)
-        self._model_calls = self._model_calls or reading.model_calls > 0
-        self._structured = self._structured or reading.structured
-        doubt = self._unsent() if not records else reading.doubt
-        if not doubt and self._model_calls and not reading.model_calls and reading.gap:
+        span_ids = {turn.span_id for turn in window.trace_context.turns}
+        evidence = read_turn(records, span_ids, self._otlp.tool_count, answer)
+        self._model_calls = self._model_calls or evidence.model_calls > 0
+        self._structured = self._structured or evidence.structured
+        doubt = self._unsent() if not records else evidence.doubt
+        if not doubt and self._model_calls and not evidence.model_calls and evidence.gap:
             doubt = "other turns of this agent show model calls and this one shows none, so spans of it may be missing"
         if not doubt and window.loss:
             doubt = f"spans were lost while the case ran: {window.loss}"
-        return structs.replace(reading, doubt=doubt)
+        return structs.replace(evidence, doubt=doubt)
 
     def _unsent(self) -> str:
         if self._receiver.inbox.requests:
@@ -168,15 +143,15 @@ class SpanCapture:
                 "spans arrived, but none that is known to be this case's: pass `traceparent` on, or set "
                 "gen_ai.conversation.id or session.id to the conversation"
             )
-        return f"no span has reached {self._receiver.place}"
+        return f"no span has reached {self._receiver.address}"
 
     def _news(self, answered: bool) -> list[str]:
         """What is to be reported once: that an agent sends nothing, that spans fit no case, that they came too late."""
-        inbox, place = self._receiver.inbox, self._receiver.place
+        inbox, address = self._receiver.inbox, self._receiver.address
         news = {
             "silent": answered
             and not inbox.requests
-            and f"{self._place}: no span has reached {place}: is the agent instrumented, does it export "
+            and f"{self._where}: no span has reached {address}: is the agent instrumented, does it export "
             "there (OTEL_EXPORTER_OTLP_ENDPOINT) over HTTP (http/protobuf or http/json, not gRPC), and does it flush?",
             "stray": inbox.strays
             and f"spans that belong to no case are ignored, such as {visible(shorten(inbox.stray_name, 80))!r}",
@@ -191,12 +166,8 @@ class SpanCapture:
 
 def _unowned_calls(window: CaseWindow) -> tuple[PossibleCall, ...]:
     """The tools that spans of no case call, or whose call a model asks for in them."""
-    known = [entry for record in window.unowned_spans() if (entry := facts(record)) is not None]
-    names = [
-        name for entry in known for name in ([entry.name] if entry.kind == "tool" else _requested_names(entry)) if name
-    ]
-    return tuple(PossibleCall(name, UNOWNED.format(name)) for name in dict.fromkeys(names))
-
-
-def _requested_names(entry: SpanFacts) -> list[str]:
-    return [call.name for call in entry.asked]
+    names: dict[str, None] = {}
+    for record in window.unowned_spans():
+        if (span := facts(record)) is not None:
+            names |= dict.fromkeys([span.name] if span.kind == "tool" else [call.name for call in span.asked])
+    return tuple(PossibleCall(name, UNOWNED.format(name)) for name in names if name)

@@ -140,8 +140,8 @@ def test_a_receiver_that_nobody_sends_to_is_told_once_with_what_to_check(tmp_pat
     assert all("no span has reached http://127.0.0.1:" in (r.trace.why_unobserved("tools") or "") for r in result)
     (told,) = heard
     assert re.sub(r":\d+:", ":4318:", told) == (
-        "[targets.python:targets.test_spanned:mute.telemetry]: no span has reached http://127.0.0.1:4318: is the agent "
-        "instrumented, does it export there (OTEL_EXPORTER_OTLP_ENDPOINT) over HTTP (http/protobuf or http/json, "
+        "[targets.python:targets.test_span_capture:mute.telemetry]: no span has reached http://127.0.0.1:4318: is the "
+        "agent instrumented, does it export there (OTEL_EXPORTER_OTLP_ENDPOINT) over HTTP (http/protobuf or http/json, "
         "not gRPC), and does it flush?"
     )
 

@@ -16,16 +16,17 @@ from urllib.error import HTTPError
 import pytest
 
 import karat
+from karat.evidence import mcp_calls
 from karat.evidence.merge import merge_turns
 from karat.model.run import CaseRecord
 from karat.model.suite import Case
 from karat.model.trace import ToolCall, Trace
-from karat.proxy import crossed
-from karat.proxy.mcp_proxy import McpProxy
+from karat.proxy.server import ServiceProxy
 from karat.targets.base import RunContext
+from karat.targets.capabilities import Limits
 from karat.targets.config import TargetConfig
-from karat.targets.limits import Limits
-from karat.targets.mcp_recorded import LOST, UNREAD, McpRecorded
+from karat.targets.mcp_evidence import LOST, UNREAD
+from karat.targets.proxied import WithProxy
 from karat.targets.python import Conversation
 from targets.http.server import Asked, http, serving
 
@@ -217,11 +218,12 @@ class Inside:
 
 async def recorded(server: str, prompt: str, before: str = "", complete: bool = True) -> Trace:
     """The trace of a case in this process; `before` is called when it has not begun, and for nobody."""
-    target = McpRecorded(Inside, TargetConfig(kind="python", spec="", mcp_complete=complete), server)
+    config = TargetConfig(kind="python", spec="", mcp_record=server, mcp_complete=complete)
+    target = WithProxy(Inside, config, None, None)
     await target.open()
     try:
         if before:
-            await asyncio.to_thread(call, before, target._proxy.url)
+            await asyncio.to_thread(call, before, target._proxy.mcp_url())
             await asyncio.sleep(0.01)
         return await target.run(Case(id="x", prompt=prompt, checks=()), RunContext())
     finally:
@@ -232,7 +234,7 @@ async def recorded(server: str, prompt: str, before: str = "", complete: bool = 
 async def test_calls_that_had_no_room_may_be_any_call(
     server: str, monkeypatch: pytest.MonkeyPatch, kept: int, found: str
 ) -> None:
-    monkeypatch.setattr(crossed, "KEPT", kept)
+    monkeypatch.setattr(mcp_calls, "MAX_CALLS", kept)
     trace = await recorded(server, "plain")
     assert trace.unobserved.get("tools", "") == found
     assert [one.name for one in trace.tool_calls] == ([] if found else ["plain"])
@@ -283,15 +285,15 @@ def test_a_late_call_of_a_finished_case_is_not_the_next_ones(server: str, tmp_pa
 
 
 def test_what_cannot_be_read_may_be_any_call(server: str) -> None:
-    proxy = McpProxy(server)
+    proxy = ServiceProxy(None, {}, frozenset(), lambda name: None, server)
     proxy.open()
     try:
         with pytest.raises(HTTPError, match="502"):
-            call("plain", proxy.url, b"\x1f\x8b")
-        call("plain", proxy.url_of("mine"))
+            call("plain", proxy.mcp_url(), b"\x1f\x8b")
+        call("plain", proxy.mcp_url("mine"))
     finally:
         proxy.close()
-    assert [(one.call.name, one.conversation) for one in proxy.crossed] == [("", ""), ("plain", "mine")]
+    assert [(one.call.name, one.conversation) for one in proxy.mcp] == [("", ""), ("plain", "mine")]
 
 
 def test_a_process_of_its_own_has_an_address_of_its_own(

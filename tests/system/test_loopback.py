@@ -1,4 +1,4 @@
-"""The doors and caps of the receiver of spans and of the MCP proxy, from the outside: bytes on a socket."""
+"""The guards and caps of the receiver of spans and of the proxy, from the outside: bytes on a socket."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from karat.evidence import memory_estimate as weight
-from karat.evidence.otlp import loopback
+from karat.evidence import mcp_calls, memory_estimate
 from karat.evidence.otlp.receiver import Receiver
-from karat.proxy import crossed, mcp_proxy
-from karat.proxy.mcp_proxy import McpProxy
+from karat.proxy.server import ServiceProxy
+from karat.system import loopback
 
 CALL = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "pay", "arguments": {"n": 1}}}
 ANSWER = {"jsonrpc": "2.0", "id": 7, "result": {"content": [{"type": "text", "text": "paid"}]}}
@@ -58,12 +57,16 @@ def server() -> Iterator[str]:
         made.shutdown()
 
 
+def mcp_proxy(server: str) -> ServiceProxy:
+    return ServiceProxy(None, {}, frozenset(), lambda name: None, server)
+
+
 @pytest.fixture
-def proxy(server: str) -> Iterator[McpProxy]:
-    made = McpProxy(server)
-    made.open()
-    yield made
-    made.close()
+def proxy(server: str) -> Iterator[ServiceProxy]:
+    proxy = mcp_proxy(server)
+    proxy.open()
+    yield proxy
+    proxy.close()
 
 
 @pytest.fixture
@@ -90,18 +93,18 @@ def request(url: str, body: bytes, *headers: str, path: str = "", host: str = ""
     return "\r\n".join((*head, "", "")).encode() + body
 
 
-def called(proxy: McpProxy, sent: bytes, message: object = CALL) -> bytes:
+def called(proxy: ServiceProxy, sent: bytes, message: object = CALL) -> bytes:
     """What an agent hears of a call that the server answers so."""
     Server.sent = sent
-    return said(proxy.url, request(proxy.url, json.dumps(message).encode()))
+    return said(proxy.mcp_url(), request(proxy.mcp_url(), json.dumps(message).encode()))
 
 
 BOTH = pytest.mark.parametrize("kind", ["receiver", "proxy"])
 
 
-def address(kind: str, get: Callable[[str], Receiver | McpProxy]) -> str:
+def address(kind: str, get: Callable[[str], Receiver | ServiceProxy]) -> str:
     made = get(kind)
-    return f"{made.endpoint}/v1/traces" if isinstance(made, Receiver) else made.url
+    return f"{made.endpoint}/v1/traces" if isinstance(made, Receiver) else made.mcp_url()
 
 
 @BOTH
@@ -119,7 +122,9 @@ def address(kind: str, get: Callable[[str], Receiver | McpProxy]) -> str:
         ({"origin": "x: " + "y" * 70_000}, 431),
         ({"origin": "Transfer-Encoding: chunked"}, 400),
         ({"origin": "Transfer-Encoding: gzip"}, 400),
-        ({"origin": "Content-Length: " + "9" * 5_000}, 413),
+        ({"origin": "Content-Length: " + "9" * 5_000}, 400),
+        ({"length": "9" * 15}, 413),
+        ({"origin": "x: a\n"}, 400),
         ({"origin": "x: a\nHost: evil.example"}, 400),
         ({"origin": "x: a\r\n evil.example"}, 400),
         ({"origin": ": a"}, 400),
@@ -132,30 +137,35 @@ def address(kind: str, get: Callable[[str], Receiver | McpProxy]) -> str:
     ],
 )
 def test_only_who_was_given_the_address_is_served(
-    request_fixture: Callable[[str], Receiver | McpProxy], kind: str, change: dict[str, str], status: int
+    request_fixture: Callable[[str], Receiver | ServiceProxy], kind: str, change: dict[str, str], status: int
 ) -> None:
     url = address(kind, request_fixture)
     Server.sent = plain(b"{}")
     more = ["Content-Type: application/json", *([change["origin"]] if "origin" in change else [])]
     body = json.dumps({} if kind == "receiver" else CALL).encode()
     asked = request(url, body, *more, path=change.get("path", ""), host=change.get("host", ""))
+    if "length" in change:
+        asked = asked.replace(f"Content-Length: {len(body)}".encode(), f"Content-Length: {change['length']}".encode())
     answer = said(url, asked.replace(b"POST", change.get("method", "POST").encode(), 1))
     assert answer.startswith(b"HTTP/1.1 %d " % status), answer[:200]
     assert bool(Server.asked) is (status == 200 and kind == "proxy")
 
 
 @pytest.fixture
-def request_fixture(request: pytest.FixtureRequest) -> Callable[[str], Receiver | McpProxy]:
+def request_fixture(request: pytest.FixtureRequest) -> Callable[[str], Receiver | ServiceProxy]:
     return lambda kind: request.getfixturevalue(kind)
 
 
-def test_the_server_is_asked_by_its_own_name(proxy: McpProxy) -> None:
+def test_the_server_is_asked_by_its_own_name(proxy: ServiceProxy) -> None:
     Server.sent = plain(json.dumps(ANSWER).encode())
-    own = f"Origin: http://{urlsplit(proxy.url).netloc}"
-    said(proxy.url, request(proxy.url, json.dumps(CALL).encode(), own, "Accept-Encoding: gzip", "X-Own: kept"))
+    own = f"Origin: http://{urlsplit(proxy.mcp_url()).netloc}"
+    said(
+        proxy.mcp_url(),
+        request(proxy.mcp_url(), json.dumps(CALL).encode(), own, "Accept-Encoding: gzip", "X-Own: kept"),
+    )
     ((path, headers),) = Server.asked
     assert path == "/mcp"
-    assert headers["host"] == urlsplit(f"http://{headers['host']}").netloc != urlsplit(proxy.url).netloc
+    assert headers["host"] == urlsplit(f"http://{headers['host']}").netloc != urlsplit(proxy.mcp_url()).netloc
     assert "origin" not in headers
     assert headers["accept-encoding"] == "identity"
     assert headers["x-own"] == "kept"
@@ -163,18 +173,18 @@ def test_the_server_is_asked_by_its_own_name(proxy: McpProxy) -> None:
 
 @BOTH
 def test_all_connections_together_have_room_for_so_much(
-    request_fixture: Callable[[str], Receiver | McpProxy], kind: str, monkeypatch: pytest.MonkeyPatch
+    request_fixture: Callable[[str], Receiver | ServiceProxy], kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One connection that claims all of it and sends nothing; the next one is refused, and served once that is over."""
-    claimed, take = threading.Event(), loopback.Room.take
+    claimed, take = threading.Event(), loopback.MemoryBudget.take
 
-    def watch(room: loopback.Room, size: int) -> None:
-        take(room, size)
+    def watch(budget: loopback.MemoryBudget, size: int) -> None:
+        take(budget, size)
         if size == 900:
             claimed.set()
 
-    monkeypatch.setattr(loopback.Room, "take", watch)
-    monkeypatch.setattr(loopback.Room.__init__, "__defaults__", (1_000,))
+    monkeypatch.setattr(loopback.MemoryBudget, "take", watch)
+    monkeypatch.setattr(loopback.MemoryBudget.__init__, "__defaults__", (1_000,))
     url = address(kind, request_fixture)
     to = urlsplit(url)
     Server.sent = plain(b"{}")
@@ -206,20 +216,24 @@ LONG = json.dumps({**ANSWER, "result": "x" * 5_000}).encode()
         ),
     ],
 )
-def test_a_reply_that_is_too_long_is_a_clear_502(proxy: McpProxy, monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
+def test_a_reply_that_is_too_long_is_a_clear_502(
+    proxy: ServiceProxy, monkeypatch: pytest.MonkeyPatch, sent: bytes
+) -> None:
     monkeypatch.setattr(loopback, "BODY_CAP", 4_000)
     answer = called(proxy, sent)
     assert answer.startswith(b"HTTP/1.1 502 Bad Gateway\r\n")
     assert answer.endswith(b"the MCP server sent a reply of more than 4,000 bytes\n")
-    (one,) = proxy.crossed
+    (one,) = proxy.mcp
     assert (one.call.name, one.call.success) == ("pay", None)
     monkeypatch.setattr(loopback, "BODY_CAP", 10_000)
     assert called(proxy, sent).endswith(LONG)
 
 
-def test_a_line_that_is_too_long_ends_the_stream_and_says_so(proxy: McpProxy, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_that_is_too_long_ends_the_stream_and_says_so(
+    proxy: ServiceProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(loopback, "BODY_CAP", 4_000)
-    answer = called(proxy, stream(b": hello\n", b"data: " + LONG + b"\n\n"))
+    answer = called(proxy, stream(b": hello\n\n", b"data: " + LONG + b"\n\n"))
     head, _, events = answer.partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 200")
     assert events.startswith(b": hello\n\nevent: message\ndata: ")
@@ -227,12 +241,12 @@ def test_a_line_that_is_too_long_ends_the_stream_and_says_so(proxy: McpProxy, mo
     assert told["id"] == 7
     assert told["error"]["message"] == "the MCP server sent a line of more than 4,000 bytes"
     assert len(events) < 4_000
-    (one,) = proxy.crossed
+    (one,) = proxy.mcp
     assert one.call.success is None
 
 
 def test_a_server_that_breaks_off_a_stream_is_an_event_that_says_so(
-    proxy: McpProxy, monkeypatch: pytest.MonkeyPatch
+    proxy: ServiceProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def reset(*args: object) -> bytes:
         raise ConnectionResetError("reset by the server")
@@ -241,37 +255,39 @@ def test_a_server_that_breaks_off_a_stream_is_an_event_that_says_so(
     _, _, events = called(proxy, stream(b": hello\n")).partition(b"\r\n\r\n")
     assert b"HTTP/1.1" not in events, "the status was sent before"
     heard = json.loads(events.rpartition(b"data: ")[2])
-    assert heard["error"]["message"] == "the MCP server broke: reset by the server"
+    assert heard["error"]["message"] == "the request to the MCP server failed: reset by the server"
 
 
-def test_an_event_of_very_many_lines_is_not_read(proxy: McpProxy, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_event_of_very_many_lines_is_not_read(proxy: ServiceProxy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loopback, "BODY_CAP", 4_000)
     event = b"data: " + json.dumps(ANSWER).encode() + b"\n\n"
     called(proxy, stream(b"data:\n" * 40, event))
     called(proxy, stream(b"data:\n" * 400, event))
-    assert [one.call.success for one in proxy.crossed] == [True, None]
+    assert [one.call.success for one in proxy.mcp] == [True, None]
 
 
-def test_an_event_of_several_lines_is_one_message(proxy: McpProxy) -> None:
+def test_an_event_of_several_lines_is_one_message(proxy: ServiceProxy) -> None:
     lines = json.dumps(ANSWER, indent=0).encode().splitlines()
     called(proxy, stream(b"event: message\r\n", *(b"data: " + line + b"\r\n" for line in lines), b"\r\n"))
     called(proxy, stream(*(b"data: " + line + b"\n" for line in lines)))
-    assert [(one.call.result, one.call.success) for one in proxy.crossed] == [
+    assert [(one.call.result, one.call.success) for one in proxy.mcp] == [
         ([{"type": "text", "text": "paid"}], True)
     ] * 2
 
 
-def test_an_address_of_the_server_becomes_one_of_the_proxy(proxy: McpProxy, server: str) -> None:
-    base = urlsplit(proxy.url_of("mine")).geturl().removesuffix("/mcp")
+def test_an_address_of_the_server_becomes_one_of_the_proxy(proxy: ServiceProxy, server: str) -> None:
+    base = urlsplit(proxy.mcp_url("mine")).geturl().removesuffix("/mcp")
     root = server.removesuffix("/mcp")
     for given in ("/mcp/?a=b", f"{root}/mcp/?a=b", "mcp/?a=b"):
         Server.sent = plain(b"", f"Location: {given}", status="307 Temporary Redirect")
-        answer = said(proxy.url, request(proxy.url_of("mine"), b"{}"))
+        answer = said(proxy.mcp_url(), request(proxy.mcp_url("mine"), b"{}"))
         assert f"Location: {base}/mcp/?a=b\r\n".encode() in answer
         assert answer.count(b"Location") == 1
     Server.sent = stream(b"event: endpoint\n", b"data: /messages?session=1\n\n")
-    answer = said(proxy.url, request(proxy.url, b"{}"))
-    assert answer.endswith(f"event: endpoint\ndata: {proxy.url.removesuffix('/mcp')}/messages?session=1\n\n".encode())
+    answer = said(proxy.mcp_url(), request(proxy.mcp_url(), b"{}"))
+    assert answer.endswith(
+        f"event: endpoint\ndata: {proxy.mcp_url().removesuffix('/mcp')}/messages?session=1\n\n".encode()
+    )
 
 
 @pytest.mark.parametrize(
@@ -285,66 +301,66 @@ def test_an_address_of_the_server_becomes_one_of_the_proxy(proxy: McpProxy, serv
         b"",
     ],
 )
-def test_what_cannot_be_handed_on_is_a_clear_502(proxy: McpProxy, sent: bytes) -> None:
+def test_what_cannot_be_handed_on_is_a_clear_502(proxy: ServiceProxy, sent: bytes) -> None:
     answer = called(proxy, sent)
     assert answer.startswith(b"HTTP/1.1 502 Bad Gateway\r\n")
-    assert b"\r\n\r\nthe MCP server " in answer
+    assert b"the MCP server " in answer.partition(b"\r\n\r\n")[2]
 
 
 def test_a_server_that_is_not_there_is_a_clear_502() -> None:
     for upstream in ("http://127.0.0.1:9/mcp", "http://user:secret@127.0.0.1:9/mcp", "http://nowhere.invalid/mcp"):
-        proxy = McpProxy(upstream)
+        proxy = mcp_proxy(upstream)
         proxy.open()
         try:
-            answer = said(proxy.url, request(proxy.url, b"{}"))
+            answer = said(proxy.mcp_url(), request(proxy.mcp_url(), b"{}"))
         finally:
             proxy.close()
         assert answer.startswith(b"HTTP/1.1 502 Bad Gateway\r\n")
-        assert b"the MCP server broke: " in answer
+        assert b"the request to the MCP server failed: " in answer
         assert b"secret" not in answer
 
 
 def test_what_takes_too_much_memory_to_read_is_handed_on_unread(
-    proxy: McpProxy, monkeypatch: pytest.MonkeyPatch
+    proxy: ServiceProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(weight, "HEAVIEST", 10_000)
+    monkeypatch.setattr(memory_estimate, "HEAVIEST", 10_000)
     dense = json.dumps({**ANSWER, "result": [{}] * 200}).encode()
     assert len(dense) < 1_000
     assert called(proxy, plain(dense)).endswith(dense)
     called(proxy, plain(b"{}"), {**CALL, "params": {"name": "pay", "arguments": [{}] * 200}})
-    assert [(one.call.name, one.call.success) for one in proxy.crossed] == [("pay", None), ("", None)]
+    assert [(one.call.name, one.call.success) for one in proxy.mcp] == [("pay", None), ("", None)]
 
 
 def test_calls_are_kept_as_long_as_there_is_room_and_those_let_go_are_known(
-    proxy: McpProxy, monkeypatch: pytest.MonkeyPatch
+    proxy: ServiceProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(crossed, "ROOM", 30_000)
+    monkeypatch.setattr(mcp_calls, "MEMORY_CAP", 30_000)
     for _ in range(5):
         called(proxy, plain(LONG))
-    kept = list(proxy.crossed)
+    kept = list(proxy.mcp)
     assert 0 < len(kept) < 5
-    assert 0 < proxy.crossed.lost_at < (kept[0].call.started_at or 0)
-    monkeypatch.setattr(crossed, "KEPT", 1)
+    assert 0 < proxy.mcp.lost_at < (kept[0].call.started_at or 0)
+    monkeypatch.setattr(mcp_calls, "MAX_CALLS", 1)
     called(proxy, plain(b"{}"))
-    assert len(list(proxy.crossed)) == 1
+    assert len(list(proxy.mcp)) == 1
 
 
-def test_tools_that_a_server_lists_are_bounded(proxy: McpProxy, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mcp_proxy, "MOST_TOOLS", 2)
+def test_tools_that_a_server_lists_are_bounded(proxy: ServiceProxy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcp_calls, "MAX_TOOLS", 2)
     asked = {"jsonrpc": "2.0", "id": 8, "method": "tools/list"}
     called(proxy, plain(json.dumps(LISTED).encode()), asked)
-    assert proxy.tools == {}
-    monkeypatch.setattr(mcp_proxy, "MOST_TOOLS", 3)
+    assert proxy.mcp.tools == {}
+    monkeypatch.setattr(mcp_calls, "MAX_TOOLS", 3)
     called(proxy, plain(json.dumps(LISTED).encode()), asked)
-    assert set(proxy.tools) == {"t0", "t1", "t2"}
+    assert set(proxy.mcp.tools) == {"t0", "t1", "t2"}
 
 
 @BOTH
 def test_who_says_nothing_more_is_let_go(
-    request_fixture: Callable[[str], Receiver | McpProxy], kind: str, monkeypatch: pytest.MonkeyPatch
+    request_fixture: Callable[[str], Receiver | ServiceProxy], kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(loopback, "IDLE", 1)
-    monkeypatch.setattr(loopback, "PATIENCE", 1)
+    monkeypatch.setattr(loopback, "DRAIN", 1)
     to = urlsplit(address(kind, request_fixture))
     with socket.create_connection((to.hostname or "", to.port or 0), timeout=20) as wire:
         wire.sendall(b"POST ")

@@ -1,0 +1,163 @@
+"""The traffic of an agent with an MCP server → the calls of tools, with what was sent along and what became of them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field, structs
+
+from karat.evidence import memory_estimate
+from karat.evidence.memory_estimate import json_weight
+from karat.model.trace import ToolCall
+from karat.providers.base import tool_schemas
+from karat.text.tool_results import call_success, parse_result
+
+CALL, LIST = "tools/call", "tools/list"
+MAX_CALLS = 10_000
+"""So many calls are kept, the newest."""
+MEMORY_CAP = 128 << 20
+"""And so many bytes of memory, at most."""
+MAX_TOOLS = 2_000
+CALL_SIZE = 1_000
+"""Bytes that a call takes besides its arguments and result."""
+
+Message = Mapping[str, Any]
+"""One of JSON-RPC."""
+
+
+class ProxiedCall(Struct, eq=False):
+    """A `tools/call` that crossed the proxy, and what was sent along with it. Without a name, it could not be read."""
+
+    call: ToolCall
+    traceparent: str = ""
+    baggage: str = ""
+    conversation: str = ""
+    """Whose address it was sent to."""
+    message_id: object = None
+    size: int = 0
+
+    @property
+    def started_at(self) -> float:
+        return self.call.started_at or 0.0
+
+
+class McpTraffic:
+    """Filled by the threads of a proxy, read by those who run cases. Calls that are dropped are known to be missing."""
+
+    def __init__(self) -> None:
+        self.tools: dict[str, object] = {}
+        """The tools that the server listed, each with the JSON Schema of its arguments."""
+        self.lost_at = 0.0
+        """When the newest call started that is no longer kept."""
+        self._calls: deque[ProxiedCall] = deque()
+        self._size = 0
+        self._lock = threading.Lock()
+        """Bodies are read one at a time too: what reading takes for a moment is bounded so."""
+
+    def __iter__(self) -> Iterator[ProxiedCall]:
+        with self._lock:
+            return iter(list(self._calls))
+
+    def ask(self, headers: Mapping[str, str], body: bytes, conversation: str) -> McpExchange:
+        """Keep the calls of a request: they are calls from now on, whatever becomes of them."""
+        exchange = McpExchange(self)
+        with self._lock:
+            messages = _read_messages(body)
+            for message in [{"method": CALL}] if messages is None else messages:
+                message_id, params = str(message.get("id")), _table(message.get("params"))
+                if message.get("method") == LIST:
+                    exchange.lists.add(message_id)
+                if message.get("method") != CALL:
+                    continue
+                context = {**headers, **_table(params.get("_meta"))}
+                exchange.calls[message_id] = proxied = ProxiedCall(
+                    ToolCall(str(params.get("name", "")), params.get("arguments", {}), started_at=time.time()),
+                    str(context.get("traceparent", "")),
+                    str(context.get("baggage", "")),
+                    conversation,
+                    message.get("id"),
+                    CALL_SIZE + (json_weight(body) // len(messages) if messages else 0),
+                )
+                self._calls.append(proxied)
+                self._make_room(proxied.size)
+        return exchange
+
+    def read(self, exchange: McpExchange, body: bytes) -> None:
+        """End the calls that are answered, and keep the tools that the server lists."""
+        with self._lock:
+            for answer in _read_messages(body) or ():
+                message_id = str(answer.get("id"))
+                if "method" in answer or answer.keys().isdisjoint(("result", "error")):
+                    continue
+                if message_id in exchange.lists:
+                    self._keep_tools(tool_schemas(answer.get("result")))
+                elif (proxied := exchange.calls.pop(message_id, None)) is not None:
+                    proxied.call = _end_call(proxied.call, answer)
+                    if proxied in self._calls:
+                        proxied.size += json_weight(body)
+                        self._make_room(json_weight(body))
+
+    def _keep_tools(self, schemas: dict[str, object]) -> None:
+        if len(self.tools) + len(schemas) <= MAX_TOOLS:
+            self.tools |= schemas
+
+    def _make_room(self, added: int) -> None:
+        self._size += added
+        while self._calls and (self._size > MEMORY_CAP or len(self._calls) > MAX_CALLS):
+            dropped = self._calls.popleft()
+            self._size -= dropped.size
+            self.lost_at = max(self.lost_at, dropped.started_at)
+
+
+class McpExchange(Struct, eq=False):
+    """One request to the server: its calls that wait for an answer, and the ids of what asks for the list of tools."""
+
+    traffic: McpTraffic
+    calls: dict[str, ProxiedCall] = field(default_factory=dict)
+    lists: set[str] = field(default_factory=set)
+
+    def read(self, body: bytes) -> None:
+        self.traffic.read(self, body)
+
+    def read_event(self, event: bytes) -> None:
+        fields = (line.partition(b":") for line in event.splitlines())
+        self.read(b"\n".join(value for name, _, value in fields if name == b"data"))
+
+    def error_events(self, why: str) -> bytes:
+        """Events that say to an agent that its calls have no result."""
+        errors = [
+            {"jsonrpc": "2.0", "id": call.message_id, "error": {"code": -32000, "message": why}}
+            for call in self.calls.values()
+        ]
+        return b"".join(b"event: message\ndata: %s\n\n" % msgspec.json.encode(error) for error in errors)
+
+
+def _read_messages(body: bytes) -> list[Message] | None:
+    """The messages of a body; None if it cannot be read."""
+    if json_weight(body) > memory_estimate.HEAVIEST:
+        return None
+    try:
+        value = msgspec.json.decode(body) if body.strip() else []
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
+    return [message for message in (value if isinstance(value, list) else [value]) if isinstance(message, dict)]
+
+
+def _end_call(call: ToolCall, answer: Message) -> ToolCall:
+    error, result = answer.get("error"), _table(answer.get("result"))
+    return structs.replace(
+        call,
+        result=result.get("structuredContent", parse_result(result.get("content"))),
+        error=str(error.get("message", "error")) if isinstance(error, Mapping) else None,
+        success=call_success(result, raised=error is not None),
+        ended_at=time.time(),
+    )
+
+
+def _table(value: object) -> Message:
+    return value if isinstance(value, Mapping) else {}
