@@ -18,7 +18,7 @@ from karat.analysis.compare.compared_cases import CachedCases
 from karat.analysis.compare.comparisons import compare
 from karat.analysis.compare.gates import read_gates
 from karat.analysis.compare.model import COMPARED, CaseChange, Change, Flip
-from karat.analysis.compare.report import Section, view_comparison
+from karat.analysis.compare.report import ChangeSection, view_comparison
 from karat.checks.catalog import CheckCatalog
 from karat.journal.index import CaseFilter, Index, IndexedRun
 from karat.model.cost import TokenPrices
@@ -227,7 +227,7 @@ def compare_page(index: Index, base: IndexedRun, new: IndexedRun, project: Proje
 
 
 def _change_views(
-    index: Index, base: IndexedRun, new: IndexedRun, sections: Sequence[Section], home: str
+    index: Index, base: IndexedRun, new: IndexedRun, sections: Sequence[ChangeSection], home: str
 ) -> Iterator[ChangeView]:
     paired = {section.change: section.cases[:MOST_COMPARED] for section in sections if section.change in SIDE_BY_SIDE}
     names = [case.id for cases in paired.values() for case in cases]

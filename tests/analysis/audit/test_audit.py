@@ -16,13 +16,13 @@ from analysis.audit import sample
 from analysis.audit.support import Answer, audited, case, golden_of, recorded, suite_of, survivors
 from catalogs import CATALOG
 from karat.analysis.audit.case_audit import audit_case, mutants
-from karat.analysis.audit.hints import Spelling
 from karat.analysis.audit.judging import WATCHED as KEPT_AT
 from karat.analysis.audit.judging import Allowance, PassingTrace, judge_trace
 from karat.analysis.audit.model import AuditReport, CaseAudit
 from karat.analysis.audit.operators.base import Subject
 from karat.analysis.audit.operators.catalog import OPERATORS
 from karat.analysis.audit.run_audit import Auditor, audit
+from karat.analysis.audit.survivors import Spelling
 from karat.checks.answer.phrases import MustSayAny
 from karat.checks.base import Check
 from karat.checks.catalog import CHECKS, CheckCatalog

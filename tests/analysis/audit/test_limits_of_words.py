@@ -14,10 +14,10 @@ from checks import test_answers_as_models_write as written
 from checks import test_answers_by_family as by_family
 from checks import test_number_answers as numbers
 from karat.analysis.audit.case_audit import audit_case
-from karat.analysis.audit.hints import Spelling
 from karat.analysis.audit.model import CaseAudit
 from karat.analysis.audit.operators.base import Subject
 from karat.analysis.audit.operators.literal_words import ALL_THE_SAME, ALLUSION, ASKS_NOTHING, OPERATORS
+from karat.analysis.audit.survivors import Spelling
 from karat.checks.sample_traces import calls
 from karat.model.check import Declared
 from karat.model.suite import Case

@@ -11,10 +11,10 @@ import pytest
 from analysis.audit.support import QUIET, bare_case
 from catalogs import CATALOG
 from karat.analysis.audit.case_audit import mutants
-from karat.analysis.audit.hints import Spelling, known_fields, noticing, suggest_field
 from karat.analysis.audit.judging import judge_trace
 from karat.analysis.audit.operators.base import Operator, Subject, is_same
 from karat.analysis.audit.operators.catalog import OPERATORS
+from karat.analysis.audit.survivors import Spelling, known_fields, noticing, suggest_field
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus
 
@@ -43,14 +43,14 @@ def killed(operator: Operator, expected: Mapping[str, Any]) -> list[bool]:
 
 @pytest.mark.parametrize(("operator", "field"), PROOFS)
 def test_a_field_kills_what_it_is_said_to_kill(operator: Operator, field: str) -> None:
-    expected = {**operator.given, field: operator.kills[field]}
+    expected = {**operator.expected, field: operator.kills[field]}
     assert [flaw for one in CATALOG.read(expected) for flaw in one.problems] == []
     assert any(killed(operator, expected))
 
 
 @pytest.mark.parametrize("operator", BY_NAME)
 def test_without_the_field_it_survives(operator: Operator) -> None:
-    assert not any(killed(operator, operator.given))
+    assert not any(killed(operator, operator.expected))
 
 
 @pytest.mark.parametrize("operator", BY_NAME)
@@ -67,7 +67,7 @@ def test_a_remedy_can_be_written_into_the_suite(operator: Operator) -> None:
         field, hint = suggest_field(subject, operator, mutant, spelling, blind=True)
         assert field in known_fields(spelling)
         assert field in operator.fields
-        assert hint.startswith(f"nothing in example {operator.nothing}: add {field}")
+        assert hint.startswith(f"nothing in example {operator.lack}: add {field}")
 
 
 @pytest.mark.parametrize("operator", BY_NAME)

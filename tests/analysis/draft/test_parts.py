@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from karat.analysis.audit.room import round_up
+from karat.analysis.audit.operators.measures import round_up
 from karat.analysis.draft.cases import name_prompts
 from karat.analysis.draft.effects import known_effects, likely_effects
 from karat.analysis.draft.masking import PATTERNS, Masker, is_iban, passes_luhn

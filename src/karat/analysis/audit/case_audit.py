@@ -8,24 +8,22 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
-import msgspec
 import regex
 from msgspec import structs
 
-from karat.analysis.audit.hints import Spelling, noticing, suggest_field
 from karat.analysis.audit.judging import NOTHING_ALLOWED, Allowance, PassingTrace
 from karat.analysis.audit.model import Brittle, CaseAudit, Kill, Rate, Survivor, UndetectableMutant
 from karat.analysis.audit.operators.base import Equivalent, Mutant, Operator, Subject, is_same
 from karat.analysis.audit.operators.catalog import OPERATORS
 from karat.analysis.audit.operators.tool_calls import parallel
-from karat.checks.base import excerpt
+from karat.analysis.audit.survivors import Spelling, evidence, noticing, suggest_field
 from karat.checks.catalog import CheckCatalog
 from karat.checks.effects.outcome import Outcome
 from karat.checks.numbers.required import MustGroundNumber
 from karat.evidence.merge import merge_turns
 from karat.model.check import CheckSpec
 from karat.model.suite import Case, Turn
-from karat.model.trace import ToolCall, Trace
+from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus, CheckResult, Status
 from karat.scoring.repeats import wilson
 from karat.suites.formats.cases import DEFAULT_OUTCOME
@@ -41,8 +39,6 @@ BLANK = regex.compile(r"(?<=\S) (?=\S)")
 CASE_MATTERS = regex.compile(rb"\(\?\w*-\w*i")
 GROUPED = regex.compile(r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?![\w,])")
 PLAIN_DIGITS = 4
-AROUND = 40
-CALLS = 20
 PER_OPERATOR = 8
 """Mutants of one operator that are tried on one case; of more, a sample."""
 MOST_MADE = 128
@@ -73,8 +69,8 @@ class CasePart(NamedTuple):
     turn: int | None
     within: Change
 
-    def with_turn(self, what: str) -> str:
-        return what if self.turn is None else f"turn {self.turn}: {what}"
+    def with_turn(self, change: str) -> str:
+        return change if self.turn is None else f"turn {self.turn}: {change}"
 
 
 def parts(subject: Subject) -> Iterator[CasePart]:
@@ -98,20 +94,19 @@ def everywhere(trace: Trace, change: Change) -> Trace:
 
 
 def _piece(subject: Subject, turn: Turn, trace: Trace, earlier: Trace | None) -> Subject:
-    case: Case = structs.replace(
-        subject.case, prompt=turn.prompt, checks=(*turn.checks, *subject.case.checks), turns=()
-    )
+    checks = (*turn.checks, *subject.case.checks)
+    case = structs.replace(subject.case, prompt=turn.prompt, checks=checks, turns=())
     return Subject(case, trace, subject.seed, earlier)
 
 
 def _replacing(trace: Trace, number: int) -> Change:
-    turns = trace.turns
-    return lambda piece: _join_turns(trace, [*turns[: number - 1], piece, *turns[number:]])
+    """Puts another turn into the conversation, with what a database gave at its end."""
 
+    def replace_turn(turn: Trace) -> Trace:
+        turns = [*trace.turns[: number - 1], turn, *trace.turns[number:]]
+        return structs.replace(merge_turns(turns), database={**trace.database, **turns[-1].database})
 
-def _join_turns(trace: Trace, turns: list[Trace]) -> Trace:
-    """The conversation of these turns, with what a database gave at its end."""
-    return structs.replace(merge_turns(turns), database={**trace.database, **turns[-1].database})
+    return replace_turn
 
 
 class Control(NamedTuple):
@@ -124,20 +119,19 @@ class Control(NamedTuple):
 def controls(subject: Subject, another: Subject | None) -> Iterator[Control]:
     """An agent that does nothing, one that repeats the prompt, and one that gives another case's answer."""
     trace, prompt = subject.trace, subject.case.prompt
-
-    def saying(words: str) -> Trace:
-        return everywhere(trace, lambda turn: structs.replace(_idle_trace(turn), final_message=words))
-
     yield Control("does nothing", everywhere(trace, _idle_trace))
-    repeats = everywhere(trace, lambda turn: structs.replace(_idle_trace(turn), final_message=turn.input or prompt))
-    yield Control("repeats the prompt", repeats if trace.turns else saying(prompt))
+
+    def repeat_prompt(turn: Trace) -> Trace:
+        words = turn.input or prompt if trace.turns else prompt
+        return structs.replace(_idle_trace(turn), final_message=words)
+
+    yield Control("repeats the prompt", everywhere(trace, repeat_prompt))
     if another is None:
-        yield Control("answers another question", saying(ELSEWHERE))
+        elsewhere = everywhere(trace, lambda turn: structs.replace(_idle_trace(turn), final_message=ELSEWHERE))
+        yield Control("answers another question", elsewhere)
     else:
-        other = another.trace
-        yield Control(
-            f"answers as in {another.case.id}", everywhere(trace, lambda turn: _as_in(other, _idle_trace(turn)))
-        )
+        answered = everywhere(trace, lambda turn: _as_in(another.trace, _idle_trace(turn)))
+        yield Control(f"answers as in {another.case.id}", answered)
 
 
 def _idle_trace(trace: Trace) -> Trace:
@@ -154,16 +148,16 @@ def _idle_trace(trace: Trace) -> Trace:
     )
 
 
-def _as_in(other: Trace, idle: Trace) -> Trace:
+def _as_in(another: Trace, idle: Trace) -> Trace:
     """What was done in another case; what was not looked at there is as if nothing had been done."""
     return structs.replace(
         idle,
-        final_message=other.final_message,
-        tool_calls=other.tool_calls,
-        telemetry=other.telemetry,
-        page=other.page if other.page is not None and idle.page is not None else idle.page,
-        page_before=other.page_before if other.page_before is not None else idle.page_before,
-        database={query: other.database.get(query, rows) for query, rows in idle.database.items()},
+        final_message=another.final_message,
+        tool_calls=another.tool_calls,
+        telemetry=another.telemetry,
+        page=another.page if another.page is not None and idle.page is not None else idle.page,
+        page_before=another.page_before if another.page_before is not None else idle.page_before,
+        database={query: another.database.get(query, rows) for query, rows in idle.database.items()},
     )
 
 
@@ -244,72 +238,6 @@ EQUIVALENTS = (
 )
 
 
-def evidence(before: Trace, after: Trace) -> str:
-    """One bounded line about the first part of the trace that differs."""
-    if before.final_message != after.final_message:
-        return f"answer: {_difference(before.final_message, after.final_message)}"
-    if before.tool_calls != after.tool_calls:
-        return f"calls: {_calls(before.tool_calls, after.tool_calls)}"
-    if before.telemetry != after.telemetry:
-        return f"telemetry: {len(after.telemetry)} lines, {len(before.telemetry)} before"
-    if before.page != after.page:
-        return f"page: without {excerpt(_removed_part(before.page or '', after.page or ''))}"
-    if before.database == after.database:
-        return _describe_measure(before, after)
-    changed = next((sql for sql, rows in after.database.items() if before.database.get(sql) != rows), "")
-    return f"database: {excerpt(f'{changed} gives {after.database.get(changed)}')}"
-
-
-def _describe_measure(before: Trace, after: Trace) -> str:
-    if before.state != after.state:
-        return f"state: {excerpt(str(after.state))}"
-    names = ("duration_ms", "timings", "steps", "tokens")
-    changed = next((name for name in names if getattr(before, name) != getattr(after, name)), "turns")
-    return f"{changed}: {excerpt(str(getattr(after, changed)))}"
-
-
-def _calls(before: tuple[ToolCall, ...], after: tuple[ToolCall, ...]) -> str:
-    """The calls, of one that was given other arguments these too."""
-    if len(before) == len(after):
-        for was, now in zip(before, after, strict=True):
-            if was.name == now.name and was.arguments != now.arguments:
-                return excerpt(f"{now} with {msgspec.json.encode(now.arguments).decode()}")
-    shown = [*map(str, after[:CALLS]), *(["…"] if len(after) > CALLS else [])]
-    return excerpt(", ".join(shown)) or "none"
-
-
-def _difference(before: str, after: str) -> str:
-    """The changed part in brackets with the words around it."""
-    if not after.strip():
-        return "empty"
-    start = _common(before, after)
-    end = len(after) - _common(before[start:][::-1], after[start:][::-1])
-    while start > 0 and start < end and not after[start - 1].isspace():
-        start -= 1
-    while start < end < len(after) and not after[end].isspace():
-        end += 1
-    left = after[max(0, start - AROUND) : start]
-    right = after[end : end + AROUND]
-    return excerpt(f"{'…' * (start > AROUND)}{left}[{after[start:end]}]{right}{'…' * (len(after) - end > AROUND)}")
-
-
-def _removed_part(before: str, after: str) -> str:
-    start = _common(before, after)
-    return before[start : start + len(before) - len(after)]
-
-
-def _common(one: str, other: str) -> int:
-    """The length of the start that both share."""
-    length = min(len(one), len(other))
-    if one[:length] == other[:length]:
-        return length
-    low, high = 0, length
-    while low < high - 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle)
-    return low
-
-
 def audit_case(
     subject: Subject,
     another: Subject | None,
@@ -331,7 +259,7 @@ def audit_case(
         apart=trial.apart,
         unseen=tuple(trial.unseen),
         controls=tuple(c.name for c in controls(subject, another) if judge.passes(c.trace)),
-        brittle=tuple(found for part in pieces for found in _find_brittle(part, judge, subject.case)),
+        brittle=tuple(brittle for part in pieces for brittle in _find_brittle(part, judge, subject.case)),
         redundant=tuple(_redundant(subject, trial.needed)),
         kills=tuple(trial.kills),
         checks=tuple(trial.names),
@@ -343,10 +271,10 @@ def audit_case(
 def mutants(operator: Operator, subject: Subject) -> list[Mutant]:
     """What an operator makes of a case: nothing that changes nothing, and of many a sample."""
     changed = (mutant for mutant in operator.mutants(subject) if not is_same(mutant.trace, subject.trace))
-    made = list(islice(changed, MOST_MADE))
-    if len(made) > PER_OPERATOR:
-        made = [made[i] for i in sorted(subject.chance.sample(range(len(made)), PER_OPERATOR))]
-    return made
+    candidates = list(islice(changed, MOST_MADE))
+    if len(candidates) <= PER_OPERATOR:
+        return candidates
+    return [candidates[i] for i in sorted(subject.chance.sample(range(len(candidates)), PER_OPERATOR))]
 
 
 class _Trial:
@@ -401,22 +329,16 @@ class _Trial:
             self.survivors += [self._survivor(operator, *pair, blind=not count.killed) for pair in passed]
         else:
             self.apart[operator.name] = count.killed, count.tried
-            advice = _help(operator, usable)
+            unknown = f"{operator.fields[0]}, which this version does not know"
+            advice = f"{usable[0]}{operator.helps}" if usable else unknown
             self.unseen += [
                 UndetectableMutant(operator.name, part.with_turn(mutant.change), advice) for part, mutant in passed
             ]
 
     def _survivor(self, operator: Operator, part: CasePart, mutant: Mutant, *, blind: bool) -> Survivor:
         field, hint = suggest_field(part.subject, operator, mutant, self._spelling, blind=blind)
-        seen = evidence(part.subject.trace, mutant.trace)
-        return Survivor(operator.name, part.with_turn(mutant.change), seen, field, hint)
-
-
-def _help(operator: Operator, usable: Sequence[str]) -> str:
-    """What could notice it, if not a field that the suite may use as it is."""
-    if usable:
-        return f"{usable[0]}{operator.helps}"
-    return f"{operator.fields[0]}, which this version does not know"
+        change = evidence(part.subject.trace, mutant.trace)
+        return Survivor(operator.name, part.with_turn(mutant.change), change, field, hint)
 
 
 def _redundant(subject: Subject, needed: set[int]) -> Iterator[str]:

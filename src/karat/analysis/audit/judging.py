@@ -65,7 +65,7 @@ class PassingTrace:
         self._checks = compile_checks(subject.case, catalog)
         self._case = subject.case
         self._base = subject.trace
-        self.found = verdicts.case_results(subject.case, subject.trace, catalog)
+        self._results = verdicts.case_results(subject.case, subject.trace, catalog)
 
     def results(self, trace: Trace) -> tuple[CheckResult, ...]:
         """What each check finds in a trace made from the one that passed."""
@@ -74,8 +74,8 @@ class PassingTrace:
         same = self._unchanged_channels(trace)
         return tuple(
             [
-                found if check.channels and check.channels <= same else verdicts.run_check(check, trace)
-                for check, found in zip(self._checks, self.found, strict=True)
+                before if check.channels and check.channels <= same else verdicts.run_check(check, trace)
+                for check, before in zip(self._checks, self._results, strict=True)
             ]
         )
 
@@ -117,11 +117,11 @@ class PassingTrace:
         """The checks without which the case could not pass: the only ones of the groups that are weighed."""
         if self._rules.threshold is None:
             return set()
-        return {i for i in range(len(self.found)) if not self._green_without(self.found, i)}
+        return {i for i in range(len(self._results)) if not self._green_without(self._results, i)}
 
     def _green_without(self, results: tuple[CheckResult, ...], index: int) -> bool:
-        left = (*results[:index], *results[index + 1 :])
-        return self.green(verdicts.verdict(left, self._rules).status, left)
+        fewer = (*results[:index], *results[index + 1 :])
+        return self.green(verdicts.verdict(fewer, self._rules).status, fewer)
 
 
 def judge_trace(case: Case, trace: Trace, catalog: CheckCatalog) -> Verdict:

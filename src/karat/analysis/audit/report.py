@@ -1,9 +1,9 @@
-"""An audit as JSON and Markdown, the JSON read again, and the words that both share with the terminal."""
+"""The rows of an audit, which a terminal draws too, and the audit as JSON, which is read again, and as Markdown."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
@@ -20,64 +20,81 @@ from karat.analysis.audit.model import (
 )
 from karat.reports.artifacts import BinaryWriter
 from karat.reports.encoding import encode
-from karat.reports.escaping import markdown_cell
+from karat.reports.escaping import CELL_LIMIT, markdown_cell
 from karat.text.wording import pluralize
 
+T = TypeVar("T")
 RATE_DIGITS = 4
 CASES: Final = 1000
 LINES: Final = 500
 EXCERPT: Final = 400
 
 
-class Shown:
-    """What a report shows of an audit: all cases of a small one, of a large one those with something to fix.
+class AuditSection(NamedTuple):
+    """Cases with what is said of each, under a title; of `more` there is no row."""
 
-    Whatever the journal's size, no more is kept than is shown. Of each case there are at most `most_survivors`.
+    title: str
+    rows: list[tuple[str, str]]
+    more: int
+
+
+class AuditRows:
+    """What is shown of an audit, whatever draws it: all cases of a small one, of a large one those with survivors.
+
+    Whatever the journal's size, no more is kept than is shown: cases, lines of a section, survivors of a case, and
+    names in a line.
     """
 
-    def __init__(self, most_cases: int, most_lines: int, most_survivors: int) -> None:
+    def __init__(self, most_cases: int, most_lines: int, most_survivors: int, most_names: int) -> None:
         self._most_cases = most_cases
         self._most_lines = most_lines
         self._most_survivors = most_survivors
+        self._most_names = most_names
         self._all: list[CaseAudit] = []
         self._faulty: list[CaseAudit] = []
         self._counted = 0
         self.survivors: list[tuple[str, Survivor]] = []
-        self.unseen: list[tuple[str, tuple[str, ...]]] = []
-        self.brittle: list[tuple[str, str]] = []
-        self.controls: list[tuple[str, str]] = []
-        self.redundant: list[tuple[str, tuple[str, ...]]] = []
         self.holdings: list[tuple[str, Holding]] = []
         self.holdings_left_out = 0
-        self.set_aside: list[UnauditedCase] = []
+        self._unseen: list[tuple[str, str]] = []
+        self._brittle: list[tuple[str, str]] = []
+        self._controls: list[tuple[str, str]] = []
+        self._redundant: list[tuple[str, str]] = []
+        self._redundant_checks = 0
+        self._unaudited: list[tuple[str, str]] = []
 
     def add(self, entry: CaseAudit | UnauditedCase) -> None:
-        room = self._most_lines
         if isinstance(entry, UnauditedCase):
-            self.set_aside += [entry][: room - len(self.set_aside)]
+            self._list(self._unaudited, entry, [", ".join(filter(None, (entry.status, entry.reason)))])
             return
         self._counted += 1
         if self._counted <= self._most_cases:
             self._all.append(entry)
         if entry.survivors and len(self._faulty) < self._most_cases:
             self._faulty.append(entry)
-        self.controls += [(entry.case_id, name) for name in entry.controls][: room - len(self.controls)]
-        survivors = entry.survivors[: self._most_survivors]
-        self.survivors += [(entry.case_id, survivor) for survivor in survivors][: room - len(self.survivors)]
-        unseen = tuple(dict.fromkeys(found.operator for found in entry.unseen))
-        if unseen and len(self.unseen) < room:
-            self.unseen.append((entry.case_id, unseen))
-        brittle = [
-            (entry.case_id, f"{b.check} rejects {b.equivalent}, it expects {b.expected}: {b.hint}")
-            for b in entry.brittle
-        ]
-        holdings = [(entry.case_id, held) for held in entry.holdings if held.kills]
-        kept = holdings[: room - len(self.holdings)]
-        self.holdings += kept
-        self.holdings_left_out += len(holdings) - len(kept)
-        self.brittle += brittle[: room - len(self.brittle)]
-        if entry.redundant and len(self.redundant) < room:
-            self.redundant.append((entry.case_id, entry.redundant))
+        self._list(self.survivors, entry, entry.survivors[: self._most_survivors])
+        self._list(self._controls, entry, [f"passes with an agent that {name}" for name in entry.controls])
+        self._list(
+            self._brittle,
+            entry,
+            [f"{b.check} rejects {b.equivalent}, it expects {b.expected}: {b.hint}" for b in entry.brittle],
+        )
+        unseen = list(dict.fromkeys(mutant.operator for mutant in entry.unseen))
+        self._list(self._unseen, entry, [self._names(unseen)] if unseen else [])
+        if entry.redundant and len(self._redundant) < self._most_lines:
+            self._redundant.append((entry.case_id, self._names(entry.redundant)))
+            self._redundant_checks += len(entry.redundant)
+        self.holdings_left_out += self._list(self.holdings, entry, [held for held in entry.holdings if held.kills])
+
+    def _list(self, rows: list[tuple[str, T]], entry: CaseAudit | UnauditedCase, items: Sequence[T]) -> int:
+        """Add as many rows as there is room for; how many there is none for."""
+        fitting = items[: self._most_lines - len(rows)]
+        rows += [(entry.case_id, item) for item in fitting]
+        return len(items) - len(fitting)
+
+    def _names(self, names: Sequence[str]) -> str:
+        more = len(names) - self._most_names
+        return ", ".join(names[: self._most_names]) + (f" and {more} more" if more > 0 else "")
 
     @property
     def cases(self) -> list[CaseAudit]:
@@ -88,31 +105,48 @@ class Shown:
     def left_out(self) -> int:
         return self._counted - len(self.cases)
 
+    def unaudited(self, summary: AuditSummary) -> AuditSection:
+        return _section("Not audited: these cases did not pass", self._unaudited, summary.set_aside)
+
+    def controls(self, summary: AuditSummary) -> AuditSection:
+        return _section("Controls that pass: agents that do not do the work", self._controls, summary.controls)
+
+    def unseen(self, summary: AuditSummary) -> AuditSection:
+        return _section("What this suite cannot catch; not in the kill rate", self._unseen, summary.blind)
+
+    def brittle(self, summary: AuditSummary) -> AuditSection:
+        return _section("Brittle: right answers that these checks fail", self._brittle, summary.brittle)
+
+    def redundant(self, summary: AuditSummary) -> AuditSection:
+        title = "Redundant: you can remove any one of these checks without losing a kill"
+        return AuditSection(title, self._redundant, summary.redundant - self._redundant_checks)
+
+
+def _section(title: str, rows: list[tuple[str, str]], total: int) -> AuditSection:
+    return AuditSection(title, rows, total - len(rows))
+
 
 MARKS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+"""A letter for the matrix for each operator that was tried."""
 
 
-def operator_marks(summary: AuditSummary) -> Iterator[tuple[str, str]]:
-    """A letter for the matrix and the name of each operator that was tried."""
-    for number, operator in enumerate(summary.operators):
-        yield MARKS[number % len(MARKS)], operator.name
-
-
-def rate(found: Rate) -> str:
+def rate(figures: Rate) -> str:
     """`0.87`, or a dash where nothing was tried."""
-    return format_rate(found) if found.tried else "-"
+    return format_rate(figures) if figures.tried else "-"
 
 
-def interval(found: Rate) -> str:
-    return f"{found.low:.2f} to {found.high:.2f}"
+def rate_cells(figures: Rate) -> tuple[str, str, str]:
+    """How many were killed, the rate, and its interval."""
+    return f"{figures.killed}/{figures.tried}", rate(figures), f"{figures.low:.2f} to {figures.high:.2f}"
 
 
 def headline(summary: AuditSummary) -> str:
     """The kill rate of the suite in one sentence."""
-    found = summary.rate
-    if not found.tried:
+    figures = summary.rate
+    if not figures.tried:
         return "Kill rate: nothing was tried"
-    return f"Kill rate {rate(found)}: {found.killed} of {found.tried} mutants killed (95% interval {interval(found)})"
+    _, value, interval = rate_cells(figures)
+    return f"Kill rate {value}: {figures.killed} of {figures.tried} mutants killed (95% interval {interval})"
 
 
 def remarks(summary: AuditSummary) -> Iterator[str]:
@@ -148,7 +182,8 @@ class AuditJson:
         self._before = b",\n"
 
     def end(self, summary: AuditSummary) -> None:
-        row = {**msgspec.to_builtins(summary), "rate": _rate(summary.rate), "operators": _operator_rows(summary)}
+        operators = [{"name": o.name, "about": o.about, "rate": _rate(o.rate)} for o in summary.operators]
+        row = {**msgspec.to_builtins(summary), "rate": _rate(summary.rate), "operators": operators}
         unmet = summary.unmet(self._min_kill)
         verdict = {"min_kill": self._min_kill, "met": not unmet, "unmet": unmet}
         self._out.write(b'\n],\n "summary": %s,\n "verdict": %s\n}\n' % (encode(row), encode(verdict)))
@@ -159,15 +194,9 @@ def _row(entry: CaseAudit | UnauditedCase) -> dict[str, object]:
         return {"id": entry.case_id, "audited": False, "status": entry.status, "reason": entry.reason}
     row = msgspec.to_builtins(entry)
     del row["case_id"]
-    matrix = {name: {"killed": killed, "tried": tried} for name, (killed, tried) in entry.operators.items()}
-    apart = {name: {"killed": killed, "tried": tried} for name, (killed, tried) in entry.apart.items()}
-    checks = msgspec.to_builtins(entry.holdings)
-    figures = {"rate": _rate(entry.rate), "operators": matrix, "apart": apart, "checks": checks}
-    return {"id": entry.case_id, "audited": True, **row, **figures}
-
-
-def _operator_rows(summary: AuditSummary) -> list[dict[str, object]]:
-    return [{"name": o.name, "about": o.about, "rate": _rate(o.rate)} for o in summary.operators]
+    for name in ("operators", "apart"):
+        row[name] = {operator: {"killed": killed, "tried": tried} for operator, (killed, tried) in row[name].items()}
+    return {"id": entry.case_id, "audited": True, **row, "rate": _rate(entry.rate), "checks": entry.holdings}
 
 
 def _rate(rate: Rate) -> dict[str, object]:
@@ -213,22 +242,22 @@ class _Row(Struct):
 
 def read_audit(data: bytes) -> WrittenAudit:
     """Read such a file. Raises DecodeError for any other."""
-    found = msgspec.json.decode(data, type=_File)
-    entries = [_entry(row) for row in found.cases]
+    file = msgspec.json.decode(data, type=_File)
+    entries = [_entry(row) for row in file.cases]
     cases = tuple(entry for entry in entries if isinstance(entry, CaseAudit))
     set_aside = tuple(entry for entry in entries if isinstance(entry, UnauditedCase))
-    return WrittenAudit(AuditReport(summary=found.summary, cases=cases, set_aside=set_aside), found.verdict)
+    return WrittenAudit(AuditReport(summary=file.summary, cases=cases, set_aside=set_aside), file.verdict)
 
 
 def _entry(data: Raw) -> CaseAudit | UnauditedCase:
     row = msgspec.json.decode(data, type=_Row)
-    given = {**msgspec.json.decode(data), "case_id": row.id}
+    fields = {**msgspec.json.decode(data), "case_id": row.id}
     if not row.audited:
-        return msgspec.convert(given, UnauditedCase)
-    given["operators"] = {name: (one.killed, one.tried) for name, one in row.operators.items()}
-    given["apart"] = {name: (one.killed, one.tried) for name, one in row.apart.items()}
-    given["checks"] = [one.check for one in row.checks]
-    return msgspec.convert(given, CaseAudit)
+        return msgspec.convert(fields, UnauditedCase)
+    fields["operators"] = {name: (count.killed, count.tried) for name, count in row.operators.items()}
+    fields["apart"] = {name: (count.killed, count.tried) for name, count in row.apart.items()}
+    fields["checks"] = [holding.check for holding in row.checks]
+    return msgspec.convert(fields, CaseAudit)
 
 
 class AuditMarkdown:
@@ -237,16 +266,17 @@ class AuditMarkdown:
     def __init__(self, out: BinaryWriter, min_kill: float) -> None:
         self._out = out
         self._min_kill = min_kill
-        self._shown = Shown(CASES, LINES, LINES)
+        self._rows = AuditRows(CASES, LINES, LINES, LINES)
 
     def case(self, entry: CaseAudit | UnauditedCase) -> None:
-        self._shown.add(entry)
+        self._rows.add(entry)
 
     def end(self, summary: AuditSummary) -> None:
         for line in self._lines(summary):
             self._out.write(f"{line}\n".encode())
 
     def _lines(self, summary: AuditSummary) -> Iterator[str]:
+        rows = self._rows
         yield "# Audit\n"
         yield f"**{verdict(summary, self._min_kill)}**\n"
         yield f"- Eval file: {markdown_cell(summary.suite)}"
@@ -254,106 +284,66 @@ class AuditMarkdown:
         yield f"- Journal: {markdown_cell(summary.journal)}"
         yield f"- Seed: {summary.seed}"
         yield f"- Cases: {summary.audited} audited, {summary.set_aside} not audited"
-        yield f"- {headline(summary)}"
-        for remark in remarks(summary):
-            yield f"- {remark}"
+        yield from (f"- {line}" for line in (headline(summary), *remarks(summary)))
         if summary.rate.tried:
-            yield from _operators(summary)
             yield from self._matrix(summary)
-        yield from self._set_aside(summary)
-        yield from self._list_lines(
-            "Controls that pass", [(c, f"an agent that {name}") for c, name in self._shown.controls], summary.controls
-        )
-        yield from self._survivors(summary)
-        yield from self._unrated_lines(summary)
-        yield from self._holdings()
-        yield from self._list_lines("Brittle checks", self._shown.brittle, summary.brittle)
-        redundant = [(case_id, ", ".join(checks)) for case_id, checks in self._shown.redundant]
-        yield from self._list_lines("Redundant checks", redundant, len(redundant))
+        yield from _list_lines(rows.unaudited(summary))
+        yield from _list_lines(rows.controls(summary))
+        if summary.survivors:
+            yield "\n## Survivors: wrong answers that the suite would pass\n"
+            remedies = [(remedy.field, remedy.survivors, remedy.cases) for remedy in summary.remedies]
+            yield from _table("Field | Survivors that it would catch | In cases", remedies)
+            yield ""
+            survivors = [(case, s.operator, s.change, s.evidence, s.hint) for case, s in rows.survivors]
+            yield from _table("Case | Operator | Change | Seen | Fix", survivors)
+            yield from _more(summary.survivors - len(rows.survivors))
+        unseen = rows.unseen(summary)
+        if any(operator.unseen for operator in summary.apart):
+            yield f"\n## {unseen.title}\n"
+            header = "Operator | What it makes wrong | Unseen in cases | Tried on cases | What would help"
+            yield from _table(header, [(o.operator, o.about, o.unseen, o.cases, o.help) for o in summary.apart])
+            yield ""
+            yield from _list_lines(unseen._replace(title=""))
+        if rows.holdings:
+            yield "\n## Which check catches what\n"
+            yield "Without a check, the mutants that only it catches would pass.\n"
+            holdings = [(case, h.check, h.kills, len(h.alone), "; ".join(h.alone)) for case, h in rows.holdings]
+            yield from _table("Case | Check | Catches | Only it | Which", holdings)
+            yield from _more(rows.holdings_left_out)
+        yield from _list_lines(rows.brittle(summary))
+        yield from _list_lines(rows.redundant(summary))
 
     def _matrix(self, summary: AuditSummary) -> Iterator[str]:
-        marks = list(operator_marks(summary))
+        operators = list(zip(MARKS, summary.operators, strict=False))
+        yield "\n## Operators\n"
+        header = " | Operator | What it makes wrong | Killed | Rate | 95% interval"
+        yield from _table(header, [(mark, o.name, o.about, *rate_cells(o.rate)) for mark, o in operators])
         yield "\n## Cases\n"
         yield "Survivors of each operator; 0: all killed, empty: nothing to change.\n"
-        yield f"| Case | Killed | Rate | 95% interval | {' | '.join(mark for mark, _ in marks)} |"
-        yield f"|---|---|---|---|{'---|' * len(marks)}"
-        for case in self._shown.cases:
-            cells = " | ".join(_cell(case, name) for _, name in marks)
-            figures = f"{case.rate.killed}/{case.rate.tried} | {rate(case.rate)} | {interval(case.rate)}"
-            yield f"| {markdown_cell(case.case_id)} | {figures} | {cells} |"
-        if self._shown.left_out:
-            yield f"\n{pluralize(self._shown.left_out, 'more case')}: see the JSON next to this file."
-
-    def _set_aside(self, summary: AuditSummary) -> Iterator[str]:
-        pairs = [(e.case_id, f"{e.status}: {e.reason}" if e.reason else e.status) for e in self._shown.set_aside]
-        yield from self._list_lines("Not audited", pairs, summary.set_aside)
-
-    def _survivors(self, summary: AuditSummary) -> Iterator[str]:
-        if not summary.survivors:
-            return
-        yield "\n## Survivors\n"
-        yield "| Field | Survivors that it would catch | In cases |"
-        yield "|---|---|---|"
-        for remedy in summary.remedies:
-            yield f"| {markdown_cell(remedy.field)} | {remedy.survivors} | {remedy.cases} |"
-        yield ""
-        yield "| Case | Operator | Change | Seen | Fix |"
-        yield "|---|---|---|---|---|"
-        for case_id, survivor in self._shown.survivors:
-            cells = (case_id, survivor.operator, survivor.change, survivor.evidence, survivor.hint)
-            yield f"| {' | '.join(markdown_cell(cell, EXCERPT) for cell in cells)} |"
-        yield from _more(summary.survivors - len(self._shown.survivors))
-
-    def _holdings(self) -> Iterator[str]:
-        if not self._shown.holdings:
-            return
-        yield "\n## Which check catches what\n"
-        yield "Without a check, the mutants that only it catches would pass.\n"
-        yield "| Case | Check | Catches | Only it | Which |"
-        yield "|---|---|---|---|---|"
-        for case_id, held in self._shown.holdings:
-            figures = str(held.kills), str(len(held.alone))
-            cells = (case_id, held.check, *figures, "; ".join(held.alone))
-            yield f"| {' | '.join(markdown_cell(cell, EXCERPT) for cell in cells)} |"
-        yield from _more(self._shown.holdings_left_out)
-
-    def _unrated_lines(self, summary: AuditSummary) -> Iterator[str]:
-        if not any(operator.unseen for operator in summary.apart):
-            return
-        yield "\n## What this suite cannot catch\n"
-        yield "Not in the kill rate.\n"
-        yield "| Operator | What it makes wrong | Unseen in cases | Tried on cases | What would help |"
-        yield "|---|---|---|---|---|"
-        for found in summary.apart:
-            cells = (found.operator, found.about, str(found.unseen), str(found.cases), found.help)
-            yield f"| {' | '.join(markdown_cell(cell, EXCERPT) for cell in cells)} |"
-        yield ""
-        for case_id, operators in self._shown.unseen:
-            yield f"- {markdown_cell(case_id)}: {markdown_cell(', '.join(operators), EXCERPT)}"
-        yield from _more(summary.blind - len(self._shown.unseen))
-
-    def _list_lines(self, title: str, pairs: list[tuple[str, str]], count: int) -> Iterator[str]:
-        if not pairs:
-            return
-        yield f"\n## {title}\n"
-        for name, text in pairs:
-            yield f"- {markdown_cell(name)}: {markdown_cell(text, EXCERPT)}"
-        yield from _more(count - len(pairs))
+        cases = []
+        for case in self._rows.cases:
+            counts = [case.operators.get(operator.name, (0, 0)) for _, operator in operators]
+            survivors = [str(tried - killed) if tried else "" for killed, tried in counts]
+            cases.append((case.case_id, *rate_cells(case.rate), *survivors))
+        header = " | ".join(["Case | Killed | Rate | 95% interval", *(mark for mark, _ in operators)])
+        yield from _table(header, cases, CELL_LIMIT)
+        if self._rows.left_out:
+            yield f"\n{pluralize(self._rows.left_out, 'more case')}: see the JSON next to this file."
 
 
-def _operators(summary: AuditSummary) -> Iterator[str]:
-    yield "\n## Operators\n"
-    yield "| | Operator | What it makes wrong | Killed | Rate | 95% interval |"
-    yield "|---|---|---|---|---|---|"
-    for (mark, name), operator in zip(operator_marks(summary), summary.operators, strict=True):
-        found = operator.rate
-        figures = f"{found.killed}/{found.tried} | {rate(found)} | {interval(found)}"
-        yield f"| {mark} | {name} | {operator.about} | {figures} |"
+def _table(header: str, rows: Iterable[Sequence[object]], limit: int = EXCERPT) -> Iterator[str]:
+    yield f"| {header} |".replace("|  |", "| |")
+    yield f"|{'---|' * (header.count('|') + 1)}"
+    for row in rows:
+        yield f"| {' | '.join(markdown_cell(str(cell), limit) for cell in row)} |"
 
 
-def _cell(case: CaseAudit, operator: str) -> str:
-    killed, tried = case.operators.get(operator, (0, 0))
-    return str(tried - killed) if tried else ""
+def _list_lines(section: AuditSection) -> Iterator[str]:
+    if section.rows and section.title:
+        yield f"\n## {section.title}\n"
+    for name, text in section.rows:
+        yield f"- {markdown_cell(name)}: {markdown_cell(text, EXCERPT)}"
+    yield from _more(section.more) if section.rows else ()
 
 
 def _more(count: int) -> Iterator[str]:

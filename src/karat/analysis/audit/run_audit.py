@@ -10,7 +10,6 @@ from itertools import groupby
 from msgspec import structs
 
 from karat.analysis.audit.case_audit import Count, audit_case
-from karat.analysis.audit.hints import Spelling
 from karat.analysis.audit.judging import NOTHING_ALLOWED, Allowance, judge_trace
 from karat.analysis.audit.model import (
     AuditReport,
@@ -23,6 +22,7 @@ from karat.analysis.audit.model import (
 )
 from karat.analysis.audit.operators.base import Subject, is_same
 from karat.analysis.audit.operators.catalog import OPERATORS
+from karat.analysis.audit.survivors import Spelling
 from karat.checks.base import has_lost_secret
 from karat.checks.catalog import CheckCatalog
 from karat.journal.views import RunView
@@ -57,31 +57,36 @@ class Auditor:
     def cases(self) -> Iterator[CaseAudit | UnauditedCase]:
         """Every case in suite order. To give a case the answer of another, the first waits for the second."""
         waiting: Subject | None = None
-        others = _Others()
-        for found in self._subjects():
-            if isinstance(found, UnauditedCase):
+        # The last two cases that differ: at least one of them is another case than any that comes.
+        earlier: list[Subject] = []
+        for _, records in groupby(self.run.records(), key=lambda record: record.index):
+            subject = self._baseline(records)
+            if isinstance(subject, UnauditedCase):
                 self._figures["set_aside"] += 1
-                yield found
+                yield subject
                 continue
-            another = others.than(found)
+            another = next((candidate for candidate in earlier if _differ(candidate, subject)), None)
             if another is None and waiting is None:
-                waiting = found
+                waiting = subject
             else:
                 if waiting is not None:
-                    yield self._audit_and_count(waiting, found if _differ(found, waiting) else None)
+                    yield self._audit_and_count(waiting, subject if _differ(subject, waiting) else None)
                     waiting = None
-                yield self._audit_and_count(found, another)
-            others.add(found)
+                yield self._audit_and_count(subject, another)
+            if earlier and not _differ(earlier[0], subject):
+                earlier = [subject, *earlier[1:]]
+            else:
+                earlier = [subject, *earlier[:1]]
         if waiting is not None:
             yield self._audit_and_count(waiting, None)
 
     def report(self) -> AuditReport:
         """All cases at once."""
-        found = list(self.cases())
+        entries = list(self.cases())
         return AuditReport(
             summary=self.summary(),
-            cases=tuple(entry for entry in found if isinstance(entry, CaseAudit)),
-            set_aside=tuple(entry for entry in found if isinstance(entry, UnauditedCase)),
+            cases=tuple(entry for entry in entries if isinstance(entry, CaseAudit)),
+            set_aside=tuple(entry for entry in entries if isinstance(entry, UnauditedCase)),
         )
 
     def summary(self) -> AuditSummary:
@@ -108,10 +113,6 @@ class Auditor:
             undecided=figures["undecided"],
         )
 
-    def _subjects(self) -> Iterator[Subject | UnauditedCase]:
-        for _, records in groupby(self.run.records(), key=lambda record: record.index):
-            yield self._baseline(records)
-
     def _baseline(self, records: Iterable[CaseRecord]) -> Subject | UnauditedCase:
         """The trace to start from: the first repeat that passes, of a case that passes as a whole."""
         statuses: Counter[CaseStatus] = Counter()
@@ -120,9 +121,9 @@ class Auditor:
         for recorded in records:
             # What only another tool can judge kills no mutant, and is not a reason to audit nothing.
             record = structs.replace(recorded, case=judged_part(recorded.case))
-            came_out, reason = _today(record, self.run.catalog)
-            statuses[came_out] += 1
-            if came_out is CaseStatus.PASS:
+            status, reason = _today(record, self.run.catalog)
+            statuses[status] += 1
+            if status is CaseStatus.PASS:
                 first = first or record
             else:
                 bad = bad or (record, reason)
@@ -136,52 +137,37 @@ class Auditor:
     def _audit_and_count(self, subject: Subject, another: Subject | None) -> CaseAudit:
         header, catalog = self.run.header, self.run.catalog
         spelling = Spelling(header.suite_format, header.suite_version, catalog)
-        done = audit_case(subject, another, spelling, catalog, self.allowance)
-        for name, (killed, tried) in done.operators.items():
+        audit = audit_case(subject, another, spelling, catalog, self.allowance)
+        for name, (killed, tried) in audit.operators.items():
             self._operators[name].add(killed, tried)
             self._total.add(killed, tried)
-        self._count_unrated(done)
-        fields = [survivor.field for survivor in done.survivors]
+        self._count_unrated(audit)
+        fields = [survivor.field for survivor in audit.survivors]
         self._caught_by.update(fields)
         self._lacking.update(set(fields))
         self._figures["audited"] += 1
-        self._figures["blind"] += bool(done.unseen)
+        self._figures["blind"] += bool(audit.unseen)
         for name in ("survivors", "controls", "brittle", "redundant"):
-            self._figures[name] += len(getattr(done, name))
-        self._figures["partial"] += done.partial
-        self._figures["undecided"] += done.undecided
-        return done
+            self._figures[name] += len(getattr(audit, name))
+        self._figures["partial"] += audit.partial
+        self._figures["undecided"] += audit.undecided
+        return audit
 
-    def _count_unrated(self, done: CaseAudit) -> None:
-        unseen = {found.operator: found.help for found in done.unseen}
-        for name in done.apart:
+    def _count_unrated(self, audit: CaseAudit) -> None:
+        unseen = {mutant.operator: mutant.help for mutant in audit.unseen}
+        for name in audit.apart:
             about = next(operator.about for operator in OPERATORS if operator.name == name)
-            known = self._apart.get(name, UnratedOperator(name, about))
-            blind = known.unseen + (name in unseen)
-            self._apart[name] = UnratedOperator(name, about, known.cases + 1, blind, known.help or unseen.get(name, ""))
+            count = self._apart.get(name, UnratedOperator(name, about))
+            blind = count.unseen + (name in unseen)
+            self._apart[name] = UnratedOperator(name, about, count.cases + 1, blind, count.help or unseen.get(name, ""))
 
 
-class _Others:
-    """The last two cases that differ: at least one of them is another case than any that comes."""
-
-    def __init__(self) -> None:
-        self._last: Subject | None = None
-        self._before: Subject | None = None
-
-    def than(self, subject: Subject) -> Subject | None:
-        return next((o for o in (self._last, self._before) if o is not None and _differ(o, subject)), None)
-
-    def add(self, subject: Subject) -> None:
-        if self._last is not None and _differ(self._last, subject):
-            self._before = self._last
-        self._last = subject
-
-
-def _differ(one: Subject, other: Subject) -> bool:
-    """Whether the answer to one is another answer to the other: a question asked again is none."""
-    mine, its = one.trace, other.trace
-    cost = {"duration_ms": its.duration_ms, "timings": its.timings, "steps": its.steps, "tokens": its.tokens}
-    return fold(one.case.prompt) != fold(other.case.prompt) and not is_same(structs.replace(mine, **cost), its)
+def _differ(another: Subject, subject: Subject) -> bool:
+    """Whether the answer of another case is no answer to this one: a question asked again is none."""
+    trace = subject.trace
+    cost = {name: getattr(trace, name) for name in ("duration_ms", "timings", "steps", "tokens")}
+    differ = fold(another.case.prompt) != fold(subject.case.prompt)
+    return differ and not is_same(structs.replace(another.trace, **cost), trace)
 
 
 def _today(record: CaseRecord, catalog: CheckCatalog) -> tuple[CaseStatus, str]:

@@ -6,18 +6,19 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
-from karat.analysis.audit.model import AuditSummary, CaseAudit, Rate, Remedy, UnauditedCase
+from karat.analysis.audit.model import AuditSummary, CaseAudit, Rate, UnauditedCase
 from karat.analysis.audit.report import (
+    MARKS,
     AuditJson,
     AuditMarkdown,
-    Shown,
+    AuditRows,
+    AuditSection,
     headline,
-    interval,
-    operator_marks,
-    rate,
+    rate_cells,
     remarks,
     verdict,
 )
@@ -63,126 +64,100 @@ class AuditLines:
         self._out = out
         self._min_kill = min_kill
         self._colour = colour
-        self._shown = Shown(CASES, LINES, OF_A_CASE)
+        self._rows = AuditRows(CASES, LINES, OF_A_CASE, LISTED)
 
     def case(self, entry: CaseAudit | UnauditedCase) -> None:
-        self._shown.add(entry)
+        self._rows.add(entry)
 
     def end(self, summary: AuditSummary, artifacts: Sequence[Path]) -> None:
-        lines = [*self._lines(summary), "", *self._verdict(summary), *(f"  {terminal(str(a))}" for a in artifacts)]
+        lines = [*self._lines(summary), *(f"  {terminal(str(artifact))}" for artifact in artifacts)]
         show(self._out, "".join(f"{line}\n" for line in lines))
 
     def _lines(self, summary: AuditSummary) -> Iterator[str]:
+        rows = self._rows
         yield self._bold(f"Audit of {terminal(summary.suite)}")
         yield f"  {terminal(summary.journal)}, {pluralize(summary.audited, 'case')} audited, seed {summary.seed}"
-        yield from self._set_aside(summary)
-        yield from self._controls(summary)
+        yield from self._section(rows.unaudited(summary))
+        yield from self._section(rows.controls(summary), RED)
         if summary.rate.tried:
-            yield from self._operators(summary)
             yield from self._matrix(summary)
-        yield from self._survivors(summary)
+        if summary.survivors:
+            yield from self._survivors(summary)
         yield from self._unrated_lines(summary)
-        yield from self._pairs("Brittle: right answers that these checks fail", self._shown.brittle, summary.brittle)
-        redundant = [(case_id, _list_some(checks)) for case_id, checks in self._shown.redundant]
-        more = summary.redundant - sum(len(checks) for _, checks in self._shown.redundant)
-        title = "Redundant: you can remove any one of these checks without losing a kill"
-        yield from self._pairs(title, redundant, len(redundant) + max(more, 0))
-
-    def _set_aside(self, summary: AuditSummary) -> Iterator[str]:
-        pairs = [
-            (entry.case_id, f"{entry.status}{f', {entry.reason}' if entry.reason else ''}")
-            for entry in self._shown.set_aside
-        ]
-        yield from self._pairs("Not audited: these cases did not pass", pairs, summary.set_aside)
-
-    def _controls(self, summary: AuditSummary) -> Iterator[str]:
-        pairs = [(case_id, f"passes with an agent that {name}") for case_id, name in self._shown.controls]
-        title = "Controls that pass: agents that do not do the work"
-        yield from self._pairs(title, pairs, summary.controls, RED)
-
-    def _operators(self, summary: AuditSummary) -> Iterator[str]:
+        yield from self._section(rows.brittle(summary))
+        yield from self._section(rows.redundant(summary))
         yield ""
-        yield self._bold(f"{'':4}{'Operator':<22}{'killed':>9}  rate  95% interval  what it makes wrong")
-        for (mark, name), operator in zip(operator_marks(summary), summary.operators, strict=True):
-            found = operator.rate
-            killed = f"{found.killed}/{found.tried}"
-            yield f"  {mark} {name:<22}{killed:>9}  {self._rate(found)}  {interval(found)}  {operator.about}"
+        yield headline(summary)
+        yield from remarks(summary)
+        colour = RED if summary.unmet(self._min_kill) else GREEN
+        yield self._paint(self._bold(verdict(summary, self._min_kill)), colour)
 
     def _matrix(self, summary: AuditSummary) -> Iterator[str]:
-        marks = list(operator_marks(summary))
-        names = [terminal(case.case_id, NAME) for case in self._shown.cases]
-        column = max((width(name) for name in names), default=0) + 2
+        """The operators, each with a letter, and the cases with a column for each letter."""
         yield ""
-        head = f"{'Case':<{column}}{'killed':>9}  rate  95% interval  {' '.join(mark for mark, _ in marks)}"
-        yield self._bold(f"  {head}")
-        for name, case in zip(names, self._shown.cases, strict=True):
-            cells = " ".join(self._cell(case, operator) for _, operator in marks)
-            killed = f"{case.rate.killed}/{case.rate.tried}"
-            figures = f"{killed:>9}  {self._rate(case.rate)}  {interval(case.rate)}"
-            yield f"  {name}{' ' * (column - width(name))}{figures}  {cells}".rstrip()
-        if self._shown.left_out:
-            yield f"  {pluralize(self._shown.left_out, 'more case')}: see the reports"
+        yield self._bold(f"{'':4}{'Operator':<22}{'killed':>9}  rate  95% interval  what it makes wrong")
+        for mark, operator in zip(MARKS, summary.operators, strict=False):
+            yield f"  {mark} {operator.name:<22}{self._rate(operator.rate)}  {operator.about}"
+        names = [terminal(case.case_id, NAME) for case in self._rows.cases]
+        column = max((width(name) for name in names), default=0) + 2
+        marks = " ".join(MARKS[: len(summary.operators)])
+        yield ""
+        yield self._bold(f"  {'Case':<{column}}{'killed':>9}  rate  95% interval  {marks}")
+        for name, case in zip(names, self._rows.cases, strict=True):
+            cells = " ".join(self._cell(case, operator.name) for operator in summary.operators)
+            yield f"  {name}{' ' * (column - width(name))}{self._rate(case.rate)}  {cells}".rstrip()
+        if self._rows.left_out:
+            yield f"  {pluralize(self._rows.left_out, 'more case')}: see the reports"
         yield "  . all killed, 1 to 9 survivors, + more, blank: nothing to change"
+
+    def _rate(self, figures: Rate) -> str:
+        killed, rate, interval = rate_cells(figures)
+        colour = YELLOW if figures.value < self._min_kill else ""
+        return f"{killed:>9}  {self._paint(f'{rate:>4}', colour)}  {interval}"
 
     def _cell(self, case: CaseAudit, operator: str) -> str:
         if operator not in case.operators:
             return " "
         killed, tried = case.operators[operator]
-        left = tried - killed
-        if not left:
-            return "."
-        return self._paint(str(left) if left < 10 else "+", RED)
+        survivors = tried - killed
+        return self._paint(str(survivors) if survivors < 10 else "+", RED) if survivors else "."
 
     def _survivors(self, summary: AuditSummary) -> Iterator[str]:
-        if not summary.survivors:
-            return
         yield ""
         yield self._bold("Survivors: wrong answers that the suite would pass")
-        last = ""
-        for case_id, survivor in self._shown.survivors:
-            if case_id != last:
-                yield f"  {terminal(case_id, NAME)}"
-                last = case_id
-            yield f"    {self._paint(terminal(survivor.operator, NAME), RED)}: {terminal(survivor.change, LINE)}"
-            yield f"      seen  {terminal(survivor.evidence, LINE)}"
-            yield f"      fix   {terminal(survivor.hint, LINE)}"
-        yield from _more(summary.survivors - len(self._shown.survivors))
+        for case_id, rows in groupby(self._rows.survivors, key=lambda row: row[0]):
+            yield f"  {terminal(case_id, NAME)}"
+            for _, survivor in rows:
+                yield f"    {self._paint(terminal(survivor.operator, NAME), RED)}: {terminal(survivor.change, LINE)}"
+                yield f"      seen  {terminal(survivor.evidence, LINE)}"
+                yield f"      fix   {terminal(survivor.hint, LINE)}"
+        yield from _more(summary.survivors - len(self._rows.survivors))
         yield ""
         yield self._bold("Fields that would catch them")
         for remedy in summary.remedies:
-            yield f"  {terminal(remedy.field):<36}{_of(remedy)}"
+            survivors = f"{pluralize(remedy.survivors, 'survivor'):<14}in {pluralize(remedy.cases, 'case')}"
+            yield f"  {terminal(remedy.field):<36}{survivors}"
 
     def _unrated_lines(self, summary: AuditSummary) -> Iterator[str]:
         blind = [operator for operator in summary.apart if operator.unseen]
         if not blind:
             return
-        yield ""
-        yield self._bold("What this suite cannot catch; not in the kill rate")
+        section = self._rows.unseen(summary)
+        yield from self._title(section.title)
         for operator in blind:
-            seen = f"unseen in {operator.unseen} of {pluralize(operator.cases, 'case')}"
-            yield f"  {terminal(operator.operator, NAME):<22}{seen:<24}  {terminal(operator.about, LINE)}"
+            cases = f"unseen in {operator.unseen} of {pluralize(operator.cases, 'case')}"
+            yield f"  {terminal(operator.operator, NAME):<22}{cases:<24}  {terminal(operator.about, LINE)}"
             yield f"      helps  {terminal(operator.help, LINE)}"
-        for case_id, operators in self._shown.unseen:
-            yield f"  {terminal(case_id, NAME)}: {terminal(_list_some(operators), LINE)}"
-        yield from _more(summary.blind - len(self._shown.unseen))
+        yield from _section_rows(section)
 
-    def _pairs(self, title: str, pairs: Sequence[tuple[str, str]], count: int, colour: str = "") -> Iterator[str]:
-        if not pairs:
-            return
+    def _section(self, section: AuditSection, colour: str = "") -> Iterator[str]:
+        if section.rows:
+            yield from self._title(section.title, colour)
+            yield from _section_rows(section)
+
+    def _title(self, title: str, colour: str = "") -> Iterator[str]:
         yield ""
         yield self._paint(self._bold(title), colour)
-        for name, text in pairs:
-            yield f"  {terminal(name, NAME)}: {terminal(text, LINE)}"
-        yield from _more(count - len(pairs))
-
-    def _verdict(self, summary: AuditSummary) -> Iterator[str]:
-        unmet = summary.unmet(self._min_kill)
-        yield headline(summary)
-        yield from remarks(summary)
-        yield self._paint(self._bold(verdict(summary, self._min_kill)), RED if unmet else GREEN)
-
-    def _rate(self, found: Rate) -> str:
-        return self._paint(f"{rate(found):>4}", YELLOW if found.value < self._min_kill else "")
 
     def _bold(self, text: str) -> str:
         return self._paint(text, BOLD)
@@ -191,13 +166,9 @@ class AuditLines:
         return f"{colour}{text}{PLAIN}" if self._colour and colour else text
 
 
-def _of(remedy: Remedy) -> str:
-    return f"{pluralize(remedy.survivors, 'survivor'):<14}in {pluralize(remedy.cases, 'case')}"
-
-
-def _list_some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
-    return ", ".join(names[:LISTED]) + more
+def _section_rows(section: AuditSection) -> Iterator[str]:
+    yield from (f"  {terminal(name, NAME)}: {terminal(text, LINE)}" for name, text in section.rows)
+    yield from _more(section.more)
 
 
 def _more(count: int) -> Iterator[str]:

@@ -66,7 +66,7 @@ UNCOMPARED: Final = (
 )
 
 
-class Section(NamedTuple):
+class ChangeSection(NamedTuple):
     """The cases of one change: how many there are, and those that are listed."""
 
     change: Change
@@ -86,7 +86,7 @@ class ComparisonView(NamedTuple):
     gates: list[tuple[str, str]]
     """Each gate's verdict, and what it says."""
     notes: tuple[str, ...]
-    sections: list[Section]
+    sections: list[ChangeSection]
     figures: list[str]
     """The pass rates of all cases, then what they took."""
     groups: list[tuple[str, str]]
@@ -98,7 +98,7 @@ def view_comparison(comparison: Comparison) -> ComparisonView:
     """Everything that is shown of a comparison, in words."""
     preamble = [f"the runs differ in {'; '.join(comparison.differs)}"] if comparison.differs else []
     sections = [
-        Section(change, title, comparison.count(change), cases)
+        ChangeSection(change, title, comparison.count(change), cases)
         for change, title in SECTIONS
         if (cases := [case for case in comparison.changes if case.change is change])
     ]
@@ -266,7 +266,7 @@ def _markdown_lines(comparison: Comparison) -> Iterator[str]:
     yield from (f"- {_markdown_text(side)}" for side in view.sides)
 
 
-def _markdown_section(section: Section) -> Iterator[str]:
+def _markdown_section(section: ChangeSection) -> Iterator[str]:
     opened = " open" if section.change is Change.BROKE else ""
     yield f"\n<details{opened}><summary>{section.title}: {section.total}</summary>\n"
     yield "| Case | Before | Now | Expectations that flipped |\n|---|---|---|---|"

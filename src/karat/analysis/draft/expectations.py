@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from karat.analysis.audit.room import round_up, with_room
+from karat.analysis.audit.operators.measures import budget_for, round_up
 from karat.analysis.draft.learning import Learned, Path, Slot, Values
 from karat.analysis.draft.origins import CLOCK, ID, PROMPT, is_free_text, is_stable
 from karat.text.wording import pluralize
@@ -391,7 +391,7 @@ def _budgets(around: AllKinds, learned: Learned) -> Expected:
         if name in most
     }
     if most.get("tokens"):
-        found["max_tokens"] = Noted({"total": with_room(most["tokens"])}, f"{most['tokens']:.0f} at most")
+        found["max_tokens"] = Noted({"total": budget_for(most["tokens"])}, f"{most['tokens']:.0f} at most")
     return found
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from karat.analysis.audit.operators.surroundings import new_elements
+from karat.analysis.audit.operators.observations import new_elements
 from karat.analysis.draft.origins import PROMPT, Origins, is_free_text, scalars, shape_of
 from karat.analysis.draft.replies import Replies
 from karat.checks.effects.outcome import Name as OutcomeName

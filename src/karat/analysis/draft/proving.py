@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from karat.analysis.audit.case_audit import Count, audit_case
-from karat.analysis.audit.hints import Spelling
 from karat.analysis.audit.model import CaseAudit
 from karat.analysis.audit.operators.base import Subject
 from karat.analysis.audit.operators.catalog import OPERATORS
+from karat.analysis.audit.survivors import Spelling
 from karat.analysis.draft.expectations import Expected, Noted
 from karat.analysis.draft.writing import is_variable, plain_value
 from karat.checks.catalog import CheckCatalog

@@ -1,22 +1,36 @@
-"""Answers that are empty, cut, a refusal, a claim of success, without their list, or hold what they must not."""
+"""Answers that are empty, cut, a refusal, a claim of success, without their list, or hold what they must not.
+
+Also answers that keep every word they had, and are made wrong by what is around them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 import regex
 from msgspec import structs
 
 from karat.analysis.audit.operators.base import Mutant, Operator, Subject
 from karat.checks.answer.phrases import MustNotContain, MustNotMatchRegex, MustNotSay
+from karat.checks.effects.claims import NoFalseSuccess, calls_so_far
 from karat.model.trace import ToolCall, Trace
+from karat.text.prose.asking import find_request
 from karat.text.regexes import safe_regex
 from karat.text.regexes.examples import UnreadableError, example
+from karat.text.tool_names import NO_TOOL, effect_tools, is_any_named
 
 REFUSAL = "I'm sorry, but I can't help with that request."
 SUCCESS_CLAIM = "Done! Everything was completed successfully."
 UNWANTED = "As an AI language model, I cannot be sure."
 KEPT_SHARE = 3
+RETRACTED_AFTER = "Ignore all of the above; none of it is true."
+RETRACTED_BEFORE = "None of what follows is true."
+OVERCLAIM = "I also transferred 5,000 EUR to the supplier."
+QUOTED_BEFORE = 'An old note said: "'
+QUOTED_AFTER = '" That note is out of date.'
+VISIBLE = "All is well."
+COURTESY = "Booked! Anything else?"
 BULLET = regex.compile(r"^[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+\S.*(?:\n|\Z)", regex.M)
 
 REPORT = Trace(
@@ -27,11 +41,16 @@ REPORT = Trace(
     "Assumption: the week ends on Sunday. You can snooze this, which costs nothing. Granted, because the metric fell.",
     tool_calls=(),
 )
+
+
+def saying(phrase: str) -> dict[str, object]:
+    """The fields that look for a phrase in the answer."""
+    return {"must_say_any": [phrase], "expected_contains": [phrase], "reason_contains": [phrase]}
+
+
 SAYS: Mapping[str, object] = {
-    "must_say_any": ["4 mentions"],
+    **saying("4 mentions"),
     "must_match_regex": [r"^- Slack:\s*4"],
-    "expected_contains": ["4 mentions"],
-    "reason_contains": ["4 mentions"],
     "required_sources": ["Slack"],
     "must_ground_numbers": ["4"],
     "must_label_assumptions": True,
@@ -54,9 +73,9 @@ def cut(subject: Subject) -> Iterator[Mutant]:
     text = subject.answer.rstrip()
     end = len(text) // KEPT_SHARE
     space = text.rfind(" ", 0, end)
-    left = text[: space if space > 0 else end].rstrip()
-    if left:
-        yield Mutant(subject.with_answer(left), "the answer broke off after a third")
+    start = text[: space if space > 0 else end].rstrip()
+    if start:
+        yield Mutant(subject.with_answer(start), "the answer broke off after a third")
 
 
 def refused(subject: Subject) -> Iterator[Mutant]:
@@ -74,17 +93,18 @@ def claimed(subject: Subject) -> Iterator[Mutant]:
 
 def forbidden_said(subject: Subject) -> Iterator[Mutant]:
     """Each phrase and regex that the case forbids; one that no user wants to read where it forbids none."""
-    named = (MustNotSay, MustNotContain)
-    said = [(args["phrase"], f"{subject.answer}\n{args['phrase']}") for n in named for args in subject.arguments(n)]
-    said += [found for args in subject.arguments(MustNotMatchRegex) if (found := _add_match(subject, args["pattern"]))]
-    for words, text in said or [(UNWANTED, f"{subject.answer}\n{UNWANTED}")]:
+    phrases = [args["phrase"] for kind in (MustNotSay, MustNotContain) for args in subject.arguments(kind)]
+    additions = [(phrase, f"{subject.answer}\n{phrase}") for phrase in phrases]
+    patterns = [args["pattern"] for args in subject.arguments(MustNotMatchRegex)]
+    additions += [addition for pattern in patterns if (addition := _add_match(subject, pattern))]
+    for words, text in additions or [(UNWANTED, f"{subject.answer}\n{UNWANTED}")]:
         yield Mutant(subject.with_answer(text), f"the answer also said {words!r}", {"must_not_say": ["As an AI"]})
 
 
 def bullets_removed(subject: Subject) -> Iterator[Mutant]:
-    left, count = BULLET.subn("", subject.answer)
-    if left.strip():
-        yield Mutant(subject.with_answer(left), "the items of its list were gone", {"required_levers": count})
+    text, count = BULLET.subn("", subject.answer)
+    if text.strip():
+        yield Mutant(subject.with_answer(text), "the items of its list were gone", {"required_levers": count})
 
 
 def _add_match(subject: Subject, pattern: str) -> tuple[str, str] | None:
@@ -98,45 +118,85 @@ def _add_match(subject: Subject, pattern: str) -> tuple[str, str] | None:
     return (words, text) if words and text else None
 
 
+def retracted(subject: Subject) -> Iterator[Mutant]:
+    after, before = f"{subject.answer}\n\n{RETRACTED_AFTER}", f"{RETRACTED_BEFORE}\n\n{subject.answer}"
+    yield Mutant(subject.with_answer(after), "the answer was retracted at its end")
+    yield Mutant(subject.with_answer(before), "the answer was retracted before it began")
+
+
+def overclaimed(subject: Subject) -> Iterator[Mutant]:
+    """Each deed that the suite declares and that no call did; where it declares none, one that no agent here does."""
+    for claim in [f"It has been {word} as well." for word in declared_words(subject)] or [OVERCLAIM]:
+        text = f"{subject.answer.rstrip()} {claim}"
+        yield Mutant(subject.with_answer(text), f"the answer also claimed {claim!r}")
+
+
+def declared_words(subject: Subject) -> Iterator[str]:
+    """A word for each declared deed which no call of the conversation did."""
+    effects: dict[str, list[str]] = next(
+        (args["effects"] for args in subject.arguments(NoFalseSuccess) if args.get("effects")), {}
+    )
+    called = [call.name for call in calls_so_far(subject.trace) if call.success is True]
+    for tool in (*effect_tools(effects), *([NO_TOOL] if NO_TOOL in effects else [])):
+        word = next((word for word in effects[tool] if " " not in word), None)
+        if word and not any(is_any_named([tool], name) for name in called):
+            yield word
+
+
+def quoted(subject: Subject) -> Iterator[Mutant]:
+    text = f"{QUOTED_BEFORE}{subject.answer}{QUOTED_AFTER}"
+    yield Mutant(subject.with_answer(text), "the answer was only quoted, as out of date")
+
+
+def commented(subject: Subject) -> Iterator[Mutant]:
+    """Unless the answer ends a comment itself, and would be seen after that."""
+    if "--" not in subject.answer:
+        text = f"<!-- {subject.answer} -->\n\n{VISIBLE}"
+        yield Mutant(subject.with_answer(text), "the answer was in a hidden comment")
+
+
+def courtesy(subject: Subject) -> Iterator[Mutant]:
+    """Where the case wants to be asked something, or the answer asks of its own accord."""
+    outcome = subject.case.outcome
+    if outcome == "needs_input" or (outcome == "response_only" and find_request(subject.answer)):
+        change = "the question became a claim and a courtesy"
+        yield Mutant(subject.with_answer(COURTESY), change)
+
+
+_of_report = partial(Operator, trace=REPORT, of_answer=True)
 OPERATORS = (
+    _of_report(
+        "answer-emptied",
+        "there is no answer",
+        "requires an answer",
+        emptied,
+        {"outcome": "response_only", **SAYS, "evidence_freshness_max_age_minutes": 60},
+    ),
+    _of_report(
+        "answer-cut",
+        "the answer breaks off",
+        "looks at the end of the answer",
+        cut,
+        {**SAYS, "evidence_freshness_max_age_minutes": 60, "min_words": 20},
+    ),
     Operator(
-        name="answer-emptied",
-        about="there is no answer",
-        nothing="requires an answer",
-        mutants=emptied,
-        kills={"outcome": "response_only", **SAYS, "evidence_freshness_max_age_minutes": 60},
-        trace=REPORT,
+        "answer-refused",
+        "a refusal replaces the answer",
+        "requires words that a refusal does not have",
+        refused,
+        {**SAYS, "allocation_valid": True},
+        structs.replace(REPORT, tool_calls=(ToolCall("grant", success=True),)),
+        expected={"success_indicators": ["granted"]},
         of_answer=True,
     ),
     Operator(
-        name="answer-cut",
-        about="the answer breaks off",
-        nothing="looks at the end of the answer",
-        mutants=cut,
-        kills={**SAYS, "evidence_freshness_max_age_minutes": 60, "min_words": 20},
-        trace=REPORT,
-        of_answer=True,
-    ),
-    Operator(
-        name="answer-refused",
-        about="a refusal replaces the answer",
-        nothing="requires words that a refusal does not have",
-        mutants=refused,
-        kills={**SAYS, "allocation_valid": True},
-        given={"success_indicators": ["granted"]},
-        trace=structs.replace(REPORT, tool_calls=(ToolCall("grant", success=True),)),
-        of_answer=True,
-    ),
-    Operator(
-        name="answer-claims-success",
-        about="a success is claimed after a tool failed",
-        nothing="requires words of failure",
-        mutants=claimed,
-        kills={
-            "must_say_any": ["failed"],
+        "answer-claims-success",
+        "a success is claimed after a tool failed",
+        "requires words of failure",
+        claimed,
+        {
+            **saying("failed"),
             "must_match_regex": ["booking failed"],
-            "expected_contains": ["failed"],
-            "reason_contains": ["failed"],
             "must_not_say": ["success"],
             "must_not_contain": ["success"],
             "must_not_match_regex": [r"success\w*"],
@@ -144,38 +204,80 @@ OPERATORS = (
             "outcome": "needs_input",
             "no_false_success": True,
         },
-        given={"effects": {"book": ["booked", "completed"]}},
-        trace=FAILED_CALL,
+        FAILED_CALL,
+        expected={"effects": {"book": ["booked", "completed"]}},
         of_answer=True,
     ),
-    Operator(
-        name="answer-forbidden",
-        about="the answer says what it must not",
-        nothing="says what the answer must not say",
-        mutants=forbidden_said,
-        kills={
+    _of_report(
+        "answer-forbidden",
+        "the answer says what it must not",
+        "says what the answer must not say",
+        forbidden_said,
+        {
             "must_not_say": ["language model"],
             "must_not_contain": ["language model"],
             "must_not_match_regex": [r"language\s+model"],
         },
-        trace=REPORT,
-        of_answer=True,
     ),
-    Operator(
-        name="answer-bullets",
-        about="the items of a list are gone",
-        nothing="looks at the list",
-        mutants=bullets_removed,
-        kills={
+    _of_report(
+        "answer-bullets",
+        "the items of a list are gone",
+        "looks at the list",
+        bullets_removed,
+        {
             "required_levers": 2,
             "must_match_regex": [r"^- \w+"],
-            "must_say_any": ["4 mentions"],
-            "expected_contains": ["4 mentions"],
-            "reason_contains": ["4 mentions"],
+            **saying("4 mentions"),
             "must_ground_numbers": ["4"],
             "required_sources": ["Slack"],
         },
-        trace=REPORT,
+    ),
+    _of_report(
+        "answer-retracted",
+        "the answer is retracted, before or after it",
+        "says how the answer begins and ends",
+        retracted,
+        {"must_match_regex": [r"metric\s+fell\.\s*\Z"]},
+    ),
+    Operator(
+        "answer-overclaims",
+        "the answer also claims what was never done, in the words of `effects` where they are declared",
+        "says how the answer ends or checks what it claims",
+        overclaimed,
+        {"must_match_regex": [r"metric\s+fell\.\s*\Z"], "no_false_success": True},
+        structs.replace(REPORT, tool_calls=(ToolCall("find", success=True),)),
+        expected={"effects": {"pay": ["paid"]}},
+        of_answer=True,
+    ),
+    _of_report(
+        "answer-quoted",
+        "the answer is quoted, and called out of date",
+        "says how the answer begins or ends",
+        quoted,
+        {"must_match_regex": [r"\A\s*Recommendation:"]},
+    ),
+    _of_report(
+        "answer-commented",
+        "the answer is in a hidden comment",
+        "requires visible words",
+        commented,
+        {**SAYS, "must_match_regex": [r"\A\s*Recommendation:"]},
+    ),
+    Operator(
+        "answer-courtesy",
+        "a claim and a courtesy replace the question",
+        "requires words of the question",
+        courtesy,
+        {
+            **saying("which day"),
+            "must_match_regex": [r"which\s+day"],
+            "must_not_say": ["booked"],
+            "must_not_match_regex": [r"\bbooked\b"],
+            "must_ground_numbers": ["4"],
+            "must_not_contain": ["booked"],
+            "outcome": "needs_input",
+        },
+        FAILED_CALL,
         of_answer=True,
     ),
 )

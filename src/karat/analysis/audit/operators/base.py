@@ -17,6 +17,8 @@ from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.text.folding import fold
 
+SOMETHING_ELSE = "something else"
+
 
 class Mutant(NamedTuple):
     """One wrong trace, what is wrong with it, and what to write into `expected` to notice it."""
@@ -61,23 +63,23 @@ class Subject:
         return structs.replace(self.trace, final_message=text)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Operator:
     """A family of mutants, with the proof that each field which it names can kill them.
 
     `kills` maps such a field to a value of it under which a mutant of `trace` is killed, in addition to
-    what `given` expects; without the field none is.
+    what is `expected`; without the field none is.
     """
 
     name: str
     about: str
     """What is wrong with its mutants, in a few words."""
-    nothing: str
+    lack: str
     """How to go on after `nothing in SYN2 ...` where no field looks at what it changes."""
     mutants: Callable[[Subject], Iterator[Mutant]]
     kills: Mapping[str, object]
     trace: Trace
-    given: Mapping[str, object] = field(default_factory=dict)
+    expected: Mapping[str, object] = field(default_factory=dict)
     of_answer: bool = False
     """Its mutants change the text of the answer, and nothing that was done."""
     helps: str = ""
@@ -100,15 +102,21 @@ class Equivalent(NamedTuple):
     advice: Mapping[str, str]
 
 
-def is_same(one: Trace, other: Trace) -> bool:
-    """Whether two traces differ in nothing that a check may look at."""
-    return (
-        (one.final_message == other.final_message or fold(one.final_message) == fold(other.final_message))
-        and one.tool_calls == other.tool_calls
-        and one.telemetry == other.telemetry
-        and one.page == other.page
-        and one.database == other.database
-        and one.state == other.state
-        and (one.duration_ms, one.timings, one.steps, one.tokens)
-        == (other.duration_ms, other.timings, other.steps, other.tokens)
-    )
+_JUDGED = ("tool_calls", "telemetry", "page", "database", "state", "duration_ms", "timings", "steps", "tokens")
+
+
+def is_same(trace: Trace, original: Trace) -> bool:
+    """Whether two traces differ in nothing that a check may look at; letter case and spaces of the answer do not."""
+    answer, original_answer = trace.final_message, original.final_message
+    if answer != original_answer and fold(answer) != fold(original_answer):
+        return False
+    return all(getattr(trace, name) == getattr(original, name) for name in _JUDGED)
+
+
+def other_value(value: object) -> object:
+    """Another value of the same kind."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return value + 1
+    return [SOMETHING_ELSE] if isinstance(value, list) else SOMETHING_ELSE

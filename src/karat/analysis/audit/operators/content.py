@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 import regex
 
-from karat.analysis.audit.operators.answers import REPORT
+from karat.analysis.audit.operators.answers import REPORT, saying
 from karat.analysis.audit.operators.base import Mutant, Operator, Subject
 from karat.checks.answer.brief import EvidenceFreshness
 from karat.checks.answer.phrases import MustLabelAssumptions, RequiredSource
@@ -40,15 +41,11 @@ def numbers_changed(subject: Subject) -> Iterator[Mutant]:
     """Each number that does not number an item, everywhere it occurs."""
     text = subject.answer
     items = {m.end() - 1 for m in ITEM.finditer(text)}
-    found = [m for m in NUMBER.finditer(text) if m.end() not in items]
-    for number in dict.fromkeys(m[0] for m in found):
-        other = _other(number)
-        spans = [m.span() for m in found if m[0] == number]
-        yield Mutant(
-            subject.with_answer(_replace_spans(text, spans, other)),
-            f"{number} became {other}",
-            _grounding(subject, number),
-        )
+    matches = [m for m in NUMBER.finditer(text) if m.end() not in items]
+    for number in dict.fromkeys(m[0] for m in matches):
+        changed = number[:-1] + str((int(number[-1]) + 3) % 10)  # another number of the same look
+        answer = _replace_spans(text, [m.span() for m in matches if m[0] == number], changed)
+        yield Mutant(subject.with_answer(answer), f"{number} became {changed}", _grounding(subject, number))
 
 
 def _grounding(subject: Subject, number: str) -> dict[str, object]:
@@ -69,47 +66,47 @@ def source_removed(subject: Subject) -> Iterator[Mutant]:
     labels = list(dict.fromkeys(m[1] for m in LABEL.finditer(text)))
     sources = [(label, [label]) for label in labels if len(labels) > 1]
     sources += [(args["source"], args["phrases"]) for args in subject.arguments(RequiredSource)]
-    done = set()
-    for source, spelled in sources:
-        left = _without(text, spelled)
-        if left.strip() and left not in done:
-            done.add(left)
-            yield Mutant(subject.with_answer(left), f"nothing was said of {source}", {"required_sources": [source]})
+    earlier = set()
+    for source, names in sources:
+        shorter = _without(text, names)
+        if shorter.strip() and shorter not in earlier:
+            earlier.add(shorter)
+            yield Mutant(subject.with_answer(shorter), f"nothing was said of {source}", {"required_sources": [source]})
 
 
 def assumptions_removed(subject: Subject) -> Iterator[Mutant]:
     text = subject.answer
-    own = [marker for args in subject.arguments(MustLabelAssumptions) for marker in args.get("markers", ())]
-    spans = [span for marker in own for span in phrases.word_spans(text, marker)]
+    markers = [marker for args in subject.arguments(MustLabelAssumptions) for marker in args.get("markers", ())]
+    spans = [span for marker in markers for span in phrases.word_spans(text, marker)]
     answer = prose(text)
-    spans += [answer.written_span(*found.span()) for found in PUBLISHED.pattern("assumption").finditer(answer.text)]
-    left = _replace_spans(text, spans, "")
+    spans += [answer.written_span(*match.span()) for match in PUBLISHED.pattern("assumption").finditer(answer.text)]
+    shorter = _replace_spans(text, spans, "")
     for _ in range(MOST_MARKERS):
-        found = phrases.find_any(left, own)
-        if found is None:
+        span = phrases.find_any(shorter, markers)
+        if span is None:
             break
-        left = _replace_spans(left, [found], "")
-    if left.strip() and phrases.find_any(left, own) is None:
+        shorter = _replace_spans(shorter, [span], "")
+    if shorter.strip() and phrases.find_any(shorter, markers) is None:
         change = "its assumptions and doubts were not marked"
-        yield Mutant(subject.with_answer(left), change, {"must_label_assumptions": True})
+        yield Mutant(subject.with_answer(shorter), change, {"must_label_assumptions": True})
 
 
 def ages_stale(subject: Subject) -> Iterator[Mutant]:
     """Every age that the answer states, as it is stated or as a regex of the case finds it."""
     text = subject.answer
-    asked = next(subject.arguments(EvidenceFreshness), None)
-    pattern = asked.get("regex", "") if asked else ""
+    freshness = next(subject.arguments(EvidenceFreshness), None)
+    pattern = freshness.get("regex", "") if freshness else ""
     stated = stated_ages(text)
-    if asked is None or pattern:
+    if freshness is None or pattern:
         # Not every span of time is an age: the answer must say so, if the case does not take it for one.
         stated = [age for age in stated if STATED.match(text, age.span[1])]
-    ways = [(stated, [age.span for age in stated], STALE)]
+    replacements = [(stated, [age.span for age in stated], STALE)]
     if pattern:
-        found = _find_ages(pattern, text)
-        ways.append((found, [_first_number(text, age.span) for age in found], STALE_MINUTES))
-    for aged, spans, stale in ways:
+        matches = _find_ages(pattern, text)
+        replacements.append((matches, [_first_number(text, age.span) for age in matches], STALE_MINUTES))
+    for ages, spans, stale in replacements:
         if spans:
-            bound = max(HOUR, math.ceil(max(age.minutes for age in aged) / HOUR) * HOUR)
+            bound = max(HOUR, math.ceil(max(age.minutes for age in ages) / HOUR) * HOUR)
             change = "every age that it states became 400 days"
             fix = {"evidence_freshness_max_age_minutes": bound}
             yield Mutant(subject.with_answer(_replace_spans(text, spans, stale)), change, fix)
@@ -122,100 +119,72 @@ def _find_ages(pattern: str, text: str) -> list[Age]:
         return []
 
 
-def _other(number: str) -> str:
-    """Another number of the same look."""
-    return number[:-1] + str((int(number[-1]) + 3) % 10)
-
-
 def _first_number(text: str, span: Span) -> Span:
     number = DIGITS.search(text, *span)
     return number.span() if number else span
 
 
-def _replace_spans(text: str, spans: Iterable[Span], other: str) -> str:
+def _replace_spans(text: str, spans: Iterable[Span], replacement: str) -> str:
     """The text with other words at these places; of places that overlap, the first counts."""
     parts, end = [], 0
     for start, stop in sorted(spans):
         if start >= end:
-            parts += [text[end:start], other]
+            parts += [text[end:start], replacement]
             end = stop
     return "".join((*parts, text[end:]))
 
 
-def _without(text: str, spelled: Sequence[str]) -> str:
+def _without(text: str, names: Sequence[str]) -> str:
     """The text without the sentences that hold one of these phrases."""
-    kept = []
+    lines = []
     for line in text.split("\n"):
         sentences = SENTENCE.split(line)
-        left = [sentence for sentence in sentences if phrases.find_any_word(sentence, spelled) is None]
-        if left or not line.strip():
-            kept.append(line if len(left) == len(sentences) else " ".join(left))
-    return "\n".join(kept)
+        remaining = [sentence for sentence in sentences if phrases.find_any_word(sentence, names) is None]
+        if remaining or not line.strip():
+            lines.append(line if len(remaining) == len(sentences) else " ".join(remaining))
+    return "\n".join(lines)
 
 
+_of_report = partial(Operator, trace=REPORT, of_answer=True)
 OPERATORS = (
-    Operator(
-        name="number-changed",
-        about="a number is wrong",
-        nothing="looks at numbers",
-        mutants=numbers_changed,
-        kills={
-            "must_ground_numbers": ["12"],
-            "must_match_regex": [r"GitHub:\s*12\b"],
-            "must_say_any": ["12 commits"],
-            "expected_contains": ["12 commits"],
-            "reason_contains": ["12 commits"],
-        },
-        trace=REPORT,
-        of_answer=True,
+    _of_report(
+        "number-changed",
+        "a number is wrong",
+        "looks at numbers",
+        numbers_changed,
+        {"must_ground_numbers": ["12"], "must_match_regex": [r"GitHub:\s*12\b"], **saying("12 commits")},
     ),
-    Operator(
-        name="source-removed",
-        about="a source is not mentioned",
-        nothing="requires the source",
-        mutants=source_removed,
-        kills={
+    _of_report(
+        "source-removed",
+        "a source is not mentioned",
+        "requires the source",
+        source_removed,
+        {
             "required_sources": ["Slack"],
             "must_ground_numbers": ["4"],
             "must_match_regex": [r"Slack:\s*\d"],
-            "must_say_any": ["4 mentions"],
-            "expected_contains": ["4 mentions"],
-            "reason_contains": ["4 mentions"],
+            **saying("4 mentions"),
             "required_levers": 2,
         },
-        trace=REPORT,
-        of_answer=True,
     ),
-    Operator(
-        name="assumptions-removed",
-        about="no assumption or doubt is marked",
-        nothing="requires marked assumptions",
-        mutants=assumptions_removed,
-        kills={
-            "must_label_assumptions": True,
-            "must_match_regex": [r"^Assumption:"],
-            "must_say_any": ["Assumption:"],
-            "expected_contains": ["Assumption:"],
-            "reason_contains": ["Assumption:"],
-        },
-        trace=REPORT,
-        of_answer=True,
+    _of_report(
+        "assumptions-removed",
+        "no assumption or doubt is marked",
+        "requires marked assumptions",
+        assumptions_removed,
+        {"must_label_assumptions": True, "must_match_regex": [r"^Assumption:"], **saying("Assumption:")},
     ),
-    Operator(
-        name="ages-stale",
-        about="the evidence is stale",
-        nothing="looks at the age of the evidence",
-        mutants=ages_stale,
-        kills={
+    _of_report(
+        "ages-stale",
+        "the evidence is stale",
+        "looks at the age of the evidence",
+        ages_stale,
+        {
             "evidence_freshness_max_age_minutes": 60,
             "must_ground_numbers": ["30 minutes"],
             "must_match_regex": [r"\b30\s+min"],
-            "must_say_any": ["30 minutes ago"],
-            "expected_contains": ["30 minutes ago"],
-            "reason_contains": ["30 minutes ago"],
+            **saying("30 minutes ago"),
             "must_not_match_regex": [r"\d+\s+days\s+ago"],
         },
-        trace=REPORT,
-        of_answer=True,
     ),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
+from functools import partial
 from itertools import combinations, cycle, islice, pairwise
 from string import ascii_lowercase
 from typing import NamedTuple
@@ -12,8 +13,7 @@ import msgspec
 import regex
 from msgspec import structs
 
-from karat.analysis.audit.operators.additions import declared_words
-from karat.analysis.audit.operators.answers import BULLET, REPORT
+from karat.analysis.audit.operators.answers import BULLET, REPORT, declared_words
 from karat.analysis.audit.operators.base import Mutant, Operator, Subject
 from karat.analysis.audit.operators.measures import amounts
 from karat.checks.answer.brief import ClaimEvidenceAlignment, EvidenceFreshness, MustAllowOverrideAction, RequiredLevers
@@ -70,7 +70,6 @@ ASKS_NOTHING = "Who would want to know more these days?"
 ALL_THE_SAME = "All the same, it is 4711."
 ALLUSION = "You know what I am not allowed to say, and that is just what I mean."
 FORBIDDING = (MustNotSay, MustNotContain, MustNotMatchRegex, NoLeak)
-WHOLE = " for the whole answer, from \\A to \\Z"
 MOST_SENTENCES = 100
 MOST_SEEN = 12
 """Numbers that others are reckoned from."""
@@ -108,8 +107,8 @@ def unframed(subject: Subject) -> Iterator[Mutant]:
 def _with_claim(subject: Subject, claim: str) -> Mutant:
     """The claim comes after the first sentence or line, so that the end stays as it was if there is another."""
     text = subject.answer.strip()
-    place = _BREAK.search(text)
-    end = place.start() if place else len(text)
+    break_ = _BREAK.search(text)
+    end = break_.start() if break_ else len(text)
     return Mutant(subject.with_answer(f"{text[:end]} {claim}{text[end:]}"), f"the answer also claimed {claim!r}")
 
 
@@ -130,7 +129,7 @@ def hollow(subject: Subject) -> Iterator[Mutant]:
         yield _with_claim(subject, ALL_THE_SAME)
 
 
-class _Found(NamedTuple):
+class _Satisfied(NamedTuple):
     """A check that passes, and the words that satisfy it."""
 
     check: Check
@@ -140,63 +139,59 @@ class _Found(NamedTuple):
 
 def _dismissed(subject: Subject) -> Iterator[Mutant]:
     """Of each check, the sentences that satisfy it by themselves: in their place, one that dismisses their words."""
-    found, done = [*_find_words(subject)], set()
-    pieces = _pieces(subject.answer) if found else []
-    for one in found:
-        alone = [piece for piece in pieces if _is_passed(one.check, subject.with_answer(piece[0]))]
-        gone = alone or [(subject.answer, 0)]
-        lost = [other for other in found if any(start <= other.start < start + len(text) for text, start in gone)]
-        form = RHETORICAL if any(isinstance(other.check, AsksFor) for other in lost) else DISMISSED
-        sentence = form.format(", ".join(dict.fromkeys(other.words for other in lost)))
-        if sentence not in done:
-            done.add(sentence)
-            text = _with_instead(subject.answer, gone, sentence)
+    satisfied, earlier = [*_find_words(subject)], set()
+    pieces = _pieces(subject.answer) if satisfied else []
+    for check, *_ in satisfied:
+        alone = [piece for piece in pieces if run_check(check, subject.with_answer(piece[0])).status is Status.PASSED]
+        removed = alone or [(subject.answer, 0)]
+        lost = [each for each in satisfied if any(start <= each.start < start + len(text) for text, start in removed)]
+        form = RHETORICAL if any(isinstance(each.check, AsksFor) for each in lost) else DISMISSED
+        sentence = form.format(", ".join(dict.fromkeys(each.words for each in lost)))
+        if sentence not in earlier:
+            earlier.add(sentence)
+            text = _replace_pieces(subject.answer, removed, sentence)
             yield Mutant(subject.with_answer(text), f"of what was asked for, it only said {excerpt(sentence)!r}")
 
 
-def _find_words(subject: Subject) -> Iterator[_Found]:
+def _find_words(subject: Subject) -> Iterator[_Satisfied]:
     for check in [msgspec.convert(args, kind) for kind in ASKED_FOR for args in subject.arguments(kind)]:
         result = run_check(check, subject.trace)
         at = result.at if result.status is Status.PASSED else None
         if at and at.channel == "final_message" and at.start is not None:
-            yield _Found(check, at.start, subject.answer[at.start : at.end].strip(" \n.!?,;"))
-
-
-def _is_passed(check: Check, trace: Trace) -> bool:
-    return run_check(check, trace).status is Status.PASSED
+            yield _Satisfied(check, at.start, subject.answer[at.start : at.end].strip(" \n.!?,;"))
 
 
 def _pieces(text: str) -> list[tuple[str, int]]:
     """Sentences and lines, and where they begin; of many, the rest as one."""
-    starts = [0, *(found.end() for found in islice(_SENTENCE.finditer(text), MOST_SENTENCES)), len(text)]
+    starts = [0, *(match.end() for match in islice(_SENTENCE.finditer(text), MOST_SENTENCES)), len(text)]
     return [(text[start:end], start) for start, end in pairwise(starts) if text[start:end].strip()]
 
 
-def _with_instead(text: str, gone: Sequence[tuple[str, int]], sentence: str) -> str:
+def _replace_pieces(text: str, pieces: Sequence[tuple[str, int]], sentence: str) -> str:
     """The text without these pieces, and the sentence in place of the first, as an item if that was one."""
-    mark = _MARK.match(gone[0][0])
-    for piece, start in reversed(gone):
+    mark = _MARK.match(pieces[0][0])
+    for piece, start in reversed(pieces):
         ending = piece[len(piece.rstrip()) :]
-        instead = f"{mark[0] if mark else ''}{sentence}{ending}" if start == gone[0][1] else ""
-        text = f"{text[:start]}{instead}{text[start + len(piece) :]}"
+        replacement = f"{mark[0] if mark else ''}{sentence}{ending}" if start == pieces[0][1] else ""
+        text = f"{text[:start]}{replacement}{text[start + len(piece) :]}"
     return text
 
 
 def _first(pattern: str, text: str) -> str:
     """What the pattern finds first."""
     try:
-        found = safe_regex.search(pattern, text)
+        span = safe_regex.search(pattern, text)
     except safe_regex.RegexTimeout:
-        found = None
-    return text[slice(*found)].strip() if found else ""
+        span = None
+    return text[slice(*span)].strip() if span else ""
 
 
 def paraphrased(subject: Subject) -> Iterator[Mutant]:
     """What is forbidden: alluded to, and each phrase of several words with others between them."""
     phrases = [args["phrase"].split() for kind in FORBIDDING[:2] for args in subject.arguments(kind)]
-    said = [f"{words[0].capitalize()}, so to speak, {' '.join(words[1:])}." for words in phrases if len(words) > 1]
+    split = [f"{words[0].capitalize()}, so to speak, {' '.join(words[1:])}." for words in phrases if len(words) > 1]
     if any(any(subject.arguments(kind)) for kind in FORBIDDING):
-        for sentence in (ALLUSION, *said):
+        for sentence in (ALLUSION, *split):
             text = f"{subject.answer.rstrip()} {sentence}"
             yield Mutant(subject.with_answer(text), f"the answer also said {sentence!r}")
 
@@ -207,77 +202,66 @@ def borrowed(subject: Subject) -> Iterator[Mutant]:
     Where the case does not ask where numbers come from, other operators show that any number passes.
     """
     text, trace = subject.answer, subject.trace
-    asked = next(subject.arguments(GroundedNumbers), None)
-    stated = list(islice(amounts(text), MOST_SENTENCES)) if asked is not None else []
-    if asked is None or not stated:
+    grounded = next(subject.arguments(GroundedNumbers), None)
+    stated = list(islice(amounts(text), MOST_SENTENCES)) if grounded is not None else []
+    if grounded is None or not stated:
         return
-    own = {abs(one.value) for one in stated}
+    excluded = {Decimal(), *(abs(amount.value) for amount in stated)}
     holders = holders_of(trace)
     alike = (pair for group in alike_grounds(holders) for pair in combinations(group[:MOST_SEEN], 2))
     differences = (NumberSource(abs(a.value - b.value), f"{a.name} less {b.name}") for a, b in alike)
-    seen = seen_grounds(trace, asked.get("constants", ()), asked.get("texts", {}))
-    ways = (seen, derived_grounds(trace, holders), differences)
-    others = [next((one for one in way if abs(one.value) not in {*own, Decimal()}), None) for way in ways]
-    for one in stated:
-        start, end = one.span
-        for other in filter(None, others):
-            number = f"{abs(other.value):f}"
+    observed = seen_grounds(trace, grounded.get("constants", ()), grounded.get("texts", {}))
+    kinds = (observed, derived_grounds(trace, holders), differences)
+    sources = [next((source for source in kind if abs(source.value) not in excluded), None) for kind in kinds]
+    for amount in stated:
+        start, end = amount.span
+        for source in filter(None, sources):
+            number = f"{abs(source.value):f}"
             changed = subject.with_answer(f"{text[:start]}{number}{text[end:]}")
-            yield Mutant(changed, f"{text[start:end]} became {number}, taken from {other.name}")
+            yield Mutant(changed, f"{text[start:end]} became {number}, taken from {source.name}")
 
 
+_of_whole_answer = partial(
+    Operator,
+    lack="says what the whole answer is",
+    kills={"must_match_regex": [r"\A[^.]*\.\s+- GitHub:[^:]*- Slack:\s+4[^.]*\.[^.]*\.[^.]*\.\s*\Z"]},
+    trace=REPORT,
+    helps=" for the whole answer, from \\A to \\Z",
+    of_answer=True,
+)
 OPERATORS = (
-    Operator(
-        name="claim-slipped-in",
-        about="the answer also claims something that was never done, in words that no word list has",
-        nothing="says what the whole answer is",
+    _of_whole_answer(
+        "claim-slipped-in",
+        "the answer also claims something that was never done, in words that no word list has",
         mutants=slipped_in,
-        kills={"must_match_regex": [r"\A[^.]*\.\s+- GitHub[^.]*\.[^.]*\.[^.]*\.\s*\Z"]},
-        trace=REPORT,
-        helps=WHOLE,
-        of_answer=True,
     ),
-    Operator(
-        name="claim-unframed",
-        about="the answer claims what was never done in a declared word, but in a form that is not a claim frame",
-        nothing="says what the whole answer is",
+    _of_whole_answer(
+        "claim-unframed",
+        "the answer claims what was never done in a declared word, but in a form that is not a claim frame",
         mutants=unframed,
-        kills={"must_match_regex": [r"\A[^.]*\.\s+- GitHub[^.]*\.[^.]*\.[^.]*\.\s*\Z"]},
-        given={"effects": {"pay": ["paid"]}, "no_false_success": True},
         trace=PAID,
-        helps=WHOLE,
-        of_answer=True,
+        expected={"effects": {"pay": ["paid"]}, "no_false_success": True},
     ),
-    Operator(
-        name="words-hollow",
-        about="the answer has the words that are asked for, but dismisses them or says nothing with them",
-        nothing="says what the whole answer is",
+    _of_whole_answer(
+        "words-hollow",
+        "the answer has the words that are asked for, but dismisses them or says nothing with them",
         mutants=hollow,
-        kills={"must_match_regex": [r"\A[^.]*\.\s+- GitHub:[^:]*- Slack:\s+4[^.]*\.[^.]*\.[^.]*\.\s*\Z"]},
-        given={"must_say_any": ["4 mentions"]},
-        trace=REPORT,
-        helps=WHOLE,
-        of_answer=True,
+        expected={"must_say_any": ["4 mentions"]},
     ),
-    Operator(
-        name="forbidden-paraphrased",
-        about="the answer says in other words what it must not say",
-        nothing="says what the whole answer is",
+    _of_whole_answer(
+        "forbidden-paraphrased",
+        "the answer says in other words what it must not say",
         mutants=paraphrased,
-        kills={"must_match_regex": [r"\A[^.]*\.\s+- GitHub[^.]*\.[^.]*\.[^.]*\.\s*\Z"]},
-        given={"must_not_say": ["as an AI"]},
-        trace=REPORT,
-        helps=WHOLE,
-        of_answer=True,
+        expected={"must_not_say": ["as an AI"]},
     ),
     Operator(
-        name="number-borrowed",
-        about="a number is right for something else: another value that was seen, a sum or a difference",
-        nothing="says which number it is",
-        mutants=borrowed,
+        "number-borrowed",
+        "a number is right for something else: another value that was seen, a sum or a difference",
+        "says which number it is",
+        borrowed,
         kills={"must_ground_numbers": [{"from_tool": "fares", "at": "$[1].fare"}]},
-        given={"grounded_numbers": True},
         trace=FARES,
+        expected={"grounded_numbers": True},
         helps=" for each number that matters, with `from_tool` and `at`",
         of_answer=True,
     ),

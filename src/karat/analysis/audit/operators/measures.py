@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 
 import regex
 from msgspec import structs
 
-from karat.analysis.audit.operators.base import Mutant, Operator, Subject
+from karat.analysis.audit.operators.base import Mutant, Operator, Subject, other_value
 from karat.analysis.audit.operators.tool_calls import BOOKED, dropped
-from karat.analysis.audit.room import with_room
 from karat.checks.numbers.sources import results
 from karat.evidence.merge import merge_turns
 from karat.model.cost import COST, reported_cost
@@ -20,9 +20,10 @@ from karat.text.json_answers import json_answer
 from karat.text.numbers.claimed import StatedNumber, numbers_in, stated_numbers
 
 FAR_TOO_MUCH = 1000
+BUDGET_FACTOR = 3
+"""A figure that one run took is not a bound for the next: a budget allows so many times as much."""
 HOUR_MS = 3_600_000.0
 PADDING = " ".join(["and so on and so forth,"] * 100)
-SOMETHING_ELSE = "something else"
 FIRST_TOKEN = "first_token_ms"
 _DIGITS = regex.compile(r"[+-]?[0-9](?:[0-9,'. ]*[0-9])?")
 _NO_DIGIT = regex.compile(r"[^0-9.]")
@@ -45,6 +46,18 @@ PAID = Trace(case_id="example", input="A-17.", final_message="Paid.", tool_calls
 TALK = merge_turns([ASKED, PAID])
 
 
+def round_up(value: float) -> float | int:
+    """The next number that people would choose: 1, 2, 5, 10, 20, 50, ..."""
+    size = 10.0 ** math.floor(math.log10(value)) if value > 0 else 1.0
+    chosen = next(step * size for step in (1, 2, 5, 10) if step * size >= value * 0.999999)
+    return int(chosen) if chosen >= 1 else float(f"{chosen:.6g}")
+
+
+def budget_for(value: float) -> float | int:
+    """A bound for what was seen once."""
+    return round_up(value * BUDGET_FACTOR)
+
+
 def overspent(subject: Subject) -> Iterator[Mutant]:
     """Each measure that was taken."""
     trace = subject.trace
@@ -53,23 +66,22 @@ def overspent(subject: Subject) -> Iterator[Mutant]:
         yield Mutant(slow, "it took an hour longer", {"max_seconds": 60})
     if trace.timings.get(FIRST_TOKEN):
         late = {**trace.timings, FIRST_TOKEN: trace.timings[FIRST_TOKEN] + HOUR_MS}
-        fix = {"max_first_token_seconds": 10}
-        yield Mutant(structs.replace(trace, timings=late), "the first word came an hour later", fix)
+        slow = structs.replace(trace, timings=late)
+        yield Mutant(slow, "the first word came an hour later", {"max_first_token_seconds": 10})
     if trace.steps:
-        lost = structs.replace(trace, steps=trace.steps * FAR_TOO_MUCH)
-        yield Mutant(lost, "it took a thousand times as many steps", {"max_steps": with_room(trace.steps)})
+        longer = structs.replace(trace, steps=trace.steps * FAR_TOO_MUCH)
+        yield Mutant(longer, "it took a thousand times as many steps", {"max_steps": budget_for(trace.steps)})
     cost = reported_cost(trace.metadata)
-    dearer = {COST: cost * FAR_TOO_MUCH} if cost else {}
-    if dearer:
-        dear = structs.replace(trace, metadata={**trace.metadata, **dearer})
-        yield Mutant(dear, "it cost a thousand times as much", {"max_cost_usd": with_room(cost or 0)})
-    if trace.tokens and trace.tokens.input and trace.tokens.output:
-        read, written = trace.tokens.input, trace.tokens.output
-        more = Tokens(read * FAR_TOO_MUCH, written * FAR_TOO_MUCH)
-        spent = structs.replace(trace, tokens=more, metadata={**trace.metadata, **dearer})
-        yield Mutant(
-            spent, "it used a thousand times as many tokens", {"max_tokens": {"total": with_room(read + written)}}
-        )
+    metadata = {**trace.metadata, COST: cost * FAR_TOO_MUCH} if cost else trace.metadata
+    if cost:
+        dear = structs.replace(trace, metadata=metadata)
+        yield Mutant(dear, "it cost a thousand times as much", {"max_cost_usd": budget_for(cost)})
+    tokens = trace.tokens
+    if tokens and tokens.input and tokens.output:
+        more = Tokens(tokens.input * FAR_TOO_MUCH, tokens.output * FAR_TOO_MUCH)
+        fix = {"max_tokens": {"total": budget_for(tokens.input + tokens.output)}}
+        spent = structs.replace(trace, tokens=more, metadata=metadata)
+        yield Mutant(spent, "it used a thousand times as many tokens", fix)
 
 
 def state_changed(subject: Subject) -> Iterator[Mutant]:
@@ -86,16 +98,16 @@ def off_by_one(subject: Subject) -> Iterator[Mutant]:
     text = subject.answer
     for stated in amounts(text):
         start, end = stated.span
-        other = _next(stated, text[start:end])
-        changed = subject.with_answer(f"{text[:start]}{other}{text[end:]}")
-        yield Mutant(changed, f"{text[start:end]} became {other}", {"grounded_numbers": True})
+        number = _next(stated, text[start:end])
+        changed = subject.with_answer(f"{text[:start]}{number}{text[end:]}")
+        yield Mutant(changed, f"{text[start:end]} became {number}", {"grounded_numbers": True})
 
 
 def results_changed(subject: Subject) -> Iterator[Mutant]:
     """Each amount in the answer, changed in the results that hold it; not one that the page shows as well."""
-    own = {*numbers_in(subject.trace.input), *numbers_in(subject.trace.page or "")}
+    elsewhere = {*numbers_in(subject.trace.input), *numbers_in(subject.trace.page or "")}
     for value in dict.fromkeys(abs(stated.value) for stated in amounts(subject.answer)):
-        if value in own:
+        if value in elsewhere:
             continue
         calls = tuple(structs.replace(call, result=_without(call.result, value)) for call in subject.trace.tool_calls)
         if calls != subject.trace.tool_calls and list(results(subject.trace)):
@@ -105,21 +117,18 @@ def results_changed(subject: Subject) -> Iterator[Mutant]:
 
 def json_changed(subject: Subject) -> Iterator[Mutant]:
     """Each member of a JSON answer that is an object: another value, and none."""
-    found = json_answer(subject.answer).value
-    answer: dict[str, object] = found if isinstance(found, dict) else {}
+    parsed = json_answer(subject.answer).value
+    answer: dict[str, object] = parsed if isinstance(parsed, dict) else {}
     for key, value in answer.items():
-        rest = {name: one for name, one in answer.items() if name != key}
+        without = {name: member for name, member in answer.items() if name != key}
         fix = {"answer_json": {"type": "object", "required": [*answer]}}
-        yield Mutant(subject.with_answer(json.dumps(rest)), f"{key} was missing", fix)
+        yield Mutant(subject.with_answer(json.dumps(without)), f"{key} was missing", fix)
         yield Mutant(subject.with_answer(json.dumps({**answer, key: other_value(value)})), f"{key} was another")
 
 
 def padded(subject: Subject) -> Iterator[Mutant]:
-    words = len(subject.answer.split())
-    text = f"{subject.answer} {PADDING}"
-    yield Mutant(
-        subject.with_answer(text), "the answer went on for hundreds of words", {"max_words": with_room(max(words, 20))}
-    )
+    fix = {"max_words": budget_for(max(len(subject.answer.split()), 20))}
+    yield Mutant(subject.with_answer(f"{subject.answer} {PADDING}"), "the answer went on for hundreds of words", fix)
 
 
 def precondition_dropped(subject: Subject) -> Iterator[Mutant]:
@@ -137,17 +146,8 @@ def turn_skipped(subject: Subject) -> Iterator[Mutant]:
         late = structs.replace(before, case_id=trace.case_id, input=trace.input)
         yield Mutant(late, "it answered as in the turn before")
     for index in range(len(trace.turns) if len(trace.turns) > 1 else 0):
-        rest = [*trace.turns[:index], *trace.turns[index + 1 :]]
-        yield Mutant(merge_turns(rest), f"turn {index + 1} was skipped")
-
-
-def other_value(value: object) -> object:
-    """Another value of the same kind."""
-    if isinstance(value, bool):
-        return not value
-    if isinstance(value, int | float):
-        return value + 1
-    return [SOMETHING_ELSE] if isinstance(value, list) else SOMETHING_ELSE
+        fewer = [*trace.turns[:index], *trace.turns[index + 1 :]]
+        yield Mutant(merge_turns(fewer), f"turn {index + 1} was skipped")
 
 
 def amounts(text: str) -> Iterator[StatedNumber]:
@@ -155,32 +155,32 @@ def amounts(text: str) -> Iterator[StatedNumber]:
     return (stated for stated in stated_numbers(text) if not stated.counts and not stated.unread)
 
 
-def _next(stated: StatedNumber, written: str) -> str:
+def _next(stated: StatedNumber, text: str) -> str:
     scale = stated.step if stated.step < 1 else Decimal(1)
-    digits = _DIGITS.match(written)
+    digits = _DIGITS.match(text)
     try:
         plain = Decimal(_NO_DIGIT.sub("", digits[0]) if digits else "words")
     except InvalidOperation:  # it is written in words, or in another notation
         return f"{abs(stated.value) + scale:f}"
-    return f"{plain + scale:f}{written[digits.end() if digits else 0 :]}"
+    return f"{plain + scale:f}{text[digits.end() if digits else 0 :]}"
 
 
 def _without(value: object, amount: Decimal) -> object:
     """A result in which a number is another."""
     if isinstance(value, dict):
-        return {key: _without(below, amount) for key, below in value.items()}
+        return {key: _without(inner, amount) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_without(below, amount) for below in value]
+        return [_without(inner, amount) for inner in value]
     if isinstance(value, str):
-        return _NUMBER.sub(lambda found: _another(found[0], amount), value)
+        return _NUMBER.sub(lambda number: _another(number[0], amount), value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value
     return value + FAR_TOO_MUCH if abs(Decimal(repr(value))) == amount else value
 
 
-def _another(written: str, amount: Decimal) -> str:
-    value = Decimal(written.replace(",", ""))
-    return f"{value + FAR_TOO_MUCH + 1:f}" if value == amount else written
+def _another(number: str, amount: Decimal) -> str:
+    value = Decimal(number.replace(",", ""))
+    return f"{value + FAR_TOO_MUCH + 1:f}" if value == amount else number
 
 
 BUDGETS: Mapping[str, object] = {
@@ -191,75 +191,68 @@ BUDGETS: Mapping[str, object] = {
     "max_cost_usd": 0.02,
 }
 OPERATORS = (
+    Operator("budget-spent", "the turn cost far too much", "limits what a turn may cost", overspent, BUDGETS, REPORTED),
     Operator(
-        name="budget-spent",
-        about="the turn cost far too much",
-        nothing="limits what a turn may cost",
-        mutants=overspent,
-        kills=BUDGETS,
-        trace=REPORTED,
+        "state-changed",
+        "the agent ended in another state",
+        "looks at the state",
+        state_changed,
+        {"state": {"$.step": "answered", "$.retries": {"$lt": 1}}},
+        REPORTED,
     ),
     Operator(
-        name="state-changed",
-        about="the agent ended in another state",
-        nothing="looks at the state",
-        mutants=state_changed,
-        kills={"state": {"$.step": "answered", "$.retries": {"$lt": 1}}},
-        trace=REPORTED,
-    ),
-    Operator(
-        name="number-off-by-one",
-        about="a number is off by one",
-        nothing="checks where numbers come from",
-        mutants=off_by_one,
-        kills={"grounded_numbers": True, "answer_equals": REPORTED.final_message},
-        trace=REPORTED,
+        "number-off-by-one",
+        "a number is off by one",
+        "checks where numbers come from",
+        off_by_one,
+        {"grounded_numbers": True, "answer_equals": REPORTED.final_message},
+        REPORTED,
         of_answer=True,
     ),
     Operator(
-        name="result-changed",
-        about="the answer states a number that no tool returned",
-        nothing="checks where numbers come from",
-        mutants=results_changed,
-        kills={"grounded_numbers": True},
-        trace=REPORTED,
+        "result-changed",
+        "the answer states a number that no tool returned",
+        "checks where numbers come from",
+        results_changed,
+        {"grounded_numbers": True},
+        REPORTED,
     ),
     Operator(
-        name="json-changed",
-        about="a member of a JSON answer is missing or different",
-        nothing="looks into the JSON",
-        mutants=json_changed,
-        kills={
+        "json-changed",
+        "a member of a JSON answer is missing or different",
+        "looks into the JSON",
+        json_changed,
+        {
             "answer_json": {"required": ["order", "total"]},
             "answer_at": {"$.order": "A-17"},
             "answer_equals": IN_JSON.final_message,
         },
-        trace=IN_JSON,
+        IN_JSON,
         of_answer=True,
     ),
     Operator(
-        name="answer-padded",
-        about="the answer goes on and on",
-        nothing="limits the length of the answer",
-        mutants=padded,
-        kills={"max_words": 10, "answer_equals": REPORTED.final_message},
-        trace=REPORTED,
+        "answer-padded",
+        "the answer goes on and on",
+        "limits the length of the answer",
+        padded,
+        {"max_words": 10, "answer_equals": REPORTED.final_message},
+        REPORTED,
         of_answer=True,
     ),
     Operator(
-        name="precondition-dropped",
-        about="a call that must come first was not made",
-        nothing="checks what must come first",
-        mutants=precondition_dropped,
-        kills={"tool_requires": {"book": ["find"]}, "tool_order": ["find", "book"]},
-        trace=BOOKED,
+        "precondition-dropped",
+        "a call that must come first was not made",
+        "checks what must come first",
+        precondition_dropped,
+        {"tool_requires": {"book": ["find"]}, "tool_order": ["find", "book"]},
+        BOOKED,
     ),
     Operator(
-        name="turn-skipped",
-        about="the agent left out a turn of the conversation",
-        nothing="distinguishes one turn from another",
-        mutants=turn_skipped,
-        kills={"tool_calls": [{"tool": "pay"}], "must_say_any": ["paid"], "answer_equals": "Paid."},
-        trace=TALK,
+        "turn-skipped",
+        "the agent left out a turn of the conversation",
+        "distinguishes one turn from another",
+        turn_skipped,
+        {"tool_calls": [{"tool": "pay"}], "must_say_any": ["paid"], "answer_equals": "Paid."},
+        TALK,
     ),
 )

@@ -8,16 +8,15 @@ from functools import partial
 
 from msgspec import structs
 
-from karat.analysis.audit.operators.base import Mutant, Operator, Subject
+from karat.analysis.audit.operators.base import Mutant, Operator, Subject, other_value
 from karat.analysis.audit.operators.log_lines import with_argument, with_source, with_success, without_end
 from karat.checks.effects.outcome import Outcome
 from karat.checks.tools.names import ToolCallsNone
 from karat.model.trace import ToolCall, Trace
 
 STRANGER = "delete_everything"
-SOMETHING_ELSE = "something else"
-NOTHING_DONE = {"success": False, "error": "nothing was done"}
-DENIALS = (json.dumps(NOTHING_DONE), repr(NOTHING_DONE), "Error: nothing was done")
+NOT_DONE = {"success": False, "error": "nothing was done"}
+DENIALS = (json.dumps(NOT_DONE), repr(NOT_DONE), "Error: nothing was done")
 
 BOOKED = Trace(
     case_id="example",
@@ -44,7 +43,7 @@ CALLED: Mapping[str, object] = {
     "telemetry": ["tool.book start"],
     "outcome": "tool_success",
 }
-CAME_OUT: Mapping[str, object] = {
+SUCCEEDED: Mapping[str, object] = {
     "tool_calls": [{"tool": "book", "success": True}],
     "telemetry": ["tool.book result success:true"],
     "outcome": "tool_success",
@@ -54,17 +53,17 @@ CAME_OUT: Mapping[str, object] = {
 def dropped(subject: Subject) -> Iterator[Mutant]:
     calls = subject.trace.tool_calls
     for index, call in enumerate(calls):
-        rest = (*calls[:index], *calls[index + 1 :])
-        trace = structs.replace(subject.trace, tool_calls=rest, telemetry=subject.log.without(index))
+        fewer = (*calls[:index], *calls[index + 1 :])
+        trace = structs.replace(subject.trace, tool_calls=fewer, telemetry=subject.log.without(index))
         yield Mutant(trace, f"{call.name} was not called", _suggest_call(subject, index))
 
 
 def renamed(subject: Subject) -> Iterator[Mutant]:
     for index, call in enumerate(subject.trace.tool_calls):
-        other = f"{call.name}_other"
-        lines = subject.log.change_call(index, partial(with_source, source=f"tool.{other}"))
-        trace = _with_call(subject, index, lines, name=other)
-        yield Mutant(trace, f"{other} was called in place of {call.name}", _suggest_call(subject, index))
+        stranger = f"{call.name}_other"
+        lines = subject.log.change_call(index, partial(with_source, source=f"tool.{stranger}"))
+        trace = _with_call(subject, index, lines, name=stranger)
+        yield Mutant(trace, f"{stranger} was called in place of {call.name}", _suggest_call(subject, index))
 
 
 def doubled(subject: Subject) -> Iterator[Mutant]:
@@ -79,17 +78,14 @@ def doubled(subject: Subject) -> Iterator[Mutant]:
 def moved(subject: Subject) -> Iterator[Mutant]:
     """Two neighbours in the other order, unless they ran side by side and have none."""
     calls = subject.trace.tool_calls
-    places = [
+    ordered = [
         i for i in range(len(calls) - 1) if calls[i].name != calls[i + 1].name and not parallel(*calls[i : i + 2])
     ]
-    if places:
-        at = subject.chance.choice(places)
-        first, second = calls[at : at + 2]
-        trace = structs.replace(
-            subject.trace,
-            tool_calls=(*calls[:at], second, first, *calls[at + 2 :]),
-            telemetry=subject.log.swap_calls(at, at + 1),
-        )
+    if ordered:
+        index = subject.chance.choice(ordered)
+        first, second = calls[index : index + 2]
+        swapped = (*calls[:index], second, first, *calls[index + 2 :])
+        trace = structs.replace(subject.trace, tool_calls=swapped, telemetry=subject.log.swap_calls(index, index + 1))
         fix = {"tools_used": _names(subject), "tools_match": "ordered"}
         yield Mutant(trace, f"{second.name} was called before {first.name}", fix)
 
@@ -97,11 +93,11 @@ def moved(subject: Subject) -> Iterator[Mutant]:
 def other_arguments(subject: Subject) -> Iterator[Mutant]:
     """Each argument of each call."""
     for index, call in enumerate(subject.trace.tool_calls):
-        given = call.arguments if isinstance(call.arguments, dict) else {}
-        for key, value in given.items():
-            other = _other(value)
-            lines = subject.log.change_call(index, partial(with_argument, key=key, value=other))
-            trace = _with_call(subject, index, lines, arguments={**given, key: other})
+        arguments = call.arguments if isinstance(call.arguments, dict) else {}
+        for key, value in arguments.items():
+            changed = other_value(value)
+            lines = subject.log.change_call(index, partial(with_argument, key=key, value=changed))
+            trace = _with_call(subject, index, lines, arguments={**arguments, key: changed})
             fix = {"tool_calls": [{"tool": call.name, "arguments": {key: value}}]}
             yield Mutant(trace, f"{call.name} was called with another {key}", fix)
 
@@ -165,9 +161,9 @@ def parallel(first: ToolCall, second: ToolCall) -> bool:
 
 
 def _with_call(subject: Subject, index: int, lines: tuple[str, ...], **changes: object) -> Trace:
-    calls = subject.trace.tool_calls
-    now = structs.replace(calls[index], **changes)
-    return structs.replace(subject.trace, tool_calls=(*calls[:index], now, *calls[index + 1 :]), telemetry=lines)
+    calls = list(subject.trace.tool_calls)
+    calls[index] = structs.replace(calls[index], **changes)
+    return structs.replace(subject.trace, tool_calls=tuple(calls), telemetry=lines)
 
 
 def _names(subject: Subject) -> list[str]:
@@ -189,100 +185,84 @@ def _suggest_outcome(subject: Subject, index: int) -> Mapping[str, object]:
     return fix
 
 
-def _other(value: object) -> object:
-    """Another value of the same kind."""
-    if isinstance(value, bool):
-        return not value
-    if isinstance(value, int | float):
-        return value + 1
-    return [SOMETHING_ELSE] if isinstance(value, list) else SOMETHING_ELSE
-
-
 OPERATORS = (
+    Operator("tool-dropped", "a tool call is missing", "notices a missing tool call", dropped, CALLED, ONE_CALL),
     Operator(
-        name="tool-dropped",
-        about="a tool call is missing",
-        nothing="notices a missing tool call",
-        mutants=dropped,
-        kills=CALLED,
-        trace=ONE_CALL,
+        "tool-renamed",
+        "another tool was called",
+        "checks which tools are called",
+        renamed,
+        {field: value for field, value in CALLED.items() if field != Outcome.name},
+        ONE_CALL,
     ),
     Operator(
-        name="tool-renamed",
-        about="another tool was called",
-        nothing="checks which tools are called",
-        mutants=renamed,
-        kills={field: value for field, value in CALLED.items() if field != Outcome.name},
-        trace=ONE_CALL,
-    ),
-    Operator(
-        name="tool-doubled",
-        about="a tool was called twice",
-        nothing="counts tool calls",
-        mutants=doubled,
-        kills={
+        "tool-doubled",
+        "a tool was called twice",
+        "counts tool calls",
+        doubled,
+        {
             "tools_used": ["find", "book"],
             "tool_calls": [{"tool": "book", "times": 1}],
             "max_calls": {"book": 1},
             "max_tool_calls": 2,
         },
-        trace=BOOKED,
+        BOOKED,
     ),
     Operator(
-        name="tool-moved",
-        about="the calls came in another order",
-        nothing="checks the order of the calls",
-        mutants=moved,
-        kills={"tools_match": "ordered", "tool_order": ["find", "book"], "tool_requires": {"book": ["find"]}},
-        given={"tools_used": ["find", "book"]},
-        trace=BOOKED,
+        "tool-moved",
+        "the calls came in another order",
+        "checks the order of the calls",
+        moved,
+        {"tools_match": "ordered", "tool_order": ["find", "book"], "tool_requires": {"book": ["find"]}},
+        BOOKED,
+        expected={"tools_used": ["find", "book"]},
     ),
     Operator(
-        name="tool-arguments",
-        about="a tool was called with other arguments",
-        nothing="looks at arguments",
-        mutants=other_arguments,
-        kills={
+        "tool-arguments",
+        "a tool was called with other arguments",
+        "looks at arguments",
+        other_arguments,
+        {
             "tool_calls": [{"tool": "book", "arguments": {"vehicle": 42, "dyno": "D-1"}}],
             "telemetry": ['"args":{"vehicle":42,"dyno":"d-1"}'],
         },
-        trace=ONE_CALL,
+        ONE_CALL,
     ),
     Operator(
-        name="tool-outcome",
-        about="a success was a failure, or a failure a success",
-        nothing="checks whether the tools succeed",
-        mutants=outcome_flipped,
-        kills=CAME_OUT,
-        trace=ONE_CALL,
+        "tool-outcome",
+        "a success was a failure, or a failure a success",
+        "checks whether the tools succeed",
+        outcome_flipped,
+        SUCCEEDED,
+        ONE_CALL,
     ),
     Operator(
-        name="tool-result-denied",
-        about="the text of a result says that nothing was done",
-        nothing="checks whether the tools succeed",
-        mutants=result_denied,
-        kills=CAME_OUT,
-        trace=ONE_CALL,
+        "tool-result-denied",
+        "the text of a result says that nothing was done",
+        "checks whether the tools succeed",
+        result_denied,
+        SUCCEEDED,
+        ONE_CALL,
     ),
     Operator(
-        name="tool-result-missing",
-        about="a tool never returned a result",
-        nothing="waits for the result of a tool",
-        mutants=result_missing,
-        kills=CAME_OUT,
-        trace=ONE_CALL,
+        "tool-result-missing",
+        "a tool never returned a result",
+        "waits for the result of a tool",
+        result_missing,
+        SUCCEEDED,
+        ONE_CALL,
     ),
     Operator(
-        name="tool-forbidden",
-        about="a tool was called that must not be",
-        nothing="forbids a tool",
-        mutants=forbidden_called,
-        kills={
+        "tool-forbidden",
+        "a tool was called that must not be",
+        "forbids a tool",
+        forbidden_called,
+        {
             "tools_used": ["book"],
             "tool_calls_none": ["delete"],
             "tool_calls": [{"tool": "delete_everything", "never": True}],
             "max_tool_calls": 1,
         },
-        trace=ONE_CALL,
+        ONE_CALL,
     ),
 )

@@ -36,47 +36,39 @@ def telemetry_missing(subject: Subject) -> Iterator[Mutant]:
 
 def new_elements(trace: Trace) -> Iterator[tuple[str, str]]:
     """Role and name of each control or component that the turn brought to the page."""
-    if trace.page is None or trace.page_before is None:
-        return
-    before = Counter(_key(element) for element in _elements(trace.page_before))
-    for element in _elements(trace.page):
-        if before[_key(element)]:
-            before[_key(element)] -= 1
-        elif element.name:
-            yield _key(element)
+    if trace.page is not None and trace.page_before is not None:
+        yield from (element.key for element, is_new in _with_news(trace) if is_new and element.name)
 
 
 def element_gone(subject: Subject) -> Iterator[Mutant]:
     """What the turn brought to the page, and the controls that the case asks for, each with all that is in it."""
-    page = subject.trace.page
-    if page is None:
-        return
-    wanted = [fold(args["action"]) for args in subject.arguments(MustAllowOverrideAction)]
-    before = (
-        None if subject.trace.page_before is None else Counter(_key(e) for e in _elements(subject.trace.page_before))
-    )
-    done = 0
-    for element in _elements(page):
-        if before is not None and before[_key(element)]:
-            before[_key(element)] -= 1
-            new = False
-        else:
-            # Without a look at the page before the turn, it is unknown which of its controls were there already.
-            new = element.role in COMPONENTS or before is not None
-        asked = element.role in CONTROLS and any(action in fold(element.name) for action in wanted)
-        if (asked or (new and element.start >= done)) and element.name:
-            done = max(done, element.end)
-            left = page[: element.start] + page[element.end :]
+    trace, page = subject.trace, subject.trace.page or ""
+    actions = [fold(args["action"]) for args in subject.arguments(MustAllowOverrideAction)]
+    covered = 0
+    for element, is_new in _with_news(trace):
+        # Without a look at the page before the turn, it is unknown which of its controls were there already.
+        is_new = is_new and (element.role in COMPONENTS or trace.page_before is not None)
+        required = element.role in CONTROLS and any(action in fold(element.name) for action in actions)
+        if element.name and (required or (is_new and element.start >= covered)):
+            covered = max(covered, element.end)
+            changed = structs.replace(trace, page=page[: element.start] + page[element.end :])
             fix = {"ui": [{"role": element.role, "name": element.name}]}
-            yield Mutant(
-                structs.replace(subject.trace, page=left), f"{element.role} {element.name!r} was not on the page", fix
-            )
+            yield Mutant(changed, f"{element.role} {element.name!r} was not on the page", fix)
+
+
+def _with_news(trace: Trace) -> Iterator[tuple[_Element, bool]]:
+    """Each element of the page, and whether the page before the turn did not have it."""
+    before = Counter(element.key for element in _elements(trace.page_before or ""))
+    for element in _elements(trace.page or ""):
+        was_there = before[element.key] > 0
+        before[element.key] -= was_there
+        yield element, not was_there
 
 
 def database_undone(subject: Subject) -> Iterator[Mutant]:
     for query, rows in subject.trace.database.items():
-        other: object = [] if rows else [{"undone": True}]
-        changed = {**subject.trace.database, query: other}
+        undone: object = [] if rows else [{"undone": True}]
+        changed = {**subject.trace.database, query: undone}
         change = f"{query} gave {'no row' if rows else 'a row'}"
         yield Mutant(structs.replace(subject.trace, database=changed), change, {"database": {query: rows}})
 
@@ -89,18 +81,22 @@ class _Element(NamedTuple):
     start: int
     end: int
 
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.role, self.name
+
 
 def _elements(page: str) -> Iterator[_Element]:
-    found = list(NODE.finditer(page))
-    ends = _ends([len(m[1]) for m in found])
+    nodes = list(NODE.finditer(page))
+    ends = _ends([len(m[1]) for m in nodes])
     log_end = 0
-    for index, m in enumerate(found):
+    for index, m in enumerate(nodes):
         role = m[2]
         if role in TALK:
             log_end = max(log_end, ends[index])
         # An article in the log of the conversation is a message, not a component.
         if role in CONTROLS or (role in COMPONENTS and index >= log_end):
-            end = found[ends[index]].start() if ends[index] < len(found) else len(page)
+            end = nodes[ends[index]].start() if ends[index] < len(nodes) else len(page)
             name = (m[3] or m[5] or "").replace('\\"', '"').replace("\\\\", "\\")
             yield _Element(role, name, m.start(), end)
 
@@ -108,44 +104,37 @@ def _elements(page: str) -> Iterator[_Element]:
 def _ends(depths: list[int]) -> list[int]:
     """For each node the index of the first one that is not in it."""
     ends = [len(depths)] * len(depths)
-    around: list[int] = []
+    parents: list[int] = []
     for index, depth in enumerate(depths):
-        while around and depths[around[-1]] >= depth:
-            ends[around.pop()] = index
-        around.append(index)
+        while parents and depths[parents[-1]] >= depth:
+            ends[parents.pop()] = index
+        parents.append(index)
     return ends
-
-
-def _key(element: _Element) -> tuple[str, str]:
-    return element.role, element.name
 
 
 OPERATORS = (
     Operator(
-        name="telemetry-missing",
-        about="the turn left no telemetry",
-        nothing="looks at telemetry",
-        mutants=telemetry_missing,
-        kills={"telemetry": ['"event":"end"']},
-        trace=BOARD,
+        "telemetry-missing",
+        "the turn left no telemetry",
+        "looks at telemetry",
+        telemetry_missing,
+        {"telemetry": ['"event":"end"']},
+        BOARD,
     ),
     Operator(
-        name="element-gone",
-        about="a control or component is not on the page",
-        nothing="looks for it on the page",
-        mutants=element_gone,
-        kills={
-            "ui": [{"role": "region", "name": "GitHub"}],
-            "must_allow_override_actions": ["Snooze"],
-        },
-        trace=BOARD,
+        "element-gone",
+        "a control or component is not on the page",
+        "looks for it on the page",
+        element_gone,
+        {"ui": [{"role": "region", "name": "GitHub"}], "must_allow_override_actions": ["Snooze"]},
+        BOARD,
     ),
     Operator(
-        name="database-undone",
-        about="the database does not have what it should",
-        nothing="looks at the database",
-        mutants=database_undone,
-        kills={"database": {COUNT: [1]}},
-        trace=BOARD,
+        "database-undone",
+        "the database does not have what it should",
+        "looks at the database",
+        database_undone,
+        {"database": {COUNT: [1]}},
+        BOARD,
     ),
 )
