@@ -174,7 +174,7 @@ class SuiteRun:
         header = run_header(suite, agent, options, request, self.project, run_id=self.run_id, now=now)
         copies = self.state.copies
         header = structs.replace(header, repeat=header.repeat * copies, total=header.total * copies)
-        return encode(self.redactor.redact_record(header)).decode()
+        return encode(self.redactor.redact(header)).decode()
 
     @cached_property
     def redactor(self) -> Redactor:

@@ -174,7 +174,7 @@ def test_half_of_a_secret_before_a_cut_goes_too(secret: str, name: str) -> None:
     for at in range(least, len(head) + len(text)):
         for kept in (
             redactor.text(f"{(head + text)[:at]}… and more"),
-            redactor.redact_record(TraceError("agent", "x", detail=(head + text)[:at])).detail + "… and more",
+            redactor.redact(TraceError("agent", "x", detail=(head + text)[:at])).detail + "… and more",
         ):
             assert kept.startswith(f"{head}{REMOVED}"), (at, kept)
             assert kept.endswith("… and more")

@@ -145,7 +145,7 @@ class Runner:
                 broken=self._broken and missing,
                 misconfigured=self._misconfigured and missing,
             )
-            summary = self._attempts.redactor.redact_record(summary)
+            summary = self._attempts.redactor.redact(summary)
             journal.write(encode(Footer(finished_at=self._clock(), summary=summary)))
         self._attempts.tell(RunFinished(summary))
         return summary

@@ -136,7 +136,7 @@ class Session:
     ) -> Summary:
         options = self._options
         tally = Tally(options.most_runs, options.until, options.confirm, self._held)
-        header = runner.attempts.redactor.redact_record(self._header(len(plan), previous))
+        header = runner.attempts.redactor.redact(self._header(len(plan), previous))
         if previous is None:
             begin(str(names.journal), header, base=names.base)
         else:

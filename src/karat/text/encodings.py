@@ -13,10 +13,11 @@ import json
 import re
 import unicodedata
 from base64 import b32encode, b64encode
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 from urllib.parse import quote
 
+from karat.text.folding import OffsetMap, Span, Stretch
 from karat.text.regexes import lazy
 
 SHORTEST = 4
@@ -29,11 +30,10 @@ LONG_ENOUGH = 8
 """A secret of so many letters is not by chance what is left of a text without its white space."""
 WRAPPED = 20
 """Nor is one of so many that has no white space of its own: it may be wrapped into lines."""
-Span = tuple[int, int]
 
 _ESCAPES = lazy.pattern(
     rb"""(?xs)
-      % (?:25)* (?P<percent> [0-9A-Fa-f]{2} )
+      % (?:25)* (?P<byte> [0-9A-Fa-f]{2} )
     | & (?:amp;)* (?: (?P<entity> \# (?: [0-9]{1,8} | [xX] [0-9A-Fa-f]{1,8} ) | [A-Za-z][A-Za-z0-9]{1,31} ) ; )
     | (?: \\++ | % (?:25)* ) u (?:
           (?P<high> [dD][89abAB][0-9A-Fa-f]{2} ) (?: \\++ | % (?:25)* ) u (?P<low> [dD][c-fC-F][0-9A-Fa-f]{2} )
@@ -41,14 +41,15 @@ _ESCAPES = lazy.pattern(
       )
     | \\++ (?:
           u\{ (?P<point> [0-9A-Fa-f]{1,6} ) \} | U (?P<wide> [0-9A-Fa-f]{8} )
-        | x (?P<byte> [0-9A-Fa-f]{2} ) | (?P<octal> [0-3][0-7]{2} )
-        | (?P<letter> [abfnrtv] ) | (?P<end> \r?\n ) | (?P<itself> [^\\] )
+        | x (?P<hex> [0-9A-Fa-f]{2} ) | (?P<octal> [0-3][0-7]{2} ) | (?P<char> \r?\n | [^\\] )
       )?
     """
 )
 _QUOTED_PRINTABLE = lazy.pattern(rb"=(?:(?P<byte>[0-9A-F]{2})|[ \t]*\r?\n)")
 _WHITE = lazy.pattern(rb"\s+")
-_LETTERS = dict(zip(b"abfnrtv", b"\a\b\f\n\r\t\v", strict=True))
+_CHARS = {b"\n": b"", b"\r\n": b""} | {
+    bytes([key]): bytes([char]) for key, char in zip(b"abfnrtv", b"\a\b\f\n\r\t\v", strict=True)
+}
 _UNFINISHED = lazy.pattern(
     rb"(?:%(?:u[0-9A-Fa-f]{0,3}|[0-9A-Fa-f])?|&#?[0-9A-Za-z]{0,31}|\\+(?:u\{?[0-9A-Fa-f]{0,6}|U[0-9A-Fa-f]{0,7}|x[0-9A-Fa-f]?|[0-3][0-7]?)?|=[0-9A-F]?)\Z"
 )
@@ -66,106 +67,81 @@ _LOOSE = lazy.pattern(rb"(?:\\++[nrt]?|[ \t\r\n]|%(?:25)*(?:0[9AaDd]|20)|=(?:20|
 """White space and backslashes, as they are in a record."""
 
 
-class TextView:
-    """Bytes, and where in another view each of them came from."""
+class _View(NamedTuple):
+    """Bytes, and how they lead back to the view that they were made from."""
 
-    __slots__ = ("_ends", "_from", "_of", "_starts", "_to", "data")
+    data: bytes
+    source: _View | None = None
+    offsets: OffsetMap | None = None
 
-    def __init__(self, data: bytes, of: TextView | None = None) -> None:
-        self.data = data
-        self._of = of
-        self._starts: list[int] = []
-        """Where what became of each token begins, where that ends, and where the token began and ended."""
-        self._ends: list[int] = []
-        self._from: list[int] = []
-        self._to: list[int] = []
-
-    def source(self, start: int, end: int) -> Span:
+    def written_span(self, start: int, end: int) -> Span:
         """Where a piece came from, in the text itself."""
-        if self._of is None:
+        if self.source is None or self.offsets is None:
             return start, end
-        return self._of.source(self._place(start, self._from, 0), self._place(end - 1, self._to, 1))
+        return self.source.written_span(*self.offsets.source_span(start, end))
 
-    def _place(self, at: int, within: list[int], more: int) -> int:
-        token = bisect_right(self._starts, at) - 1
-        if token < 0:
-            return at + more
-        if at < self._ends[token]:
-            return within[token]
-        return self._to[token] + at - self._ends[token] + more
-
-    def through(self, tokens: re.Pattern[bytes], read: Callable[[re.Match[bytes]], bytes | None]) -> TextView | None:
+    def replace(self, tokens: re.Pattern[bytes], read: Callable[[re.Match[bytes]], bytes | None]) -> _View | None:
         """The view in which each token is what it is read as; None if that changes nothing."""
         pieces: list[bytes] = []
-        made, last, size = TextView(b"", self), 0, 0
-        for match in tokens.finditer(self.data):
-            value = read(match)
+        stretches: list[Stretch] = []
+        position = size = 0
+        for token in tokens.finditer(self.data):
+            value = read(token)
             if value is None:
                 continue
-            first, end = match.span()
-            size += first - last
-            pieces += (self.data[last:first], value)
-            made._starts.append(size)
+            start, end = token.span()
+            size += start - position
+            pieces += (self.data[position:start], value)
+            stretches.append(Stretch(start, end, size, size + len(value)))
             size += len(value)
-            made._ends.append(size)
-            made._from.append(first)
-            made._to.append(end)
-            last = end
-        if not made._starts:
+            position = end
+        if not stretches:
             return None
-        made.data = b"".join((*pieces, self.data[last:]))
-        return made
+        return _View(b"".join((*pieces, self.data[position:])), self, OffsetMap.of(stretches))
 
 
-def views(data: bytes) -> Iterator[TextView]:
+def _views(data: bytes) -> Iterator[_View]:
     """A text, and what it becomes when its escapes are taken away, level by level and in each way that fits."""
-    level, seen = [TextView(data)], {data}
+    level, contents = [_View(data)], {data}
     for _ in range(LEVELS):
         yield from level
-        new = {view.data: view for earlier in level for view in _next(earlier) if view.data not in seen}
-        seen |= new.keys()
-        level = [*new.values()] if len(seen) <= MOST_VIEWS else [*new.values()][:1]
+        new = {
+            view.data: view for earlier in level for view in _unescaped(earlier) if view and view.data not in contents
+        }
+        contents |= new.keys()
+        level = [*new.values()] if len(contents) <= MOST_VIEWS else [*new.values()][:1]
 
 
-def _next(view: TextView) -> Iterator[TextView]:
-    ways = [(_ESCAPES, _unescape)]
+def _unescaped(view: _View) -> Iterator[_View | None]:
+    yield view.replace(_ESCAPES, _unescape)
     if b"\\x" in view.data:
-        ways.append((_ESCAPES, _code_point))
+        yield view.replace(_ESCAPES, _unescape_code_point)
     if b"=" in view.data:
-        ways.append((_QUOTED_PRINTABLE, _printable))
-    yield from (new for tokens, read in ways if (new := view.through(tokens, read)) is not None)
+        yield view.replace(_QUOTED_PRINTABLE, lambda token: bytes.fromhex((token["byte"] or b"").decode()))
 
 
-def _printable(match: re.Match[bytes]) -> bytes:
-    return bytes.fromhex(match["byte"].decode()) if match["byte"] else b""
-
-
-def _code_point(match: re.Match[bytes]) -> bytes | None:
+def _unescape_code_point(token: re.Match[bytes]) -> bytes | None:
     """As JavaScript and Python texts have it, where `\\xe9` is a letter and not a byte."""
-    return chr(int(match["byte"], 16)).encode() if match["byte"] else _unescape(match)
+    return chr(int(token["hex"], 16)).encode() if token["hex"] else _unescape(token)
 
 
-def _unescape(match: re.Match[bytes]) -> bytes | None:
-    kind, given = match.lastgroup, match[match.lastgroup or 0]
+def _unescape(token: re.Match[bytes]) -> bytes | None:
+    kind = token.lastgroup
     if kind is None:
         return None
-    if kind in ("percent", "byte"):
-        return bytes.fromhex(given.decode())
+    content = token[kind]
+    if kind == "char":
+        return _CHARS.get(content, content)
+    if kind in ("byte", "hex"):
+        return bytes.fromhex(content.decode())
     if kind == "octal":
-        return bytes([int(given, 8)])
-    if kind == "itself":
-        return given
-    if kind == "letter":
-        return bytes([_LETTERS[given[0]]])
-    if kind == "end":
-        return b""
+        return bytes([int(content, 8)])
     if kind == "entity":
-        name = f"&{given.decode()};"
-        return None if (found := html.unescape(name)) == name else _utf8(found)
+        entity = f"&{content.decode()};"
+        return None if (text := html.unescape(entity)) == entity else _utf8(text)
     if kind == "low":
-        pair = bytes.fromhex(f"{match['high'].decode()}{given.decode()}")
-        return pair.decode("utf-16-be").encode()
-    number = int(given, 16)
+        return bytes.fromhex((token["high"] + content).decode()).decode("utf-16-be").encode()
+    number = int(content, 16)
     return _utf8(chr(number)) if number < 0x110000 else None
 
 
@@ -173,28 +149,7 @@ def _utf8(text: str) -> bytes:
     return text.encode(errors="surrogatepass")
 
 
-class SecretForms:
-    """What one secret is searched for as: in every view, and in those without white space."""
-
-    def __init__(self, value: str) -> None:
-        plain = list(_levels(_utf8(value)))
-        lines = [b" ".join(form.split()) for form in plain]
-        self.encoded = encodings_of(value)
-        """Without the value itself: also looked for where it is wrapped into lines."""
-        wide = [value.encode(f"utf-16-{order}", "surrogatepass") for order in ("le", "be")]
-        spaced = [form.replace(b" ", b"+") for form in (*plain, *wide)]
-        self.plain = _distinct((*plain, *lines, *spaced, *wide, *_other_letters(value)))
-        loose = [
-            (_WHITE.sub(b"", form), LONG_ENOUGH if _WHITE.search(form) else WRAPPED)
-            for form in (*plain, *_other_letters(value))
-        ]
-        self.loose = _distinct((*self.encoded, *(form for form, enough in loose if len(form) >= enough)))
-        self.run = max(re.findall(rb"[A-Za-z0-9]+", _utf8(value)), key=len, default=b"")
-        """Letters and digits, which few escapes change."""
-        self.loose_run = max(re.findall(rb"[A-Za-z0-9]+", _WHITE.sub(b"", _utf8(value))), key=len, default=b"")
-
-
-def encodings_of(value: str) -> tuple[bytes, ...]:
+def _encoded_forms(value: str) -> tuple[bytes, ...]:
     """The value as bytes in hex or in a list, and what it becomes in a text of Base64 or Base32 at any offset.
 
     It may begin at any place of a group of bytes; characters that it shares with its neighbours are left out. Base64
@@ -216,23 +171,23 @@ def _in_base64(data: bytes) -> list[bytes]:
     return [_core(b64encode(bytes(before) + data), before, len(data), 6) for before in range(3)]
 
 
-def _other_letters(value: str) -> list[bytes]:
-    """The value in other normal forms of Unicode, and as UTF-8 that was read as Latin-1 or Windows-1252."""
-    forms = [_utf8(unicodedata.normalize(form, value)) for form in ("NFC", "NFD")]
-    misread = (_utf8(value).decode(code, "ignore").encode() for code in ("latin-1", "cp1252"))
-    return [form for form in (*forms, *misread) if form != _utf8(value)]
-
-
 def _core(form: bytes, before: int, size: int, bits: int) -> bytes:
     return form[(before * 8 + bits - 1) // bits : (before + size) * 8 // bits]
 
 
-def _levels(data: bytes) -> Iterator[bytes]:
-    """A secret may itself look escaped: it is searched for without its escapes as well."""
-    at: TextView | None = TextView(data)
-    while at is not None:
-        yield at.data
-        at = at.through(_ESCAPES, _unescape)
+def _letter_forms(value: str) -> Iterator[bytes]:
+    """The value as it is, without the escapes that it seems to have, in other normal forms, and wrongly decoded."""
+    view: _View | None = _View(_utf8(value))
+    while view is not None:
+        yield view.data
+        view = view.replace(_ESCAPES, _unescape)
+    yield from (_utf8(unicodedata.normalize(form, value)) for form in ("NFC", "NFD"))
+    yield from (_utf8(value).decode(code, "ignore").encode() for code in ("latin-1", "cp1252"))
+
+
+def _longest_run(data: bytes) -> bytes:
+    """Letters and digits, which few escapes change."""
+    return max(re.findall(rb"[A-Za-z0-9]+", data), key=len, default=b"")
 
 
 def _distinct(forms: Iterable[bytes]) -> tuple[bytes, ...]:
@@ -243,12 +198,23 @@ class SecretSearch:
     """Finds known values in texts, however they are written there."""
 
     def __init__(self, values: Iterable[str]) -> None:
-        known = [SecretForms(value) for value in values]
-        self._plain = _distinct(form for one in known for form in one.plain)
-        self._loose = _distinct(form for one in known for form in one.loose)
-        self._runs = tuple({one.run for one in known})
-        quoted = (quote(form.decode(), safe="").encode() for one in known for form in one.encoded)
-        self._loose_runs = tuple({*(one.loose_run for one in known), *self._loose, *quoted})
+        plain: list[bytes] = []
+        loose: list[bytes] = []
+        runs, loose_runs = set[bytes](), set[bytes]()
+        for value in values:
+            letters = list(dict.fromkeys(_letter_forms(value)))
+            wide = [value.encode(f"utf-16-{order}", "surrogatepass") for order in ("le", "be")]
+            plain += (*letters, *wide, *(b" ".join(form.split()) for form in letters))
+            plain += (form.replace(b" ", b"+") for form in (*letters, *wide))
+            loose += (encoded := _encoded_forms(value))
+            for form in letters:
+                bare = _WHITE.sub(b"", form)
+                loose += [bare] if len(bare) >= (WRAPPED if bare == form else LONG_ENOUGH) else []
+            runs.add(_longest_run(_utf8(value)))
+            loose_runs |= {_longest_run(_WHITE.sub(b"", _utf8(value)))}
+            loose_runs |= {quote(form.decode(), safe="").encode() for form in encoded}
+        self._plain, self._loose = _distinct(plain), _distinct(loose)
+        self._runs, self._loose_runs = tuple(runs), (*loose_runs, *self._loose)
 
     def may_hold(self, record: bytes) -> bool:
         """Whether a record, as JSON, may hold one. Wrong only on the safe side."""
@@ -263,57 +229,48 @@ class SecretSearch:
 
     def spans(self, data: bytes) -> list[Span]:
         """Where values are, in order and without overlaps."""
-        found: list[Span] = []
-        for view in views(data) if self._plain else ():
-            found += _places(view, self._plain)
-            found += _places(view.through(_WHITE, _nothing) or view, self._loose)
-        return _merge(found)
+        spans: set[Span] = set()
+        for view in _views(data) if self._plain else ():
+            spans.update(_find_forms(view, self._plain))
+            spans.update(_find_forms(view.replace(_WHITE, lambda token: b"") or view, self._loose))
+        merged: list[Span] = []
+        for start, end in sorted(spans):
+            if merged and start < merged[-1][1]:
+                merged[-1] = merged[-1][0], max(end, merged[-1][1])
+            else:
+                merged.append((start, end))
+        return merged
 
-    def without(self, data: bytes, instead: bytes) -> bytes:
+    def replace(self, data: bytes, replacement: Callable[[bytes], bytes]) -> bytes:
         """Bytes with something else where values were."""
         pieces: list[bytes] = []
-        last = 0
-        for first, end in self.spans(data):
-            pieces += (data[last:first], instead)
-            last = end
-        return b"".join((*pieces, data[last:]))
+        position = 0
+        for start, end in self.spans(data):
+            pieces += (data[position:start], replacement(data[start:end]))
+            position = end
+        return b"".join((*pieces, data[position:]))
 
     def find_torn(self, data: bytes) -> int | None:
         """Where the beginning of a value at the end of a text begins, which may end within an escape."""
         ends = [len(data)]
-        if (broken := _UNFINISHED.search(data, max(0, len(data) - 40))) is not None:
-            ends.append(broken.start())
+        if (escape := _UNFINISHED.search(data, max(0, len(data) - 40))) is not None:
+            ends.append(escape.start())
         window = max(map(len, (*self._plain, *self._loose)), default=0) * 16
-        found = [at for end in ends for at in self._find_begun(data[max(0, end - window) : end], max(0, end - window))]
-        return min(found, default=None)
+        return min((start for end in ends for start in self._find_begun(data, max(0, end - window), end)), default=None)
 
-    def _find_begun(self, data: bytes, offset: int) -> Iterator[int]:
-        for view in views(data) if self._plain and data else ():
+    def _find_begun(self, data: bytes, start: int, end: int) -> Iterator[int]:
+        for view in _views(data[start:end]) if self._plain and start < end else ():
             last = view.data[-1] if view.data else None
             for form in (*self._plain, *self._loose):
-                ends = (at for at in range(len(form) - 2, SHORTEST - 2, -1) if form[at] == last)
-                size = next((at + 1 for at in ends if view.data.endswith(form[: at + 1])), 0)
-                if size:
-                    yield offset + view.source(len(view.data) - size, len(view.data))[0]
+                for size in range(len(form) - 1, SHORTEST - 1, -1):
+                    if form[size - 1] == last and view.data.endswith(form[:size]):
+                        yield start + view.written_span(len(view.data) - size, len(view.data))[0]
+                        break
 
 
-def _nothing(match: re.Match[bytes]) -> bytes:
-    return b""
-
-
-def _places(view: TextView, forms: Iterable[bytes]) -> Iterator[Span]:
+def _find_forms(view: _View, forms: Iterable[bytes]) -> Iterator[Span]:
     for form in forms:
         at = view.data.find(form)
         while at >= 0:
-            yield view.source(at, at + len(form))
+            yield view.written_span(at, at + len(form))
             at = view.data.find(form, at + len(form))
-
-
-def _merge(spans: list[Span]) -> list[Span]:
-    merged: list[Span] = []
-    for first, last in sorted(set(spans)):
-        if merged and first < merged[-1][1]:
-            merged[-1] = merged[-1][0], max(last, merged[-1][1])
-        else:
-            merged.append((first, last))
-    return merged

@@ -105,7 +105,7 @@ class TapePlayer:
         return structs.replace(
             request,
             path=redactor.text(request.path),
-            json=redactor.json(request.json),
+            json=redactor.redact(request.json),
             text=redactor.text(request.text),
         )
 
@@ -139,7 +139,7 @@ class TapePlayer:
         redactor, api = self._redactor, find_api(path)
         if answer.events and api is not None:
             message = api.join(read_events([event.data for event in answer.events]))
-            cleaned = redactor.json(message) if redactor.finds(msgspec.json.encode(message)) else message
+            cleaned = redactor.redact(message) if redactor.finds(msgspec.json.encode(message)) else message
             if isinstance(cleaned, dict) and cleaned != message:  # in pieces, a secret is in none of the events
                 events = tuple(StreamEvent(0, event) for event in split(api.name, cleaned))
                 answer = structs.replace(answer, events=events)
@@ -147,7 +147,7 @@ class TapePlayer:
             return answer
         return structs.replace(
             answer,
-            json=redactor.json(answer.json),
+            json=redactor.redact(answer.json),
             text=redactor.text(answer.text),
             events=tuple(structs.replace(event, data=redactor.text(event.data)) for event in answer.events),
         )

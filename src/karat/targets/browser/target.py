@@ -290,7 +290,7 @@ def scrub(file: Path, secrets: Sequence[str], headers: Sequence[str] = ()) -> No
             data = old.read(entry)
             if entry.filename.endswith((".trace", ".network")):
                 data = b"\n".join(_without_headers(line, names) for line in data.split(b"\n"))
-            new.writestr(entry.filename, search.without(data, REMOVED.encode()))
+            new.writestr(entry.filename, search.replace(data, lambda secret: REMOVED.encode()))
     shutil.move(clean, file)
 
 
