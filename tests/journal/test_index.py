@@ -66,7 +66,7 @@ def test_it_says_what_the_journal_says(folder: Path, journal: Path) -> None:
     assert (run.summary, run.header, run.finished_at) == (read.summary, read.header, read.finished_at)
     assert run.ended
     assert run.problem == ""
-    assert index.foreign() == []
+    assert index.invalid_files() == []
     assert [index.record(run, number, 0) for number in range(5)] == list(read.records())
     assert index.record(run, 5, 0) is None
 
@@ -219,7 +219,7 @@ def test_foreign_and_broken_files_are_told_and_spoil_nothing(folder: Path, journ
     (folder / "link.jsonl").symlink_to(tmp_path / "elsewhere.jsonl")
     index = Index([folder])
     index.refresh()
-    assert sorted(Path(one.path).name for one in index.foreign()) == ["log.jsonl", "noise.jsonl"]
+    assert sorted(Path(one.path).name for one in index.invalid_files()) == ["log.jsonl", "noise.jsonl"]
     problems = {Path(run.path).name: run.problem for run in index.runs()}
     assert problems.pop("late.jsonl").startswith(f"{folder}/late.jsonl:2: this line cannot be read")
     assert problems == {journal.name: ""}

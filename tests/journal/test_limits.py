@@ -129,7 +129,7 @@ def test_a_long_fault_is_cut_where_no_half_of_a_secret_can_stay() -> None:
             Trace(case_id="a", final_message="a" * (TEXT_CAP + 1), error=TraceError("agent", message, given))
         ).error
         assert error is not None
-        cleaned = Redactor([secret]).redact_record(error)
+        cleaned = Redactor([secret]).redact(error)
         assert cleaned.detail == "…" + given[len(secret) + 2 :]
         assert cleaned.message == "z" * (NOTE_CAP - 9) + "[removed]…"
 

@@ -65,18 +65,18 @@ class CarryOver:
         """The lines to keep, for the journal `into`. What each record became is known once this is exhausted."""
         along = way(self._journal.path, into)
         for _, runs in groupby(self._journal.records(), key=lambda record: record.case.id):
-            current = [held for record in runs if (held := self._rejudge(record)) is not None]
+            current = [judged for record in runs if (judged := self._rejudge(record)) is not None]
             statuses = Counter(record.status for record in current)
             again = bool(current) and self._is_redone(statuses, current[0])
             for record in current:
-                place = record.case.id, record.repeat
+                key = record.case.id, record.repeat
                 if again:
-                    self._redone[place] = None
-                elif place not in self.kept:
+                    self._redone[key] = None
+                elif key not in self.kept:
                     placed = structs.replace(
-                        record, index=self._planned[place].index, trace=move_attachments(record.trace, along)
+                        record, index=self._planned[key].index, trace=move_attachments(record.trace, along)
                     )
-                    self.kept.add(place)
+                    self.kept.add(key)
                     self._tally.add_record(placed)
                     yield msgspec.json.encode(placed)
 
@@ -85,18 +85,18 @@ class CarryOver:
 
     def _rejudge(self, record: CaseRecord) -> CaseRecord | None:
         """The record with the verdict that its trace gives today, if it is of what is planned now."""
-        place = record.case.id, record.repeat
-        item = self._planned.get(place)
+        key = record.case.id, record.repeat
+        item = self._planned.get(key)
         if item is None:
-            self._gone[place] = None
+            self._gone[key] = None
             return None
         judged = None
         if item.key == record.key and not self._journal.is_doubled(record.index, record.repeat):
             judged = rejudge(record, item.case, self._catalog)
         if judged is None:
-            self._changed[place] = None
+            self._changed[key] = None
         elif judged.status is not record.status:
-            self._judged_anew[place] = None
+            self._judged_anew[key] = None
         return judged
 
     def messages(self, target: dict[str, object]) -> Iterator[str]:
@@ -108,7 +108,7 @@ class CarryOver:
         changed = "changed since"
         if target_identity(self._journal.header.options.get("target", target)) != target_identity(target):
             changed = "the target's options changed since"
-        new = [place for place in self._planned if place not in self.kept | self._changed.keys() | self._redone.keys()]
+        new = [key for key in self._planned if key not in self.kept | self._changed.keys() | self._redone.keys()]
         for what, places in (
             (f"{changed}, run again", self._changed),
             ("different from its record, judged again", self._judged_anew),

@@ -84,10 +84,10 @@ def _failures(record: Breakable) -> Iterator[Failure]:
 
 def label(record: Breakable, number: int) -> str:
     """Where the suite asked for a check, such as `must_not_say[1]`, else its name."""
-    asked, results = record.case.all_checks, record.verdict.checks
+    specs, results = record.case.all_checks, record.verdict.checks
     name = results[number].name
-    if number < len(asked) and asked[number][1].name == name:
-        return asked[number][1].path or name
+    if number < len(specs) and specs[number][1].name == name:
+        return specs[number][1].path or name
     return name
 
 

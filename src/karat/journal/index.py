@@ -10,10 +10,12 @@ import hashlib
 import os
 import sqlite3
 import threading
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -32,6 +34,7 @@ _PASSED_BY: Final = frozenset({".git", ".venv", "node_modules", "__pycache__", "
 
 FileState = tuple[int, int, int]
 """Which file it is, when it was changed, and its size."""
+NO_FILE: Final[FileState] = (0, 0, 0)
 
 
 class IndexedRun(Struct, frozen=True, kw_only=True):
@@ -84,7 +87,7 @@ ORDERS: Final = {
 """Failures first, as the suite has them, or the slowest first."""
 
 
-class Listed(Struct, frozen=True):
+class ListedCase(Struct, frozen=True):
     """A case that a filter leaves: the place of its shown run, and how each run of it came out."""
 
     index: int
@@ -136,12 +139,12 @@ class Choices(Struct, frozen=True):
 
 
 class Index:
-    """Journals below some folders. `place` of None keeps it in memory."""
+    """Journals below some folders. `file` of None keeps it in memory."""
 
-    def __init__(self, folders: Sequence[Path], place: Path | None = None) -> None:
+    def __init__(self, folders: Sequence[Path], file: Path | None = None) -> None:
         self._folders = [Path(os.path.realpath(folder)) for folder in folders]
         self._lock = threading.RLock()
-        self._database = open_index(place)
+        self._database = open_index(file)
 
     def close(self) -> None:
         with self._lock:
@@ -149,33 +152,33 @@ class Index:
 
     def refresh(self) -> None:
         """Look for journals that are new, newer or gone."""
-        with self._changing() as database:
-            known = {row[0]: row[1:] for row in database.execute("SELECT key, inode, mtime, size FROM runs")}
-            there = dict(self._find_journals())
-            for key in known.keys() - there.keys():
+        with self._lock, self._database as database:
+            states = {row[0]: row[1:] for row in database.execute("SELECT key, inode, mtime, size FROM runs")}
+            journals = (path for folder in self._folders for path in _find_journals(folder, DEEPEST))
+            paths = {self.key_of(path): path for path in islice(journals, MOST_JOURNALS)}
+            for key in states.keys() - paths.keys():
                 for table, column in (("runs", "key"), ("records", "run"), ("broken", "run"), ("kept", "run")):
                     database.execute(f"DELETE FROM {table} WHERE {column} = ?", (key,))
-            for key, path in there.items():
-                self._update(key, path, known.get(key))
+            for key, path in paths.items():
+                state = file_state(path)
+                with suppress(FileNotFoundError):  # a run that ends without a case removes its journal
+                    if state not in (states.get(key), NO_FILE) and state[2]:
+                        JournalRows(database, key, path).bring_up_to_date()
 
-    def _update(self, key: str, path: Path, known: tuple[int, int, int] | None) -> None:
-        with suppress(FileNotFoundError):  # a run that ends without a case removes its journal
-            stat = path.stat()
-            if known != (stat.st_ino, stat.st_mtime_ns, stat.st_size) and stat.st_size:
-                JournalRows(self._database, key, path).bring_up_to_date()
+    def _select(self, query: str, *values: object) -> list[Any]:
+        with self._lock:
+            return self._database.execute(query, values).fetchall()
 
     def runs(self) -> list[IndexedRun]:
         """Every run, the latest first."""
         columns = "key, path, header, footer, summary, problem, size, done, mtime, scores"
-        with self._lock:
-            rows = self._database.execute(f"SELECT {columns} FROM runs WHERE header != x''").fetchall()
-        return sorted((_run(row) for row in rows), key=lambda run: (run.header.started_at, run.path), reverse=True)
+        runs = [_run(row) for row in self._select(f"SELECT {columns} FROM runs WHERE header != x''")]
+        return sorted(runs, key=lambda run: (run.header.started_at, run.path), reverse=True)
 
-    def foreign(self) -> list[InvalidJournalFile]:
+    def invalid_files(self) -> list[InvalidJournalFile]:
         """Files that are not journals."""
-        with self._lock:
-            rows = self._database.execute("SELECT path, problem FROM runs WHERE header = x'' ORDER BY path").fetchall()
-        return [InvalidJournalFile(*row) for row in rows]
+        query = "SELECT path, problem FROM runs WHERE header = x'' ORDER BY path"
+        return [InvalidJournalFile(*row) for row in self._select(query)]
 
     def run(self, key: str) -> IndexedRun | None:
         return next((run for run in self.runs() if run.key == key), None)
@@ -185,63 +188,52 @@ class Index:
         """The key of a journal, which stays the same as long as the journal stays where it is."""
         return hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:16]
 
-    def cases(self, run: str, chosen: CaseFilter, start: int = 0, most: int = 200) -> tuple[list[Listed], int]:
+    def cases(self, run: str, chosen: CaseFilter, start: int = 0, most: int = 200) -> tuple[list[ListedCase], int]:
         """The cases of a run that a filter leaves, failures first unless it says otherwise, and how many in all."""
-        where, given = _where(run, chosen)
+        where, values = _where(run, chosen)
         rank = "min(repeat + (status != ended) * 1000000)"
         page = (
             f"SELECT idx, {rank}, repeat, offset, ended FROM records WHERE {where} GROUP BY idx"
             f" ORDER BY {_order(chosen)} LIMIT ? OFFSET ?"
         )
         with self._lock:
-            total = self._database.execute(f"SELECT count(DISTINCT idx) FROM records WHERE {where}", given).fetchone()
-            rows = self._database.execute(page, (*given, most, start)).fetchall()
+            total = self._select(f"SELECT count(DISTINCT idx) FROM records WHERE {where}", *values)[0][0]
+            rows = self._select(page, *values, most, start)
             strips = self._strips(run, [row[0] for row in rows])
-        found = [Listed(index, repeat, offset, ended, strips[index]) for index, _, repeat, offset, ended in rows]
-        return found, int(total[0])
+        return [ListedCase(index, repeat, offset, end, strips[index]) for index, _, repeat, offset, end in rows], total
 
     def _strips(self, run: str, indexes: Sequence[int]) -> Mapping[int, tuple[str, ...]]:
-        if not indexes:
-            return {}
         query = "SELECT idx, status FROM records WHERE run = ? AND idx BETWEEN ? AND ? ORDER BY idx, repeat"
-        strips: dict[int, tuple[str, ...]] = {}
-        wanted = set(indexes)
-        for index, status in self._database.execute(query, (run, min(indexes), max(indexes))):
-            if index in wanted:
-                strips[index] = (*strips.get(index, ()), status)
+        strips: dict[int, tuple[str, ...]] = dict.fromkeys(indexes, ())
+        for index, status in self._select(query, run, min(indexes, default=0), max(indexes, default=-1)):
+            if index in strips:
+                strips[index] = (*strips[index], status)
         return strips
 
     def neighbours(self, run: str, index: int, chosen: CaseFilter) -> tuple[int | None, int | None]:
         """The cases before and after one, among those that a filter leaves."""
-        where, given = _where(run, chosen)
+        where, values = _where(run, chosen)
         order = _order(chosen)
         sides = f"lag(idx) OVER (ORDER BY {order}) AS before, lead(idx) OVER (ORDER BY {order}) AS after"
         query = f"SELECT before, after FROM (SELECT idx, {sides} FROM records WHERE {where} GROUP BY idx) WHERE idx = ?"
-        with self._lock:
-            before, after = self._database.execute(query, (*given, index)).fetchone() or (None, None)
-        return before, after
+        rows = self._select(query, *values, index)
+        return (rows[0][0], rows[0][1]) if rows else (None, None)
 
     def repeats(self, run: str, index: int) -> list[tuple[int, str]]:
         """Which runs of a case there are, and how each came out."""
-        query = "SELECT repeat, status FROM records WHERE run = ? AND idx = ? ORDER BY repeat"
-        with self._lock:
-            return self._database.execute(query, (run, index)).fetchall()
+        return self._select("SELECT repeat, status FROM records WHERE run = ? AND idx = ? ORDER BY repeat", run, index)
 
     def places(self, run: str, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
         """Index and shown repeat of the cases with these ids."""
-        marks = ", ".join("?" * len(ids))
-        query = (
-            f"SELECT id, idx, repeat FROM records WHERE run = ? AND id IN ({marks}) ORDER BY status = ended, -repeat"
-        )
-        with self._lock:
-            return {name: (index, repeat) for name, index, repeat in self._database.execute(query, (run, *ids))}
+        query = f"SELECT id, idx, repeat FROM records WHERE run = ? AND id IN {_marks(ids)}"
+        rows = self._select(f"{query} ORDER BY status = ended, -repeat", run, *ids)
+        return {name: (index, repeat) for name, index, repeat in rows}
 
     def record(self, run: IndexedRun, index: int, repeat: int) -> CaseRecord | None:
         """One record, read from its journal."""
         query = "SELECT offset FROM records WHERE run = ? AND idx = ? AND repeat = ?"
-        with self._lock:
-            row = self._database.execute(query, (run.key, index, repeat)).fetchone()
-        return next(self.records(run, [row[0]])) if row else None
+        offsets = [offset for (offset,) in self._select(query, run.key, index, repeat)]
+        return next(self.records(run, offsets)) if offsets else None
 
     def records(self, run: IndexedRun, offsets: Sequence[int]) -> Iterator[CaseRecord]:
         """Records of a run, read from their places in its journal."""
@@ -260,20 +252,15 @@ class Index:
         count = "count(DISTINCT idx)"
         each = f"SELECT {{0}}, {count} FROM records WHERE run = ? AND {{0}} != '' GROUP BY {{0}} ORDER BY {{0}}"
         checks = f"SELECT name, {count} FROM broken WHERE run = ? AND number != {OF_RUN} GROUP BY name ORDER BY name"
-        with self._lock:
-            find = self._database.execute
-            tags: dict[str, int] = {}
-            for listed, cases in find(each.format("tags"), (run,)):
-                for tag in listed.strip(SEPARATOR).split(SEPARATOR):
-                    tags[tag] = tags.get(tag, 0) + cases
-            return Choices(
-                dict(find(each.format("ended"), (run,)).fetchall()),
-                dict(find(each.format("category"), (run,)).fetchall()),
-                dict(sorted(tags.items())),
-                dict(find(checks, (run,)).fetchall()),
-            )
+        tags: Counter[str] = Counter()
+        for joined, cases in self._select(each.format("tags"), run):
+            tags.update(dict.fromkeys(joined.strip(SEPARATOR).split(SEPARATOR), cases))
+        statuses, categories, names = (
+            dict(self._select(query, run)) for query in (each.format("ended"), each.format("category"), checks)
+        )
+        return Choices(statuses, categories, dict(sorted(tags.items())), names)
 
-    def groups(self, run: str, most: int = 30, shown: int = 5) -> list[FailureGroup]:
+    def groups(self, run: str, most: int = 30, examples: int = 5) -> list[FailureGroup]:
         """What broke, the most frequent first: the same check with the same kind of evidence; not what was known to."""
         query = (
             "SELECT name, status, kind, count(DISTINCT idx) AS cases, count(DISTINCT expected) FROM broken"
@@ -285,81 +272,60 @@ class Index:
             " WHERE b.run = ? AND b.name = ? AND b.status = ? AND b.kind = ? AND r.ended NOT IN ('XFAIL', 'SKIP')"
             " GROUP BY b.idx ORDER BY b.idx LIMIT ?"
         )
-        found = []
+        groups = []
         with self._lock:
-            for name, status, kind, cases, wanted in self._database.execute(query, (run, most)).fetchall():
-                rows = self._database.execute(few, (run, name, status, kind, shown)).fetchall()
-                first = tuple(tuple(row[:-1]) for row in rows)
-                found.append(FailureGroup(name, status, kind, cases, first, rows[0][-1], wanted - 1))
-        return found
+            for name, status, kind, cases, expectations in self._select(query, run, most):
+                rows = self._select(few, run, name, status, kind, examples)
+                first = tuple((case, index, repeat, number) for case, index, repeat, number, _ in rows)
+                groups.append(FailureGroup(name, status, kind, cases, first, rows[0][-1], expectations - 1))
+        return groups
 
     def find_unsteady(self, runs: Sequence[str], most: int = 2_000) -> dict[str, list[list[str]]]:
         """Cases that broke in any of these runs: what each of their runs came to, run after run."""
-        marks = ", ".join("?" * len(runs))
-        some = f"SELECT DISTINCT idx FROM broken WHERE run IN ({marks}) LIMIT ?"
-        query = f"SELECT run, id, status FROM records WHERE run IN ({marks}) AND idx IN ({some})"
-        found: dict[str, dict[str, list[str]]] = {}
-        with self._lock:
-            for run, name, status in self._database.execute(query, (*runs, *runs, most)):
-                found.setdefault(name, {}).setdefault(run, []).append(status)
-        return {name: [by_run[run] for run in runs if run in by_run] for name, by_run in found.items()}
+        some = f"SELECT DISTINCT idx FROM broken WHERE run IN {_marks(runs)} LIMIT ?"
+        query = f"SELECT run, id, status FROM records WHERE run IN {_marks(runs)} AND idx IN ({some})"
+        cases: dict[str, dict[str, list[str]]] = {}
+        for run, name, status in self._select(query, *runs, *runs, most):
+            cases.setdefault(name, {}).setdefault(run, []).append(status)
+        return {name: [by_run[run] for run in runs if run in by_run] for name, by_run in cases.items()}
 
     def grid_cases(self, runs: Sequence[str], order: str, start: int, most: int) -> tuple[list[GridCase], int]:
         """Some of the cases that any of these runs has, and how many there are."""
-        of_runs = f"FROM records WHERE run IN ({', '.join('?' * len(runs))})"
-        share = "total(status = 'PASS') / max(total(status IN ('PASS', 'FAIL', 'PARTIAL', 'ERROR')), 1)"
-        known = "min(status NOT IN ('PASS', 'FAIL', 'PARTIAL', 'ERROR'))"
-        sorting = {"worst": f"{known}, {share},", "unsteady": f"{known}, abs({share} - 0.5),", "suite": ""}[order]
+        judged = "status IN ('PASS', 'FAIL', 'PARTIAL', 'ERROR')"
+        share = f"total(status = 'PASS') / max(total({judged}), 1)"
+        unjudged = f"min(NOT {judged})"
+        sorting = {"worst": f"{unjudged}, {share},", "unsteady": f"{unjudged}, abs({share} - 0.5),", "suite": ""}[order]
         query = (
-            "SELECT id, sum(status = 'PASS'), sum(status IN ('PASS', 'FAIL', 'PARTIAL', 'ERROR')), min(idx), max(idx),"
-            f" count(*) OVER () {of_runs} GROUP BY id ORDER BY {sorting} min(idx), id LIMIT ? OFFSET ?"
+            f"SELECT id, sum(status = 'PASS'), sum({judged}), min(idx), max(idx), count(*) OVER () FROM records"
+            f" WHERE run IN {_marks(runs)} GROUP BY id ORDER BY {sorting} min(idx), id LIMIT ? OFFSET ?"
         )
-        with self._lock:
-            rows = self._database.execute(query, (*runs, most, start)).fetchall()
+        rows = self._select(query, *runs, most, start)
         return [GridCase(*row[:-1]) for row in rows], rows[0][-1] if rows else 0
 
     def results(self, runs: Sequence[str], cases: Sequence[GridCase]) -> dict[tuple[str, str], list[Result]]:
         """What each run of these cases came to, by run and id."""
-        found: dict[tuple[str, str], list[Result]] = {}
-        given = [*runs, *(case.id for case in cases)]
-        query = (
-            "SELECT run, id, idx, repeat, status FROM records"
-            f" WHERE run IN ({', '.join('?' * len(runs))}) AND id IN ({', '.join('?' * len(cases))})"
-        )
+        results: dict[tuple[str, str], list[Result]] = {}
+        columns = "run, id, idx, repeat, status"
+        query = f"SELECT {columns} FROM records WHERE run IN {_marks(runs)} AND id IN {_marks(cases)}"
         if all(case.first == case.last for case in cases):  # the suite did not change: each place is looked up
             query += f" AND idx IN ({', '.join(str(case.first) for case in cases)})"
-        with self._lock:
-            for run, name, *place in self._database.execute(query, given):
-                found.setdefault((run, name), []).append(Result(*place))
-        return found
+        for run, name, *result in self._select(query, *runs, *(case.id for case in cases)):
+            results.setdefault((run, name), []).append(Result(*result))
+        return results
 
     def get_cached(self, path: Path, name: str) -> bytes | None:
         """What somebody derived of a journal and kept under this name, unless the journal changed since."""
         query = "SELECT data FROM kept WHERE run = ? AND name = ? AND inode = ? AND mtime = ? AND size = ?"
-        with suppress(sqlite3.Error), self._lock:
-            row = self._database.execute(query, (self.key_of(path), name, *file_state(path))).fetchone()
-            return row[0] if row else None
+        with suppress(sqlite3.Error):
+            for (data,) in self._select(query, self.key_of(path), name, *file_state(path)):
+                return bytes(data)
         return None
 
     def set_cached(self, path: Path, name: str, data: bytes, state: FileState) -> None:
         """Keep what was derived of a journal that was in this state; where that cannot be, it is derived again."""
-        with suppress(sqlite3.Error), self._changing() as database:
+        with suppress(sqlite3.Error), self._lock, self._database as database:
             row = (self.key_of(path), name, *state, data)
             database.execute("INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?, ?, ?)", row)
-
-    def _find_journals(self) -> Iterator[tuple[str, Path]]:
-        number = 0
-        for folder in self._folders:
-            for path in _journals(folder, DEEPEST):
-                number += 1
-                if number > MOST_JOURNALS:
-                    return
-                yield self.key_of(path), path
-
-    @contextmanager
-    def _changing(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, self._database:
-            yield self._database
 
 
 def file_state(path: Path) -> FileState:
@@ -367,11 +333,11 @@ def file_state(path: Path) -> FileState:
     try:
         stat = path.stat()
     except OSError:
-        return 0, 0, 0
+        return NO_FILE
     return stat.st_ino, stat.st_mtime_ns, stat.st_size
 
 
-def usual_place(folders: Sequence[Path], environ: Mapping[str, str]) -> Path | None:
+def cache_file(folders: Sequence[Path], environ: Mapping[str, str]) -> Path | None:
     """Where the index of some folders is kept: among this user's caches, if there are any."""
     home = environ.get("XDG_CACHE_HOME") or (f"{environ['HOME']}/.cache" if environ.get("HOME") else "")
     names = "\n".join(sorted(os.path.realpath(folder) for folder in folders))
@@ -379,7 +345,7 @@ def usual_place(folders: Sequence[Path], environ: Mapping[str, str]) -> Path | N
     return Path(home) / "karat" / f"{digest}.sqlite" if home else None
 
 
-def _journals(folder: Path, depth: int) -> Iterator[Path]:
+def _find_journals(folder: Path, depth: int) -> Iterator[Path]:
     """The files that are named as journals are. Links are not followed: they may lead anywhere."""
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
@@ -391,28 +357,27 @@ def _journals(folder: Path, depth: int) -> Iterator[Path]:
         if entry.is_file() and entry.name.endswith(".jsonl") and not entry.name.startswith("."):
             yield Path(entry.path)
         elif depth and entry.is_dir() and entry.name not in _PASSED_BY:
-            yield from _journals(Path(entry.path), depth - 1)
+            yield from _find_journals(Path(entry.path), depth - 1)
 
 
-def _run(row: tuple[object, ...]) -> IndexedRun:
+def _run(row: tuple[Any, ...]) -> IndexedRun:
     key, path, header, footer, summary, problem, size, done, mtime, scores = row
-    end = msgspec.json.decode(footer, type=Footer) if isinstance(footer, bytes) and footer else None
     return IndexedRun(
-        key=str(key),
-        path=str(path),
-        header=msgspec.json.decode(_bytes(header), type=Header),
-        summary=msgspec.json.decode(_bytes(summary), type=Summary),
-        finished_at=end.finished_at if end else "",
-        problem=str(problem),
+        key=key,
+        path=path,
+        header=msgspec.json.decode(header, type=Header),
+        summary=msgspec.json.decode(summary, type=Summary),
+        finished_at=msgspec.json.decode(footer, type=Footer).finished_at if footer else "",
+        problem=problem,
         version=f"{size}-{mtime}",
-        changed_at=mtime / 1e9 if isinstance(mtime, int) else 0.0,
-        scores=msgspec.json.decode(_bytes(scores), type=dict[str, tuple[int, int]]),
+        changed_at=mtime / 1e9,
+        scores=msgspec.json.decode(scores, type=dict[str, tuple[int, int]]),
         torn=size != done,
     )
 
 
-def _bytes(value: object) -> bytes:
-    return value if isinstance(value, bytes) else b""
+def _marks(values: Sequence[object]) -> str:
+    return f"({', '.join('?' * len(values))})"
 
 
 def _order(chosen: CaseFilter) -> str:
@@ -430,7 +395,7 @@ def _where(run: str, chosen: CaseFilter) -> tuple[str, tuple[object, ...]]:
         conditions.append(("instr(tags, ?)", (f"{SEPARATOR}{chosen.tag}{SEPARATOR}",)))
     if chosen.check:
         kind = " AND b.kind = ?" if chosen.kind else ""
-        named = "SELECT idx FROM broken b WHERE b.run = ? AND b.name = ?"
-        conditions.append((f"idx IN ({named}{kind})", (run, chosen.check, *([chosen.kind] if kind else []))))
+        failed = f"SELECT idx FROM broken b WHERE b.run = ? AND b.name = ?{kind}"
+        conditions.append((f"idx IN ({failed})", (run, chosen.check, *([chosen.kind] if kind else []))))
     conditions += [("instr(text, ?)", (word,)) for word in chosen.text.casefold().split()]
-    return " AND ".join(text for text, _ in conditions), tuple(value for _, given in conditions for value in given)
+    return " AND ".join(text for text, _ in conditions), tuple(value for _, values in conditions for value in values)

@@ -14,7 +14,7 @@ import msgspec
 
 from karat.errors import JournalError
 from karat.journal.failures import Failure, list_failures
-from karat.journal.integrity import Identity, agrees, derive_verdict, ending, figures
+from karat.journal.integrity import Identity, agrees, derive_verdict, ending, figures, line_faults
 from karat.journal.reader import BUFFER, CASE, LONGEST_HEADER, UNREADABLE, read_footer, read_header, read_kind
 from karat.journal.views import RecordToIndex
 from karat.model.cost import COST, count_spent, reported_cost
@@ -52,14 +52,12 @@ CREATE TABLE kept (
   run TEXT, name TEXT, inode INTEGER, mtime INTEGER, size INTEGER, data BLOB, PRIMARY KEY (run, name)
 );
 """
-_PUT: Final = f"INSERT OR REPLACE INTO records VALUES ({', '.join('?' * 19)})"
-_BREAK: Final = f"INSERT OR REPLACE INTO broken VALUES ({', '.join('?' * 10)})"
+_ADD_RECORD: Final = f"INSERT OR REPLACE INTO records VALUES ({', '.join('?' * 19)})"
+_ADD_FAILURE: Final = f"INSERT OR REPLACE INTO broken VALUES ({', '.join('?' * 10)})"
 
 _encode = msgspec.json.encode
 _PASS: Final = CaseStatus.PASS  # looked up once: members of an enum are slow to reach
 _PASSED: Final = Status.PASSED
-
-
 _to_index = msgspec.json.Decoder(RecordToIndex).decode
 
 
@@ -67,7 +65,7 @@ class IndexProgress(NamedTuple):
     """How far a journal was read, and which file it was."""
 
     inode: int
-    done: int
+    position: int
     lines: int
     after_end: int
     footer: bytes | None
@@ -83,7 +81,7 @@ class JournalRows:
         self._path = path
         self._header: Header
         self._footer: Footer | None = None
-        self._lines = self._done = self._after_end = 0
+        self._lines = self._position = self._after_end = 0
         self._scores: dict[str, list[int]] = {}
 
     def bring_up_to_date(self) -> None:
@@ -91,8 +89,9 @@ class JournalRows:
         with open(self._path, "rb", BUFFER) as file:
             stat = os.fstat(file.fileno())
             progress = self._read_progress()
-            if progress is None or progress.inode != stat.st_ino or stat.st_size < progress.done:
-                self._forget()
+            if progress is None or progress.inode != stat.st_ino or stat.st_size < progress.position:
+                for table in ("records", "broken"):
+                    self._database.execute(f"DELETE FROM {table} WHERE run = ?", (self._key,))
                 progress = None
             problem = ""
             try:
@@ -114,28 +113,24 @@ class JournalRows:
         ).fetchone()
         return IndexProgress(*row) if row else None
 
-    def _forget(self) -> None:
-        for table in ("records", "broken"):
-            self._database.execute(f"DELETE FROM {table} WHERE run = ?", (self._key,))
-
     def _begin(self, file: BinaryIO, progress: IndexProgress | None) -> None:
         line = file.readline(LONGEST_HEADER)
         self._header = read_header(line, str(self._path))
         self._identity = Identity(self._header)
         if progress is None:
-            self._done, self._lines = len(line), 1
+            self._position, self._lines = len(line), 1
             return
-        self._done, self._lines, self._after_end = progress.done, progress.lines, progress.after_end
+        self._position, self._lines, self._after_end = progress.position, progress.lines, progress.after_end
         self._footer = read_footer(progress.footer) if progress.footer else None
         self._scores = msgspec.json.decode(progress.scores)
-        file.seek(progress.done)
+        file.seek(progress.position)
 
     def _take_all(self, file: BinaryIO) -> None:
         try:
             rows = self._rows(file)
             while batch := list(islice(rows, BATCH)):
-                self._database.executemany(_PUT, (row for row, _ in batch))
-                self._database.executemany(_BREAK, (row for _, found in batch for row in found))
+                self._database.executemany(_ADD_RECORD, (row for row, _ in batch))
+                self._database.executemany(_ADD_FAILURE, (row for _, failures in batch for row in failures))
         except UNREADABLE as error:
             where, fix = f"{self._path}:{self._lines + 1}", "The file was changed."
             raise JournalError(f"this line cannot be read: {error}.", where=where, fix=fix) from error
@@ -148,34 +143,35 @@ class JournalRows:
             if line.startswith(CASE) or read_kind(line).kind == "case":
                 record = _to_index(line)
                 plain = _plainly_passed(record)
-                found = [] if plain else list_failures(record)
+                failures = [] if plain else list_failures(record)
                 verdict = record.verdict if plain else derive_verdict(record)
-                yield self._row(record, verdict, found), [self._break(record, one) for one in found]
+                key = (self._key, record.index, record.repeat)
+                yield self._row(record, verdict, failures), [(*key, *failure) for failure in failures]
             else:
                 self._footer = read_footer(line)
-            self._done += len(line)
+            self._position += len(line)
             self._lines += 1
 
-    def _row(self, record: RecordToIndex, verdict: Verdict, found: list[Failure]) -> tuple[object, ...]:
+    def _row(self, record: RecordToIndex, verdict: Verdict, failures: list[Failure]) -> tuple[object, ...]:
         case = record.case
         follows = (verdict is record.verdict or agrees(verdict, record.verdict)) and self._identity.is_of_case(record)
         for group, score in verdict.groups.items():
-            held = self._scores.setdefault(group, [0, 0])
-            held[0] += score.passed
-            held[1] += score.judged
-        short = verdict.shortfall if found else NOTHING_SHORT
-        said = (case.id, case.category, *case.tags, case.prompt[:SEARCHED], record.trace.final_message[:SEARCHED])
+            counts = self._scores.setdefault(group, [0, 0])
+            counts[0] += score.passed
+            counts[1] += score.judged
+        short = verdict.shortfall if failures else NOTHING_SHORT
+        texts = (case.id, case.category, *case.tags, case.prompt[:SEARCHED], record.trace.final_message[:SEARCHED])
         return (
             self._key,
             record.index,
             record.repeat,
-            self._done,
+            self._position,
             verdict.status.value,
             verdict.status.value,
             case.id,
             case.category,
             f"{SEPARATOR}{SEPARATOR.join(case.tags)}{SEPARATOR}" if case.tags else "",
-            "\n".join((*said, *(one.label for one in found))).casefold(),
+            "\n".join((*texts, *(failure.label for failure in failures))).casefold(),
             record.duration_ms,
             verdict.soft.value,
             case.min_pass_rate,
@@ -185,9 +181,6 @@ class JournalRows:
             *_storable_tokens(record.trace.tokens),
             reported_cost({COST: record.trace.metadata.cost_usd}),
         )
-
-    def _break(self, record: RecordToIndex, one: Failure) -> tuple[object, ...]:
-        return (self._key, record.index, record.repeat, *one)
 
     def _settle_cases(self) -> None:
         """Of a case with several runs, say at each how the case came out."""
@@ -207,34 +200,28 @@ class JournalRows:
             spent = count_spent(None if into is None and out is None else Tokens(into, out), cost)
             lacks = Shortfall(bool(short & 1), bool(short & 2), bool(short & 4), short >> 3)
             tally.add(index, CaseStatus(status), soft, rate, lacks, cluster=cluster, spent=spent)
-        faults = [*self._faults(self._number("1")), *([problem] if problem else [])]
+        faults = [*self._faults(), *([problem] if problem else [])]
         summary, footer = tally.summary(), self._footer
         if footer and not faults and figures(summary) != figures(footer.summary):
             faults.append("the footer's counts do not match")
         return _encode(tally.summary(**ending(faults, footer)))
 
-    def _faults(self, known: int) -> Iterator[str]:
+    def _faults(self) -> Iterator[str]:
         """Lines that are there twice, those that the run did not have, and those that are lost."""
-        cases = self._lines - 1 - (self._footer is not None)
-        if cases > known:
-            yield f"{pluralize(cases - known, 'line')} doubled"
-        repeat = max(self._header.repeat, 1)
-        strange = self._number("repeat >= ? OR idx * ? >= ?", repeat, repeat, self._header.total)
-        if strange:
-            yield f"{pluralize(strange, 'line')} of cases that the run did not have"
-        whole = self._footer is not None and not self._footer.summary.incomplete
-        header = self._header
-        may_lack = header.until or header.confirm or header.at_most is True
-        if whole and known - strange < header.total and not may_lack:
-            yield f"{pluralize(self._header.total - known + strange, 'line')} lost"
+        header, records = self._header, self._count("1")
+        repeat = max(header.repeat, 1)
+        strange = self._count("repeat >= ? OR idx * ? >= ?", repeat, repeat, header.total)
+        lines = self._lines - 1 - (self._footer is not None)
+        ended = self._footer is not None and not self._footer.summary.incomplete
+        yield from line_faults(header, lines=lines, records=records, strange=strange, ended=ended)
         if self._after_end:
             yield "lines after the footer"
-        if edited := self._number("edited") + self._count_shared_ids():
+        if edited := self._count("edited") + self._count_shared_ids():
             yield f"{pluralize(edited, 'record')} edited"
 
-    def _number(self, where: str, *given: object) -> int:
+    def _count(self, where: str, *values: object) -> int:
         query = f"SELECT count(*) FROM records WHERE run = ? AND ({where})"
-        return int(self._database.execute(query, (self._key, *given)).fetchone()[0])
+        return int(self._database.execute(query, (self._key, *values)).fetchone()[0])
 
     def _count_shared_ids(self) -> int:
         """Ids shared by several cases."""
@@ -242,17 +229,8 @@ class JournalRows:
         return int(self._database.execute(query, (self._key,)).fetchone()[0])
 
     def _note(self, stat: os.stat_result, header: bytes, footer: bytes, problem: str, summary: bytes = b"") -> None:
-        known = (stat.st_ino, stat.st_mtime_ns, stat.st_size, self._done, self._lines, self._after_end)
-        row = (
-            self._key,
-            str(self._path),
-            *known,
-            header,
-            footer,
-            summary,
-            problem,
-            _encode(self._scores),
-        )
+        state = (stat.st_ino, stat.st_mtime_ns, stat.st_size, self._position, self._lines, self._after_end)
+        row = (self._key, str(self._path), *state, header, footer, summary, problem, _encode(self._scores))
         self._database.execute(f"INSERT OR REPLACE INTO runs VALUES ({', '.join('?' * len(row))})", row)
 
 
@@ -280,23 +258,23 @@ def _end_of(statuses: str, rate: float | None, until: SequentialTest | None) -> 
     return case_status({status: each.count(status) for status in each}, rate, until).value
 
 
-def open_index(place: Path | None) -> sqlite3.Connection:
-    """The index at its place; one of another version, or that cannot be read, is made anew, in memory if need be."""
-    if place is not None:
+def open_index(file: Path | None) -> sqlite3.Connection:
+    """The index in its file; one of another version, or that cannot be read, is made anew, in memory if need be."""
+    if file is not None:
         with suppress(OSError):
-            place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         for _ in range(2):
             with suppress(sqlite3.Error, OSError):
-                return _connect(str(place))
+                return _connect(str(file))
             with suppress(OSError):
-                place.unlink()
+                file.unlink()
     return _connect(":memory:")
 
 
-def _connect(place: str) -> sqlite3.Connection:
-    if place != ":memory:":
-        os.close(os.open(place, os.O_CREAT | os.O_RDWR, 0o600))
-    database = sqlite3.connect(place, check_same_thread=False, timeout=30)
+def _connect(file: str) -> sqlite3.Connection:
+    if file != ":memory:":
+        os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
+    database = sqlite3.connect(file, check_same_thread=False, timeout=30)
     try:
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = OFF")  # it is derived: what a power cut spoils is made again

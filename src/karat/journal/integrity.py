@@ -7,7 +7,7 @@ and the footer. A forgery of all of these at once is not detected.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from itertools import pairwise
 from typing import Final, Protocol, TypedDict
 
@@ -24,6 +24,7 @@ from karat.text.wording import pluralize
 
 FIRST: Final = 1 << 10
 _LARGEST: Final = (1 << 64) - 1
+_REPEAT: Final = (1 << 32) - 1
 SHOWN = 3
 
 
@@ -45,52 +46,44 @@ class SeenIds:
         self._last = (case_id, index)
         if self._count * 2 >= len(self._hashes):
             self._grow()
-        return not self._put(hash(case_id) & _LARGEST or 1)
+        return not self._add(hash(case_id) & _LARGEST or 1)
 
-    def _put(self, one: int) -> bool:
-        """Put a hash into the first free place from its own on; False if it is there."""
+    def _add(self, case_hash: int) -> bool:
+        """Put a hash into the first free slot from its own on; False if it is there."""
         hashes, most = self._hashes, len(self._hashes) - 1
-        place = one & most
-        while found := hashes[place]:
-            if found == one:
+        slot = case_hash & most
+        while occupant := hashes[slot]:
+            if occupant == case_hash:
                 return False
-            place = (place + 1) & most
-        hashes[place] = one
+            slot = (slot + 1) & most
+        hashes[slot] = case_hash
         self._count += 1
         return True
 
     def _grow(self) -> None:
         before, self._count = self._hashes, 0
         self._hashes = array("Q", (0,)) * (2 * len(before))
-        for one in before:
-            if one:
-                self._put(one)
+        for case_hash in filter(None, before):
+            self._add(case_hash)
 
 
-class Places:
-    """Which runs of which cases the lines of a journal record, against those that its header promises."""
+def place_faults(header: Header, places: Sequence[int], *, ended: bool) -> list[str]:
+    """What is wrong with the places of the lines of a journal; `ended`: the run says that it came to its end."""
+    repeats = max(header.repeat, 1)
+    distinct = places if all(position < after for position, after in pairwise(places)) else set(places)
+    strange = sum(position & _REPEAT >= repeats or (position >> 32) * repeats >= header.total for position in distinct)
+    return [*line_faults(header, lines=len(places), records=len(distinct), strange=strange, ended=ended)]
 
-    def __init__(self, header: Header) -> None:
-        self._repeat = max(header.repeat, 1)
-        self._total = header.total
-        self._may_lack = bool(header.until or header.confirm or header.at_most is True)
 
-    def faults(self, places: Sequence[int], *, whole: bool) -> list[str]:
-        """What is wrong with them; `whole`: the run says that it came to its end, so that none may be missing."""
-        each = places if all(one < other for one, other in pairwise(places)) else set(places)
-        known = sum(self._is_promised(place) for place in each)
-        found = []
-        if len(each) != len(places):
-            found.append(f"{pluralize(len(places) - len(each), 'line')} doubled")
-        if known != len(each):
-            found.append(f"{pluralize(len(each) - known, 'line')} of cases that the run did not have")
-        if whole and known < self._total and not self._may_lack:
-            found.append(f"{pluralize(self._total - known, 'line')} lost")
-        return found
-
-    def _is_promised(self, place: int) -> bool:
-        index, repeat = divmod(place, 1 << 32)
-        return repeat < self._repeat and index * self._repeat < self._total
+def line_faults(header: Header, *, lines: int, records: int, strange: int, ended: bool) -> Iterator[str]:
+    """Lines that are there twice, those that the run did not have, and those of a run that ended that are lost."""
+    if lines > records:
+        yield f"{pluralize(lines - records, 'line')} doubled"
+    if strange:
+        yield f"{pluralize(strange, 'line')} of cases that the run did not have"
+    may_lack = header.until or header.confirm or header.at_most is True
+    if ended and records - strange < header.total and not may_lack:
+        yield f"{pluralize(header.total - records + strange, 'line')} lost"
 
 
 class Identity:
@@ -102,9 +95,9 @@ class Identity:
         self._ids = SeenIds()
         self.edited: dict[str, None] = {}
 
-    def note(self, case_id: str, index: int, *, own: bool) -> None:
-        """Note that a record of this case is at this place; `own`: all else of it is as its run wrote it."""
-        if self._ids.is_elsewhere(case_id, index) or not own:
+    def note(self, case_id: str, index: int, *, intact: bool) -> None:
+        """Note that a record of this case is at this place; `intact`: all else of it is as its run wrote it."""
+        if self._ids.is_elsewhere(case_id, index) or not intact:
             self.edited[case_id] = None
 
     def is_of_case(self, record: RecordToVerify | CaseRecord) -> bool:
@@ -119,8 +112,8 @@ class Identity:
     def faults(self) -> list[str]:
         if not self.edited:
             return []
-        named = ", ".join(map(repr, list(self.edited)[:SHOWN])) + (" ..." if len(self.edited) > SHOWN else "")
-        return [f"{pluralize(len(self.edited), 'record')} edited ({named})"]
+        ids = ", ".join(map(repr, list(self.edited)[:SHOWN])) + (" ..." if len(self.edited) > SHOWN else "")
+        return [f"{pluralize(len(self.edited), 'record')} edited ({ids})"]
 
 
 class Derived:
@@ -133,23 +126,22 @@ class Derived:
     def add(self, record: RecordToVerify) -> None:
         """Note a record, by the verdict that its checks add up to."""
         verdict = derive_verdict(record)
-        own = agrees(verdict, record.verdict) and self.identity.is_of_case(record)
-        self.count(record.index, record.case, verdict, record.trace.spent, own=own)
+        intact = agrees(verdict, record.verdict) and self.identity.is_of_case(record)
+        self.count(record.index, record.case, verdict, record.trace.spent, intact=intact)
 
-    def count(self, index: int, case: Case, verdict: Verdict, spent: Spent, *, own: bool) -> None:
-        """Note a record of this verdict; `own`: it is the one that its run wrote."""
-        self.identity.note(case.id, index, own=own)
-        score, rate = verdict.soft.value, case.min_pass_rate
-        self._tally.add(index, verdict.status, score, rate, verdict.shortfall, cluster=case.cluster, spent=spent)
+    def count(self, index: int, case: Case, verdict: Verdict, spent: Spent, *, intact: bool) -> None:
+        """Note a record of this verdict; `intact`: it is the one that its run wrote."""
+        self.identity.note(case.id, index, intact=intact)
+        self._tally.add_verdict(index, case, verdict, spent)
 
     def summary(self, faults: Sequence[str], footer: Footer | None) -> Summary:
         """What the run came to; where the journal was changed, it is incomplete, whatever its footer says."""
-        found = [*faults, *self.identity.faults]
+        problems = [*faults, *self.identity.faults]
         if footer and not footer.summary.incomplete and (lacking := self._tally.lacking):
-            found.append(f"runs of {pluralize(lacking, 'case')} lost")
-        if footer and not found and figures(self._tally.summary()) != figures(footer.summary):
-            found.append("the footer's counts do not match")
-        return self._tally.summary(**ending(found, footer))
+            problems.append(f"runs of {pluralize(lacking, 'case')} lost")
+        if footer and not problems and figures(self._tally.summary()) != figures(footer.summary):
+            problems.append("the footer's counts do not match")
+        return self._tally.summary(**ending(problems, footer))
 
 
 class Ending(TypedDict):
@@ -163,13 +155,12 @@ class Ending(TypedDict):
 
 def ending(faults: Sequence[str], footer: Footer | None) -> Ending:
     """How a run ended, by its footer and by what is wrong with its journal."""
-    said = footer.summary if footer else Summary(incomplete="the run did not end", interrupted=True)
-    why = f"the journal was changed: {', '.join(faults)}" if faults else said.incomplete
+    summary = footer.summary if footer else Summary(incomplete="the run did not end", interrupted=True)
     return {
-        "incomplete": why,
-        "interrupted": said.interrupted,
-        "broken": said.broken,
-        "misconfigured": said.misconfigured,
+        "incomplete": f"the journal was changed: {', '.join(faults)}" if faults else summary.incomplete,
+        "interrupted": summary.interrupted,
+        "broken": summary.broken,
+        "misconfigured": summary.misconfigured,
     }
 
 

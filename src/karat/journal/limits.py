@@ -15,6 +15,7 @@ NAME_CAP = 1_000
 NOTE_CAP = 1 << 14
 """For what explains a trace but is not judged: error messages, tracebacks, reasons."""
 
+_TEXTS = ("final_message", "page", "page_before", "answer_page")
 _encode = msgspec.json.Encoder().encode
 
 
@@ -30,8 +31,8 @@ def encodable(trace: Trace) -> tuple[Trace, bytes]:
 def check_trace(trace: Trace) -> Trace:
     """The trace with every field of its type and every value one of JSON's. Raises ValueError if that cannot be."""
     alone = structs.replace(trace, turns=())
-    whole = msgspec.convert(clean.jsonable(_fields(alone)), Trace)
-    return structs.replace(whole, turns=tuple(map(check_trace, trace.turns)))
+    checked = msgspec.convert(clean.jsonable(_fields(alone)), Trace)
+    return structs.replace(checked, turns=tuple(map(check_trace, trace.turns)))
 
 
 def cap_trace(trace: Trace) -> Trace:
@@ -48,27 +49,20 @@ def cap_trace(trace: Trace) -> Trace:
 def cap_large_trace(trace: Trace) -> Trace:
     """`cap_trace` for a trace that is known to be encodable and large."""
     cuts = dict(trace.cuts)
-    final_message = _text(trace.final_message, "final_message", cuts)
-    page = None if trace.page is None else _text(trace.page, "page", cuts)
-    page_before = None if trace.page_before is None else _text(trace.page_before, "page_before", cuts)
-    answer_page = None if trace.answer_page is None else _text(trace.answer_page, "answer_page", cuts)
+    texts = {name: text for name in _TEXTS if (text := getattr(trace, name)) is not None}
+    texts = {name: _text(text, name, cuts) for name, text in texts.items()}
     tool_calls = _calls(trace.tool_calls, cuts)
     dropped = {"tools": cuts["tools"].why} if len(tool_calls) < len(trace.tool_calls) else {}
     return structs.replace(
         trace,
-        final_message=final_message,
+        **texts,
         messages=_messages(trace.messages, cuts),
         tool_calls=tool_calls,
         # What large ones were given and gave is not needed: that they succeeded is what a later claim rests on.
         setup_calls=tuple(structs.replace(c, arguments=None, result=None) for c in trace.setup_calls),
         telemetry=_telemetry(trace.telemetry, cuts),
-        page=page,
-        page_before=page_before,
-        answer_page=answer_page,
-        database=_table(trace.database, "database", cuts),
-        state=_table(trace.state, "state", cuts),
-        spans=trace.spans[: _count_whole([_encode(span) for span in trace.spans])[0]],
-        metadata=_table(trace.metadata, "metadata", cuts),
+        **{name: _table(getattr(trace, name), name, cuts) for name in ("database", "state", "metadata")},
+        spans=trace.spans[: _count_fitting([_encode(span) for span in trace.spans])[0]],
         error=_error(trace.error),
         unobserved=trace.unobserved | dropped,
         cuts=cuts,
@@ -106,59 +100,54 @@ def _text(value: str, channel: str, cuts: dict[str, TextLoss]) -> str:
 
 def _messages(messages: tuple[Message, ...], cuts: dict[str, TextLoss]) -> tuple[Message, ...]:
     encoded = [_encode(message) for message in messages]
-    whole, room = _count_whole(encoded)
-    if whole == len(messages):
+    fitting, room = _count_fitting(encoded)
+    if fitting == len(messages):
         return messages
-    cuts["messages"] = _cut_of(encoded)
-    first = messages[whole]
+    cuts["messages"] = _cut(b"\n".join(encoded))
+    first = messages[fitting]
     torn = Message(first.role[:NAME_CAP], _prefix(first.content.encode(), room), first.name and first.name[:NAME_CAP])
-    return (*messages[:whole], torn)
+    return (*messages[:fitting], torn)
 
 
 def _telemetry(lines: tuple[str, ...], cuts: dict[str, TextLoss]) -> tuple[str, ...]:
     encoded = [line.encode() for line in lines]
-    whole, room = _count_whole(encoded)
-    if whole == len(lines):
+    fitting, room = _count_fitting(encoded)
+    if fitting == len(lines):
         return lines
-    cuts["telemetry"] = _cut_of(encoded)
-    return (*lines[:whole], _prefix(encoded[whole], room))
+    cuts["telemetry"] = _cut(b"\n".join(encoded))
+    return (*lines[:fitting], _prefix(encoded[fitting], room))
 
 
 def _calls(calls: tuple[ToolCall, ...], cuts: dict[str, TextLoss]) -> tuple[ToolCall, ...]:
     encoded = [_encode((call.arguments, call.result, call.error)) for call in calls]
-    whole, room = _count_whole(encoded)
-    if whole < len(calls):
-        cuts["tool_results"] = _cut_of(encoded)
-        torn = structs.replace(calls[whole], arguments=None, result=_prefix(_encode(calls[whole].result), room))
+    fitting, room = _count_fitting(encoded)
+    if fitting < len(calls):
+        cuts["tool_results"] = _cut(b"\n".join(encoded))
+        torn = structs.replace(calls[fitting], arguments=None, result=_prefix(_encode(calls[fitting].result), room))
         calls = (
-            *calls[:whole],
+            *calls[:fitting],
             _cap_error(torn),
-            *(_cap_error(structs.replace(call, arguments=None, result=None)) for call in calls[whole + 1 :]),
+            *(_cap_error(structs.replace(call, arguments=None, result=None)) for call in calls[fitting + 1 :]),
         )
     encoded = [_encode((call.name, call.id, call.missing_fields, call.error)) for call in calls]
-    whole, _ = _count_whole(encoded)
-    if whole < len(calls):
-        cuts["tools"] = TextLoss(f"only the first {whole:,} of {len(calls):,} tool calls were kept")
-    return calls[:whole]
+    fitting, _ = _count_fitting(encoded)
+    if fitting < len(calls):
+        cuts["tools"] = TextLoss(f"only the first {fitting:,} of {len(calls):,} tool calls were kept")
+    return calls[:fitting]
 
 
 def _cap_error(call: ToolCall) -> ToolCall:
     return structs.replace(call, error=call.error and call.error[:NAME_CAP])
 
 
-def _count_whole(encoded: list[bytes]) -> tuple[int, int]:
-    """How many of them fit into the cap as a whole, and how many bytes are left for the next."""
+def _count_fitting(encoded: list[bytes]) -> tuple[int, int]:
+    """How many of them fit into the cap, and how many bytes of it are free for the next."""
     room = TEXT_CAP
     for index, data in enumerate(encoded):
         if len(data) > room:
             return index, room
         room -= len(data)
     return len(encoded), room
-
-
-def _cut_of(encoded: list[bytes]) -> TextLoss:
-    data = b"\n".join(encoded)
-    return _cut(data)
 
 
 def _table(value: dict[str, object], name: str, cuts: dict[str, TextLoss]) -> dict[str, object]:

@@ -81,12 +81,12 @@ def _send_pieces(
 
 def _receive(pipe: Connection) -> Sequence[bytes]:
     try:
-        sent = pipe.recv()
+        message = pipe.recv()
     except (EOFError, OSError):
         raise WorkerGoneError("a scoring process ended unexpectedly.", fix="Try again, or with --workers 1.") from None
-    if isinstance(sent, list):
-        return sent
-    message, where, fix, slug, code = sent
+    if isinstance(message, list):
+        return message
+    message, where, fix, slug, code = message
     error = KaratError(message, where=where, fix=fix, slug=slug)
     error.exit_code = ExitCode(code)
     raise error

@@ -15,7 +15,7 @@ import msgspec
 
 from karat.checks.catalog import CheckCatalog, catalog_for
 from karat.errors import JournalError
-from karat.journal.integrity import Derived, Places
+from karat.journal.integrity import Derived, place_faults
 from karat.journal.parallel import map_in_processes
 from karat.journal.views import LineKind, RecordPlace, RecordSummary, RecordToVerify
 from karat.model.cost import TokenPrices
@@ -28,10 +28,8 @@ Decoded = TypeVar("Decoded")
 read_record = msgspec.json.Decoder(CaseRecord).decode
 _header = msgspec.json.Decoder(Header).decode
 read_footer = msgspec.json.Decoder(Footer).decode
-
-
 read_kind = msgspec.json.Decoder(LineKind).decode
-_place = msgspec.json.Decoder(RecordPlace).decode
+_read_place = msgspec.json.Decoder(RecordPlace).decode
 _summary = msgspec.json.Decoder(RecordSummary).decode
 _to_verify = msgspec.json.Decoder(RecordToVerify).decode
 _encode = msgspec.msgpack.Encoder().encode
@@ -47,12 +45,8 @@ PIECE = 500
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError)
 
 
-def _pack(summaries: list[RecordSummary]) -> Sequence[bytes]:
-    return (_encode(summaries),)
-
-
-def _unpack(sent: Sequence[bytes]) -> list[RecordSummary]:
-    return _decode(sent[0])
+def _unpack(packed: Sequence[bytes]) -> list[RecordSummary]:
+    return _decode(packed[0])
 
 
 class Journal:
@@ -109,11 +103,11 @@ class Journal:
     @cached_property
     def faults(self) -> tuple[str, ...]:
         """Which lines are there that should not be, and which are not: doubled, strange, lost, after the end."""
-        whole = self.footer is not None and not self.footer.summary.incomplete
-        found = Places(self.header).faults(self._places, whole=whole)
+        ended = self.footer is not None and not self.footer.summary.incomplete
+        faults = place_faults(self.header, self._places, ended=ended)
         if self._after_end or (self.footer and self.torn):
-            found.append("lines after the footer")
-        return tuple(found)
+            faults.append("lines after the footer")
+        return tuple(faults)
 
     @cached_property
     def summary(self) -> Summary:
@@ -155,20 +149,21 @@ class Journal:
     def summaries(self, workers: int = 1) -> Iterator[RecordSummary]:
         """How every case came out, in suite order."""
         statuses = []
-        for piece in map_in_processes(self._summarize, -(-len(self) // PIECE), workers, _pack, _unpack):
-            for seen in piece:
-                statuses.append(seen.verdict.status)
-                yield seen
+        count = -(-len(self) // PIECE)
+        for piece in map_in_processes(self._summarize, count, workers, lambda piece: [_encode(piece)], _unpack):
+            for summary in piece:
+                statuses.append(summary.verdict.status)
+                yield summary
         self._statuses = statuses
 
     def _summarize(self, number: int) -> list[RecordSummary]:
         return [self.decode(line, _summary) for line in self.lines(number * PIECE, PIECE)]
 
-    def of_status(self, *wanted: CaseStatus) -> Iterator[CaseRecord]:
+    def of_status(self, *statuses: CaseStatus) -> Iterator[CaseRecord]:
         """The records of cases that came out so, in suite order; the others are not read again."""
         if not self._statuses:
             deque(self.summaries(), maxlen=0)
-        offsets = (offset for offset, one in zip(self._offsets, self._statuses, strict=True) if one in wanted)
+        offsets = (offset for offset, status in zip(self._offsets, self._statuses, strict=True) if status in statuses)
         for line in self._lines_at(offsets):
             yield self.decode(line, read_record)
 
@@ -218,19 +213,19 @@ class Journal:
                 where, fix = f"{self.path}:{number}", "The file was changed."
                 raise JournalError(f"this line cannot be read: {error}.", where=where, fix=fix) from error
 
-    def _place_of(self, line: bytes) -> int:
+    def _locate(self, line: bytes) -> int:
         """Where a record belongs. A line is read to its end for it, unless it was written just now."""
-        if self._known is not None and (written := WRITTEN.match(line)):
-            return int(written[1]) << 32 | int(written[2] or 0)
-        place = _place(line)
-        return place.index << 32 | place.repeat
+        if self._known is not None and (match := WRITTEN.match(line)):
+            return int(match[1]) << 32 | int(match[2] or 0)
+        record = _read_place(line)
+        return record.index << 32 | record.repeat
 
     def _take(self, line: bytes, offset: int) -> bool:
         """Note what a line holds; False if it may not follow the header."""
         if self.footer is not None:
             self._after_end += 1
         if line.startswith(CASE) or (kind := read_kind(line).kind) == "case":
-            self._places.append(self._place_of(line))
+            self._places.append(self._locate(line))
             self._offsets.append(offset)
         elif kind == "footer":
             self.footer = read_footer(line)

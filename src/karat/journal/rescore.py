@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import ClassVar, NamedTuple, Protocol
@@ -60,7 +60,7 @@ class OwnCases:
             return _judge_in_part(self._journal, record, self._catalog)
         return _judge(self._journal, record, record.case, self._catalog)
 
-    def missing(self, seen: Container[tuple[str, int]]) -> Iterator[CaseRecord]:
+    def missing(self, recorded: Container[tuple[str, int]]) -> Iterator[CaseRecord]:
         """What a run did not record, it does not hold."""
         yield from ()
 
@@ -90,18 +90,18 @@ class SuiteCases:
         case = self._cases.get(record.case.id)
         if case is None:
             return None
-        place = self._places[case.id]
-        other = _other_prompt(case, record, self._redactor)
-        if other is not None:
-            return _error_record(case, place, record.repeat, other)
+        index = self._places[case.id]
+        error = _other_prompt(case, record, self._redactor)
+        if error is not None:
+            return _error_record(case, index, record.repeat, error)
         key = record.key if case == record.case else self._keys.of(case)
-        return structs.replace(_judge(self._journal, record, case, self._catalog), index=place, key=key)
+        return structs.replace(_judge(self._journal, record, case, self._catalog), index=index, key=key)
 
-    def missing(self, seen: Container[tuple[str, int]]) -> Iterator[CaseRecord]:
+    def missing(self, recorded: Container[tuple[str, int]]) -> Iterator[CaseRecord]:
         """A record for each run of a case that the journal does not hold."""
         for case in self._cases.values():
             for repeat in range(self._runs):
-                if (case.id, repeat) not in seen:
+                if (case.id, repeat) not in recorded:
                     yield _error_record(case, self._places[case.id], repeat, NOT_RECORDED)
 
 
@@ -159,11 +159,11 @@ class Judge(Protocol):
 
     def rejudge(self, record: CaseRecord) -> CaseRecord | None: ...
 
-    def missing(self, seen: Container[tuple[str, int]]) -> Iterator[CaseRecord]: ...
+    def missing(self, recorded: Container[tuple[str, int]]) -> Iterator[CaseRecord]: ...
 
 
 class Counts(Struct, frozen=True, array_like=True, gc=False):
-    """What a record counts for in the summary of its run."""
+    """What a record counts for in the summary of its run: the arguments of `Tally.add`."""
 
     index: int
     status: CaseStatus
@@ -180,7 +180,7 @@ class Note(Struct, frozen=True, array_like=True, gc=False):
     case_id: str
     index: int
     repeat: int
-    own: bool
+    intact: bool
     counts: Counts | None
 
 
@@ -199,8 +199,8 @@ def _pack(piece: Piece) -> Sequence[bytes]:
     return piece.lines, _encode_notes(piece.notes)
 
 
-def _unpack(sent: Sequence[bytes]) -> Piece:
-    lines, notes = sent
+def _unpack(packed: Sequence[bytes]) -> Piece:
+    lines, notes = packed
     return Piece(lines, _decode_notes(notes))
 
 
@@ -217,7 +217,7 @@ class Rewriting:
         self._redactor = redactor
         self._along = way(journal.path, str(into))
         self._tally = Tally.of(header)
-        self._seen: set[tuple[str, int]] = set()
+        self._recorded: set[tuple[str, int]] = set()
         self.identity = Identity(journal.header)
         self.dropped: dict[str, None] = {}
 
@@ -227,11 +227,12 @@ class Rewriting:
             with JournalWriter(str(self._into)) as journal:
                 journal.write(encode(self._header))
                 count = -(-len(self._journal) // PIECE)
-                for made in map_in_processes(self._piece, count, workers, _pack, _unpack):
-                    if lines := self._note(made):
-                        journal.write(lines)
-                for record in self._judge.missing(self._seen):
-                    self._count(_counts(record))
+                for piece in map_in_processes(self._piece, count, workers, _pack, _unpack):
+                    self._note(piece.notes)
+                    if piece.lines:
+                        journal.write(piece.lines)
+                for record in self._judge.missing(self._recorded):
+                    self._tally.add_record(record)
                     journal.write(self._line(record))
                 summary = self._tally.summary(**ending())
                 journal.write(encode(Footer(finished_at=now().isoformat(timespec="milliseconds"), summary=summary)))
@@ -259,20 +260,15 @@ class Rewriting:
             line = encode(self._redactor.record(record))
         return line
 
-    def _note(self, piece: Piece) -> bytes:
-        for note in piece.notes:
-            self.identity.note(note.case_id, note.index, own=note.own)
+    def _note(self, notes: Iterable[Note]) -> None:
+        for note in notes:
+            self.identity.note(note.case_id, note.index, intact=note.intact)
             if self._judge.by_suite:
-                self._seen.add((note.case_id, note.repeat))
+                self._recorded.add((note.case_id, note.repeat))
             if note.counts is None:
                 self.dropped[note.case_id] = None
             else:
-                self._count(note.counts)
-        return piece.lines
-
-    def _count(self, counts: Counts) -> None:
-        rate, cluster, spent = counts.min_pass_rate, counts.cluster, counts.spent
-        self._tally.add(counts.index, counts.status, counts.soft, rate, counts.shortfall, cluster=cluster, spent=spent)
+                self._tally.add(*structs.astuple(note.counts))
 
 
 def _counts(record: CaseRecord) -> Counts:

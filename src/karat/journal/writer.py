@@ -21,7 +21,7 @@ def encode(record: Header | CaseRecord | Footer) -> bytes:
     return _encode(record)
 
 
-def begin(path: str, header: Header, kept: Iterable[bytes] = (), base: str = "") -> None:
+def begin(path: str, header: Header, lines: Iterable[bytes] = (), base: str = "") -> None:
     """Put a journal in its place that holds the header and the lines that are kept from an earlier run.
 
     A relative path is below `base`, by default this folder.
@@ -29,17 +29,17 @@ def begin(path: str, header: Header, kept: Iterable[bytes] = (), base: str = "")
     It appears at once and whole: a run that is killed while it is being made leaves the earlier journal as the last
     one, so that nothing that is finished is ever run again.
     """
-    place = os.path.join(base, path)
+    file = os.path.join(base, path)
     try:
-        locked, temporary = create_unfinished(place)
+        locked, temporary = create_unfinished(file)
     except OSError as error:
         raise _not_written(path, error, nothing_yet=True) from error
     try:
         with JournalWriter(temporary) as journal:
             journal.write(encode(header))
-            for line in kept:
+            for line in lines:
                 journal.write(line)
-        os.replace(temporary, place)
+        os.replace(temporary, file)
     except OSError as error:
         raise _not_written(path, error, nothing_yet=True) from error
     except ArtifactError as error:

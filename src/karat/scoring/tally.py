@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from karat.model.cost import COST, NOTHING_SPENT, ONE_RUN, Spent, count_spent
 from karat.model.run import CaseRecord, Header, Summary
 from karat.model.sequential import SequentialTest
-from karat.model.verdict import NOTHING_SHORT, CaseStatus, Shortfall
+from karat.model.suite import Case
+from karat.model.verdict import NOTHING_SHORT, CaseStatus, Shortfall, Verdict
 from karat.scoring.intervals import Estimate, Runs, group_clusters, pass_rate
 from karat.scoring.repeats import DIGITS, case_status, is_flaky, is_lost
 
@@ -67,7 +68,6 @@ class Tally:
         soft: float | None,
         min_pass_rate: float | None,
         shortfall: Shortfall = NOTHING_SHORT,
-        *,
         cluster: str = "",
         spent: Spent = NOTHING_SPENT,
     ) -> None:
@@ -100,17 +100,14 @@ class Tally:
         else:
             self._spent += spent
 
+    def add_verdict(self, index: int, case: Case, verdict: Verdict, spent: Spent) -> None:
+        """Count one run of a case by its verdict."""
+        soft, short = verdict.soft.value, verdict.shortfall
+        self.add(index, verdict.status, soft, case.min_pass_rate, short, case.cluster, spent)
+
     def add_record(self, record: CaseRecord) -> None:
-        verdict = record.verdict
-        self.add(
-            record.index,
-            verdict.status,
-            verdict.soft.value,
-            record.case.min_pass_rate,
-            verdict.shortfall,
-            cluster=record.case.cluster,
-            spent=count_spent(record.trace.tokens, record.trace.metadata.get(COST)),
-        )
+        spent = count_spent(record.trace.tokens, record.trace.metadata.get(COST))
+        self.add_verdict(record.index, record.case, record.verdict, spent)
 
     def is_lost(self, index: int, status: CaseStatus) -> bool:
         """Whether the case, whose last run came out with this status, can come to no good end any more."""

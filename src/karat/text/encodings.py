@@ -106,13 +106,13 @@ def _views(data: bytes) -> Iterator[_View]:
     for _ in range(LEVELS):
         yield from level
         new = {
-            view.data: view for earlier in level for view in _unescaped(earlier) if view and view.data not in contents
+            view.data: view for earlier in level for view in _next_views(earlier) if view and view.data not in contents
         }
         contents |= new.keys()
         level = [*new.values()] if len(contents) <= MOST_VIEWS else [*new.values()][:1]
 
 
-def _unescaped(view: _View) -> Iterator[_View | None]:
+def _next_views(view: _View) -> Iterator[_View | None]:
     yield view.replace(_ESCAPES, _unescape)
     if b"\\x" in view.data:
         yield view.replace(_ESCAPES, _unescape_code_point)

@@ -53,7 +53,7 @@ class Viewer:
         found = self._index.runs()
         suites = run_list.suites(self._index, found, self._prices)
         words = run_list.total_words(len(found), suites)
-        return _page(request, "runs.html", suites=suites, foreign=self._index.foreign(), words=words)
+        return _page(request, "runs.html", suites=suites, foreign=self._index.invalid_files(), words=words)
 
     def grid(self, request: Request) -> Response:
         run, asked = self._run(request), request.query_params

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from karat.errors import UsageError
-from karat.journal.index import Index, usual_place
+from karat.journal.index import Index, cache_file
 from karat.journal.reader import LONGEST_HEADER, read_header
 from karat.plugins.project import Project
 from karat.reports.artifacts import usual_results_dirs
@@ -22,10 +22,10 @@ Notify = Callable[[str], None]
 
 def index_of(folders: Sequence[Path], environ: Mapping[str, str]) -> Index:
     """The index of some folders, kept where this user's caches are."""
-    index = Index(folders, usual_place(folders, environ))
+    index = Index(folders, cache_file(folders, environ))
     index.refresh()
     if not index.runs():
-        foreign = " The .jsonl files there are not journals." if index.foreign() else ""
+        foreign = " The .jsonl files there are not journals." if index.invalid_files() else ""
         index.close()
         where = ", ".join(map(str, folders))
         fix = "Run a suite first: karat run SUITE. Or name the folder of its results."

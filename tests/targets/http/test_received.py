@@ -17,7 +17,7 @@ def test_no_half_of_a_secret_stays(kept: int) -> None:
     received.add(b"x" * (HEAD - kept) + SECRET.encode() + b"y" * 50)
     error = received.error("bad-answer", "no")
     assert error.error.detail.endswith("…")
-    cleaned = Redactor([SECRET]).redact_record(TraceError("bad-answer", "no", error.error.detail)).detail
+    cleaned = Redactor([SECRET]).redact(TraceError("bad-answer", "no", error.error.detail)).detail
     assert cleaned.endswith(f"xx{REMOVED}…")
 
 

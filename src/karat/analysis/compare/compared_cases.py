@@ -171,7 +171,7 @@ class JournalCases:
             own = agrees(verdict, record.verdict) and derived.identity.is_of(
                 record.key, record.trace.cuts, case.content
             )
-            derived.count(record.index, case.case, verdict, record.trace.spent, own=own)
+            derived.count(record.index, case.case, verdict, record.trace.spent, intact=own)
             yield JudgedRun(record, case, verdict)
 
     def _verdict(self, line: bytes, record: RecordToCompare, case: DecodedCase) -> Verdict:

@@ -14,7 +14,7 @@ from karat.analysis.compare.model import STRIP, Bounds, CaseHistory, History, Ru
 from karat.analysis.compare.references import RecordedRun, list_runs, results_folders
 from karat.analysis.compare.run_differences import is_same_kind, is_same_suite
 from karat.errors import JournalError, UsageError
-from karat.journal.index import Index, usual_place
+from karat.journal.index import Index, cache_file
 from karat.plugins.project import Project
 from karat.scoring.intervals import share
 
@@ -99,7 +99,7 @@ def build_history(
     chosen = [run for run in of_target if is_same_kind(run.header, newest)]
     other_kinds = [run.header for run in of_suite if not is_same_kind(run.header, newest)]
     # The index keeps what was read before.
-    with closing(Index(folders, usual_place(folders, os.environ))) as index:
+    with closing(Index(folders, cache_file(folders, os.environ))) as index:
         history = _read_runs(newest.suite, list(reversed(chosen[:most])), index, project)
     return structs.replace(
         history,
