@@ -12,8 +12,7 @@ from karat.journal.index import IndexedRun
 from karat.model.run import Summary
 from karat.reports.html.pages import environment
 from karat.viewer.app import TEMPLATES
-from karat.viewer.pages import run_head
-from karat.viewer.stress import stress_page
+from karat.viewer.pages import run_head, stress_page
 from reports.runs import HEADER
 
 CELL = CellResult(

@@ -22,7 +22,6 @@ from karat.viewer import pages, run_list
 from karat.viewer.grid import ORDERS, OVERS, grid_page
 from karat.viewer.guard import Guard
 from karat.viewer.pages import OfRun
-from karat.viewer.stress import stress_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -149,7 +148,7 @@ class Viewer:
     def stress(self, request: Request) -> Response:
         run = self._run(request)
         head = pages.run_head(run, self._prices)
-        return _page(request, "stress.html", key=run.key, run=head, **stress_page(run, home(request)))
+        return _page(request, "stress.html", key=run.key, run=head, **pages.stress_page(run, home(request)))
 
     def _run(self, request: Request) -> IndexedRun:
         self._index.refresh()

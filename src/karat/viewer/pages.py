@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlencode
 
 import msgspec
@@ -19,6 +19,7 @@ from karat.analysis.compare.comparisons import compare
 from karat.analysis.compare.gates import read_gates
 from karat.analysis.compare.model import COMPARED, CaseChange, Change, Flip
 from karat.analysis.compare.report import ChangeSection, view_comparison
+from karat.analysis.stress.report import read_stress, template_values
 from karat.checks.catalog import CheckCatalog
 from karat.journal.index import CaseFilter, Index, IndexedRun
 from karat.model.cost import TokenPrices
@@ -53,6 +54,7 @@ FoundRecord = tuple[CaseRecord | None, str]
 """A record, and where its page is."""
 MOST_AUDITED: Final = 200
 LARGEST: Final = 64 << 20
+LARGEST_STRESS: Final = 1 << 24
 
 
 class OfRun:
@@ -301,6 +303,19 @@ def audit_page(run: IndexedRun) -> AuditPage:
         return AuditPage(None, f"{file.path.name} cannot be read.", (), 0)
     cases = found.report.cases
     return AuditPage(found, "", cases[:MOST_AUDITED], max(len(cases) - MOST_AUDITED, 0))
+
+
+def stress_page(run: IndexedRun, home: str) -> dict[str, Any]:
+    """What the template needs: the report next to a journal, or why there is none to show."""
+    name = f"{Path(run.path).stem}.stress.json"
+    file = find_own_file(run.path, name)
+    if file is None or file.size > LARGEST_STRESS:
+        return {"report": None, "why": "This is not a stress run."}
+    try:
+        report = read_stress(file.path.read_bytes())
+    except (msgspec.DecodeError, UnicodeDecodeError, OSError):
+        return {"report": None, "why": f"{name} cannot be read."}
+    return {"why": "", **template_values(report, lambda cell: f"{home}run/{run.key}/case/{cell.index}/0")}
 
 
 def _literal(stem: str) -> str:

@@ -12,12 +12,11 @@ import pytest
 import karat
 from cli.support import Karat
 from karat import api
-from karat.analysis.stress.expectations import at_most_as_usual
-from karat.analysis.stress.injections import OWN, read_injections
+from karat.analysis.stress.expectations import ToolUse, at_most_as_usual, vanished_values
+from karat.analysis.stress.kinds import SHIPPED, read_injections
 from karat.analysis.stress.model import CellResult, CellStatus, StressReport
 from karat.analysis.stress.report import read_stress
 from karat.analysis.stress.session import StressResult
-from karat.analysis.stress.uses import ToolUse, vanished_values
 from karat.engine.events import CaseFinished
 from karat.errors import ConfigError, UsageError
 from karat.journal.reader import Journal
@@ -223,7 +222,7 @@ def test_injections_that_make_no_sense_are_refused(text: str, problem: str, tmp_
 
 
 def test_own_injections_are_harmless_and_have_a_source() -> None:
-    for injection in read_injections(OWN):
+    for injection in read_injections(SHIPPED):
         assert injection.source
         assert "{canary}" in injection.control, "the same data without an order"
 

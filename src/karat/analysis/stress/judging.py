@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import structs
 
-from karat.analysis.stress.model import CellResult, CellStatus, StressFinding
+from karat.analysis.stress.model import WORST_FIRST, CellResult, CellStatus, StressFinding
 from karat.analysis.stress.planning import MODEL, Cell
 from karat.checks.effects.resilience import MaxRetries
 from karat.checks.tools.calls import ToolCalls
@@ -52,8 +52,7 @@ def judge_cell(cell: Cell, records: Mapping[str, CaseRecord]) -> CellResult | No
 
 
 def _status(findings: tuple[StressFinding, ...]) -> CellStatus:
-    statuses = {finding.status for finding in findings}
-    return next((one for one in (CellStatus.BROKE, CellStatus.UNKNOWN) if one in statuses), CellStatus.HELD)
+    return min((finding.status for finding in findings), key=WORST_FIRST.index, default=CellStatus.HELD)
 
 
 def _why_not(record: CaseRecord) -> tuple[StressFinding, ...]:
@@ -75,8 +74,8 @@ def _findings(cell: Cell, record: CaseRecord, control: CaseRecord | None) -> Ite
     broken_anyway = failed_checks(control) if control is not None else frozenset()
     for check in record.verdict.checks:
         if check.status is Status.FAILED and check.name not in broken_anyway:
-            wanted = f"expected {check.expected}, found " if check.name == ToolCalls.name else ""
-            yield StressFinding(check.name, f"{wanted}{check.found}")
+            expected = f"expected {check.expected}, found " if check.name == ToolCalls.name else ""
+            yield StressFinding(check.name, f"{expected}{check.found}")
         elif check.status in (Status.UNKNOWN, Status.ERROR):
             yield StressFinding(check.name, check.found, CellStatus.UNKNOWN)
     if control is not None:

@@ -1,9 +1,9 @@
-"""A stress run as JSON, which is read again, and as a page: tools against faults, each cell leading to its case."""
+"""The rows of a stress run, which a terminal draws too, and the run as JSON, which is read again, and as a page."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import quote
 
 import msgspec
@@ -49,8 +49,8 @@ def stress_verdict(report: StressReport) -> str:
         return "not proved: no fault was reached"
     else:
         verdict = f"held in {counts[CellStatus.HELD]} of {pluralize(len(report.cells), 'cell')}"
-    rest = [f"{counts[status]} {status}" for status in (CellStatus.UNKNOWN, CellStatus.NOT_REACHED) if counts[status]]
-    return ", ".join([verdict, *rest])
+    doubtful = (CellStatus.UNKNOWN, CellStatus.NOT_REACHED)
+    return ", ".join([verdict, *(f"{counts[status]} {status}" for status in doubtful if counts[status])])
 
 
 def stress_json(report: StressReport) -> bytes:
@@ -65,33 +65,45 @@ def read_stress(data: bytes) -> StressReport:
 
 def stress_html(report: StressReport, page: str) -> bytes:
     """The table in one file that needs no network. `page`: the report with the cases, next to it."""
-    link: Link = lambda cell: f"{quote(page)}#c{cell.index}r0"  # noqa: E731 - it has no name where it is used
     rendered = template("stress_page.html").render(
-        report=report,
         title=f"Stress of {report.suite}",
         style=assets().style,
         policy=report_policy(),
-        **table_of(report, link),
+        **template_values(report, lambda cell: f"{quote(page)}#c{cell.index}r0"),
     )
     return rendered.encode("utf-8", "backslashreplace")
 
 
-def table_of(report: StressReport, link: Link) -> dict[str, object]:
-    """What the template of the table needs."""
+class StressRow(NamedTuple):
+    """One fault: what it does, and for each tool or model its cells, one for each case, with their worst status."""
+
+    fault: str
+    about: str
+    cells: list[tuple[tuple[CellResult, ...], CellStatus | None]]
+
+
+def stress_rows(report: StressReport) -> list[StressRow]:
+    """The table, whatever draws it. Faults are its rows: there are more of them than tools, and pages are high."""
     about = {cell.fault: cell.about for cell in report.cells}
-    rows = [
-        (
-            fault,
-            about[fault],
-            [(cells, worst_status(cells)) for cells in (report.at(name, fault) for name in report.names)],
-        )
-        for fault in report.faults
+    groups = {fault: [report.at(name, fault) for name in report.names] for fault in report.faults}
+    return [
+        StressRow(fault, about[fault], [(cells, worst_status(cells)) for cells in row]) for fault, row in groups.items()
     ]
-    broken = [cell for cell in report.cells if cell.status in (CellStatus.BROKE, CellStatus.UNKNOWN)]
+
+
+def unmet_cells(report: StressReport) -> list[CellResult]:
+    """The cells that broke, then those that could not be decided."""
+    statuses = (CellStatus.BROKE, CellStatus.UNKNOWN)
+    return [cell for status in statuses for cell in report.cells if cell.status is status]
+
+
+def template_values(report: StressReport, link: Link) -> dict[str, object]:
+    """What the template of the table needs."""
     return {
+        "report": report,
         "verdict": stress_verdict(report),
-        "rows": rows,
-        "shown": sorted(broken, key=lambda cell: cell.status is not CellStatus.BROKE),
+        "rows": stress_rows(report),
+        "shown": unmet_cells(report),
         "marks": MARKS,
         "classes": CLASSES,
         "link": link,

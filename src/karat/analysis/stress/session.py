@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct, structs
 
-from karat.analysis.stress.injections import OWN, read_injections
+from karat.analysis.stress.expectations import DECLARED
 from karat.analysis.stress.judging import failed_checks, judge_cell
+from karat.analysis.stress.kinds import SHIPPED, read_injections
 from karat.analysis.stress.model import CellStatus, StressReport
 from karat.analysis.stress.planning import Cell, Planner, StressPlan
 from karat.analysis.stress.report import stress_html, stress_json
-from karat.analysis.stress.writing import spell_cells
 from karat.checks.catalog import catalog_for
 from karat.engine.case_runner import settle, target_of_suite
 from karat.engine.events import Listener
@@ -35,11 +35,14 @@ from karat.reports.artifacts import open_atomic
 from karat.reports.run_result import RunResult
 from karat.scoring.verdicts import judge_case
 from karat.suites.documents.source import read_bytes
+from karat.suites.documents.yaml_text import block, item
 from karat.suites.reading import LocatedSuite, locate_suite
 from karat.suites.selection import EVERYTHING, select
 from karat.targets.capabilities import UNREACHABLE, WHERE, reach_of
 from karat.text.wording import pluralize
 
+COPIED = ("category", "tags", "setup_prompts", "preconditions", "max_turns")
+"""What a case of a written suite has of the case that its cell was made of."""
 PROBE = (Fault(hits="model", kind="hang"),)
 SHORTEST_DEADLINE = 20.0
 LONGER = 5
@@ -153,9 +156,9 @@ def plan_cells(
     reached: frozenset[Hit],
 ) -> StressPlan:
     """The cells of the chosen cases that pass in a recorded run."""
-    named = options.injections or _injections_of(project)
+    file = options.injections or _injections_of(project)
     catalog = catalog_for(project)
-    planner = Planner(catalog, read_injections(Path(named) if named else OWN), options.seed, reached, options.faults)
+    planner = Planner(catalog, read_injections(Path(file) if file else SHIPPED), options.seed, reached, options.faults)
     records = _passing(base.records())
     ids = {case.id for case in chosen.cases if not case.skip and not case.xfail}
     for case, expected in zip(located.suite.cases, located.expectations, strict=True):
@@ -169,20 +172,20 @@ def plan_cells(
 
 def _injections_of(project: Project) -> str:
     """The file that [stress] of karat.toml names."""
-    given = project.content.get(STRESS)
-    if not isinstance(given, dict):
+    content = project.content.get(STRESS)
+    if not isinstance(content, dict):
         return ""
-    table = read(given, StressTable, Path(project.file), join_dotted(project.section, STRESS))
+    table = read(content, StressTable, Path(project.file), join_dotted(project.section, STRESS))
     return str(Path(project.file).parent / table.injections) if table.injections else ""
 
 
 def _passing(records: Iterable[CaseRecord]) -> dict[str, CaseRecord]:
     """Of each case the first repeat that passed, else its last."""
-    found: dict[str, CaseRecord] = {}
+    chosen: dict[str, CaseRecord] = {}
     for record in records:
-        if record.case.id not in found or found[record.case.id].status is not CaseStatus.PASS:
-            found[record.case.id] = record
-    return found
+        if record.case.id not in chosen or chosen[record.case.id].status is not CaseStatus.PASS:
+            chosen[record.case.id] = record
+    return chosen
 
 
 def report_of(plan: StressPlan, journal: Journal, options: StressOptions, suite: str) -> StressReport:
@@ -206,13 +209,13 @@ def _write(report: StressReport, run: RunResult) -> list[Path]:
     """The table as JSON and as a page, next to the journal."""
     journal = Path(run.journal.file)
     page = next((path.name for path in run.artifacts if path.suffix == ".html"), "")
-    written = []
+    paths = []
     for end, data in (("json", stress_json(report)), ("html", stress_html(report, page))):
         name = f"{journal.stem}.{STRESS}.{end}"
         with open_atomic(journal.with_name(name), replace=True) as out:
             out.write(data)
-        written.append(Path(run.journal.path).with_name(name))
-    return written
+        paths.append(Path(run.journal.path).with_name(name))
+    return paths
 
 
 def _suite_of(suite: Suite, plan: StressPlan) -> Suite:
@@ -238,7 +241,7 @@ def write_broken(result: StressResult, path: Path) -> int:
     """Write the cells that broke as a Karat 1 suite, each with its fault and what must hold; how many there are."""
     broken = {cell.id for cell in result.report.cells if cell.status is CellStatus.BROKE}
     controls = {record.case.id: failed_checks(record) for record in result.run if record.case.id not in broken}
-    cells = [_as_found(cell, controls) for cell in result.plan.cells if cell.case.id in broken]
+    cells = [_without_usual(cell, controls) for cell in result.plan.cells if cell.case.id in broken]
     if cells:
         origin = f"Cells of `karat stress {result.report.suite}` that broke; each passes once the agent is fixed."
         with open_atomic(path, replace=True, elsewhere="name another place for it") as out:
@@ -247,9 +250,51 @@ def write_broken(result: StressResult, path: Path) -> int:
     return len(cells)
 
 
-def _as_found(cell: Cell, controls: Mapping[str, frozenset[str]]) -> Cell:
+def _without_usual(cell: Cell, controls: Mapping[str, frozenset[str]]) -> Cell:
     """The cell without what a harmless text breaks as well: that is not what was found."""
     if cell.control is None:
         return cell
     anyway = controls.get(cell.control.case.id, frozenset())
     return structs.replace(cell, expected={key: value for key, value in cell.expected.items() if key not in anyway})
+
+
+def spell_cells(cells: Sequence[Cell], origin: str) -> str:
+    """A suite of these cells in YAML."""
+    declared: dict[str, Any] = {}
+    for cell in cells:
+        declared |= {key: cell.expected[key] for key in DECLARED if key in cell.expected}
+    lines = [f"# {origin}", *block({"karat": 1, **_plain_value(declared)}), "cases:"]
+    for cell in cells:
+        lines += item(_plain_value(_case(cell)), 2)
+    return "\n".join([*lines, ""])
+
+
+def _case(cell: Cell) -> dict[str, Any]:
+    case = cell.case
+    value: dict[str, Any] = {"id": case.id, **{key: field for key in COPIED if (field := getattr(case, key))}}
+    if case.turns:
+        value["turns"] = [
+            {"prompt": turn.prompt, **({"expected": undeclared} if (undeclared := _without_declared(expected)) else {})}
+            for turn, expected in zip(case.turns, cell.turns, strict=True)
+        ]
+    else:
+        value["prompt"] = case.prompt
+    if case.replies:
+        value["replies"] = [{"asks_for": reply.asks_for, "say": reply.say} for reply in case.replies]
+    if case.stubs:
+        value["stubs"] = {
+            stub.tool: {"error": stub.error} if stub.error else {"result": stub.result} for stub in case.stubs
+        }
+    value["faults"] = [fault.spelled for fault in case.faults]
+    return {**value, "expected": _without_declared(cell.expected)}
+
+
+def _without_declared(expected: Mapping[str, Any]) -> dict[str, Any]:
+    """What a suite says: texts of files by the names of their files, and what it declares at its top."""
+    return {key: value for key, value in expected.items() if key not in DECLARED}
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain_value(inner) for key, inner in value.items()}
+    return [*map(_plain_value, value)] if isinstance(value, list | tuple) else value

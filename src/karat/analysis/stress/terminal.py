@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from karat.analysis.stress.model import CellResult, CellStatus, StressReport, worst_status
-from karat.analysis.stress.report import MARKS, stress_verdict
+from karat.analysis.stress.model import CellResult, CellStatus, StressReport
+from karat.analysis.stress.report import MARKS, stress_rows, stress_verdict, unmet_cells
 from karat.errors import ExitCode
 from karat.model.suite import Suite
 from karat.reports.escaping import terminal
@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 NAME: Final = 28
 LINE: Final = 220
 SHOWN: Final = 30
-COLOURS: Final = {CellStatus.HELD: GREEN, CellStatus.BROKE: RED, CellStatus.UNKNOWN: YELLOW}
+COLOURS: Final[Mapping[CellStatus | None, str]] = {
+    CellStatus.HELD: GREEN,
+    CellStatus.BROKE: RED,
+    CellStatus.UNKNOWN: YELLOW,
+}
 
 
 def stress_with_progress(
@@ -47,66 +51,53 @@ def stress_with_progress(
 def stress_lines(report: StressReport, *, colour: bool = False) -> Iterator[str]:
     """The table, then what did not hold, then what was left out, then the verdict."""
 
-    def paint(text: str, how: str) -> str:
-        return f"{how}{text}{PLAIN}" if colour and how else text
+    def paint(text: str, style: str) -> str:
+        return f"{style}{text}{PLAIN}" if colour and style else text
 
     yield paint(f"Stress of {terminal(report.suite)}", BOLD)
-    yield from _table(report, paint)
-    yield from _broken_lines(report, paint)
-    for title, entries in (
-        ("Left out", [f"{one.what}: {one.why}" for one in report.left_out]),
-        ("Notes", [*report.notes]),
-    ):
-        if entries:
+    if report.names:
+        yield ""
+        yield from _table(report, paint)
+    unmet = unmet_cells(report)
+    sections = [
+        ("Broke", [*_cell_lines([cell for cell in unmet if cell.status is CellStatus.BROKE], paint)]),
+        ("Unknown", [*_cell_lines([cell for cell in unmet if cell.status is CellStatus.UNKNOWN], paint)]),
+        ("Left out", [f"  {terminal(f'{entry.what}: {entry.why}', LINE)}" for entry in report.left_out]),
+        ("Notes", [f"  {terminal(note, LINE)}" for note in report.notes]),
+    ]
+    for title, lines in sections:
+        if lines:
             yield ""
             yield paint(title, BOLD)
-            yield from (f"  {terminal(entry, LINE)}" for entry in entries)
+            yield from lines
     yield ""
-    good = report.exit_code == ExitCode.OK
-    yield paint(paint(stress_verdict(report), BOLD), GREEN if good else RED)
+    yield paint(paint(stress_verdict(report), BOLD), GREEN if report.exit_code == ExitCode.OK else RED)
 
 
 Paint = Callable[[str, str], str]
 
 
 def _table(report: StressReport, paint: Paint) -> Iterator[str]:
-    """One row for each fault: there are more of them than tools, and a terminal is higher than wide."""
     names = [terminal(name, NAME) for name in report.names]
     columns = [max(width(name), len("not reached")) + 2 for name in names]
-    first = max((len(fault) for fault in report.faults), default=0) + 2
-    if not names:
-        return
-    yield ""
-    head = "".join(_pad(name, size) for name, size in zip(names, columns, strict=True))
+    first = max(len(fault) for fault in report.faults) + 2
+    head = "".join(name + " " * (size - width(name)) for name, size in zip(names, columns, strict=True))
     yield paint(f"  {'':{first}}{head}".rstrip(), BOLD)
-    for fault in report.faults:
-        cells = [_cell(report.at(name, fault), size, paint) for name, size in zip(report.names, columns, strict=True)]
-        yield f"  {terminal(fault):<{first}}{''.join(cells)}".rstrip()
+    for row in stress_rows(report):
+        cells = [_cell(*cell, size, paint) for cell, size in zip(row.cells, columns, strict=True)]
+        yield f"  {terminal(row.fault):<{first}}{''.join(cells)}".rstrip()
 
 
-def _cell(cells: tuple[CellResult, ...], size: int, paint: Paint) -> str:
-    status = worst_status(cells)
-    if status is None:
-        return _pad("·", size)
+def _cell(cells: tuple[CellResult, ...], status: CellStatus | None, size: int, paint: Paint) -> str:
     count = sum(cell.status is status for cell in cells)
-    text = f"{MARKS[status]}{f' ×{count}' if count > 1 else ''}"
+    text = f"{MARKS[status]}{f' ×{count}' if count > 1 else ''}" if status is not None else "·"
     return paint(text, COLOURS.get(status, "")) + " " * (size - width(text))
 
 
-def _pad(text: str, size: int) -> str:
-    return text + " " * max(size - width(text), 0)
-
-
-def _broken_lines(report: StressReport, paint: Paint) -> Iterator[str]:
-    for status, title in ((CellStatus.BROKE, "Broke"), (CellStatus.UNKNOWN, "Unknown")):
-        found = [cell for cell in report.cells if cell.status is status]
-        if not found:
-            continue
-        yield ""
-        yield paint(title, BOLD)
-        for cell in found[:SHOWN]:
-            yield f"  {paint(terminal(cell.id, LINE), COLOURS[status])}: {terminal(cell.about, LINE)}"
-            mine = (one for one in cell.findings if one.status is status)
-            yield from (f"    {terminal(one.rule)}: {terminal(one.found, LINE)}" for one in mine)
-        if len(found) > SHOWN:
-            yield f"  {len(found) - SHOWN} more: see the page"
+def _cell_lines(cells: Sequence[CellResult], paint: Paint) -> Iterator[str]:
+    for cell in cells[:SHOWN]:
+        yield f"  {paint(terminal(cell.id, LINE), COLOURS[cell.status])}: {terminal(cell.about, LINE)}"
+        findings = (finding for finding in cell.findings if finding.status is cell.status)
+        yield from (f"    {terminal(finding.rule)}: {terminal(finding.found, LINE)}" for finding in findings)
+    if len(cells) > SHOWN:
+        yield f"  {len(cells) - SHOWN} more: see the page"
