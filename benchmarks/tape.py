@@ -23,8 +23,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TypeVar
 
-from karat.evidence.models.reading import read_traffic
-from karat.evidence.models.traffic import ModelTraffic
+from karat.evidence.model_evidence import read_traffic
+from karat.evidence.model_traffic import ModelTraffic
 from karat.journal.redaction import Redactor
 from karat.options import TapeMode
 from karat.proxy.server import CaseSession, ServiceProxy

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from karat.errors import ConfigError
-from karat.evidence.models.traffic import ModelTraffic
+from karat.evidence.model_traffic import ModelTraffic
 from karat.journal.redaction import Redactor
 from karat.proxy.tape import file as recording_module
 from karat.proxy.tape.file import Answer, Exchange, Recording, Tape, read_tape
@@ -70,7 +70,7 @@ def test_what_requests_to_a_model_repeat_is_held_once() -> None:
             messages = [{"role": "system", "content": LONG}, {"role": "user", "content": f"Say {LONG}"}]
             messages += [{"role": "assistant", "content": f"{place} {LONG}"} for place in range(number % 3)]
             body = {"model": "m", "messages": messages, "tools": [tool]}
-            assert traffic.ask("openai", "/v1/chat/completions", json.dumps(body).encode()) is not None
+            assert traffic.add_request("openai", "/v1/chat/completions", json.dumps(body).encode()) is not None
         assert {one.system for one in traffic.exchanges} == {LONG}
         assert {one.prompt for one in traffic.exchanges} == {f"Say {LONG}"}
         return traffic

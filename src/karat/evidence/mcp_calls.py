@@ -11,10 +11,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field, structs
 
-from karat.evidence import memory_estimate
-from karat.evidence.memory_estimate import json_weight
 from karat.model.trace import ToolCall
 from karat.providers.base import tool_schemas
+from karat.providers.sse import parse_event
+from karat.system import memory_estimate
+from karat.system.memory_estimate import json_weight
 from karat.text.tool_results import call_success, parse_result
 
 CALL, LIST = "tools/call", "tools/list"
@@ -125,8 +126,8 @@ class McpExchange(Struct, eq=False):
         self.traffic.read(self, body)
 
     def read_event(self, event: bytes) -> None:
-        fields = (line.partition(b":") for line in event.splitlines())
-        self.read(b"\n".join(value for name, _, value in fields if name == b"data"))
+        parsed = parse_event(event.decode("utf-8", "replace"))
+        self.read(parsed.data.encode() if parsed is not None else b"")
 
     def error_events(self, why: str) -> bytes:
         """Events that say to an agent that its calls have no result."""

@@ -1,13 +1,31 @@
-"""What all model APIs have in common."""
+"""What all model APIs have in common: requests and replies in the words of no API, and the methods that an API has."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from re import Pattern
+from typing import Any, ClassVar, cast
 
-from karat.model.trace import BY_ITSELF
-from karat.text.tool_results import parse_result
+import msgspec
+from msgspec import Struct
+
+from karat.model.trace import BY_ITSELF, Tokens, ToolCall
+from karat.providers.messages import SYSTEM, ChatMessage, read_message
+from karat.providers.sse import parse_event
+from karat.system.memory_estimate import HEAVIEST, json_weight
+from karat.text.tool_results import call_success, parse_result
 from karat.text.words import PUBLISHED
 
+Table = Mapping[str, Any]
+Pieces = Iterator[tuple[str, object]]
+"""The events of a stream: a name, which may be empty, and the data."""
+ERRORS = {
+    401: "Incorrect API key provided.", 403: "You do not have access to this model.", 404: "The model does not exist.",
+    429: "Rate limit reached. Please try again later.", 503: "The service is overloaded. Please try again later.",
+    529: "Overloaded",
+}  # fmt: skip
+SERVER_ERROR = "The server had an error while processing your request. Sorry about that!"
 SCHEMA_KEYS = (
     *("parameters", "input_schema", "inputSchema", "parametersJsonSchema", "parameters_json_schema"),
     *("args_schema", "json_schema"),
@@ -16,6 +34,204 @@ SCHEMA_KEYS = (
 WRAPPERS = ("function", "tool", "json_schema", "tool_spec", "toolSpec", "data")
 TOOL_LISTS = ("tools", "functionDeclarations", "function_declarations")
 DEEPEST_DEFINITION = 4
+
+
+class ModelRequest(Struct, frozen=True):
+    """What a model is given."""
+
+    model: str = ""
+    messages: tuple[ChatMessage, ...] = ()
+    system: str = ""
+    tools: object = None
+    """The definitions of tools."""
+
+
+class ModelReply(Struct, frozen=True):
+    """What a model says."""
+
+    messages: tuple[ChatMessage, ...] = ()
+    finish: str = ""
+    tokens: Tokens | None = None
+    model: str = ""
+    error: str = ""
+    provider_calls: tuple[ToolCall, ...] = ()
+    """The calls that the provider ran on its side."""
+    torn: bool = False
+    """Whether it did not come to its end."""
+
+    @property
+    def text(self) -> str:
+        return "\n".join(message.text for message in self.messages if message.text)
+
+
+class ModelApi(ABC):
+    """One API: its addresses, and how its bodies are read and written. Bodies to be read may be of any shape."""
+
+    name: ClassVar[str]
+    address: ClassVar[Pattern[str]]
+    request_keys: ClassVar[frozenset[str]]
+    """One of these keys is in every request."""
+    arguments_key: ClassVar[str] = "arguments"
+    arguments_as_text: ClassVar[bool] = True
+    """Whether arguments of calls are JSON within a text; else they are objects."""
+    streams_arguments: ClassVar[bool] = True
+    """Whether a stream has the arguments as text, so that they can be anything."""
+
+    @abstractmethod
+    def request(self, body: Table) -> ModelRequest:
+        """What a request says."""
+
+    @abstractmethod
+    def reply(self, body: Table) -> ModelReply:
+        """What a reply says."""
+
+    @abstractmethod
+    def join(self, events: Sequence[Table]) -> dict[str, Any]:
+        """The events of a stream as the reply that they make up."""
+
+    @abstractmethod
+    def split(self, body: Table) -> Pieces:
+        """A reply as the events of a stream."""
+
+    @abstractmethod
+    def tool_calls(self, body: Table) -> list[tuple[object, dict[str, Any]]]:
+        """The calls of a reply: the id, and the object that has name and arguments, to be changed in place."""
+
+    @abstractmethod
+    def error_body(self, status: int, message: str = "", retry_after: float | None = None) -> dict[str, Any]:
+        """An error as the API words it."""
+
+    @abstractmethod
+    def too_long_body(self) -> dict[str, Any]:
+        """The error for a request that is longer than the model can take."""
+
+    @abstractmethod
+    def refusal_body(self, request: Table, model: str, words: str) -> dict[str, Any]:
+        """A reply that refuses. Where the request asks for JSON, OpenAI's APIs have a key of its own for that."""
+
+    @abstractmethod
+    def empty_body(self, body: Table) -> dict[str, Any]:
+        """The reply without anything in it."""
+
+    def fits(self, body: Table) -> bool:
+        """Whether a body may be a request of this API: other services have such addresses too."""
+        return not self.request_keys.isdisjoint(body)
+
+    def model_of(self, body: Table, path: str) -> str:
+        return str(body.get("model") or "")
+
+    def wants_stream(self, body: Table, path: str) -> bool:
+        return body.get("stream") is True
+
+    def read_request(self, data: bytes) -> ModelRequest | None:
+        """None: it cannot be read."""
+        body = read_json(data)
+        return self.request(body) if isinstance(body, Mapping) and self.fits(body) else None
+
+    def read_reply(self, data: bytes, events: Sequence[str]) -> ModelReply | None:
+        """None: it cannot be read."""
+        body = self.join(read_events(events)) if events else read_json(data)
+        if isinstance(body, list):  # a stream of Gemini that is not one of events
+            body = self.join(objects(body))
+        return self.reply(body) if isinstance(body, Mapping) else None
+
+    def write_stream(self, body: Table) -> list[str]:
+        """A reply as server-sent events."""
+        texts = ((kind, data if isinstance(data, str) else json_text(data)) for kind, data in self.split(body))
+        return [(f"event: {kind}\n" if kind else "") + f"data: {text}\n\n" for kind, text in texts]
+
+    def break_arguments(self, call: dict[str, Any], value: object, *, streamed: bool) -> None:
+        """Give a call the arguments `value`, or ones that are not JSON.
+
+        Where the API can only have an object, it is one that fits no tool.
+        """
+        key = self.arguments_key
+        takes_text = self.arguments_as_text or (streamed and self.streams_arguments)
+        if isinstance(value, Mapping):
+            call[key] = json_text(value) if self.arguments_as_text else dict(value)
+        elif isinstance(value, str):
+            call[key] = value if takes_text else {"value": value}
+        else:
+            # What is only cut off, some clients complete.
+            broken = json_text(call.get(key)).replace('"', "'").rstrip("}") or "{"
+            call[key] = broken if takes_text else {"": broken}
+
+
+def read_json(text: bytes | str) -> object:
+    """A value of JSON; None for what is not one, or would take too much memory."""
+    data = text.encode() if isinstance(text, str) else text
+    if json_weight(data) > HEAVIEST:
+        return None
+    try:
+        return cast(object, msgspec.json.decode(data))
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
+
+
+def read_events(blocks: Iterable[str]) -> list[Table]:
+    """The data of server-sent events that is an object. What ends a stream, and what was cut off, is none."""
+    events = (parse_event(block) for block in blocks)
+    return objects([read_json(event.data) for event in events if event is not None])
+
+
+def json_text(value: object) -> str:
+    """A value as JSON; a text as it is."""
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def objects(value: object) -> list[Table]:
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+
+
+def table(value: object) -> dict[str, Any]:
+    return dict(value) if isinstance(value, Mapping) else {}
+
+
+def text_of(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def number_of(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def content_text(content: object) -> str:
+    """The text of content that is a string or parts."""
+    return read_message({"role": "system", "content": content}).text
+
+
+def system_text(messages: Iterable[ChatMessage]) -> str:
+    return "\n".join(message.text for message in messages if message.role in SYSTEM)
+
+
+def count_tokens(usage: object, input_keys: tuple[str, ...], output_keys: tuple[str, ...]) -> Tokens | None:
+    """The tokens of a reply, as far as it counts them."""
+    counts = [_sum(table(usage), keys) for keys in (input_keys, output_keys)]
+    return None if counts == [None, None] else Tokens(*counts)
+
+
+def _sum(usage: Table, keys: tuple[str, ...]) -> int | None:
+    numbers = [number for key in keys if isinstance(number := usage.get(key), int)]
+    return sum(numbers) if numbers else None
+
+
+def error_text(body: Table) -> str:
+    error = body.get("error")
+    if isinstance(error, Mapping):
+        return str(error.get("message") or error.get("type") or "error")
+    return str(error) if error else ""
+
+
+def provider_call(name: str, arguments: object, result: object, *, failed: bool, id: object = None) -> ToolCall:
+    """A call that the provider ran on its side."""
+    return ToolCall(
+        name,
+        parse_result(arguments),
+        id=text_of(id) or None,
+        result=parse_result(result),
+        success=call_success(result, raised=failed),
+        kind="provider",
+    )
 
 
 def read_ending(finish_reason: str) -> str:

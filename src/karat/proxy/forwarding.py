@@ -10,7 +10,8 @@ import msgspec
 from msgspec import Struct, field
 
 from karat.evidence.mcp_calls import McpExchange
-from karat.evidence.models.traffic import ModelTraffic
+from karat.evidence.model_traffic import ModelTraffic
+from karat.providers.sse import BlockSplitter
 from karat.proxy.tape.file import KEPT_HEADERS, Answer, StreamEvent
 from karat.proxy.upstream import EVENTS, Upstream, UpstreamReply, bad_gateway
 from karat.system import loopback
@@ -108,9 +109,11 @@ class ForwardedRequest:
 
     def watch(self, traffic: ModelTraffic) -> None:
         """Let what is asked of a model, and what the agent gets, be read."""
-        exchange = traffic.ask(self.service, self.path, self.request.body) if self.request.method == "POST" else None
+        exchange = (
+            traffic.add_request(self.service, self.path, self.request.body) if self.request.method == "POST" else None
+        )
         if exchange is not None:
-            self._on_reply = lambda reply, torn: traffic.hear(
+            self._on_reply = lambda reply, torn: traffic.add_reply(
                 exchange, reply.status, reply.body, [event.data for event in reply.events], torn=torn
             )
 
@@ -227,15 +230,17 @@ class _EventBuffer:
 
 def _events(reply: UpstreamReply, connection: Connection) -> Iterator[tuple[int, bytes]]:
     """The events of a stream, each with the empty line that ends it, and how long after the one before it came."""
-    last, data, size = monotonic(), bytearray(), 0
+    last, blocks = monotonic(), BlockSplitter(loopback.BODY_CAP)
     for line in reply.lines(connection):
-        data += line
-        size += len(line) + LINE_SIZE
-        if size > loopback.BODY_CAP:
-            raise bad_gateway(f"an event has more than {loopback.BODY_CAP:,} bytes")
-        if not line.strip():
+        try:
+            complete = list(blocks.feed(line))
+        except ValueError as error:
+            raise bad_gateway(str(error)) from error
+        for block in complete:
+            if len(block) + LINE_SIZE * block.count(b"\n") > loopback.BODY_CAP:
+                raise bad_gateway(f"an event has too many lines for {loopback.BODY_CAP:,} bytes")
             now = monotonic()
-            yield round((now - last) * 1000), bytes(data)
-            last, data, size = now, bytearray(), 0
-    if data:
-        yield round((monotonic() - last) * 1000), bytes(data)
+            yield round((now - last) * 1000), block
+            last = now
+    if unfinished := blocks.end():
+        yield round((monotonic() - last) * 1000), unfinished

@@ -14,8 +14,8 @@ from http import HTTPStatus
 import msgspec
 
 from karat.evidence.mcp_calls import LIST, McpTraffic
-from karat.evidence.models.streams import Table, table
-from karat.evidence.models.traffic import ModelTraffic
+from karat.evidence.model_traffic import ModelTraffic
+from karat.providers.base import Table, table
 from karat.proxy.faults.injection import ToolFault, called_tool, find_plan, gone_tools, without_gone
 from karat.proxy.faults.world import CaseWorld
 from karat.proxy.forwarding import JSON, ForwardedRequest, ServiceReply

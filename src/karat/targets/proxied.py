@@ -12,7 +12,7 @@ from time import monotonic
 from msgspec import structs
 
 from karat.errors import ConfigError
-from karat.evidence.models.traffic import ModelTraffic
+from karat.evidence.model_traffic import ModelTraffic
 from karat.journal.redaction import Redactor
 from karat.model.suite import Case
 from karat.model.trace import Trace

@@ -12,7 +12,7 @@ import yaml
 import karat
 from karat.errors import UsageError
 from karat.model.trace import Trace
-from karat.proxy.model_replies import split
+from karat.providers.catalog import CHAT
 from karat.proxy.tape.file import Answer, Exchange, StreamEvent, Tape
 from karat.proxy.tape.requests import ServiceRequest
 from karat.targets.taped_traces import read_taped_traces
@@ -48,7 +48,7 @@ def asked(
     body = {"model": "m", "messages": messages, **({"tools": OFFERED} if tools else {})}
     finish = "tool_calls" if reply.get("tool_calls") else "stop"
     whole = {"id": "r", "model": "m", "choices": [{"index": 0, "message": reply, "finish_reason": finish}]}
-    events = tuple(StreamEvent(0, event) for event in split("chat", whole)) if streams else ()
+    events = tuple(StreamEvent(0, event) for event in CHAT.write_stream(whole)) if streams else ()
     answer = Answer(200, {}, events=events) if streams else Answer(200, {}, json=whole)
     request = ServiceRequest("openai", "POST", "/v1/chat/completions", "application/json", body)
     return Exchange(case=case, repeat=repeat, request=request, answer=answer)

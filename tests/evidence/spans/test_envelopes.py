@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from karat.evidence.spans.dialect import NOT_RECORDED
 from karat.evidence.spans.envelopes import parameters_in, passed_arguments, result_within
+from karat.evidence.spans.otlp import NOT_RECORDED
 from karat.text.tool_results import call_success
 
 SCHEMA = {"type": "object", "properties": {"to": {"type": "string"}, "text": {"type": "string"}}, "required": ["to"]}

@@ -10,19 +10,18 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from evidence.spans.made import Span, request, span, tool
 from karat.checks.tools.names import not_understood
 from karat.evidence.merge import TurnEvidence
-from karat.evidence.spans.messages import conversation, since_the_prompt
-from karat.evidence.spans.protobuf import ProtobufBatch
-from karat.evidence.spans.reading import by_turn, read_turn
-from karat.evidence.spans.record import SpanRecord
+from karat.evidence.spans.otlp import SpanBatch, SpanRecord
+from karat.evidence.spans.reading import read_turn, spans_by_turn
 from karat.evidence.spans.trace_context import TurnContext
 from karat.model.trace import Trace
+from karat.providers.messages import read_messages, since_last_prompt
 from karat.text.tool_names import is_helper
 
 T = "11" * 16
 
 
 def read(*spans: Span, sent: tuple[str, ...] = ()) -> TurnEvidence:
-    return read_turn([origin.record(made) for _, made, origin in ProtobufBatch(request(spans)).spans()], sent)
+    return read_turn(SpanBatch(request(spans)).records(), sent)
 
 
 def chat(parent: str, given: list[object], said: list[object], at: float = 101.0, **rest: str) -> Span:
@@ -134,14 +133,14 @@ def test_a_bare_argument_takes_its_name_from_what_the_model_asked_for() -> None:
     ids=["openai", "anthropic", "bedrock", "langchain", "gemini", "haystack"],
 )
 def test_calls_are_found_in_the_messages_of_every_provider(message: dict[str, object]) -> None:
-    (said,) = conversation(json.dumps([message])) or ()
+    (said,) = read_messages(json.dumps([message])) or ()
     assert [(call.name, call.id, call.arguments) for call in said.calls] == [("f", "c", {"a": 1})]
 
 
 def test_a_turn_begins_with_the_last_words_of_a_person_and_not_with_a_result_in_their_name() -> None:
     result = {"role": "user", "parts": [{"type": "tool_call_response", "id": "c1", "response": "x"}]}
-    said = conversation([USER, SAYS, USER, ASKS, result]) or ()
-    assert [one.calls != () for one in since_the_prompt(said)] == [True, False]
+    said = read_messages([USER, SAYS, USER, ASKS, result]) or ()
+    assert [one.calls != () for one in since_last_prompt(said)] == [True, False]
 
 
 def handing_over(tool: str) -> dict[str, object]:
@@ -262,10 +261,10 @@ def test_a_root_that_makes_an_agent_is_not_a_turn() -> None:
     marks = [TurnContext(T, "ab" * 8, 100.0), TurnContext(T, "ab" * 8, 100.0)]
     making = span("create_agent", T, at=100.5, gen_ai__operation__name="create_agent")
     turns = [span("invoke_agent", T, at=at, gen_ai__operation__name="invoke_agent") for at in (101.0, 102.0)]
-    found = by_turn(records_of(making, *turns), marks)
+    found = spans_by_turn(records_of(making, *turns), marks)
     assert [[record.span_id for record in turn] for turn in found] == [[one.span_id.hex()] for one in turns]
     torn = span("send", T, parent="99" * 8, at=103.0)
-    assert sum(map(len, by_turn(records_of(torn), marks))) == 1
+    assert sum(map(len, spans_by_turn(records_of(torn), marks))) == 1
 
 
 COUNTING = span("invoke_agent", T, gen_ai__operation__name="invoke_agent")
@@ -290,7 +289,7 @@ INNER = chat(WRAPPED.span_id.hex(), [USER], [SAYS])
     ],
 )
 def test_absence_is_not_proved_where_a_lost_span_would_not_be_missed(spans: list[Span], unproved: str) -> None:
-    records = [origin.record(made) for _, made, origin in ProtobufBatch(request(spans)).spans()]
+    records = SpanBatch(request(spans)).records()
     reading = read_turn(records, tool_count="app.calls")
     assert (unproved in reading.unproved) if unproved else not reading.unproved
 
@@ -308,7 +307,7 @@ def test_a_cost_is_known_where_every_model_call_tells_it() -> None:
 
 
 def records_of(*spans: Span) -> list[SpanRecord]:
-    return [origin.record(made) for _, made, origin in ProtobufBatch(request(spans)).spans()]
+    return SpanBatch(request(spans)).records()
 
 
 @pytest.mark.parametrize(

@@ -197,12 +197,12 @@ def test_what_names_a_conversation_that_is_over_is_late_and_of_no_case(receiver:
 
 def test_what_has_no_room_is_lost_and_told() -> None:
     from karat.evidence.otlp.inbox import Inbox
-    from karat.evidence.spans.protobuf import ProtobufBatch
+    from karat.evidence.spans.otlp import SpanBatch
 
     inbox = Inbox(room=5_000)
     window = inbox.open_window(trace_context())
     for number in range(40):
         body = request([tool("t", f"{number:032x}")])
-        inbox.put(ProtobufBatch(body), len(body))
+        inbox.put(SpanBatch(body), len(body))
     assert window.loss == "more spans were waiting than there is room for"
     assert len(inbox._boxes) < 20

@@ -11,8 +11,8 @@ from msgspec import structs
 import karat
 from counterparts.span_sources import SOURCES, SpanSource
 from evidence.spans.order_cases import SUITE, VERDICTS, Judged, judged_by_the_log, logged, told, tool_log
-from karat.evidence.spans import otlp_json
-from karat.evidence.spans.facts import dialect_of
+from karat.evidence.spans.dialects import dialect_of
+from karat.evidence.spans.otlp import SpanBatch
 from karat.targets.base import RunContext
 from targets.conftest import opened
 
@@ -82,6 +82,8 @@ def assert_each_call_is_told(judged: dict[str, Judged]) -> None:
 
 
 def test_the_spans_of_a_library_are_of_its_dialect(source: SpanSource) -> None:
-    records = [record for line in source.recording.read_bytes().splitlines() for record in otlp_json.records(line)]
+    records = [
+        record for line in source.recording.read_bytes().splitlines() for record in SpanBatch(line, json=True).records()
+    ]
     spoken = {dialect.name for one in records if (dialect := dialect_of(one)) and dialect.kind(one) == source.tells_by}
     assert source.dialect in spoken

@@ -13,7 +13,7 @@ from collections import deque
 from itertools import islice
 from typing import Any
 
-from karat.evidence.spans.record import Origin, SpanBatch, SpanRecord
+from karat.evidence.spans.otlp import Origin, SpanBatch, SpanRecord
 from karat.evidence.spans.trace_context import CASE_ENTRY, TraceContext, conversation_in
 
 ROOM = 256 << 20
@@ -32,7 +32,7 @@ class TraceBox:
     def __init__(self) -> None:
         self.arrived_at = self.last_at = time.monotonic()
         self.size = 0
-        self.unread: list[tuple[Any, Origin[Any]]] = []
+        self.unread: list[tuple[Any, Origin]] = []
         self.records: dict[str, SpanRecord] = {}
         self.claims: dict[str, CaseWindow] = {}
         """Case of each span that names one. The empty id means the trace as a whole."""

@@ -6,12 +6,9 @@ import threading
 import zlib
 from http import HTTPStatus
 
-from karat.evidence import memory_estimate as weight
-from karat.evidence.memory_estimate import json_weight, protobuf_weight
 from karat.evidence.otlp.inbox import Inbox
-from karat.evidence.spans.otlp_json import JsonBatch
-from karat.evidence.spans.protobuf import ProtobufBatch, request_type
-from karat.system import loopback
+from karat.evidence.spans.otlp import SpanBatch, request_type
+from karat.system import loopback, memory_estimate
 from karat.system.loopback import Connection, HttpRequest, LoopbackServer, format_reply
 from karat.system.loopback_auth import RefusedRequest
 from karat.text.wording import shorten
@@ -70,12 +67,12 @@ class Receiver:
         return kind
 
     def _read(self, body: bytes, kind: str) -> None:
-        size = json_weight(body) if kind == JSON else protobuf_weight(body)
-        if size > weight.HEAVIEST:
+        size = (memory_estimate.json_weight if kind == JSON else memory_estimate.protobuf_weight)(body)
+        if size > memory_estimate.HEAVIEST:
             why = "a request takes too much memory to read"
             raise RefusedRequest(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, why)
         try:
-            self.inbox.put(JsonBatch(body) if kind == JSON else ProtobufBatch(body), size)
+            self.inbox.put(SpanBatch(body, json=kind == JSON), size)
         except ValueError as error:
             raise RefusedRequest(HTTPStatus.BAD_REQUEST, f"a request cannot be read: {error}") from error
 

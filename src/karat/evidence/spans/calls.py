@@ -3,76 +3,105 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import cached_property
 
-from karat.evidence.spans.dialect import NOT_RECORDED
 from karat.evidence.spans.envelopes import arguments_within, result_within
 from karat.evidence.spans.facts import MCP, SpanFacts
-from karat.evidence.spans.messages import AskedCall, since_the_prompt
-from karat.model.trace import CallKind, ToolCall
+from karat.evidence.spans.otlp import NOT_RECORDED
+from karat.model.trace import ToolCall
+from karat.providers.messages import CallRequest, since_last_prompt
 from karat.text.tool_results import call_success, missing_fields, parse_result
 
 NO_ARGUMENTS = "the span of the call does not carry its arguments: have the agent's instrumentation capture content"
 NO_RESULT = "the span of the call does not carry its result: have the agent's instrumentation capture content"
-HANDOFF = "handoff"
 
 
-def tool_calls(turn: Sequence[SpanFacts]) -> list[ToolCall]:
-    """The calls of a turn in the order in which they began."""
-    within = {entry.span.span_id: entry for entry in turn}
-    tools = tool_spans(turn)
-    asked = _match_requests(tools, turn)
-    failed = _find_failed(turn, within)
-    return [
-        _call(entry, asked.get(entry.span.span_id), _parent(entry, within), inner=failed.get(entry.span.span_id))
-        for entry in tools
-    ]
+class TurnSpans:
+    """What the spans of a turn report, in the order in which they began."""
 
+    def __init__(self, entries: Sequence[SpanFacts]) -> None:
+        self.entries = entries
+        self.models = [entry for entry in entries if entry.kind == "model"]
+        self._by_id = {entry.span.span_id: entry for entry in entries}
 
-def _find_failed(turn: Sequence[SpanFacts], within: Mapping[str, SpanFacts]) -> dict[str, SpanFacts]:
-    """The calls of which a span within, of the same call, failed as the last of its kind, by the outer span."""
-    last: dict[str, SpanFacts] = {}
-    for entry in sorted((one for one in turn if one.kind == "tool"), key=lambda one: one.span.started):
-        for outer in ancestors(entry, within):
-            if _is_same_call(entry, outer):
-                last[outer.span.span_id] = entry
-    return {outer: entry for outer, entry in last.items() if entry.span.failed}
+    def ancestors(self, entry: SpanFacts) -> list[SpanFacts]:
+        """The spans around a span, from the inside."""
+        around: list[SpanFacts] = []
+        outer = self._by_id.get(entry.span.parent_id)
+        while outer is not None and len(around) < len(self._by_id):  # hostile spans may be within each other
+            around.append(outer)
+            outer = self._by_id.get(outer.span.parent_id)
+        return around
 
+    @cached_property
+    def tools(self) -> list[SpanFacts]:
+        """The spans that are calls: one within another of the same tool is the same call, seen again."""
+        named = [entry for entry in self.entries if entry.kind == "tool" and entry.name]
+        own = [entry for entry in named if not any(_is_same_call(entry, outer) for outer in self.ancestors(entry))]
+        return sorted(own, key=lambda entry: entry.span.started)
 
-def tool_spans(turn: Sequence[SpanFacts]) -> list[SpanFacts]:
-    """The spans that are calls: one within another of the same tool is the same call, seen again."""
-    within = {entry.span.span_id: entry for entry in turn}
-    tools = [entry for entry in turn if entry.kind == "tool" and entry.name]
-    return sorted(
-        (entry for entry in tools if not any(_is_same_call(entry, outer) for outer in ancestors(entry, within))),
-        key=lambda entry: entry.span.started,
-    )
+    def tool_calls(self) -> list[ToolCall]:
+        """The calls of the turn in the order in which they began."""
+        requests, failed = self._match_requests(), self._find_failed()
+        return [
+            _build_call(entry, requests.get(entry.span.span_id), self._parent(entry), entry.span.span_id in failed)
+            for entry in self.tools
+        ]
 
+    def unseen_calls(self, answer: str = "") -> list[CallRequest]:
+        """The calls that models asked for, in answers or in later messages, and that have no span.
 
-def find_unseen_calls(turn: Sequence[SpanFacts], answer: str = "") -> list[AskedCall]:
-    """Return the calls that models asked for, in answers or in later messages, and that have no span.
+        A call whose arguments are the answer of the turn hands it over: it is not one of a tool.
+        """
+        handed_over = parse_result(answer)
+        ids = {entry.call_id for entry in self.tools if entry.call_id}
+        without_id = Counter(entry.name for entry in self.tools if not entry.call_id)
+        spans = Counter(entry.name for entry in self.tools)
+        unseen: dict[str, CallRequest] = {}
+        for entry in self.models:
+            messages = [*since_last_prompt(entry.input or (), entry.output_tools), *(entry.output or ())]
+            requested = [call for message in messages for call in message.calls if not entry.hands_over(call.name)]
+            counts: Counter[str] = Counter()
+            for call in requested:
+                if call.id in ids or (call.arguments and call.arguments == handed_over):
+                    continue
+                counts[call.name] += 1
+                if counts[call.name] > (without_id if call.id else spans)[call.name]:
+                    unseen.setdefault(f"{call.name} {call.id or counts[call.name]}", call)
+        return list(unseen.values())
 
-    A call whose arguments are the answer of the turn hands it over: it is not one of a tool.
-    """
-    handed_over = parse_result(answer)
-    tools = tool_spans(turn)
-    ids = {entry.call_id for entry in tools if entry.call_id}
-    nameless = Counter(entry.name for entry in tools if not entry.call_id)
-    numbered = Counter(entry.name for entry in tools)
-    found: dict[str, AskedCall] = {}
-    for entry in turn:
-        if entry.kind != "model":
-            continue
-        heard = [*since_the_prompt(entry.given or (), entry.output_tools), *(entry.said or ())]
-        asked = [call for one in heard for call in one.calls if not entry.hands_over(call.name)]
-        counted: Counter[str] = Counter()
-        for call in asked:
-            if call.id in ids or (call.arguments and call.arguments == handed_over):
-                continue
-            counted[call.name] += 1
-            if counted[call.name] > (nameless if call.id else numbered)[call.name]:
-                found.setdefault(f"{call.name} {call.id or counted[call.name]}", call)
-    return list(found.values())
+    def _parent(self, entry: SpanFacts) -> str | None:
+        around = self.ancestors(entry)
+        return next((outer.name for outer in around if outer.kind in ("tool", "agent") and outer.name), None)
+
+    def _find_failed(self) -> set[str]:
+        """The spans of calls within which a span of the same call failed, as the last of its kind."""
+        last: dict[str, SpanFacts] = {}
+        for entry in sorted(self.entries, key=lambda entry: entry.span.started):
+            for outer in self.ancestors(entry) if entry.kind == "tool" else ():
+                if _is_same_call(entry, outer):
+                    last[outer.span.span_id] = entry
+        return {outer_id for outer_id, entry in last.items() if entry.span.failed}
+
+    def _match_requests(self) -> dict[str, CallRequest]:
+        """What the model asked for with each call: by the call's id, or by its number among those of its tool."""
+        requested = [call for entry in self.models for call in entry.requested_calls]
+        by_id = {call.id: call for call in requested if call.id}
+        by_name: dict[str, list[CallRequest]] = defaultdict(list)
+        for call in requested:
+            by_name[call.name].append(call)
+        spans = Counter(entry.name for entry in self.tools)
+        numbers: Counter[str] = Counter()
+        matches = {}
+        for entry in self.tools:
+            same = by_name[entry.name]
+            by_number = same[numbers[entry.name]] if len(same) == spans[entry.name] else None
+            match = by_id.get(entry.call_id) or by_number
+            numbers[entry.name] += 1
+            if match is not None and match.name == entry.name:
+                matches[entry.span.span_id] = match
+        return matches
 
 
 def _is_same_call(entry: SpanFacts, outer: SpanFacts) -> bool:
@@ -83,74 +112,33 @@ def _is_same_call(entry: SpanFacts, outer: SpanFacts) -> bool:
     return outer.name == entry.name and (not entry.call_id or not outer.call_id or entry.call_id == outer.call_id)
 
 
-def ancestors(entry: SpanFacts, within: Mapping[str, SpanFacts]) -> list[SpanFacts]:
-    found: list[SpanFacts] = []
-    at = within.get(entry.span.parent_id)
-    while at is not None and len(found) < len(within):
-        found.append(at)
-        at = within.get(at.span.parent_id)
-    return found
-
-
-def _parent(entry: SpanFacts, within: Mapping[str, SpanFacts]) -> str | None:
-    return next((one.name for one in ancestors(entry, within) if one.kind in ("tool", "agent") and one.name), None)
-
-
-def _match_requests(tools: Sequence[SpanFacts], turn: Sequence[SpanFacts]) -> dict[str, AskedCall]:
-    """What the model asked for with each call: by the call's id, or by its number among those of its tool."""
-    asked = [call for entry in turn if entry.kind == "model" for call in entry.asked]
-    by_id = {call.id: call for call in asked if call.id}
-    by_name: dict[str, list[AskedCall]] = defaultdict(list)
-    for call in asked:
-        by_name[call.name].append(call)
-    numbered: Counter[str] = Counter()
-    found = {}
-    for entry in tools:
-        same = by_name[entry.name]
-        whole = len(same) == sum(other.name == entry.name for other in tools)
-        match = by_id.get(entry.call_id) or (same[numbered[entry.name]] if whole else None)
-        numbered[entry.name] += 1
-        if match is not None and match.name == entry.name:
-            found[entry.span.span_id] = match
-    return found
-
-
-def _call(entry: SpanFacts, asked: AskedCall | None, parent: str | None, inner: SpanFacts | None) -> ToolCall:
+def _build_call(entry: SpanFacts, request: CallRequest | None, parent: str | None, inner_failed: bool) -> ToolCall:
     span = entry.span
-    asked_with = NOT_RECORDED if asked is None else asked.arguments
-    arguments = arguments_within(entry.arguments, asked_with, lossy=span.lossy)
+    requested = NOT_RECORDED if request is None else request.arguments
+    arguments = arguments_within(entry.arguments, requested, lossy=span.lossy)
     result = result_within(entry.result)
-    lost = {"arguments": NO_ARGUMENTS} if arguments is NOT_RECORDED else {}
-    raised = next((one.attributes for one in span.events if one.name == "exception"), None)
+    has_result = result is not NOT_RECORDED
+    unobserved = {"arguments": NO_ARGUMENTS} if arguments is NOT_RECORDED else {}
+    raised = next((event.attributes for event in span.events if event.name == "exception"), None)
     error = None
-    if span.failed and (raised is not None or result is NOT_RECORDED):
-        error = str(
-            (raised or {}).get("exception.message") or span.status or span.attributes.get("error.type") or "error"
-        )
-    elif result is NOT_RECORDED and entry.verdict != "success":
-        lost["result"] = NO_RESULT
-    plain = None if result is NOT_RECORDED else result
+    if span.failed and (raised is not None or not has_result):
+        message = (raised or {}).get("exception.message")
+        error = str(message or span.status or span.attributes.get("error.type") or "error")
+    elif not has_result and entry.verdict != "success":
+        unobserved["result"] = NO_RESULT
+    plain = result if has_result else None
+    claimed = entry.verdict == "success" if entry.verdict in ("success", "error") else None
     return ToolCall(
         entry.name,
         None if arguments is NOT_RECORDED else arguments,
-        id=entry.call_id or (asked.id if asked else "") or None,
+        id=entry.call_id or (request.id if request else "") or None,
         result=None if error is not None else plain,
         error=error,
-        success=_success(entry, result, failed=error is not None or span.failed or inner is not None),
+        success=call_success(plain, raised=span.failed or inner_failed, claimed=claimed, ended=has_result),
         missing_fields=missing_fields(plain),
         started_at=span.started,
         ended_at=span.ended,
-        kind=_kind(entry),
+        kind="handoff" if "handoff" in str(span.attributes.get("gen_ai.operation.name", "")) else "tool",
         parent=parent,
-        unobserved=lost,
+        unobserved=unobserved,
     )
-
-
-def _kind(entry: SpanFacts) -> CallKind:
-    return "handoff" if HANDOFF in str(entry.span.attributes.get("gen_ai.operation.name", "")) else "tool"
-
-
-def _success(entry: SpanFacts, result: object, *, failed: bool) -> bool | None:
-    claimed = entry.verdict == "success" if entry.verdict in ("success", "error") else None
-    seen = result is not NOT_RECORDED
-    return call_success(result if seen else None, raised=failed, claimed=claimed, ended=seen)

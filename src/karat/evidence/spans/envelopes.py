@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from karat.evidence.spans.dialect import NOT_RECORDED
-from karat.evidence.spans.messages import decode_value
+from karat.evidence.spans.otlp import NOT_RECORDED
+from karat.providers.messages import decode_value
 from karat.text.tool_results import parse_result
 
 DEEPEST = 4

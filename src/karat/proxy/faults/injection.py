@@ -13,10 +13,9 @@ import msgspec
 from msgspec import structs
 
 from karat.evidence.mcp_calls import CALL, LIST
-from karat.evidence.models.apis import ModelApi, find_api
-from karat.evidence.models.streams import Table, read_events, table
 from karat.model.faults import AlteredCall, Fault
-from karat.proxy import model_replies
+from karat.providers.base import ModelApi, Table, read_events, table
+from karat.providers.catalog import find_api
 from karat.proxy.faults.world import CallPlan, CaseWorld, FaultError, FaultTimeoutError, digest
 from karat.proxy.forwarding import JSON, ForwardedRequest, ServiceReply
 from karat.proxy.tape.file import StreamEvent
@@ -24,6 +23,7 @@ from karat.proxy.tape.requests import read_json
 from karat.system.loopback_auth import RefusedRequest
 from karat.text.tool_names import is_named
 
+REFUSAL = "I'm sorry, but I can't help with that."
 NO_TOOL, NO_ANSWER = -32602, -32001
 """Codes of JSON-RPC by which MCP servers say that there is no such tool, and clients that no answer came."""
 _STATUS = re.compile(r"\s*(?:HTTP\S* )?([45]\d\d)\b")
@@ -77,7 +77,7 @@ def find_plan(world: CaseWorld, forwarded: ForwardedRequest) -> FaultPlan | Gone
     body = table(read_json(forwarded.request.body))
     api = find_api(forwarded.path) if forwarded.request.method == "POST" else None
     if api is not None and api.fits(body):
-        plan = world.begin(model_replies.model_of(body, forwarded.path), hits="model")
+        plan = world.begin(api.model_of(body, forwarded.path), hits="model")
         if plan.fault is not None:
             return ModelFault(plan, plan.fault, api, body)
     if (tool := called_tool(body)) is not None:
@@ -109,22 +109,21 @@ class ModelFault(FaultPlan):
     def __init__(self, plan: CallPlan, fault: Fault, api: ModelApi, body: Table) -> None:
         super().__init__(plan)
         self._fault = fault
-        self._api = api.name
-        self._join = api.join
+        self._api = api
         self._body = body
 
     def _answer_instead(self, path: str) -> ServiceReply:
         fault, api = self._fault, self._api
         self._plan.mark_applied("", "")
         if fault.kind == "refusal":
-            text = fault.value if isinstance(fault.value, str) else model_replies.SAYS_NO
-            refusal = model_replies.refusal_body(api, self._body, model_replies.model_of(self._body, path), text)
-            return self._as_reply(refusal, streamed=model_replies.wants_stream(self._body, path))
+            text = fault.value if isinstance(fault.value, str) else REFUSAL
+            refusal = api.refusal_body(self._body, api.model_of(self._body, path), text)
+            return self._as_reply(refusal, streamed=api.wants_stream(self._body, path))
         if fault.kind == "context_length":
-            return ServiceReply.of_json(400, model_replies.too_long_body(api))
+            return ServiceReply.of_json(400, api.too_long_body())
         status, wait = int(fault.value), fault.retry_after
-        headers = {} if wait is None or api == "gemini" else {"retry-after": f"{wait:g}"}
-        return ServiceReply.of_json(status, model_replies.error_body(api, status, retry_after=wait), headers)
+        headers = {} if wait is None or api.name == "gemini" else {"retry-after": f"{wait:g}"}
+        return ServiceReply.of_json(status, api.error_body(status, retry_after=wait), headers)
 
     def _change(self, reply: ServiceReply) -> ServiceReply | None:
         changed = self._changed(reply) if reply.status < 400 else None
@@ -137,32 +136,34 @@ class ModelFault(FaultPlan):
             return reply if reply.events or reply.body else None
         streamed = bool(reply.events)
         events = read_events([event.data for event in reply.events])
-        message = self._join(events) if streamed else table(read_json(reply.body))
+        message = self._api.join(events) if streamed else table(read_json(reply.body))
         if self._fault.kind == "empty":
-            message = model_replies.empty_body(self._api, message)
+            message = self._api.empty_body(message)
         elif not self._change_call(message, streamed=streamed):
             return None
         return self._as_reply(message, streamed=streamed)
 
     def _change_call(self, message: Table, *, streamed: bool) -> bool:
-        calls = model_replies.calls_in(self._api, message)
-        for call in calls[:1]:
+        calls = self._api.tool_calls(message)
+        for _, call in calls[:1]:
             value = self._fault.value
             if self._fault.kind == "unknown_tool":
                 call["name"] = value if isinstance(value, str) else f"{call.get('name')}_v2"
             else:
-                model_replies.break_arguments(self._api, call, value, streamed=streamed)
+                self._api.break_arguments(call, value, streamed=streamed)
         return bool(calls)
 
     def _cut(self, reply: ServiceReply) -> int | None:
         if self._fault.kind != "cut_stream":
             return None
-        return model_replies.cut_at(reply.events, reply.body, self._fault.value)
+        value, size = self._fault.value, len(reply.events) or len(reply.body)
+        is_count = isinstance(value, int) and not isinstance(value, bool) and reply.events
+        return min(int(value) if is_count else max(1, size // 2), max(0, size - 1))  # never at its end
 
     def _as_reply(self, message: Table, *, streamed: bool) -> ServiceReply:
         if not streamed:
             return ServiceReply.of_json(200, message)
-        events = tuple(StreamEvent(0, text) for text in model_replies.split(self._api, message))
+        events = tuple(StreamEvent(0, text) for text in self._api.write_stream(message))
         return ServiceReply(200, {"content-type": "text/event-stream"}, events=events)
 
 

@@ -11,11 +11,10 @@ from datetime import UTC, datetime
 import msgspec
 from msgspec import Struct, field, structs
 
-from karat.evidence.models.apis import find_api
-from karat.evidence.models.streams import read_events
 from karat.journal.redaction import Redactor
 from karat.options import TapeMode
-from karat.proxy.model_replies import split
+from karat.providers.base import read_events
+from karat.providers.catalog import find_api
 from karat.proxy.tape.file import Answer, EntryOffset, Exchange, Recording, StreamEvent, Tape
 from karat.proxy.tape.requests import IgnoreRules, RequestDifference, ServiceRequest, first_difference
 from karat.text.wording import pluralize
@@ -141,7 +140,7 @@ class TapePlayer:
             message = api.join(read_events([event.data for event in answer.events]))
             cleaned = redactor.redact(message) if redactor.finds(msgspec.json.encode(message)) else message
             if isinstance(cleaned, dict) and cleaned != message:  # in pieces, a secret is in none of the events
-                events = tuple(StreamEvent(0, event) for event in split(api.name, cleaned))
+                events = tuple(StreamEvent(0, event) for event in api.write_stream(cleaned))
                 answer = structs.replace(answer, events=events)
         if not redactor.finds(msgspec.json.encode([answer.json, answer.text, answer.events])):
             return answer

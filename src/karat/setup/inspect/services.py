@@ -15,6 +15,7 @@ from msgspec import structs
 
 from karat.errors import ConfigError
 from karat.model.trace import Trace
+from karat.providers.sse import ServerEvent
 from karat.setup.inspect.inspection import Inspection, Observation
 from karat.setup.inspect.openapi import MESSAGES, PROMPT, paths_of, requests_at
 from karat.setup.inspect.proof import describe_trace, prove_target
@@ -26,7 +27,7 @@ from karat.targets.base import TargetError
 from karat.targets.config import TargetConfig, place_of
 from karat.targets.http.options import Format, ServiceOptions
 from karat.targets.http.service import Body, Service, WireRequest
-from karat.targets.http.streams import Received, WireEvent, loads, parser
+from karat.targets.http.streams import Received, loads, parser
 from karat.targets.http.templates import PLACES, Template, variables
 from karat.text.wording import shorten, visible
 
@@ -121,7 +122,7 @@ def _read_answers(answers: Sequence[Answer], prompts: Sequence[str]) -> Draft:
     values = [value for kind, data in answers if kind != "text/plain" and (value := _value(data)) is not None]
     draft = draft_whole(values) if values else Draft()
     if values and "answer" not in draft.options:  # it may be a list of events
-        listed = draft_stream("json", [[WireEvent(data.decode())] for _, data in answers if _value(data)], prompts)
+        listed = draft_stream("json", [[ServerEvent(data.decode())] for _, data in answers if _value(data)], prompts)
         return listed if "stream" in listed.options else draft
     return draft
 
@@ -226,7 +227,7 @@ def _format_request(request: Mapping[str, object]) -> str:
     return ", ".join(f"{name} = {inline(value)}" for name, value in request.items())
 
 
-def _events(form: Format, data: bytes) -> Iterator[WireEvent]:
+def _events(form: Format, data: bytes) -> Iterator[ServerEvent]:
     reader = parser(form, len(data) + 1)
     yield from reader.feed(data)
     yield from reader.end()

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 from uuid import uuid4
 
+from karat.providers.sse import ServerEvent
 from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
 from karat.targets.http.conversation import AnswerReader, HttpConversation, TurnBuffer
-from karat.targets.http.event_values import protocol_error
 from karat.targets.http.options import ServiceOptions
 from karat.targets.http.service import WireRequest
-from karat.targets.http.streams import WireEvent
+from karat.targets.http.streams import loads, protocol_error
 from karat.targets.http.target import ServiceTarget
 from karat.text.wording import shorten, visible
 
@@ -66,9 +66,9 @@ class A2aReader:
         self._said = ""
         """What the agent said with the state of the task."""
 
-    def take(self, event: WireEvent) -> bool:
+    def take(self, event: ServerEvent) -> bool:
         try:
-            self.read_whole(event.json())
+            self.read_whole(loads(event.data))
         except ValueError as error:
             if event.torn:
                 return False

@@ -10,14 +10,14 @@ import msgspec
 from msgspec import field
 
 from karat.model.trace import Tokens
+from karat.providers.sse import ServerEvent
 from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
 from karat.targets.http.conversation import AnswerReader, HttpConversation, TurnBuffer
-from karat.targets.http.event_values import DONE, EventKinds, event_object, protocol_error
 from karat.targets.http.jsonpath import count, objects
 from karat.targets.http.options import ServiceOptions
 from karat.targets.http.service import WireRequest
-from karat.targets.http.streams import WireEvent
+from karat.targets.http.streams import DONE, EventKinds, event_object, protocol_error
 from karat.targets.http.target import ServiceTarget
 from karat.text.clean import table
 from karat.text.wording import shorten, visible
@@ -75,7 +75,7 @@ class AgUiReader:
     def read_whole(self, value: Json) -> None:
         raise protocol_error("the answer is not a stream of AG-UI events")
 
-    def take(self, event: WireEvent) -> bool:
+    def take(self, event: ServerEvent) -> bool:
         if event.data.strip() == DONE:
             return True
         payload = event_object(event, "AG-UI")
@@ -108,10 +108,10 @@ class AgUiReader:
         self._heard.say(str(payload.get("delta", "")), str(payload.get("messageId")))
 
     def call_start(self, payload: dict[str, Json]) -> None:
-        self._heard.book.begin(str(payload.get("toolCallName")), str(payload.get("toolCallId")))
+        self._heard.call_log.begin(str(payload.get("toolCallName")), str(payload.get("toolCallId")))
 
     def call_arguments(self, payload: dict[str, Json]) -> None:
-        self._heard.book.more(str(payload.get("toolCallId")), str(payload.get("delta", "")))
+        self._heard.call_log.more(str(payload.get("toolCallId")), str(payload.get("delta", "")))
 
     def call_chunk(self, payload: dict[str, Json]) -> None:
         if payload.get("toolCallName"):
@@ -119,13 +119,13 @@ class AgUiReader:
         self.call_arguments(payload)
 
     def call_result(self, payload: dict[str, Json]) -> None:
-        call = self._heard.book.find(str(payload.get("toolCallId")))
+        call = self._heard.call_log.find(str(payload.get("toolCallId")))
         if call is not None:
             self._results[str(payload.get("messageId"))] = str(payload.get("toolCallId"))
-            self._heard.book.end(call, payload.get("content"))
+            self._heard.call_log.end(call, payload.get("content"))
 
     def notes_of_result(self, payload: dict[str, Json]) -> None:
-        call = self._heard.book.find(self._results.get(str(payload.get("entityId"))))
+        call = self._heard.call_log.find(self._results.get(str(payload.get("entityId"))))
         try:
             notes = msgspec.json.decode(str(payload.get("encryptedValue")))
         except msgspec.DecodeError:
@@ -139,17 +139,17 @@ class AgUiReader:
         event = payload.get("event")
         if not isinstance(event, dict) or event.get("event") != "on_tool_error":
             return
-        call = self._heard.book.waiting(str(event.get("name")))
+        call = self._heard.call_log.waiting(str(event.get("name")))
         if call is not None:
             data = event.get("data")
             error = data.get("error") if isinstance(data, dict) else None
-            self._heard.book.end(call, error=str(error or "the tool failed"))
+            self._heard.call_log.end(call, error=str(error or "the tool failed"))
 
     def messages_snapshot(self, payload: dict[str, Json]) -> None:
         """What had no events of its own: the arguments of calls that were never streamed."""
         for message in objects(payload.get("messages")):
             for asked in objects(message.get("toolCalls")):
-                call, function = self._heard.book.find(str(asked.get("id"))), asked.get("function")
+                call, function = self._heard.call_log.find(str(asked.get("id"))), asked.get("function")
                 if call is not None and call.pieces is None and isinstance(function, dict):
                     call.pieces = [str(function.get("arguments", ""))]
 

@@ -10,13 +10,13 @@ from uuid import uuid4
 from msgspec import field
 
 from karat.providers.base import read_ending
+from karat.providers.sse import ServerEvent
 from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
 from karat.targets.http.conversation import AnswerReader, HttpConversation, TurnBuffer
-from karat.targets.http.event_values import DONE, EventKinds, event_object, protocol_error
 from karat.targets.http.options import ServiceOptions
 from karat.targets.http.service import WireRequest
-from karat.targets.http.streams import WireEvent
+from karat.targets.http.streams import DONE, EventKinds, event_object, protocol_error
 from karat.targets.http.target import ServiceTarget
 from karat.text.wording import shorten, visible
 
@@ -59,7 +59,7 @@ class AiSdkReader:
     def read_whole(self, value: Json) -> None:
         raise protocol_error("the answer is not a stream of UI messages")
 
-    def take(self, event: WireEvent) -> bool:
+    def take(self, event: ServerEvent) -> bool:
         if event.data.strip() == DONE:
             return True
         payload = event_object(event, "UI message stream")
@@ -96,25 +96,25 @@ class AiSdkReader:
         self._heard.say(str(payload.get("delta", "")), str(self._step))
 
     def tool_input(self, payload: dict[str, Json]) -> None:
-        self._heard.book.begin(str(payload.get("toolName")), str(payload.get("toolCallId")), payload.get("input"))
+        self._heard.call_log.begin(str(payload.get("toolName")), str(payload.get("toolCallId")), payload.get("input"))
 
     def tool_input_error(self, payload: dict[str, Json]) -> None:
         """What never ran was asked for, no more."""
-        call = self._heard.book.begin(
+        call = self._heard.call_log.begin(
             str(payload.get("toolName")), str(payload.get("toolCallId")), payload.get("input")
         )
-        self._heard.book.end(call, error=str(payload.get("errorText", "bad input")))
+        self._heard.call_log.end(call, error=str(payload.get("errorText", "bad input")))
         call.ran = False
 
     def tool_output(self, payload: dict[str, Json]) -> None:
-        call = self._heard.book.find(str(payload.get("toolCallId")))
+        call = self._heard.call_log.find(str(payload.get("toolCallId")))
         if call is not None and not payload.get("preliminary"):
-            self._heard.book.end(call, payload.get("output"))
+            self._heard.call_log.end(call, payload.get("output"))
 
     def tool_output_error(self, payload: dict[str, Json]) -> None:
-        call = self._heard.book.find(str(payload.get("toolCallId")))
+        call = self._heard.call_log.find(str(payload.get("toolCallId")))
         if call is not None:
-            self._heard.book.end(call, error=str(payload.get("errorText", "error")))
+            self._heard.call_log.end(call, error=str(payload.get("errorText", "error")))
 
 
 READING: dict[str, Callable[[AiSdkReader, dict[str, Json]], None]] = {

@@ -20,7 +20,7 @@ class CallReader:
     """Reads what each place says of a call into the log of the turn."""
 
     def __init__(self, heard: TurnBuffer, streaming: bool) -> None:
-        self._book = heard.book
+        self._call_log = heard.call_log
         self._heard = heard
         self._streaming = streaming
         self.unclear = ""
@@ -29,12 +29,12 @@ class CallReader:
     def read(self, item: Json, paths: CallPaths) -> None:
         """A call: its name alone, or an object that says of it what is known by now."""
         if isinstance(item, str):
-            self._book.begin(item)
+            self._call_log.begin(item)
             return
         if item is None:
             return
         fields = {name: path.first(item) if path else None for name, path in paths.items()}
-        known = self._book.find(_id(fields["id"]))
+        known = self._call_log.find(_id(fields["id"]))
         name = fields["name"] or (known.name if known is not None else "")
         if not isinstance(name, str) or not name:
             self.unclear = f"a tool call has no name in it: {_excerpt(item)}"
@@ -49,13 +49,13 @@ class CallReader:
         if not isinstance(fields["name"], str) or not fields["name"]:
             self.unclear = f"a tool call has no name in it: {_excerpt(item)}"
             return
-        known = self._book.find(ids[0] if ids else None)
+        known = self._call_log.find(ids[0] if ids else None)
         if known is None or known.ended or known.name != fields["name"]:
-            known = self._book.begin(fields["name"], None, fields["arguments"])
+            known = self._call_log.begin(fields["name"], None, fields["arguments"])
             known.id = ids[0] if ids else None
         elif fields["arguments"] not in NOT_YET:
             known.arguments = fields["arguments"]
-        self._book.rename(known, ids)
+        self._call_log.rename(known, ids)
         if fields["result"] not in NOT_YET or has_error(fields["error"]):
             self._close(known, fields["result"], fields["error"], item, event)
 
@@ -63,8 +63,8 @@ class CallReader:
         """A piece of the arguments of a call, or all of them."""
         path = paths["arguments"]
         found = path.all(item) if path is not None else []
-        waiting = self._book.open_calls
-        call = self._book.find(ids[0]) if ids else waiting[-1] if waiting else None
+        waiting = self._call_log.open_calls
+        call = self._call_log.find(ids[0]) if ids else waiting[-1] if waiting else None
         if not found:
             return
         if call is None:
@@ -86,26 +86,26 @@ class CallReader:
         elif failed or _says_failed(item) or _says_failed(event):
             self._close(call, None, UNSAID)
         else:
-            self._book.end_unread(call)
+            self._call_log.end_unread(call)
             self._heard.no_results = (
                 f"an event that ends a call has neither `result` nor `error` at the configured paths: {_excerpt(item)}"
             )
 
     def _close(self, call: CallSoFar, result: Json, error: Json, *around: Json, failed: bool = False) -> None:
         """End a call. What is next to its result may say that it failed: `success`, `isError`, a status."""
-        self._book.end(call, result, _error(error))
+        self._call_log.end(call, result, _error(error))
         if failed or any(map(_says_failed, around)):
             call.success = False
 
     def _find_ended_call(self, item: Json, ids: list[str], paths: CallPaths) -> CallSoFar | None:
         name = paths["name"].first(item) if paths["name"] else None
-        known = self._book.find(ids[0]) if ids else None
+        known = self._call_log.find(ids[0]) if ids else None
         if known is not None:
             return known
         if isinstance(name, str) and name:
-            waiting = self._book.waiting(name)
-            return waiting if waiting is not None else self._book.begin(name, ids[0] if ids else None)
-        waiting_calls = self._book.open_calls
+            waiting = self._call_log.waiting(name)
+            return waiting if waiting is not None else self._call_log.begin(name, ids[0] if ids else None)
+        waiting_calls = self._call_log.open_calls
         if not ids and len(waiting_calls) == 1:
             return waiting_calls[0]
         self.unclear = f"a result belongs to no call that was seen: {_excerpt(item)}"
@@ -122,11 +122,11 @@ class CallReader:
         """The call that an item reports: one that began before, where its id or its result says so."""
         id = _id(fields["id"])
         if id is None and self._streaming and fields["result"] is not None:
-            waiting = self._book.waiting(name)
+            waiting = self._call_log.waiting(name)
             if waiting is not None:
                 waiting.arguments = waiting.arguments if fields["arguments"] is None else fields["arguments"]
                 return waiting
-        return self._book.begin(name, id, fields["arguments"])
+        return self._call_log.begin(name, id, fields["arguments"])
 
 
 def _id(value: Json) -> str | None:

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from karat.evidence.recorder import Recorder
 from karat.model.suite import Case
 from karat.model.trace import Message, PossibleCall, Tokens, ToolCall
+from karat.providers.sse import ServerEvent
 from karat.suites.diagnostics import Json
 from karat.targets.base import RunContext, TargetError
 from karat.targets.http.service import Service, WireRequest
-from karat.targets.http.streams import Received, WireEvent
+from karat.targets.http.streams import Received, loads
 from karat.targets.http.tool_call_log import ToolCallLog
 from karat.text.clean import text
 from karat.text.wording import shorten, visible
@@ -39,7 +40,7 @@ class TurnBuffer:
     """What has been received of a turn until now."""
 
     def __init__(self) -> None:
-        self.book = ToolCallLog()
+        self.call_log = ToolCallLog()
         self.answer: str | None = None
         """The answer as a whole, where it came so; it replaces its parts."""
         self.no_tools = ""
@@ -114,7 +115,7 @@ class TurnBuffer:
 
     def check(self, what: str) -> None:
         """A turn that ended well has an answer, or a tool that was called."""
-        if not self.final_message and not self.book.calls:
+        if not self.final_message and not self.call_log.calls:
             raise TargetError("bad-answer", f"{what} ended without any text")
 
     def spend(self, given: Tokens) -> None:
@@ -125,13 +126,13 @@ class TurnBuffer:
     def into(self, recorder: Recorder) -> None:
         """Keep what was heard of a turn that broke."""
         recorder.final_message = self.final_message
-        recorder.tool_calls = None if self.no_tools else list(self.book.calls)
+        recorder.tool_calls = None if self.no_tools else list(self.call_log.calls)
 
 
 class AnswerReader(Protocol):
     """Reads one answer."""
 
-    def take(self, event: WireEvent) -> bool:
+    def take(self, event: ServerEvent) -> bool:
         """Read one event; whether it was the last."""
         ...
 
@@ -185,7 +186,7 @@ class HttpConversation:
             trace_context.begin_turn()
         self.traceparent = trace_context.headers["traceparent"]
 
-    async def hear(self, request: WireRequest, reader: AnswerReader) -> None:
+    async def exchange(self, request: WireRequest, reader: AnswerReader) -> None:
         """Send a request, and read its answer to the end."""
         self.received = received = Received()
         sent = replace(request, headers=self.trace_headers | request.headers)
@@ -216,9 +217,9 @@ class HttpConversation:
         return [*past, {"role": "user", "content": prompt}]
 
 
-def _value(event: WireEvent) -> Json:
+def _value(event: ServerEvent) -> Json:
     try:
-        return event.json()
+        return loads(event.data)
     except ValueError as error:
         raise TargetError("bad-answer", f"the answer is not valid JSON: {error}") from error
 

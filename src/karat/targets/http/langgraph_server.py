@@ -13,16 +13,16 @@ from typing import ClassVar, cast
 import msgspec
 
 from karat.model.trace import Tokens
+from karat.providers.sse import ServerEvent
 from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
 from karat.targets.config import Text
 from karat.targets.http.conversation import AnswerReader, HttpConversation, TurnBuffer
-from karat.targets.http.event_values import EventKinds, protocol_error
 from karat.targets.http.jsonpath import objects
 from karat.targets.http.langgraph_messages import ServerCall, ServerMessage, messages_in, read_message
 from karat.targets.http.options import ServiceOptions
 from karat.targets.http.service import WireRequest
-from karat.targets.http.streams import WireEvent
+from karat.targets.http.streams import EventKinds, loads, protocol_error
 from karat.targets.http.target import ServiceTarget
 from karat.targets.interrupts import Interrupt, decisions, resume
 from karat.targets.langgraph.messages import final_text
@@ -49,9 +49,9 @@ class LangGraphServerTarget(ServiceTarget[LangGraphServerOptions]):
 
     async def converse(self, talk: HttpConversation, prompt: str, heard: TurnBuffer) -> None:
         run = RunReader(talk, heard)
-        await talk.hear(self.build_request(talk, prompt), run)
+        await talk.exchange(self.build_request(talk, prompt), run)
         state = WireRequest(f"{self._thread(talk)}/state", method="GET", headers=self.headers(talk, prompt))
-        await talk.hear(state, _StateReader(talk, heard, run))
+        await talk.exchange(state, _StateReader(talk, heard, run))
         heard.check("the run")
 
     def build_request(self, talk: HttpConversation, prompt: str) -> WireRequest:
@@ -127,13 +127,13 @@ class RunReader:
     def read_whole(self, value: Json) -> None:
         raise protocol_error("the answer is not a stream of a LangGraph server")
 
-    def take(self, event: WireEvent) -> bool:
+    def take(self, event: ServerEvent) -> bool:
         mode = event.name.partition("|")[0]
         self._kinds.note(event.name or event.data, fits=mode in MODES)
         if mode not in ("updates", "messages", "error"):
             return False
         try:
-            payload = event.json()
+            payload = loads(event.data)
         except ValueError as error:
             if event.torn:
                 return False
@@ -187,12 +187,12 @@ class RunReader:
         if message.type == "ai":
             self._heard.say(message.text, key)
             for call in message.calls:
-                self._heard.book.begin(call.name, call.id, call.arguments, ran=False)
+                self._heard.call_log.begin(call.name, call.id, call.arguments, ran=False)
         elif message.type == "tool":
             self._result(message)
 
     def _result(self, message: ServerMessage) -> None:
-        book, asked = self._heard.book, self._notes.asked.get(message.call_id or "")
+        book, asked = self._heard.call_log, self._notes.asked.get(message.call_id or "")
         if message.call_id in self._notes.barred:
             return
         name = asked.name if asked else message.name or "tool"
@@ -211,7 +211,7 @@ class _StateReader:
         self._heard = heard
         self._run = run
 
-    def take(self, event: WireEvent) -> bool:
+    def take(self, event: ServerEvent) -> bool:
         return True
 
     def read_whole(self, value: Json) -> None:

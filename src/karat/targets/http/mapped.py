@@ -11,6 +11,7 @@ from typing import ClassVar, cast
 from karat.errors import ConfigError
 from karat.model.cost import COST
 from karat.model.trace import Tokens
+from karat.providers.sse import ServerEvent
 from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
 from karat.targets.config import place_of
@@ -28,7 +29,7 @@ from karat.targets.http.options import (
 from karat.targets.http.preparations import Preparations
 from karat.targets.http.service import Body, WireRequest
 from karat.targets.http.stream_mapping import CALL, StreamMapping
-from karat.targets.http.streams import WireEvent
+from karat.targets.http.streams import loads
 from karat.targets.http.target import ServiceTarget, values
 from karat.text.tool_results import shows_failure
 from karat.text.wording import kind, shorten, visible
@@ -198,7 +199,7 @@ class MappedReader:
             return
         raise TargetError("bad-answer", self._no_answer(value))
 
-    def take(self, event: WireEvent) -> bool:
+    def take(self, event: ServerEvent) -> bool:
         stream = self._paths.stream
         assert stream is not None
         if stream.plain:
@@ -221,14 +222,14 @@ class MappedReader:
             self._heard.skip(event.name)
         return self._done
 
-    def _value(self, event: WireEvent, by_name: bool) -> Json:
+    def _value(self, event: ServerEvent, by_name: bool) -> Json:
         """The value of an event; None where it has none."""
         stream = self._paths.stream
         assert stream is not None
         if not event.data.strip():
             return None
         try:
-            return event.json()
+            return loads(event.data)
         except ValueError as error:
             if event.torn or by_name or stream.ignores(None, event.name):
                 return None
@@ -284,7 +285,7 @@ class MappedReader:
         if stream.has_end and not self._done:
             end = repr(stream.done) if stream.done else "the event that ends it"
             raise TargetError("bad-answer", f"the stream ended without {end}: it was cut off")
-        if not heard.final_message and not heard.book.calls:
+        if not heard.final_message and not heard.call_log.calls:
             raise TargetError("bad-answer", f"no event has text at {stream.text.at or self._options.answer or 'all'}")
 
     def _take_all(self, value: Json, name: str = "") -> bool:
@@ -306,7 +307,7 @@ class MappedReader:
         if any(part is not None for part in found):
             heard.answer = words([part for part in found if part is not None])
             self._answered = True
-        elif found and heard.book.calls:
+        elif found and heard.call_log.calls:
             heard.answer, self._answered = heard.answer or "", True
         return self._count(value, name) or bool(calls or found)
 

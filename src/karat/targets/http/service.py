@@ -24,11 +24,11 @@ from uuid import uuid4
 import msgspec
 
 from karat.errors import ConfigError
+from karat.providers.sse import ServerEvent
 from karat.suites.diagnostics import Json
 from karat.targets.base import DENIED, TargetError
-from karat.targets.http.event_values import MISFIT
 from karat.targets.http.options import Format, ServiceOptions
-from karat.targets.http.streams import Received, WireEvent, loads, parser
+from karat.targets.http.streams import MISFIT, Received, loads, parser
 from karat.text.wording import error_text, shorten, visible
 
 if TYPE_CHECKING:
@@ -126,13 +126,13 @@ class Service:
         async with self._answer(request, cookies, received) as response:
             return _kind(response), await _read_whole(response, self._options.max_bytes, received)
 
-    async def events(self, request: WireRequest, cookies: Cookies, received: Received) -> AsyncGenerator[WireEvent]:
+    async def events(self, request: WireRequest, cookies: Cookies, received: Received) -> AsyncGenerator[ServerEvent]:
         """The events of the answer as they come."""
         assert request.stream is not None
         most = self._options.max_bytes
         async with self._answer(request, cookies, received) as response:
             if request.protocol and _kind(response) == "application/json":
-                yield WireEvent((await _read_whole(response, most, received)).decode("utf-8", "replace"), whole=True)
+                yield ServerEvent((await _read_whole(response, most, received)).decode("utf-8", "replace"), whole=True)
                 return
             await _refuse_no_stream(response, request, received)
             events = parser(request.stream, most)
@@ -401,7 +401,7 @@ def _read(data: bytes, kind: str, request: WireRequest, received: Received) -> J
         raise received.error("bad-answer", f"the answer is {what}: {error_text(error)}") from error
 
 
-def _map_parse_errors(events: Iterator[WireEvent], received: Received) -> Iterator[WireEvent]:
+def _map_parse_errors(events: Iterator[ServerEvent], received: Received) -> Iterator[ServerEvent]:
     try:
         yield from events
     except ValueError as error:

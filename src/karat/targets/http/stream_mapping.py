@@ -7,13 +7,13 @@ from functools import partial
 from typing import NamedTuple
 
 from karat.errors import ConfigError
+from karat.providers.sse import ServerEvent
 from karat.suites.diagnostics import Json
 from karat.targets.http.call_reader import CallPaths, CallReader
 from karat.targets.http.conditions import Holds, condition
 from karat.targets.http.conversation import TurnBuffer
 from karat.targets.http.jsonpath import JsonPath, words
 from karat.targets.http.options import CallPart, EndPart, StreamPaths, TextPart, When
-from karat.targets.http.streams import WireEvent
 
 CALL = ("name", "arguments", "result", "error", "id")
 MakePath = Callable[[str, str], JsonPath | None]
@@ -99,7 +99,7 @@ class StreamMapping:
             self._says(item, name) and any(self._text.all(item)) for item in self.items(value)
         )
 
-    def ends_by_name(self, event: WireEvent) -> bool:
+    def ends_by_name(self, event: ServerEvent) -> bool:
         return bool(self.done) and self.done in (event.data.strip(), event.name)
 
     def ends(self, value: Json, name: str) -> bool:
@@ -111,7 +111,7 @@ class StreamMapping:
     def ignores(self, value: Json, name: str) -> bool:
         return any(holds(value, name) for holds in self._ignored)
 
-    def say_raw(self, event: WireEvent, heard: TurnBuffer) -> bool:
+    def say_raw(self, event: ServerEvent, heard: TurnBuffer) -> bool:
         """Whether the data of an event is a part of the answer as it is."""
         if not self.text.raw or not self._says(None, event.name):
             return False

@@ -6,16 +6,16 @@ import codecs
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Protocol, cast
 
 import jiter
 
+from karat.providers.sse import ServerEvent, SseReader
 from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
 from karat.targets.http.options import Format
 from karat.text.clean import jsonable
-from karat.text.wording import pluralize, visible
+from karat.text.wording import pluralize, shorten, visible
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -83,27 +83,12 @@ class Received:
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 
 
-@dataclass(frozen=True, slots=True)
-class WireEvent:
-    """One event: its name where the format has one, and its data as text."""
-
-    data: str
-    name: str = ""
-    torn: bool = False
-    """The stream ended within it."""
-    whole: bool = False
-    """It is not an event: the server answered with one JSON value."""
-
-    def json(self) -> Json:
-        return loads(self.data)
-
-
 class EventParser(Protocol):
-    def feed(self, data: bytes) -> Iterator[WireEvent]:
+    def feed(self, data: bytes) -> Iterator[ServerEvent]:
         """The events that are whole now. Raises ValueError for what is not an event."""
         ...
 
-    def end(self) -> Iterator[WireEvent]:
+    def end(self) -> Iterator[ServerEvent]:
         """What is left when the stream ends."""
         ...
 
@@ -128,66 +113,20 @@ class _Lines:
         return lines
 
 
-class SseParser:
-    """Server-sent events."""
-
-    def __init__(self, most: int) -> None:
-        self._lines = _Lines(most)
-        self._most = most
-        self._begin()
-        self._first = True
-
-    def feed(self, data: bytes) -> Iterator[WireEvent]:
-        for line in self._lines.feed(data):
-            if self._first:
-                line, self._first = line.removeprefix(codecs.BOM_UTF8), False
-            if line:
-                if not line.startswith(b":"):
-                    self._field(line)
-            elif self._data or self._name:
-                yield self._event()
-
-    def end(self) -> Iterator[WireEvent]:
-        torn = bool(self._lines.rest.strip())
-        if torn:
-            self._field(bytes(self._lines.rest))
-        if self._data:
-            yield self._event(torn)
-
-    def _begin(self) -> None:
-        self._name, self._data, self._size = "", list[str](), 0
-
-    def _field(self, line: bytes) -> None:
-        key, _, value = _text(line).partition(":")
-        value = value.removeprefix(" ")
-        if key == "data":
-            self._data.append(value)
-            self._size += len(line)
-            if self._size > self._most:
-                raise ValueError(f"an event is longer than {self._most:,} bytes")
-        elif key == "event":
-            self._name = value
-
-    def _event(self, torn: bool = False) -> WireEvent:
-        event = WireEvent("\n".join(self._data), self._name, torn)
-        self._begin()
-        return event
-
-
 class LineParser:
     """One JSON value per line."""
 
     def __init__(self, most: int) -> None:
         self._lines = _Lines(most)
 
-    def feed(self, data: bytes) -> Iterator[WireEvent]:
-        yield from (WireEvent(_text(line)) for line in self._lines.feed(data) if line.strip())
+    def feed(self, data: bytes) -> Iterator[ServerEvent]:
+        yield from (ServerEvent(_text(line)) for line in self._lines.feed(data) if line.strip())
 
-    def end(self) -> Iterator[WireEvent]:
+    def end(self) -> Iterator[ServerEvent]:
         """A last line without its end is whole if it is JSON: many writers put line ends between, not after."""
         rest = bytes(self._lines.rest)
         if rest.strip():
-            yield WireEvent(_text(rest), torn=not _is_json(rest))
+            yield ServerEvent(_text(rest), torn=not _is_json(rest))
 
 
 _BETWEEN = re.compile(rb"[\s,\x1e]*")
@@ -204,23 +143,23 @@ class ValueParser:
         self._scanned = self._depth = 0
         self._quoted = self._begun = self._in_array = False
 
-    def feed(self, data: bytes) -> Iterator[WireEvent]:
+    def feed(self, data: bytes) -> Iterator[ServerEvent]:
         self._rest += data
         yield from self._values(last=False)
         if len(self._rest) > self._most:
             raise ValueError(f"a value is longer than {self._most:,} bytes")
 
-    def end(self) -> Iterator[WireEvent]:
+    def end(self) -> Iterator[ServerEvent]:
         yield from self._values(last=True)
         if self._rest or self._in_array:
-            yield WireEvent(_text(bytes(self._rest)), torn=True)
+            yield ServerEvent(_text(bytes(self._rest)), torn=True)
 
-    def _values(self, *, last: bool) -> Iterator[WireEvent]:
+    def _values(self, *, last: bool) -> Iterator[ServerEvent]:
         while self._skip_separators():
             end = self._end(last)
             if not end:
                 return
-            yield WireEvent(_text(bytes(self._rest[:end])))
+            yield ServerEvent(_text(bytes(self._rest[:end])))
             del self._rest[:end]
 
     def _skip_separators(self) -> bool:
@@ -273,17 +212,17 @@ class FrameParser:
     def __init__(self, most: int) -> None:
         self._lines = LineParser(most)
 
-    def feed(self, data: bytes) -> Iterator[WireEvent]:
+    def feed(self, data: bytes) -> Iterator[ServerEvent]:
         yield from map(_frame, self._lines.feed(data))
 
-    def end(self) -> Iterator[WireEvent]:
+    def end(self) -> Iterator[ServerEvent]:
         for event in map(_frame, self._lines.end()):
-            yield WireEvent(event.data, event.name, torn=bool(event.data) and not _is_json(event.data.encode()))
+            yield ServerEvent(event.data, event.name, torn=bool(event.data) and not _is_json(event.data.encode()))
 
 
-def _frame(event: WireEvent) -> WireEvent:
+def _frame(event: ServerEvent) -> ServerEvent:
     labelled = _FRAME.fullmatch(event.data.strip())
-    return WireEvent(labelled[2], labelled[1]) if labelled else event
+    return ServerEvent(labelled[2], labelled[1]) if labelled else event
 
 
 class ChunkParser:
@@ -292,18 +231,18 @@ class ChunkParser:
     def __init__(self, most: int) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")()
 
-    def feed(self, data: bytes) -> Iterator[WireEvent]:
+    def feed(self, data: bytes) -> Iterator[ServerEvent]:
         text = self._decoder.decode(data)
         if text:
-            yield WireEvent(text)
+            yield ServerEvent(text)
 
-    def end(self) -> Iterator[WireEvent]:
+    def end(self) -> Iterator[ServerEvent]:
         self._decoder.decode(b"", final=True)
         yield from ()
 
 
 PARSERS: dict[Format, Callable[[int], EventParser]] = {
-    "sse": SseParser,
+    "sse": SseReader,
     "ndjson": LineParser,
     "json": ValueParser,
     "frames": FrameParser,
@@ -325,3 +264,57 @@ def _is_json(line: bytes) -> bool:
     except ValueError:
         return False
     return True
+
+
+DONE = "[DONE]"
+"""What ends a stream of many protocols; no event of it."""
+MISFIT = "check the address and the kind in `use`"
+
+
+def protocol_error(what: str) -> TargetError:
+    """The error of a service that speaks another protocol: one of the configuration, unless others were understood."""
+    return TargetError("config", f"{what}: {MISFIT}")
+
+
+class EventKinds:
+    """Whether any event of a stream was of the protocol, and how the first other one is called."""
+
+    __slots__ = ("_fits", "_other", "_protocol")
+
+    def __init__(self, protocol: str) -> None:
+        self._protocol = protocol
+        self._fits = False
+        self._other = ""
+
+    def note(self, kind: str, *, fits: bool) -> None:
+        self._fits = self._fits or fits
+        self._other = self._other or kind
+
+    def end_error(self, what: str) -> TargetError:
+        """The error of a stream without its last event: it was cut off, or of another protocol."""
+        return self.protocol_error or TargetError("bad-answer", f"{what}: it was cut off")
+
+    @property
+    def protocol_error(self) -> TargetError | None:
+        """The error of a stream that has events, and none of the protocol."""
+        if self._fits or not self._other:
+            return None
+        return protocol_error(f"no event is {self._protocol}; the first is {visible(shorten(self._other, 80))!r}")
+
+
+def event_object(event: ServerEvent, protocol: str) -> dict[str, Json]:
+    """An event as the object that it has to be."""
+    payload = event_json(event, protocol)
+    if not isinstance(payload, dict) or not isinstance(payload.get("type"), str):
+        raise protocol_error(f"an event is not a valid {protocol}: {visible(shorten(event.data, 200))}")
+    return payload
+
+
+def event_json(event: ServerEvent, protocol: str) -> Json:
+    try:
+        return loads(event.data)
+    except ValueError as error:
+        if event.torn:
+            raise TargetError("bad-answer", "the stream ended within an event") from error
+        shown = visible(shorten(event.data, 200))
+        raise TargetError("bad-answer", f"an event is not a valid {protocol}: {error}: {shown}") from error

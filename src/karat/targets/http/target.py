@@ -95,7 +95,7 @@ class ServiceTarget(ABC, Generic[WireOptions]):
         await self.converse(talk, prompt, heard)
         self._understood = True
         answer = heard.final_message
-        talk.past.append(PastTurn(prompt, answer, heard.book.calls))
+        talk.past.append(PastTurn(prompt, answer, heard.call_log.calls))
         unobserved = {"telemetry": NO_TELEMETRY, "tools": heard.no_tools, "tool_results": heard.no_results}
         unobserved |= {"state": "" if heard.state else NO_STATE, "page": NO_PAGE if self._options.has_page else ""}
         return Trace(
@@ -103,7 +103,7 @@ class ServiceTarget(ABC, Generic[WireOptions]):
             input=talk.case.prompt,
             final_message=answer,
             messages=(Message("user", prompt), *heard.earlier, Message("assistant", answer)),
-            tool_calls=heard.book.calls,
+            tool_calls=heard.call_log.calls,
             possible_calls=heard.possible_calls,
             ended_by=heard.ended_by,
             unobserved={channel: why for channel, why in unobserved.items() if why},
@@ -117,7 +117,7 @@ class ServiceTarget(ABC, Generic[WireOptions]):
 
     async def converse(self, talk: HttpConversation, prompt: str, heard: TurnBuffer) -> None:
         """One turn: ask once and read the answer. A protocol that asks more often says how."""
-        await talk.hear(self.build_request(talk, prompt), self.reader(talk, heard))
+        await talk.exchange(self.build_request(talk, prompt), self.reader(talk, heard))
 
     def headers(self, talk: HttpConversation, prompt: str) -> dict[str, str]:
         """The headers that differ from one conversation to another."""

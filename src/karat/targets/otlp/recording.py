@@ -15,14 +15,13 @@ from msgspec import structs
 from karat.errors import Diagnostic
 from karat.evidence.merge import TurnEvidence, merge_turns
 from karat.evidence.otlp.inbox import CONVERSATION_KEYS
-from karat.evidence.spans import otlp_json
-from karat.evidence.spans.facts import facts
-from karat.evidence.spans.messages import prompts
-from karat.evidence.spans.reading import is_of_a_turn, read_turn, units
-from karat.evidence.spans.record import SpanRecord
+from karat.evidence.spans.facts import read_facts
+from karat.evidence.spans.otlp import SpanBatch, SpanRecord
+from karat.evidence.spans.reading import is_of_a_turn, read_turn, span_trees
 from karat.evidence.spans.trace_context import CASE_ENTRY
 from karat.model.suite import Case
 from karat.model.trace import Message, Trace
+from karat.providers.messages import find_prompts
 from karat.targets.base import RunContext, TargetError
 from karat.targets.conversation import converse
 from karat.targets.otlp.options import plugins_left_out, without_plugins
@@ -50,8 +49,8 @@ class RecordedTrace:
         entry = record.attributes.get(CASE_ENTRY) or record.resource.get(CASE_ENTRY)
         self.entry = self.entry or (entry if isinstance(entry, str) else "")
         self.conversations |= {v for key in CONVERSATION_KEYS if isinstance(v := record.attributes.get(key), str)}
-        if (known := facts(record)) is not None:
-            self.prompts |= set(prompts(known.given or (), known.output_tools)[-1:])
+        if (known := read_facts(record)) is not None:
+            self.prompts |= set(find_prompts(known.input or (), known.output_tools)[-1:])
 
     @property
     def case_id(self) -> str:
@@ -76,7 +75,7 @@ class OtlpRecording:
         while data := self._file.readline():
             number, start, offset = number + 1, offset, offset + len(data)
             try:
-                for record in otlp_json.records(data) if data.strip() else ():
+                for record in SpanBatch(data, json=True).records() if data.strip() else ():
                     self._traces.setdefault(record.trace_id, RecordedTrace()).add(record, start)
             except ValueError as error:
                 torn = "" if data.endswith(b"\n") else "the line is cut off: "
@@ -88,7 +87,7 @@ class OtlpRecording:
         if len(found) <= repeat:
             which = f"no repeat {repeat} of this case" if found else "no span of this case"
             raise TargetError("not-recorded", f"{self._path} contains {which}")
-        turns = [unit for unit in units(list(self._records(found[repeat]))) if is_of_a_turn(unit)]
+        turns = [unit for unit in span_trees(list(self._records(found[repeat]))) if is_of_a_turn(unit)]
         if not (case.is_conversation or case.setup_prompts):
             turns = [[record for unit in turns for record in unit]]
 
@@ -117,11 +116,13 @@ class OtlpRecording:
                 yield merge_turns(turns) if len(turns) > 1 else turns[0]
 
     def _turn(self, case: Case, key: str) -> Trace | None:
-        found = [unit for unit in units(list(self._records({key}))) if is_of_a_turn(unit)]
+        found = [unit for unit in span_trees(list(self._records({key}))) if is_of_a_turn(unit)]
         records = [record for unit in found for record in unit]
         if not records:
             return None
-        said = (prompts(known.given or (), known.output_tools) for r in records if (known := facts(r)) is not None)
+        said = (
+            find_prompts(known.input or (), known.output_tools) for r in records if (known := read_facts(r)) is not None
+        )
         prompt = next((texts[-1] for texts in said if texts), "")
         return _trace(case, prompt, read_turn(records), records)
 
@@ -142,7 +143,7 @@ class OtlpRecording:
         for offset in sorted({offset for key in wanted for offset in self._traces[key].offsets}):
             self._file.seek(offset)
             try:
-                yield from (r for r in otlp_json.records(self._file.readline()) if r.trace_id in wanted)
+                yield from (r for r in SpanBatch(self._file.readline(), json=True).records() if r.trace_id in wanted)
             except ValueError as error:
                 raise TargetError("not-recorded", f"{self._path} changed while it was replayed: {error}") from error
 

@@ -13,9 +13,9 @@ from karat.errors import ConfigError
 from karat.evidence.merge import TurnEvidence, answers_by_turn, merge_by_turn, merge_evidence
 from karat.evidence.otlp.inbox import CaseWindow
 from karat.evidence.otlp.receiver import Receiver
-from karat.evidence.spans.facts import facts
-from karat.evidence.spans.reading import by_turn, read_turn
-from karat.evidence.spans.record import SpanRecord
+from karat.evidence.spans.facts import read_facts
+from karat.evidence.spans.otlp import SpanRecord
+from karat.evidence.spans.reading import read_turn, spans_by_turn
 from karat.evidence.spans.trace_context import flush_spans
 from karat.model.suite import Case
 from karat.model.trace import PossibleCall, Trace
@@ -111,7 +111,7 @@ class SpanCapture(ServedTarget):
 
     def _read_turns(self, window: CaseWindow, trace: Trace, case: Case) -> list[TurnEvidence]:
         """What the spans show of each turn; one at least, though nothing was sent."""
-        turns = by_turn(window.records(), window.trace_context.turns) or [[]]
+        turns = spans_by_turn(window.records(), window.trace_context.turns) or [[]]
         answers = answers_by_turn(trace, len(turns))
         pairs = zip(turns, answers, strict=True)
         return [self._rename_plugins(self._read(records, window, answer), case) for records, answer in pairs]
@@ -168,6 +168,6 @@ def _unowned_calls(window: CaseWindow) -> tuple[PossibleCall, ...]:
     """The tools that spans of no case call, or whose call a model asks for in them."""
     names: dict[str, None] = {}
     for record in window.unowned_spans():
-        if (span := facts(record)) is not None:
-            names |= dict.fromkeys([span.name] if span.kind == "tool" else [call.name for call in span.asked])
+        if (span := read_facts(record)) is not None:
+            names |= dict.fromkeys([span.name] if span.kind == "tool" else [call.name for call in span.requested_calls])
     return tuple(PossibleCall(name, UNOWNED.format(name)) for name in names if name)

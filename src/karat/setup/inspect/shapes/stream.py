@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from karat.providers.sse import ServerEvent
 from karat.setup.inspect.shapes.calls import (
     CallShape,
     CallShapes,
@@ -32,7 +33,7 @@ from karat.suites.diagnostics import Json
 from karat.targets.http.conditions import condition
 from karat.targets.http.jsonpath import JsonPath
 from karat.targets.http.options import Format
-from karat.targets.http.streams import WireEvent, loads
+from karat.targets.http.streams import loads
 from karat.text.wording import join_words, pluralize, shorten, visible
 
 TEXTS = (
@@ -65,7 +66,7 @@ TOKENS = {
         "output",
     ),
 }
-Read = Sequence[Sequence[tuple[WireEvent, Json]]]
+Read = Sequence[Sequence[tuple[ServerEvent, Json]]]
 """The events of each answer, with their values; None for what is not JSON."""
 NO_TEXT = "no event is clearly the answer"
 
@@ -90,7 +91,7 @@ class _Words:
         return "".join(str(item.leaves[self.path]) for item in self.items if item.answer == answer)
 
 
-def draft_stream(form: Format, answers: Sequence[Sequence[WireEvent]], prompts: Sequence[str]) -> Draft:
+def draft_stream(form: Format, answers: Sequence[Sequence[ServerEvent]], prompts: Sequence[str]) -> Draft:
     """The stream of a service, from what it answered to each prompt."""
     draft, read = Draft(), [[(event, _value(event)) for event in _some(answer)] for answer in answers]
     literal = _literal_end(read)
@@ -123,13 +124,13 @@ def draft_stream(form: Format, answers: Sequence[Sequence[WireEvent]], prompts: 
     return draft
 
 
-def _some(answer: Sequence[WireEvent]) -> Sequence[WireEvent]:
+def _some(answer: Sequence[ServerEvent]) -> Sequence[ServerEvent]:
     """The events of an answer, or where they are very many, those at its beginning and at its end."""
     half = MOST_EVENTS // 2
     return answer if len(answer) <= MOST_EVENTS else [*answer[:half], *answer[-half:]]
 
 
-def _value(event: WireEvent) -> Json:
+def _value(event: ServerEvent) -> Json:
     try:
         return loads(event.data) if event.data.strip() else None
     except ValueError:

@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from karat.evidence.merge import TurnEvidence
-from karat.evidence.models.reading import read_traffic, why_model_broke
-from karat.evidence.models.traffic import ModelTraffic
+from karat.evidence.model_evidence import read_traffic, why_model_failed
+from karat.evidence.model_traffic import ModelTraffic
 from karat.model.trace import Tokens, ToolCall
 from karat.proxy.faults.world import CaseWorld
 from karat.proxy.server import CaseSession, ServiceProxy
@@ -170,7 +170,7 @@ def test_a_model_that_fails_at_last_is_known(api: str) -> None:
         with pytest.raises(Exception, match="429"):
             here.agent(api).say("busy")
         here.read()
-        assert "status 429" in why_model_broke(here.traffic.exchanges)
+        assert "status 429" in why_model_failed(here.traffic.exchanges)
 
 
 def test_a_call_without_a_result_is_not_proven_to_have_run() -> None:
@@ -214,11 +214,11 @@ def test_equal_ids_of_different_replies_are_different_calls() -> None:
 
     def ask(messages: list[Any], reply: dict[str, Any]) -> None:
         body = msgspec.json.encode({"model": "m", "messages": messages})
-        exchange = traffic.ask("openai", "/v1/chat/completions", body)
+        exchange = traffic.add_request("openai", "/v1/chat/completions", body)
         assert exchange is not None
         finish = "tool_calls" if reply.get("tool_calls") else "stop"
         said = msgspec.json.encode({"choices": [{"message": reply, "finish_reason": finish}]})
-        traffic.hear(exchange, 200, said, (), torn=False)
+        traffic.add_reply(exchange, 200, said, (), torn=False)
 
     def calls(account: str) -> dict[str, Any]:
         function = {"name": "get_balance", "arguments": f'{{"account": "{account}"}}'}
@@ -261,11 +261,11 @@ def test_the_proxy_has_the_door_of_every_server_of_karat() -> None:
 
 def test_what_is_not_understood_leaves_absence_unproved() -> None:
     traffic = ModelTraffic()
-    assert traffic.ask("openai", "/v1/embeddings", b'{"input": "x"}') is None
+    assert traffic.add_request("openai", "/v1/embeddings", b'{"input": "x"}') is None
     others = ModelTraffic(frozenset({"mail"}))
-    assert others.ask("mail", "/messages", b'{"to": "Ann"}') is None
-    assert others.ask("mail", "/send", b'{"input": "Dear Ann"}') is None
-    assert traffic.ask("cohere", "/v2/chat", b'{"messages": []}') is not None
+    assert others.add_request("mail", "/messages", b'{"to": "Ann"}') is None
+    assert others.add_request("mail", "/send", b'{"input": "Dear Ann"}') is None
+    assert traffic.add_request("cohere", "/v2/chat", b'{"messages": []}') is not None
     assert (
         "is not the address of a model API that Karat can read" in read_traffic(traffic, traffic.exchanges, "").unproved
     )

@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from karat.evidence.models.apis import APIS, ModelApi
-from karat.evidence.models.reading import read_traffic
-from karat.evidence.models.traffic import ModelTraffic
-from karat.proxy import model_replies
+from karat.evidence.model_evidence import read_traffic
+from karat.evidence.model_traffic import ModelTraffic
+from karat.providers.base import ModelApi
+from karat.providers.catalog import APIS
 
 ODD: tuple[Any, ...] = (None, True, -1, 1e300, "", "x", [], {}, [None], [[]], [{}], {"type": 7}, {"name": ["x"]})
 CALL = {"id": "c", "type": "function", "function": {"name": "pay", "arguments": '{"to": "Ann"}'}}
@@ -110,21 +110,21 @@ def test_any_shape_is_read_or_unread(api: ModelApi) -> None:
     request, reply, path = REQUESTS[api.name], REPLIES[api.name], PATHS[api.name]
     for body in [altered(request, place, odd) for place in places(request) for odd in ODD]:
         traffic = ModelTraffic()
-        exchange = traffic.ask("openai", path, msgspec.json.encode(body))
+        exchange = traffic.add_request("openai", path, msgspec.json.encode(body))
         if exchange is not None:
-            traffic.hear(exchange, 200, msgspec.json.encode(reply), (), torn=False)
+            traffic.add_reply(exchange, 200, msgspec.json.encode(reply), (), torn=False)
             read_traffic(traffic, traffic.exchanges, "Hi")
     for body in [altered(reply, place, odd) for place in places(reply) for odd in ODD]:
         traffic = ModelTraffic()
-        exchange = traffic.ask("openai", path, msgspec.json.encode(request))
+        exchange = traffic.add_request("openai", path, msgspec.json.encode(request))
         assert exchange is not None
-        traffic.hear(exchange, 200, msgspec.json.encode(body), (), torn=False)
+        traffic.add_reply(exchange, 200, msgspec.json.encode(body), (), torn=False)
         read_traffic(traffic, traffic.exchanges, "Hi")
 
 
 @pytest.mark.parametrize("api", APIS, ids=lambda api: api.name)
 def test_any_stream_is_read_or_unread(api: ModelApi) -> None:
-    events = [msgspec.json.decode(data) for data in _data(model_replies.split(api.name, REPLIES[api.name]))]
+    events = [msgspec.json.decode(data) for data in _data(api.write_stream(REPLIES[api.name]))]
     for number, event in enumerate(events):
         for odd in [altered(event, place, odd) for place in places(event) for odd in ODD[::3]]:
             written = [*events[:number], odd, *events[number + 1 :]]
@@ -136,7 +136,7 @@ def test_any_stream_is_read_or_unread(api: ModelApi) -> None:
 @pytest.mark.parametrize("api", APIS, ids=lambda api: api.name)
 def test_a_reply_is_the_same_after_it_was_split_and_joined(api: ModelApi) -> None:
     reply = REPLIES[api.name]
-    again = api.join([msgspec.json.decode(data) for data in _data(model_replies.split(api.name, reply))])
+    again = api.join([msgspec.json.decode(data) for data in _data(api.write_stream(reply))])
     assert api.reply(again) == api.reply(reply)
 
 
@@ -150,8 +150,8 @@ def test_a_flood_of_calls_is_bounded_and_known_to_be() -> None:
     calls = [{"id": f"c{n}", "type": "function", "function": {"name": "pay", "arguments": "{}"}} for n in range(10_050)]
     body = {"choices": [{"message": {"tool_calls": calls}, "finish_reason": "tool_calls"}]}
     for _ in range(2):
-        exchange = traffic.ask("openai", PATHS["chat"], b'{"messages": []}')
+        exchange = traffic.add_request("openai", PATHS["chat"], b'{"messages": []}')
         assert exchange is not None
-        traffic.hear(exchange, 200, msgspec.json.encode(body), (), torn=False)
+        traffic.add_reply(exchange, 200, msgspec.json.encode(body), (), torn=False)
     assert len(traffic.calls) == 10_000
     assert "than there is room for" in read_traffic(traffic, traffic.exchanges, "").unproved

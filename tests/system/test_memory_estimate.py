@@ -5,17 +5,17 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from evidence.spans.made import post, request, tool
-from karat.evidence import memory_estimate as weight
-from karat.evidence.memory_estimate import json_weight, protobuf_weight
 from karat.evidence.otlp.receiver import Receiver
-from karat.evidence.spans.otlp_json import JsonBatch
-from karat.evidence.spans.protobuf import ProtobufBatch
+from karat.evidence.spans.otlp import SpanBatch
 from karat.evidence.spans.trace_context import TraceContext
+from karat.system import memory_estimate as weight
+from karat.system.memory_estimate import json_weight, protobuf_weight
 
 
 def field(number: int, *parts: bytes) -> bytes:
@@ -83,9 +83,9 @@ JSON_DENSE = {
 def dense() -> Iterator[tuple[bytes, Callable[[bytes], object], int]]:
     for kind in ("resources", "spans", "values"):
         body = DENSE[kind][0]
-        yield body, ProtobufBatch, protobuf_weight(body)
+        yield body, SpanBatch, protobuf_weight(body)
     for text in JSON_DENSE.values():
-        yield text.encode(), JsonBatch, json_weight(text.encode())
+        yield text.encode(), partial(SpanBatch, json=True), json_weight(text.encode())
 
 
 def test_nothing_takes_more_than_its_weight() -> None:
@@ -117,7 +117,7 @@ def test_a_request_that_is_too_heavy_is_refused_unread(kind: str, monkeypatch: p
 def test_a_resource_is_read_once_and_not_without_end() -> None:
     pairs = [field(1, b"k%d" % number) for number in range(1_000)]
     body = field(1, field(1, *(field(1, pair) for pair in pairs)), field(2, field(2) * 3))
-    records = [origin.record(span) for _, span, origin in ProtobufBatch(body).spans()]
+    records = SpanBatch(body).records()
     assert len(records) == 3
     assert records[0].resource is records[1].resource
     assert len(records[0].resource) == 256
