@@ -93,7 +93,7 @@ if TYPE_CHECKING:
     from karat.model.verdict import Status as Status
     from karat.model.verdict import Verdict as Verdict
     from karat.reports.artifacts import BinaryWriter as BinaryWriter
-    from karat.reports.catalog import Report as Report
+    from karat.reports.base import Report as Report
     from karat.reports.run_result import RunResult as RunResult
     from karat.setup.inspect.inspection import Inspection as Inspection
     from karat.setup.inspect.inspection import Observation as Observation

@@ -15,9 +15,10 @@ from karat.analysis.compare.model import GateVerdict
 from karat.engine.trace_checks import ExpectationError
 from karat.errors import ExitCode, KaratError, SuiteError
 from karat.model.run import CaseRecord
+from karat.reports.case_details import first_reason, why_not_passed
+from karat.reports.case_facts import BROKEN
 from karat.reports.escaping import terminal
-from karat.reports.facts import BROKEN, counts, incomplete
-from karat.reports.failure_details import first_reason, why_not_passed
+from karat.reports.run_facts import counts, incomplete
 from karat.reports.run_result import RunResult
 from karat.terminal.screen import CaseLines, Screen
 from karat.text.wording import visible

@@ -26,7 +26,7 @@ from karat.model.run import Footer, Header, Summary
 from karat.model.suite import Case
 from karat.reports.artifacts import reserve, utc_now
 from karat.reports.escaping import terminal
-from karat.reports.facts import counts, incomplete
+from karat.reports.run_facts import counts, incomplete
 from karat.scoring.tally import Tally
 from karat_pytest.failures import GateFailure, describe
 from karat_pytest.runs import SuiteRun, node_name, read_suite_file

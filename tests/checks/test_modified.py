@@ -14,7 +14,7 @@ from karat.model.run import CaseRecord
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.model.verdict import Status
-from karat.reports.facts import lacks, required_sources
+from karat.reports.case_facts import missing_parts, required_sources
 from karat.scoring import verdicts
 
 SAYS = Trace(case_id="A", final_message="Yes, please.")
@@ -63,7 +63,7 @@ def test_a_source_that_must_not_be_named_is_not_missing() -> None:
     case = Case(id="A", prompt="?", checks=(sources[1],))
     trace = Trace(case_id="A", final_message="By the ERP.")
     record = CaseRecord(index=0, case=case, trace=trace, verdict=verdicts.judge_case(case, trace, CATALOG))
-    assert (lacks(record, CATALOG).missing_sources, required_sources(record, CATALOG)) == ([], [])
+    assert (missing_parts(record, CATALOG).sources, required_sources(record, CATALOG)) == ([], [])
     asked = CaseRecord(
         index=0, case=msgspec.structs.replace(case, checks=(sources[0],)), trace=trace, verdict=record.verdict
     )

@@ -12,7 +12,7 @@ import pytest
 import karat
 from karat.model.run import CaseRecord
 from karat.model.verdict import CaseStatus, Status
-from karat.reports.facts import reasons
+from karat.reports.case_facts import reasons
 
 from . import desk
 

@@ -13,7 +13,7 @@ from karat.engine.request import ResolvedTarget
 from karat.errors import ConfigError
 from karat.journal.redaction import Redactor
 from karat.model.run import CaseRecord
-from karat.reports.transcript import transcript
+from karat.reports.case_details import transcript
 from karat.targets.config import TargetConfig
 from karat_pytest.agent import AgentConversation, OpenAgent
 from karat_pytest.state import BackgroundLoop
@@ -140,7 +140,7 @@ def test_a_conversation_of_a_test_has_the_stubs_of_its_target() -> None:
 def test_a_transcript_says_what_was_altered() -> None:
     write(*CASES)
     records = run()
-    shown = {case: [one.lines for one in transcript(r) if one.what == "altered"] for case, r in records.items()}
+    shown = {case: [entry.lines for entry in transcript(r) if entry.kind == "altered"] for case, r in records.items()}
     assert shown == {
         "lands": [["timeout: call 1 of get_order, which ran"]],
         "misses": [],

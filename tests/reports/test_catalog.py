@@ -15,7 +15,8 @@ from karat.journal.views import RunView
 from karat.model.run import CaseRecord
 from karat.plugins.project import Project
 from karat.reports.artifacts import BinaryWriter, Names, reserve
-from karat.reports.catalog import ENTRY_POINTS, EVERY_RUN, Report, Wanted, select_reports
+from karat.reports.base import Report
+from karat.reports.catalog import ENTRY_POINTS, EVERY_RUN, Wanted, select_reports
 from karat.reports.writing import write_all
 from packages import Installs
 

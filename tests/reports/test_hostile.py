@@ -21,7 +21,7 @@ from markdown_it.token import Token
 
 from karat.journal.reader import Journal
 from karat.plugins.project import Project
-from karat.reports import encoding, escaping, github, gitlab, rows, run_result
+from karat.reports import case_details, escaping, github, gitlab, rows, run_result
 from karat.reports import junit as junit_report
 from karat.reports import markdown as markdown_report
 from karat.reports.catalog import find
@@ -178,11 +178,11 @@ def jsonl_faults(shown: str, text: str) -> Iterator[str]:
 
 PROOFS = {
     "terminal": Proof(on_a_terminal, terminal_faults, unescaped(terminal_report, "terminal")),
-    "evidence": Proof(on_a_terminal, terminal_faults, unescaped(escaping, "terminal")),
+    "evidence": Proof(on_a_terminal, terminal_faults, unescaped(case_details, "terminal")),
     "json": Proof(
         partial(written, "json"),
         json_faults,
-        lambda patch: patch.setattr(encoding, "_escape", lambda match: match[0]),
+        lambda patch: patch.setattr(escaping, "_escape", lambda match: match[0]),
     ),
     "markdown": Proof(
         partial(written, "markdown"),
@@ -203,7 +203,7 @@ PROOFS = {
     "jsonl": Proof(
         partial(written, "jsonl"),
         jsonl_faults,
-        lambda patch: patch.setattr(encoding, "_escape", lambda match: match[0]),
+        lambda patch: patch.setattr(escaping, "_escape", lambda match: match[0]),
     ),
 }
 

@@ -10,20 +10,9 @@ from markdown_it import MarkdownIt
 
 from karat.model.trace import Message, ToolCall, Trace
 from karat.model.verdict import EvidenceLocation
-from karat.reports.escaping import (
-    AROUND,
-    CELL_LIMIT,
-    LOG_LINE,
-    LOG_LINES,
-    MATCH,
-    clip,
-    evidence,
-    excerpt,
-    last_lines,
-    markdown_cell,
-    markdown_link,
-    terminal,
-)
+from karat.reports.case_details import AROUND, MATCH, evidence, excerpt
+from karat.reports.case_facts import LOG_LINE, LOG_LINES, last_lines
+from karat.reports.escaping import CELL_LIMIT, clip, markdown_cell, markdown_link, terminal
 
 from .runs import HOSTILE, HUGE
 

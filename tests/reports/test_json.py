@@ -15,11 +15,9 @@ from karat.reports.json import (
     CallRow,
     CaseRow,
     CheckRow,
-    Checks,
+    ChecksByStatus,
     ErrorRow,
     JsonReport,
-    Metrics,
-    RepeatsRow,
     RunRow,
     encode,
 )
@@ -77,17 +75,17 @@ def test_fields_and_their_order() -> None:
         assert list(case["metrics"]["scoring"]["soft_score"]) == ["value", "threshold", "passed"]
 
 
-@pytest.mark.parametrize(
-    "row", [CheckRow, Checks, Metrics, ErrorRow, RunRow, RepeatsRow, CaseRow, CallRow, EvidenceLocation]
-)
+@pytest.mark.parametrize("row", [CheckRow, ChecksByStatus, ErrorRow, RunRow, CaseRow, CallRow, EvidenceLocation])
 def test_every_key_of_a_row_is_documented(row: type[Struct]) -> None:
     assert [key for key in row.__struct_fields__ if f"`{key}`" not in PAGE] == []
 
 
-def test_every_key_of_the_summary_is_documented() -> None:
-    keys = json.loads(written(interrupted_repeats()))["summary"]
-    assert {"planned", "incomplete", "repeat"} < set(keys)
-    assert [key for key in keys if f"`{key}`" not in PAGE] == []
+def test_every_key_of_summary_metrics_and_repeats_is_documented() -> None:
+    report = json.loads(written(interrupted_repeats()))
+    case = report["cases"][0]
+    assert {"planned", "incomplete", "repeat"} < set(report["summary"])
+    assert {"rate", "low", "high", "not_passed"} < set(case["repeats"])
+    assert [key for key in (*report["summary"], *case["metrics"], *case["repeats"]) if f"`{key}`" not in PAGE] == []
 
 
 def test_every_check_is_in_one_list() -> None:

@@ -6,8 +6,9 @@ from markdown_it.token import Token
 
 from karat.model.trace import Trace, TraceError
 from karat.model.verdict import CaseStatus, Group, Status
-from karat.reports.facts import log
-from karat.reports.markdown import COLUMNS, DETAILED_CASES, DETAILED_CHECKS, LISTED, MarkdownReport
+from karat.reports.case_details import CHECKS
+from karat.reports.case_facts import log
+from karat.reports.markdown import COLUMNS, DETAILED_CASES, LISTED, MarkdownReport
 
 from .runs import (
     HUGE,
@@ -133,10 +134,10 @@ def test_details_are_bounded_and_the_rest_counted(more: int) -> None:
 
 @pytest.mark.parametrize("more", [0, 3])
 def test_checks_of_a_case_are_bounded_and_the_rest_counted(more: int) -> None:
-    text = written(failing(1, DETAILED_CHECKS + more))
-    assert text.count("Expected:") == DETAILED_CHECKS
+    text = written(failing(1, CHECKS + more))
+    assert text.count("Expected:") == CHECKS
     assert (f"- {more} more checks" in text) == bool(more)
-    assert f", {DETAILED_CHECKS + more - LISTED} more |" in text
+    assert f", {CHECKS + more - LISTED} more |" in text
 
 
 def test_a_huge_answer_makes_no_huge_report() -> None:

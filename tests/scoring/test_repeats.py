@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from karat.model.sequential import SequentialTest
 from karat.model.verdict import CaseStatus
-from karat.reports.facts import repeats
+from karat.reports.run_facts import repeats
 from karat.scoring.repeats import case_status, is_flaky, is_lost, wilson
 from karat.scoring.tally import Tally
 

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from catalogs import CATALOG
 from karat.model.run import Summary
-from karat.reports.places import suite_place
+from karat.reports.suite_lines import suite_place
 from karat.suites.reading import case_lines
 from reports.runs import HEADER, MemoryRun
 

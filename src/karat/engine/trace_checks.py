@@ -17,7 +17,7 @@ from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus, Status, Verdict
 from karat.plugins.project import Project, find_project
-from karat.reports.failure_details import first_reason, why_not_passed
+from karat.reports.case_details import first_reason, why_not_passed
 from karat.scoring import verdicts
 from karat.targets.base import TargetError
 from karat.targets.short_form import Short, read, to_trace

@@ -16,8 +16,8 @@ from karat.journal.reader import Journal
 from karat.mcp.places import ProjectFolder
 from karat.model.run import CaseRecord
 from karat.model.verdict import CaseStatus
-from karat.reports.facts import counts
-from karat.reports.failure_details import first_reason, why_not_passed
+from karat.reports.case_details import first_reason, why_not_passed
+from karat.reports.run_facts import counts
 from karat.suites.documents.source import read_bytes
 from karat.suites.formats.base import SuiteFile
 from karat.suites.reading import read_file

@@ -11,14 +11,12 @@ import re
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import ClassVar, Final, NamedTuple, Protocol, TypeGuard, runtime_checkable
+from typing import Final, NamedTuple, TypeGuard
 
 from karat.errors import ConfigError, UsageError
-from karat.journal.views import RunView
-from karat.model.run import CaseRecord
 from karat.plugins.packages import FIX, find_entry_points, load_entry_point, where
 from karat.plugins.project import Project
-from karat.reports.artifacts import BinaryWriter
+from karat.reports.base import ParallelReport, Report
 from karat.reports.json import JsonReport
 from karat.reports.markdown import MarkdownReport
 from karat.text.wording import did_you_mean
@@ -26,36 +24,6 @@ from karat.text.wording import did_you_mean
 ENTRY_POINTS: Final = "karat.reports"
 _EXTENSION: Final = re.compile(r"\w+(\.\w+)*")
 NO_REPORT: Final = "is not a report: it must be a class with `extension` and the methods `case` and `end`."
-
-
-class Report(Protocol):
-    """A report in the making: made with the run and the place for its bytes, `case` for each record, then `end`.
-
-    Its file is `<stem of the suite>-results-<timestamp>.<extension>`, unless another is asked for.
-    """
-
-    extension: ClassVar[str]
-
-    def __init__(self, run: RunView, out: BinaryWriter) -> None: ...
-
-    def case(self, record: CaseRecord) -> None: ...
-
-    def end(self) -> None: ...
-
-
-@runtime_checkable
-class MultiRunReport(Protocol):
-    """A report that can hold several runs: `add_run` continues with another one."""
-
-    def add_run(self, run: RunView) -> None: ...
-
-
-class ParallelReport(Report, Protocol):
-    """A report that can be made by several processes: what `part` says of some cases, `add` appends."""
-
-    def part(self, records: Sequence[CaseRecord]) -> bytes: ...
-
-    def add(self, part: bytes) -> None: ...
 
 
 class Wanted(NamedTuple):

@@ -1,25 +1,17 @@
-"""Agents' text made inert: shown as it is, but unable to steer a terminal or to become markup."""
+"""Agents' text made inert: shown as it is, but unable to steer a terminal or to become markup; JSON of it too."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from textwrap import dedent
 from typing import Final
 from urllib.parse import quote
 
-from karat.model.trace import Message, Trace
-from karat.model.verdict import EvidenceLocation
+import msgspec
+
 from karat.text.regexes import lazy
 
 CELL_LIMIT: Final = 200
-AROUND: Final = 60
-MATCH: Final = 80
-LOG_LINES: Final = 5
-LOG_LINE: Final = 200
-LOG_END: Final = 4_000
-LOG_SEARCHED: Final = 64_000
-PAGES: Final = ("page", "page_before")
 
 # Everything that moves a cursor, starts an escape sequence, reorders text or cannot be seen: the Unicode categories
 # Cc, Cf, Cs, Zl and Zp, then blank letters and selectors that hide text. A test compares the ranges with unicodedata.
@@ -32,7 +24,6 @@ _hidden = re.compile(f"[{_HIDDEN}]")
 _hidden_in_lines = re.compile("[{}]".format(_HIDDEN.replace("\x00-\x1f", "\x00-\x08\x0b-\x1f")))
 # What a job prints is read by its forge: `::error::` where a line begins, `##[error]` and `##vso[task]` anywhere.
 _command = re.compile(r"^\s*:(?=:)|##(?=\w{0,20}\[)")
-_SHORT: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 _markup = re.compile(r"[\\`*_\[\]<>#!|~&@$]|://|www\.|" + f"[{_HIDDEN}]", re.IGNORECASE)
 # A renderer that links bare addresses looks at the text after entities are read: only a character between breaks them.
@@ -44,22 +35,20 @@ _MARKDOWN: Final = {
     ord("@"): f"@{_BREAK}",
     ord("#"): f"\\#{_BREAK}",
 }
-# Blank lines, and what Python puts above a traceback and under its source lines.
-_frame = lazy.pattern(r'\s*File "([^"]+)", line \d+')
-_packaged = lazy.pattern(
-    r"(?:site|dist)-packages|[/\\]lib[/\\]python3|[/\\]Lib[/\\]|^<frozen |[/\\]karat[/\\](?:engine|targets)[/\\]"
-)
-"""Paths of code that whoever reads a traceback did not write."""
-_idle = lazy.pattern(r"[\s^~]*|Traceback \(most recent call last\):\s*")
 _address = lazy.pattern(r"(:)(?=//)|(www)(?=\.)", re.IGNORECASE)
+
+_encoder: Final = msgspec.json.Encoder()
+_surrogate = re.compile("[\ud800-\udfff]")
+# DEL, C1 controls, line separators, reordering and invisible characters, as UTF-8: JSON allows them unescaped,
+# but a terminal that shows the file would obey them.
+_risky = re.compile(
+    rb"\x7f|\xc2[\x80-\x9f\xad]|\xd8\x9c|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2\x81[\xa0-\xaf]|\xef\xbb\xbf"
+    rb"|\xf3\xa0[\x80-\xbf][\x80-\xbf]"
+)
 
 
 def _visible(match: re.Match[str]) -> str:
-    char = match[0]
-    code = ord(char)
-    if char in _SHORT:
-        return _SHORT[char]
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    return match[0].encode("unicode_escape").decode()
 
 
 def _spell_command(match: re.Match[str]) -> str:
@@ -81,11 +70,11 @@ def terminal(text: str, limit: int | None = None) -> str:
     return _hidden.sub(_visible, text)
 
 
-def replace_hidden(text: str, shown: Callable[[str], str]) -> str:
-    """Text with its lines and tabs; each other hidden character becomes what `shown` makes of its visible escape."""
+def replace_hidden(text: str, wrap: Callable[[str], str]) -> str:
+    """Text with its lines and tabs; each other hidden character becomes what `wrap` makes of its visible escape."""
     if text.isascii() and text.isprintable():
         return text
-    return _hidden_in_lines.sub(lambda found: shown(_visible(found)), text)
+    return _hidden_in_lines.sub(lambda match: wrap(_visible(match)), text)
 
 
 def markdown_cell(text: str, limit: int = CELL_LIMIT) -> str:
@@ -94,7 +83,7 @@ def markdown_cell(text: str, limit: int = CELL_LIMIT) -> str:
     if not _markup.search(text):
         return text.strip()
     line = terminal(text).strip().translate(_MARKDOWN)
-    return _address.sub(lambda found: found[0] + _BREAK, line)
+    return _address.sub(lambda match: match[0] + _BREAK, line)
 
 
 def markdown_link(name: str, file: str) -> str:
@@ -109,73 +98,26 @@ def clip(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def _telling(log: str) -> list[str]:
-    return [line.rstrip() for line in log.expandtabs(4).split("\n") if not _idle.fullmatch(line)]
+def encode(value: object) -> bytes:
+    """A value as one line of JSON that any reader accepts and that is harmless to print."""
+    try:
+        line = _encoder.encode(value)
+    except UnicodeEncodeError:
+        line = _encoder.encode(_replace_surrogates(msgspec.to_builtins(value, enc_hook=msgspec.json.decode)))
+    if line.isascii() and b"\x7f" not in line:
+        return line
+    return _risky.sub(_escape, line)
 
 
-def _own_frame(lines: list[str], shown: list[str]) -> list[str]:
-    """The last frame of a traceback that is not in a package, with its line of code, unless it is shown anyway.
-
-    An error that a library raises deep down is most often caused by the line that called it.
-    """
-    frames = [
-        place for place, line in enumerate(lines) if (found := _frame.match(line)) and not _packaged.search(found[1])
-    ]
-    if not frames or frames[-1] >= len(lines) - len(shown):
-        return []
-    first = frames[-1]
-    code = [line for line in lines[first + 1 : first + 2] if not _frame.match(line)]
-    return [lines[first], *code]
+def _escape(match: re.Match[bytes]) -> bytes:
+    units = match[0].decode().encode("utf-16-be")
+    return b"".join(b"\\u%04x" % int.from_bytes(units[i : i + 2], "big") for i in range(0, len(units), 2))
 
 
-def last_lines(log: str, said: str = "") -> list[str]:
-    """The last few lines of a log or traceback that say something, each bounded and inert.
-
-    Those at its end that `said` holds already are left out.
-    """
-    end = log if len(log) <= LOG_END else f"…{log[-LOG_END:]}"
-    lines = _telling(end)[-LOG_LINES:]
-    if own := _own_frame(_telling(log[-LOG_SEARCHED:]), lines):
-        lines = [*own, "  ...", *lines[len(own) + 1 :]]
-    while lines and lines[-1].strip() in said:
-        lines.pop()
-    return [terminal(line, LOG_LINE) for line in dedent("\n".join(lines)).split("\n") if line]
-
-
-def excerpt(text: str, start: int, end: int) -> str:
-    """One bounded line around a span: `…before [match] after…`. White space is drawn together."""
-    start = min(max(start, 0), len(text))
-    end = min(max(end, start), len(text))
-    match = text[start:end]
-    if len(match) > MATCH:
-        match = f"{match[: MATCH // 2]}…{match[-MATCH // 2 :]}"
-    before = _one_line(text[max(start - AROUND, 0) : start])
-    after = _one_line(text[end : end + AROUND])
-    left = "…" if start > AROUND or len(before) > AROUND else ""
-    right = "…" if len(text) - end > AROUND or len(after) > AROUND else ""
-    # Cut once more: an invisible character is up to ten visible ones. The bracket may make a command of `##error`.
-    return terminal(f"{left}{before[-AROUND:]}[{clip(_one_line(match), 2 * MATCH)}]{after[:AROUND]}{right}".strip())
-
-
-def evidence(trace: Trace, at: EvidenceLocation) -> str:
-    """The text around a check's evidence, or the empty string if the trace holds none there."""
-    text = _text_at(trace, at)
-    if at.start is not None and text:
-        return excerpt(text, at.start, at.start if at.end is None else at.end)
-    if at.channel in PAGES:
-        return ""  # how a page begins says nothing of what is missing from it
-    return clip(_one_line(text[: 4 * CELL_LIMIT]), CELL_LIMIT)
-
-
-def _text_at(trace: Trace, at: EvidenceLocation) -> str:
-    texts = {"final_message": trace.final_message, "page": trace.page, "page_before": trace.page_before}
-    lists = {"tool_calls": trace.tool_calls, "telemetry": trace.telemetry, "messages": trace.messages}
-    entries = lists.get(at.channel, ())
-    if at.index is None or not 0 <= at.index < len(entries):
-        return texts.get(at.channel) or ""
-    entry = entries[at.index]
-    return entry.content if isinstance(entry, Message) else str(entry)
-
-
-def _one_line(text: str) -> str:
-    return terminal(re.sub(r"\s+", " ", text))
+def _replace_surrogates(value: object) -> object:
+    """The same with each lone surrogate as one U+FFFD, so that the offsets of evidence still hold."""
+    if isinstance(value, str):
+        return _surrogate.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {_replace_surrogates(key): _replace_surrogates(entry) for key, entry in value.items()}
+    return [_replace_surrogates(entry) for entry in value] if isinstance(value, list | tuple) else value

@@ -11,7 +11,8 @@ from karat.errors import KaratError, UsageError
 from karat.journal.reader import Journal
 from karat.plugins.project import Project
 from karat.reports.artifacts import BinaryWriter, open_atomic
-from karat.reports.catalog import MultiRunReport, Report, find, report_path
+from karat.reports.base import MultiRunReport, Report
+from karat.reports.catalog import find, report_path
 from karat.reports.writing import PLACE, report_error, write_into
 
 USUAL = "usual"

@@ -10,11 +10,12 @@ from karat.journal.views import RunView
 from karat.model.run import CaseRecord
 from karat.model.verdict import CaseStatus
 from karat.reports.artifacts import BinaryWriter
+from karat.reports.base import OutcomeReport, SeveralRunsReport
+from karat.reports.case_details import headline, why_not_passed
+from karat.reports.case_facts import BROKEN, CaseOutcome
 from karat.reports.escaping import markdown_cell, terminal
-from karat.reports.facts import counts, draft_words, incomplete, repeats
-from karat.reports.failure_details import headline, why_not_passed
-from karat.reports.places import SuitePlace, suite_place
-from karat.reports.repeated import Together, sum_repeats
+from karat.reports.run_facts import counts, draft_words, incomplete, repeats
+from karat.reports.suite_lines import suite_place
 from karat.scoring.figures import run_words
 
 MOST_ANNOTATIONS: Final = 10
@@ -40,50 +41,36 @@ _MARKS: Final = {
 }
 
 
-class GithubReport:
+class GithubReport(SeveralRunsReport):
     """A line per annotation: errors and failures, partial ones as warnings, what was skipped as notices."""
 
     extension: ClassVar = "github.txt"
 
     def __init__(self, run: RunView, out: BinaryWriter) -> None:
-        self._out = out
         self._counts: Counter[str] = Counter()
-        self._begin(run)
+        super().__init__(run, out)
 
-    def _begin(self, run: RunView) -> None:
-        self._place: SuitePlace = suite_place(run)
-        self._together = Together(self._case)
-        if lacks := incomplete(run):
-            self._annotate("error", {"file": self._place.file, "title": "INCOMPLETE"}, terminal(lacks))
+    def _begin_run(self, run: RunView) -> None:
+        self._place = suite_place(run)
+        if missing := incomplete(run):
+            self._annotate("error", {"file": self._place.file, "title": "INCOMPLETE"}, terminal(missing))
 
-    def add_run(self, run: RunView) -> None:
-        """Go on with another run."""
-        self._together.end()
-        self._begin(run)
-
-    def case(self, record: CaseRecord) -> None:
-        self._together.add(record)
-
-    def end(self) -> None:
-        self._together.end()
+    def _end_file(self) -> None:
         for level, count in self._counts.items():
             if count > MOST_ANNOTATIONS:
-                self._write(
-                    "notice", {"title": "More"}, f"{count - MOST_ANNOTATIONS} more at the level {level!r} are not shown"
-                )
+                more = f"{count - MOST_ANNOTATIONS} more at the level {level!r} are not shown"
+                self._write("notice", {"title": "More"}, more)
 
-    def _case(self, runs: list[CaseRecord]) -> None:
-        total = sum_repeats(runs)
-        level = _LEVELS.get(total.status)
+    def _write_case(self, outcome: CaseOutcome) -> None:
+        level, case_id = _LEVELS.get(outcome.status), outcome.shown.case.id
         if level is None:
             return
-        shown = total.shown
         about = {
             "file": self._place.file,
-            "line": str(self._place.lines.get(shown.case.id, "")),
-            "title": terminal(f"{total.status} {shown.case.id}", TITLE),
+            "line": str(self._place.lines.get(case_id, "")),
+            "title": terminal(f"{outcome.status} {case_id}", TITLE),
         }
-        lines = [str(total)] * (len(runs) > 1) + list(why_not_passed(shown))
+        lines = [str(outcome)] * (outcome.runs > 1) + list(why_not_passed(outcome.shown))
         self._annotate(level, about, "\n".join(lines[:ANNOTATION_LINES]))
 
     def _annotate(self, level: str, about: dict[str, str], message: str) -> None:
@@ -105,49 +92,41 @@ def _property(text: str) -> str:
     return _data(terminal(text)).replace(":", "%3A").replace(",", "%2C")
 
 
-class GithubSummary:
+class GithubSummary(OutcomeReport):
     """Bounded, whatever the run: GitHub drops a summary over 1 MiB."""
 
     extension: ClassVar = "github.md"
 
-    def __init__(self, run: RunView, out: BinaryWriter) -> None:
-        self._run = run
-        self._out = out
+    def _begin_run(self, run: RunView) -> None:
         self._rows = 0
         self._details: list[str] = []
-        self._together = Together(self._case)
-        out.write("".join(_head(run)).encode())
+        self._out.write("".join(_head(run)).encode())
 
-    def case(self, record: CaseRecord) -> None:
-        self._together.add(record)
-
-    def end(self) -> None:
-        self._together.end()
+    def _end_file(self) -> None:
         if self._rows > ROWS:
             self._out.write(f"\n{self._rows - ROWS} more cases did not pass.\n".encode())
         self._out.write("".join(self._details).encode())
 
-    def _case(self, runs: list[CaseRecord]) -> None:
-        total = sum_repeats(runs)
-        mark = _MARKS.get(total.status)
+    def _write_case(self, outcome: CaseOutcome) -> None:
+        mark = _MARKS.get(outcome.status)
         if mark is None:
             return
         self._rows += 1
-        name = markdown_cell(total.shown.case.id)
+        name = markdown_cell(outcome.shown.case.id)
         if self._rows == 1:
             self._out.write(b"\n| | Case | Status | Why |\n|---|---|---|---|\n")
         if self._rows <= ROWS:
-            why = f"{total}: {headline(total.shown)}" if len(runs) > 1 else headline(total.shown)
-            self._out.write(f"| {mark} | {name} | {total.status} | {markdown_cell(why)} |\n".encode())
-        if len(self._details) < DETAILED and total.status in (CaseStatus.FAIL, CaseStatus.ERROR, CaseStatus.PARTIAL):
-            self._details.append("".join(_detail(name, total.shown)))
+            why = f"{outcome}: {headline(outcome.shown)}" if outcome.runs > 1 else headline(outcome.shown)
+            self._out.write(f"| {mark} | {name} | {outcome.status} | {markdown_cell(why)} |\n".encode())
+        if len(self._details) < DETAILED and outcome.status in BROKEN:
+            self._details.append("".join(_detail(name, outcome.shown)))
 
 
 def _head(run: RunView) -> Iterator[str]:
     header = run.header
     yield f"## Karat: {counts(run.summary)}\n\n"
-    if lacks := incomplete(run):
-        yield f"**{markdown_cell(lacks)}**\n\n"
+    if missing := incomplete(run):
+        yield f"**{markdown_cell(missing)}**\n\n"
     if draft := draft_words(run):
         yield f"**{draft}**\n\n"
     yield f"{markdown_cell(header.suite)} against {markdown_cell(header.target)}\n"

@@ -4,74 +4,55 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from typing import ClassVar, Final, NamedTuple
+from typing import ClassVar, Final
 
 from karat.journal.views import RunView
 from karat.model.run import CaseRecord
 from karat.model.verdict import CaseStatus
 from karat.reports.artifacts import BinaryWriter
-from karat.reports.encoding import encode
-from karat.reports.escaping import terminal
-from karat.reports.facts import facts, incomplete, reasons
-from karat.reports.places import SuitePlace, suite_place
-from karat.reports.repeated import Together, sum_repeats
+from karat.reports.base import SeveralRunsReport
+from karat.reports.case_details import expectation
+from karat.reports.case_facts import CaseOutcome, check_facts, reasons
+from karat.reports.escaping import encode, terminal
+from karat.reports.run_facts import incomplete
+from karat.reports.suite_lines import suite_place
 
 DESCRIPTION: Final = 500
 _SEVERITIES: Final = {CaseStatus.ERROR: "blocker", CaseStatus.FAIL: "major", CaseStatus.PARTIAL: "minor"}
 
 
-class Shortcoming(NamedTuple):
-    """One thing to fix: the check by its place in the suite, and what is wrong, in words."""
-
-    check: str
-    words: str
-
-
-class GitlabReport:
+class GitlabReport(SeveralRunsReport):
     """A list of findings, whose fingerprints are the same from run to run: a merge request shows which are new."""
 
     extension: ClassVar = "gitlab.json"
 
     def __init__(self, run: RunView, out: BinaryWriter) -> None:
-        self._out = out
         self._before = b"[\n"
-        self._written: set[str] = set()
-        self._begin(run)
+        self._fingerprints: set[str] = set()
+        super().__init__(run, out)
 
-    def _begin(self, run: RunView) -> None:
-        self._place: SuitePlace = suite_place(run)
-        self._together = Together(self._case)
-        if lacks := incomplete(run):
-            self._find("", Shortcoming("run", lacks), "blocker")
+    def _begin_run(self, run: RunView) -> None:
+        self._place = suite_place(run)
+        if missing := incomplete(run):
+            self._write_finding("", "run", missing, "blocker")
 
-    def add_run(self, run: RunView) -> None:
-        """Go on with another run."""
-        self._together.end()
-        self._begin(run)
+    def _end_file(self) -> None:
+        self._out.write(b"\n]\n" if self._fingerprints else b"[]\n")
 
-    def case(self, record: CaseRecord) -> None:
-        self._together.add(record)
+    def _write_case(self, outcome: CaseOutcome) -> None:
+        if severity := _SEVERITIES.get(outcome.status):
+            for check, message in _findings(outcome.shown):
+                self._write_finding(outcome.shown.case.id, check, message, severity)
 
-    def end(self) -> None:
-        self._together.end()
-        self._out.write(b"\n]\n" if self._written else b"[]\n")
-
-    def _case(self, runs: list[CaseRecord]) -> None:
-        total = sum_repeats(runs)
-        if severity := _SEVERITIES.get(total.status):
-            for shortcoming in _shortcomings(total.shown):
-                self._find(total.shown.case.id, shortcoming, severity)
-
-    def _find(self, case_id: str, found: Shortcoming, severity: str) -> None:
-        identity = "\0".join((self._place.file, case_id, found.check)).encode(errors="surrogatepass")
+    def _write_finding(self, case_id: str, check: str, message: str, severity: str) -> None:
+        identity = "\0".join((self._place.file, case_id, check)).encode(errors="surrogatepass")
         fingerprint = hashlib.sha256(identity).hexdigest()
-        if fingerprint in self._written:
+        if fingerprint in self._fingerprints:
             return
-        self._written.add(fingerprint)
-        about = f"{case_id}: {found.words}" if case_id else found.words
+        self._fingerprints.add(fingerprint)
         finding = {
-            "description": terminal(about, DESCRIPTION),
-            "check_name": terminal(found.check, DESCRIPTION),
+            "description": terminal(f"{case_id}: {message}" if case_id else message, DESCRIPTION),
+            "check_name": terminal(check, DESCRIPTION),
             "fingerprint": fingerprint,
             "severity": severity,
             "location": {
@@ -83,11 +64,10 @@ class GitlabReport:
         self._before = b",\n"
 
 
-def _shortcomings(record: CaseRecord) -> Iterator[Shortcoming]:
-    """The checks that did not hold; where none was judged, why the case came out as it did."""
-    known = facts(record)
-    for label, result in (*known.failed, *known.unknown, *known.unjudged):
-        found = f", found {result.found}" if result.found else ""
-        yield Shortcoming(label, f"{label} {result.status}: expected {result.expected}{found}")
-    if not any(known):
-        yield Shortcoming(str(record.status), "; ".join(reasons(record)) or str(record.status))
+def _findings(record: CaseRecord) -> Iterator[tuple[str, str]]:
+    """The checks that did not hold, and what is wrong; where none was judged, why the case came out as it did."""
+    checks = check_facts(record).all
+    for label, result in checks:
+        yield label, f"{label} {result.status}: {expectation(result)}"
+    if not checks:
+        yield str(record.status), "; ".join(reasons(record)) or str(record.status)

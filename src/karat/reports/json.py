@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from msgspec import Struct
 
@@ -12,23 +12,24 @@ from karat.journal.views import RunView
 from karat.model.cost import TokenPrices
 from karat.model.run import CaseRecord, Summary
 from karat.model.trace import Trace, TraceError
-from karat.model.verdict import CaseStatus, CheckResult, EvidenceLocation, SoftScore, Status
-from karat.reports.artifacts import BinaryWriter
-from karat.reports.encoding import encode
-from karat.reports.facts import (
-    NOTHING_AMISS,
-    NOTHING_LACKS,
+from karat.model.verdict import CaseStatus, CheckResult, EvidenceLocation, Status
+from karat.reports.base import OutcomeReport
+from karat.reports.case_facts import (
+    ALL_PASSED,
+    NOTHING_MISSING,
     PASSED,
-    Facts,
-    Judged,
-    count_planned,
-    facts,
-    lacks,
+    CaseOutcome,
+    CheckFacts,
+    check_facts,
+    missing_parts,
     required_sources,
     tokens,
 )
-from karat.reports.repeated import Together, sum_repeats
+from karat.reports.escaping import encode
+from karat.reports.run_facts import count_planned
 from karat.scoring.figures import pass_share, run_words
+
+BROKE: Final = Status.ERROR  # looked up once: an enum's members are slow to reach, and each check is compared
 
 
 class CheckRow(Struct, omit_defaults=True, gc=False):
@@ -41,39 +42,11 @@ class CheckRow(Struct, omit_defaults=True, gc=False):
     turn: int | None = None
 
 
-class Checks(Struct, omit_defaults=True, gc=False):
+class ChecksByStatus(Struct, omit_defaults=True, gc=False):
     passed: list[CheckRow]
     failed: list[CheckRow]
     unknown: list[CheckRow]
     unjudged: list[CheckRow] = []
-
-
-class Synthesis(Struct, gc=False):
-    required_sources: list[str]
-    missing_sources: list[str]
-    missing_numbers: list[str]
-
-
-class MorningBrief(Struct, gc=False):
-    missing_checks: list[str]
-
-
-class GroupRow(Struct, gc=False):
-    score: float | None
-    passed: int
-    judged: int
-
-
-class ScoringMetrics(Struct, gc=False):
-    groups: dict[str, GroupRow]
-    hard_fail_triggered: Sequence[str]
-    soft_score: SoftScore
-
-
-class Metrics(Struct, gc=False):
-    synthesis: Synthesis
-    morning_brief: MorningBrief
-    scoring: ScoringMetrics
 
 
 class ErrorRow(Struct, omit_defaults=True, gc=False):
@@ -99,20 +72,12 @@ class CallRow(Struct, omit_defaults=True, gc=False):
     parent: str | None = None
 
 
-class TurnRow(Struct, gc=False):
-    """One turn of a conversation."""
-
-    prompt: str
-    response: str
-    tools_called: list[str]
-
-
 class RunRow(Struct, omit_defaults=True, gc=False):
-    """One of several runs of a case, one that did not pass; runs are counted from 1."""
+    """One of several runs of a case, one that did not pass; runs are counted from 1. The rest is as in a CaseRow."""
 
     run: int
     status: CaseStatus
-    checks: Checks
+    checks: ChecksByStatus
     response: str
     tools_called: list[str]
     duration_ms: float
@@ -123,23 +88,11 @@ class RunRow(Struct, omit_defaults=True, gc=False):
     tokens: dict[str, int] = {}
 
 
-class RepeatsRow(Struct, gc=False):
-    """What the runs of a case add up to; the case's other fields describe the run `shown`."""
-
-    runs: int
-    passed: int
-    rate: float
-    low: float
-    high: float
-    flaky: bool
-    shown: int
-    not_passed: list[RunRow]
-
-
 class CaseRow(Struct, omit_defaults=True, gc=False):
     """One case, its fields in the order of the file. `attempts` are those before the one in this row.
 
-    `attachments` are files, relative to the folder of the report.
+    `attachments` are files, relative to the folder of the report. `repeats`: what the runs of a case add up to; its
+    other fields describe the run `shown`.
     """
 
     id: str
@@ -147,31 +100,30 @@ class CaseRow(Struct, omit_defaults=True, gc=False):
     prompt: str
     expected_outcome: str
     status: CaseStatus
-    checks: Checks
-    metrics: Metrics
+    checks: ChecksByStatus
+    metrics: dict[str, object]
     response: str
     tools_called: list[str]
     duration_ms: float
     error: ErrorRow | None
     attempts: list[ErrorRow] = []
     attachments: dict[str, str] = {}
-    turns: list[TurnRow] = []
-    repeats: RepeatsRow | None = None
+    turns: list[dict[str, object]] = []
+    repeats: dict[str, object] | None = None
     tool_calls: list[CallRow] = []
     tokens: dict[str, int] = {}
 
 
-class JsonReport:
+class JsonReport(OutcomeReport):
     """Writes the head at once, then a line per case."""
 
     extension: ClassVar = "json"
 
-    def __init__(self, run: RunView, out: BinaryWriter) -> None:
-        self._out = out
+    def _begin_run(self, run: RunView) -> None:
+        header = run.header
         self._catalog = run.catalog
         self._before = b"\n"
-        header = run.header
-        self._together = Together(self._add_repeats) if header.repeat > 1 else None
+        self._repeats = header.repeat > 1
         head = {
             "generated_at": run.finished_at or header.started_at,
             "eval_file": header.suite,
@@ -180,16 +132,13 @@ class JsonReport:
             "summary": _summary(run),
         }
         lines = b",\n".join(b" %s: %s" % (encode(key), encode(value)) for key, value in head.items())
-        out.write(b'{\n%s,\n "cases": [' % lines)
+        self._out.write(b'{\n%s,\n "cases": [' % lines)
 
     def case(self, record: CaseRecord) -> None:
-        if self._together is None:
-            self.add(encode(case_row(record, self._catalog)))
+        if self._repeats:
+            super().case(record)
         else:
-            self._together.add(record)
-
-    def _add_repeats(self, runs: Sequence[CaseRecord]) -> None:
-        self.add(encode(repeats_row(runs, self._catalog)))
+            self.add(self.part([record]))
 
     def part(self, records: Sequence[CaseRecord]) -> bytes:
         return b",\n".join([encode(case_row(record, self._catalog)) for record in records])
@@ -198,73 +147,55 @@ class JsonReport:
         self._out.write(self._before + part)
         self._before = b",\n"
 
-    def end(self) -> None:
-        if self._together is not None:
-            self._together.end()
+    def _write_case(self, outcome: CaseOutcome) -> None:
+        row = case_row(outcome.shown, self._catalog)
+        row.status = outcome.status
+        row.repeats = {
+            "runs": outcome.runs,
+            "passed": outcome.passed,
+            **{name: round(rate, 4) for name, rate in outcome.rates.items()},
+            "flaky": outcome.flaky,
+            "shown": outcome.shown.repeat + 1,
+            "not_passed": [_run_row(record, self._catalog) for record in outcome.not_passed],
+        }
+        self.add(encode(row))
+
+    def _end_file(self) -> None:
         self._out.write(b"\n]}\n")
 
 
 def case_row(record: CaseRecord, catalog: CheckCatalog) -> CaseRow:
     """What the file says of one case."""
     case, trace, verdict = record.case, record.trace, record.verdict
-    known = facts(record)
-    groups = {
-        group: GroupRow(score.value if score.judged else None, score.passed, score.judged)
-        for group, score in verdict.groups.items()
-    }
+    facts = check_facts(record)
     return CaseRow(
         case.id,
         case.category,
         case.prompt,
         case.outcome,
         verdict.status,
-        _checks(verdict.checks, known),
-        _metrics(record, known, catalog, ScoringMetrics(groups, verdict.hard_fail_triggered, verdict.soft)),
+        _checks(verdict.checks, facts),
+        _metrics(record, facts, catalog),
         trace.final_message,
         [call.name for call in trace.tool_calls],
         record.duration_ms,
         _error(trace.error),
-        _attempts(record),
+        [row for attempt in record.attempts if (row := _error(attempt.error))],
         trace.attachments,
-        [TurnRow(turn.input, turn.final_message, [call.name for call in turn.tool_calls]) for turn in trace.turns],
+        [_turn(turn) for turn in trace.turns],
         tool_calls=call_rows(trace),
         tokens=tokens(trace),
     )
 
 
-def repeats_row(runs: Sequence[CaseRecord], catalog: CheckCatalog) -> CaseRow:
-    """What the file says of a case that was run several times."""
-    total = sum_repeats(runs)
-    row = case_row(total.shown, catalog)
-    row.status = total.status
-    row.repeats = RepeatsRow(
-        total.runs,
-        total.passed,
-        round(total.passed / total.runs, 4),
-        round(total.interval.low, 4),
-        round(total.interval.high, 4),
-        total.flaky,
-        total.shown.repeat + 1,
-        [_run_row(record, catalog) for record in total.not_passed],
-    )
-    return row
+def _turn(turn: Trace) -> dict[str, object]:
+    calls = [call.name for call in turn.tool_calls]
+    return {"prompt": turn.input, "response": turn.final_message, "tools_called": calls}
 
 
 def _run_row(record: CaseRecord, catalog: CheckCatalog) -> RunRow:
     row = case_row(record, catalog)
-    return RunRow(
-        record.repeat + 1,
-        row.status,
-        row.checks,
-        row.response,
-        row.tools_called,
-        row.duration_ms,
-        row.error,
-        row.attempts,
-        row.attachments,
-        row.tool_calls,
-        row.tokens,
-    )
+    return RunRow(record.repeat + 1, *(getattr(row, name) for name in RunRow.__struct_fields__[1:]))
 
 
 def call_rows(trace: Trace) -> list[CallRow]:
@@ -286,33 +217,40 @@ def call_rows(trace: Trace) -> list[CallRow]:
     ]
 
 
-def _attempts(record: CaseRecord) -> list[ErrorRow]:
-    return [row for trace in record.attempts if (row := _error(trace.error))]
+def _checks(results: Sequence[CheckResult], facts: CheckFacts) -> ChecksByStatus:
+    passed = _check_rows([check for check in results if check.status is PASSED])
+    if facts is ALL_PASSED:
+        return ChecksByStatus(passed, [], [])
+    return ChecksByStatus(passed, *(_check_rows([check for _, check in checks]) for checks in facts))
 
 
-def _checks(results: Sequence[CheckResult], known: Facts) -> Checks:
-    passed = [
-        CheckRow(check.name, check.group, check.expected, check.found, check.at, False, check.turn)
-        for check in results
-        if check.status is PASSED
-    ]
-    if known is NOTHING_AMISS:
-        return Checks(passed, [], [])
-    return Checks(passed, _rows(known.failed), _rows(known.unknown), _rows(known.unjudged))
-
-
-def _rows(checks: list[Judged]) -> list[CheckRow]:
+def _check_rows(checks: Sequence[CheckResult]) -> list[CheckRow]:
     return [
-        CheckRow(check.name, check.group, check.expected, check.found, check.at, broke, check.turn)
-        for _, check in checks
-        for broke in [check.status is Status.ERROR]
+        CheckRow(check.name, check.group, check.expected, check.found, check.at, check.status is BROKE, check.turn)
+        for check in checks
     ]
 
 
-def _metrics(record: CaseRecord, known: Facts, catalog: CheckCatalog, scoring: ScoringMetrics) -> Metrics:
-    lacking = NOTHING_LACKS if known is NOTHING_AMISS else lacks(record, catalog)
-    synthesis = Synthesis(required_sources(record, catalog), lacking.missing_sources, lacking.missing_numbers)
-    return Metrics(synthesis, MorningBrief(lacking.missing_brief), scoring)
+def _metrics(record: CaseRecord, facts: CheckFacts, catalog: CheckCatalog) -> dict[str, object]:
+    missing = NOTHING_MISSING if facts is ALL_PASSED else missing_parts(record, catalog)
+    verdict = record.verdict
+    groups = {
+        group: {"score": score.value if score.judged else None, "passed": score.passed, "judged": score.judged}
+        for group, score in verdict.groups.items()
+    }
+    return {
+        "synthesis": {
+            "required_sources": required_sources(record, catalog),
+            "missing_sources": missing.sources,
+            "missing_numbers": missing.numbers,
+        },
+        "morning_brief": {"missing_checks": missing.brief},
+        "scoring": {
+            "groups": groups,
+            "hard_fail_triggered": verdict.hard_fail_triggered,
+            "soft_score": verdict.soft,
+        },
+    }
 
 
 def _error(error: TraceError | None) -> ErrorRow | None:

@@ -13,9 +13,8 @@ from karat.journal.views import RunView
 from karat.model.run import CaseRecord, Header
 from karat.model.verdict import CaseStatus
 from karat.reports.artifacts import BinaryWriter
-from karat.reports.encoding import encode
-from karat.reports.escaping import terminal
-from karat.reports.facts import facts, reasons, tokens
+from karat.reports.case_facts import check_facts, reasons, tokens
+from karat.reports.escaping import encode, terminal
 from karat.reports.json import CallRow, call_rows
 
 CELL: Final = 32_000
@@ -57,7 +56,7 @@ COLUMNS: Final = FlatRow.__struct_fields__
 
 def flat_row(header: Header, record: CaseRecord) -> FlatRow:
     case, trace, verdict = record.case, record.trace, record.verdict
-    known, spent = facts(record), tokens(trace)
+    facts, spent = check_facts(record), tokens(trace)
     return FlatRow(
         run_id=header.run_id,
         suite=header.suite,
@@ -71,9 +70,9 @@ def flat_row(header: Header, record: CaseRecord) -> FlatRow:
         reason="; ".join(reasons(record)),
         soft_score=verdict.soft.value,
         threshold=verdict.soft.threshold,
-        failed_checks=[check.label for check in known.failed],
-        unknown_checks=[check.label for check in known.unknown],
-        unjudged_checks=[check.label for check in known.unjudged],
+        failed_checks=[check.label for check in facts.failed],
+        unknown_checks=[check.label for check in facts.unknown],
+        unjudged_checks=[check.label for check in facts.unjudged],
         hard_fail_groups=list(verdict.hard_fail_triggered),
         prompt=case.prompt,
         response=trace.final_message,
@@ -96,7 +95,7 @@ class JsonlReport:
         self._header = run.header
 
     def add_run(self, run: RunView) -> None:
-        """Go on with another run."""
+        """Continue with another run."""
         self._header = run.header
 
     def case(self, record: CaseRecord) -> None:
@@ -106,27 +105,19 @@ class JsonlReport:
         pass
 
 
-class CsvReport:
+class CsvReport(JsonlReport):
     """A line per row, each cell one bounded line of inert text that no spreadsheet takes for a formula."""
 
     extension: ClassVar = "csv"
 
     def __init__(self, run: RunView, out: BinaryWriter) -> None:
-        self._out = out
-        self._header = run.header
+        super().__init__(run, out)
         self._write(COLUMNS)
-
-    def add_run(self, run: RunView) -> None:
-        """Go on with another run."""
-        self._header = run.header
 
     def case(self, record: CaseRecord) -> None:
         row = structs.asdict(flat_row(self._header, record))
         row["tool_calls"] = [call.name for call in row["tool_calls"]]
         self._write([cell(value) for value in row.values()])
-
-    def end(self) -> None:
-        pass
 
     def _write(self, cells: Iterable[str]) -> None:
         line = io.StringIO(newline="")

@@ -15,10 +15,11 @@ from karat.journal.reader import Journal
 from karat.model.run import CaseRecord, Summary
 from karat.plugins.project import Project
 from karat.reports.artifacts import Names
+from karat.reports.case_details import why_not_passed
+from karat.reports.case_facts import BROKEN, case_name
 from karat.reports.catalog import Wanted
 from karat.reports.escaping import terminal
-from karat.reports.facts import BROKEN, case_name, counts, incomplete
-from karat.reports.failure_details import why_not_passed
+from karat.reports.run_facts import counts, incomplete
 from karat.reports.writing import Each, write_all
 
 SHOWN: Final = 50

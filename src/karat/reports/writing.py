@@ -14,7 +14,8 @@ from karat.journal.reader import Journal
 from karat.journal.views import RecordSummary, RunView
 from karat.model.run import CaseRecord
 from karat.reports.artifacts import BinaryWriter, Names, open_atomic
-from karat.reports.catalog import EVERY_RUN, MultiRunReport, Report, Wanted, report_path
+from karat.reports.base import MultiRunReport, Report
+from karat.reports.catalog import EVERY_RUN, Wanted, report_path
 from karat.text.wording import error_text
 
 PLACE = "name another place for it"

@@ -16,10 +16,10 @@ from karat.journal.views import RunView
 from karat.model.run import CaseRecord, Summary
 from karat.model.verdict import CaseStatus
 from karat.reports.artifacts import explain_errors
+from karat.reports.case_details import headline
+from karat.reports.case_facts import BROKEN, by_case
 from karat.reports.escaping import terminal
-from karat.reports.facts import BROKEN, counts, draft_words, incomplete, repeats, seconds
-from karat.reports.failure_details import headline
-from karat.reports.repeated import by_case
+from karat.reports.run_facts import counts, draft_words, incomplete, repeats, seconds
 from karat.reports.run_result import RunResult
 from karat.reports.writing import write_into
 from karat.scoring.figures import run_words

@@ -10,8 +10,8 @@ import click
 
 from karat.engine.events import CaseFinished, CaseRetried, Event, Notice, RunStarted
 from karat.model.verdict import CaseStatus
+from karat.reports.case_facts import case_name
 from karat.reports.escaping import terminal
-from karat.reports.facts import case_name
 from karat.terminal.screen import CaseLines, Screen, show
 
 if TYPE_CHECKING:

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
 from karat.model.run import CaseRecord
 from karat.model.verdict import CaseStatus, Status
+from karat.reports.case_details import why_not_passed, without_colour
+from karat.reports.case_facts import BROKEN, case_name, case_outcome, describe_attempts
 from karat.reports.escaping import terminal
-from karat.reports.facts import BROKEN, case_name, describe_attempts
-from karat.reports.failure_details import why_not_passed, without_colour
-from karat.reports.repeated import sum_repeats
 
 if TYPE_CHECKING:
     from karat.journal.views import RecordSummary
@@ -89,7 +88,7 @@ class CaseLines:
 
     def __init__(self, screen: Screen, *, id_width: int = 0, category_width: int = 0) -> None:
         self._out, self._colour = screen.out, screen.colour
-        self._whole = screen.verbosity is Verbosity.WHOLE
+        self._full = screen.verbosity is Verbosity.WHOLE
         self._id_width = min(id_width, WIDEST)
         self._category_width = min(category_width, WIDEST)
         self.folder = ""
@@ -112,11 +111,11 @@ class CaseLines:
 
     def write_repeats(self, runs: Sequence[CaseRecord]) -> None:
         """All runs of one case: one line, then why those did not pass that did not."""
-        total = sum_repeats(runs)
+        total = case_outcome(runs)
         case = total.shown.case
         mean = sum(record.duration_ms for record in runs) / len(runs)
         line = self.line(total.status, case.id, case.category, mean, f"  {total}")
-        for record in runs if self._whole else total.not_passed:
+        for record in runs if self._full else total.not_passed:
             line += f"{_INDENT}run {record.repeat + 1}: {record.verdict.status}{describe_attempts(record)}\n"
             line += self._why(record)
         show(self._out, line)
@@ -126,7 +125,7 @@ class CaseLines:
         show(self._out, self.line(status, name, category, duration_ms))
 
     def _why(self, record: CaseRecord) -> str:
-        details = why_not_passed(record, _paint if self._colour else without_colour, whole=self._whole)
+        details = why_not_passed(record, _paint if self._colour else without_colour, full=self._full)
         lines = [f"{_INDENT}{line}" for line in details]
         for name, file in record.trace.attachments.items():
             place = os.path.normpath(os.path.join(self.folder, file))

@@ -14,10 +14,9 @@ from karat.checks.catalog import catalog_for
 from karat.errors import KaratError, UsageError
 from karat.journal.index import CaseFilter, Index, IndexedRun
 from karat.plugins.project import Project, token_prices
-from karat.reports.html.files import find_own_file
+from karat.reports.html.files import find_own_file, record_json
 from karat.reports.html.pages import assets, environment, fragment
-from karat.reports.html.records import record_json
-from karat.reports.places import suite_lines
+from karat.reports.suite_lines import suite_lines
 from karat.viewer import pages, run_list
 from karat.viewer.grid import ORDERS, OVERS, grid_page
 from karat.viewer.guard import Guard

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 from karat.analysis.compare.run_differences import by_kind, differing, is_same_kind, is_same_suite
 from karat.journal.index import Index, IndexedRun, Result
@@ -20,8 +21,7 @@ ORDERS: Final = {"worst": "most failures first", "unsteady": "most changing firs
 OVERS: Final = {"runs": "its last runs", "targets": "the last run of each target and setting"}
 
 
-@dataclass(frozen=True, slots=True)
-class GridColumn:
+class GridColumn(Struct, frozen=True):
     """A run."""
 
     key: str
@@ -42,8 +42,7 @@ class GridCell(NamedTuple):
 NOTHING: Final = GridCell(ABSENT)
 
 
-@dataclass(frozen=True, slots=True)
-class GridRow:
+class GridRow(Struct, frozen=True):
     """A case; `words` says how often it passed."""
 
     id: str
@@ -51,8 +50,7 @@ class GridRow:
     cells: list[GridCell]
 
 
-@dataclass(frozen=True, slots=True)
-class GridPage:
+class GridPage(Struct, frozen=True):
     """A part of the grid: `total` cases in all, of which those from `start` on are here."""
 
     over: str

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode
 
 import msgspec
-from msgspec import structs
+from msgspec import Struct, structs
 
 from karat.analysis.audit.model import CaseAudit
 from karat.analysis.audit.report import WrittenAudit, read_audit
@@ -28,9 +27,9 @@ from karat.plugins.project import Project
 from karat.reports.escaping import clip
 from karat.reports.html import run_view
 from karat.reports.html.calls import duration
-from karat.reports.html.case_view import CaseSetting, case_view
-from karat.reports.html.differences import difference
+from karat.reports.html.case_view import CaseSetting, CaseView, FileView, case_view
 from karat.reports.html.files import find_own_file
+from karat.reports.html.markup import difference
 from karat.reports.html.run_view import (
     GroupView,
     RowView,
@@ -39,8 +38,7 @@ from karat.reports.html.run_view import (
     failure_words,
     row_view,
 )
-from karat.reports.html.suite_lines import SuiteLines
-from karat.reports.html.views import CaseView, FileView
+from karat.reports.suite_lines import SuiteLines
 from karat.viewer.run_list import is_live, trouble
 
 PAGE: Final = 100
@@ -127,8 +125,7 @@ def _strip(index: Index, run: IndexedRun, at: int) -> list[tuple[str, int]]:
     return [(status, repeat) for repeat, status in index.repeats(run.key, at)]
 
 
-@dataclass(frozen=True, slots=True)
-class CasePage:
+class CasePage(Struct, frozen=True):
     """What the page of a case is made with."""
 
     case: CaseView
@@ -157,7 +154,7 @@ def case_page(
 
     setting = CaseSetting(run.header, catalog, prices, SuiteLines(run.header, catalog))
     view = case_view(record, setting, address, to.record(at, repeat))
-    shown = replace(view, attachments=[_add_picture(file, run) for file in view.attachments])
+    shown = structs.replace(view, attachments=[_add_picture(file, run) for file in view.attachments])
     strip = _strip(index, run, at)
     neighbours = index.neighbours(run.key, at, to.chosen)
     to.before, to.after = ("" if index is None else to.case(index, 0) for index in neighbours)
@@ -166,11 +163,10 @@ def case_page(
 
 def _add_picture(file: FileView, run: IndexedRun) -> FileView:
     found = find_own_file(run.path, file.file) if file.link else None
-    return replace(file, source=file.link) if found and found.is_picture else file
+    return structs.replace(file, source=file.link) if found and found.is_picture else file
 
 
-@dataclass(frozen=True, slots=True)
-class PairView:
+class PairView(Struct, frozen=True):
     """One case in both runs; the differences are HTML."""
 
     id: str
@@ -184,8 +180,7 @@ class PairView:
     flips: tuple[Flip, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeView:
+class ChangeView(Struct, frozen=True):
     """The cases that went one way: some of them side by side, or named where there is nothing to put side by side."""
 
     title: str
@@ -194,8 +189,7 @@ class ChangeView:
     names: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class SideBySide:
+class SideBySide(Struct, frozen=True):
     """What a comparison found, in the words and figures of `karat compare`."""
 
     headline: str
@@ -280,8 +274,7 @@ def _format_duration(record: CaseRecord | None) -> str:
     return duration(record.duration_ms) if record else "–"
 
 
-@dataclass(frozen=True, slots=True)
-class AuditPage:
+class AuditPage(Struct, frozen=True):
     """An audit, or why there is none to show."""
 
     found: WrittenAudit | None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
+
+from msgspec import Struct
 
 from karat.analysis.compare.run_differences import by_kind, differing, is_same_suite
 from karat.journal.index import Index, IndexedRun
@@ -25,8 +26,7 @@ JUDGED: Final = frozenset({"PASS", "FAIL", "PARTIAL"})
 """Statuses that say something about the agent: an error does not."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunLine:
+class RunLine(Struct, frozen=True):
     """One run in the list of all. `sort` holds the numbers of its columns."""
 
     key: str
@@ -47,8 +47,7 @@ class RunLine:
     sort: dict[str, float | str]
 
 
-@dataclass(frozen=True, slots=True)
-class SuiteRuns:
+class SuiteRuns(Struct, frozen=True):
     """The runs of one suite against one target with its settings, the latest first; `trend` is a line of pass rates."""
 
     suite: str

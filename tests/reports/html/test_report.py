@@ -12,7 +12,7 @@ from msgspec import structs
 from browsing import LOOKS, Seen, axe_faults, browser, is_too_wide, opened
 from karat.model.run import Summary
 from karat.model.verdict import CaseStatus
-from karat.reports.html import marks
+from karat.reports.html import markup
 from karat.reports.html.report import HtmlReport
 from reports.hostile import HOSTILE, run_saying
 from reports.runs import HEADER, Kept, MemoryRun, every_status, record, repeated
@@ -195,11 +195,11 @@ def test_hostile_texts_are_inert(browser, tmp_path: Path) -> None:
 
 
 def no_escape(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(marks, "escape", lambda text: text)
+    patch.setattr(markup, "escape", lambda text: text)
 
 
 def no_sight(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(marks, "replace_hidden", lambda text, shown: text)
+    patch.setattr(markup, "replace_hidden", lambda text, wrap: text)
 
 
 def test_without_its_escape_they_are_not(browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

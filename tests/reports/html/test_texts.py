@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.reports.html.differences import difference, has_useful_difference
 from karat.reports.html.evidence import LONGEST, render
 from karat.reports.html.files import find_own_file
-from karat.reports.html.marks import Mark, Marker, attribute, escape_text
+from karat.reports.html.markup import Mark, Marker, attribute, difference, escape_text, has_useful_difference
 from reports.hostile import HOSTILE
 
 TAGS = frozenset("a p div span mark ul ol li blockquote strong em s table thead tbody tr th td pre code hr br".split())  # noqa: SIM905

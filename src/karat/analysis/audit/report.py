@@ -19,8 +19,7 @@ from karat.analysis.audit.model import (
     format_rate,
 )
 from karat.reports.artifacts import BinaryWriter
-from karat.reports.encoding import encode
-from karat.reports.escaping import CELL_LIMIT, markdown_cell
+from karat.reports.escaping import CELL_LIMIT, encode, markdown_cell
 from karat.text.wording import pluralize
 
 T = TypeVar("T")

@@ -22,7 +22,7 @@ from karat.analysis.compare.model import (
     with_interval,
 )
 from karat.reports.escaping import markdown_cell, terminal
-from karat.reports.html.differences import difference
+from karat.reports.html.markup import difference
 from karat.text.wording import count, describe_move, dollars, pluralize, points
 
 VERDICTS: Final = {"met": "met", "broken": "BROKEN", "undecided": "UNDECIDED"}

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from karat.analysis.stress.model import CellResult, CellStatus, StressReport, worst_status
-from karat.reports.encoding import encode
+from karat.reports.escaping import encode
 from karat.reports.html.pages import assets, report_policy, template
 from karat.text.wording import pluralize
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, Protocol
 
 import msgspec
+from msgspec import Struct
 
 from karat.model.trace import ToolCall, Trace
-from karat.reports.encoding import encode
-from karat.reports.escaping import clip
-from karat.reports.html.marks import escape_body
+from karat.reports.escaping import clip, encode
+from karat.reports.html.markup import escape_body
 
 LONGEST: Final = 6_000
 """Of a text where there is no more room."""
@@ -48,8 +47,7 @@ class TextRoom:
         return text
 
 
-@dataclass(frozen=True, slots=True)
-class FoldedText:
+class FoldedText(Struct, frozen=True):
     """A text of a call. `peek`: its beginning, shown while it is folded; a short text is not folded and has none."""
 
     html: str
@@ -59,16 +57,14 @@ class FoldedText:
     """Whether the rest of it is only in the raw record."""
 
 
-@dataclass(frozen=True, slots=True)
-class TimeBar:
+class TimeBar(Struct, frozen=True):
     """From when to when, in parts of the whole time."""
 
     x: int
     width: int
 
 
-@dataclass(frozen=True, slots=True)
-class CallView:
+class CallView(Struct, frozen=True):
     """One tool call. `number` counts the calls of the whole case from 1, as the evidence of its checks does.
 
     `of_turn` says which call of its turn it is, as checks of that turn do, where that is another number.

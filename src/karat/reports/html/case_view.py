@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
+
+import msgspec
+from msgspec import Struct
 
 from karat.checks.catalog import CheckCatalog
 from karat.journal.failures import label
@@ -14,26 +17,114 @@ from karat.model.cost import COST, TokenPrices, count_spent
 from karat.model.run import CaseRecord, Header
 from karat.model.trace import REMOVED, Trace
 from karat.model.verdict import CheckResult, Status
+from karat.reports.case_facts import log, reasons
 from karat.reports.escaping import clip
-from karat.reports.facts import log, reasons
-from karat.reports.html.calls import MOST_ROOM, TextRoom, call_views, duration, render_json
-from karat.reports.html.differences import difference, has_useful_difference
-from karat.reports.html.evidence import EvidencePlaces
-from karat.reports.html.expectations import expectations_view
-from karat.reports.html.marks import escape_text
-from karat.reports.html.screen import SCREENSHOT, screen_view
+from karat.reports.html.calls import MOST_ROOM, CallView, TextRoom, call_views, duration, json_words, render_json
+from karat.reports.html.evidence import EvidencePlaces, TurnView
+from karat.reports.html.markup import difference, escape_text, has_useful_difference
+from karat.reports.html.screen import SCREENSHOT, ScreenView, screen_view
 from karat.reports.html.story import MOST_CALLS
-from karat.reports.html.suite_lines import SuiteLines
-from karat.reports.html.unobserved import Unobserved
-from karat.reports.html.views import CaseView, CheckView, FileView
+from karat.reports.suite_lines import CaseSource, SuiteLines
 from karat.scoring.figures import cost_words, token_words
 
 MOST_CHECKS: Final = 500
 MOST_FILES: Final = 50
-CHECK_TEXT: Final = 1_500
+MOST_LINES: Final = 400
+LONGEST: Final = 1_500
 
 Address = Callable[[str], str | None]
 """Where a file of the run can be seen, or None if it cannot."""
+
+
+class CheckView(Struct, frozen=True):
+    """One check: how it came out, what it wanted and found, and the anchor of its evidence."""
+
+    number: int
+    label: str
+    group: str
+    status: str
+    expected: str
+    found: str
+    diff: str
+    evidence: str
+    where: str
+    turn: int | None
+
+
+class FileView(Struct, frozen=True):
+    """A file of the run; `source` is where its picture is."""
+
+    name: str
+    file: str
+    source: str
+    link: str
+    screen: ScreenView | None = None
+    """What can be lit on it, if it is the screenshot."""
+
+
+class UnobservedView(Struct, frozen=True):
+    """What was not observed of a case, for one reason."""
+
+    what: str
+    why: str
+
+
+class ExpectationLine(Struct, frozen=True):
+    """A line of a suite, with its number if it is of the file, and the checks that it asks for."""
+
+    number: int | None
+    html: str
+    checks: list[CheckView]
+
+
+class ExpectationsView(Struct, frozen=True):
+    """What a case asks for: its lines in the suite, then checks that are not in them."""
+
+    file: str
+    """The suite, if it is the one that was run; else nothing, and all checks are as the journal holds them."""
+    lines: list[ExpectationLine]
+    others: list[ExpectationLine]
+    lines_left_out: int = 0
+
+
+class CaseView(Struct, frozen=True):
+    """Everything that the page of a case shows."""
+
+    anchor: str
+    id: str
+    index: int
+    repeat: int
+    status: str
+    category: str
+    tags: tuple[str, ...]
+    reasons: list[str]
+    log: list[str]
+    broken: list[CheckView]
+    passed: list[CheckView]
+    checks_left_out: int
+    setup: list[str]
+    setup_calls: list[CallView]
+    turns: list[TurnView]
+    unobserved: list[UnobservedView]
+    expectations: ExpectationsView | None
+    """None on a page that is kept short: all of its checks are next to its transcript."""
+    groups: dict[str, tuple[int, int]]
+    soft: str
+    took: str
+    tokens: str
+    cost: str
+    attempts: list[str]
+    preconditions: tuple[str, ...]
+    attachments: list[FileView]
+    more: dict[str, str]
+    command: str
+    record: str = ""
+    """The address of the whole record, if there is one."""
+
+    @property
+    def calls(self) -> list[CallView]:
+        """All calls that the transcript shows."""
+        return [part.call for turn in self.turns for part in turn.parts if part.call]
 
 
 def anchor_of(index: int, repeat: int) -> str:
@@ -41,15 +132,14 @@ def anchor_of(index: int, repeat: int) -> str:
     return f"c{index}r{repeat}"
 
 
-@dataclass(frozen=True, slots=True)
-class CaseSetting:
+class CaseSetting(Struct, frozen=True):
     """What the pages of the cases of one run share. Without `lines` a page is kept short: it is but a transcript."""
 
     header: Header
     catalog: CheckCatalog
     prices: TokenPrices | None
     lines: SuiteLines | None
-    room: TextRoom = field(default_factory=lambda: TextRoom(MOST_ROOM))
+    room: TextRoom = msgspec.field(default_factory=lambda: TextRoom(MOST_ROOM))
 
 
 def case_view(record: CaseRecord, setting: CaseSetting, address: Address, at: str = "") -> CaseView:
@@ -62,10 +152,11 @@ def case_view(record: CaseRecord, setting: CaseSetting, address: Address, at: st
     unobserved = Unobserved(trace)
     views = [_check(record, number, result, pages, unobserved) for number, result in enumerate(checks)]
     soft, spent = verdict.soft, count_spent(trace.tokens, trace.metadata.get(COST))
+    failing = [view for view in views if view.status != Status.PASSED]
+    errors = [attempt.error for attempt in record.attempts if attempt.error]
     expectations = None
     if setting.lines:
-        by_number = {view.number: view for view in views}
-        expectations = expectations_view(record, by_number, setting.header.suite, setting.lines.find(case.id))
+        expectations = expectations_view(record, views, setting.header.suite, setting.lines.find(case.id))
     return CaseView(
         anchor=anchor,
         id=case.id,
@@ -74,12 +165,12 @@ def case_view(record: CaseRecord, setting: CaseSetting, address: Address, at: st
         status=verdict.status,
         category=case.category,
         tags=case.tags,
-        reasons=[clip(reason, CHECK_TEXT) for reason in reasons(record)],
+        reasons=[clip(reason, LONGEST) for reason in reasons(record)],
         log=log(record),
-        broken=sorted(filter(_is_broken, views), key=lambda view: view.status != Status.FAILED),
-        passed=[view for view in views if not _is_broken(view)],
+        broken=sorted(failing, key=lambda view: view.status != Status.FAILED),
+        passed=[view for view in views if view.status == Status.PASSED],
         checks_left_out=len(verdict.checks) - len(checks),
-        setup=[clip(prompt, CHECK_TEXT) for prompt in case.setup_prompts[:MOST_CHECKS]],
+        setup=[clip(prompt, LONGEST) for prompt in case.setup_prompts[:MOST_CHECKS]],
         setup_calls=call_views(trace, trace.setup_calls[:MOST_CALLS], 0, setting.room),
         turns=turns,
         unobserved=unobserved.views(),
@@ -89,7 +180,7 @@ def case_view(record: CaseRecord, setting: CaseSetting, address: Address, at: st
         took=duration(record.duration_ms),
         tokens=token_words(spent),
         cost=cost_words(spent, setting.prices),
-        attempts=[f"{one.error.kind}: {clip(one.error.message, CHECK_TEXT)}" for one in record.attempts if one.error],
+        attempts=[f"{error.kind}: {clip(error.message, LONGEST)}" for error in errors],
         preconditions=case.preconditions,
         attachments=_attachments(trace, checks, address),
         more=_more(trace),
@@ -98,45 +189,38 @@ def case_view(record: CaseRecord, setting: CaseSetting, address: Address, at: st
     )
 
 
-def _is_broken(view: CheckView) -> bool:
-    return view.status != Status.PASSED
-
-
 def command(header: Header, case_id: str) -> str:
     """What runs this case again; what is secret is not known here."""
     options = header.options.get("overrides")
-    given = [f"{key}={_as_text(value)}" for key, value in options.items()] if isinstance(options, dict) else []
     words = ["karat", "run", header.suite, "--target", header.target, "--cases", case_id]
-    words += [word for pair in given if REMOVED not in pair for word in ("-o", pair)]
+    for key, value in options.items() if isinstance(options, dict) else ():
+        pair = f"{key}={value if isinstance(value, str) else json.dumps(value)}"
+        words += [] if REMOVED in pair else ["-o", pair]
     return shlex.join(words)
-
-
-def _as_text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _check(
     record: CaseRecord, number: int, result: CheckResult, pages: EvidencePlaces, unobserved: Unobserved
 ) -> CheckView:
-    expected, found = clip(result.expected, CHECK_TEXT), clip(result.found, CHECK_TEXT)
+    expected, found = clip(result.expected, LONGEST), clip(result.found, LONGEST)
     mention = pages.mention(result)
     differs = result.status != Status.PASSED and mention is None and has_useful_difference(expected, found)
     missed = unobserved.find(result.found) if result.status == Status.UNKNOWN else ""
     anchor = anchor_of(record.index, record.repeat)
-    shown = escape_text(found)
+    html = escape_text(found)
     if missed:
-        shown = f'not observed: <a href="#{anchor}-unobserved">{escape_text(missed)}</a>'
+        html = f'not observed: <a href="#{anchor}-unobserved">{escape_text(missed)}</a>'
     elif mention:
         words = found[mention.start : mention.end] + (f" of turn {result.turn}" if result.turn else "")
         link = f'<a href="#{anchor}-call{mention.number}">{escape_text(words)}</a>'
-        shown = escape_text(found[: mention.start]) + link + escape_text(found[mention.end :])
+        html = escape_text(found[: mention.start]) + link + escape_text(found[mention.end :])
     return CheckView(
         number=number,
         label=label(record, number),
         group=result.group,
         status=result.status,
         expected=escape_text(expected),
-        found=shown,
+        found=html,
         diff=difference(expected, found) if differs else "",
         evidence=pages.anchor_for(number),
         where=result.at.channel.replace("_", " ") if result.at else "",
@@ -158,4 +242,73 @@ def _attachments(trace: Trace, checks: Sequence[CheckResult], address: Address) 
 def _more(trace: Trace) -> dict[str, str]:
     """What else the target saw."""
     each = {"database": trace.database, "state": trace.state, "metadata": trace.metadata, "timings": trace.timings}
-    return {name: shown for name, value in each.items() if (shown := render_json(value))}
+    return {name: html for name, value in each.items() if (html := render_json(value))}
+
+
+def expectations_view(
+    record: CaseRecord, checks: Sequence[CheckView], suite: str, source: CaseSource | None
+) -> ExpectationsView:
+    """The expectations of a record. `checks`: those that the page shows."""
+    if source is None:
+        return ExpectationsView("", [], list(_recorded_lines(record, checks)))
+    by_line: dict[int | None, list[CheckView]] = defaultdict(list)
+    specs = record.case.all_checks
+    for check in checks:
+        turn, spec = specs[check.number] if check.number < len(specs) else (None, None)
+        by_line[source.checks.get((turn, spec.path)) if spec else None].append(check)
+    lines = [
+        ExpectationLine(line, escape_text(text), by_line.pop(line, []))
+        for line, text in enumerate(source.lines[:MOST_LINES], source.first)
+    ]
+    elsewhere = sorted((check for checks in by_line.values() for check in checks), key=lambda check: check.number)
+    left_out = max(len(source.lines) - MOST_LINES, 0)
+    return ExpectationsView(suite, lines, list(_recorded_lines(record, elsewhere)), left_out)
+
+
+def _recorded_lines(record: CaseRecord, checks: Iterable[CheckView]) -> Iterator[ExpectationLine]:
+    """Checks as the journal holds them: their path and their arguments."""
+    specs = record.case.all_checks
+    for check in checks:
+        turn, spec = specs[check.number] if check.number < len(specs) else (None, None)
+        name = check.label if turn is None else f"turn {turn}: {check.label}"
+        is_same = spec and spec.name == record.verdict.checks[check.number].name
+        arguments = json_words(msgspec.json.decode(spec.args)) if spec and is_same else ""
+        text = f"{name}: {clip(arguments, LONGEST)}" if arguments else name
+        yield ExpectationLine(None, escape_text(text), [check])
+
+
+class Unobserved:
+    """The reasons why channels of a trace, of its turns and of its calls were not observed."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._turns = trace.turns
+        self._channels: dict[str, dict[str, list[int]]] = {}
+        for turn, channel, why in _reasons(trace):
+            turns = self._channels.setdefault(why, {}).setdefault(channel.replace("_", " "), [])
+            if turn is not None and turn not in turns:
+                turns.append(turn)
+
+    def find(self, why: str) -> str:
+        """What was not observed for this reason, or nothing if it is not one of them."""
+        return ", ".join(self._channels.get(why, ()))
+
+    def views(self) -> list[UnobservedView]:
+        return [
+            UnobservedView(clip(", ".join(map(self._words, turns, turns.values())), LONGEST), clip(why, LONGEST))
+            for why, turns in self._channels.items()
+        ]
+
+    def _words(self, channel: str, turns: list[int]) -> str:
+        """`tools`, or `tools in turn 2` where other turns observed it."""
+        if not turns or len(turns) == len(self._turns):
+            return channel
+        return f"{channel} in turn{'s' * (len(turns) > 1)} {', '.join(map(str, turns))}"
+
+
+def _reasons(trace: Trace) -> Iterator[tuple[int | None, str, str]]:
+    for number, turn in enumerate(trace.turns, 1):
+        yield from ((number, channel, why) for channel, why in turn.unobserved.items())
+    in_turns = {(channel, why) for turn in trace.turns for channel, why in turn.unobserved.items()}
+    yield from ((None, channel, why) for channel, why in trace.unobserved.items() if (channel, why) not in in_turns)
+    for call in trace.tool_calls[:MOST_CALLS]:
+        yield from ((None, f"{part} of {call.name}", why) for part, why in call.unobserved.items())

@@ -1,4 +1,7 @@
-"""Files that a trace names: found only inside the folder of its own journal, and shown only if they are pictures."""
+"""What pages offer of a case besides its view: the files that its trace names, and its raw record.
+
+Files are found only inside the folder of the journal, and shown only if they are pictures.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,11 @@ import os
 import stat
 from pathlib import Path
 from typing import Final, NamedTuple
+
+import msgspec
+
+from karat.model.run import CaseRecord
+from karat.reports.escaping import encode
 
 LONGEST_NAME: Final = 1_000
 LARGEST: Final = 64 << 20
@@ -57,3 +65,8 @@ def _type(head: bytes) -> str:
 def as_data(file: OwnFile) -> str:
     """A picture as an address that holds all of it."""
     return f"data:{file.type};base64,{base64.b64encode(file.path.read_bytes()).decode()}"
+
+
+def record_json(record: CaseRecord) -> bytes:
+    """The line of a journal as JSON that people can read, and that is harmless to show."""
+    return msgspec.json.format(encode(record), indent=2)

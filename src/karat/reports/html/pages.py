@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from karat.reports.html.marks import attribute, escape_text
+from karat.reports.html.markup import attribute, escape_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template

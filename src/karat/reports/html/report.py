@@ -17,17 +17,16 @@ from karat.journal.index import CaseFilter
 from karat.journal.views import RunView as Recorded
 from karat.model.run import CaseRecord
 from karat.model.verdict import CaseStatus
-from karat.reports import facts
-from karat.reports.artifacts import BinaryWriter
+from karat.reports.base import OutcomeReport
+from karat.reports.case_facts import CaseOutcome
 from karat.reports.html import run_view
 from karat.reports.html.calls import MOST_ROOM, TextRoom
 from karat.reports.html.case_view import CaseSetting, anchor_of, case_view
-from karat.reports.html.files import as_data, find_own_file
+from karat.reports.html.files import as_data, find_own_file, record_json
 from karat.reports.html.pages import assets, fragment, report_policy, template
-from karat.reports.html.records import record_json
 from karat.reports.html.run_view import FIGURES, RunTally, row_view
-from karat.reports.html.suite_lines import SuiteLines
-from karat.reports.repeated import Together, sum_repeats
+from karat.reports.run_facts import incomplete
+from karat.reports.suite_lines import SuiteLines
 
 MOST_PACKED: Final = 11 << 20
 CHUNK: Final = 1 << 18
@@ -109,14 +108,13 @@ class InFile:
         return self.run
 
 
-class HtmlReport:
+class HtmlReport(OutcomeReport):
     """Takes records in suite order; the top of the page is known last, so the rest is held back."""
 
     extension: ClassVar = "html"
 
-    def __init__(self, run: Recorded, out: BinaryWriter) -> None:
+    def _begin_run(self, run: Recorded) -> None:
         self._run = run
-        self._out = out
         self._rows = {status: Spool() for status in FIGURES}
         """By status, so that failures come first."""
         self._cases = Spool()
@@ -125,35 +123,30 @@ class HtmlReport:
         self._pictures = 0
         self._large = run.header.total > SMALL
         shared = (run.header, run.catalog, run.prices)
-        self._setting = CaseSetting(*shared, SuiteLines(run.header, run.catalog), TextRoom(MOST_ROOM))
+        self._setting = CaseSetting(*shared, SuiteLines(run.header, run.catalog))
         self._brief = CaseSetting(*shared, None, TextRoom(0))
         """For cases of which no more than the most important is in the file."""
         self._tally = RunTally(run.catalog)
-        self._together = Together(self._take)
 
-    def case(self, record: CaseRecord) -> None:
-        self._together.add(record)
-
-    def end(self) -> None:
-        self._together.end()
+    def _end_file(self) -> None:
         for piece in self._pieces():
             self._out.write(piece)
 
-    def _take(self, runs: list[CaseRecord]) -> None:
-        total = sum_repeats(runs)
-        status = total.status if len(runs) > 1 else runs[0].verdict.status
+    def _write_case(self, outcome: CaseOutcome) -> None:
+        runs = outcome.records
+        status = outcome.status if len(runs) > 1 else runs[0].verdict.status
         strip = [(run.verdict.status.value, run.repeat) for run in runs] if len(runs) > 1 else []
         packs = [self._put_case(record, strip) for record in runs]
         self._tally.add(runs, status)
-        row = row_view(total.shown, status, strip)
+        row = row_view(outcome.shown, status, strip)
         self._rows[status].write(_bytes(fragment("row")(row, InFile(), " ".join(str(pack) for pack in packs if pack))))
 
     def _put_case(self, record: CaseRecord, strip: Sequence[tuple[str, int]]) -> int:
         """Put a case where it belongs; the number of its pack, or 0."""
         brief = record.verdict.status is CaseStatus.PASS and self._large
         setting = self._brief if brief else self._setting
-        shown = case_view(record, setting, partial(self._picture, record), "" if brief else self._put_record(record))
-        html = _bytes(fragment("case", "case_parts.html")(shown, InFile(), strip))
+        view = case_view(record, setting, partial(self._picture, record), "" if brief else self._put_record(record))
+        html = _bytes(fragment("case", "case_parts.html")(view, InFile(), strip))
         if brief or self._cases.size + len(html) > MOST_PLAIN + MOST_ROOM:
             return self._packs.add(html)
         self._cases.write(html)
@@ -183,7 +176,7 @@ class HtmlReport:
         head = template("report.html").render(
             policy=report_policy(),
             style=assets().style,
-            run=run_view.run_head(self._run, self._tally.scores, facts.incomplete(self._run), self._run.prices),
+            run=run_view.run_head(self._run, self._tally.scores, incomplete(self._run), self._run.prices),
             title=f"{run_view.suite_name(self._run.header)} · Karat",
             groups=self._tally.groups(),
             choices=self._tally.choices(),

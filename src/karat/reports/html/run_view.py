@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Protocol
+
+from msgspec import Struct
 
 from karat.checks.catalog import CheckCatalog
 from karat.journal.failures import IN_PLACE, NOT_SAID, OF_RUN, Failure, list_failures
@@ -15,9 +16,9 @@ from karat.model.cost import TokenPrices
 from karat.model.run import CaseRecord, Header, Summary
 from karat.model.verdict import CaseStatus, Status
 from karat.reports.escaping import clip
-from karat.reports.facts import repeats
 from karat.reports.html.calls import duration
 from karat.reports.html.case_view import anchor_of
+from karat.reports.run_facts import repeats
 from karat.scoring.figures import cost_words, pass_percent, pass_share, rate_words, token_words
 
 WIDTH: Final = 1_000
@@ -49,8 +50,7 @@ Kind = tuple[str, str, str]
 """Name and status of a check, and the kind of its evidence."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """A status with its share of the bar."""
 
     status: str
@@ -60,8 +60,7 @@ class Part:
     width: float
 
 
-@dataclass(frozen=True, slots=True)
-class RateView:
+class RateView(Struct, frozen=True):
     """A pass rate with its interval, in parts of a bar."""
 
     passed: int
@@ -73,8 +72,7 @@ class RateView:
     words: str
 
 
-@dataclass(frozen=True, slots=True)
-class RunHead:
+class RunHead(Struct, frozen=True):
     """What is said of a run as a whole."""
 
     suite: str
@@ -99,8 +97,7 @@ class RunHead:
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class GroupView:
+class GroupView(Struct, frozen=True):
     """Cases that broke in the same way; `cases` holds id, index, repeat and anchor of a few of them."""
 
     name: str
@@ -243,8 +240,7 @@ def suite_name(header: Header) -> str:
     return header.suite.replace("\\", "/").rstrip("/").rpartition("/")[2] or header.suite
 
 
-@dataclass(frozen=True, slots=True)
-class BreakView:
+class BreakView(Struct, frozen=True):
     """A check that did not pass, as a link to its evidence."""
 
     label: str
@@ -252,8 +248,7 @@ class BreakView:
     anchor: str
 
 
-@dataclass(frozen=True, slots=True)
-class RowView:
+class RowView(Struct, frozen=True):
     """One case. `strip` holds the status and anchor of each of its runs, where there are several."""
 
     anchor: str

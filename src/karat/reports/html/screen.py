@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from karat.model.trace import ElementBox, ScreenMap, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation
-from karat.reports.html.marks import worst_status
+from karat.reports.html.markup import worst_status
 
 SCREENSHOT: Final = "screenshot"
 """The name of the attachment that the map belongs to."""
@@ -18,8 +19,7 @@ MOST_LINES: Final = 50
 """Of evidence that goes over several lines of the answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class LightView:
+class LightView(Struct, frozen=True):
     """A place on the screenshot, and the checks whose evidence is there."""
 
     x: int
@@ -30,8 +30,7 @@ class LightView:
     status: str
 
 
-@dataclass(frozen=True, slots=True)
-class ScreenView:
+class ScreenView(Struct, frozen=True):
     """The drawing that lies over a screenshot."""
 
     width: int

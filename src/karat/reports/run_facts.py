@@ -1,0 +1,99 @@
+"""What every report says of a run as a whole: its verdict in words, what it lacks, how long it took."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+from karat.journal.views import RunView
+from karat.model.run import Summary
+from karat.text.wording import percent, pluralize
+
+DRAFT: Final = "this suite is a draft: read what it expects, then remove `draft: true` from it"
+
+
+def count_finished(summary: Summary) -> int:
+    """How many cases came to an end, whatever end."""
+    return summary.passed + summary.failed + summary.partial + summary.error + summary.skipped + summary.xfailed
+
+
+def counts(summary: Summary) -> str:
+    """`12 passed, 2 errors`: the passed, then every other outcome that occurred."""
+    outcomes = {
+        "failed": summary.failed,
+        f"partial{_why_partial(summary)}": summary.partial,
+        "error" if summary.error == 1 else "errors": summary.error,
+        "known to fail": summary.xfailed,
+        "skipped": summary.skipped,
+    }
+    unjudged = f"; {pluralize(summary.unjudged, 'expectation')} not judged" if summary.unjudged else ""
+    return ", ".join([f"{summary.passed} passed", *_counted(outcomes)]) + unjudged
+
+
+def _counted(counts: dict[str, int]) -> list[str]:
+    return [f"{count} {word}" for word, count in counts.items() if count]
+
+
+def _why_partial(summary: Summary) -> str:
+    """What makes it PARTIAL instead of PASS, where that is more than a failed check above its threshold."""
+    if not (summary.partial_unknown or summary.partial_unjudged):
+        return ""
+    causes = {
+        "with a failed check": summary.partial_failed,
+        "unknown": summary.partial_unknown,
+        "not judged": summary.partial_unjudged,
+    }
+    return f" ({', '.join(_counted(causes))})"
+
+
+def elapsed(started: str, ended: str) -> float | None:
+    """Seconds from one time to the other; None where the run did not end, or where one of them is not a time."""
+    try:
+        return max((datetime.fromisoformat(ended) - datetime.fromisoformat(started)).total_seconds(), 0)
+    except (ValueError, TypeError):
+        return None
+
+
+def seconds(run: RunView) -> float | None:
+    """How long the run took."""
+    return elapsed(run.header.started_at, run.finished_at)
+
+
+def count_planned(run: RunView) -> int:
+    """How many cases the run was to have; the header counts each of their repeats."""
+    return run.header.total // max(run.header.repeat, 1)
+
+
+def draft_words(run: RunView) -> str:
+    """What a run of a draft must say of itself; nothing for any other."""
+    return DRAFT if run.header.draft is True else ""
+
+
+def incomplete(run: RunView) -> str:
+    """What is to be said of a run that lacks cases, else the empty string."""
+    summary = run.summary
+    why = summary.incomplete or ("interrupted" if summary.interrupted else "")
+    if not why:
+        return ""
+    finished = summary.runs if summary.repeat > 1 else count_finished(summary)
+    return f"INCOMPLETE: {finished} of {run.header.total} {'runs' if summary.repeat > 1 else 'cases'} finished ({why})"
+
+
+def repeats(summary: Summary) -> str:
+    """What the repeats of cases add up to, else the empty string."""
+    if summary.repeat == 1 or summary.pass_all is None or summary.pass_any is None:
+        return ""
+    count, fewest, most = summary.repeat, summary.fewest, summary.most
+    if summary.saved or summary.undecided or fewest != count:
+        return _describe_uneven(summary, str(most) if fewest == most else f"{fewest} to {most}")
+    among = f"cases with all {count} runs" if summary.incomplete or summary.interrupted else "cases"
+    always = f"{percent(summary.pass_all)} of {among} passed each time (pass^{count})"
+    return f"{count} repeats: {always}, {percent(summary.pass_any)} at least once (pass@{count}), {summary.flaky} flaky"
+
+
+def _describe_uneven(summary: Summary, each: str) -> str:
+    """Cases that were run as often as they needed: no share of them is that of so many repeats each."""
+    undecided = f"{summary.undecided} undecided after {summary.repeat} runs" if summary.undecided else "all decided"
+    possible, is_auto = summary.runs + summary.saved, summary.saved or summary.undecided
+    saved = f", {summary.saved} of {possible} saved ({summary.saved / possible:.0%}); {undecided}" if is_auto else ""
+    return f"{summary.runs} runs, {each} of each case{saved}, {summary.flaky} flaky"
