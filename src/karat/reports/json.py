@@ -218,9 +218,9 @@ def call_rows(trace: Trace) -> list[CallRow]:
 
 
 def _checks(results: Sequence[CheckResult], facts: CheckFacts) -> ChecksByStatus:
-    passed = _check_rows([check for check in results if check.status is PASSED])
     if facts is ALL_PASSED:
-        return ChecksByStatus(passed, [], [])
+        return ChecksByStatus(_check_rows(results), [], [])
+    passed = _check_rows([check for check in results if check.status is PASSED])
     return ChecksByStatus(passed, *(_check_rows([check for _, check in checks]) for checks in facts))
 
 
