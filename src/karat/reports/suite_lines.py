@@ -106,14 +106,18 @@ def _path(header: Header, catalog: CheckCatalog) -> str:
     return os.path.abspath(os.path.join(catalog.project.folder, header.suite))
 
 
-@lru_cache(maxsize=4)
 def _locate(path: str, sha256: str, catalog: CheckCatalog) -> LocatedSuite | None:
-    """The suite of a file with this hash."""
+    """The suite of a file, if it has this hash now."""
     with suppress(KaratError, ValueError, OSError):
         if os.path.isfile(path):
-            located = locate_suite(read_bytes(path), path, catalog)
+            located = _locate_version(path, catalog, os.stat(path).st_mtime_ns)
             return located if located.suite.sha256 == sha256 else None
     return None
+
+
+@lru_cache(maxsize=4)
+def _locate_version(path: str, catalog: CheckCatalog, modified: int) -> LocatedSuite:
+    return locate_suite(read_bytes(path), path, catalog)
 
 
 def _last_line(suite: _SuiteText, start: tuple[int, int]) -> int:
