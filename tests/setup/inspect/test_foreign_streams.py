@@ -67,8 +67,6 @@ async def statuses(url: str, options: dict[str, Any], folder: Path) -> dict[str,
     return found
 
 
-OUTCOMES = {"right", "wrong-result", "two-calls", "a-tool-that-failed", "a-failure-is-no-success"}
-"""The cases whose verdict needs to know how a call ended."""
 WANTED = {key: status for key, (_, status, _) in CASES.items()}
 
 
@@ -86,54 +84,36 @@ async def test_a_stream_is_mapped_by_configuration_alone(shape: Shape, tmp_path:
     assert trace.final_message == "One moment. I refunded 40 for order A-17."
 
 
-@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-async def test_a_stream_is_found_by_inspect(shape: Shape, tmp_path: Path) -> None:
-    async with serving(service(shape)) as server:
-        config = TargetConfig(kind="http", spec=server.url, name="bot")
-        found = await inspect_service(config, PAY, GONE, HELLO)
-        assert found.trace is not None, (found.problem, found.sightings)
-        options = {name: value for name, value in found.table.items() if name != "use"}
-        assert await statuses(server.url, options, tmp_path) == WANTED, options
-    assert found.trace.tokens == Tokens(9, 5)
-    kinds = next(seen for what, seen in found.sightings if what == "events")
-    assert any("a call" in line for line in kinds)
-    assert tomllib.loads(found.toml)["targets"]["bot"] == found.table
+PROPOSED = ("flat-kinds", "event-names", "nested-envelopes", "states-of-a-tool")
+"""The shapes whose kinds and usual keys say all: inspect proposes the whole mapping."""
+EVERY = SHAPES | ONLY_INSPECTED | UNUSUAL
 
 
-@pytest.mark.parametrize("name", ONLY_INSPECTED)
-async def test_what_a_shape_does_not_say_is_unknown_and_never_wrong(name: str, tmp_path: Path) -> None:
-    async with serving(service(ONLY_INSPECTED[name])) as server:
+@pytest.mark.parametrize("name", PROPOSED)
+async def test_a_stream_of_usual_keys_is_proposed(name: str, tmp_path: Path) -> None:
+    async with serving(service(SHAPES[name])) as server:
         found = await inspect_service(TargetConfig(kind="http", spec=server.url, name="bot"), PAY, GONE, HELLO)
         assert found.trace is not None, (found.problem, found.sightings)
         options = {option: value for option, value in found.table.items() if option != "use"}
-        seen = await statuses(server.url, options, tmp_path)
-    if name == "letters":  # which of two kinds is that of a call that failed, nothing says
-        assert {key for key, status in seen.items() if status == "PARTIAL"} == OUTCOMES
-        assert "results are unknown" in dict(found.sightings)["not clear"][0]
-        seen |= {key: WANTED[key] for key in OUTCOMES}
-    assert seen == WANTED, options
+        assert await statuses(server.url, options, tmp_path) == WANTED, options
+    assert found.trace.tokens == Tokens(9, 5)
+    assert any("a call" in line for line in dict(found.sightings)["events"])
+    assert tomllib.loads(found.toml)["targets"]["bot"] == found.table
 
 
-@pytest.mark.parametrize("shape", UNUSUAL.values(), ids=UNUSUAL)
-async def test_an_unusual_stream_is_found_by_inspect(shape: Shape, tmp_path: Path) -> None:
+@pytest.mark.parametrize("prompts", [(PAY, GONE, HELLO), (PAY,)], ids=["three prompts", "one prompt"])
+@pytest.mark.parametrize("shape", EVERY.values(), ids=EVERY)
+async def test_a_proposal_is_never_wrong(shape: Shape, prompts: tuple[str, ...], tmp_path: Path) -> None:
+    """What the keys do not say is unknown, or the events are listed for a mapping by hand."""
     async with serving(service(shape)) as server:
-        for prompts, accepted in (((PAY, GONE, HELLO), {}), ((PAY,), dict.fromkeys(OUTCOMES, "PARTIAL"))):
-            found = await inspect_service(TargetConfig(kind="http", spec=server.url, name="bot"), *prompts)
-            if found.trace is None:
-                assert accepted, (found.problem, found.sightings)
-                assert "it may be $.txt of '20' or $.txt of '10'" in found.problem
-                continue
-            options = {name: value for name, value in found.table.items() if name != "use"}
-            seen = await statuses(server.url, options, tmp_path)
-            assert {key: one for key, one in seen.items() if one not in (WANTED[key], accepted.get(key))} == {}, options
-
-
-@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-async def test_what_one_prompt_does_not_show_is_unknown_and_never_wrong(shape: Shape, tmp_path: Path) -> None:
-    async with serving(service(shape)) as server:
-        found = await inspect_service(TargetConfig(kind="http", spec=server.url, name="bot"), PAY)
-        assert found.trace is not None, (found.problem, found.sightings)
-        options = {name: value for name, value in found.table.items() if name != "use"}
-        seen = await statuses(server.url, options, tmp_path)
-    assert {key: status for key, status in seen.items() if status not in (WANTED[key], "PARTIAL")} == {}
-    assert seen["right"] == "PASS"
+        found = await inspect_service(TargetConfig(kind="http", spec=server.url, name="bot"), *prompts)
+        if found.trace is None:
+            assert found.problem
+            assert (
+                dict(found.sightings).keys() & {"events", "not clear", "was refused"}
+                or shape.kind == "application/json"
+            )
+            return
+        options = {option: value for option, value in found.table.items() if option != "use"}
+        verdicts = await statuses(server.url, options, tmp_path)
+    assert {key: status for key, status in verdicts.items() if status not in (WANTED[key], "PARTIAL")} == {}, options

@@ -205,8 +205,8 @@ async def test_calls_and_results_in_one_list_of_messages_are_found() -> None:
     ("events", "problem"),
     [
         pytest.param(
-            [{"type": "alpha", "s": "One and"}, {"type": "beta", "s": "two and"}],
-            "it may be $.s of 'alpha' or $.s of 'beta'",
+            [{"type": "alpha", "text": "One and"}, {"type": "beta", "text": "two and"}],
+            "it may be $.text of 'alpha' or $.text of 'beta'",
             id="two-kinds-of-words",
         ),
         pytest.param([{"n": 1}, {"n": 2}], "no event is clearly the answer; set", id="no-words"),

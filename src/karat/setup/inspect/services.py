@@ -16,11 +16,10 @@ from msgspec import structs
 from karat.errors import ConfigError
 from karat.model.trace import Trace
 from karat.providers.sse import ServerEvent
+from karat.setup.inspect.drafts import Draft, draft_stream, draft_value
 from karat.setup.inspect.inspection import Inspection, Observation
 from karat.setup.inspect.openapi import MESSAGES, PROMPT, paths_of, requests_at
 from karat.setup.inspect.proof import describe_trace, prove_target
-from karat.setup.inspect.shapes.stream import Draft, draft_stream
-from karat.setup.inspect.shapes.whole import draft_whole
 from karat.setup.inspect.toml import inline
 from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
@@ -120,7 +119,7 @@ def _read_answers(answers: Sequence[Answer], prompts: Sequence[str]) -> Draft:
         streams = [list(_events(form, data)) for (_, data), one in zip(answers, forms, strict=True) if one == form]
         return draft_stream(form, streams, prompts)
     values = [value for kind, data in answers if kind != "text/plain" and (value := _value(data)) is not None]
-    draft = draft_whole(values) if values else Draft()
+    draft = draft_value(values) if values else Draft()
     if values and "answer" not in draft.options:  # it may be a list of events
         listed = draft_stream("json", [[ServerEvent(data.decode())] for _, data in answers if _value(data)], prompts)
         return listed if "stream" in listed.options else draft

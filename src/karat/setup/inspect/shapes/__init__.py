@@ -1,1 +1,0 @@
-"""What the answers of an unknown service mean, by their shape. What is not clear is not proposed."""
