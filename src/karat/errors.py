@@ -95,8 +95,8 @@ class Diagnostic:
         object.__setattr__(self, "message", single_stops(self.message))
 
     def __str__(self) -> str:
-        place = f"{self.file}:{self.line}:{self.column}" if self.file else ""
-        where = " ".join(filter(None, (place, self.path)))
+        position = f"{self.file}:{self.line}:{self.column}" if self.file else ""
+        where = " ".join(filter(None, (position, self.path)))
         level = "warning: " if self.warning else ""
         return f"{where}{': ' if where else ''}{level}{self.message} [{self.slug}]"
 

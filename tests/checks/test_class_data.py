@@ -29,7 +29,13 @@ SPELLS_FIELDS = {
     "analysis/lint/phrases.py",
 }
 """Where suites are read, or written, by the fields that they are spelled with."""
-PROTOCOLS = {"targets/http/ag_ui.py", "targets/recordings", "setup/inspect/calls.py", "setup/inspect/drafts.py", "evidence/models"}
+PROTOCOLS = {
+    "targets/http/ag_ui.py",
+    "targets/recordings",
+    "setup/inspect/calls.py",
+    "setup/inspect/drafts.py",
+    "evidence/models",
+}
 """Whose own words are those of checks by chance."""
 TRACES = {*Trace.__struct_fields__, *get_args(Channel)}
 """Names of checks that are also names of something in a trace."""

@@ -17,7 +17,7 @@ import pytest
 from msgspec import structs
 
 import karat
-from karat.plugins import tables
+from karat.plugins import project as project_module
 from karat.plugins.project import find_project
 
 CHECKS = """\
@@ -295,8 +295,10 @@ def test_the_folder_changes_in_the_middle_of_a_run(
 def test_the_configuration_is_read_once_in_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(make_project(tmp_path / "red", "red"))
     read: list[Path] = []
-    content = tables._content
-    monkeypatch.setattr(tables, "_content", lambda file, section: read.append(file) or content(file, section))
+    content = project_module._read_section
+    monkeypatch.setattr(
+        project_module, "_read_section", lambda file, section: read.append(file) or content(file, section)
+    )
     assert karat.run("suite.yaml").ok
     assert read == [tmp_path / "red" / "karat.toml"]
 
@@ -317,8 +319,10 @@ def test_an_unchanged_configuration_is_not_read_again(tmp_path: Path, monkeypatc
     file = make_project(tmp_path / "red", "red") / "karat.toml"
     os.utime(file, (1e9, 1e9))
     read: list[Path] = []
-    content = tables._content
-    monkeypatch.setattr(tables, "_content", lambda file, section: read.append(file) or content(file, section))
+    content = project_module._read_section
+    monkeypatch.setattr(
+        project_module, "_read_section", lambda file, section: read.append(file) or content(file, section)
+    )
     assert len({find_project(file.parent) for _ in range(3)}) == 1
     assert read == [file]
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from karat.model.sequential import SequentialTest
 from karat.model.verdict import CaseStatus
 from karat.reports.run_facts import repeats
-from karat.scoring.repeats import case_status, is_flaky, is_lost, wilson
-from karat.scoring.tally import Tally
+from karat.scoring.intervals import wilson
+from karat.scoring.tally import Tally, case_status, is_flaky, is_lost
 
 PASS, FAIL, PARTIAL, ERROR, SKIP, XFAIL = CaseStatus
 

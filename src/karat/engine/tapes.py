@@ -15,8 +15,7 @@ from karat.engine.request import BY_NAME, ResolvedTarget, RunOptions
 from karat.errors import ConfigError, UsageError
 from karat.model.check import CheckSpec
 from karat.model.suite import Case, Suite, without_checks
-from karat.plugins.project import Project
-from karat.plugins.tables import join_dotted, read
+from karat.plugins.project import Project, join_dotted, read_table
 from karat.proxy.tape.settings import MISS, SERVICES, TapeSettings, TapeTable
 from karat.suites.fault_keys import add_target_surroundings
 from karat.text.tool_names import is_named
@@ -32,7 +31,7 @@ def read_settings(project: Project) -> TapeTable:
     given = project.content.get("tape")
     if not isinstance(given, dict):
         return TapeTable()
-    return read(given, TapeTable, Path(project.file), join_dotted(project.section, "tape"))
+    return read_table(given, TapeTable, Path(project.file), join_dotted(project.section, "tape"))
 
 
 def tape_path(suite_file: str, table: TapeTable, project: Project) -> Path:

@@ -19,8 +19,8 @@ from karat.model.run import CaseRecord
 from karat.model.suite import Case
 from karat.model.verdict import CaseStatus
 from karat.scoring import verdicts
-from karat.scoring.repeats import case_status
-from karat.scoring.tally import Tally
+from karat.scoring.tally import Tally, case_status
+from karat.text.wording import pluralize
 
 NAMED = 10
 
@@ -103,21 +103,21 @@ class CarryOver:
         """What is kept, what is run again and why, for the one who resumes."""
         if self._journal.torn:
             yield "the last line of the journal is incomplete and was dropped"
-        what = "run" if self._journal.header.repeat > 1 else "case"
-        yield f"kept {len(self.kept)} finished {what}{'s' * (len(self.kept) != 1)}"
+        noun = "finished run" if self._journal.header.repeat > 1 else "finished case"
+        yield f"kept {pluralize(len(self.kept), noun)}"
         changed = "changed since"
         if target_identity(self._journal.header.options.get("target", target)) != target_identity(target):
             changed = "the target's options changed since"
         new = [key for key in self._planned if key not in self.kept | self._changed.keys() | self._redone.keys()]
-        for what, places in (
+        for outcome, keys in (
             (f"{changed}, run again", self._changed),
             ("different from its record, judged again", self._judged_anew),
             ("run again for their status", self._redone),
             ("new or not finished, run now", new),
             ("no longer in the suite or not selected, left out", self._gone),
         ):
-            if places:
-                yield f"{what}: {list_some([case_id for case_id, _ in places])}"
+            if keys:
+                yield f"{outcome}: {list_some([case_id for case_id, _ in keys])}"
 
 
 def rejudge(record: CaseRecord, case: Case, catalog: CheckCatalog) -> CaseRecord | None:

@@ -22,8 +22,7 @@ from karat.model.run import Footer, Header
 from karat.model.sequential import SequentialTest
 from karat.model.trace import Tokens
 from karat.model.verdict import NOTHING_SHORT, CaseStatus, Shortfall, Status, Verdict
-from karat.scoring.repeats import case_status
-from karat.scoring.tally import Tally
+from karat.scoring.tally import Tally, case_status
 from karat.text.wording import pluralize
 
 VERSION: Final = 5

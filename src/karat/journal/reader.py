@@ -173,13 +173,13 @@ class Journal:
 
     @cached_property
     def _doubled(self) -> frozenset[int]:
-        return frozenset(place for place, count in Counter(self._places).items() if count > 1)
+        return frozenset(position for position, count in Counter(self._places).items() if count > 1)
 
     def _put_in_order(self) -> None:
         places = self._places
         if any(places[i - 1] >= places[i] for i in range(1, len(places))):
             last = dict(zip(places, self._offsets, strict=True))
-            self._offsets = array("Q", (last[place] for place in sorted(last)))
+            self._offsets = array("Q", (last[position] for position in sorted(last)))
 
     def _open(self) -> BinaryIO:
         try:

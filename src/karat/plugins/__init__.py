@@ -1,1 +1,1 @@
-"""Code of others: what installed packages bring, and what a project names in its own files."""
+"""Code of others: what installed packages provide, and what a project names in its own files."""

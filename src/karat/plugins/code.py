@@ -20,36 +20,35 @@ from karat.text.wording import did_you_mean, error_text, with_article
 PACKAGES = f"{os.sep}site-packages{os.sep}"
 _LIBRARY = ("<", os.path.dirname(os.__file__), __file__)
 _IMPORTING = threading.RLock()
-_SET_ASIDE: dict[tuple[str, ...], dict[str, ModuleType]] = {}
+_PARKED: dict[tuple[str, ...], dict[str, ModuleType]] = {}
 """Modules of each import path whose names another project's modules have in `sys.modules`."""
 
 
 def load(spec: str, root: Path, path: Sequence[Path]) -> Callable[..., object]:
     """Load the function that a spec names; files are relative to `root`, modules are looked for along `path` first."""
-    found = load_attribute(spec, root, path)
-    if not callable(found):
-        raise ConfigError(f"{spec!r} is {with_article(type(found).__name__)}, not a function.")
-    return cast(Callable[..., Any], found)
+    value = load_attribute(spec, root, path)
+    if not callable(value):
+        raise ConfigError(f"{spec!r} is {with_article(type(value).__name__)}, not a function.")
+    return cast(Callable[..., Any], value)
 
 
 def load_attribute(spec: str, root: Path, path: Sequence[Path]) -> object:
     """Load whatever a spec names."""
-    place, colon, name_path = spec.rpartition(":")
-    if not colon or not place or not name_path:
+    source, _, name_path = spec.rpartition(":")
+    if not source or not name_path:
         raise ConfigError(
             f"{spec!r} does not name a function.", fix="Write it as 'module:function' or 'file.py:function'."
         )
-    is_file = place.endswith(".py")
-    with _modules_of([(root / place).parent, *path] if is_file else path):
-        module = _from_file(root / place, spec) if is_file else _from_name(place, spec)
-    found: object = module
+    is_file = source.endswith(".py")
+    with _modules_of([(root / source).parent, *path] if is_file else path):
+        value: object = _from_file(root / source, spec) if is_file else _from_name(source, spec)
     for name in name_path.split("."):
         try:
-            found = getattr(found, name)
+            value = getattr(value, name)
         except AttributeError:
-            near = did_you_mean(name, (known for known in dir(found) if not known.startswith("__")))
-            raise ConfigError(f"{spec!r}: {place} has no {name!r}.", fix=near) from None
-    return found
+            near = did_you_mean(name, (public for public in dir(value) if not public.startswith("__")))
+            raise ConfigError(f"{spec!r}: {source} has no {name!r}.", fix=near) from None
+    return value
 
 
 def extend_path(entries: Sequence[Path]) -> None:
@@ -70,56 +69,57 @@ def _modules_of(path: Sequence[Path]) -> Iterator[None]:
     key = tuple(map(str, folders))
     with _IMPORTING:
         extend_path(folders)
-        others = _modules_of_others(folders)
-        for name in others:
+        hiding = _hiding_modules(folders)
+        for name in hiding:
             del sys.modules[name]
-        if others:
-            sys.modules.update(_SET_ASIDE.get(key, {}))
+        if hiding:
+            sys.modules.update(_PARKED.get(key, {}))
         try:
             yield
         finally:
-            if others:
-                tops = {_top(name) for name in others}
-                own = {name: module for name, module in list(sys.modules.items()) if _top(name) in tops}
-                _SET_ASIDE[key] = own
-                for name in own:
+            if hiding:
+                tops = {_top(name) for name in hiding}
+                imported = {name: module for name, module in list(sys.modules.items()) if _top(name) in tops}
+                _PARKED[key] = imported
+                for name in imported:
                     del sys.modules[name]
-                sys.modules.update(others)
+                sys.modules.update(hiding)
 
 
-def _modules_of_others(folders: Sequence[Path]) -> dict[str, ModuleType]:
+def _hiding_modules(folders: Sequence[Path]) -> dict[str, ModuleType]:
     """The loaded modules that hide one of these folders: of the same name, from another place."""
     loaded: dict[str, dict[str, ModuleType]] = {}
     for name, module in list(sys.modules.items()):
         loaded.setdefault(_top(name), {})[name] = module
-    held = [(folder, frozenset(os.listdir(folder))) for folder in folders if folder.is_dir()]
-    found: dict[str, ModuleType] = {}
+    listings = [(folder, frozenset(os.listdir(folder))) for folder in folders if folder.is_dir()]
+    hiding: dict[str, ModuleType] = {}
     for top, modules in loaded.items():
         if top in sys.stdlib_module_names or top in ("__main__", "karat"):
             continue
-        own = next((_place_of(top, folder) for folder, names in held if not names.isdisjoint((top, f"{top}.py"))), None)
-        if own is not None and any(_is_elsewhere(module, own) for module in modules.values()):
-            found |= modules
-    return found
+        holders = (folder for folder, names in listings if not names.isdisjoint((top, f"{top}.py")))
+        folder = next(holders, None)
+        if folder and any(_is_elsewhere(module, _module_path(top, folder)) for module in modules.values()):
+            hiding |= modules
+    return hiding
 
 
 def _top(name: str) -> str:
     return name.partition(".")[0]
 
 
-def _place_of(name: str, folder: Path) -> Path:
+def _module_path(name: str, folder: Path) -> Path:
     """The file or folder that holds the module of this name, in the order in which Python looks for it."""
     package, file = folder / name, folder / f"{name}.py"
     return file if file.is_file() and not (package / "__init__.py").is_file() else package
 
 
-def _is_elsewhere(module: ModuleType, own: Path) -> bool:
+def _is_elsewhere(module: ModuleType, path: Path) -> bool:
     """Whether a module comes from another project: what is installed comes before what merely has its name."""
     file = getattr(module, "__file__", None)
     if not isinstance(file, str):
         return False
-    place = Path(file).resolve()
-    return place != own and own not in place.parents and "site-packages" not in place.parts
+    origin = Path(file).resolve()
+    return origin != path and path not in origin.parents and "site-packages" not in origin.parts
 
 
 def _from_name(name: str, spec: str) -> ModuleType:
@@ -145,15 +145,15 @@ def _from_file(file: Path, spec: str) -> ModuleType:
     name = ".".join((top, *inner, file.stem))
     if name in sys.modules:
         return sys.modules[name]
-    found = importlib.util.spec_from_file_location(name, file)
-    if found is None or found.loader is None:
+    module_spec = importlib.util.spec_from_file_location(name, file)
+    if module_spec is None or module_spec.loader is None:
         raise ConfigError(f"{spec!r}: {file} cannot be imported.")
-    module = importlib.util.module_from_spec(found)
+    module = importlib.util.module_from_spec(module_spec)
     try:
         if inner:
             importlib.import_module(".".join((top, *inner)))
         sys.modules[name] = module
-        found.loader.exec_module(module)
+        module_spec.loader.exec_module(module)
     except BaseException as error:  # importing runs the user's code
         sys.modules.pop(name, None)
         if isinstance(error, KeyboardInterrupt):
@@ -178,8 +178,8 @@ def _packages(file: Path) -> tuple[str, list[str]]:
 def _not_importable(spec: str, error: BaseException) -> ConfigError:
     frames = traceback.extract_tb(error.__traceback__)
     # What raised it may be the standard library or a package, where there is nothing to fix.
-    own = [one for one in frames if not one.filename.startswith(_LIBRARY) and PACKAGES not in one.filename]
-    where = f" at {last.filename}:{last.lineno}" if (last := next(reversed(own or frames), None)) else ""
+    user_frames = [f for f in frames if not f.filename.startswith(_LIBRARY) and PACKAGES not in f.filename]
+    where = f" at {last.filename}:{last.lineno}" if (last := next(reversed(user_frames or frames), None)) else ""
     if isinstance(error, SyntaxError):
         where = f" at {error.filename}:{error.lineno}"
     return ConfigError(f"{spec!r} cannot be imported: {type(error).__name__}: {error_text(error)}{where}")

@@ -1,4 +1,4 @@
-"""Checks, targets and reports that installed packages bring, by entry point."""
+"""Checks, targets and reports that installed packages provide, by entry point."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ FIX = "Fix or uninstall the package that provides it."
 
 def find_entry_points(group: str) -> dict[str, EntryPoint]:
     """The entry points of a group by name, none of them loaded."""
-    found: dict[str, EntryPoint] = {}
-    if not may_bring(tuple(sys.path)):
-        return found
+    points: dict[str, EntryPoint] = {}
+    if not may_provide(tuple(sys.path)):
+        return points
     from importlib.metadata import entry_points
 
     for point in entry_points(group=group):
-        if found.setdefault(point.name, point).value != point.value:
-            why = f"two packages provide it: {found[point.name].value} and {point.value}."
+        if points.setdefault(point.name, point).value != point.value:
+            why = f"two packages provide it: {points[point.name].value} and {point.value}."
             raise ConfigError(why, where=where(point), fix="Uninstall one of them.")
-    return found
+    return points
 
 
 @cache
-def may_bring(path: tuple[str, ...], header: bytes = b"[karat.") -> bool:
+def may_provide(path: tuple[str, ...], header: bytes = b"[karat.") -> bool:
     """Whether it is worth asking: importlib.metadata costs a third of all that judging has to import.
 
-    `header`: what the entry points of a package hold that brings something.
+    `header`: what the entry points of a package contain that provides something.
     """
     if any(hasattr(finder, "find_distributions") for finder in sys.meta_path if finder is not PathFinder):
         return True
-    return any(_brings(entry or os.curdir, header) for entry in path)
+    return any(_provides(entry or os.curdir, header) for entry in path)
 
 
-def _brings(folder: str, header: bytes) -> bool:
+def _provides(folder: str, header: bytes) -> bool:
     """Whether a package in a folder has such entry points. What is not a folder, such as a zip file, may have any."""
     try:
         names = os.listdir(folder)
@@ -64,7 +64,7 @@ def _holds(file: str, text: bytes) -> bool:
 
 def may_have_formats() -> bool:
     """Whether there may be suite formats other than ours here: loading them takes longer than `karat list` does."""
-    return _configures_formats(os.getcwd()) or may_bring(tuple(sys.path), b"[karat.formats]")
+    return _configures_formats(os.getcwd()) or may_provide(tuple(sys.path), b"[karat.formats]")
 
 
 def _configures_formats(folder: str) -> bool:

@@ -1,28 +1,38 @@
-"""A project: the configuration that holds in a folder, with the checks, reports and prices that it names."""
+"""A project: the configuration that holds in a folder, with the checks, reports and prices that it names.
+
+It is in `karat.toml`, or in `[tool.karat]` of pyproject.toml; problems have their line.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeVar
 
+import msgspec
 from msgspec import Meta, Struct, field
 
 from karat.errors import ConfigError
 from karat.model.cost import TokenPrices
 from karat.plugins.code import load_attribute
-from karat.plugins.tables import FILES, Tables, find_tables, join_dotted, line_of, read
 from karat.text.wording import did_you_mean, kind
 from karat.text.words import LISTS
 
 PREFIX = "python:"
 KEPT_PROJECTS = 32
 SETTLED_NS = 2_000_000_000
+FILES: Mapping[str, tuple[str, ...]] = {"karat.toml": (), "pyproject.toml": ("tool", "karat")}
+"""Each file that may hold a configuration, and the section of it that does."""
+UNKNOWN = re.compile(r"unknown field `(.*?)`", re.DOTALL)
+_PROBLEM = re.compile(r"^(?P<problem>.*?)(?: - at (?:`key` in )?`\$\.?(?P<path>.*)`)?$", re.DOTALL)
+
+Form = TypeVar("Form", bound=Struct)
 
 
 class OwnReport(Struct, frozen=True, forbid_unknown_fields=True):
@@ -122,90 +132,147 @@ def _files_upward(folder: str) -> Iterator[_File]:
 
 @lru_cache(maxsize=KEPT_PROJECTS)
 def _read_project(folder: str, files: tuple[_File, ...]) -> Project:
-    tables = find_tables(Path(file.path) for file in files)
+    tables = _find_tables(Path(file.path) for file in files)
     if tables is None:
         return Project(folder)
-    given = _table(tables, "prices")
+    prices = tables.get("prices")
     return Project(
         folder,
         str(tables.file),
         tables.section,
         tables.content,
-        checks=_specs(tables, "checks", "check"),
-        formats=_specs(tables, "formats", "format"),
-        reports={name: _report(tables, name, value) for name, value in _table(tables, "reports").items()},
-        prices=read(given, Prices, tables.file, join_dotted(tables.section, "prices")) if given else None,
-        effects=_effects(tables),
-        words=_words(tables),
-        evaluators=_evaluators(tables),
+        checks={name: _spec(tables, "checks", name, spec) for name, spec in tables.get("checks").items()},
+        formats={name: _spec(tables, "formats", name, spec) for name, spec in tables.get("formats").items()},
+        reports={name: _report(tables, name, value) for name, value in tables.get("reports").items()},
+        prices=read_table(prices, Prices, tables.file, join_dotted(tables.section, "prices")) if prices else None,
+        effects={tool: _phrases(tables, "effects", tool, words) for tool, words in tables.get("effects").items()},
+        words={name: _words(tables, name, words) for name, words in tables.get("words").items()},
+        evaluators={name: _evaluator(tables, name, value) for name, value in tables.get("evaluators").items()},
     )
 
 
-def _evaluators(tables: Tables) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
-    for name, given in _table(tables, "evaluators").items():
-        if not isinstance(given, dict) or not given:
-            where = line_of(tables.file, join_dotted(tables.section, "evaluators"), name)
-            fix = f'Write what it expects, as in `expected`: {name} = {{ must_say_any = ["..."] }}.'
-            raise ConfigError(f"{name!r} is not a table of expectations.", where=where, fix=fix)
-        found[name] = given
-    return found
+def _spec(tables: _Tables, table: str, name: str, spec: object) -> str:
+    """The code that a table names."""
+    if isinstance(spec, str):
+        return spec
+    fix = f"Write it as '{PREFIX}file.py:{name}'."
+    raise tables.error(table, name, f"the {table.removesuffix('s')} is {kind(spec)}.", fix)
 
 
-def _effects(tables: Tables) -> dict[str, list[str]]:
-    return {tool: _phrases(tables, "effects", tool, given) for tool, given in _table(tables, "effects").items()}
-
-
-def _words(tables: Tables) -> dict[str, list[str]]:
-    words = {}
-    for name, given in _table(tables, "words").items():
-        known = LISTS.get(name)
-        if known is None or not known.replaceable:
-            where, fix = line_of(tables.file, join_dotted(tables.section, "words"), name), did_you_mean(name, LISTS)
-            raise ConfigError(f"no word list is called {name!r}.", where=where, fix=fix or "docs/words.md lists them.")
-        more = given.get("add") if isinstance(given, dict) else None
-        words[name] = [*known.entries] if isinstance(given, dict) else []
-        words[name] += _phrases(tables, "words", name, given if more is None else more)
-    return words
-
-
-def _phrases(tables: Tables, table: str, name: str, given: object) -> list[str]:
-    if isinstance(given, list) and given and all(isinstance(one, str) and one.strip() for one in given):
-        return given
-    where = line_of(tables.file, join_dotted(tables.section, table), name)
-    raise ConfigError(f"{name!r} is not a list of words.", where=where, fix=f'Write {name} = ["...", "..."].')
-
-
-def _table(tables: Tables, name: str) -> dict[str, object]:
-    table = tables.content.get(name, {})
-    if not isinstance(table, dict):
-        where, fix = line_of(tables.file, tables.section, name), f"Write it as a table, [{name}]."
-        raise ConfigError(f"`{name}` is {kind(table)}.", where=where, fix=fix)
-    return table
-
-
-def _specs(tables: Tables, table: str, what: str) -> dict[str, str]:
-    """A table of names and the code of each."""
-    found: dict[str, str] = {}
-    for name, value in _table(tables, table).items():
-        if not isinstance(value, str):
-            where = line_of(tables.file, join_dotted(tables.section, table), name)
-            fix = f"Write it as '{PREFIX}file.py:{name}'."
-            raise ConfigError(f"the {what} is {kind(value)}.", where=where, fix=fix)
-        found[name] = value
-    return found
-
-
-def _report(tables: Tables, name: str, value: object) -> OwnReport:
+def _report(tables: _Tables, name: str, value: object) -> OwnReport:
     if isinstance(value, dict):
-        return read(value, OwnReport, tables.file, join_dotted(tables.section, "reports", name))
+        return read_table(value, OwnReport, tables.file, join_dotted(tables.section, "reports", name))
     if isinstance(value, str):
         return OwnReport(use=value) if value.startswith(PREFIX) else OwnReport(path=value)
     if value is True:
         return OwnReport()
-    where = line_of(tables.file, join_dotted(tables.section, "reports"), name)
     fix = f"Write true, the path of its file, or '{PREFIX}file.py:Class'."
-    raise ConfigError(f"the report is {kind(value)}.", where=where, fix=fix)
+    raise tables.error("reports", name, f"the report is {kind(value)}.", fix)
+
+
+def _phrases(tables: _Tables, table: str, name: str, words: object) -> list[str]:
+    if isinstance(words, list) and words and all(isinstance(word, str) and word.strip() for word in words):
+        return words
+    raise tables.error(table, name, f"{name!r} is not a list of words.", f'Write {name} = ["...", "..."].')
+
+
+def _words(tables: _Tables, name: str, words: object) -> list[str]:
+    """A word list in place of a published one, or one with more words."""
+    published = LISTS.get(name)
+    if published is None or not published.replaceable:
+        fix = did_you_mean(name, LISTS) or "docs/words.md lists them."
+        raise tables.error("words", name, f"no word list is called {name!r}.", fix)
+    if not isinstance(words, dict):
+        return _phrases(tables, "words", name, words)
+    return [*published.entries, *_phrases(tables, "words", name, words.get("add", words))]
+
+
+def _evaluator(tables: _Tables, name: str, expected: object) -> dict[str, Any]:
+    if isinstance(expected, dict) and expected:
+        return expected
+    fix = f'Write what it expects, as in `expected`: {name} = {{ must_say_any = ["..."] }}.'
+    raise tables.error("evaluators", name, f"{name!r} is not a table of expectations.", fix)
+
+
+class _Tables(NamedTuple):
+    """A configuration file, and the section of it that is ours."""
+
+    file: Path
+    section: str
+    content: dict[str, object]
+
+    def get(self, name: str) -> dict[str, object]:
+        table = self.content.get(name, {})
+        if not isinstance(table, dict):
+            raise self.error("", name, f"`{name}` is {kind(table)}.", f"Write it as a table, [{name}].")
+        return table
+
+    def error(self, table: str, name: str, message: str, fix: str) -> ConfigError:
+        where = line_of(self.file, join_dotted(self.section, table), name)
+        return ConfigError(message, where=where, fix=fix)
+
+
+def _find_tables(files: Iterable[Path]) -> _Tables | None:
+    """Read the first of these files that holds a configuration."""
+    for file in files:
+        section = FILES[file.name]
+        if (content := _read_section(file, section)) is not None:
+            return _Tables(file, ".".join(section), content)
+    return None
+
+
+def _read_section(file: Path, section: tuple[str, ...]) -> dict[str, object] | None:
+    import tomllib
+
+    try:
+        text = file.read_bytes().decode("utf-8-sig")
+        table: object = tomllib.loads(text)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"it cannot be read: {error}", where=str(file)) from error
+    except tomllib.TOMLDecodeError as error:
+        if section and ".".join(section) not in text:
+            return None  # a broken pyproject that says nothing of Karat is another tool's business
+        raise ConfigError(f"it is not TOML: {error}", where=str(file)) from error
+    for name in section:
+        table = table.get(name) if isinstance(table, dict) else None
+    return table if isinstance(table, dict) else None
+
+
+def read_table(table: dict[str, object], form: type[Form], file: Path, name: str) -> Form:
+    """One table of the file as a struct."""
+    try:
+        return msgspec.convert(table, form)
+    except msgspec.ValidationError as error:
+        message = str(error)
+    unknown, match = UNKNOWN.search(message), _PROBLEM.match(message)
+    if unknown is not None:
+        raise ConfigError(
+            f"unknown key {unknown[1]!r}.",
+            where=line_of(file, name, unknown[1]),
+            fix=did_you_mean(unknown[1], form.__struct_encode_fields__),
+            slug="unknown-key",
+        )
+    problem, path = (match["problem"], match["path"] or "") if match else (message, "")
+    key = re.split(r"[.\[]", path)[0]
+    raise ConfigError(f"`{join_dotted(name, path)}`: {problem}.", where=line_of(file, name, key))
+
+
+def join_dotted(*parts: str) -> str:
+    return ".".join(filter(None, parts))
+
+
+def line_of(file: Path, table: str, key: str) -> str:
+    """`file:line` of a key, or of the table that it is, where it can be found by looking; else the file."""
+    current, full_key = "", join_dotted(table, key)
+    lines = file.read_text("utf-8-sig").splitlines() if file.is_file() else ()
+    for number, line in enumerate(lines, 1):
+        if header := re.match(r"\s*\[\s*([^\]]+?)\s*\]", line):
+            current = header[1].replace('"', "").replace("'", "")
+            if key and f"{current}.".startswith(f"{full_key}."):
+                return f"{file}:{number}"
+        elif key and current == table and re.match(rf"""\s*["']?{re.escape(key)}["']?\s*[=.]""", line):
+            return f"{file}:{number}"
+    return str(file)
 
 
 def token_prices(project: Project) -> TokenPrices | None:

@@ -19,7 +19,7 @@ from karat.model.trace import SCRIPT, Trace
 from karat.model.verdict import CaseStatus, CheckResult, Status
 from karat.reports.escaping import terminal
 from karat.scoring.intervals import Estimate, share
-from karat.scoring.repeats import case_status, is_flaky
+from karat.scoring.tally import case_status, is_flaky
 from karat.text.regexes import lazy
 from karat.text.wording import pluralize
 

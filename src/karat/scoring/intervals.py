@@ -13,9 +13,10 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from karat.scoring.repeats import Interval
+from msgspec import Struct
 
 CONFIDENCE = 0.95
+Z95 = 1.959963984540054
 PULL = 0.8
 """Two made-up clusters, one always good and one always bad, keep a few clean ones from looking surer than they are.
 Each has as many cases as a cluster has on average, to this power: 1 would hide a small drop, 0.5 covers too little."""
@@ -27,6 +28,13 @@ Cluster: TypeAlias = tuple[tuple[Kind, int], ...]
 """What the cases of one cluster came to, and how many of them came to each."""
 Clusters: TypeAlias = Mapping[Cluster[Kind], int]
 """How many clusters came out alike."""
+
+
+class Interval(Struct, frozen=True):
+    """A confidence interval, of 95% unless another confidence was asked for."""
+
+    low: float
+    high: float
 
 
 class Estimate(NamedTuple):
@@ -50,10 +58,10 @@ def single_clusters(cases: Mapping[Kind, int]) -> dict[Cluster[Kind], int]:
     return {((kind, 1),): count for kind, count in cases.items()}
 
 
-def group_clusters(cases: Mapping[Kind, int], named: Mapping[str, Mapping[Kind, int]]) -> dict[Cluster[Kind], int]:
+def group_clusters(cases: Mapping[Kind, int], clusters: Mapping[str, Mapping[Kind, int]]) -> dict[Cluster[Kind], int]:
     """Cases that are alone, and cases by the name of their cluster."""
-    found = Counter(tuple(sorted(cluster.items(), key=repr)) for cluster in named.values())
-    return Counter(single_clusters(cases)) + found
+    counts = Counter(tuple(sorted(cluster.items(), key=repr)) for cluster in clusters.values())
+    return Counter(single_clusters(cases)) + counts
 
 
 def pass_rate(clusters: Clusters[Runs], confidence: float = CONFIDENCE) -> Estimate:
@@ -99,20 +107,28 @@ def effective_runs(totals: Counter[Total]) -> float:
     """How many independent runs are worth as much: from the number of clusters, where they differ, to that of runs."""
     clusters, cases = totals.total(), _sum_cases(totals)
     size = pseudo_size(clusters, cases)
-    whole = cases + 2 * size
-    mean = (sum(total.rates * count for total, count in totals.items()) + size) / whole
+    total_size = cases + 2 * size
+    mean = (sum(total.rates * count for total, count in totals.items()) + size) / total_size
     squares = sum((total.rates - total.cases * mean) ** 2 * count for total, count in totals.items())
     squares += size * size * (mean * mean + (1 - mean) ** 2)
-    variance = squares / whole**2 * (clusters + 2) / (clusters + 1)
+    variance = squares / total_size**2 * (clusters + 2) / (clusters + 1)
     runs = sum(total.runs * count for total, count in totals.items())
     return min(max(mean * (1 - mean) / variance, clusters), runs)
 
 
+def wilson(passed: int, total: int, z: float = Z95) -> Interval:
+    """The Wilson score interval of a rate: honest for few runs and at both ends."""
+    return _wilson(passed / total, total, z, shift=0.0) if total else Interval(0.0, 1.0)
+
+
 def wilson_corrected(rate: float, runs: float, z: float) -> Interval:
     """Wilson's interval with continuity correction."""
+    return _wilson(rate, runs, z, shift=1 / (2 * runs))
 
+
+def _wilson(rate: float, runs: float, z: float, shift: float) -> Interval:
     def bound(sign: int) -> float:
-        shifted = min(max(rate + sign / (2 * runs), 0.0), 1.0)
+        shifted = min(max(rate + sign * shift, 0.0), 1.0)
         spread = z * z / runs
         margin = z * math.sqrt(shifted * (1 - shifted) / runs + spread / (4 * runs))
         return (shifted + spread / 2 + sign * margin) / (1 + spread)

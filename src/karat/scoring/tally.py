@@ -1,4 +1,4 @@
-"""From the records of a run to its summary: all cases together."""
+"""From the records of a run to its summary: what the repeats of a case add up to, and all cases together."""
 
 from __future__ import annotations
 
@@ -11,14 +11,52 @@ from karat.model.sequential import SequentialTest
 from karat.model.suite import Case
 from karat.model.verdict import NOTHING_SHORT, CaseStatus, Shortfall, Verdict
 from karat.scoring.intervals import Estimate, Runs, group_clusters, pass_rate
-from karat.scoring.repeats import DIGITS, case_status, is_flaky, is_lost
 
+DIGITS = 9
+"""Rates such as 0.28 are not exact in binary: 7 of 25 must meet it. Scores have no more digits than this."""
 UNIT = 10**DIGITS
+_WORST_FIRST = (CaseStatus.FAIL, CaseStatus.PARTIAL, CaseStatus.XFAIL, CaseStatus.SKIP)
 _LOST = (CaseStatus.FAIL, CaseStatus.ERROR)
 _UNSCORED = (CaseStatus.ERROR, CaseStatus.XFAIL)
 _UNCOUNTED = (CaseStatus.SKIP, CaseStatus.XFAIL)
 """What is in no pass rate."""
 _RUNS: dict[bool, Runs] = {True: (1, 1), False: (0, 1)}
+
+
+def case_status(
+    counts: Mapping[CaseStatus, int], min_pass_rate: float | None, until: SequentialTest | None = None
+) -> CaseStatus:
+    """The status of a case over its repeats. An error is never outvoted; by default every repeat must pass.
+
+    With `until`, its pass rate must be known to lie over what it is held to: while that is open, it is PARTIAL.
+    """
+    total = sum(counts.values())
+    if counts.get(CaseStatus.ERROR):
+        return CaseStatus.ERROR
+    if until is not None and not counts.get(CaseStatus.SKIP):
+        side = until.side(counts.get(CaseStatus.PASS, 0), total, min_pass_rate)
+        if side != "below":
+            return CaseStatus.PASS if side else CaseStatus.PARTIAL
+    elif total and counts.get(CaseStatus.PASS, 0) >= _min_passes(total, min_pass_rate):
+        return CaseStatus.PASS
+    return next((status for status in _WORST_FIRST if counts.get(status)), CaseStatus.PARTIAL)
+
+
+def is_lost(counts: Mapping[CaseStatus, int], min_pass_rate: float | None, repeat: int) -> bool:
+    """Whether a case is FAIL or ERROR whatever becomes of those of its `repeat` runs that are still to come."""
+    if counts.get(CaseStatus.ERROR):
+        return True
+    not_passed = sum(counts.values()) - counts.get(CaseStatus.PASS, 0)
+    return bool(counts.get(CaseStatus.FAIL)) and repeat - not_passed < _min_passes(repeat, min_pass_rate)
+
+
+def _min_passes(total: int, min_pass_rate: float | None) -> float:
+    return total if min_pass_rate is None else max(round(min_pass_rate * total, DIGITS), 1)
+
+
+def is_flaky(counts: Mapping[CaseStatus, int]) -> bool:
+    """Whether a case both passed and failed."""
+    return bool(counts.get(CaseStatus.PASS)) and bool(counts.get(CaseStatus.FAIL))
 
 
 class Tally:
@@ -29,18 +67,18 @@ class Tally:
         repeat: int = 1,
         until: SequentialTest | None = None,
         confirm: int = 0,
-        held: Mapping[int, Runs] | None = None,
+        baseline: Mapping[int, Runs] | None = None,
         *,
         at_most: bool = False,
     ) -> None:
-        """`confirm` of the runs are for cases that fell from what they `held`; who only reads does not know that.
+        """`confirm` of the runs are for cases that fell below their `baseline`; who only reads does not know it.
 
         `at_most`: no case needs more than one run.
         """
         self._repeat = repeat
         self._until = until
         self._first = repeat - confirm
-        self._held = held
+        self._baseline = baseline
         self._fewest = 1 if at_most or until else self._first
         self._counts: Counter[CaseStatus] = Counter()
         self._cases: dict[int, tuple[float | None, Counter[CaseStatus]]] = {}
@@ -132,7 +170,7 @@ class Tally:
         runs, passed = counts.total(), counts[CaseStatus.PASS]
         if runs != self._first or counts[CaseStatus.ERROR] or counts[CaseStatus.SKIP]:
             return runs < self._first or self._first < runs < self._repeat
-        before, of = (self._held or {}).get(index, (0, 0))
+        before, of = (self._baseline or {}).get(index, (0, 0))
         return passed * of < before * runs
 
     @property
@@ -144,12 +182,12 @@ class Tally:
         self, *, incomplete: str = "", interrupted: bool = False, broken: bool = False, misconfigured: bool = False
     ) -> Summary:
         """What has been counted so far; a case of which repeats are missing counts by those that are there."""
-        seen = [counts for _, counts in self._cases.values()]
-        whole = [counts for counts in seen if counts.total() >= self._fewest]
-        rated = [counts for counts in whole if any(status not in _UNCOUNTED for status in counts)]
+        repeated = [counts for _, counts in self._cases.values()]
+        complete = [counts for counts in repeated if counts.total() >= self._fewest]
+        rated = [counts for counts in complete if any(status not in _UNCOUNTED for status in counts)]
         undecided = {index for index in self._cases if self._is_undecided(index)}
         counts, partly, clusters = self._counts, None, self._clusters
-        if seen:
+        if repeated:
             ends = {index: case_status(repeats, rate, self._until) for index, (rate, repeats) in self._cases.items()}
             counts, partly = Counter(ends.values()), {i for i, end in ends.items() if end is CaseStatus.PARTIAL}
             clusters = self._clusters_of(ends)
@@ -174,12 +212,12 @@ class Tally:
             repeat=self._repeat,
             pass_all=sum(c[CaseStatus.PASS] == c.total() for c in rated) / len(rated) if rated else None,
             pass_any=sum(c[CaseStatus.PASS] > 0 for c in rated) / len(rated) if rated else None,
-            flaky=sum(is_flaky(c) for c in seen),
-            runs=sum(c.total() for c in seen),
+            flaky=sum(is_flaky(c) for c in repeated),
+            runs=sum(c.total() for c in repeated),
             undecided=len(undecided),
-            saved=sum(self._repeat - c.total() for c in seen) if self._until else 0,
-            fewest=min((c.total() for c in whole), default=0),
-            most=max((c.total() for c in whole), default=0),
+            saved=sum(self._repeat - c.total() for c in repeated) if self._until else 0,
+            fewest=min((c.total() for c in complete), default=0),
+            most=max((c.total() for c in complete), default=0),
             clusters=number,
             rate_low=round(rate.low, DIGITS),
             rate_high=round(rate.high, DIGITS),
@@ -188,11 +226,11 @@ class Tally:
 
     def _clusters_of(self, ends: Mapping[int, CaseStatus]) -> dict[str, Counter[Runs]]:
         """How the cases of each cluster came out over their repeats."""
-        found: dict[str, Counter[Runs]] = {}
+        clusters: dict[str, Counter[Runs]] = {}
         for index, cluster in self._cluster_of.items():
             if (end := ends[index]) not in _UNCOUNTED:
-                found.setdefault(cluster, Counter())[_RUNS[end is CaseStatus.PASS]] += 1
-        return found
+                clusters.setdefault(cluster, Counter())[_RUNS[end is CaseStatus.PASS]] += 1
+        return clusters
 
     def _is_undecided(self, index: int) -> bool:
         rate, counts = self._cases[index]
@@ -201,15 +239,12 @@ class Tally:
         return not self._until.side(counts[CaseStatus.PASS], counts.total(), rate)
 
 
-def _rate(counts: Mapping[CaseStatus, int], named: Mapping[str, Counter[Runs]]) -> tuple[int, Estimate]:
+def _rate(counts: Mapping[CaseStatus, int], clusters: Mapping[str, Counter[Runs]]) -> tuple[int, Estimate]:
     """How many clusters the cases are that count for the pass rate, and that rate."""
     passed = counts.get(CaseStatus.PASS, 0)
-    alone = Counter({(1, 1): passed, (0, 1): _count_judged(counts) - passed})
-    for cluster in named.values():
+    judged = sum(count for status, count in counts.items() if status not in _UNCOUNTED)
+    alone = Counter({(1, 1): passed, (0, 1): judged - passed})
+    for cluster in clusters.values():
         alone.subtract(cluster)
-    clusters = group_clusters(+alone, named)
-    return sum(clusters.values()), pass_rate(clusters)
-
-
-def _count_judged(counts: Mapping[CaseStatus, int]) -> int:
-    return sum(count for status, count in counts.items() if status not in _UNCOUNTED)
+    groups = group_clusters(+alone, clusters)
+    return sum(groups.values()), pass_rate(groups)

@@ -42,25 +42,23 @@ def case_results(case: Case, trace: Trace, catalog: CaseCatalog) -> tuple[CheckR
         return ()
     if not case.turns:
         return () if trace.error else tuple([run_check(check, trace) for check in catalog.checks(case.checks)])
-    found: list[CheckResult] = []
+    results: list[CheckResult] = []
     for number, turn in enumerate(case.turns, 1):
-        seen = trace.turns[number - 1] if number <= len(trace.turns) else None
-        if trace.error and (seen is None or seen.error):
-            return tuple(found)
-        before = trace.turns[: number - 1]
-        judged = seen and structs.replace(seen, earlier=before, setup_calls=trace.setup_calls)
-        found += _in_turn(number, catalog.checks(turn.checks), judged)
+        recorded = trace.turns[number - 1] if number <= len(trace.turns) else None
+        if trace.error and (recorded is None or recorded.error):
+            return tuple(results)
+        earlier = trace.turns[: number - 1]
+        recorded = recorded and structs.replace(recorded, earlier=earlier, setup_calls=trace.setup_calls)
+        results += _in_turn(number, catalog.checks(turn.checks), recorded)
     if not trace.error:
-        found += [run_check(check, trace) for check in catalog.checks(case.checks)]
-    return tuple(found)
+        results += [run_check(check, trace) for check in catalog.checks(case.checks)]
+    return tuple(results)
 
 
-def _in_turn(number: int, checks: Sequence[CompiledCheck], seen: Trace | None) -> Iterator[CheckResult]:
+def _in_turn(number: int, checks: Sequence[CompiledCheck], turn: Trace | None) -> Iterator[CheckResult]:
     for check in checks:
-        lacks = CheckResult(
-            check.name, check.group, Status.ERROR, _description(check), f"the trace has no turn {number}"
-        )
-        yield structs.replace(lacks if seen is None else run_check(check, seen), turn=number)
+        result = run_check(check, turn) if turn else _error_result(check, f"the trace has no turn {number}")
+        yield structs.replace(result, turn=number)
 
 
 def case_verdict(case: Case, results: tuple[CheckResult, ...], error: TraceError | None = None) -> Verdict:
@@ -70,14 +68,14 @@ def case_verdict(case: Case, results: tuple[CheckResult, ...], error: TraceError
     """
     if case.skip:
         return Verdict(CaseStatus.SKIP, reason=f"it was not run: {case.skip}")
-    found = verdict(results, case.scoring, error)
+    judged = verdict(results, case.scoring, error)
     if not case.xfail:
-        return found
-    if found.status is CaseStatus.PASS:
-        return structs.replace(found, status=CaseStatus.FAIL, reason=f"it passed, but was known to fail: {case.xfail}")
-    if found.status is CaseStatus.FAIL or found.shortfall.failed:
-        return structs.replace(found, status=CaseStatus.XFAIL, reason=case.xfail)
-    return found
+        return judged
+    if judged.status is CaseStatus.PASS:
+        return structs.replace(judged, status=CaseStatus.FAIL, reason=f"it passed, but was known to fail: {case.xfail}")
+    if judged.status is CaseStatus.FAIL or judged.shortfall.failed:
+        return structs.replace(judged, status=CaseStatus.XFAIL, reason=case.xfail)
+    return judged
 
 
 def judge(checks: Sequence[CompiledCheck], scoring: Scoring, trace: Trace) -> Verdict:
@@ -98,15 +96,15 @@ def verdict(results: tuple[CheckResult, ...], scoring: Scoring, error: TraceErro
     statuses.discard(Status.UNJUDGED)
     groups = group_scores(results)
     soft = soft_score(groups, scoring)
-    left = unjudged and scoring.allow_unjudged and bool(statuses)
-    if statuses == _ALL_PASSED and soft.passed is not False and unjudged is left:
-        return Verdict(_PASS, results, groups, soft, left_to_others=left)
+    is_left = unjudged and scoring.allow_unjudged and bool(statuses)
+    if statuses == _ALL_PASSED and soft.passed is not False and unjudged is is_left:
+        return Verdict(_PASS, results, groups, soft, left_to_others=is_left)
     failed = {r.group for r in results if r.status is Status.FAILED} if Status.FAILED in statuses else set()
     triggered = tuple(group for group in scoring.hard_fail if group in failed)
     if unjudged and not triggered and Status.ERROR not in statuses and _is_open(results, statuses, soft, scoring):
         return Verdict(CaseStatus.PARTIAL, results, groups, soft, reason=_not_judged(results, statuses))
     status, reason = _status(statuses, triggered, soft)
-    return Verdict(status, results, groups, soft, triggered, reason, left)
+    return Verdict(status, results, groups, soft, triggered, reason, is_left)
 
 
 def _is_open(results: Sequence[CheckResult], statuses: set[Status], soft: SoftScore, scoring: Scoring) -> bool:
@@ -154,13 +152,8 @@ def group_scores(results: Sequence[CheckResult]) -> dict[str, GroupScore]:
     for result in results:
         if result.status is _UNJUDGED:
             continue
-        group = result.group
-        if group in counts:
-            count = counts[group]
-        else:
-            count = counts[group] = [0, 0]
-        if result.status is _PASSED:
-            count[0] += 1
+        count = counts.setdefault(result.group, [0, 0])
+        count[0] += result.status is _PASSED
         count[1] += 1
     return {group: GroupScore(passed, judged) for group, (passed, judged) in counts.items()}
 
@@ -173,10 +166,10 @@ def _full_scores(groups: tuple[str, ...]) -> dict[str, GroupScore]:
 
 def soft_score(groups: dict[str, GroupScore], scoring: Scoring) -> SoftScore:
     """The weighted mean over weighted groups that have a score."""
-    weights, other = (DEFAULT_WEIGHTS, OTHER_WEIGHT) if scoring.weights is None else (scoring.weights, 0.0)
+    weights, default = (DEFAULT_WEIGHTS, OTHER_WEIGHT) if scoring.weights is None else (scoring.weights, 0.0)
     total = value = 0.0
     for group, score in groups.items():
-        weight = weights.get(group, other)
+        weight = weights.get(group, default)
         total += weight
         value += weight * score.passed / score.judged
     mean = round(value / total, DIGITS) if total else None
@@ -188,21 +181,22 @@ def soft_score(groups: dict[str, GroupScore], scoring: Scoring) -> SoftScore:
 def run_check(check: CompiledCheck, trace: Trace) -> CheckResult:
     """The result of one check; ERROR where the check itself broke."""
     try:
-        unseen = _of_hidden_words(check, trace) if check.forbids else None
-        result: object = unseen or check.judge(trace)
+        hidden = _of_hidden_words(check, trace) if check.forbids else None
+        result: object = hidden or check.judge(trace)
         if isinstance(result, CheckResult) and isinstance(result.status, Status):
             return result
         why = f"it returned {type(result).__name__}, not a CheckResult with a Status"
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a check that breaks makes its own case an ERROR, no other
         why = f"{type(error).__name__}: {error_text(error)}"
-    return CheckResult(check.name, check.group, Status.ERROR, _description(check), why)
+    return _error_result(check, why)
 
 
-def _description(check: CompiledCheck) -> str:
+def _error_result(check: CompiledCheck, why: str) -> CheckResult:
     try:
-        return str(check.description)
+        description = str(check.description)
     except Exception:  # noqa: BLE001 - a check that broke may not know what it wants either
-        return ""
+        description = ""
+    return CheckResult(check.name, check.group, Status.ERROR, description, why)
 
 
 def _of_hidden_words(check: CompiledCheck, trace: Trace) -> CheckResult | None:

@@ -1,4 +1,4 @@
-"""Files that are written next to their place and moved there: `.NAME.NUMBER.part`, locked by whoever writes them.
+"""Files that are written next to their target and moved there: `.NAME.NUMBER.part`, locked by whoever writes them.
 
 The lock goes with the process. What a killed one left is removed by the next that writes into the folder.
 """
@@ -22,9 +22,9 @@ _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSY
 _NAME = re.compile(r"\..+\.\d+\.part")
 
 
-def create_unfinished(place: str) -> tuple[int, str]:
-    """A new hidden file in the folder of its place, so that giving it its name cannot cross file systems."""
-    folder, name = os.path.split(place)
+def create_unfinished(target: str) -> tuple[int, str]:
+    """A new hidden file in the folder of its target, so that giving it its name cannot cross file systems."""
+    folder, name = os.path.split(target)
     _remove_abandoned(folder or ".")
     for number in count(os.getpid()):
         path = os.path.join(folder, f".{name}.{number}.part")
@@ -37,15 +37,15 @@ def create_unfinished(place: str) -> tuple[int, str]:
     raise AssertionError("numbers do not run out")
 
 
-def give_name(temporary: str | Path, place: str | Path) -> None:
+def give_name(temporary: str | Path, target: str | Path) -> None:
     """Give a finished file its name; FileExistsError if another file has it."""
     try:
-        os.link(temporary, place)
+        os.link(temporary, target)
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        os.close(os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        os.replace(temporary, place)
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        os.replace(temporary, target)
 
 
 def _remove_abandoned(folder: str) -> None:
@@ -58,9 +58,9 @@ def _remove_abandoned(folder: str) -> None:
 def _remove_if_abandoned(path: str) -> None:
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
-        known = os.fstat(descriptor)
-        is_old = time.time() - known.st_mtime > OLD_ENOUGH
-        if stat.S_ISREG(known.st_mode) and is_old and _lock(descriptor):
+        state = os.fstat(descriptor)
+        is_old = time.time() - state.st_mtime > OLD_ENOUGH
+        if stat.S_ISREG(state.st_mode) and is_old and _lock(descriptor):
             os.unlink(path)
     finally:
         os.close(descriptor)

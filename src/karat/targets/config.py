@@ -11,8 +11,7 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from karat.errors import ConfigError
-from karat.plugins.project import Project
-from karat.plugins.tables import UNKNOWN, join_dotted, line_of, read
+from karat.plugins.project import UNKNOWN, Project, join_dotted, line_of, read_table
 from karat.proxy.tape.settings import TapeSettings
 from karat.targets.capabilities import FOREVER, Limits
 from karat.text.regexes import lazy
@@ -186,7 +185,7 @@ def read_config(project: Project) -> Config:
     if not project.file:
         return Config()
     file, section = Path(project.file), project.section
-    top = read(project.content, _Top, file, section)
+    top = read_table(project.content, _Top, file, section)
     targets = {name: _target(name, given, project) for name, given in top.targets.items()}
     if top.target is not None and ":" not in top.target and top.target not in targets:
         raise ConfigError(
@@ -268,7 +267,7 @@ def _target(name: str, table: dict[str, object], project: Project) -> TargetConf
     file, place = Path(project.file), join_dotted(project.section, "targets", name)
     own = _own_options(table)
     try:
-        given = read({key: value for key, value in table.items() if key not in own}, _TargetTable, file, place)
+        given = read_table({key: value for key, value in table.items() if key not in own}, _TargetTable, file, place)
     except ConfigError as error:
         if error.slug == "unknown-key":
             error.fix = error.fix or OPTIONS_FIX

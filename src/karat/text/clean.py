@@ -114,7 +114,7 @@ def _key(key: object) -> str:
 
 def _repr(value: object) -> str:
     try:
-        shown = reprlib.repr(value) if isinstance(value, _CONTAINERS) else repr(value)
+        representation = reprlib.repr(value) if isinstance(value, _CONTAINERS) else repr(value)
     except Exception:  # noqa: BLE001  a broken __repr__ must not break the record of what the agent did
-        shown = f"<{type(value).__name__} that cannot be shown>"
-    return text(shown if len(shown) <= REPR_CAP else f"{shown[:REPR_CAP]}…")
+        representation = f"<{type(value).__name__} that cannot be shown>"
+    return text(representation if len(representation) <= REPR_CAP else f"{representation[:REPR_CAP]}…")

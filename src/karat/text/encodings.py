@@ -80,13 +80,13 @@ class _View(NamedTuple):
             return start, end
         return self.source.written_span(*self.offsets.source_span(start, end))
 
-    def replace(self, tokens: re.Pattern[bytes], read: Callable[[re.Match[bytes]], bytes | None]) -> _View | None:
+    def replace(self, tokens: re.Pattern[bytes], decode: Callable[[re.Match[bytes]], bytes | None]) -> _View | None:
         """The view in which each token is what it is read as; None if that changes nothing."""
         pieces: list[bytes] = []
         stretches: list[Stretch] = []
         position = size = 0
         for token in tokens.finditer(self.data):
-            value = read(token)
+            value = decode(token)
             if value is None:
                 continue
             start, end = token.span()

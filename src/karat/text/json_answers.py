@@ -23,13 +23,13 @@ class JsonAnswer(NamedTuple):
 @lru_cache(maxsize=8)
 def json_answer(text: str) -> JsonAnswer:
     """The value that an answer is, or that its one block of JSON holds."""
-    whole = _value(text)
-    if not whole.why_not:
-        return whole
-    found = [block for match in _FENCE.finditer(text) if not (block := _value(match[2])).why_not]
-    if len(found) == 1:
-        return found[0]
-    return JsonAnswer(None, f"{len(found)} blocks of JSON" if found else f"no JSON: {whole.why_not}")
+    answer = _value(text)
+    if not answer.why_not:
+        return answer
+    blocks = [block for match in _FENCE.finditer(text) if not (block := _value(match[2])).why_not]
+    if len(blocks) == 1:
+        return blocks[0]
+    return JsonAnswer(None, f"{len(blocks)} blocks of JSON" if blocks else f"no JSON: {answer.why_not}")
 
 
 def _value(text: str) -> JsonAnswer:

@@ -71,26 +71,26 @@ SYNONYMS = _groups(
 there are suggested, the first ones first."""
 
 
-def meant_keys(key: str, known: Collection[str]) -> list[str]:
-    """The known keys that an unknown one may mean, the likeliest first, at most MOST."""
-    words = synonyms_of(key, known)
-    near = find_nearest(key, known)
+def meant_keys(key: str, valid: Collection[str]) -> list[str]:
+    """The valid keys that an unknown one may mean, the likeliest first, at most MOST."""
+    words = synonyms_of(key, valid)
+    near = find_nearest(key, valid)
     if near and (not words or likeness(key, near) >= _TYPING_ERROR):
         words.append(near)
     return list(dict.fromkeys(words))[:MOST]
 
 
-def suggest_keys(key: str, known: Collection[str]) -> str:
+def suggest_keys(key: str, valid: Collection[str]) -> str:
     """`Did you mean 'x' or 'y'?`, or nothing."""
-    meant = meant_keys(key, known)
-    return f"Did you mean {join_words(map(quoted, meant))}?" if meant else ""
+    keys = meant_keys(key, valid)
+    return f"Did you mean {join_words(map(quoted, keys))}?" if keys else ""
 
 
-def synonyms_of(key: str, known: Collection[str]) -> list[str]:
-    """The known keys that are another spelling of this one, or another word for it."""
+def synonyms_of(key: str, valid: Collection[str]) -> list[str]:
+    """The valid keys that are another spelling of this one, or another word for it."""
     spelled = _spelling(key)
-    same = [one for one in known if _spelling(one) == spelled]
-    return same or [one for group in SYNONYMS if spelled in group for one in group if one in known]
+    same = [name for name in valid if _spelling(name) == spelled]
+    return same or [name for group in SYNONYMS if spelled in group for name in group if name in valid]
 
 
 def _spelling(key: str) -> str:

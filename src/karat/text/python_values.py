@@ -134,6 +134,8 @@ class _Reader:
         if keywords:
             return keywords
         if name.endswith(_PAIRS) and arguments and isinstance(arguments[0], list):
+            if not all(isinstance(pair, list) and len(pair) == 2 for pair in arguments[0]):
+                raise ValueError("it contains no pairs")
             return {str(key): value for key, value in arguments[0]}
         containers = [value for value in arguments if isinstance(value, dict | list)]
         if containers:

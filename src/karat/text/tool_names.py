@@ -41,8 +41,7 @@ def is_named(pattern: str, called: str) -> bool:
 def is_any_named(patterns: Collection[str], called: str) -> bool:
     if called in patterns:
         return True
-    wide = [one for one in patterns if "*" in one or OR in one]
-    return bool(wide) and any(_pattern(one).fullmatch(called) for one in wide)
+    return any(_pattern(name).fullmatch(called) for name in patterns if "*" in name or OR in name)
 
 
 @lru_cache(maxsize=4096)
@@ -54,8 +53,8 @@ def is_helper(called: str) -> bool:
 @lru_cache(maxsize=4096)
 def is_same_tool(forbidden: str, called: str) -> bool:
     """Whether a call goes to a tool that is forbidden, under whatever spelling of its name."""
-    whole = ("".join(_own_parts(called)), "".join(_parts(called)))
-    return forbidden == called or any(ban.fullmatch(name) for ban in _bans(forbidden) for name in whole)
+    names = ("".join(_own_parts(called)), "".join(_parts(called)))
+    return forbidden == called or any(ban.fullmatch(name) for ban in _bans(forbidden) for name in names)
 
 
 def may_be_same_tool(forbidden: str, called: str) -> bool:
@@ -73,8 +72,8 @@ def is_word_of(tool: str, words: str) -> bool:
 @lru_cache(maxsize=4096)
 def is_named_in(tool: str, line: str) -> bool:
     """Whether a line names a tool, in whatever case and spelling."""
-    said = "".join(_parts(line))
-    return any(ban.search(said) for ban in _bans(tool))
+    letters = "".join(_parts(line))
+    return any(ban.search(letters) for ban in _bans(tool))
 
 
 def is_every_tool(name: str) -> bool:
@@ -89,14 +88,14 @@ def invisible_in(name: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _pattern(name: str) -> Pattern[str]:
-    return compile_pattern("|".join(translate(one.replace("[", "[[]").replace("?", "[?]")) for one in name.split(OR)))
+    return compile_pattern("|".join(translate(part.replace("[", "[[]").replace("?", "[?]")) for part in name.split(OR)))
 
 
 @lru_cache(maxsize=4096)
 def _bans(name: str) -> tuple[Pattern[str], ...]:
     """What finds each of the names, folded; nothing for one that has no letter."""
-    spelled = (".*".join("".join(_own_parts(piece)) for piece in one.split("*")) for one in name.split(OR))
-    return tuple(compile_pattern(one) for one in spelled if one)
+    sources = (".*".join("".join(_own_parts(piece)) for piece in part.split("*")) for part in name.split(OR))
+    return tuple(map(compile_pattern, filter(None, sources)))
 
 
 @lru_cache(maxsize=4096)

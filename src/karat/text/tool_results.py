@@ -2,7 +2,8 @@
 
 A sign of failure (a list of `karat.text.words`, or text that opens with a word of failure) is a failure, whatever else
 claims success; a call that returned without one succeeded; a call whose end was not observed is unknown. Records that
-a tool looked up are data: what a list of them says is not said of the call.
+a tool looked up are data: what a list of them says is not said of the call. A short text fails if it says so at once:
+"Error: nothing was booked", but not "0 errors found".
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from typing import Any
 import msgspec
 
 from karat.text import python_values
-from karat.text.prose.failure_words import opens_with_failure
 from karat.text.regexes import lazy
 from karat.text.words import PUBLISHED
 
@@ -40,6 +40,49 @@ _NO_ERROR = frozenset(NO_ERROR)
 _FAILED = frozenset(FAILED_STATUS)
 _NOTICE = frozenset(NOTICE_KEYS)
 _CODE_AND_WORDS = frozenset({"code", "message", "details", "data"})
+_OBJECT = lazy.pattern(r"\s*<[^<>]* at 0x\w+>\s*")
+_STRUCTURE = lazy.pattern(
+    r"\s*(?:\{|\[\s*(?:[\[{\"'\]]|true,|false,)|\((?:True|False),|<[^\W\d][\w.]*\.\w+: "
+    r"|[^\W\d][\w.]*\([^()]*\w=|[^\W\d]\w*=(?!=))"
+)
+_QUOTED = lazy.pattern(r'\s*"(?:[^"\\]|\\.)*"\s*', re.DOTALL)
+_CALL = lazy.pattern(r"\s*[^\W\d][\w.]*\(.*\)\s*", re.DOTALL)
+_FENCE = lazy.pattern(r"\s*(?:[^\n`{\[]{0,80}\n)?\s*```\w*\n(.*?)\n?\s*```", re.DOTALL)
+_LABELLED = lazy.pattern(r"[^\n{}\[\]]{1,80}?[:=>]\s*(\{.*\})\s*", re.DOTALL)
+HEAD = 2_000
+LINE = 300
+"""So much of a text and of its first line is looked at: what failed says so at once, and the rest is data."""
+
+_LABEL = lazy.pattern(
+    r"(?i)(?:tool |function )?(?:result|output|observation|response|answer|message|content)\s*[:=]\s*|tool\s*[:=]\s*"
+)
+_MARKS = lazy.pattern(r"(?:(?!<\w)[\W_])+")
+_COUNT = lazy.pattern(r"(?i)(?:no|0|zero|none|without|not an?)\b[\s:]*(?:\w+\s+)?(?:error|exception|failure|problem)")
+_RAISED = lazy.pattern(r"[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Timeout|Warning)\s*[:(]")
+_ZERO = r"(?!\s*(?:0\b|(?:none|no|null|nil|false|n/a)\W*$))"
+_NAMED = (
+    r"(?:error|exception|failure)(?:\s*[\[(][^\])\n]{0,60}[\])]|\s+(?:code\s+)?[A-Z]{0,8}-?\d{1,5})?"
+    rf"(?:\s*[:=!\]]{_ZERO}|\s+[-\u2013\u2014]\s|\s*\.?\s*$|\s+(?:occurred|happened|while|when|during)\b"
+    r"|\s+(?!handling|reporting|logging|tracking|monitoring|correcting|messaging)\w+ing\s\S)"
+    rf"|(?:err|errno|fail|failed|fatal|failure)\s*[:=!]{_ZERO}"
+    r"|failed\s*(?:[.,;\u2013\u2014-]|$)"
+    r"|(?:http[ /]?(?:\d\.\d )?|status(?: code)?\s*[:=]?\s*)[45]\d\d\b"
+    r"|[45]\d\d (?:client|server|bad|not|internal|forbidden|unauthorized|too many)\b"
+    r"|<(?:\w+_)?error\b"
+)
+_SUBJECT_FAILED = lazy.pattern(
+    r"(?i)(?:[^\W\d]+ ){1,3}(?:has |have |had )?failed\s*(?:[.:!,;\u2013\u2014-]|$|because\b|due\b|with\b|after\b)"
+)
+_FLAG = lazy.pattern(
+    r"^[\s\-*>\"']*(?:success|succeeded|successful|ok)[\"'*]*\s*[:=]\s*[\"'*]*(?:false|no|0)\b"
+    r"|^[\s\-*>\"']*(?:status|outcome)[\"'*]*\s*[:=]\s*[\"'*]*(?:error|failed|failure|fail)\b"
+    r"|<(?:success|ok)>\s*(?:false|no|0)\s*</|<(?:status|outcome)>\s*(?:error|fail\w*)\s*</",
+    re.IGNORECASE | re.MULTILINE,
+)
+_OPENING = (
+    rf"(?i)(?:«failure_kinds»\s+)*(?:{_NAMED})|«errors_in_other_languages»\s*[:\uff1a]|«failure_openings»"
+    rf"|«refusal_openings»|(?:[^\W\d]+ ){{1,3}}(?:could not|couldn't)\b|errors\s*:{_ZERO}|<_?\w*RpcError\b"
+)
 
 
 def call_success(
@@ -65,9 +108,8 @@ def shows_failure(result: object) -> bool:
 def parse_result(result: object) -> object:
     """The result as data where it is data that was turned into text; anything else as it is."""
     if isinstance(result, list) and _is_text(result):
-        result, given = "".join(block["text"] for block in result), result
-        data = parse_result(result)
-        return given if isinstance(data, str) else data
+        data = parse_result("".join(block["text"] for block in result))
+        return result if isinstance(data, str) else data
     if not isinstance(result, str):
         return result
     try:
@@ -81,8 +123,8 @@ def missing_fields(result: object) -> tuple[str, ...]:
     """The fields that a result names as missing."""
     if not isinstance(result, dict):
         return ()
-    named = next((result[key] for key in MISSING if isinstance(result.get(key), list)), ())
-    return tuple(name for name in named if isinstance(name, str))
+    names = next((result[key] for key in MISSING if isinstance(result.get(key), list)), ())
+    return tuple(name for name in names if isinstance(name, str))
 
 
 def _fails(result: object, depth: int) -> bool:
@@ -190,17 +232,6 @@ def _is_bad_code(value: object) -> bool:
     return type(value) is int and 400 <= value <= 599
 
 
-_OBJECT = lazy.pattern(r"\s*<[^<>]* at 0x\w+>\s*")
-_STRUCTURE = lazy.pattern(
-    r"\s*(?:\{|\[\s*(?:[\[{\"'\]]|true,|false,)|\((?:True|False),|<[^\W\d][\w.]*\.\w+: "
-    r"|[^\W\d][\w.]*\([^()]*\w=|[^\W\d]\w*=(?!=))"
-)
-_QUOTED = lazy.pattern(r'\s*"(?:[^"\\]|\\.)*"\s*', re.DOTALL)
-_CALL = lazy.pattern(r"\s*[^\W\d][\w.]*\(.*\)\s*", re.DOTALL)
-_FENCE = lazy.pattern(r"\s*(?:[^\n`{\[]{0,80}\n)?\s*```\w*\n(.*?)\n?\s*```", re.DOTALL)
-_LABELLED = lazy.pattern(r"[^\n{}\[\]]{1,80}?[:=>]\s*(\{.*\})\s*", re.DOTALL)
-
-
 def _text_fails(text: str, depth: int) -> bool:
     try:
         data = _data(text)
@@ -246,3 +277,21 @@ def _is_text(blocks: list[object] | tuple[object, ...]) -> bool:
         isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str)
         for block in blocks
     )
+
+
+def opens_with_failure(text: str) -> bool:
+    """Whether a text opens with words that say that something failed."""
+    head = text[:HEAD].lstrip()
+    line = _strip_marks(head.split("\n", 1)[0][:LINE]).replace("\u2019", "'")
+    if _COUNT.match(line):
+        return False
+    openings = (_RAISED, PUBLISHED.regex(_OPENING), _SUBJECT_FAILED)
+    return any(opening.match(line) for opening in openings) or _FLAG.search(head) is not None
+
+
+def _strip_marks(line: str) -> str:
+    """A line without the marks and labels that it begins with."""
+    for pattern in (_MARKS, _LABEL, _MARKS):
+        if prefix := pattern.match(line):
+            line = line[prefix.end() :]
+    return line.rstrip("*_` ")

@@ -14,8 +14,7 @@ import pytest
 
 from karat.analysis.compare import stats
 from karat.scoring import intervals
-from karat.scoring.intervals import single_clusters
-from karat.scoring.repeats import wilson
+from karat.scoring.intervals import single_clusters, wilson
 
 COUNTS = [(0, 1), (1, 1), (0, 20), (1, 20), (19, 20), (20, 20), (7, 50), (480, 500), (999_000, 1_000_000)]
 

@@ -25,7 +25,7 @@ from karat.model.check import CheckSpec
 from karat.model.suite import Case, Turn
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus, CheckResult, Status
-from karat.scoring.repeats import wilson
+from karat.scoring.intervals import wilson
 from karat.suites.formats.cases import DEFAULT_OUTCOME
 from karat.text.json_answers import json_answer
 

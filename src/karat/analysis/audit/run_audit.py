@@ -29,7 +29,7 @@ from karat.journal.views import RunView
 from karat.model.run import CaseRecord
 from karat.model.suite import judged_part
 from karat.model.verdict import CaseStatus
-from karat.scoring.repeats import case_status
+from karat.scoring.tally import case_status
 from karat.text.folding import fold
 
 LOST = "what was expected held a secret, which is not in the journal"

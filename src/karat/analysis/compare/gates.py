@@ -15,8 +15,7 @@ from karat.analysis.compare.builder import ComparisonBuilder, Scope
 from karat.analysis.compare.model import Bounds, Change, GateVerdict, with_interval
 from karat.analysis.compare.stats import Pair, Pairs, chance_of_fall, difference, marginals
 from karat.errors import ConfigError
-from karat.plugins.project import Project
-from karat.plugins.tables import join_dotted, line_of, read
+from karat.plugins.project import Project, join_dotted, line_of, read_table
 from karat.scoring.intervals import CONFIDENCE, Cluster, Runs, pass_rate, single_clusters
 from karat.text.wording import describe_move, did_you_mean, pluralize
 
@@ -184,7 +183,7 @@ def read_gates(project: Project, bounds: Mapping[str, float | None], confidence:
     """The gates of the configuration, those of the command line in place of the same ones there."""
     section, file = join_dotted(project.section, "gate"), Path(project.file)
     table = project.content.get("gate", {})
-    tables = read(table, GateTables, file, section) if isinstance(table, dict) else GateTables()
+    tables = read_table(table, GateTables, file, section) if isinstance(table, dict) else GateTables()
     chosen = confidence if confidence is not None else tables.confidence
     level = CONFIDENCE if chosen is None else chosen
     if not 0.5 <= level < 1:

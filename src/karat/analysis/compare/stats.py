@@ -14,8 +14,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TypeAlias
 
-from karat.scoring.intervals import Cluster, Clusters, Estimate, Runs, pass_rate, pseudo_size, t_quantile
-from karat.scoring.repeats import Interval
+from karat.scoring.intervals import Cluster, Clusters, Estimate, Interval, Runs, pass_rate, pseudo_size, t_quantile
 
 DRAWS = 2_000
 EXACT = 2_000_000

@@ -29,8 +29,7 @@ from karat.model.run import CaseRecord
 from karat.model.suite import Suite
 from karat.model.verdict import CaseStatus
 from karat.options import CaseKeywords, SelectionKeywords
-from karat.plugins.project import Project
-from karat.plugins.tables import join_dotted, read
+from karat.plugins.project import Project, join_dotted, read_table
 from karat.reports.artifacts import open_atomic
 from karat.reports.run_result import RunResult
 from karat.scoring.verdicts import judge_case
@@ -175,7 +174,7 @@ def _injections_of(project: Project) -> str:
     content = project.content.get(STRESS)
     if not isinstance(content, dict):
         return ""
-    table = read(content, StressTable, Path(project.file), join_dotted(project.section, STRESS))
+    table = read_table(content, StressTable, Path(project.file), join_dotted(project.section, STRESS))
     return str(Path(project.file).parent / table.injections) if table.injections else ""
 
 

@@ -63,29 +63,29 @@ def ground(text: str, value: str, context_any: tuple[str, ...] = (), same_line: 
 
 def unread_number(text: str, value: str) -> Span | None:
     """Where the digits of the value stand with something that makes another number of them, or may make one."""
-    view, wanted = rendered_view(text), _parse(value)
-    if wanted is None:
+    view, parsed = rendered_view(text), _parse(value)
+    if parsed is None:
         return None
     glyphs_seen = glyphs(view.text)
-    for _, number in all_numbers(glyphs_seen, partial(_may_be, wanted.number.lstrip("-"))):
+    for _, number in all_numbers(glyphs_seen, partial(_may_be, parsed.number.lstrip("-"))):
         if number.kind == "unread":
             return view.span(*original_span_of_lines(view.text, number.start, number.end))
     for grouped in _POINT_MAY_GROUP.finditer(glyphs_seen):
-        if grouped[0].replace(".", "") == wanted.number:
+        if grouped[0].replace(".", "") == parsed.number:
             return view.span(*original_span_of_lines(view.text, *grouped.span()))
     return None
 
 
-def _may_be(wanted: str, value: str) -> bool:
-    """Whether a magnitude that was not read can make the wanted number of a value: a hundred times it, or more."""
-    same = wanted.replace(".", "").strip("0") == value.replace(".", "").strip("0")
-    return same and (wanted == value or float(wanted) >= 100 * float(value))
+def _may_be(number: str, value: str) -> bool:
+    """Whether a magnitude that was not read can make this number of a value: a hundred times it, or more."""
+    same = number.replace(".", "").strip("0") == value.replace(".", "").strip("0")
+    return same and (number == value or float(number) >= 100 * float(value))
 
 
 def number_spans(text: str, value: str) -> Iterator[Span]:
     """Every place where the value is in a text without markup, in order."""
-    wanted = _parse(value)
-    if wanted is None:
+    parsed = _parse(value)
+    if parsed is None:
         folded_text = fold(text)
         for start, end in find_whole_words(folded_text, value, plural=False):
             span = original_span(text, start, end)
@@ -93,8 +93,8 @@ def number_spans(text: str, value: str) -> Iterator[Span]:
                 yield span
         return
     glyphs_seen = glyphs(text)
-    for number in find_numbers(glyphs_seen, wanted.number):
-        if (number.bare or wanted.after) and _is_between(glyphs_seen, number, wanted):
+    for number in find_numbers(glyphs_seen, parsed.number):
+        if (number.bare or parsed.after) and _is_between(glyphs_seen, number, parsed):
             yield original_span_of_lines(text, number.start, number.end)
 
 
@@ -115,19 +115,19 @@ def _parse(value: str) -> _Value | None:
     return _Value(("-" if sign == "-" else "") + number, folded(before), folded(match["after"]))
 
 
-def _is_between(seen: str, number: Number, wanted: _Value) -> bool:
-    before, after = wanted.before, wanted.after
+def _is_between(text: str, number: Number, value: _Value) -> bool:
+    before, after = value.before, value.after
     if after:
         # White space between the number and its unit does not matter; the window leaves room for it.
-        follows = folded(seen[number.end : number.end + 2 * len(after) + 32])
+        follows = folded(text[number.end : number.end + 2 * len(after) + 32])
         if not follows.startswith(after) or (
             is_word_char(after[-1]) and is_word_char(follows[len(after) :][:1] or " ")
         ):
             return False
     if before:
-        precedes = folded(seen[max(0, number.start - 2 * len(before) - 32) : number.start])
-        rest = precedes[: -len(before)]
-        return precedes.endswith(before) and not (is_word_char(before[0]) and is_word_char(rest[-1:] or " "))
+        precedes = folded(text[max(0, number.start - 2 * len(before) - 32) : number.start])
+        outside = precedes[: -len(before)]
+        return precedes.endswith(before) and not (is_word_char(before[0]) and is_word_char(outside[-1:] or " "))
     return True
 
 

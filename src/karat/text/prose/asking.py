@@ -47,19 +47,19 @@ def find_request(text: str, words: WordLists = PUBLISHED) -> Span | None:
     return answer.prose.written_span(answer.asking[0].start, answer.asking[0].end) if answer.asking else None
 
 
-def find_request_for(text: str, things: Iterable[str], words: WordLists = PUBLISHED) -> Span | None:
-    """Where the answer asks for one of these things."""
+def find_request_for(text: str, items: Iterable[str], words: WordLists = PUBLISHED) -> Span | None:
+    """Where the answer asks for one of these items."""
     answer = _read(text[:MOST_TEXT], words)
-    for thing in things:
-        parts = _parts(thing, words)
-        for sentence in (*answer.asking, *_list_items(answer, words)) if parts else ():
-            place = _place(sentence.text, parts)
-            if place is None:
+    for item in items:
+        parts = _parts(item, words)
+        for sentence in (*answer.asking, *_list_items(answer)) if parts else ():
+            span = _find_parts(sentence.text, parts)
+            if span is None:
                 continue
-            start, end = sentence.start + place[0], sentence.start + place[1]
-            clause = clause_before(sentence.text[: place[0]], words)
-            is_known = words.pattern("known_things").search(clause) is not None
-            if not is_known and not is_marker_denied(answer.prose, sentence, start, end, words):
+            start, end = sentence.start + span[0], sentence.start + span[1]
+            clause = clause_before(sentence.text[: span[0]], words)
+            is_given = words.pattern("known_things").search(clause) is not None
+            if not is_given and not is_marker_denied(answer.prose, sentence, start, end, words):
                 return answer.prose.written_span(start, end)
     return None
 
@@ -67,26 +67,30 @@ def find_request_for(text: str, things: Iterable[str], words: WordLists = PUBLIS
 @lru_cache(maxsize=16)
 def _read(text: str, words: WordLists) -> _Answer:
     answer = prose(text)
-    code = [found.span() for found in _FENCED.finditer(text)] if "```" in text or "~~~" in text else []
-    every = [one for one in sentences(answer, words) if not _is_within(answer.written_span(one.start, one.end), code)]
-    courteous = [one for one in every if _is_courtesy(one, words)]
-    weak = () if courteous else ("weak_request",)
-    return _Answer(answer, tuple(one for one in every if one not in courteous and _asks(answer, one, weak, words)))
+    code = [block.span() for block in _FENCED.finditer(text)] if "```" in text or "~~~" in text else []
+
+    def is_code(sentence: Sentence) -> bool:
+        offset = answer.written_span(sentence.start, sentence.end)[0] if code else 0
+        return any(start <= offset < end for start, end in code)
+
+    every = [sentence for sentence in sentences(answer, words) if not is_code(sentence)]
+    courteous = [sentence for sentence in every if _is_courtesy(sentence, words)]
+    asking = [
+        sentence for sentence in every if sentence not in courteous and _asks(answer, sentence, not courteous, words)
+    ]
+    return _Answer(answer, tuple(asking))
 
 
-def _is_within(span: Span, code: list[Span]) -> bool:
-    return any(start <= span[0] < end for start, end in code)
-
-
-def _asks(answer: Prose, sentence: Sentence, weak: tuple[str, ...], words: WordLists) -> bool:
+def _asks(answer: Prose, sentence: Sentence, weakly: bool, words: WordLists) -> bool:
+    """Whether a sentence asks; `weakly`: also by a weak request."""
     if sentence.is_question and not _is_quoted(answer, sentence):
         return True
-    said = words.pattern("no_request").sub(" ", sentence.text)
-    if any(not denies(clause_before(said[: m.start()], words), words) for m in words.pattern("request").finditer(said)):
+    text = words.pattern("no_request").sub(" ", sentence.text)
+    if any(not denies(clause_before(text[: m.start()], words), words) for m in words.pattern("request").finditer(text)):
         return True
-    if not weak or not words.pattern(*weak).search(said):
+    if not weakly or not words.pattern("weak_request").search(text):
         return False
-    return words.pattern("courtesy").search(said) is None
+    return words.pattern("courtesy").search(text) is None
 
 
 def _is_quoted(answer: Prose, sentence: Sentence) -> bool:
@@ -100,12 +104,12 @@ def _is_quoted(answer: Prose, sentence: Sentence) -> bool:
 def _is_courtesy(sentence: Sentence, words: WordLists) -> bool:
     if not sentence.is_question:
         return False
-    said = sentence.text.rstrip(f"{CLOSERS}?!？؟")
-    tagged = any(tag.end() == len(said) for tag in words.pattern("question_tags").finditer(said))
+    text = sentence.text.rstrip(f"{CLOSERS}?!？؟")
+    tagged = any(tag.end() == len(text) for tag in words.pattern("question_tags").finditer(text))
     return tagged or words.regex(_COURTESY).match(sentence.text) is not None
 
 
-def _list_items(answer: _Answer, words: WordLists) -> Iterator[Sentence]:
+def _list_items(answer: _Answer) -> Iterator[Sentence]:
     """The items of a list that a request leads to: they are asked for themselves."""
     leads, at = False, 0
     for line in answer.prose.text.split("\n"):
@@ -114,36 +118,35 @@ def _list_items(answer: _Answer, words: WordLists) -> Iterator[Sentence]:
             if leads:
                 yield Sentence(line, at, is_question=False)
         elif line.strip():
-            leads = line.rstrip("*_ ").endswith((":", "?")) and any(at <= one.start < end for one in answer.asking)
+            leads = line.rstrip("*_ ").endswith((":", "?")) and any(
+                at <= sentence.start < end for sentence in answer.asking
+            )
         at = end + 1
 
 
 @lru_cache(maxsize=256)
-def _parts(thing: str, words: WordLists) -> tuple[str, ...]:
-    """The words of a thing that tell it from others, in small letters."""
-    if _UNSPACED.search(thing):
-        return (thing.strip().lower(),)
-    every = tuple(_WORD.findall(thing.lower().replace("’", "'")))
+def _parts(item: str, words: WordLists) -> tuple[str, ...]:
+    """The words that tell an item from others, in small letters."""
+    if _UNSPACED.search(item):
+        return (item.strip().lower(),)
+    every = tuple(_WORD.findall(item.lower().replace("’", "'")))
     unnamed = words.entries("unnamed")
     return tuple(word for word in every if word not in unnamed) or every
 
 
-def _place(text: str, parts: tuple[str, ...]) -> Span | None:
-    """From the first to the last of the words of a thing, in whatever order they are."""
+def _find_parts(text: str, parts: tuple[str, ...]) -> Span | None:
+    """From the first to the last of the words of an item, in whatever order they are."""
     if _UNSPACED.search(parts[0]):
         start = text.find(parts[0])
         return (start, start + len(parts[0])) if start >= 0 else None
-    found = [(m.span(), part) for m in _WORD.finditer(text) for part in parts if _is_same(m[0], part)]
-    if {part for _, part in found} != set(parts):
+    matches = [(m.span(), part) for m in _WORD.finditer(text) for part in parts if _is_same(m[0], part)]
+    if {part for _, part in matches} != set(parts):
         return None
-    return min(span[0] for span, _ in found), max(span[1] for span, _ in found)
+    return matches[0][0][0], matches[-1][0][1]
 
 
 def _is_same(word: str, part: str) -> bool:
     """Whether a word is this one, in the singular or plural."""
     longer, shorter = (word, part) if len(word) >= len(part) else (part, word)
-    return (
-        longer.startswith(shorter)
-        and longer[len(shorter) :] in _ENDINGS
-        and len(shorter) > (len(longer) > len(shorter))
-    )
+    ending = longer[len(shorter) :]
+    return longer.startswith(shorter) and ending in _ENDINGS and (not ending or len(shorter) > 1)

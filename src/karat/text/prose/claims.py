@@ -49,23 +49,23 @@ class _Frame(Struct, frozen=True):
 
 def claims(text: str, effects: Mapping[str, Sequence[str]], words: WordLists = PUBLISHED) -> list[Claim]:
     """Every claim of a declared deed, in order."""
-    pattern, tools = _read_declared(tuple((tool, tuple(said)) for tool, said in effects.items()))
+    pattern, tools = _read_declared(tuple((tool, tuple(wordings)) for tool, wordings in effects.items()))
     answer = prose(text)
     return [
-        Claim(wording, tools[wording], answer.written_span(found.start(), found.end()))
-        for found in pattern.finditer(answer.text)
-        if _claims(answer, found, wording := " ".join(found[0].split()), words)
+        Claim(wording, tools[wording], answer.written_span(*match.span()))
+        for match in pattern.finditer(answer.text)
+        if _claims(answer, match, wording := " ".join(match[0].split()), words)
     ]
 
 
-def _claims(answer: Prose, found: regex.Match[str], wording: str, words: WordLists) -> bool:
-    sentence = answer.sentence_at(found.start(), words)
+def _claims(answer: Prose, match: regex.Match[str], wording: str, words: WordLists) -> bool:
+    sentence = answer.sentence_at(match.start(), words)
     if sentence.is_question:
         return False
-    before = answer.text[sentence.start : found.start()]
-    after = answer.text[found.end() : sentence.end]
+    before = answer.text[sentence.start : match.start()]
+    after = answer.text[match.end() : sentence.end]
     if " " in wording:
-        return not _is_no_claim(answer, before, after, found.end(), words)
+        return not _is_no_claim(answer, before, after, match.end(), words)
     for frame in _frames(words):
         opening = frame.before.search(before)
         if opening is None or frame.after.match(after) is None:
@@ -76,7 +76,7 @@ def _claims(answer: Prose, found: regex.Match[str], wording: str, words: WordLis
         is_described = not frame.is_own and words.regex(_RELATIVE).search(outside) is not None
         is_finite = words.pattern("finite_verbs").match(before, opening.start()) is not None
         if not is_described and (is_finite or not words.regex(_MODAL).search(outside)):
-            return not _is_no_claim(answer, before, after, found.end(), words)
+            return not _is_no_claim(answer, before, after, match.end(), words)
     return False
 
 
@@ -96,13 +96,13 @@ def _is_no_claim(answer: Prose, before: str, after: str, end: int, words: WordLi
     if words.pattern("conditionals").search(before):
         return True
     clause = clause_before(before, words)
-    rest = _CLAUSE_END.split(after, maxsplit=1)[0]
+    clause_after = _CLAUSE_END.split(after, maxsplit=1)[0]
     return (
         words.pattern("clause_conditionals", "earlier").search(clause) is not None
-        or words.pattern("earlier").search(rest) is not None
+        or words.pattern("earlier").search(clause_after) is not None
         or denies(clause, words)
         or is_denied_after(answer, end, words)
-        or words.regex(_BY_OTHERS).search(rest) is not None
+        or words.regex(_BY_OTHERS).search(clause_after) is not None
     )
 
 
@@ -113,9 +113,9 @@ def _read_declared(
     """What finds a declared wording, and the tools of each."""
     every = tuple(tool for tool, _ in effects if tool not in (ANY_EFFECT, NO_TOOL))
     tools: dict[str, tuple[str, ...]] = {}
-    for tool, said in effects:
+    for tool, wordings in effects:
         claimed = every if tool == ANY_EFFECT else () if tool == NO_TOOL else (tool,)
-        for wording in said:
+        for wording in wordings:
             key = " ".join(wording.lower().replace("’", "'").split())
             tools[key] = tuple(dict.fromkeys((*tools.get(key, ()), *claimed)))
     return regex.compile(rf"{literal(tools)}(?!-\w)"), tools

@@ -68,23 +68,21 @@ def _of(kind: str, value: Any, chance: random.Random, groups: dict[int, str]) ->
         if value[0] is not None:
             groups[value[0]] = text
         return text
-    if kind == "ASSERT":
+    if kind in ("ASSERT", "GROUPREF_EXISTS"):
         # What must be before or after is written out; the search says whether it came out right.
-        return "".join(_text(value[1], chance, groups))
+        return "".join(_text(value[1] or (), chance, groups))
     if kind == "ATOMIC_GROUP":
         return "".join(_text(value, chance, groups))
     if kind == "GROUPREF":
         return groups.get(value, "")
-    if kind == "GROUPREF_EXISTS":
-        return "".join(_text(value[1] or (), chance, groups))
     return ""  # an anchor, or what must not stand here
 
 
 def _character(kind: str, value: Any, chance: random.Random) -> str:
     items = value if kind == "IN" else [(kind, value)]
-    own: list[str] = [chr(code) for name, code in items if str(name) == "LITERAL"]
-    own += [chr(end) for name, ends in items if str(name) == "RANGE" for end in ends]
-    fitting: list[str] = [char for char in (*own, *ALPHABET) if _fits(char, items)]
+    chars: list[str] = [chr(code) for name, code in items if str(name) == "LITERAL"]
+    chars += [chr(end) for name, ends in items if str(name) == "RANGE" for end in ends]
+    fitting: list[str] = [char for char in (*chars, *ALPHABET) if _fits(char, items)]
     if not fitting:
         raise _NoTextError
     return chance.choice(fitting)
@@ -109,9 +107,5 @@ def _one_fits(char: str, name: str, value: Any) -> bool:
 
 def _in_category(char: str, category: str) -> bool:
     plain = category.removeprefix("NOT_")
-    found = {
-        "DIGIT": char.isdecimal(),
-        "SPACE": char.isspace(),
-        "WORD": char.isalnum() or char == "_",
-    }.get(plain, False)
-    return found is (plain == category)
+    members = {"DIGIT": char.isdecimal(), "SPACE": char.isspace(), "WORD": char.isalnum() or char == "_"}
+    return members.get(plain, False) is (plain == category)
