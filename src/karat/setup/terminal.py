@@ -31,16 +31,16 @@ def show_survey(survey: Survey) -> None:
     )
     rows += [("configuration of Karat", survey.config)] if survey.config else []
     _echo("Found here:" if rows else "Found no agent, no suite, and nothing else that Karat knows.")
-    width = max((len(what) for what, _ in rows), default=0)
-    for what, where in rows:
-        _echo(f"  {what:<{width}}  {where}")
+    width = max((len(label) for label, _ in rows), default=0)
+    for label, where in rows:
+        _echo(f"  {label:<{width}}  {where}")
 
 
 def show_question(agent: FoundAgent | None, prompts: int) -> None:
     """What is asked now, since it may take a while."""
     whom = agent.use if agent is not None else "the target of karat.toml"
-    what = pluralize(prompts, "prompt") if prompts else "a greeting"
-    _echo(f"Asking {whom}: {what}, a few times ...")
+    request = pluralize(prompts, "prompt") if prompts else "a greeting"
+    _echo(f"Asking {whom}: {request}, a few times ...")
 
 
 def show_plan(plan: InitPlan) -> None:
@@ -48,8 +48,8 @@ def show_plan(plan: InitPlan) -> None:
     for note in plan.notes:
         _echo(f"note: {note}")
     if not plan.files:
-        done = "Nothing to write: all files already exist."
-        _echo(f"{done} Run the suite with: karat run {quote(plan.suite)}")
+        message = "Nothing to write: all files already exist."
+        _echo(f"{message} Run the suite with: karat run {quote(plan.suite)}")
         return
     _echo("\nTo be written:")
     for file in plan.files:

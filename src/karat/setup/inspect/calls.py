@@ -147,15 +147,15 @@ def find_keys(
     value: dict[str, Json],
     prefix: str,
     usual: Mapping[str, tuple[str, ...]],
-    taken: Mapping[str, str],
+    used: Mapping[str, str],
     accepts: object = None,
 ) -> dict[str, str]:
     """The first usual key of each thing that an object has, without those that are taken."""
     fields: dict[str, str] = {}
-    for thing, keys in usual.items():
+    for attribute, keys in usual.items():
         paths = [f"{prefix}{step(key)}" for key in usual_keys(value, keys) if accepts is not is_id or is_id(value[key])]
-        path = next((path for path in paths if path not in {*taken.values(), *fields.values()}), None)
-        fields |= {} if path is None else {thing: path}
+        path = next((path for path in paths if path not in {*used.values(), *fields.values()}), None)
+        fields |= {} if path is None else {attribute: path}
     return fields
 
 
@@ -186,9 +186,9 @@ def _find_unlinked_ends(
         if _ENDS.search(f"{labels.words(place.event)} {' '.join(place.value)}"):
             kinds.setdefault((place.at, place.event.kind), []).append(place)
     for (at, _), places in kinds.items():
-        both = [(place.event.answer, place.event.order, False) for place in start.places]
-        both += [(place.event.answer, place.event.order, True) for place in places]
-        if [is_end for *_, is_end in sorted(both)] == [False, True] * len(start.places):
+        moments = [(place.event.answer, place.event.order, False) for place in start.places]
+        moments += [(place.event.answer, place.event.order, True) for place in places]
+        if [is_end for *_, is_end in sorted(moments)] == [False, True] * len(start.places):
             return _read_ends(at, {}, places, labels)
     return None, None
 

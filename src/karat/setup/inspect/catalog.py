@@ -52,11 +52,11 @@ INSPECTORS = (
 
 async def inspect_target(config: TargetConfig, prompts: Sequence[str]) -> Inspection:
     """Inspect the agent of a configuration with these prompts, or with a greeting."""
-    found = inspector(config.kind)
-    if len(prompts) > found.prompts:
-        what = "one prompt" if found.prompts == 1 else f"at most {found.prompts} prompts"
-        raise UsageError(f"a target of kind {config.kind!r} is inspected with {what}.", fix="Give fewer.")
-    inspect: Inspect = getattr(importlib.import_module(found.module), found.function)
+    entry = inspector(config.kind)
+    if len(prompts) > entry.prompts:
+        bound = "one prompt" if entry.prompts == 1 else f"at most {entry.prompts} prompts"
+        raise UsageError(f"a target of kind {config.kind!r} is inspected with {bound}.", fix="Give fewer.")
+    inspect: Inspect = getattr(importlib.import_module(entry.module), entry.function)
     return await inspect(config, *(prompts or (GREETING,)))
 
 
@@ -65,8 +65,8 @@ def inspector(kind: str) -> Inspector:
     for each in INSPECTORS:
         if each.kind == kind:
             return each
-    known = [each.kind for each in INSPECTORS]
-    fix = did_you_mean(kind, known) or f"Inspect a target of kind {join_words(known)}."
+    kinds = [each.kind for each in INSPECTORS]
+    fix = did_you_mean(kind, kinds) or f"Inspect a target of kind {join_words(kinds)}."
     raise UsageError(f"targets of kind {kind!r} cannot be inspected.", fix=fix, slug="not-inspectable")
 
 
@@ -80,8 +80,8 @@ def target(
     else:
         config = resolve(where, read_config(project), folder)
         config = config if kind is None else structs.replace(config, kind=kind)
-    named = name or config.name or _name_of(config)
-    return structs.replace(config, name=named, options={**config.options, **options})
+    target_name = name or config.name or _name_of(config)
+    return structs.replace(config, name=target_name, options={**config.options, **options})
 
 
 def _kind_at(url: str) -> str:

@@ -145,8 +145,8 @@ def draft_stream(form: Format, answers: Sequence[Sequence[ServerEvent]], prompts
     stream |= _call_parts(calls, labels, draft)
     stream |= {"done": literal} if literal else _find_end(len(answers), events, labels, calls, candidates)
     draft.options = ({"stream": stream} if "text" in stream else {}) | _find_usage(events)
-    done = stream.get("done")
-    ends = condition(done["when"]) if isinstance(done, dict) else None
+    end_rule = stream.get("done")
+    ends = condition(end_rule["when"]) if isinstance(end_rule, dict) else None
     last = [event for event in events if ends is not None and ends(event.value, event.name)]
     draft.kinds = _describe(events, labels, calls, candidates, last)
     return draft
@@ -170,13 +170,13 @@ def _value(event: ServerEvent) -> Json:
 def _read_events(answers: Sequence[Sequence[ServerEvent]], literal: str) -> list[StreamEvent]:
     """The events to read; the data of a name under which plain text comes is all that its events have."""
     half = MOST_EVENTS // 2
-    kept = [events if len(events) <= MOST_EVENTS else [*events[:half], *events[-half:]] for events in answers]
+    bounded = [events if len(events) <= MOST_EVENTS else [*events[:half], *events[-half:]] for events in answers]
     plain = {
-        event.name for events in kept for event in events if event.data.strip() != literal and _value(event) is None
+        event.name for events in bounded for event in events if event.data.strip() != literal and _value(event) is None
     }
     wire = [
         (number, event)
-        for number, events in enumerate(kept)
+        for number, events in enumerate(bounded)
         for event in events
         if not literal or literal not in (event.data.strip(), event.name)
     ]

@@ -42,9 +42,9 @@ def _fill(schema: Json, document: Json, name: str = "", depth: int = 0) -> objec
     schema = _resolve(schema, document)
     if not isinstance(schema, dict) or depth > DEEPEST:
         return None
-    for given in ("const", "default", "example"):
-        if schema.get(given) is not None and name not in PROMPTS:
-            return schema[given]
+    for keyword in ("const", "default", "example"):
+        if schema.get(keyword) is not None and name not in PROMPTS:
+            return schema[keyword]
     options = schema.get("enum")
     if isinstance(options, list) and options:
         return options[0]
@@ -100,7 +100,7 @@ def _resolve(schema: Json, document: Json) -> Json:
         if isinstance(reference, str) and reference.startswith("#/"):
             schema = _get(document, *reference[2:].split("/"))
         elif isinstance(choices, list) and choices:
-            real = [one for one in choices if _get(one, "type") != "null"]
+            real = [choice for choice in choices if _get(choice, "type") != "null"]
             schema = real[0] if real else None
         else:
             return schema

@@ -14,10 +14,10 @@ from karat.targets.config import WIRE_KINDS, TargetConfig
 
 async def inspect_plain(config: TargetConfig, *prompts: str) -> Inspection:
     """Send the prompts to the target as it is, each in a conversation of its own."""
-    seen: list[Observation] = []
+    observations: list[Observation] = []
     if config.kind == "openai" and "model" not in config.options:
         models = await _models(config)
-        seen.append(Observation("models", models or ("none are listed: set `model` with -o model=NAME",)))
+        observations.append(Observation("models", models or ("none are listed: set `model` with -o model=NAME",)))
         if models:
             config = structs.replace(config, options={**config.options, "model": models[0]})
     table: dict[str, object] = {"use": config.use}
@@ -28,15 +28,15 @@ async def inspect_plain(config: TargetConfig, *prompts: str) -> Inspection:
         try:
             trace = await prove_target(config, prompt)
         except (TargetError, ConfigError) as error:
-            return Inspection(config.name, table, tuple(seen), None, error.message.rstrip("."))
+            return Inspection(config.name, table, tuple(observations), None, error.message.rstrip("."))
         first = first or trace
-        seen.append(Observation("a turn records", (f"for {prompt!r}:", *describe_trace(trace))))
-    return Inspection(config.name, table, tuple(seen), first)
+        observations.append(Observation("a turn records", (f"for {prompt!r}:", *describe_trace(trace))))
+    return Inspection(config.name, table, tuple(observations), first)
 
 
 async def _models(config: TargetConfig) -> tuple[str, ...]:
     """The models that an OpenAI-compatible service lists."""
     value = await get_json(config, f"{config.spec.rstrip('/')}/models")
     listed = value.get("data") if isinstance(value, dict) else None
-    ids = [one.get("id") for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-    return tuple(one for one in ids if isinstance(one, str))[:10]
+    ids = [entry.get("id") for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
+    return tuple(entry for entry in ids if isinstance(entry, str))[:10]

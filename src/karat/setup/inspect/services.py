@@ -54,7 +54,7 @@ Answer = tuple[str, bytes]
 
 async def inspect_service(config: TargetConfig, prompt: str, *more: str) -> Inspection:
     """Send the prompts in the usual shapes until one is taken, draft the mapping, and prove it by turns."""
-    given = dict(config.options)
+    options = dict(config.options)
     use = config.spec if "://" in config.spec else f"{config.kind}:{config.spec}"
     config = structs.replace(config, spec=use)
     prompts = (prompt, *(more or (SECOND,)))
@@ -70,15 +70,15 @@ async def inspect_service(config: TargetConfig, prompt: str, *more: str) -> Insp
                 problem = error.message
                 break
             continue
-        found = await _draft(config, request, answers, prompts)
-        found = replace(found, sightings=(*described, *found.sightings))
-        if found.problem != UNREAD:
-            return found
-        unproved = unproved or found
+        inspection = await _draft(config, request, answers, prompts)
+        inspection = replace(inspection, sightings=(*described, *inspection.sightings))
+        if inspection.problem != UNREAD:
+            return inspection
+        unproved = unproved or inspection
     if unproved is not None:
         return replace(unproved, problem="", sightings=(*unproved.sightings, Observation("not proved", (UNREAD,))))
-    seen = (*described, Observation("was refused", tuple(refused)))
-    return Inspection(config.name, {"use": use, **given}, seen, None, problem)
+    observations = (*described, Observation("was refused", tuple(refused)))
+    return Inspection(config.name, {"use": use, **options}, observations, None, problem)
 
 
 async def _draft(
@@ -90,12 +90,12 @@ async def _draft(
     options["headers"] = {**_table(request.get("headers")), **_table(config.options.get("headers"))}
     options = {name: value for name, value in options.items() if value != {} or name in config.options}
     table: dict[str, object] = {"use": config.spec, **options}
-    seen = [Observation("takes", (_format_request(request),))]
-    seen.append(Observation(f"gives {answers[0][0] or 'no type'}", (_excerpt(answers[0][1], config),)))
-    seen += [Observation("events", tuple(_mask(line, config) for line in draft.kinds))] if draft.kinds else []
-    seen += [Observation("not clear", tuple(draft.unclear))] if draft.unclear else []
+    observations = [Observation("takes", (_format_request(request),))]
+    observations.append(Observation(f"gives {answers[0][0] or 'no type'}", (_excerpt(answers[0][1], config),)))
+    observations += [Observation("events", tuple(_mask(line, config) for line in draft.kinds))] if draft.kinds else []
+    observations += [Observation("not clear", tuple(draft.unclear))] if draft.unclear else []
     if draft.kinds and "stream" not in options:
-        return Inspection(config.name, table, tuple(seen), None, draft.unclear[0])
+        return Inspection(config.name, table, tuple(observations), None, draft.unclear[0])
     traces: list[Trace] = []
     for each in prompts:
         lines = [f"for {visible(shorten(each, 60))!r}:"]
@@ -104,11 +104,11 @@ async def _draft(
             lines += describe_trace(traces[-1])
         except (TargetError, ConfigError) as error:
             if not traces or not (isinstance(error, TargetError) and error.kind == "agent"):
-                return Inspection(config.name, table, tuple(seen), None, error.message)
+                return Inspection(config.name, table, tuple(observations), None, error.message)
             lines.append(error.message)  # a service that refuses a prompt in its own words is understood
-        seen.append(Observation("a turn records", tuple(_mask(line, config) for line in lines)))
+        observations.append(Observation("a turn records", tuple(_mask(line, config) for line in lines)))
     same = len(traces) > 1 and len({trace.final_message for trace in traces}) == 1 and bool(traces[0].final_message)
-    return Inspection(config.name, table, tuple(seen), traces[0], UNREAD if same else "")
+    return Inspection(config.name, table, tuple(observations), traces[0], UNREAD if same else "")
 
 
 def _read_answers(answers: Sequence[Answer], prompts: Sequence[str]) -> Draft:
@@ -116,7 +116,11 @@ def _read_answers(answers: Sequence[Answer], prompts: Sequence[str]) -> Draft:
     forms = [stream_format(kind, data) for kind, data in answers]
     form = next((form for form in forms if form is not None), None)
     if form is not None:
-        streams = [list(_events(form, data)) for (_, data), one in zip(answers, forms, strict=True) if one == form]
+        streams = [
+            list(_events(form, data))
+            for (_, data), answer_form in zip(answers, forms, strict=True)
+            if answer_form == form
+        ]
         return draft_stream(form, streams, prompts)
     values = [value for kind, data in answers if kind != "text/plain" and (value := _value(data)) is not None]
     draft = draft_value(values) if values else Draft()
@@ -144,29 +148,29 @@ def stream_format(kind: str, data: bytes) -> Format | None:
         except ValueError:
             continue
         values = [_value(event.data) for event in events if event.data]
-        if len(values) > 1 and all(isinstance(one, dict | list | str) for one in values):
+        if len(values) > 1 and all(isinstance(value, dict | list | str) for value in values):
             return form
     return None
 
 
 async def _requests(config: TargetConfig) -> tuple[tuple[Observation, ...], list[dict[str, object]]]:
     """The requests to try: what is given, what the service says that it takes, and the usual ones."""
-    given: dict[str, object] = {name: config.options[name] for name in ("body", "form") if name in config.options}
-    if given:
-        return (), [given]
+    request: dict[str, object] = {name: config.options[name] for name in ("body", "form") if name in config.options}
+    if request:
+        return (), [request]
     parts = urlsplit(config.spec)
     document = await _openapi(config, f"{parts.scheme}://{parts.netloc}{OPENAPI}")
-    said = list(requests_at(document, parts.path or "/"))
+    described = list(requests_at(document, parts.path or "/"))
     usual: list[dict[str, object]] = [{"body": {field: PROMPT}} for field in FIELDS]
     usual.append({"body": {"messages": MESSAGES}})
     usual += [{"form": {field: PROMPT}} for field in FIELDS]
     if document is None:
         return (), usual
     path = parts.path or "/"
-    takes = tuple(map(_format_request, said)) or (
+    takes = tuple(map(_format_request, described)) or (
         f"no prompt at {path}; POST is for {', '.join(paths_of(document)[:10])}",
     )
-    return (Observation(OPENAPI, takes),), [*said, *(one for one in usual if one not in said)]
+    return (Observation(OPENAPI, takes),), [*described, *(request for request in usual if request not in described)]
 
 
 async def get_json(config: TargetConfig, url: str) -> Json:
@@ -186,15 +190,15 @@ async def _openapi(config: TargetConfig, url: str) -> Json:
 
 async def _answer(config: TargetConfig, request: Mapping[str, object], prompt: str) -> Answer:
     """What comes back, once what is sent has its places filled: `${NAME}` from the environment."""
-    said = [{"role": "user", "content": prompt}]
-    values = {"prompt": prompt, "messages": said, "conversation.id": str(uuid4()), "case.id": "inspected"}
+    messages = [{"role": "user", "content": prompt}]
+    values = {"prompt": prompt, "messages": messages, "conversation.id": str(uuid4()), "case.id": "inspected"}
     form = "form" in request
     try:
         url = Template(config.spec, os.environ).address(values)
-        sent = Template(request["form" if form else "body"], os.environ).fill(values)
+        body = Template(request["form" if form else "body"], os.environ).fill(values)
     except ValueError as error:
         raise ConfigError(f"{error}.", where=place_of(config, "body"), slug="bad-options") from error
-    return await _send(config, WireRequest(url, cast(Body, sent), form=form), request.get("headers"), values)
+    return await _send(config, WireRequest(url, cast(Body, body), form=form), request.get("headers"), values)
 
 
 async def _send(
@@ -202,8 +206,8 @@ async def _send(
 ) -> Answer:
     """Send one request with the headers of the target."""
     try:
-        given = {**_table(headers), **_table(config.options.get("headers"))}
-        filled = _table(Template(given, os.environ).fill(values or dict.fromkeys(PLACES, "")))
+        merged = {**_table(headers), **_table(config.options.get("headers"))}
+        filled = _table(Template(merged, os.environ).fill(values or dict.fromkeys(PLACES, "")))
     except ValueError as error:
         raise ConfigError(f"{error}.", where=place_of(config, "headers"), slug="bad-options") from error
     fixed = {str(name): str(value) for name, value in filled.items()}

@@ -17,8 +17,8 @@ NEW = "karat.toml"
 def add(inspection: Inspection, project: Project) -> Path:
     """Write the target at the end of the configuration, or of a new karat.toml; the file."""
     file = Path(project.file or Path(project.folder) / NEW)
-    known = project.content.get("targets")
-    if isinstance(known, dict) and inspection.name in known:
+    targets = project.content.get("targets")
+    if isinstance(targets, dict) and inspection.name in targets:
         fix = "Choose another with --name, or remove that one."
         raise ConfigError(f"it has a target {inspection.name!r} already.", where=str(file), fix=fix, slug="name-taken")
     before = file.read_text("utf-8-sig") if project.file else ""
@@ -40,5 +40,5 @@ def _try(text: str, file: Path) -> None:
         tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         fix = "Print the target instead, and add it by hand."
-        what = "`targets` is written inline, so no table can be added at the end of the file."
-        raise ConfigError(what, where=str(file), fix=fix) from error
+        message = "`targets` is written inline, so no table can be added at the end of the file."
+        raise ConfigError(message, where=str(file), fix=fix) from error

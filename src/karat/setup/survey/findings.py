@@ -102,7 +102,7 @@ class Survey:
 
 def rank_path(path: str) -> int:
     """How likely a path of a web app takes a prompt: the lower, the likelier."""
-    return next((place for place, word in enumerate(ROUTES) if word in path.lower()), len(ROUTES))
+    return next((rank for rank, word in enumerate(ROUTES) if word in path.lower()), len(ROUTES))
 
 
 EXTRAS = {"langgraph": "langgraph", "browser": "browser", "python": "", "command": "", "replay": ""}
@@ -111,10 +111,10 @@ EXTRAS = {"langgraph": "langgraph", "browser": "browser", "python": "", "command
 
 def parse_agent(spec: str) -> FoundAgent:
     """An agent that the user names by its spec."""
-    kind, colon, rest = spec.partition(":")
-    if not (kind and colon and rest):
+    kind, colon, location = spec.partition(":")
+    if not (kind and colon and location):
         fix = "Write it as python:agent.py:answer, langgraph:graph.py:graph, command:./agent or http://127.0.0.1:8000/chat."
         raise UsageError(f"{spec!r} is not a target.", fix=fix, slug="unknown-target")
-    last = rest.rpartition(":")[2] if kind in ("python", "langgraph") else "app"
+    last = location.rpartition(":")[2] if kind in ("python", "langgraph") else "app"
     name = "".join(char if char.isalnum() else "-" for char in last).strip("-") or "agent"
     return FoundAgent(spec, "the agent that you named", "--target", name, EXTRAS.get(kind, "http"))

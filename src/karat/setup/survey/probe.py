@@ -68,18 +68,18 @@ async def ask_agent(agent: FoundAgent, prompts: Sequence[str], project: Project)
         folder=folder,
         options=dict(agent.options),
     )
-    taken = prompts[:2] if config.kind == "http" else prompts[:1]
+    sent_prompts = prompts[:2] if config.kind == "http" else prompts[:1]
     try:
         async with asyncio.timeout(PATIENCE):
             with interruptible():
-                found = without_passwords(await inspect_target(config, taken))
+                inspection = without_passwords(await inspect_target(config, sent_prompts))
     except TimeoutError:
         return Probe(problem=f"no answer came within {PATIENCE:g} s.")
     except (KaratError, TargetError) as error:
         return Probe(problem=f"{error.message.rstrip('.')}.")
-    if not found.works:
-        return Probe(problem=f"{found.problem.rstrip('.')}.")
-    return Probe(_with_options(config, found.table), found.table)
+    if not inspection.works:
+        return Probe(problem=f"{inspection.problem.rstrip('.')}.")
+    return Probe(_with_options(config, inspection.table), inspection.table)
 
 
 async def _find_chat_path(url: str, folder: Path) -> str:
@@ -88,8 +88,8 @@ async def _find_chat_path(url: str, folder: Path) -> str:
     base = f"{parts.scheme}://{parts.netloc}"
     config = TargetConfig(kind="http", spec=url, root=folder, folder=folder)
     document = await get_json(config, f"{base}{OPENAPI}")
-    taken = [path for path in paths_of(document) if "{" not in path and next(requests_at(document, path), None)]
-    return url if not taken or parts.path in taken else base + min(taken, key=rank_path)
+    prompt_paths = [path for path in paths_of(document) if "{" not in path and next(requests_at(document, path), None)]
+    return url if not prompt_paths or parts.path in prompt_paths else base + min(prompt_paths, key=rank_path)
 
 
 async def ask_target(prompts: Sequence[str], project: Project) -> Probe:
@@ -125,5 +125,5 @@ def _with_options(config: TargetConfig, table: Mapping[str, object]) -> TargetCo
     """The target of a table that no file holds yet."""
     if config.kind in WIRE_KINDS:
         return structs.replace(config, options={key: value for key, value in table.items() if key != "use"})
-    given = table.get("options")
-    return structs.replace(config, options=dict(given) if isinstance(given, dict) else {})
+    options = table.get("options")
+    return structs.replace(config, options=dict(options) if isinstance(options, dict) else {})

@@ -58,15 +58,15 @@ class PythonSource:
     """Values that come from another file of the project, or from a package, with their lines."""
     port: int | None = None
 
-    def resolve(self, others: list[PythonSource]) -> None:
+    def resolve(self, sources: list[PythonSource]) -> None:
         """Recognise graphs whose builder is in another file."""
-        for name, (origin, line) in self.imported.items():
-            for other in others:
-                for known, value in other.exports.items():
-                    end = f"{other.module.rpartition('.')[2]}.{known}"
-                    _, found, rest = f".{origin}".rpartition(f".{end}")
-                    if found and (not rest or rest.startswith(".")) and is_graph(value + rest):
-                        self.graphs[name] = line
+        for variable, (origin, line) in self.imported.items():
+            for source in sources:
+                for name, value in source.exports.items():
+                    end = f"{source.module.rpartition('.')[2]}.{name}"
+                    _, match, suffix = f".{origin}".rpartition(f".{end}")
+                    if match and (not suffix or suffix.startswith(".")) and is_graph(value + suffix):
+                        self.graphs[variable] = line
 
     @property
     def agents(self) -> Iterator[tuple[str, int]]:
@@ -78,11 +78,11 @@ class PythonSource:
 
     def serve_line(self, app: str, port: int) -> str:
         """The command that serves one of its web apps, or what a function of it makes."""
-        made = self.exports.get(app, "") or self.exports.get(f"{app}()", "")
-        if made.endswith(".Flask()"):  # which speaks WSGI
+        origin = self.exports.get(app, "") or self.exports.get(f"{app}()", "")
+        if origin.endswith(".Flask()"):  # which speaks WSGI
             return f"flask --app {self.module}:{app} run --port {port}"
-        is_made = app not in self.exports and f"{app}()" in self.exports
-        return f"uvicorn {'--factory ' * is_made}{self.module}:{app} --port {port}"
+        is_factory = app not in self.exports and f"{app}()" in self.exports
+        return f"uvicorn {'--factory ' * is_factory}{self.module}:{app} --port {port}"
 
     @property
     def module(self) -> str:
@@ -103,30 +103,30 @@ def read_python(path: str, text: str) -> PythonSource | None:
         reader.read(tree)
     except RecursionError:
         return None
-    return reader.found
+    return reader.source
 
 
 class _Reader:
     def __init__(self, path: str) -> None:
-        self.found = PythonSource(path)
+        self.source = PythonSource(path)
         self._origins: dict[str, str] = {}
         self._own_prefixes: dict[str, str] = {}
 
     def read(self, tree: ast.Module) -> None:
         for node in ast.walk(tree):
             self._read_import(node)
-        spoken = {ADAPTERS[part] for one in self._origins.values() for part in one.split(".") if part in ADAPTERS}
-        self.found.route_protocol = next(iter(spoken)) if len(spoken) == 1 else ""
+        spoken = {ADAPTERS[part] for origin in self._origins.values() for part in origin.split(".") if part in ADAPTERS}
+        self.source.route_protocol = next(iter(spoken)) if len(spoken) == 1 else ""
         functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
         for function in functions:
             self._read_result(function)
             if result := self._origins.get(f"{function.name}()"):
-                self.found.exports[f"{function.name}()"] = result
+                self.source.exports[f"{function.name}()"] = result
         for node in _top(tree.body):
             for name, value in _assignments(node):
                 self._origins[name] = self._origin(value)
                 self._classify(name, node.lineno)
-                self.found.exports[name] = self._origins[name]
+                self.source.exports[name] = self._origins[name]
                 if isinstance(value, ast.Call) and (prefix := _text(value, "prefix") or _text(value, "url_prefix")):
                     self._own_prefixes[name] = prefix
         for function in (node for node in _top(tree.body) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)):
@@ -151,14 +151,14 @@ class _Reader:
 
     def _read_result(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         """What a function returns, so far as its own lines say."""
-        known = dict(self._origins)
+        origins = dict(self._origins)
         result = ""
         for node in _own_nodes(function):
             for name, value in _assignments(node):
                 self._origins[name] = self._origin(value)
             if isinstance(node, ast.Return) and node.value is not None:
                 result = self._origin(node.value)
-        self._origins = known | ({f"{function.name}()": result} if self._is_known(result) else {})
+        self._origins = origins | ({f"{function.name}()": result} if self._is_known(result) else {})
 
     def _is_known(self, origin: str) -> bool:
         return is_graph(origin) or origin.rpartition(".")[2].removesuffix("()") in APPS
@@ -181,46 +181,50 @@ class _Reader:
         origin = self._origins[name]
         last = origin.rpartition(".")[2].removesuffix("()")
         if is_graph(origin):
-            self.found.graphs[name] = line
+            self.source.graphs[name] = line
         elif origin.endswith("()") and (last in APPS or last in AG_UI or last in A2A):
-            self.found.apps[name] = line
+            self.source.apps[name] = line
             if last not in APPS:
-                self.found.protocols[name] = "ag-ui" if last in AG_UI else "a2a"
+                self.source.protocols[name] = "ag-ui" if last in AG_UI else "a2a"
         elif origin.endswith("()") and "." in origin:
-            self.found.imported[name] = origin, line
+            self.source.imported[name] = origin, line
 
     def _read_function(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         arguments = function.args
         parameters = [*arguments.posonlyargs, *arguments.args]
         needed = parameters[: len(parameters) - len(arguments.defaults)]
-        made = self._origins.get(f"{function.name}()", "")
-        if made and {one.arg for one in needed} <= {"context", "config"}:
-            found = self.found.graphs if is_graph(made) else self.found.apps
-            if not found:
-                found[function.name] = function.lineno
+        origin = self._origins.get(f"{function.name}()", "")
+        if origin and {node.arg for node in needed} <= {"context", "config"}:
+            category = self.source.graphs if is_graph(origin) else self.source.apps
+            if not category:
+                category[function.name] = function.lineno
             return
-        if any("langgraph" in self._origin(one) and "entrypoint" in self._origin(one) for one in _decorators(function)):
-            self.found.graphs[function.name] = function.lineno
+        if any(
+            "langgraph" in self._origin(node) and "entrypoint" in self._origin(node) for node in _decorators(function)
+        ):
+            self.source.graphs[function.name] = function.lineno
             return
         if _answers(function):
-            self.found.answers[function.name] = function.lineno
+            self.source.answers[function.name] = function.lineno
 
     def _read_methods(self, tree: ast.Module) -> None:
         """Methods that answer, of objects that the file makes of its own classes."""
-        own = {node.name: node for node in _top(tree.body) if isinstance(node, ast.ClassDef)}
+        classes = {node.name: node for node in _top(tree.body) if isinstance(node, ast.ClassDef)}
         for node in _top(tree.body):
             for name, value in _assignments(node):
-                made = own.get(self._origin(value).removesuffix("()")) if isinstance(value, ast.Call) else None
-                for method in made.body if made else ():
+                class_node = (
+                    classes.get(self._origin(value).removesuffix("()")) if isinstance(value, ast.Call) else None
+                )
+                for method in class_node.body if class_node else ():
                     if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef) and _answers(method, is_method=True):
-                        self.found.answers[f"{name}.{method.name}"] = method.lineno
+                        self.source.answers[f"{name}.{method.name}"] = method.lineno
 
     def _read_call(self, call: ast.Call) -> None:
         last = self._origin(call.func).rpartition(".")[2]
         if last == "run" and (port := _number(call, "port")) is not None:
-            self.found.port = port
+            self.source.port = port
         if last == "include_router" and call.args:
-            self.found.prefixes[self._origin(call.args[0])] = _text(call, "prefix")
+            self.source.prefixes[self._origin(call.args[0])] = _text(call, "prefix")
         if last in ("Route", "add_api_route", "add_route"):
             router = self._origin(call.func.value) if isinstance(call.func, ast.Attribute) else ""
             self._add_route(call, router, needs_method=True)
@@ -234,12 +238,12 @@ class _Reader:
 
     def _add_route(self, call: ast.Call, router: str, *, needs_method: bool) -> None:
         path = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else _text(call, "path")
-        methods = next((one.value for one in call.keywords if one.arg == "methods"), None)
+        methods = next((node.value for node in call.keywords if node.arg == "methods"), None)
         posts = isinstance(methods, ast.List | ast.Tuple | ast.Set) and any(
-            isinstance(one, ast.Constant) and str(one.value).upper() == "POST" for one in methods.elts
+            isinstance(node, ast.Constant) and str(node.value).upper() == "POST" for node in methods.elts
         )
         if isinstance(path, str) and path.startswith("/") and "{" not in path and (posts or not needs_method):
-            self.found.routes.append(Route(self._own_prefixes.get(router, "") + path, router))
+            self.source.routes.append(Route(self._own_prefixes.get(router, "") + path, router))
 
 
 def is_graph(origin: str) -> bool:
@@ -267,13 +271,13 @@ def _own_nodes(function: ast.AST) -> Iterator[ast.AST]:
 def _assignments(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
     match node:
         case ast.Assign(targets=targets, value=value):
-            yield from ((one.id, value) for one in targets if isinstance(one, ast.Name))
+            yield from ((target.id, value) for target in targets if isinstance(target, ast.Name))
         case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
             yield name, value
 
 
 def _decorators(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.expr]:
-    return [one.func if isinstance(one, ast.Call) else one for one in function.decorator_list]
+    return [decorator.func if isinstance(decorator, ast.Call) else decorator for decorator in function.decorator_list]
 
 
 def _answers(function: ast.FunctionDef | ast.AsyncFunctionDef, *, is_method: bool = False) -> bool:
@@ -284,11 +288,13 @@ def _answers(function: ast.FunctionDef | ast.AsyncFunctionDef, *, is_method: boo
     words = set(function.name.lower().split("_"))
     if function.name.startswith("_") or function.decorator_list or not words & ANSWERING or not needed:
         return False
-    kwonly = [one for one, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if not default]
-    others = {one.arg for one in (*needed[1:], *kwonly)}
+    kwonly = [
+        parameter for parameter, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if not default
+    ]
+    further = {parameter.arg for parameter in (*needed[1:], *kwonly)}
     hint = needed[0].annotation
     is_text = hint is None or (isinstance(hint, ast.Name) and hint.id == "str")
-    return needed[0].arg in PROMPT_NAMES and is_text and others <= GIVEN and not _gives_nothing(function)
+    return needed[0].arg in PROMPT_NAMES and is_text and further <= GIVEN and not _gives_nothing(function)
 
 
 def _gives_nothing(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
@@ -300,10 +306,10 @@ def _gives_nothing(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 
 
 def _text(call: ast.Call, name: str) -> str:
-    value = next((one.value for one in call.keywords if one.arg == name), None)
+    value = next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
     return value.value.rstrip("/") if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
 
 
 def _number(call: ast.Call, name: str) -> int | None:
-    value = next((one.value for one in call.keywords if one.arg == name), None)
+    value = next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
     return value.value if isinstance(value, ast.Constant) and type(value.value) is int else None

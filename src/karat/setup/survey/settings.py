@@ -28,17 +28,17 @@ AI_SDK = re.compile(r"toUIMessageStreamResponse|pipeUIMessageStreamToResponse|cr
 
 def read_variables(text: str) -> dict[str, str]:
     """The variables of a `.env` file that Karat reads; those that hold keys without their values."""
-    found: dict[str, str] = {}
+    variables: dict[str, str] = {}
     for line in text.splitlines():
         match = _LINE.fullmatch(line)
         if match is None:
             continue
         name, value = match[1], match[2].strip("\"'")
         if name in (*ADDRESSES, *MODELS, *PORTS):
-            found[name] = value
+            variables[name] = value
         elif KEY.fullmatch(name):
-            found[name] = ""
-    return found
+            variables[name] = ""
+    return variables
 
 
 def read_graphs(text: str, where: str) -> Iterator[FoundAgent]:
@@ -46,15 +46,15 @@ def read_graphs(text: str, where: str) -> Iterator[FoundAgent]:
     graphs = _table(_json(text).get("graphs"))
     for name in list(graphs)[:MOST]:
         if re.fullmatch(r"[\w.-]+", name):
-            what = f"LangGraph graph {name!r}"
-            yield FoundAgent(f"langgraph:{where}:{name}", what, where, name, "langgraph")
+            description = f"LangGraph graph {name!r}"
+            yield FoundAgent(f"langgraph:{where}:{name}", description, where, name, "langgraph")
 
 
 def read_node_route(text: str, path: str, port: int) -> Iterator[FoundAgent]:
     """A route of Next.js that streams UI messages as the AI SDK does, by the folder that it is in."""
-    place = NODE_ROUTE.fullmatch(path)
-    if place is not None and AI_SDK.search(text):
-        url = f"http://127.0.0.1:{port}/{place['api'] or place['page']}"
+    route = NODE_ROUTE.fullmatch(path)
+    if route is not None and AI_SDK.search(text):
+        url = f"http://127.0.0.1:{port}/{route['api'] or route['page']}"
         yield FoundAgent(f"ai-sdk:{url}", "AI SDK route", path, "app", "http", "npm run dev")
 
 
@@ -71,10 +71,10 @@ def model_address(variables: Mapping[str, str], where: str, *, has_key: bool) ->
         options: dict[str, object] = {}
         if has_key or parts.hostname not in LOOPBACK:
             options["headers"] = {"Authorization": "Bearer ${OPENAI_API_KEY}"}
-        if model := next((variables[one] for one in MODELS if variables.get(one)), ""):
+        if model := next((variables[key] for key in MODELS if variables.get(key)), ""):
             options["model"] = model
-        what = f"OpenAI-compatible address in {name}"
-        yield FoundAgent(f"openai:{url}", what, where, "model", "http", "", options)
+        description = f"OpenAI-compatible address in {name}"
+        yield FoundAgent(f"openai:{url}", description, where, "model", "http", "", options)
         return
 
 
@@ -82,15 +82,15 @@ def read_mcp(text: str, where: str) -> Iterator[FoundServer]:
     """The MCP servers that a configuration names, as `.mcp.json`, an editor or pyproject.toml spells it."""
     content = _toml(text) if where.endswith(".toml") else _json(text)
     if where.endswith(".toml"):
-        content = {"servers": {k: v for one in _tables(content, "mcp") for k, v in _servers(one).items()}}
-    for name, given in list(_servers(content).items())[:MOST]:
-        table = _table(given)
+        content = {"servers": {k: v for argument in _tables(content, "mcp") for k, v in _servers(argument).items()}}
+    for name, server in list(_servers(content).items())[:MOST]:
+        table = _table(server)
         url, command = table.get("url"), table.get("command")
         if isinstance(url, str) and url.startswith(("http://", "https://")):
             yield FoundServer(name, where, url=url)
         elif isinstance(command, str):
             arguments = table.get("args")
-            words = [command, *(str(one) for one in arguments)] if isinstance(arguments, list) else [command]
+            words = [command, *(str(argument) for argument in arguments)] if isinstance(arguments, list) else [command]
             yield FoundServer(name, where, command=" ".join(words))
 
 

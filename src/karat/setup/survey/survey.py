@@ -39,24 +39,24 @@ STARTING = ("Dockerfile", "Procfile", "Makefile", "docker-compose.yml", "docker-
 def survey_folder(folder: Path, environ: Mapping[str, str]) -> Survey:
     """See what a folder holds. Nothing in it is run."""
     files = list(_walk(folder))
-    variables = {name: environ[name] for name in (*settings.ADDRESSES, *settings.MODELS) if environ.get(name)}
-    written = _variables(folder)
+    environment = {name: environ[name] for name in (*settings.ADDRESSES, *settings.MODELS) if environ.get(name)}
+    variables = _variables(folder)
     sources = _sources(folder, files)
     project = find_project(folder)
     is_here = bool(project.file) and Path(project.file).parent == folder.resolve()
     targets = project.content.get("targets") if is_here else None
     return Survey(
         folder,
-        tuple(_agents(folder, files, sources, written, variables, has_key="OPENAI_API_KEY" in environ)),
+        tuple(_agents(folder, files, sources, variables, environment, has_key="OPENAI_API_KEY" in environ)),
         tuple(_suites(folder, files, project)),
         tuple(_mcp_servers(folder)),
-        tuple(f"{package}, {one.path}:{line}" for one in sources for package, line in one.agents),
+        tuple(f"{package}, {source.path}:{line}" for source in sources for package, line in source.agents),
         config=os.path.basename(project.file) if is_here else "",
         targets=tuple(targets) if isinstance(targets, dict) else (),
         tests=_pytest_folder(folder, files),
         has_github=(folder / ".github").is_dir(),
         requirements=_requirements(folder),
-        keys=tuple(name for name in written if settings.KEY.fullmatch(name)),
+        keys=tuple(name for name in variables if settings.KEY.fullmatch(name)),
     )
 
 
@@ -102,7 +102,7 @@ def _read(folder: Path, path: str) -> str:
 
 def _sources(folder: Path, files: list[str]) -> list[PythonSource]:
     code = [path for path in files if path.endswith(".py") and not _is_test(path)]
-    sources = [found for path in code if (found := read_python(path, _read(folder, path))) is not None]
+    sources = [source for path in code if (source := read_python(path, _read(folder, path))) is not None]
     for source in sources:
         source.resolve(sources)
     return sources
@@ -112,34 +112,34 @@ def _agents(
     folder: Path,
     files: list[str],
     sources: list[PythonSource],
-    written: Mapping[str, str],
     variables: Mapping[str, str],
+    environment: Mapping[str, str],
     *,
     has_key: bool,
 ) -> Iterator[FoundAgent]:
     """What may be the agent, the likeliest first."""
     configured = [path for path in files if os.path.basename(path) == "langgraph.json"]
-    named = [found for path in configured for found in settings.read_graphs(_read(folder, path), path)]
-    yield from named
-    if not named:
+    graphs = [agent for path in configured for agent in settings.read_graphs(_read(folder, path), path)]
+    yield from graphs
+    if not graphs:
         yield from (agent for source in sources for agent in _graphs(source))
-    port = _port(folder, sources, written)
+    port = _port(folder, sources, variables)
     apps = list(_services(sources, port))
     yield from apps
-    node = int(written["PORT"]) if written.get("PORT", "").isdecimal() else NODE_PORT
+    node = int(variables["PORT"]) if variables.get("PORT", "").isdecimal() else NODE_PORT
     for path in (path for path in files if "/api/" in f"/{path}"):
         yield from settings.read_node_route(_read(folder, path), path, node)
-    seen = {agent.address for agent in apps}
+    addresses = {agent.address for agent in apps}
     for path in settings.OPENAPI_FILES:
         described = settings.read_openapi(_read(folder, path), path, port) if path in files else ()
-        yield from (agent for agent in described if agent.address not in seen)
+        yield from (agent for agent in described if agent.address not in addresses)
     functions = [agent for source in sources for agent in _functions(source)]
     yield from sorted(functions, key=lambda agent: agent.name != "answer")
     if not apps:
         yield from _unknown_paths(sources, port)
-    yield from settings.model_address(variables, "the environment", has_key=has_key)
-    if not any(variables.get(name) for name in settings.ADDRESSES):
-        yield from settings.model_address(written, ".env", has_key=has_key)
+    yield from settings.model_address(environment, "the environment", has_key=has_key)
+    if not any(environment.get(name) for name in settings.ADDRESSES):
+        yield from settings.model_address(variables, ".env", has_key=has_key)
 
 
 def _is_test(path: str) -> bool:
@@ -167,14 +167,18 @@ def _services(sources: list[PythonSource], port: int) -> Iterator[FoundAgent]:
     apps = [(source, name, line) for source in sources for name, line in source.apps.items()]
     if not apps:
         return
-    source, name, line = next((one for one in apps if one[1] in one[0].protocols), apps[0])
+    source, name, line = next((source for source in apps if source[1] in source[0].protocols), apps[0])
     start = source.serve_line(name, port)
     base, where = f"http://127.0.0.1:{port}", f"{source.path}:{line}"
     if protocol := source.protocols.get(name):
         yield FoundAgent(f"{protocol}:{base}", f"app that speaks {protocol}", where, "app", "http", start)
         return
-    prefixes = {name: prefix for one in sources for name, prefix in one.prefixes.items()}
-    paths = {_prefix(one, route, prefixes) + route.path: one.route_protocol for one in sources for route in one.routes}
+    prefixes = {name: prefix for source in sources for name, prefix in source.prefixes.items()}
+    paths = {
+        _prefix(source, route, prefixes) + route.path: source.route_protocol
+        for source in sources
+        for route in source.routes
+    }
     likely = [path for path in paths if rank_path(path) < len(ROUTES)]
     for path in sorted(likely or paths, key=rank_path):
         if protocol := paths[path]:
@@ -193,8 +197,8 @@ def _unknown_paths(sources: list[PythonSource], port: int) -> Iterator[FoundAgen
     for source in sources:
         for name, line in source.apps.items():
             start = source.serve_line(name, port)
-            what, where = "web app, paths unknown", f"{source.path}:{line}"
-            yield FoundAgent(f"http://127.0.0.1:{port}/", what, where, "app", "http", start)
+            description, where = "web app, paths unknown", f"{source.path}:{line}"
+            yield FoundAgent(f"http://127.0.0.1:{port}/", description, where, "app", "http", start)
             return
 
 
@@ -207,17 +211,17 @@ def _prefix(source: PythonSource, route: Route, prefixes: Mapping[str, str]) -> 
     return ""
 
 
-def _port(folder: Path, sources: list[PythonSource], written: Mapping[str, str]) -> int:
+def _port(folder: Path, sources: list[PythonSource], variables: Mapping[str, str]) -> int:
     """Where a web app of this project listens, if something says so."""
-    named = next((source.port for source in sources if source.port), None)
-    if named is None:
-        named = next((int(written[name]) for name in settings.PORTS if written.get(name, "").isdecimal()), None)
-    for name in STARTING if named is None else ():
+    port = next((source.port for source in sources if source.port), None)
+    if port is None:
+        port = next((int(variables[name]) for name in settings.PORTS if variables.get(name, "").isdecimal()), None)
+    for name in STARTING if port is None else ():
         if match := _PORT.search(_read(folder, name)):
             return int(match[1])
-    if named is None and any(made == FLASK for source in sources for made in source.exports.values()):
+    if port is None and any(origin == FLASK for source in sources for origin in source.exports.values()):
         return FLASK_PORT
-    return named or USUAL_PORT
+    return port or USUAL_PORT
 
 
 def _variables(folder: Path) -> dict[str, str]:
@@ -264,9 +268,9 @@ def _pytest_folder(folder: Path, files: list[str]) -> str | None:
     except tomllib.TOMLDecodeError:
         tools = {}
     options = tools.get("pytest", {}).get("ini_options") if isinstance(tools.get("pytest"), dict) else None
-    named = any(os.path.basename(path) in ("pytest.ini", "conftest.py") for path in files)
+    has_pytest_file = any(os.path.basename(path) in ("pytest.ini", "conftest.py") for path in files)
     tests = any(re.fullmatch(r"(?:.*/)?(?:test_[^/]*|[^/]*_test)\.py", path) for path in files)
-    if not isinstance(options, dict) and not named and not tests:
+    if not isinstance(options, dict) and not has_pytest_file and not tests:
         return None
     paths = options.get("testpaths") if isinstance(options, dict) else None
     first = paths[0] if isinstance(paths, list) and paths and isinstance(paths[0], str) else ""

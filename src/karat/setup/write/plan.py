@@ -50,27 +50,27 @@ async def plan_files(
     survey: Survey, agent: FoundAgent | None, prompts: tuple[str, ...], project: Project, consent: Consent
 ) -> InitPlan:
     """Plan what a project lacks. An agent that may be asked is asked, and its first suite drafted from what it does."""
-    asked = await _ask(survey, agent, prompts, project, consent)
-    notes = [_why_not_asked(agent, asked.problem)] if agent is not None and asked.problem and consent.may_ask else []
-    table = dict(asked.table)
+    probe = await _ask(survey, agent, prompts, project, consent)
+    notes = [_why_not_asked(agent, probe.problem)] if agent is not None and probe.problem and consent.may_ask else []
+    table = dict(probe.table)
     if agent is not None and not table and agent.is_complete:
         table = {"use": agent.use, **agent.options}
     files: list[PlannedFile] = []
     if not survey.config:
-        problem = "" if asked.target is not None else asked.problem
+        problem = "" if probe.target is not None else probe.problem
         text = texts.configuration(agent, table, problem, survey.servers, survey.keys)
         files.append(PlannedFile(texts.CONFIG, text))
     elif not survey.targets:
         where = "AGENT" if agent is None else agent.address if agent.kind in ("http", "https") else agent.use
         notes.append(f"{survey.config} exists, but has no target. Add one: karat inspect {where} --write")
-    suite = next((one.path for one in survey.suites if one.format == "karat-1"), None)
-    suite = suite or next((one.path for one in survey.suites), None)
-    works = asked.target is not None
+    suite = next((suite_file.path for suite_file in survey.suites if suite_file.format == "karat-1"), None)
+    suite = suite or next((suite_file.path for suite_file in survey.suites), None)
+    works = probe.target is not None
     if suite is None:
         suite = f"{survey.tests}/" * bool(survey.tests) + f"{agent.name if agent else 'first'}.karat.yaml"
-        named = agent.name if agent is not None else survey.folder.resolve().name
-        text, said, works = await _suite(asked.target, prompts, named, project, consent)
-        notes += said
+        suite_name = agent.name if agent is not None else survey.folder.resolve().name
+        text, suite_notes, works = await _suite(probe.target, prompts, suite_name, project, consent)
+        notes += suite_notes
         if os.path.lexists(survey.folder / suite):
             notes.append(f"{suite} exists, but cannot be read as a suite: see `karat validate {suite}`.")
         else:
@@ -85,11 +85,11 @@ async def _ask(
     survey: Survey, agent: FoundAgent | None, prompts: tuple[str, ...], project: Project, consent: Consent
 ) -> Probe:
     """See whether the agent answers: a greeting, unless its tools may act on the prompts."""
-    sent = prompts if prompts and consent.allow_effects else (GREETING,)
+    prompts_to_send = prompts if prompts and consent.allow_effects else (GREETING,)
     if consent.may_ask and survey.targets and not survey.suites:
-        return await ask_target(sent, project)
+        return await ask_target(prompts_to_send, project)
     if consent.may_ask and agent is not None and not survey.targets:
-        return await ask_agent(agent, sent, project)
+        return await ask_agent(agent, prompts_to_send, project)
     return Probe(problem=NOT_ASKED)
 
 
@@ -129,14 +129,14 @@ def plan_schema(folder: Path, project: Project) -> list[PlannedFile]:
 def _workflow(survey: Survey, suite: str, agent: FoundAgent | None) -> list[PlannedFile]:
     """A workflow where there are others, unless one of them runs Karat."""
     folder = survey.folder / ".github" / "workflows"
-    known = [file.read_text("utf-8", "replace") for file in folder.glob("*.y*ml")] if survey.has_github else []
-    if not survey.has_github or (survey.folder / texts.WORKFLOW).exists() or any("karat" in text for text in known):
+    workflows = [file.read_text("utf-8", "replace") for file in folder.glob("*.y*ml")] if survey.has_github else []
+    if not survey.has_github or (survey.folder / texts.WORKFLOW).exists() or any("karat" in text for text in workflows):
         return []
     return [PlannedFile(texts.WORKFLOW, texts.workflow(suite, agent, survey.requirements, survey.keys))]
 
 
 def plan_ignored(folder: Path) -> list[PlannedFile]:
-    place = folder / ".gitignore"
-    before = place.read_bytes().decode("utf-8", "surrogateescape") if place.is_file() else None
+    path = folder / ".gitignore"
+    before = path.read_bytes().decode("utf-8", "surrogateescape") if path.is_file() else None
     text = texts.add_to_gitignore(before or "")
-    return [] if text is None or place.is_symlink() else [PlannedFile(".gitignore", text, before)]
+    return [] if text is None or path.is_symlink() else [PlannedFile(".gitignore", text, before)]

@@ -28,7 +28,7 @@ class PlannedFile(NamedTuple):
 
 class _Staged(NamedTuple):
     temporary: str
-    place: Path
+    path: Path
     file: PlannedFile
 
 
@@ -41,25 +41,25 @@ def write_together(folder: Path, files: Sequence[PlannedFile]) -> None:
             for file in files:
                 staged.append(_stage(folder / file.path, file))  # noqa: PERF401 - one that fails must not lose the others
             # The file that is there already comes last: once it has its lines, nothing is left that can fail.
-            for one in sorted(staged, key=lambda one: one.file.before is not None):
-                _settle(one, undo)
+            for entry in sorted(staged, key=lambda entry: entry.file.before is not None):
+                _settle(entry, undo)
         except BaseException as error:
-            for is_folder, place in reversed(undo):
+            for is_folder, path in reversed(undo):
                 with suppress(OSError):
-                    place.rmdir() if is_folder else place.unlink()
+                    path.rmdir() if is_folder else path.unlink()
             if not isinstance(error, OSError):
                 raise
             where = str(error.filename2 or error.filename or folder)
             raise ArtifactError(f"it cannot be written: {error.strerror}. Nothing was written.", where=where) from error
         finally:
-            for one in staged:
-                Path(one.temporary).unlink(missing_ok=True)
+            for entry in staged:
+                Path(entry.temporary).unlink(missing_ok=True)
 
 
-def _stage(place: Path, file: PlannedFile) -> _Staged:
+def _stage(path: Path, file: PlannedFile) -> _Staged:
     """The text in an unfinished file, in the nearest folder that is there."""
-    nearest = next(folder for folder in place.parents if folder.is_dir())
-    descriptor, temporary = create_unfinished(str(nearest / place.name))
+    nearest = next(folder for folder in path.parents if folder.is_dir())
+    descriptor, temporary = create_unfinished(str(nearest / path.name))
     try:
         with os.fdopen(descriptor, "wb") as out:
             out.write(file.text.encode("utf-8", "surrogateescape"))
@@ -69,27 +69,27 @@ def _stage(place: Path, file: PlannedFile) -> _Staged:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
-    return _Staged(temporary, place, file)
+    return _Staged(temporary, path, file)
 
 
-def _settle(one: _Staged, undo: list[tuple[bool, Path]]) -> None:
+def _settle(entry: _Staged, undo: list[tuple[bool, Path]]) -> None:
     """Give a staged file its name, and note what would take that back."""
-    place, before = one.place, one.file.before
-    missing = [folder for folder in place.parents if not folder.exists()]
+    path, before = entry.path, entry.file.before
+    missing = [folder for folder in path.parents if not folder.exists()]
     for folder in reversed(missing):
         folder.mkdir()
         undo.append((True, folder))
     if before is not None:
-        if place.read_bytes() != before.encode("utf-8", "surrogateescape"):
-            raise UsageError("it has changed in the meantime.", where=str(place), fix="Run `karat init` again.")
-        os.replace(one.temporary, place)
+        if path.read_bytes() != before.encode("utf-8", "surrogateescape"):
+            raise UsageError("it has changed in the meantime.", where=str(path), fix="Run `karat init` again.")
+        os.replace(entry.temporary, path)
         return
     try:
-        give_name(one.temporary, place)
+        give_name(entry.temporary, path)
     except FileExistsError as error:
         fix = "Nothing was written. Run `karat init` again."
-        raise UsageError("a file of that name has appeared in the meantime.", where=str(place), fix=fix) from error
-    undo.append((False, place))
+        raise UsageError("a file of that name has appeared in the meantime.", where=str(path), fix=fix) from error
+    undo.append((False, path))
 
 
 @contextmanager
@@ -99,12 +99,16 @@ def defer_signals() -> Iterator[None]:
         yield
         return
     caught: list[int] = []
-    ending = [one for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(one) != signal.SIG_IGN]
-    before = {one: signal.signal(one, lambda number, _: caught.append(number)) for one in ending}
+    ending = [
+        number
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(number) != signal.SIG_IGN
+    ]
+    before = {number: signal.signal(number, lambda received, _: caught.append(received)) for number in ending}
     try:
         yield
     finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
-        for number in caught:
-            signal.raise_signal(number)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for received in caught:
+            signal.raise_signal(received)

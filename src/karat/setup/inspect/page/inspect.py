@@ -40,60 +40,62 @@ async def inspect_page(config: TargetConfig, prompt: str) -> Inspection:
     A list that shows its last messages alone may look the same after both: then one turn has to do.
     """
     options = check_options(read_options(config, BrowserOptions), config.spec)
-    seen = await observe_page(config, options, prompt)
-    given: dict[str, object] = msgspec.to_builtins(config.options)
-    trace, problem, table = None, "", given
-    candidates = list(_candidates(seen, options))[:TRIES]
+    observation = await observe_page(config, options, prompt)
+    options_given: dict[str, object] = msgspec.to_builtins(config.options)
+    trace, problem, table = None, "", options_given
+    candidates = list(_candidates(observation, options))[:TRIES]
     for candidate, prompts in [*((each, (prompt, prompt)) for each in candidates), (candidates[0], (prompt,))]:
-        table = given | _telemetry(seen, given) | candidate
+        table = options_given | _telemetry(observation, options_given) | candidate
         earlier: list[Trace] = []
         try:
-            trace = await prove_target(_patient(config, table, seen, options), *prompts, earlier=earlier)
+            trace = await prove_target(_patient(config, table, observation, options), *prompts, earlier=earlier)
         except TargetError as error:
             problem = problem or error.message
             continue
-        turns = [seen.log, *(turn.telemetry for turn in (*earlier, trace))]
-        if "telemetry" not in given and (end := _end_of_turn(turns)):
+        turns = [observation.log, *(turn.telemetry for turn in (*earlier, trace))]
+        if "telemetry" not in options_given and (end := _end_of_turn(turns)):
             ending = table | {"telemetry": end | cast(dict[str, object], table.get("telemetry", {}))}
             with suppress(TargetError):
-                trace = await prove_target(_patient(config, ending, seen, options), prompt)
+                trace = await prove_target(_patient(config, ending, observation, options), prompt)
                 table = ending
         break
-    sightings = (*_sightings(seen), *([Observation("a turn with it", describe_trace(trace))] if trace else []))
+    sightings = (*_sightings(observation), *([Observation("a turn with it", describe_trace(trace))] if trace else []))
     return Inspection(config.name, {"use": config.use, "options": table}, sightings, trace, problem)
 
 
 def _patient(
-    config: TargetConfig, table: dict[str, object], seen: PageObservation, options: BrowserOptions
+    config: TargetConfig, table: dict[str, object], observation: PageObservation, options: BrowserOptions
 ) -> TargetConfig:
     """The target of a proof, which waits no longer than a turn of this app may take."""
-    return structs.replace(config, options=table | {"wait_ms": min(options.wait_ms, round(4000 * seen.took) + 15_000)})
+    return structs.replace(
+        config, options=table | {"wait_ms": min(options.wait_ms, round(4000 * observation.took) + 15_000)}
+    )
 
 
-def signs(seen: PageObservation) -> list[WorkSign]:
+def signs(observation: PageObservation) -> list[WorkSign]:
     """The signs of work that show when an answer is complete: on until the last words, without a break; best first."""
     fit = [
         sign
-        for sign in seen.signs
-        if sign["last"] >= seen.spoke - LATE
+        for sign in observation.signs
+        if sign["last"] >= observation.spoke - LATE
         and sign["gap"] <= LONGEST_GAP
         and (sign["kind"] == "busy" or sign["last"] - sign["first"] >= SHORTEST)
     ]
     return sorted(fit, key=lambda sign: (WORK_FIRST[sign["kind"]], not sign["named"], sign["first"] // 300))
 
 
-def _candidates(seen: PageObservation, options: BrowserOptions) -> Iterator[dict[str, object]]:
+def _candidates(observation: PageObservation, options: BrowserOptions) -> Iterator[dict[str, object]]:
     """Options to try, the most reliable first; what the user configured is not questioned."""
-    common: dict[str, object] = {"chat_box": _place(seen.chat_box)}
-    if seen.frame:
-        common = {"frame": seen.frame, **common}
-    if seen.send is not None:
-        common["send"] = _place(seen.send)
-    if seen.alert and options.failure is None:
+    common: dict[str, object] = {"chat_box": _place(observation.chat_box)}
+    if observation.frame:
+        common = {"frame": observation.frame, **common}
+    if observation.send is not None:
+        common["send"] = _place(observation.send)
+    if observation.alert and options.failure is None:
         common["failure"] = {"role": "alert"}
-    quiet: dict[str, object] = {"quiet_ms": 100 * round(max(QUIET_MS, min(10_000, 2 * seen.pause)) / 100)}
-    works: list[dict[str, object]] = [{"complete": work} for work in (*_signs_of_work(seen), quiet)]
-    answers: list[dict[str, object]] = [{"answer": {"selector": place["selector"]}} for place in seen.places[:2]]
+    quiet: dict[str, object] = {"quiet_ms": 100 * round(max(QUIET_MS, min(10_000, 2 * observation.pause)) / 100)}
+    works: list[dict[str, object]] = [{"complete": work} for work in (*_signs_of_work(observation), quiet)]
+    answers: list[dict[str, object]] = [{"answer": {"selector": place["selector"]}} for place in observation.places[:2]]
     if options.complete != BrowserOptions().complete:
         works = [{}]
     if options.answer is not None:
@@ -102,16 +104,16 @@ def _candidates(seen: PageObservation, options: BrowserOptions) -> Iterator[dict
     yield from (common | work for work in (works[-1:] if answers else works))
 
 
-def _signs_of_work(seen: PageObservation) -> list[dict[str, object]]:
-    return [{sign["kind"]: sign["value"]} for sign in signs(seen)[:2]]
+def _signs_of_work(observation: PageObservation) -> list[dict[str, object]]:
+    return [{sign["kind"]: sign["value"]} for sign in signs(observation)[:2]]
 
 
-def _telemetry(seen: PageObservation, given: dict[str, object]) -> dict[str, object]:
+def _telemetry(observation: PageObservation, options_given: dict[str, object]) -> dict[str, object]:
     """Which field names the conversation, as far as the log of the turn shows."""
-    events = [event for event in map(_object, seen.log) if event]
-    if not events or "telemetry" in given:
+    events = [event for event in map(_object, observation.log) if event]
+    if not events or "telemetry" in options_given:
         return {}
-    names = [name for name, value in events[-1].items() if value == seen.session]
+    names = [name for name, value in events[-1].items() if value == observation.session]
     return {"telemetry": {"correlation_field": names[0]}} if names else {}
 
 
@@ -139,30 +141,34 @@ def _place(place: Place) -> dict[str, object]:
     return {name: value for name, value in structs.asdict(place).items() if value}
 
 
-def _sightings(seen: PageObservation) -> Iterator[Observation]:
-    if seen.frame:
-        yield Observation("frame", (seen.frame,))
-    yield Observation("chat box", (str(seen.chat_box), *(f"also {_box(box)}" for box in seen.boxes[1:SHOWN])))
-    yield Observation("sent by", (str(seen.send) if seen.send is not None else "the Enter key",))
-    if seen.moved:
+def _sightings(observation: PageObservation) -> Iterator[Observation]:
+    if observation.frame:
+        yield Observation("frame", (observation.frame,))
+    yield Observation(
+        "chat box", (str(observation.chat_box), *(f"also {_box(box)}" for box in observation.boxes[1:SHOWN]))
+    )
+    yield Observation("sent by", (str(observation.send) if observation.send is not None else "the Enter key",))
+    if observation.moved:
         yield Observation("answer", ("the app left the page for it, so it could not be watched",))
     else:
         yield Observation(
-            "answer", tuple(f"{place['selector']}: {_line(place['words'])}" for place in seen.places[:SHOWN])
+            "answer", tuple(f"{place['selector']}: {_line(place['words'])}" for place in observation.places[:SHOWN])
         )
-    at_work = tuple(f"{sign['kind']} {sign['value']}, {_seconds(sign)}" for sign in signs(seen)[:SHOWN])
+    at_work = tuple(f"{sign['kind']} {sign['value']}, {_seconds(sign)}" for sign in signs(observation)[:SHOWN])
     yield Observation("busy signs", at_work or ("none that lasts until the answer is complete",))
-    yield Observation("new on the page", tuple(_new_nodes(seen)) or ("nothing",))
-    yield Observation("requests", tuple(map(visible, seen.requests[:NEW_NODES])) or ("none, unless by web socket",))
-    if seen.log:
-        yield Observation("telemetry", (pluralize(len(seen.log), "line"), *map(_line, seen.log[-SHOWN:])))
+    yield Observation("new on the page", tuple(_new_nodes(observation)) or ("nothing",))
+    yield Observation(
+        "requests", tuple(map(visible, observation.requests[:NEW_NODES])) or ("none, unless by web socket",)
+    )
+    if observation.log:
+        yield Observation("telemetry", (pluralize(len(observation.log), "line"), *map(_line, observation.log[-SHOWN:])))
     else:
         yield Observation("telemetry", ("none: name its log with -o telemetry_log=FILE, or start the app with {log}",))
 
 
-def _new_nodes(seen: PageObservation) -> Iterator[str]:
+def _new_nodes(observation: PageObservation) -> Iterator[str]:
     """Nodes of the page that were not there before the turn: messages, cards of tools, forms."""
-    lines = difflib.ndiff(seen.page_before.split("\n"), seen.page.split("\n"))
+    lines = difflib.ndiff(observation.page_before.split("\n"), observation.page.split("\n"))
     new = [line[2:].strip() for line in lines if line.startswith("+ ")]
     yield from map(_line, new[:NEW_NODES])
     if len(new) > NEW_NODES:

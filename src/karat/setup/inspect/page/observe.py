@@ -89,25 +89,25 @@ class PageObservation:
 async def observe_page(config: TargetConfig, options: BrowserOptions, prompt: str) -> PageObservation:
     """Go to the chat, send the prompt and see what comes of it. Raises ConfigError or TargetError."""
     stage = BrowserEnvironment(config, options)
-    seen = PageObservation(session=options.session or f"karat-{uuid4().hex}")
+    observation = PageObservation(session=options.session or f"karat-{uuid4().hex}")
     try:
         await stage.open()
-        base = stage.base.replace(SESSION, seen.session)
+        base = stage.base.replace(SESSION, observation.session)
         early = script(options.init_script, config.root)
-        async with window.open_context(await stage.ready(), options, base, seen.session, early) as opened:
+        async with window.open_context(await stage.ready(), options, base, observation.session, early) as opened:
             page = await opened.new_page()
-            way = ChatNavigation(page, options, base, seen.session)
-            await way.arrive()
+            navigation = ChatNavigation(page, options, base, observation.session)
+            await navigation.arrive()
             await come_to_rest(page)
-            await way.clear()
-            view = await way.view() if options.frame else await _with_a_box(page, options, seen)
-            await _turn(view, options, prompt, seen, stage.log)
+            await navigation.clear()
+            view = await navigation.view() if options.frame else await _with_a_box(page, options, observation)
+            await _turn(view, options, prompt, observation, stage.log)
     finally:
         await stage.close()
-    return seen
+    return observation
 
 
-async def _with_a_box(page: Page, options: BrowserOptions, seen: PageObservation) -> View:
+async def _with_a_box(page: Page, options: BrowserOptions, observation: PageObservation) -> View:
     """The page, or the first frame in it that prompts can be written into where the page itself has no box for them."""
     loop = asyncio.get_running_loop()
     end = loop.time() + min(COMES_UP, options.wait_ms / 1000)
@@ -116,34 +116,36 @@ async def _with_a_box(page: Page, options: BrowserOptions, seen: PageObservation
             return page
         for frame in page.main_frame.child_frames:
             if (await controls(frame))["boxes"]:
-                seen.frame = await frame_name(page, frame)
+                observation.frame = await frame_name(page, frame)
                 return frame
         if loop.time() > end:
             return page
         await asyncio.sleep(POLL)
 
 
-async def _turn(page: View, options: BrowserOptions, prompt: str, seen: PageObservation, log: Path | None) -> None:
+async def _turn(
+    page: View, options: BrowserOptions, prompt: str, observation: PageObservation, log: Path | None
+) -> None:
     from playwright.async_api import Frame
 
-    box, offered = await _box(page, options, seen)
-    written = log.stat().st_size if log is not None and log.exists() else 0
-    seen.page_before = await page.locator("body").aria_snapshot()
-    seen.alert = bool(await page.locator("[role=alert]").count())
-    whole = page.page if isinstance(page, Frame) else page
-    whole.on("response", lambda response: _note(response, seen))
+    box, offered = await _box(page, options, observation)
+    log_size = log.stat().st_size if log is not None and log.exists() else 0
+    observation.page_before = await page.locator("body").aria_snapshot()
+    observation.alert = bool(await page.locator("[role=alert]").count())
+    window_page = page.page if isinstance(page, Frame) else page
+    window_page.on("response", lambda response: _note(response, observation))
     await page.evaluate(OBSERVE, None)
     began = asyncio.get_running_loop().time()
-    await _send(page, box, prompt, seen)
-    await _await_answer(page, box, prompt, seen, options.wait_ms / 1000)
-    seen.took = asyncio.get_running_loop().time() - began
-    seen.page = await page.locator("body").aria_snapshot()
-    for place in offered if not seen.moved else ():
-        if await finds(page, place, box):  # a name that went with the first turn finds nothing in the second
-            seen.chat_box = place
+    await _send(page, box, prompt, observation)
+    await _await_answer(page, box, prompt, observation, options.wait_ms / 1000)
+    observation.took = asyncio.get_running_loop().time() - began
+    observation.page = await page.locator("body").aria_snapshot()
+    for candidate in offered if not observation.moved else ():
+        if await finds(page, candidate, box):  # a name that went with the first turn finds nothing in the second
+            observation.chat_box = candidate
             break
     if log is not None and log.exists():
-        seen.log = (await _read_settled(log))[written:].decode("utf-8", "replace").splitlines()
+        observation.log = (await _read_settled(log))[log_size:].decode("utf-8", "replace").splitlines()
 
 
 async def _read_settled(log: Path) -> bytes:
@@ -158,25 +160,25 @@ async def _read_settled(log: Path) -> bytes:
     return log.read_bytes()
 
 
-async def _box(page: View, options: BrowserOptions, seen: PageObservation) -> tuple[ElementHandle, list[Place]]:
+async def _box(page: View, options: BrowserOptions, observation: PageObservation) -> tuple[ElementHandle, list[Place]]:
     """The chat box, and the places that find it; one that is configured stays."""
-    found = await controls(page)
+    controls_found = await controls(page)
     if options.chat_box != BrowserOptions().chat_box:
-        seen.chat_box = options.chat_box
+        observation.chat_box = options.chat_box
         box = await locate(page, options.chat_box).first.element_handle()
         return box, [options.chat_box]
-    if not found["boxes"]:
+    if not controls_found["boxes"]:
         raise TargetError(
             "config",
             f"found no text box for a prompt at {page.url}. "
             "If the chat comes after a login or a click, describe the steps with -o 'steps=[...]'",
         )
-    seen.boxes = found["boxes"]
+    observation.boxes = controls_found["boxes"]
     box = await element(page, "Boxes")
-    return box, await places(page, box, found["boxes"][0]["names"], found["boxes"][0]["tag"])
+    return box, await places(page, box, controls_found["boxes"][0]["names"], controls_found["boxes"][0]["tag"])
 
 
-async def _send(page: View, box: ElementHandle, prompt: str, seen: PageObservation) -> None:
+async def _send(page: View, box: ElementHandle, prompt: str, observation: PageObservation) -> None:
     """Write the prompt and press Enter; where that does not send it, click the button next to the box."""
     await box.fill(prompt)
     await box.press("Enter")
@@ -184,20 +186,20 @@ async def _send(page: View, box: ElementHandle, prompt: str, seen: PageObservati
         return
     await box.fill(prompt)
     buttons = (await controls(page))["buttons"]
-    for index, found in enumerate(buttons):
+    for index, control in enumerate(buttons):
         button = await element(page, "Buttons", index)
-        offered = await places(page, button, found["names"], found["tag"])
+        offered = await places(page, button, control["names"], control["tag"])
         if offered and await button.is_enabled():
             await _click(button, offered[0])
             if await _has_left(page, box, prompt):
-                seen.send = offered[0]
+                observation.send = offered[0]
                 return
     raise TargetError(
         "config", "the prompt stayed in its box: neither Enter nor a button next to it sent it; set `send`"
     )
 
 
-async def _click(button: ElementHandle, place: Place) -> None:
+async def _click(button: ElementHandle, location: Place) -> None:
     """Click what may send the prompt. Raises TargetError if something lies over it."""
     from playwright.async_api import TimeoutError as TooLongError
 
@@ -205,7 +207,7 @@ async def _click(button: ElementHandle, place: Place) -> None:
         await button.click(timeout=1000 * COMES_UP)
     except TooLongError as error:
         covered = ": something on the page covers it" * ("intercepts pointer events" in error.message)
-        raise TargetError("config", f"{place} could not be clicked{covered}. {SAY_DISMISS}") from error
+        raise TargetError("config", f"{location} could not be clicked{covered}. {SAY_DISMISS}") from error
 
 
 async def _has_left(page: View, box: ElementHandle, prompt: str) -> bool:
@@ -224,7 +226,9 @@ async def _has_left(page: View, box: ElementHandle, prompt: str) -> bool:
     return False
 
 
-async def _await_answer(page: View, box: ElementHandle, prompt: str, seen: PageObservation, seconds: float) -> None:
+async def _await_answer(
+    page: View, box: ElementHandle, prompt: str, observation: PageObservation, seconds: float
+) -> None:
     """Watch until there is text and nothing changes any more."""
     from playwright.async_api import Error
 
@@ -235,17 +239,21 @@ async def _await_answer(page: View, box: ElementHandle, prompt: str, seen: PageO
         try:
             state = await page.evaluate("() => window.karatLook ? window.karatLook.state() : null")
             if state is None:
-                seen.moved = True
+                observation.moved = True
                 await come_to_rest(page)
                 return
-            enough = PATIENT if state["working"] or 0 < len(seen.words) < FEW_LETTERS else QUIET
+            enough = PATIENT if state["working"] or 0 < len(observation.words) < FEW_LETTERS else QUIET
             if not state["changes"] or state["quiet"] < min(enough, QUIET):
                 continue
-            found = await page.evaluate(ANSWERS, [prompt, box])
-            seen.words, seen.spoke, seen.places = found["words"], found["spoke"], found["places"]
-            if seen.words and state["quiet"] >= (PATIENT if len(seen.words) < FEW_LETTERS else enough):
+            answer = await page.evaluate(ANSWERS, [prompt, box])
+            observation.words, observation.spoke, observation.places = (
+                answer["words"],
+                answer["spoke"],
+                answer["places"],
+            )
+            if observation.words and state["quiet"] >= (PATIENT if len(observation.words) < FEW_LETTERS else enough):
                 watched = await page.evaluate("() => window.karatLook.stop()")
-                seen.signs, seen.pause = watched["signs"], watched["pause"]
+                observation.signs, observation.pause = watched["signs"], watched["pause"]
                 return
         except Error as error:
             if not any(sign in error.message for sign in LOADING):
@@ -253,10 +261,10 @@ async def _await_answer(page: View, box: ElementHandle, prompt: str, seen: PageO
     raise TargetError("timeout", f"no text appeared within {seconds:g} s after the prompt")
 
 
-def _note(response: Response, seen: PageObservation) -> None:
+def _note(response: Response, observation: PageObservation) -> None:
     request = response.request
     if request.resource_type in ("fetch", "xhr", "document", "eventsource"):
         kind = response.headers.get("content-type", "").partition(";")[0]
-        found = f"{request.method} {urlsplit(request.url).path}: {response.status} {kind}".rstrip()
-        if found not in seen.requests:
-            seen.requests.append(found)
+        line = f"{request.method} {urlsplit(request.url).path}: {response.status} {kind}".rstrip()
+        if line not in observation.requests:
+            observation.requests.append(line)
