@@ -59,7 +59,7 @@ class Upstream:
             with connection.getresponse() as response:
                 yield UpstreamReply(response, self.name)
         except ERRORS as error:
-            raise _failed(self.name, error) from error
+            raise _request_error(self.name, error) from error
         finally:
             connection.close()
 
@@ -106,7 +106,7 @@ class UpstreamReply:
             try:
                 piece = read(loopback.CHUNK)
             except ERRORS as error:
-                raise _failed(self._name, error) from error
+                raise _request_error(self._name, error) from error
             if not piece:
                 return
             connection.hold(len(piece))
@@ -120,5 +120,5 @@ def bad_gateway(why: str) -> RefusedRequest:
     return RefusedRequest(HTTPStatus.BAD_GATEWAY, why)
 
 
-def _failed(name: str, error: Exception) -> RefusedRequest:
+def _request_error(name: str, error: Exception) -> RefusedRequest:
     return bad_gateway(f"the request to {name} failed: {error or type(error).__name__}")

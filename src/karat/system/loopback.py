@@ -35,7 +35,7 @@ MAX_CONNECTIONS = 256
 """More connections than these at once are closed as they come."""
 CUT_OFF = "a request was cut off"
 _LOOSE_LINES = re.compile(rb"(?<!\r)\n|\n[\t ]")
-"""Line ends and folded lines that h11 accepts: a service behind a proxy may read them in another way."""
+"""Line ends and folded lines that h11 accepts: a service that a proxy calls may read them in another way."""
 
 
 class MemoryBudget:

@@ -75,7 +75,7 @@ def kind_by(name: str, kinds: Mapping[str, SpanKind]) -> Callable[[SpanRecord], 
     return lambda span: kinds.get(str(span.attributes.get(name, "")).lower())
 
 
-def inside(outer: Places, *keys: str) -> Place:
+def json_field(outer: Places, *keys: str) -> Place:
     """The value within an envelope of JSON."""
 
     def read(span: SpanRecord) -> object:
@@ -100,7 +100,7 @@ def in_event(name: str, *keys: str) -> Place:
     return read
 
 
-def listed(prefix: str) -> Place:
+def attribute_objects(prefix: str) -> Place:
     """Objects spread over attributes `prefix.0.x.y`; their last steps are the keys."""
 
     def read(span: SpanRecord) -> object:
@@ -114,7 +114,7 @@ def listed(prefix: str) -> Place:
     return read
 
 
-def nested(prefix: str) -> Place:
+def attribute_list(prefix: str) -> Place:
     """A list spread over attributes `prefix.0.a.b`, `prefix.1.a.b`."""
 
     def read(span: SpanRecord) -> object:
@@ -168,11 +168,11 @@ GENAI = SpanDialect(
     input_tokens=("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"),
     output_tokens=("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"),
     cost=("gen_ai.usage.cost", "operation.cost"),
-    input=("gen_ai.input.messages", nested("gen_ai.prompt")),
-    output=("gen_ai.output.messages", nested("gen_ai.completion")),
+    input=("gen_ai.input.messages", attribute_list("gen_ai.prompt")),
+    output=("gen_ai.output.messages", attribute_list("gen_ai.completion")),
     finish=("gen_ai.response.finish_reasons", "gen_ai.response.finish_reason"),
     tools=("gen_ai.tool.definitions", "gen_ai.request.tools", "ai.prompt.tools"),
-    output_tools=(inside(("model_request_parameters",), "output_tools"),),
+    output_tools=(json_field(("model_request_parameters",), "output_tools"),),
     answer=("final_result",),
 )  # fmt: skip
 
@@ -214,18 +214,18 @@ STRANDS = structs.replace(
 TRACELOOP_KIND = kind_by("traceloop.span.kind", {"tool": "tool", "agent": "agent", "workflow": "agent"})
 TRACELOOP_ARGUMENTS = ("gen_ai.tool.call.arguments", "traceloop.entity.input")
 TRACELOOP_RESULT = ("gen_ai.tool.call.result", "traceloop.entity.output")
-TRACELOOP_OUTPUT = inside(("traceloop.entity.output",), "outputs")
+TRACELOOP_OUTPUT = json_field(("traceloop.entity.output",), "outputs")
 TRACELOOP = structs.replace(
     GENAI,
     name="Traceloop",
     speaks=has("traceloop.span.kind"),
     kind=lambda span: TRACELOOP_KIND(span) or GENAI.kind(span),
     tool=(*GENAI.tool, "traceloop.entity.name"),
-    call_id=(*GENAI.call_id, inside(TRACELOOP_RESULT, "output", "kwargs", "tool_call_id")),
-    arguments=(inside(TRACELOOP_ARGUMENTS, "inputs"), *TRACELOOP_ARGUMENTS),
-    result=(inside(TRACELOOP_RESULT, "output"), *TRACELOOP_RESULT),
+    call_id=(*GENAI.call_id, json_field(TRACELOOP_RESULT, "output", "kwargs", "tool_call_id")),
+    arguments=(json_field(TRACELOOP_ARGUMENTS, "inputs"), *TRACELOOP_ARGUMENTS),
+    result=(json_field(TRACELOOP_RESULT, "output"), *TRACELOOP_RESULT),
     agent=(*GENAI.agent, "traceloop.entity.name"),
-    tools=(*GENAI.tools, listed("llm.request.functions")),
+    tools=(*GENAI.tools, attribute_objects("llm.request.functions")),
     answer=(TRACELOOP_OUTPUT,),
     state=(TRACELOOP_OUTPUT,),
 )
@@ -266,7 +266,7 @@ OPENINFERENCE = SpanDialect(
     speaks=has("openinference.span.kind"),
     kind=_openinference_kind,
     tool=("tool.name", _openinference_tool),
-    call_id=("tool_call.id", "tool.id", inside(("output.value",), "data", "tool_call_id")),
+    call_id=("tool_call.id", "tool.id", json_field(("output.value",), "data", "tool_call_id")),
     arguments=(_openinference_arguments,),
     result=("output.value",),
     agent=("agent.name", "graph.node.id", lambda span: span.name),
@@ -274,10 +274,10 @@ OPENINFERENCE = SpanDialect(
     input_tokens=("llm.token_count.prompt",),
     output_tokens=("llm.token_count.completion",),
     cost=("llm.cost.total",),
-    input=(nested("llm.input_messages"),),
-    output=(nested("llm.output_messages"),),
+    input=(attribute_list("llm.input_messages"),),
+    output=(attribute_list("llm.output_messages"),),
     finish=("llm.finish_reason",),
-    tools=(listed("llm.tools"),),
+    tools=(attribute_objects("llm.tools"),),
     answer=("output.value",),
     state=("output.value",),
 )
@@ -288,7 +288,7 @@ HAYSTACK_KINDS: dict[str, SpanKind] = {
     "haystack.agent.step.llm": "model",
     "haystack.agent.step.tool": "tool",
 }
-REPLIES = inside(("haystack.agent.step.llm.output",), "replies")
+REPLIES = json_field(("haystack.agent.step.llm.output",), "replies")
 
 
 def _haystack_metadata(span: SpanRecord) -> object:
@@ -306,13 +306,13 @@ HAYSTACK = SpanDialect(
     arguments=("haystack.agent.step.tool.input",),
     result=("haystack.agent.step.tool.output",),
     verdict=(lambda span: "error" if span.attributes.get("haystack.tool.error") is True else NOT_RECORDED,),
-    model=(inside((_haystack_metadata,), "model"),),
-    input_tokens=(inside((_haystack_metadata,), "usage", "prompt_tokens"),),
-    output_tokens=(inside((_haystack_metadata,), "usage", "completion_tokens"),),
+    model=(json_field((_haystack_metadata,), "model"),),
+    input_tokens=(json_field((_haystack_metadata,), "usage", "prompt_tokens"),),
+    output_tokens=(json_field((_haystack_metadata,), "usage", "completion_tokens"),),
     input=("haystack.agent.step.llm.input",),
     output=(REPLIES,),
-    finish=(inside((_haystack_metadata,), "finish_reason"),),
-    tools=(inside(("haystack.agent.step.llm.input",), "tools"), "haystack.agent.tools"),
+    finish=(json_field((_haystack_metadata,), "finish_reason"),),
+    tools=(json_field(("haystack.agent.step.llm.input",), "tools"), "haystack.agent.tools"),
     answer=("haystack.agent.output",),
 )
 

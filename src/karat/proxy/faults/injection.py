@@ -126,12 +126,12 @@ class ModelFault(FaultPlan):
         return ServiceReply.of_json(status, api.error_body(status, retry_after=wait), headers)
 
     def _change(self, reply: ServiceReply) -> ServiceReply | None:
-        changed = self._changed(reply) if reply.status < 400 else None
+        changed = self._apply_change(reply) if reply.status < 400 else None
         if changed is not None:
             self._plan.mark_applied(digest(reply.text), digest(changed.text))
         return changed
 
-    def _changed(self, reply: ServiceReply) -> ServiceReply | None:
+    def _apply_change(self, reply: ServiceReply) -> ServiceReply | None:
         if self._fault.kind == "cut_stream":
             return reply if reply.events or reply.body else None
         streamed = bool(reply.events)

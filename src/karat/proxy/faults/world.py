@@ -110,7 +110,7 @@ class CallPlan:
             raise self._error(fault)
         if stub is not None:
             if fault is None:
-                self.world.note(self._altered(STUBBED, None, "", digest(stub.error or stub.result)))
+                self.world.note(self._altered_call(STUBBED, None, "", digest(stub.error or stub.result)))
             if stub.error:
                 self.mark_unused()
                 raise FaultError(stub.error)
@@ -129,14 +129,14 @@ class CallPlan:
     def mark_applied(self, before: str, after: str) -> None:
         """Note that the fault took effect: for who carries it out without `finish`, such as a proxy."""
         if self.fault is not None:
-            self.world.note(self._altered(self.fault.kind, self.fault_index, before, after))
+            self.world.note(self._altered_call(self.fault.kind, self.fault_index, before, after))
 
     def mark_unused(self) -> None:
         """Note that the fault took no effect, such as where the call failed by itself: it is still to come."""
         if self.fault_index is not None:
             self.world.release(self.fault_index)
 
-    def _altered(self, kind: str, fault_index: int | None, before: str, after: str) -> AlteredCall:
+    def _altered_call(self, kind: str, fault_index: int | None, before: str, after: str) -> AlteredCall:
         return AlteredCall(
             hits=self.hits,
             name=self.name,
