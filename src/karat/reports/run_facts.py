@@ -27,10 +27,10 @@ def counts(summary: Summary) -> str:
         "skipped": summary.skipped,
     }
     unjudged = f"; {pluralize(summary.unjudged, 'expectation')} not judged" if summary.unjudged else ""
-    return ", ".join([f"{summary.passed} passed", *_counted(outcomes)]) + unjudged
+    return ", ".join([f"{summary.passed} passed", *_nonzero(outcomes)]) + unjudged
 
 
-def _counted(counts: dict[str, int]) -> list[str]:
+def _nonzero(counts: dict[str, int]) -> list[str]:
     return [f"{count} {word}" for word, count in counts.items() if count]
 
 
@@ -43,10 +43,10 @@ def _why_partial(summary: Summary) -> str:
         "unknown": summary.partial_unknown,
         "not judged": summary.partial_unjudged,
     }
-    return f" ({', '.join(_counted(causes))})"
+    return f" ({', '.join(_nonzero(causes))})"
 
 
-def elapsed(started: str, ended: str) -> float | None:
+def seconds_between(started: str, ended: str) -> float | None:
     """Seconds from one time to the other; None where the run did not end, or where one of them is not a time."""
     try:
         return max((datetime.fromisoformat(ended) - datetime.fromisoformat(started)).total_seconds(), 0)
@@ -56,7 +56,7 @@ def elapsed(started: str, ended: str) -> float | None:
 
 def seconds(run: RunView) -> float | None:
     """How long the run took."""
-    return elapsed(run.header.started_at, run.finished_at)
+    return seconds_between(run.header.started_at, run.finished_at)
 
 
 def count_planned(run: RunView) -> int:

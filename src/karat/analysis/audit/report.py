@@ -104,13 +104,13 @@ class AuditRows:
     def left_out(self) -> int:
         return self._counted - len(self.cases)
 
-    def unaudited(self, summary: AuditSummary) -> AuditSection:
+    def unaudited_cases(self, summary: AuditSummary) -> AuditSection:
         return _section("Not audited: these cases did not pass", self._unaudited, summary.set_aside)
 
     def controls(self, summary: AuditSummary) -> AuditSection:
         return _section("Controls that pass: agents that do not do the work", self._controls, summary.controls)
 
-    def unseen(self, summary: AuditSummary) -> AuditSection:
+    def undetectable_mutants(self, summary: AuditSummary) -> AuditSection:
         return _section("What this suite cannot catch; not in the kill rate", self._unseen, summary.blind)
 
     def brittle(self, summary: AuditSummary) -> AuditSection:
@@ -286,7 +286,7 @@ class AuditMarkdown:
         yield from (f"- {line}" for line in (headline(summary), *remarks(summary)))
         if summary.rate.tried:
             yield from self._matrix(summary)
-        yield from _list_lines(rows.unaudited(summary))
+        yield from _list_lines(rows.unaudited_cases(summary))
         yield from _list_lines(rows.controls(summary))
         if summary.survivors:
             yield "\n## Survivors: wrong answers that the suite would pass\n"
@@ -296,7 +296,7 @@ class AuditMarkdown:
             survivors = [(case, s.operator, s.change, s.evidence, s.hint) for case, s in rows.survivors]
             yield from _table("Case | Operator | Change | Seen | Fix", survivors)
             yield from _more(summary.survivors - len(rows.survivors))
-        unseen = rows.unseen(summary)
+        unseen = rows.undetectable_mutants(summary)
         if any(operator.unseen for operator in summary.apart):
             yield f"\n## {unseen.title}\n"
             header = "Operator | What it makes wrong | Unseen in cases | Tried on cases | What would help"

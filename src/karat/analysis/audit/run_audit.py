@@ -163,7 +163,7 @@ class Auditor:
 
 
 def _differ(another: Subject, subject: Subject) -> bool:
-    """Whether the answer of another case is no answer to this one: a question asked again is none."""
+    """Whether the answer of another case does not answer this one: the same question asked again is excluded."""
     trace = subject.trace
     cost = {name: getattr(trace, name) for name in ("duration_ms", "timings", "steps", "tokens")}
     differ = fold(another.case.prompt) != fold(subject.case.prompt)

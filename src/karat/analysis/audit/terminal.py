@@ -77,7 +77,7 @@ class AuditLines:
         rows = self._rows
         yield self._bold(f"Audit of {terminal(summary.suite)}")
         yield f"  {terminal(summary.journal)}, {pluralize(summary.audited, 'case')} audited, seed {summary.seed}"
-        yield from self._section(rows.unaudited(summary))
+        yield from self._section(rows.unaudited_cases(summary))
         yield from self._section(rows.controls(summary), RED)
         if summary.rate.tried:
             yield from self._matrix(summary)
@@ -142,7 +142,7 @@ class AuditLines:
         blind = [operator for operator in summary.apart if operator.unseen]
         if not blind:
             return
-        section = self._rows.unseen(summary)
+        section = self._rows.undetectable_mutants(summary)
         yield from self._title(section.title)
         for operator in blind:
             cases = f"unseen in {operator.unseen} of {pluralize(operator.cases, 'case')}"

@@ -55,7 +55,7 @@ def lint_source(
 ) -> LintReport:
     """Read a suite and look for smells. Raises SuiteError with every problem that it holds."""
     suite = locate_suite(data, file, catalog)
-    suggestions = _located(suite, tools.suggestions(_cases(suite, catalog), info), ignore)
+    suggestions = _locate(suite, tools.suggestions(_cases(suite, catalog), info), ignore)
     return LintReport(suite.suite, tuple(lint(suite, catalog, info, ignore)), tuple(suggestions))
 
 
@@ -63,10 +63,10 @@ def lint(
     suite: LocatedSuite, catalog: CheckCatalog, info: TargetInfo, ignore: Collection[str] = ()
 ) -> list[Diagnostic]:
     """Every smell of a suite at its line and column, in the order of the file."""
-    return _located(suite, _diagnostics(suite, catalog, info), ignore)
+    return _locate(suite, _diagnostics(suite, catalog, info), ignore)
 
 
-def _located(suite: LocatedSuite, diagnostics: Iterator[PathDiagnostic], ignore: Collection[str]) -> list[Diagnostic]:
+def _locate(suite: LocatedSuite, diagnostics: Iterator[PathDiagnostic], ignore: Collection[str]) -> list[Diagnostic]:
     listed = [diagnostic for diagnostic in diagnostics if diagnostic.slug not in ignore]
     return problems(suite.suite.file, listed, suite.document)
 

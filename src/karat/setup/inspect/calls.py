@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from karat.setup.inspect.events import Labels, StreamEvent, last_key, objects_in, step, value_at
+from karat.setup.inspect.events import Labels, ObservedEvent, last_key, objects_in, step, value_at
 from karat.suites.diagnostics import Json
 from karat.targets.http.streams import loads
 
@@ -37,10 +37,10 @@ _FAILS = re.compile(r"fail|error|exception|reject|denied|refus|abort|crash|time[
 _IDENTIFIER = re.compile(r"[A-Za-z_][\w.:/-]{0,79}")
 
 
-class Place(NamedTuple):
+class ObjectPlace(NamedTuple):
     """An object in an event, and where it is."""
 
-    event: StreamEvent
+    event: ObservedEvent
     at: str
     value: dict[str, Json]
 
@@ -51,10 +51,10 @@ class CallShape:
 
     at: str
     fields: dict[str, str]
-    places: list[Place] = field(default_factory=list)
+    places: list[ObjectPlace] = field(default_factory=list)
 
     @property
-    def events(self) -> list[StreamEvent]:
+    def events(self) -> list[ObservedEvent]:
         return list(dict.fromkeys(place.event for place in self.places))
 
 
@@ -68,9 +68,9 @@ class CallShapes:
     unclear: str = ""
 
 
-def find_calls(events: Sequence[StreamEvent], labels: Labels) -> CallShapes:
+def find_calls(events: Sequence[ObservedEvent], labels: Labels) -> CallShapes:
     """The calls of some answers, where they are clear."""
-    places = [Place(event, at, value) for event in events for at, value in objects_in(event.value)]
+    places = [ObjectPlace(event, at, value) for event in events for at, value in objects_in(event.value)]
     starts = _find_starts(places, labels)
     if len(starts) > 1:
         kinds = " and ".join(repr(labels.describe(shape.events[0])) for shape in starts[:2])
@@ -85,7 +85,7 @@ def find_calls(events: Sequence[StreamEvent], labels: Labels) -> CallShapes:
     )
 
 
-def _find_starts(places: Sequence[Place], labels: Labels) -> list[CallShape]:
+def _find_starts(places: Sequence[ObjectPlace], labels: Labels) -> list[CallShape]:
     """The objects that are calls, by the kind of their events; not those that name a tool again later."""
     shapes: dict[object, CallShape] = {}
     for place in places:
@@ -112,7 +112,7 @@ def _repeats(shape: CallShape, other: CallShape) -> bool:
     )
 
 
-def _read_call(place: Place, labels: Labels) -> dict[str, str]:
+def _read_call(place: ObjectPlace, labels: Labels) -> dict[str, str]:
     """What an object says as a call, by the usual keys; empty if it is none."""
     for inside in ("", *INSIDE):
         inner = place.value.get(inside) if inside else place.value
@@ -127,7 +127,7 @@ def _read_call(place: Place, labels: Labels) -> dict[str, str]:
     return {}
 
 
-def _read_keys(value: dict[str, Json], prefix: str, place: Place, labels: Labels) -> dict[str, str]:
+def _read_keys(value: dict[str, Json], prefix: str, place: ObjectPlace, labels: Labels) -> dict[str, str]:
     label = labels.words(place.event)
     for key in usual_keys(value, NAMES):
         name, path = value[key], f"{prefix}{step(key)}"
@@ -159,10 +159,12 @@ def find_keys(
     return fields
 
 
-def _find_ends(start: CallShape, later: Sequence[Place], labels: Labels) -> tuple[CallShape | None, CallShape | None]:
+def _find_ends(
+    start: CallShape, later: Sequence[ObjectPlace], labels: Labels
+) -> tuple[CallShape | None, CallShape | None]:
     """The events that end the calls, and those that say that one failed: they name a call by its id or its name."""
     for link in ("id", "name"):
-        linked: dict[tuple[str, str], list[Place]] = {}
+        linked: dict[tuple[str, str], list[ObjectPlace]] = {}
         for call in start.places if link in start.fields else ():
             reference = str(value_at(call.value, start.fields[link]))
             for place in later:
@@ -178,10 +180,10 @@ def _find_ends(start: CallShape, later: Sequence[Place], labels: Labels) -> tupl
 
 
 def _find_unlinked_ends(
-    start: CallShape, later: Sequence[Place], labels: Labels
+    start: CallShape, later: Sequence[ObjectPlace], labels: Labels
 ) -> tuple[CallShape | None, CallShape | None]:
     """Ends that name nothing: after each call, and before the next, one event of a kind of its own with a result."""
-    kinds: dict[tuple[str, tuple[str, ...]], list[Place]] = {}
+    kinds: dict[tuple[str, tuple[str, ...]], list[ObjectPlace]] = {}
     for place in later:
         if _ENDS.search(f"{labels.words(place.event)} {' '.join(place.value)}"):
             kinds.setdefault((place.at, place.event.kind), []).append(place)
@@ -194,7 +196,7 @@ def _find_unlinked_ends(
 
 
 def _read_ends(
-    at: str, link: dict[str, str], places: Sequence[Place], labels: Labels
+    at: str, link: dict[str, str], places: Sequence[ObjectPlace], labels: Labels
 ) -> tuple[CallShape | None, CallShape | None]:
     """Ends with their results, and failures, as far as it is clear what each is."""
     end, error = CallShape(at, dict(link)), CallShape(at, dict(link))

@@ -16,7 +16,7 @@ from karat.setup.inspect.events import (
     MOST_EVENTS,
     RAW,
     Labels,
-    StreamEvent,
+    ObservedEvent,
     as_filter,
     keep_common_paths,
     last_key,
@@ -67,7 +67,7 @@ class _Words:
     """A field with words, in events of one kind."""
 
     path: str
-    events: list[StreamEvent]
+    events: list[ObservedEvent]
 
     def join(self, answer: int) -> str:
         return "".join(str(event.leaves[self.path]) for event in self.events if event.answer == answer)
@@ -99,7 +99,7 @@ def _find_tool_calls(answers: Sequence[Json]) -> tuple[dict[str, object], str]:
         select = JsonPath(path).all
         members = [(number, member) for number, value in enumerate(answers) for member in select(value)]
         events = [
-            StreamEvent("", member, number, order) for order, (number, member) in enumerate(members[:MOST_EVENTS])
+            ObservedEvent("", member, number, order) for order, (number, member) in enumerate(members[:MOST_EVENTS])
         ]
         keep_common_paths(events)
         labels = Labels(events)
@@ -167,7 +167,7 @@ def _value(event: ServerEvent) -> Json:
         return None
 
 
-def _read_events(answers: Sequence[Sequence[ServerEvent]], literal: str) -> list[StreamEvent]:
+def _read_events(answers: Sequence[Sequence[ServerEvent]], literal: str) -> list[ObservedEvent]:
     """The events to read; the data of a name under which plain text comes is all that its events have."""
     half = MOST_EVENTS // 2
     bounded = [events if len(events) <= MOST_EVENTS else [*events[:half], *events[-half:]] for events in answers]
@@ -181,13 +181,13 @@ def _read_events(answers: Sequence[Sequence[ServerEvent]], literal: str) -> list
         if not literal or literal not in (event.data.strip(), event.name)
     ]
     return [
-        StreamEvent(event.name, None if event.name in plain else _value(event), number, order, event.data)
+        ObservedEvent(event.name, None if event.name in plain else _value(event), number, order, event.data)
         for order, (number, event) in enumerate(wire)
     ]
 
 
 def _find_words(
-    events: Sequence[StreamEvent], labels: Labels, calls: CallShapes, prompts: Sequence[str]
+    events: Sequence[ObservedEvent], labels: Labels, calls: CallShapes, prompts: Sequence[str]
 ) -> list[_Words]:
     """The fields that may be the answer: the likeliest alone, or several of which none is likelier."""
     of_calls = {event for shape in _shapes(calls) for event in shape.events}
@@ -283,7 +283,7 @@ def _call_part(shape: CallShape, labels: Labels, fields: dict[str, str]) -> dict
 
 
 def _find_end(
-    answers: int, events: Sequence[StreamEvent], labels: Labels, calls: CallShapes, candidates: Sequence[_Words]
+    answers: int, events: Sequence[ObservedEvent], labels: Labels, calls: CallShapes, candidates: Sequence[_Words]
 ) -> dict[str, object]:
     """What ends the stream: a flag, or a kind of event, that was in the last of every answer and nowhere else."""
     lasts = [[event for event in events if event.answer == number][-1:] for number in range(answers)]
@@ -303,7 +303,7 @@ def _find_end(
     return {"done": {"when": when}} if when is not None else {}
 
 
-def _find_usage(events: Sequence[StreamEvent]) -> dict[str, object]:
+def _find_usage(events: Sequence[ObservedEvent]) -> dict[str, object]:
     """Where tokens are counted, by the usual keys next to each other."""
     for event in reversed(events):
         numbers = {path for path, value in event.leaves.items() if type(value) is int}
@@ -321,15 +321,15 @@ def _shapes(calls: CallShapes) -> list[CallShape]:
 
 
 def _describe(
-    events: Sequence[StreamEvent],
+    events: Sequence[ObservedEvent],
     labels: Labels,
     calls: CallShapes,
     candidates: Sequence[_Words],
-    last: Sequence[StreamEvent],
+    last: Sequence[ObservedEvent],
 ) -> tuple[str, ...]:
     """The kinds of events, how many of each, and what each was taken for."""
     words = [event for field in candidates if len(candidates) == 1 for event in field.events]
-    roles: dict[StreamEvent, str] = {}
+    roles: dict[ObservedEvent, str] = {}
     for role, of_role in (
         ("a call", calls.start.events if calls.start else []),
         ("the end of a call", calls.end.events if calls.end else []),
@@ -338,7 +338,7 @@ def _describe(
         ("the end of the stream", last),
     ):
         roles |= {event: role for event in of_role if event not in roles}
-    kinds: dict[tuple[str, str], list[StreamEvent]] = {}
+    kinds: dict[tuple[str, str], list[ObservedEvent]] = {}
     for event in events:
         kinds.setdefault((labels.describe(event), roles.get(event, "not mapped")), []).append(event)
     return tuple(

@@ -37,7 +37,7 @@ _STEP = re.compile(r"\.(\w+)|\['([^']+)'\]")
 
 
 @dataclass(eq=False)
-class StreamEvent:
+class ObservedEvent:
     """One event, or a member of a list in an answer: its name, its value, and which answer it is of."""
 
     name: str
@@ -110,7 +110,7 @@ def _objects(value: Json, path: str = "$", depth: int = 0) -> Iterator[tuple[str
             yield from _objects(inner, f"{path}[{number if numbered else '*'}]", depth + 1)
 
 
-def keep_common_paths(events: Sequence[StreamEvent]) -> None:
+def keep_common_paths(events: Sequence[ObservedEvent]) -> None:
     """Forget the paths that few events have, where there are very many of them."""
     counts = Counter(path for event in events for path in event.leaves)
     if len(counts) > MOST_PATHS:
@@ -122,7 +122,7 @@ def keep_common_paths(events: Sequence[StreamEvent]) -> None:
 class Labels:
     """The fields that distinguish one kind of event from another, the clearest first."""
 
-    def __init__(self, events: Sequence[StreamEvent]) -> None:
+    def __init__(self, events: Sequence[ObservedEvent]) -> None:
         self.events = events
         paths = dict.fromkeys([NAME, *(path for event in events for path in event.leaves)])
         rated = [(rate, path) for path in paths if (rate := self._rate(path)) is not None]
@@ -166,16 +166,16 @@ class Labels:
             return None
         return (1 - share, 0 if is_position else LABEL_KEYS.index(key), len(path))
 
-    def describe(self, event: StreamEvent) -> str:
+    def describe(self, event: ObservedEvent) -> str:
         """What kind of event it is, as people would call it."""
         keys = event.value if isinstance(event.value, dict) else ()
         return " ".join(filter(None, event.kind)) or ", ".join(map(str, list(keys)[:4])) or "text"
 
-    def words(self, event: StreamEvent) -> str:
+    def words(self, event: ObservedEvent) -> str:
         """All that labels say of an event."""
         return " ".join(str(event.label(path)) for path in self.known if event.label(path))
 
-    def when(self, chosen: Sequence[StreamEvent], keys: Sequence[str] = ()) -> When | None:
+    def when(self, chosen: Sequence[ObservedEvent], keys: Sequence[str] = ()) -> When | None:
         """The fewest conditions that hold for these events and no other one; None if there are none.
 
         Where labels are not enough, a path of `keys` that no other event has is a condition.
