@@ -6,6 +6,8 @@ import ast
 import re
 import tomllib
 from collections import Counter
+from collections.abc import Set
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -50,6 +52,40 @@ def test_functions_fit_a_screen(modules: dict[Path, ast.Module]) -> None:
 def test_no_two_classes_have_one_name(modules: dict[Path, ast.Module]) -> None:
     names = Counter(node.name for tree in modules.values() for node in tree.body if isinstance(node, ast.ClassDef))
     assert [name for name, count in names.items() if count > 1 and not name.startswith("_")] == []
+
+
+def imported_modules(name: str, tree: ast.Module, names: Set[str]) -> set[str]:
+    """The modules of Karat that one names anywhere, also only for its types."""
+    imported = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            imported |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name}:{node.lineno}: import by the full name"
+            below = {f"{node.module}.{alias.name}" for alias in node.names}
+            imported |= below & names or {str(node.module)}
+    return (imported & names) - {name}
+
+
+def test_there_is_no_circle_of_imports_even_for_types(modules: dict[Path, ast.Module]) -> None:
+    trees = {module_name(path): tree for path, tree in modules.items()}
+    graph = {name: imported_modules(name, tree, trees.keys()) for name, tree in trees.items()}
+    assert sum(map(len, graph.values())) > len(graph)
+    TopologicalSorter(graph).prepare()  # raises CycleError, which names the modules
+
+
+def test_a_circle_of_types_is_found() -> None:
+    names = {"karat.a", "karat.b"}
+    to_b = ast.parse("if TYPE_CHECKING:\n    from karat.b import B")
+    to_a = ast.parse("from karat import a")
+    graph = {"karat.a": imported_modules("karat.a", to_b, names), "karat.b": imported_modules("karat.b", to_a, names)}
+    with pytest.raises(CycleError):
+        TopologicalSorter(graph).prepare()
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT / "src").with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 ALTERNATIVES = re.compile(r"\b[a-z]{3,}(?:\\?[|][a-z' ]{3,}){2,}")

@@ -29,7 +29,7 @@ from karat.engine.suite_files import schema as schema
 from karat.engine.suite_files import write_schema as write_schema
 from karat.engine.suite_files import write_suite as write_suite
 from karat.errors import UsageError
-from karat.journal.reader import Journal
+from karat.journal.reader import Journal as Journal
 from karat.model.run import Header
 from karat.model.suite import Case, Suite, leave_unjudged_of
 from karat.model.trace import Trace
@@ -52,17 +52,18 @@ if TYPE_CHECKING:
     from karat.analysis.audit.run_audit import Auditor
     from karat.analysis.compare.model import Comparison, History
     from karat.analysis.compare.references import BaselineFile
-    from karat.analysis.draft.draft import SuiteDraft
+    from karat.analysis.draft.draft import SuiteDraft as SuiteDraft
     from karat.analysis.lint.linter import LintReport
     from karat.analysis.stress.session import StressKeywords, StressResult
     from karat.engine.request import AnyTarget, ResumeKeywords, RunKeywords
     from karat.engine.tapes import TapeReport
-    from karat.plugins.project import Project
+    from karat.plugins.project import Project as Project
     from karat.proxy.tape.file import Tape
     from karat.self_test import Proof
     from karat.setup.inspect.inspection import Inspection
-    from karat.setup.survey.findings import FoundAgent, Survey
-    from karat.setup.write.plan import InitPlan
+    from karat.setup.survey.findings import FoundAgent as FoundAgent
+    from karat.setup.survey.findings import Survey as Survey
+    from karat.setup.write.plan import InitPlan as InitPlan
     from karat.targets.config import TargetConfig
     from karat.viewer.serving import ViewerServer
 

@@ -11,7 +11,7 @@ from karat.cli.options import RepeatsParameter, Seconds, assignments
 from karat.errors import ExitCode
 
 if TYPE_CHECKING:
-    from karat.analysis.draft.draft import SuiteDraft
+    from karat.api import SuiteDraft
 
 SHOWN = 20
 

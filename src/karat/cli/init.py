@@ -11,8 +11,7 @@ import click
 from karat.errors import ExitCode
 
 if TYPE_CHECKING:
-    from karat.setup.survey.findings import FoundAgent, Survey
-    from karat.setup.write.plan import InitPlan
+    from karat.api import FoundAgent, InitPlan, Survey
 
 LATER = "fill it in later"
 HERE = "May Karat load {agent.use} into this process and send it a few greetings?"

@@ -12,7 +12,7 @@ from karat.cli.run import worst_exit_code
 from karat.system.gc_pause import gc_frozen
 
 if TYPE_CHECKING:
-    from karat.journal.reader import Journal
+    from karat.api import Journal
     from karat.model.suite import Suite
     from karat.terminal.screen import Screen
 

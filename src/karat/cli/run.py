@@ -14,8 +14,8 @@ from karat.errors import ExitCode
 from karat.system.gc_pause import gc_frozen
 
 if TYPE_CHECKING:
+    from karat.api import Project
     from karat.model.suite import Suite
-    from karat.plugins.project import Project
     from karat.terminal.screen import Verbosity
 
 

@@ -7,10 +7,10 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from karat.analysis.draft.expectations import AllKinds, CaseContract, Noted, contract, loosen, turn_contract
-from karat.analysis.draft.kinds import TraceGroup, user_texts
-from karat.analysis.draft.learning import LONGEST_PROMPT, Learned, argument_values
 from karat.analysis.draft.masking import Masker
 from karat.analysis.draft.proving import DraftCase, fill
+from karat.analysis.draft.trace_groups import TraceGroup, user_texts
+from karat.analysis.draft.trace_statistics import LONGEST_PROMPT, TraceStatistics, argument_values
 from karat.model.trace import Trace
 
 MOST_ROWS = 3
@@ -51,7 +51,7 @@ def draft_case(group: TraceGroup, around: AllKinds, taken: set[str], masker: Mas
 
 
 def _conversation(
-    tree: dict[str, Any], learned: Learned, made: CaseContract, around: AllKinds, example: Trace, comments: str
+    tree: dict[str, Any], learned: TraceStatistics, made: CaseContract, around: AllKinds, example: Trace, comments: str
 ) -> DraftCase:
     """Turns with expectations of their own if every trace has the same script, else what all came to.
 
@@ -76,7 +76,7 @@ def _conversation(
     return DraftCase(tree, whole, turns, row)
 
 
-def _examples(learned: Learned) -> list[Trace]:
+def _examples(learned: TraceStatistics) -> list[Trace]:
     """A few traces to take prompts from, the most frequent prompts first, each prompt once."""
     known = {user_texts(trace): trace for trace in reversed(learned.examples)}
     usable = [user for user in known if sum(map(len, user)) <= LONGEST_PROMPT] or [*known]

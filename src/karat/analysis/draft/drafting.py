@@ -9,8 +9,6 @@ from karat.analysis.draft.cases import draft_case
 from karat.analysis.draft.draft import DraftOptions, DraftSummary, SuiteDraft
 from karat.analysis.draft.effects import known_effects
 from karat.analysis.draft.expectations import RUNS, AllKinds, Noted, RowVariable, most_of_all
-from karat.analysis.draft.findings import Findings
-from karat.analysis.draft.kinds import APART, Kinds, Sighting, TraceGroup
 from karat.analysis.draft.masking import Masker
 from karat.analysis.draft.proving import (
     ROUNDS,
@@ -22,6 +20,7 @@ from karat.analysis.draft.proving import (
     audit_draft,
     read_cases,
 )
+from karat.analysis.draft.trace_groups import APART, Findings, SourceTrace, TraceGroup, TraceGroups
 from karat.analysis.draft.writing import comment, head, lines, plain_value, tail
 from karat.checks.base import excerpt
 from karat.checks.catalog import CheckCatalog
@@ -45,7 +44,7 @@ KINDS = {"grounded_numbers": "number", "no_false_success": "claim"}
 
 
 def draft_from_traces(
-    traces: Iterable[Trace | Sighting], catalog: CheckCatalog, options: DraftOptions | None = None
+    traces: Iterable[Trace | SourceTrace], catalog: CheckCatalog, options: DraftOptions | None = None
 ) -> SuiteDraft:
     """Draft a suite. The traces are read twice, one after the other, so that they need not fit into memory.
 
@@ -71,14 +70,14 @@ class _Drafting:
         self._catalog = catalog
         self._options = options
         self._findings = Findings()
-        self._kinds = Kinds(options, self._findings)
+        self._kinds = TraceGroups(options, self._findings)
         self._rates = Rates()
         self._masker = Masker(options.keep_personal_data)
         self._top: dict[str, Any] = {}
         self._held_out = [0, 0]
 
-    def draft(self, traces: Iterable[Trace | Sighting]) -> SuiteDraft:
-        self._kinds.read(_as_sighting(one) for one in traces)
+    def draft(self, traces: Iterable[Trace | SourceTrace]) -> SuiteDraft:
+        self._kinds.read(_as_source_trace(one) for one in traces)
         groups = self._require(self._kinds.groups())
         drafted = self._learn(groups)
         self._judge(drafted, traces)
@@ -115,13 +114,13 @@ class _Drafting:
         (read,) = read_cases(self._top, [case.plain_tree(variables=False)], self._catalog)
         return LineTally(read, self._catalog)
 
-    def _judge(self, drafted: list[_DraftedGroup], traces: Iterable[Trace | Sighting]) -> None:
+    def _judge(self, drafted: list[_DraftedGroup], traces: Iterable[Trace | SourceTrace]) -> None:
         """Judge every trace by the case of its group."""
         places = self._kinds.places
         for one, number, held in zip(traces, places.groups, places.held_out, strict=True):
             if number == APART:
                 continue
-            passed = drafted[number].tally.judge(_as_sighting(one).trace)
+            passed = drafted[number].tally.judge(_as_source_trace(one).trace)
             if held:
                 self._held_out[0] += 1
                 self._held_out[1] += passed
@@ -219,8 +218,8 @@ class _Drafting:
         return SuiteDraft("\n".join([*head(summary, findings), *body, *tail(findings), ""]), findings, summary)
 
 
-def _as_sighting(one: Trace | Sighting) -> Sighting:
-    return one if isinstance(one, Sighting) else Sighting(one)
+def _as_source_trace(one: Trace | SourceTrace) -> SourceTrace:
+    return one if isinstance(one, SourceTrace) else SourceTrace(one)
 
 
 def _order(place: CheckPlace) -> int:

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from karat.analysis.audit.operators.measures import budget_for, round_up
-from karat.analysis.draft.learning import Learned, Path, Slot, Values
 from karat.analysis.draft.origins import CLOCK, ID, PROMPT, is_free_text, is_stable
+from karat.analysis.draft.trace_statistics import Path, Slot, TraceStatistics, Values
 from karat.text.wording import pluralize
 
 PINNED = 4
@@ -69,7 +69,7 @@ class CaseContract(NamedTuple):
     varied: list[str]
 
 
-def contract(learned: Learned, around: AllKinds) -> CaseContract:
+def contract(learned: TraceStatistics, around: AllKinds) -> CaseContract:
     """All that the traces of a kind support; what of it is worth a line is decided by an audit."""
     variables: dict[str, tuple[str, int, Path]] = {}
     varied: list[str] = []
@@ -104,7 +104,7 @@ def contract(learned: Learned, around: AllKinds) -> CaseContract:
     return CaseContract(expected, variables, varied)
 
 
-def turn_contract(learned: Learned, around: AllKinds) -> CaseContract:
+def turn_contract(learned: TraceStatistics, around: AllKinds) -> CaseContract:
     """What is expected of one turn of a conversation: what was looked up in it. Deeds are asked of the whole."""
     varied: list[str] = []
     variables: dict[str, tuple[str, int, Path]] = {}
@@ -122,7 +122,7 @@ def turn_contract(learned: Learned, around: AllKinds) -> CaseContract:
     return CaseContract(expected, variables, varied)
 
 
-def _leave_unseen(expected: Expected, learned: Learned) -> None:
+def _leave_unseen(expected: Expected, learned: TraceStatistics) -> None:
     """Ask for no number of calls where a run did not show all of them: it would stay unknown."""
     if "tools" in learned.unobserved:
         for entry in expected.get("tool_calls", ()):
@@ -140,7 +140,7 @@ def loosen(expected: Expected, around: AllKinds) -> None:
         expected.pop(field, None)
 
 
-def _outcome(learned: Learned, varied: list[str]) -> Noted:
+def _outcome(learned: TraceStatistics, varied: list[str]) -> Noted:
     if len(learned.outcomes) == 1:
         return Noted(next(iter(learned.outcomes)), RUNS)
     came_out = ", ".join(f"{name} in {count}" for name, count in learned.outcomes.most_common())
@@ -149,7 +149,7 @@ def _outcome(learned: Learned, varied: list[str]) -> Noted:
 
 
 def _tool_calls(
-    learned: Learned, around: AllKinds, variables: dict[str, tuple[str, int, Path]], varied: list[str]
+    learned: TraceStatistics, around: AllKinds, variables: dict[str, tuple[str, int, Path]], varied: list[str]
 ) -> list[Expected]:
     entries: list[Expected] = []
     for tool in sorted(learned.calls, key=lambda name: _first_place(learned, name)):
@@ -177,12 +177,12 @@ def _tool_calls(
     return entries
 
 
-def _first_place(learned: Learned, tool: str) -> tuple[int, str]:
+def _first_place(learned: TraceStatistics, tool: str) -> tuple[int, str]:
     sequence = learned.sequences.most_common(1)[0][0] if learned.sequences else ()
     return (sequence.index(tool) if tool in sequence else len(sequence), tool)
 
 
-def _merge_slots(learned: Learned, tool: str) -> Slot:
+def _merge_slots(learned: TraceStatistics, tool: str) -> Slot:
     all_calls = Slot()
     for (name, _), slot in learned.slots.items():
         if name == tool:
@@ -224,7 +224,7 @@ def _arguments(
     tool: str,
     number: int,
     slot: Slot,
-    learned: Learned,
+    learned: TraceStatistics,
     variables: dict[str, tuple[str, int, Path]],
     varied: list[str],
 ) -> Expected:
@@ -300,7 +300,7 @@ def _is_plain(value: object) -> bool:
     return True
 
 
-def _tools_used(learned: Learned, varied: list[str]) -> Expected:
+def _tools_used(learned: TraceStatistics, varied: list[str]) -> Expected:
     if "tools" in learned.unobserved:
         return {}
     multisets = {tuple(sorted(names)) for names in learned.sequences}
@@ -313,7 +313,7 @@ def _tools_used(learned: Learned, varied: list[str]) -> Expected:
     return {"tools_used": used, "tools_match": "subset"} if learned.count >= PINNED else {}
 
 
-def _requires(learned: Learned) -> Expected:
+def _requires(learned: TraceStatistics) -> Expected:
     """What comes first, where its result fed an argument in every run."""
     required: dict[str, list[str]] = {}
     for (first, then), count in sorted(learned.feeds.items()):
@@ -323,7 +323,7 @@ def _requires(learned: Learned) -> Expected:
     return {then: Noted(firsts, f"its result is used as an argument in {RUNS}") for then, firsts in required.items()}
 
 
-def _numbers(learned: Learned) -> list[Noted]:
+def _numbers(learned: TraceStatistics) -> list[Noted]:
     """Numbers that the answer states as the tool gave them, in every run."""
     found = []
     for (tool, path), values in learned.numbers.items():
@@ -338,14 +338,14 @@ def _numbers(learned: Learned) -> list[Noted]:
     return [noted for _, noted in found[:MOST_NUMBERS]]
 
 
-def _expect_shown(learned: Learned) -> Expected:
+def _expect_shown(learned: TraceStatistics) -> Expected:
     """What is new on the page, in every run."""
     shown = [key for key, count in learned.elements.items() if count == learned.count >= 2]
     entries = [Noted({"role": role, "name": name}, f"new in {RUNS}") for role, name in shown[:MOST_SHOWN]]
     return {"ui": entries} if entries else {}
 
 
-def _places(learned: Learned) -> Expected:
+def _places(learned: TraceStatistics) -> Expected:
     """The state that it leaves, what is new on the page, the members of a JSON answer."""
     expected: Expected = {}
     state = {
@@ -370,7 +370,7 @@ def _places(learned: Learned) -> Expected:
     return expected
 
 
-def _budgets(around: AllKinds, learned: Learned) -> Expected:
+def _budgets(around: AllKinds, learned: TraceStatistics) -> Expected:
     """What a run may cost, with room: five times the longest time, three times the rest, and never a tight figure.
 
     How long an answer is, and how many calls it takes, depends on what is asked; the rest holds for all cases.
@@ -395,7 +395,7 @@ def _budgets(around: AllKinds, learned: Learned) -> Expected:
     return found
 
 
-def most_of_all(kinds: list[Learned]) -> dict[str, float]:
+def most_of_all(kinds: list[TraceStatistics]) -> dict[str, float]:
     """The most of each measure that every run has."""
     counted: Counter[str] = Counter()
     runs = sum(kind.count for kind in kinds)

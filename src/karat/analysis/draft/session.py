@@ -18,7 +18,7 @@ from karat.analysis.draft.cases import name_prompts
 from karat.analysis.draft.draft import DraftOptions, SuiteDraft
 from karat.analysis.draft.drafting import draft_from_traces
 from karat.analysis.draft.effects import known_effects
-from karat.analysis.draft.kinds import Sighting
+from karat.analysis.draft.trace_groups import SourceTrace
 from karat.checks.catalog import catalog_for
 from karat.engine.request import AnyTarget, ResumeKeywords, RunOptions, RunRequest, resolve_target
 from karat.engine.rescoring import begins_a_journal, find_journals, load_in
@@ -70,23 +70,23 @@ class JournalTraces:
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
 
-    def __iter__(self) -> Iterator[Sighting]:
+    def __iter__(self) -> Iterator[SourceTrace]:
         for record in self._journal.records():
             if not record.case.skip:
-                yield Sighting(record.trace, record.case.setup_prompts, record.case.preconditions)
+                yield SourceTrace(record.trace, record.case.setup_prompts, record.case.preconditions)
 
 
 class AllTraces:
     """The traces of several sources, one source after the other."""
 
-    def __init__(self, sources: Sequence[Iterable[Trace | Sighting]]) -> None:
+    def __init__(self, sources: Sequence[Iterable[Trace | SourceTrace]]) -> None:
         self._sources = sources
 
-    def __iter__(self) -> Iterator[Trace | Sighting]:
+    def __iter__(self) -> Iterator[Trace | SourceTrace]:
         return chain.from_iterable(self._sources)
 
 
-def open_source(path: str | Path, project: Project) -> list[Iterable[Trace | Sighting]]:
+def open_source(path: str | Path, project: Project) -> list[Iterable[Trace | SourceTrace]]:
     """What a path holds: a journal, a recording, an export of spans, a tape, or a folder of journals."""
     if os.path.isdir(path) or begins_a_journal(Path(path)):
         return [JournalTraces(journal) for journal in find_journals(path, project)]

@@ -1,4 +1,4 @@
-"""Similar traces together: repeats of a case, or, where there are more than a person reads, all that did the same."""
+"""Similar traces together: repeats of a case, or all that did the same; what fits no group is a finding."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from karat.analysis.draft.draft import DraftOptions
+from karat.analysis.draft.draft import DraftOptions, Finding
 from karat.analysis.draft.effects import known_effects
-from karat.analysis.draft.findings import Findings
-from karat.analysis.draft.learning import Learned, TraceKind, kind_of
 from karat.analysis.draft.origins import folded
-from karat.model.trace import Trace
+from karat.analysis.draft.trace_statistics import TraceKind, TraceStatistics, kind_of
+from karat.checks.base import excerpt
+from karat.model.trace import BY_ITSELF, Trace
 
 MOST_IDENTITIES = 300
 """Different cases or prompts up to which repeats of each are looked at alone."""
@@ -25,9 +25,12 @@ RARE = 200
 ODD_RUN = 10
 """Of so many repeats of a case, fewer than one that did something else is a question, not a variant."""
 APART = -1
+MOST_FINDINGS = 200
+LOOP = 3
+"""The same call so often in a row is a loop."""
 
 
-class Sighting(NamedTuple):
+class SourceTrace(NamedTuple):
     """A trace, and what was done before its first prompt."""
 
     trace: Trace
@@ -41,10 +44,64 @@ class TraceGroup(Struct):
     name: str
     """The id of the case that they are repeats of; nothing for traces that only did the same."""
     kinds: list[TraceKind]
-    learned: Learned
+    learned: TraceStatistics
     total: int = 0
     setup_prompts: tuple[str, ...] = ()
     preconditions: tuple[str, ...] = ()
+
+
+class Findings:
+    """What looks wrong in the traces, or is a question for a person: counted by text, with one example of each."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], tuple[str, int]] = {}
+
+    def add(self, kind: str, what: str, example: str = "", count: int = 1) -> None:
+        known, before = self._found.get((kind, what), (example, 0))
+        if before or len(self._found) < MOST_FINDINGS:
+            self._found[kind, what] = known, before + count
+
+    def all(self) -> tuple[Finding, ...]:
+        return tuple(
+            Finding(kind, f"{what}, such as {example}" if example else what, count)
+            for (kind, what), (example, count) in self._found.items()
+        )
+
+    def add_error(self, trace: Trace, user: tuple[str, ...]) -> None:
+        if trace.error is not None:
+            self.add("error", f"{trace.error.kind}: {excerpt(trace.error.message)}", _quoted(user))
+        else:
+            self.add("error", "no prompt was recorded, so the run cannot be repeated")
+
+    def is_stuck(self, trace: Trace, user: tuple[str, ...]) -> bool:
+        """Whether a run went round in a loop, or was cut off by a limit: nothing is learned from it."""
+        same, before = 1, None
+        for call in trace.tool_calls:
+            now = (call.name, call.arguments)
+            same = same + 1 if now == before else 1
+            before = now
+            if same == LOOP:
+                self.add("loop", f"{call.name} was called with the same arguments again and again", _quoted(user))
+                return True
+        if trace.ended_by in ("", BY_ITSELF):
+            return False
+        self.add("loop", f"a limit cut the run off: {excerpt(trace.ended_by)}", _quoted(user))
+        return True
+
+    def rare(self, group: TraceGroup) -> None:
+        self.add("rare", f"{_describe(group)}: is this intended?", _example(group), group.total)
+
+    def add_left_out(self, group: TraceGroup) -> None:
+        self.add("rare", f"{_describe(group)}: over --max-cases, not drafted", _example(group), group.total)
+
+    def add_failed(self, group: TraceGroup) -> None:
+        self.add(
+            "failed", f"{_describe(group)}, and the answer does not say that it failed", _example(group), group.total
+        )
+
+    def add_odd(self, group: TraceGroup, total: int) -> None:
+        what = f"{group.total} of {total} runs of {group.name}: {_describe(group)}. Is this intended?"
+        self.add("odd", what, "", group.total)
 
 
 class TracePlaces(NamedTuple):
@@ -54,26 +111,26 @@ class TracePlaces(NamedTuple):
     held_out: bytearray
 
 
-class Kinds:
+class TraceGroups:
     """All traces, read once: what was learned of each kind, and which trace is of which."""
 
     def __init__(self, options: DraftOptions, findings: Findings) -> None:
         self._options = options
         self._findings = findings
         self._numbers: dict[tuple[str, TraceKind], int] = {}
-        self._learned: list[Learned] = []
+        self._learned: list[TraceStatistics] = []
         self._totals: list[int] = []
-        self._about: list[Sighting] = []
+        self._about: list[SourceTrace] = []
         self._identities: set[str] | None = set()
         self._first_seen: Counter[TraceKind] = Counter()
-        self._waiting: dict[int, tuple[int, Sighting]] = {}
+        self._waiting: dict[int, tuple[int, SourceTrace]] = {}
         """The first traces of every fifth case or prompt of a kind: held out, unless each becomes a case of its own."""
         self.places = TracePlaces(array("i"), bytearray())
         self.tools: set[str] = set()
 
-    def read(self, sightings: Iterable[Sighting]) -> None:
-        for sighting in sightings:
-            self._add(sighting)
+    def read(self, recorded_traces: Iterable[SourceTrace]) -> None:
+        for recorded in recorded_traces:
+            self._add(recorded)
 
     @property
     def count(self) -> int:
@@ -82,8 +139,8 @@ class Kinds:
     def effects_of(self, trace: Trace) -> Mapping[str, tuple[str, ...]]:
         return known_effects({call.name for call in trace.tool_calls}, self._options.effects)
 
-    def _add(self, sighting: Sighting) -> None:
-        trace = sighting.trace
+    def _add(self, recorded: SourceTrace) -> None:
+        trace = recorded.trace
         user = user_texts(trace)
         broke = trace.error is not None or not any(text.strip() for text in user)
         if broke:
@@ -100,15 +157,15 @@ class Kinds:
         number = self._numbers.get(key)
         if number is None:
             number = self._numbers[key] = len(self._learned)
-            self._learned.append(Learned())
+            self._learned.append(TraceStatistics())
             self._totals.append(0)
-            self._about.append(sighting._replace(trace=Trace(case_id=trace.case_id, tool_calls=())))
+            self._about.append(recorded._replace(trace=Trace(case_id=trace.case_id, tool_calls=())))
             self._first_seen[kind] += 1
         self._totals[number] += 1
         is_another = self._totals[number] == 1 and self._first_seen[kind] % HELD_OUT == 0 and self._identities
         held = self._totals[number] % HELD_OUT == 0 or bool(is_another)
         if is_another:
-            self._waiting[len(self.places.groups)] = number, sighting
+            self._waiting[len(self.places.groups)] = number, recorded
         elif not held:
             self._learned[number].add(trace, kind.outcome, user, effects)
         self.places.groups.append(number)
@@ -160,8 +217,8 @@ class Kinds:
         return [group for group, _ in kept]
 
     def _learn_waiting(self) -> None:
-        for place, (number, sighting) in self._waiting.items():
-            trace = sighting.trace
+        for place, (number, recorded) in self._waiting.items():
+            trace = recorded.trace
             effects = self.effects_of(trace)
             self._learned[number].add(trace, kind_of(trace, effects).outcome, user_texts(trace), effects)
             self.places.held_out[place] = 0
@@ -206,6 +263,21 @@ class Kinds:
         total = sum(self._totals[number] for _, number in variants)
         kinds = [kind for kind, _ in variants]
         return TraceGroup(name, kinds, learned, total, about.setup_prompts, about.preconditions)
+
+
+def _describe(group: TraceGroup) -> str:
+    kind = group.kinds[0]
+    tools = ", ".join(kind.tools[:6]) + (" ..." if len(kind.tools) > 6 else "")
+    turns = f" in {kind.turns} turns" if kind.turns != "1" else ""
+    return f"{kind.outcome} with {tools or 'no tool'}{turns}"
+
+
+def _example(group: TraceGroup) -> str:
+    return _quoted(next(iter(group.learned.prompts), ()))
+
+
+def _quoted(user: tuple[str, ...]) -> str:
+    return repr(excerpt(user[0])) if user and user[0] else ""
 
 
 def _is_failure(kind: TraceKind) -> bool:

@@ -182,7 +182,7 @@ def _merge_values(mine: dict[Key, Values], its: Mapping[Key, Values]) -> None:
         mine.setdefault(key, Values()).merge(values)
 
 
-class Learned:
+class TraceStatistics:
     """All that is kept of the traces of a kind."""
 
     def __init__(self) -> None:
@@ -205,7 +205,7 @@ class Learned:
         self.schemas = 0
         self.unobserved: dict[str, str] = {}
         self.examples: list[Trace] = []
-        self.turns: list[Learned] = []
+        self.turns: list[TraceStatistics] = []
         self.replies = Replies()
 
     def add(
@@ -245,7 +245,7 @@ class Learned:
     def _add_turns(self, trace: Trace, effects: Mapping[str, tuple[str, ...]]) -> None:
         """Each turn alone: only where every trace has as many turns do they say anything."""
         if self.count == 1:
-            self.turns = [Learned() for _ in trace.turns]
+            self.turns = [TraceStatistics() for _ in trace.turns]
         elif len(self.turns) != len(trace.turns):
             self.turns = []
         for number, (learned, turn) in enumerate(zip(self.turns, trace.turns, strict=False)):
@@ -314,7 +314,7 @@ class Learned:
             self.logged[tool] += any(f'"tool.{tool}"' in line for line in trace.telemetry)
         self.schemas += bool(trace.tool_schemas)
 
-    def merge(self, other: Learned) -> None:
+    def merge(self, other: TraceStatistics) -> None:
         """Take in what another kind has learned."""
         if not other.count:
             return
