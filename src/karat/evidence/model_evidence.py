@@ -56,7 +56,7 @@ def read_traffic(traffic: ModelTraffic, exchanges: Sequence[ModelExchange], answ
         tool_schemas=traffic.schemas,
         ended_by=read_ending(finishes[-1].rpartition(".")[2]) if finishes else "",
         gap="" if is_said(answer, words, calls) else BYPASSED,
-        structured=any(one.tools or not one.names_all_tools or one.calls for one in traffic.exchanges),
+        structured=any(each.tools or not each.names_all_tools or each.calls for each in traffic.exchanges),
         words="\n".join(reply.text for reply in replies),
         why_in_words=IN_WORDS,
         open_calls=tuple(

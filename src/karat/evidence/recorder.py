@@ -70,7 +70,7 @@ class Recorder:
     def _turn(self, case: Case, error: TraceError) -> Trace:
         telemetry = tuple(self.telemetry or ())
         unobserved = {"tools": UNFINISHED, "telemetry": UNFINISHED, "page": UNFINISHED}
-        seen = {
+        observed = {
             "tools": self.tool_calls is not None or self.telemetry is not None,
             "telemetry": self.telemetry is not None,
             "page": self.page is not None,
@@ -85,6 +85,6 @@ class Recorder:
             dialect=self.dialect,
             page=self.page,
             page_before=self.page_before,
-            unobserved={channel: why for channel, why in unobserved.items() if not seen[channel]},
+            unobserved={channel: why for channel, why in unobserved.items() if not observed[channel]},
             error=error,
         )

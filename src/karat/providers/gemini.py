@@ -64,7 +64,7 @@ class Gemini(ModelApi):
         finish = next((text_of(candidate.get("finishReason")) for candidate in candidates), "")
         if not candidates:
             finish = text_of(table(body.get("promptFeedback")).get("blockReason"))
-        contents = [content for one in candidates if isinstance(content := one.get("content"), Mapping)]
+        contents = [content for candidate in candidates if isinstance(content := candidate.get("content"), Mapping)]
         return ModelReply(
             tuple(_read_content({"role": "model", **content}) for content in contents),
             finish,

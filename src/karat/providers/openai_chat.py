@@ -180,11 +180,11 @@ class ChatCompletions(OpenAiApi):
         return {"model": model, "messages": messages, **offered}
 
     def write_reply(self, text: str, calls: Iterable[tuple[str | None, str, str]]) -> list[object]:
-        asked = [
+        tool_calls = [
             {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
             for id, name, arguments in calls
         ]
-        return [{"role": "assistant", "content": text, **({"tool_calls": asked} if asked else {})}]
+        return [{"role": "assistant", "content": text, **({"tool_calls": tool_calls} if tool_calls else {})}]
 
     def write_result(self, call_id: str | None, text: str) -> object:
         return {"role": "tool", "tool_call_id": call_id, "content": text}
@@ -193,9 +193,9 @@ class ChatCompletions(OpenAiApi):
 def _read_message(message: Table) -> ChatMessage:
     if isinstance(old_call := message.get("function_call"), Mapping):  # as calls were written before tools
         message = {**message, "tool_calls": [old_call]}
-    found = read_message(message)
+    chat_message = read_message(message)
     refusal = text_of(message.get("refusal"))
-    return structs.replace(found, text=found.text + refusal) if refusal else found
+    return structs.replace(chat_message, text=chat_message.text + refusal) if refusal else chat_message
 
 
 def _choice(index: int, key: str, message: Table, finish: object) -> dict[str, Any]:

@@ -119,11 +119,11 @@ class Responses(OpenAiApi):
     def write_reply(self, text: str, calls: Iterable[tuple[str | None, str, str]]) -> list[object]:
         content = [{"type": "output_text", "text": text, "annotations": []}]
         message = {"type": "message", "role": "assistant", "status": "completed", "content": content}
-        asked = [
+        items = [
             {"type": "function_call", "call_id": id, "name": name, "arguments": arguments}
             for id, name, arguments in calls
         ]
-        return [*([message] if text else []), *asked]
+        return [*([message] if text else []), *items]
 
     def write_result(self, call_id: str | None, text: str) -> object:
         return {"type": "function_call_output", "call_id": call_id, "output": text}

@@ -261,6 +261,6 @@ def _split_path(path: str) -> tuple[str, str, str]:
     if path.startswith(RUN_PATH):
         run, _, path = path.removeprefix(RUN_PATH).partition("/")
         path = f"/{path}"
-    service, slash, rest = path.removeprefix("/").partition("/")
+    service, slash, below = path.removeprefix("/").partition("/")
     service, mark, query = service.partition("?")
-    return run, service, f"{slash}{rest}{mark}{query}"
+    return run, service, f"{slash}{below}{mark}{query}"

@@ -40,18 +40,18 @@ class LoopbackGuard:
 
     def enter(self, address: str, headers: Iterable[tuple[str, str]]) -> str:
         """The address without the token. Raises RefusedRequest."""
-        known: dict[str, list[str]] = {"host": [], "origin": [], "sec-fetch-site": []}
+        relevant: dict[str, list[str]] = {"host": [], "origin": [], "sec-fetch-site": []}
         for name, value in headers:
-            known.get(name.lower(), []).append(value.lower())
-        if len(known["host"]) != 1 or known["host"][0] not in self._hosts:
+            relevant.get(name.lower(), []).append(value.lower())
+        if len(relevant["host"]) != 1 or relevant["host"][0] not in self._hosts:
             raise RefusedRequest(HTTPStatus.MISDIRECTED_REQUEST, "a request named a host other than this one")
-        if not self._origins.issuperset(known["origin"]):
+        if not self._origins.issuperset(relevant["origin"]):
             raise RefusedRequest(HTTPStatus.FORBIDDEN, "a page of another origin sent a request")
-        if not {"none", "same-origin"}.issuperset(known["sec-fetch-site"]):
+        if not {"none", "same-origin"}.issuperset(relevant["sec-fetch-site"]):
             raise RefusedRequest(HTTPStatus.FORBIDDEN, "a page of another site sent a request")
         if len(address) > LONGEST_ADDRESS:
             raise RefusedRequest(HTTPStatus.REQUEST_URI_TOO_LONG, "a request has an address that is too long")
-        given = address[: len(self._prefix)]
-        if not secrets.compare_digest(given.encode(errors="surrogatepass"), self._prefix.encode()):
+        prefix = address[: len(self._prefix)]
+        if not secrets.compare_digest(prefix.encode(errors="surrogatepass"), self._prefix.encode()):
             raise RefusedRequest(HTTPStatus.FORBIDDEN, "a request came without the token of this address")
         return address[len(self._prefix) - 1 :]

@@ -50,9 +50,9 @@ _TAGS = frozenset({0x0A, 0x12, 0x1A, 0x22, 0x2A, 0x32, 0x4A, 0x5A, 0x6A, 0x7A})
 
 def _count_messages(body: bytes, most: int) -> int:
     """How many messages there are within a request; more than `most` are not counted."""
-    found, at = 0, 0
+    count, at = 0, 0
     around: list[tuple[int, Shape]] = [(len(body), _REQUEST)]
-    while around and found <= most:
+    while around and count <= most:
         end, shape = around[-1]
         if at >= end:
             around.pop()
@@ -65,13 +65,13 @@ def _count_messages(body: bytes, most: int) -> int:
             if inner is None:
                 at += size
             else:
-                found += 1
+                count += 1
                 around.append((min(at + size, end), inner))
         elif kind == 0:
             _, at = _varint(body, at)
         else:
             at += {1: 8, 5: 4}.get(kind, 0)
-    return found
+    return count
 
 
 def _varint(body: bytes, at: int) -> tuple[int, int]:

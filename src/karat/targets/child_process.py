@@ -87,8 +87,8 @@ class Child:
                     pipe.close()
         if self._stdout:
             on_line(bytes(self._stdout))
-        said = self._stderr.decode("utf-8", "replace")
-        return ExitStatus(process.returncode, end_of(said) if self._cut else said, self._seen > STDOUT_CAP)
+        stderr = self._stderr.decode("utf-8", "replace")
+        return ExitStatus(process.returncode, end_of(stderr) if self._cut else stderr, self._seen > STDOUT_CAP)
 
     def _attend(self, process: subprocess.Popen[bytes], on_line: OnLine) -> None:
         """Feed and drain the pipes until the process has ended and they are closed, or it is to be stopped."""
@@ -124,17 +124,17 @@ class Child:
 
     def _serve(self, selector: selectors.BaseSelector, key: selectors.SelectorKey, on_line: OnLine) -> None:
         if key.data == "stdin":
-            done = self._feed(key.fd)
+            is_done = self._feed(key.fd)
         else:
             data = os.read(key.fd, CHUNK)
-            done = not data
+            is_done = not data
             if key.data == "stdout":
                 self._lines(data, on_line)
             else:
                 self._stderr += data
                 self._cut = self._cut or len(self._stderr) > STDERR_TAIL
                 del self._stderr[:-STDERR_TAIL]
-        if done:
+        if is_done:
             selector.unregister(key.fileobj)
             if key.data != "stdin" or not self._spoken_to or self._stdin:
                 cast(IO[bytes], key.fileobj).close()
@@ -142,12 +142,12 @@ class Child:
     def _feed(self, fd: int) -> bool:
         """Write some of what is there; whether that was all, or the reader is gone."""
         try:
-            written = os.write(fd, self._stdin[:CHUNK])
+            size = os.write(fd, self._stdin[:CHUNK])
         except BlockingIOError:
             return False
         except BrokenPipeError:
             return True
-        self._stdin = self._stdin[written:]
+        self._stdin = self._stdin[size:]
         return not self._stdin
 
     def _lines(self, data: bytes, on_line: OnLine) -> None:
@@ -157,7 +157,7 @@ class Child:
         self._stdout += data[: max(room, 0)]
         if b"\n" not in data:
             return
-        *whole, rest = bytes(self._stdout).split(b"\n")
-        self._stdout = bytearray(rest)
-        for line in whole:
+        *lines, tail = bytes(self._stdout).split(b"\n")
+        self._stdout = bytearray(tail)
+        for line in lines:
             on_line(line)

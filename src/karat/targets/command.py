@@ -144,19 +144,19 @@ class CommandTarget:
     def _environment(self, context: RunContext) -> dict[str, str]:
         """The environment, with the trace context by which the process says whose spans it makes."""
         env, trace_env = {**os.environ, **self._config.env}, context.trace_context.for_process()
-        if trace_env and (own := env.get(RESOURCE)):
-            trace_env[RESOURCE] = f"{own},{trace_env[RESOURCE]}"
+        if trace_env and (resource := env.get(RESOURCE)):
+            trace_env[RESOURCE] = f"{resource},{trace_env[RESOURCE]}"
         return env | trace_env
 
     def _executable(self, name: str) -> str:
         path = str(self._config.root / name) if "/" in name else name
-        found = shutil.which(path, path={**os.environ, **self._config.env}.get("PATH"))
-        if found is None:
-            what = "is not executable" if "/" in name and os.path.exists(path) else "is not found"
+        executable = shutil.which(path, path={**os.environ, **self._config.env}.get("PATH"))
+        if executable is None:
+            problem = "is not executable" if "/" in name and os.path.exists(path) else "is not found"
             raise ConfigError(
-                f"the command {path!r} {what}.", fix="Check the path, and `chmod +x` it if it is a script."
+                f"the command {path!r} {problem}.", fix="Check the path, and `chmod +x` it if it is a script."
             )
-        return os.path.abspath(found) if "/" in name else found
+        return os.path.abspath(executable) if "/" in name else executable
 
 
 class _Answers:
@@ -206,16 +206,16 @@ class _Answers:
     def _take(self, value: dict[str, object]) -> bool:
         """Whether the object is part of the protocol; if so, it is recorded."""
         kind = value.get("type")
-        rest = {key: item for key, item in value.items() if key != "type"}
+        fields = {key: item for key, item in value.items() if key != "type"}
         if kind == "tool_call":
-            self._recorder.tool_call(tool_call(convert(rest, ShortCall)))
+            self._recorder.tool_call(tool_call(convert(fields, ShortCall)))
         elif kind == "message":
-            message = convert(rest, ShortMessage)
+            message = convert(fields, ShortMessage)
             self._recorder.messages.append(Message(message.role, message.content or "", message.name))
         elif kind == "telemetry":
-            event = convert(rest, _Telemetry)
-            for given in (event.event, event.line):
-                for line in () if given is None else event_lines(given):
+            event = convert(fields, _Telemetry)
+            for entry in (event.event, event.line):
+                for line in () if entry is None else event_lines(entry):
                     self._recorder.event(line)
         elif "final_message" in value or ("error" in value and value.keys() <= set(Short.__struct_encode_fields__)):
             self._answer(read(value))
@@ -250,14 +250,14 @@ class _Answers:
         return None
 
     def _count_error(self) -> TargetError | None:
-        wanted = 1 + len(self._case.setup_prompts)
-        if self._answered == wanted:
+        expected = 1 + len(self._case.setup_prompts)
+        if self._answered == expected:
             return None
-        said = f"; it wrote: {self._log}" if self._log and not self._answered else ""
+        log_note = f"; it wrote: {self._log}" if self._log and not self._answered else ""
         return TargetError(
             "bad-answer",
-            f"the command wrote {self._answered} lines with `final_message`, not one for each of {wanted} "
-            f"prompt{'s' if wanted > 1 else ''}{said}",
+            f"the command wrote {self._answered} lines with `final_message`, not one for each of {expected} "
+            f"prompt{'s' if expected > 1 else ''}{log_note}",
         )
 
 
@@ -310,8 +310,8 @@ class _Talk(_Answers):
     def _end_error(self, end: TargetError | ExitStatus) -> TargetError:
         if isinstance(end, TargetError):
             return end
-        said = f"; it wrote: {self._log}" if self._log else ""
-        broke = self._exit_error(end) or TargetError("agent", f"the command ended before it answered{said}")
+        log_note = f"; it wrote: {self._log}" if self._log else ""
+        broke = self._exit_error(end) or TargetError("agent", f"the command ended before it answered{log_note}")
         broke.detail = end.stderr
         return broke
 
@@ -329,10 +329,10 @@ def _request(case: Case, context: RunContext) -> bytes:
 
 
 def _encode(request: Mapping[str, object]) -> bytes:
-    given = {
+    fields = {
         key: value for key, value in request.items() if key in ("case_id", "prompt") or value not in (None, [], {})
     }
-    return msgspec.json.encode(jsonable(given)) + b"\n"
+    return msgspec.json.encode(jsonable(fields)) + b"\n"
 
 
 def _signal(number: int) -> str:

@@ -186,7 +186,7 @@ def read_config(project: Project) -> Config:
         return Config()
     file, section = Path(project.file), project.section
     top = read_table(project.content, _Top, file, section)
-    targets = {name: _target(name, given, project) for name, given in top.targets.items()}
+    targets = {name: _target(name, table, project) for name, table in top.targets.items()}
     if top.target is not None and ":" not in top.target and top.target not in targets:
         raise ConfigError(
             f"`target` names {top.target!r}, which is not under [targets].",
@@ -213,13 +213,15 @@ def resolve(spec_or_name: str, config: Config, cwd: Path) -> TargetConfig:
     kind, colon, spec = spec_or_name.partition(":")
     if colon and kind and spec:
         return TargetConfig(kind=kind, spec=spec, root=cwd, folder=cwd)
-    known = ", ".join(map(repr, sorted(config.targets))) or "none"
+    known_targets = ", ".join(map(repr, sorted(config.targets))) or "none"
     fix = (
         did_you_mean(spec_or_name, config.targets)
         or "Write it as 'python:module:function', 'langgraph:module:graph', 'browser:http://…', 'http://…', "
         "'command:./agent' or 'replay:traces.jsonl'."
     )
-    raise ConfigError(f"there is no target {spec_or_name!r} (configured: {known}).", fix=fix, slug="unknown-target")
+    raise ConfigError(
+        f"there is no target {spec_or_name!r} (configured: {known_targets}).", fix=fix, slug="unknown-target"
+    )
 
 
 def read_options(config: TargetConfig, form: type[Options]) -> Options:
@@ -227,13 +229,13 @@ def read_options(config: TargetConfig, form: type[Options]) -> Options:
     try:
         return msgspec.convert(config.options, form)
     except msgspec.ValidationError as error:
-        unknown, place = UNKNOWN.search(str(error)), _OPTION.search(str(error))
-        what = f"unknown option {unknown[1]!r} of" if unknown else f"{error}, in the options of"
-        known = (*form.__struct_encode_fields__, *(_SHARED if config.kind in WIRE_KINDS else ()))
+        unknown, option = UNKNOWN.search(str(error)), _OPTION.search(str(error))
+        problem = f"unknown option {unknown[1]!r} of" if unknown else f"{error}, in the options of"
+        known_names = (*form.__struct_encode_fields__, *(_SHARED if config.kind in WIRE_KINDS else ()))
         raise ConfigError(
-            f"{what} a target of kind {config.kind!r}.",
-            where=place_of(config, place[1] if place else unknown[1] if unknown else ""),
-            fix=did_you_mean(unknown[1], known) if unknown else "",
+            f"{problem} a target of kind {config.kind!r}.",
+            where=place_of(config, option[1] if option else unknown[1] if unknown else ""),
+            fix=did_you_mean(unknown[1], known_names) if unknown else "",
             slug="unknown-option",
         ) from error
 
@@ -245,8 +247,8 @@ def place_of(config: TargetConfig, option: str) -> str:
     section = "tool.karat" if config.file.name == "pyproject.toml" else ""
     table = join_dotted(section, "targets", config.name)
     tables = (table, f"{table}.options") if config.kind in WIRE_KINDS else (f"{table}.options", table)
-    places = (line_of(config.file, place, option) for place in tables)
-    return next((place for place in places if place != str(config.file)), str(config.file))
+    lines = (line_of(config.file, name, option) for name in tables)
+    return next((line for line in lines if line != str(config.file)), str(config.file))
 
 
 def no_options(config: TargetConfig) -> None:
@@ -264,26 +266,30 @@ def parse_rate(text: str) -> float:
 
 
 def _target(name: str, table: dict[str, object], project: Project) -> TargetConfig:
-    file, place = Path(project.file), join_dotted(project.section, "targets", name)
-    own = _own_options(table)
+    file, section = Path(project.file), join_dotted(project.section, "targets", name)
+    own_options = _own_options(table)
     try:
-        given = read_table({key: value for key, value in table.items() if key not in own}, _TargetTable, file, place)
+        settings = read_table(
+            {key: value for key, value in table.items() if key not in own_options}, _TargetTable, file, section
+        )
     except ConfigError as error:
         if error.slug == "unknown-key":
             error.fix = error.fix or OPTIONS_FIX
         raise
-    kind, colon, spec = given.use.partition(":")
+    kind, colon, spec = settings.use.partition(":")
     if not (colon and kind and spec):
-        where = line_of(file, place, "use")
-        raise ConfigError(f"{given.use!r} is not a target.", where=where, fix="Write it as 'python:module:function'.")
+        where = line_of(file, section, "use")
+        raise ConfigError(
+            f"{settings.use!r} is not a target.", where=where, fix="Write it as 'python:module:function'."
+        )
     try:
-        limits = Limits(given.max_concurrency, None if given.rate is None else parse_rate(given.rate))
+        limits = Limits(settings.max_concurrency, None if settings.rate is None else parse_rate(settings.rate))
     except ConfigError as error:
-        error.where = line_of(file, place, "rate")
+        error.where = line_of(file, section, "rate")
         raise
-    if given.stubs or given.faults:
-        _check_fault_keys(given, file, place)
-    recorded = _McpTable(url=given.mcp_record) if isinstance(given.mcp_record, str) else given.mcp_record
+    if settings.stubs or settings.faults:
+        _check_fault_keys(settings, file, section)
+    recorded = _McpTable(url=settings.mcp_record) if isinstance(settings.mcp_record, str) else settings.mcp_record
     return TargetConfig(
         kind=kind,
         spec=spec,
@@ -291,34 +297,34 @@ def _target(name: str, table: dict[str, object], project: Project) -> TargetConf
         root=file.parent,
         folder=Path(project.folder),
         file=file,
-        timeout=given.timeout,
-        turn_timeout=given.turn_timeout,
-        python_path=given.python_path,
-        env=given.env,
-        setup=given.setup,
-        teardown=given.teardown,
-        database=given.database,
-        ui_vocabulary=given.ui_vocabulary,
-        success=given.success,
-        tool_names=given.tool_names,
-        ignore_tools=given.ignore_tools,
-        telemetry=given.telemetry,
+        timeout=settings.timeout,
+        turn_timeout=settings.turn_timeout,
+        python_path=settings.python_path,
+        env=settings.env,
+        setup=settings.setup,
+        teardown=settings.teardown,
+        database=settings.database,
+        ui_vocabulary=settings.ui_vocabulary,
+        success=settings.success,
+        tool_names=settings.tool_names,
+        ignore_tools=settings.ignore_tools,
+        telemetry=settings.telemetry,
         mcp_record=recorded.url if recorded else None,
         mcp_complete=recorded is not None and recorded.complete,
-        stubs=given.stubs,
-        faults=given.faults,
+        stubs=settings.stubs,
+        faults=settings.faults,
         limits=limits,
-        version=given.version or "",
-        deterministic=given.deterministic,
-        options={**given.options, **own},
+        version=settings.version or "",
+        deterministic=settings.deterministic,
+        options={**settings.options, **own_options},
     )
 
 
-def _check_fault_keys(given: _TargetTable, file: Path, place: str) -> None:
+def _check_fault_keys(settings: _TargetTable, file: Path, section: str) -> None:
     from karat.suites.fault_keys import check_fault_keys  # few targets have any, and every worker reads this file
 
-    for key, wrong in check_fault_keys({"stubs": given.stubs, "faults": [*given.faults]}):
-        raise ConfigError(f"[{place}] {wrong.message}", where=line_of(file, place, key), slug=wrong.slug)
+    for key, wrong in check_fault_keys({"stubs": settings.stubs, "faults": [*settings.faults]}):
+        raise ConfigError(f"[{section}] {wrong.message}", where=line_of(file, section, key), slug=wrong.slug)
 
 
 def _own_options(table: dict[str, object]) -> dict[str, object]:

@@ -35,9 +35,9 @@ def interrupt_text(value: object) -> str:
         requests = value.get("action_requests")
         if isinstance(requests, list) and requests:
             return "\n".join(map(interrupt_text, requests))
-        found = next((value[key] for key in ASKING if isinstance(value.get(key), str)), None)
-        if found is not None:
-            return text(found)
+        question = next((value[key] for key in ASKING if isinstance(value.get(key), str)), None)
+        if question is not None:
+            return text(question)
     return msgspec.json.encode(jsonable(value)).decode()
 
 
@@ -48,37 +48,37 @@ def resume(prompt: str, waiting: Sequence[Interrupt]) -> Any:
     interrupts a list of as many answers gives each its own, an object may name them by id, and any other answer is
     given to each.
     """
-    said = _value(prompt)
+    value = _value(prompt)
     if len(waiting) == 1:
-        return _shape_answer(said, waiting[0].value)
+        return _shape_answer(value, waiting[0].value)
     ids = [interrupt.id for interrupt in waiting]
-    if isinstance(said, dict) and said.keys() == set(ids):
-        answers = [said[name] for name in ids]
+    if isinstance(value, dict) and value.keys() == set(ids):
+        answers = [value[name] for name in ids]
     else:
-        answers = said if isinstance(said, list) and len(said) == len(ids) else [said] * len(ids)
-    return {one.id: _shape_answer(answer, one.value) for one, answer in zip(waiting, answers, strict=True)}
+        answers = value if isinstance(value, list) and len(value) == len(ids) else [value] * len(ids)
+    return {pending.id: _shape_answer(answer, pending.value) for pending, answer in zip(waiting, answers, strict=True)}
 
 
-def decisions(waiting: Sequence[Interrupt], sent: Any) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+def decisions(waiting: Sequence[Interrupt], answers: Any) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """The calls that waited for approval, each with what a person decided: approve, edit, reject or respond."""
     for each in waiting:
-        answer = sent if len(waiting) == 1 else sent[each.id]
-        asked = each.value.get("action_requests", [each.value]) if isinstance(each.value, dict) else []
+        answer = answers if len(waiting) == 1 else answers[each.id]
+        requests = each.value.get("action_requests", [each.value]) if isinstance(each.value, dict) else []
         decided = answer.get("decisions", [answer]) if isinstance(answer, dict) else []
-        for request, decision in zip(asked, decided, strict=False):
+        for request, decision in zip(requests, decided, strict=False):
             if isinstance(request, dict) and isinstance(decision, dict):
                 yield request, decision
 
 
-def _shape_answer(answer: object, asked: object) -> object:
+def _shape_answer(answer: object, question: object) -> object:
     """The answer as langchain's middleware wants it where it asks for approval; else as it is."""
-    requests = asked.get("action_requests") if isinstance(asked, dict) else None
+    requests = question.get("action_requests") if isinstance(question, dict) else None
     if isinstance(requests, list):
         if isinstance(answer, dict) and "decisions" in answer:
             return answer
         each = answer if isinstance(answer, list) and len(answer) == len(requests) else [answer] * len(requests)
-        return {"decisions": [_decision(one) for one in each]}
-    if isinstance(asked, dict) and asked.get("type") == "tool_approval":
+        return {"decisions": [_decision(item) for item in each]}
+    if isinstance(question, dict) and question.get("type") == "tool_approval":
         return _decision(answer)
     return answer
 

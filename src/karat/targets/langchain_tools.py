@@ -65,8 +65,8 @@ def require_tools(world: CaseWorld, *, elsewhere: bool = False) -> None:
         _known_tools.update(_find_tools())
     for stub in exact:
         if not _is_known(stub, world):
-            known = join_words(sorted(_known_tools)[:_MOST_NAMED], "and") if _known_tools else "none"
-            message = f"the agent has no LangChain tool {stub.tool!r} (there are: {known}), so its stub has no"
+            names = join_words(sorted(_known_tools)[:_MOST_NAMED], "and") if _known_tools else "none"
+            message = f"the agent has no LangChain tool {stub.tool!r} (there are: {names}), so its stub has no"
             raise TargetError(DENIED, f"{message} effect and a function of that name would really run")
 
 
@@ -84,7 +84,9 @@ def _find_tools() -> set[str]:
     if frozen:
         gc.unfreeze()  # what was loaded with the agent is not listed otherwise
     try:
-        return {str(getattr(one, "name", "")) for one in gc.get_objects() if base in type(one).__mro__}
+        return {
+            str(getattr(candidate, "name", "")) for candidate in gc.get_objects() if base in type(candidate).__mro__
+        }
     finally:
         if frozen:
             gc.freeze()
@@ -118,10 +120,10 @@ class _Wrapping:
     def cover(self, kind: type) -> None:
         """Wrap what a class of tools runs, and what its base classes do."""
         with self._lock:
-            for one in kind.__mro__ if self._before else ():
+            for base in kind.__mro__ if self._before else ():
                 for name, wrap in (("_run", _wrap_run), ("_arun", _wrap_run_async)):
-                    if name in vars(one) and (one, name) not in self._before:
-                        self._put(one, name, wrap(vars(one)[name]))
+                    if name in vars(base) and (base, name) not in self._before:
+                        self._put(base, name, wrap(vars(base)[name]))
 
     def world_of(self, tool: Any) -> CaseWorld | None:
         """The world of the case that this call is of. Raises FaultError if it may be that of a stubbed tool."""
@@ -132,7 +134,7 @@ class _Wrapping:
             running = list(self._running)
         if len(running) == 1:
             return running[0]  # a thread that the agent started itself does not know its case
-        if any(one is not None and one.stub_of(one.names.get(tool.name, tool.name)) for one in running):
+        if any(world is not None and world.stub_of(world.names.get(tool.name, tool.name)) for world in running):
             message = f"{tool.name} was called in a separate thread while several cases ran: run them one at a time"
             raise FaultError(message)
         return None
@@ -182,8 +184,8 @@ def _wrap_run(run: Callable[..., Any]) -> Callable[..., Any]:
         form = _ResultForm(self)
         token = _inside.set(True)
         try:
-            given = _given_arguments(args, kwargs)
-            return form.close(world.call(self.name, given, lambda: form.open(run(self, *args, **kwargs))))
+            arguments = _given_arguments(args, kwargs)
+            return form.close(world.call(self.name, arguments, lambda: form.open(run(self, *args, **kwargs))))
         except FaultError as error:
             return form.fail(error)
         finally:
@@ -215,8 +217,8 @@ def _wrap_run_async(arun: Callable[..., Awaitable[Any]]) -> Callable[..., Awaita
 
 
 def _given_arguments(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    own = {name: value for name, value in kwargs.items() if name not in _HIDDEN}
-    return own | ({"": list(args)} if args else {})
+    by_name = {name: value for name, value in kwargs.items() if name not in _HIDDEN}
+    return by_name | ({"": list(args)} if args else {})
 
 
 class _ResultForm:
@@ -265,16 +267,20 @@ class _ResultForm:
         update = getattr(raw, "update", None)
         if not hasattr(raw, "goto") or not isinstance(update, dict):
             return raw, lambda changed: changed
-        written = update.get("messages")
-        own = [one for one in written if isinstance(one, message)] if isinstance(written, list) else []
-        if len(own) != 1:
+        messages = update.get("messages")
+        tool_messages = (
+            [entry for entry in messages if isinstance(entry, message)] if isinstance(messages, list) else []
+        )
+        if len(tool_messages) != 1:
             return Opaque(), lambda changed: raw
 
         def put_back(changed: Any) -> Any:
-            written_anew = [_with_content(one, changed) if one is own[0] else one for one in written or ()]
+            written_anew = [
+                _with_content(entry, changed) if entry is tool_messages[0] else entry for entry in messages or ()
+            ]
             return dataclasses.replace(raw, update={**update, "messages": written_anew})
 
-        return own[0].content, put_back  # type: ignore[attr-defined]  # as above
+        return tool_messages[0].content, put_back  # type: ignore[attr-defined]  # as above
 
 
 def _with_content(message: Any, content: Any) -> Any:

@@ -186,8 +186,8 @@ class WithProxy(ServedTarget):
         """The variables that hold the address of the MCP server, with the one for this run of a case."""
         if self._mcp is None:
             return {}
-        shared, own = self._proxy.mcp_url(), self._proxy.mcp_url(run)
-        return {name: value.replace(shared, own) for name, value in self._config.env.items() if shared in value}
+        shared, run_url = self._proxy.mcp_url(), self._proxy.mcp_url(run)
+        return {name: value.replace(shared, run_url) for name, value in self._config.env.items() if shared in value}
 
     def _variables(self, run: str = "") -> dict[str, str]:
         if not self._intercepts:

@@ -75,9 +75,9 @@ class Conversation:
         """`traceparent` and `baggage` of the turn: a request that carries them is known to be this case's."""
         return self._trace_context.headers
 
-    def tool_call(self, name: str, **rest: object) -> None:
+    def tool_call(self, name: str, **fields: object) -> None:
         """Tell of a tool call as it happens; the keys are those of the short form. It survives a time-out."""
-        self._recorder.tool_call(tool_call(msgspec.convert({"name": name, **rest}, ShortCall)))
+        self._recorder.tool_call(tool_call(msgspec.convert({"name": name, **fields}, ShortCall)))
 
     def tool(self, function: Callable[P, T], name: str = "") -> Callable[P, T]:
         """The function as a tool that stubs and faults can hit, sync or async; without them it is as it was.
@@ -136,8 +136,8 @@ class PythonTarget:
     async def run(self, case: Case, context: RunContext) -> Trace:
         if self._own is not None:
             if beyond := hit_by(case).keys() - reach_of(self._own):
-                what = " and ".join(f"{hits}s" for hits in sorted(beyond))
-                raise TargetError(DENIED, f"Karat cannot reach the {what} of {self._config.spec!r}. {WHERE}")
+                kinds = " and ".join(f"{hits}s" for hits in sorted(beyond))
+                raise TargetError(DENIED, f"Karat cannot reach the {kinds} of {self._config.spec!r}. {WHERE}")
             return await self._own.run(case, context)
         conversation = Conversation(context.recorder, context.trace_context, context.world)
         offered = {"case": case, "conversation": conversation, "context": context.given}
@@ -190,8 +190,8 @@ def _trace(answer: object, case: Case, context: RunContext) -> Trace:
             return _check_trace(answer, case)
     except ValueError as error:
         raise TargetError("bad-answer", f"the agent's {type(answer).__name__} is not a trace: {error}") from error
-    what = "None" if answer is None else f"a value of type {type(answer).__name__}"
-    raise TargetError("bad-answer", f"the agent returned {what}, not text, a dict or a Trace")
+    description = "None" if answer is None else f"a value of type {type(answer).__name__}"
+    raise TargetError("bad-answer", f"the agent returned {description}, not text, a dict or a Trace")
 
 
 def _check_trace(trace: Trace, case: Case) -> Trace:
@@ -199,9 +199,9 @@ def _check_trace(trace: Trace, case: Case) -> Trace:
     if trace.case_id not in ("", case.id):
         raise ValueError(f"it is for case {trace.case_id!r}, not {case.id!r}")
     trace = check_trace(structs.replace(trace, case_id=case.id, input=trace.input or case.prompt))
-    known = get_args(Channel)
-    for channel in sorted((trace.unobserved.keys() | trace.cuts.keys()) - set(known)):
-        raise ValueError(f"there is no channel {channel!r}. {did_you_mean(channel, known)}".rstrip())
+    channels = get_args(Channel)
+    for channel in sorted((trace.unobserved.keys() | trace.cuts.keys()) - set(channels)):
+        raise ValueError(f"there is no channel {channel!r}. {did_you_mean(channel, channels)}".rstrip())
     if trace.error is not None:
         broke = trace.error
         raise TargetError(broke.kind, broke.message, detail=broke.detail, partial=trace, retry_after=broke.retry_after)

@@ -97,8 +97,8 @@ class ReplayTarget:
         except OSError as error:
             raise ConfigError(f"the recording cannot be read: {error.strerror}.", where=str(self._path)) from error
         self._spans = OtlpRecording(str(self._path), self._file) if is_otlp(self._file) else None
-        found = self._index(self._file) if self._spans is None else self._spans.index()
-        problems = tuple(islice(found, PROBLEMS_CAP))
+        diagnostics = self._index(self._file) if self._spans is None else self._spans.index()
+        problems = tuple(islice(diagnostics, PROBLEMS_CAP))
         if problems or not (self._offsets or self._spans or self._results):
             await self.close()
             raise (
@@ -120,34 +120,38 @@ class ReplayTarget:
         recorded = self._read(case, context.repeat)
         along = way(str(self._path), str(context.attachments)) if context.attachments is not None else ""
         if case.is_conversation != bool(recorded.turns) and not recorded.form.error:
-            what = ("a conversation", "one prompt")[:: 1 if recorded.turns else -1]
-            raise TargetError("not-recorded", f"the trace is of {what[0]}, and the case has {what[1]}: record it again")
+            forms = ("a conversation", "one prompt")[:: 1 if recorded.turns else -1]
+            raise TargetError(
+                "not-recorded", f"the trace is of {forms[0]}, and the case has {forms[1]}: record it again"
+            )
         if recorded.turns:
             return move_attachments(await _play(recorded, case, context), along)
         return move_attachments(_one_turn(recorded.form, case, case.prompt), along)
 
     async def _run_result(self, case: Case, context: RunContext) -> Trace:
         """What a result file of another tool holds of the case."""
-        found = self._results.get((case.id, context.repeat)) or self._by_prompt(case, context.repeat)
-        if found is None:
+        result = self._results.get((case.id, context.repeat)) or self._by_prompt(case, context.repeat)
+        if result is None:
             raise self._not_recorded(case.id, context.repeat)
         try:
-            recorded = Recorded(case.id, context.repeat, read(restore_names(found.form, case)))
+            recorded = Recorded(case.id, context.repeat, read(restore_names(result.form, case)))
         except ValueError as error:
             raise TargetError("not-recorded", f"{self._path}: its trace of this case cannot be read: {error}") from None
-        if found.simulated and recorded.turns:
+        if result.simulated and recorded.turns:
             return merge_turns([_build_simulated_turn(turn, case) for turn in recorded.turns])
         return await _play(recorded, case, context) if recorded.turns else _one_turn(recorded.form, case, case.prompt)
 
     def _by_prompt(self, case: Case, repeat: int) -> RecordedCase | None:
         """The answers to the prompts of a case, from a file that does not name its cases."""
-        found = [
+        results = [
             self._results.get((prompt, repeat)) for prompt in [turn.prompt for turn in case.turns] or [case.prompt]
         ]
-        known = [one for one in found if one is not None and one.by_prompt]
-        if len(known) != len(found):
+        matches = [result for result in results if result is not None and result.by_prompt]
+        if len(matches) != len(results):
             return None
-        return RecordedCase(case.id, {"turns": [one.form for one in known]}, repeat) if case.turns else known[0]
+        return (
+            RecordedCase(case.id, {"turns": [result.form for result in matches]}, repeat) if case.turns else matches[0]
+        )
 
     def _index(self, file: BufferedReader) -> Iterator[Diagnostic]:
         """Find every case; what cannot be read is a problem with its line."""
@@ -157,7 +161,7 @@ class ReplayTarget:
             yield Diagnostic(str(self._path), 1, 1, "", str(error), "replay")
             return
         if results is not None:
-            self._results = {(one.case_id, one.repeat): one for one in results}
+            self._results = {(result.case_id, result.repeat): result for result in results}
             return
         number, offset = 0, 0
         while data := file.readline():
@@ -190,10 +194,12 @@ class ReplayTarget:
         return recorded
 
     def _not_recorded(self, case_id: str, repeat: int) -> TargetError:
-        known = [key for key in self._offsets if isinstance(key, str)] + [name for name, n in self._results if n == 0]
-        if repeat and case_id in known:
+        case_ids = [key for key in self._offsets if isinstance(key, str)] + [
+            name for name, n in self._results if n == 0
+        ]
+        if repeat and case_id in case_ids:
             return TargetError("not-recorded", f"{self._path} contains no repeat {repeat} of this case")
-        few = known if len(known) <= 1_000 else []
+        few = case_ids if len(case_ids) <= 1_000 else []
         near = did_you_mean(case_id, few)
         return TargetError("not-recorded", f"{self._path} contains no trace of this case. {near}".rstrip())
 
@@ -266,10 +272,10 @@ def _check_keys(value: object) -> None:
         _only(value.get(name), get_args(Channel), f" in `{name}`")
 
 
-def _only(value: object, known: Sequence[str], where: str) -> None:
+def _only(value: object, keys: Sequence[str], where: str) -> None:
     if isinstance(value, dict):
-        for key in value.keys() - set(known):
-            raise ValueError(f"unknown key {key!r}{where}. {suggest_keys(key, known)}".rstrip())
+        for key in value.keys() - set(keys):
+            raise ValueError(f"unknown key {key!r}{where}. {suggest_keys(key, keys)}".rstrip())
 
 
 def _key(case_id: str, repeat: int) -> str | tuple[str, int]:
@@ -289,8 +295,8 @@ def _one_turn(form: Trace | Short, case: Case, prompt: str) -> Trace:
 
 def _build_simulated_turn(form: Trace | Short, case: Case) -> Trace:
     """A recorded turn of a simulated user, whose words are its own and not those of the case."""
-    said = form.input or ""
-    return structs.replace(_one_turn(form, case, said), input=said)
+    prompt = form.input or ""
+    return structs.replace(_one_turn(form, case, prompt), input=prompt)
 
 
 async def _play(recorded: Recorded, case: Case, context: RunContext) -> Trace:
@@ -341,7 +347,7 @@ class RecordedTraces:
         except ValueError as error:
             raise SuiteError((self._problem(1, str(error)),)) from None
         if results is not None:
-            yield from (trace for one in results if (trace := _of_result(one)) is not None)
+            yield from (trace for result in results if (trace := _of_result(result)) is not None)
             return
         for number, data in enumerate(file, 1):
             try:
@@ -355,10 +361,10 @@ class RecordedTraces:
         return Diagnostic(self._path, line, 1, "", message, "replay")
 
 
-def _of_result(one: RecordedCase) -> Trace | None:
+def _of_result(result: RecordedCase) -> Trace | None:
     """What a result file of another tool holds of a case; nothing where it holds no answer."""
     try:
-        return _build_trace(read(one.form), one.case_id, input=one.case_id if one.by_prompt else "")
+        return _build_trace(read(result.form), result.case_id, input=result.case_id if result.by_prompt else "")
     except ValueError:
         return None
 

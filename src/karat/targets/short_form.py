@@ -228,14 +228,14 @@ def _messages(short: Short, recorder: Recorder | None) -> tuple[Message, ...]:
 
 
 def _calls(short: Short, recorder: Recorder | None) -> list[ToolCall] | None:
-    seen = recorder.tool_calls if recorder else None
+    recorded_calls = recorder.tool_calls if recorder else None
     if short.tools_called is not None:
         calls = [ToolCall(name) for name in short.tools_called]
     elif short.tool_calls is not None:
         calls = [tool_call(call) for call in short.tool_calls]
     else:
-        return seen
-    return merge_calls(calls, seen) if seen else calls
+        return recorded_calls
+    return merge_calls(calls, recorded_calls) if recorded_calls else calls
 
 
 def _telemetry(short: Short, recorder: Recorder | None) -> tuple[str, ...] | None:
@@ -247,7 +247,7 @@ def _telemetry(short: Short, recorder: Recorder | None) -> tuple[str, ...] | Non
 def tool_call(call: ShortCall) -> ToolCall:
     result = None if call.result is UNSET else jsonable(call.result)
     ended = call.result is not UNSET or call.ended_at is not None
-    given = call.missing_fields if call.missing_fields is not None else call.missing_fields_too
+    missing = call.missing_fields if call.missing_fields is not None else call.missing_fields_too
     return ToolCall(
         call.name,
         jsonable(call.args if call.arguments is None else call.arguments),
@@ -256,7 +256,7 @@ def tool_call(call: ShortCall) -> ToolCall:
         result=result,
         error=_error_text(call.error),
         success=call_success(result, raised=call.error is not None, claimed=call.success, ended=ended),
-        missing_fields=missing_fields(parse_result(result)) if given is None else tuple(given),
+        missing_fields=missing_fields(parse_result(result)) if missing is None else tuple(missing),
         started_at=moment(call.started_at),
         ended_at=moment(call.ended_at),
         unfinished=call.unfinished or not call.started,
@@ -289,6 +289,6 @@ def _explain(message: str, to: type[Struct]) -> str:
     unknown = _UNKNOWN.search(message)
     if unknown is None:
         return message
-    name, place = unknown.groups()
-    known = _TABLES.get(place or "", to).__struct_encode_fields__
-    return f"unknown key {name!r}{f' in `{place}`' if place else ''}. {suggest_keys(name, known)}".rstrip()
+    name, parent = unknown.groups()
+    keys = _TABLES.get(parent or "", to).__struct_encode_fields__
+    return f"unknown key {name!r}{f' in `{parent}`' if parent else ''}. {suggest_keys(name, keys)}".rstrip()

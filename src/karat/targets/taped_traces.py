@@ -110,18 +110,22 @@ def _threads(run: Iterable[Exchange], traffic: ModelTraffic, *, is_one_run: bool
     threads: list[_Thread] = []
     by_reply_id: dict[str, _Thread] = {}
     for number, taped in enumerate(run):
-        asked, answer = taped.request, taped.answer
-        body = b"" if asked.json is None else msgspec.json.encode(asked.json)
-        exchange = traffic.add_request(asked.service, asked.path, body) if asked.method == "POST" else None
+        taped_request, answer = taped.request, taped.answer
+        body = b"" if taped_request.json is None else msgspec.json.encode(taped_request.json)
+        exchange = (
+            traffic.add_request(taped_request.service, taped_request.path, body)
+            if taped_request.method == "POST"
+            else None
+        )
         if exchange is None:
             continue
         events = [event.data for event in answer.events]
         traffic.add_reply(exchange, answer.status, b"" if events else answer.body, events, torn=False)
-        api = find_api(asked.path)
+        api = find_api(taped_request.path)
         request = api.read_request(body) if api is not None else None
         messages = tuple(message for message in request.messages if message.role not in SYSTEM) if request else ()
         prompts = tuple(find_prompts(messages))
-        thread = by_reply_id.get(text_of(table(asked.json).get("previous_response_id")))
+        thread = by_reply_id.get(text_of(table(taped_request.json).get("previous_response_id")))
         if thread is not None:
             prompts = (*thread.requests[-1].prompts, *prompts)
         else:

@@ -43,11 +43,11 @@ class _Job:
         """Wake the one who waits, in place or in the event loop."""
         with self.mutex:
             self.finished = True
-            done = self.done
+            future = self.done
         self.ready.release()
-        if done is not None:
+        if future is not None:
             try:
-                self.loop.call_soon_threadsafe(_settle, done)
+                self.loop.call_soon_threadsafe(_settle, future)
             except RuntimeError:
                 return  # the loop is closed, so no one waits for this
 
@@ -64,9 +64,9 @@ class _Job:
         return self.result
 
 
-def _settle(done: asyncio.Future[None]) -> None:
-    if not done.done():
-        done.set_result(None)
+def _settle(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
 
 
 class DaemonThreads:
@@ -90,8 +90,8 @@ class DaemonThreads:
             if now - self._turned > TURN:
                 self._turned = now
                 await asyncio.sleep(0)
-        elif (done := job.waiting()) is not None:
-            await done
+        elif (future := job.waiting()) is not None:
+            await future
         return job.outcome()
 
     def close(self) -> None:

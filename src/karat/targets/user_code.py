@@ -54,12 +54,12 @@ class Callee:
         self.takes_first, self.takes = _match_parameters(function, where, first, offered)
 
     def bind(self, first: object, offered: Mapping[str, object]) -> Callable[[], object]:
-        named = {name: offered[name] for name in self.takes}
+        by_name = {name: offered[name] for name in self.takes}
         if not self.takes_first:
-            return partial(self.function, **named)
+            return partial(self.function, **by_name)
         if self.takes_first == BY_PLACE:
-            return partial(self.function, first, **named)
-        return partial(self.function, **{self.takes_first: first}, **named)
+            return partial(self.function, first, **by_name)
+        return partial(self.function, **{self.takes_first: first}, **by_name)
 
     async def call(self, first: object, offered: Mapping[str, object], threads: DaemonThreads) -> object:
         """Call it: in the event loop if it is async, else in a thread."""
@@ -107,10 +107,10 @@ def _match_parameters(
     except (ValueError, TypeError):
         return BY_PLACE, ()  # some functions written in C do not tell their parameters
     by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    named = tuple(p.name for p in parameters if p.name in offered and p.kind in by_name)
-    rest = [p for p in parameters if p.name not in named and p.kind is not p.VAR_KEYWORD]
-    taker = rest.pop(0) if rest and rest[0].kind is not rest[0].KEYWORD_ONLY else None
-    for parameter in rest:
+    names = tuple(p.name for p in parameters if p.name in offered and p.kind in by_name)
+    others = [p for p in parameters if p.name not in names and p.kind is not p.VAR_KEYWORD]
+    taker = others.pop(0) if others and others[0].kind is not others[0].KEYWORD_ONLY else None
+    for parameter in others:
         if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_POSITIONAL:
             near = did_you_mean(parameter.name, offered)
             raise ConfigError(
@@ -118,8 +118,8 @@ def _match_parameters(
                 fix=f"It may take the {first}, and by name: {', '.join(offered)}. {near}".rstrip(),
             )
     if taker is None:
-        return "", named
-    return taker.name if taker.kind is taker.POSITIONAL_OR_KEYWORD else BY_PLACE, named
+        return "", names
+    return taker.name if taker.kind is taker.POSITIONAL_OR_KEYWORD else BY_PLACE, names
 
 
 def _is_async(function: Callable[..., object]) -> bool:
@@ -130,25 +130,25 @@ def _is_async(function: Callable[..., object]) -> bool:
 def _retry_after(error: BaseException) -> float | None:
     """How long a provider asked to wait: `retry_after` of the exception, or the header of its response."""
     try:
-        asked = getattr(error, "retry_after", None)
+        delay = getattr(error, "retry_after", None)
         headers = getattr(getattr(error, "response", None), "headers", None)
-        if asked is None and isinstance(headers, Mapping):
-            asked = next((value for name, value in headers.items() if str(name).lower() == "retry-after"), None)
-        seconds = None if asked is None else _seconds(asked)
+        if delay is None and isinstance(headers, Mapping):
+            delay = next((value for name, value in headers.items() if str(name).lower() == "retry-after"), None)
+        seconds = None if delay is None else _seconds(delay)
     except Exception:  # noqa: BLE001 - whatever is there, it is not a time
         return None
     return min(seconds, FOREVER) if seconds is not None and seconds >= 0 else None
 
 
-def _seconds(asked: Any) -> float:
+def _seconds(delay: Any) -> float:
     """A number of seconds, or the seconds until a date as HTTP writes it."""
-    if isinstance(asked, timedelta):
-        return asked.total_seconds()
+    if isinstance(delay, timedelta):
+        return delay.total_seconds()
     try:
-        return float(asked)
+        return float(delay)
     except OverflowError:
         return FOREVER
     except (TypeError, ValueError):
         from email.utils import parsedate_to_datetime
 
-        return max(parsedate_to_datetime(asked).timestamp() - time.time(), 0.0)
+        return max(parsedate_to_datetime(delay).timestamp() - time.time(), 0.0)

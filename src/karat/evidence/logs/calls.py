@@ -36,38 +36,43 @@ class _Calls:
     def _begin(self, event: Event, tool: str) -> None:
         """A start begins the call that was asked for before it, if one was; else a call of its own."""
         waiting = self._open.setdefault(tool, [])
-        asked = [entry for entry in waiting if entry[1].event != "start"] if event.event == "start" else []
-        index = _take(asked, event)
+        requested = [entry for entry in waiting if entry[1].event != "start"] if event.event == "start" else []
+        index = _take(requested, event)
         if index is None:
             waiting.append((len(self.calls), event))
             self.calls.append(_start_call(event, tool))
             return
-        place = next(n for n, (call, _) in enumerate(waiting) if call == index)
-        waiting[place] = index, event
+        position = next(n for n, (call, _) in enumerate(waiting) if call == index)
+        waiting[position] = index, event
         began = _start_call(event, tool)
         arguments = self.calls[index].arguments if began.arguments is None else began.arguments
         self.calls[index] = structs.replace(began, arguments=arguments, id=began.id or self.calls[index].id)
 
 
-def tool_calls(lines: tuple[str, ...], written: str = "") -> tuple[ToolCall, ...]:
+def tool_calls(lines: tuple[str, ...], dialect_json: str = "") -> tuple[ToolCall, ...]:
     """The tool calls that a log reports, in the order of their first event.
 
     `start` opens a call; `result` or `error` ends the one with the same call id, else the earliest open one of that
     name. Ended without a start, it is a call all the same; and so is any other event of a tool never heard of before.
     What was asked for and neither started nor ended is not a call.
     """
-    heard = _Calls()
-    for event in parse_all(lines, written):
+    calls = _Calls()
+    for event in parse_all(lines, dialect_json):
         if event is not None and event.tool is not None:
-            heard.hear(event, event.tool)
-    return tuple(heard.calls)
+            calls.hear(event, event.tool)
+    return tuple(calls.calls)
 
 
 def _start_call(event: Event, name: str) -> ToolCall:
-    asked = event.event == "request"
+    is_request = event.event == "request"
     call_id = event.call_id or event.loose_id
     return ToolCall(
-        name, parse_result(event.arguments), id=call_id, started=not asked, started_at=event.at, unfinished=asked
+        name,
+        parse_result(event.arguments),
+        id=call_id,
+        started=not is_request,
+        started_at=event.at,
+        unfinished=is_request,
     )
 
 

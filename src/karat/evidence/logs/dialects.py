@@ -44,8 +44,8 @@ class LogEvents(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, o
     @property
     def patterns(self) -> Iterator[tuple[Stage, LinePattern]]:
         for stage in STAGES:
-            given = getattr(self, stage)
-            yield from ((stage, pattern) for pattern in (given if isinstance(given, list) else [given]) if pattern)
+            value = getattr(self, stage)
+            yield from ((stage, pattern) for pattern in (value if isinstance(value, list) else [value]) if pattern)
 
     def validate(self) -> Iterator[str]:
         """What is wrong with the patterns, a sentence each."""
@@ -63,7 +63,7 @@ class MatchedLine(NamedTuple):
     """A line that matched a pattern: the stage of the call, and the values at the places of the pattern."""
 
     stage: Stage
-    found: Mapping[str, Any]
+    values: Mapping[str, Any]
 
 
 class Dialect:
@@ -75,19 +75,19 @@ class Dialect:
     def match(self, line: str, top: Mapping[str, object] | None) -> MatchedLine | None:
         for stage, pattern, text in self._patterns:
             if isinstance(pattern, dict):
-                found = _match_object(pattern, top) if top is not None else None
+                values = _match_object(pattern, top) if top is not None else None
             else:
-                found = _search(text, line)
-            if found is not None and (stage == "other" or isinstance(found.get("tool"), str)):
-                return MatchedLine(stage, found)
+                values = _search(text, line)
+            if values is not None and (stage == "other" or isinstance(values.get("tool"), str)):
+                return MatchedLine(stage, values)
         return None
 
 
 @lru_cache(maxsize=64)
-def dialect(written: str) -> Dialect | None:
+def dialect(dialect_json: str) -> Dialect | None:
     """The dialect that a trace carries as JSON; none where it carries nothing, or lost it with a secret."""
     try:
-        return Dialect(msgspec.json.decode(written, type=LogEvents)) if written else None
+        return Dialect(msgspec.json.decode(dialect_json, type=LogEvents)) if dialect_json else None
     except msgspec.DecodeError:
         return None
 
@@ -100,35 +100,35 @@ def _places(pattern: object) -> Iterator[str]:
             yield from _places(value)
 
 
-def _match_object(pattern: Mapping[str, object], given: object) -> dict[str, object] | None:
+def _match_object(pattern: Mapping[str, object], value: object) -> dict[str, object] | None:
     """Return the values at the places, if the object has all that the pattern has."""
-    if not isinstance(given, Mapping):
+    if not isinstance(value, Mapping):
         return None
-    found: dict[str, object] = {}
-    for key, wanted in pattern.items():
-        if key not in given:
+    values: dict[str, object] = {}
+    for key, expected in pattern.items():
+        if key not in value:
             return None
-        part = _match_value(wanted, given[key])
+        part = _match_value(expected, value[key])
         if part is None:
             return None
-        found |= part
-    return found
+        values |= part
+    return values
 
 
-def _match_value(wanted: object, given: object) -> dict[str, object] | None:
-    if isinstance(wanted, dict):
-        return _match_object(wanted, given)
-    if isinstance(wanted, str) and (place := _PLACE.fullmatch(wanted)):
-        return {place[1]: given}
-    if isinstance(wanted, str) and _PLACE.search(wanted):
-        return _search(_compile(wanted), given, whole=True) if isinstance(given, str) else None
-    return {} if type(wanted) is type(given) and wanted == given else None
+def _match_value(expected: object, value: object) -> dict[str, object] | None:
+    if isinstance(expected, dict):
+        return _match_object(expected, value)
+    if isinstance(expected, str) and (placeholder := _PLACE.fullmatch(expected)):
+        return {placeholder[1]: value}
+    if isinstance(expected, str) and _PLACE.search(expected):
+        return _search(_compile(expected), value, full=True) if isinstance(value, str) else None
+    return {} if type(expected) is type(value) and expected == value else None
 
 
 @lru_cache(maxsize=256)
 def _text_pattern(text: str) -> regex.Pattern[str]:
     parts: list[str] = []
-    named: set[str] = set()
+    names: set[str] = set()
     pieces = _PLACE.split(text)
     for number, piece in enumerate(pieces):
         if number % 2 == 0:
@@ -136,8 +136,8 @@ def _text_pattern(text: str) -> regex.Pattern[str]:
             continue
         last = number == len(pieces) - 2 and not pieces[-1]
         inner = r"[\w.:/-]+" if piece == "tool" else ".+" if last else ".+?"
-        parts.append(f"(?:{inner})" if piece == "any" or piece in named else f"(?P<{piece}>{inner})")
-        named.add(piece)
+        parts.append(f"(?:{inner})" if piece == "any" or piece in names else f"(?P<{piece}>{inner})")
+        names.add(piece)
     return regex.compile("".join(parts), regex.IGNORECASE)
 
 
@@ -145,19 +145,19 @@ def _compile(pattern: LinePattern) -> regex.Pattern[str] | None:
     return _text_pattern(pattern) if isinstance(pattern, str) else None
 
 
-def _search(text: regex.Pattern[str] | None, line: str, *, whole: bool = False) -> dict[str, object] | None:
+def _search(text: regex.Pattern[str] | None, line: str, *, full: bool = False) -> dict[str, object] | None:
     if text is None:
         return None
-    search = text.fullmatch if whole else text.search
+    search = text.fullmatch if full else text.search
     try:
-        found = search(line[:LONGEST], timeout=PATIENCE)
+        match = search(line[:LONGEST], timeout=PATIENCE)
     except TimeoutError:
         return None
-    return None if found is None else {name: _value(name, said) for name, said in found.groupdict().items()}
+    return None if match is None else {name: _value(name, value) for name, value in match.groupdict().items()}
 
 
-def _value(name: str, said: str) -> object:
-    said = said.strip()
+def _value(name: str, text: str) -> object:
+    text = text.strip()
     if name == "success":
-        return _BOOLEANS.get(said.lower())
-    return parse_result(said) if name in ("arguments", "result") else said
+        return _BOOLEANS.get(text.lower())
+    return parse_result(text) if name in ("arguments", "result") else text

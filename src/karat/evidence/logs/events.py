@@ -40,7 +40,7 @@ class Event(Struct, frozen=True, kw_only=True):
     source: str = ""
     event: str = ""
     tool: str | None = None
-    known: bool = False
+    is_known: bool = False
     """Whether its spelling is known, so that it is sure not to tell of any other call."""
     success: bool | None = None
     failed: bool = False
@@ -56,13 +56,13 @@ class Event(Struct, frozen=True, kw_only=True):
     at: float | None = None
 
 
-def parse(line: str, written: str = "") -> Event | None:
+def parse(line: str, dialect_json: str = "") -> Event | None:
     """The event of a line, or None if the line is none; `written` is the dialect of the target's configuration.
 
     Values of the wrong type count as absent.
     """
     top = _object(line)
-    configured = dialect(written)
+    configured = dialect(dialect_json)
     matched = configured.match(line, top) if configured is not None else None
     if matched is not None:
         return _build_event(matched, top or _NOTHING)
@@ -70,35 +70,35 @@ def parse(line: str, written: str = "") -> Event | None:
 
 
 @lru_cache(maxsize=8)
-def parse_all(lines: tuple[str, ...], written: str = "") -> tuple[Event | None, ...]:
+def parse_all(lines: tuple[str, ...], dialect_json: str = "") -> tuple[Event | None, ...]:
     """The events of a segment, line by line."""
-    return tuple(parse(line, written) for line in lines)
+    return tuple(parse(line, dialect_json) for line in lines)
 
 
 @lru_cache(maxsize=8)
-def unread(lines: tuple[str, ...], written: str = "") -> tuple[str, ...]:
+def unread(lines: tuple[str, ...], dialect_json: str = "") -> tuple[str, ...]:
     """Return the lines whose meaning is unknown."""
-    events = parse_all(lines, written)
-    return tuple(line for line, event in zip(lines, events, strict=True) if event is None or not event.known)
+    events = parse_all(lines, dialect_json)
+    return tuple(line for line, event in zip(lines, events, strict=True) if event is None or not event.is_known)
 
 
 def _event(top: Mapping[str, object], line: str) -> Event:
     source, event, data = _text(top.get("source")), _text(top.get("event")), top.get("data")
     inner = data if isinstance(data, dict) else _NOTHING
-    tool, known = of_source(source), True
+    tool, is_known = of_source(source), True
     if tool is None:
-        found = read_spelling(top) if "tool" in (low := line.lower()) or "function" in low else None
-        if found is not None:
-            tool, event, inner = found.tool, found.stage, inner if found.inside is top else found.inside
+        spelling = read_spelling(top) if "tool" in (low := line.lower()) or "function" in low else None
+        if spelling is not None:
+            tool, event, inner = spelling.tool, spelling.stage, inner if spelling.inside is top else spelling.inside
         else:
-            known = bool(source and event) and not speaks_of_calls(f"{source} {event}")
+            is_known = bool(source and event) and not speaks_of_calls(f"{source} {event}")
     result = inner.get("result")
     places = (top, inner, result if isinstance(result, dict) else _NOTHING)
     return Event(
         source=source if tool is None else f"{PREFIX}{tool}",
         event=event,
         tool=tool,
-        known=known,
+        is_known=is_known,
         success=_success(places),
         failed=tool is not None and shows_failure({**top, "data": inner}),
         missing_fields=_missing(places),
@@ -114,19 +114,19 @@ def _event(top: Mapping[str, object], line: str) -> Event:
 
 
 def _build_event(matched: MatchedLine, top: Mapping[str, object]) -> Event:
-    found = matched.found
-    tool, success, error = found.get("tool"), found.get("success"), found.get("error")
-    named = found.get("missing_fields")
+    values = matched.values
+    tool, success, error = values.get("tool"), values.get("success"), values.get("error")
+    missing = values.get("missing_fields")
     return Event(
         source=f"{PREFIX}{tool}" if tool else "",
         event=matched.stage,
         tool=tool,
-        known=True,
+        is_known=True,
         success=success if isinstance(success, bool) else None,
-        missing_fields=missing_fields({"missing_fields": named}) or missing_fields(found.get("result")),
-        arguments=found.get("arguments"),
-        result=found.get("result"),
-        call_id=_id((found,), ("id",)),
+        missing_fields=missing_fields({"missing_fields": missing}) or missing_fields(values.get("result")),
+        arguments=values.get("arguments"),
+        result=values.get("result"),
+        call_id=_id((values,), ("id",)),
         error=_error({"error": error}) if error is not None else None,
         at=moment(top.get("ts", top.get("timestamp", top.get("time")))),
     )
@@ -177,34 +177,34 @@ def _text(value: object) -> str:
 
 
 def _success(places: tuple[Mapping[str, object], ...]) -> bool | None:
-    for place in places:
-        value = place.get("success")
+    for table in places:
+        value = table.get("success")
         if isinstance(value, bool):
             return value
     return None
 
 
 def _missing(places: tuple[Mapping[str, object], ...]) -> tuple[str, ...]:
-    for place in places:
+    for table in places:
         for key in MISSING:
-            value = place.get(key)
+            value = table.get(key)
             if isinstance(value, list):
                 return tuple(name for name in value if isinstance(name, str))
     return ()
 
 
 def _id(places: tuple[Mapping[str, object], ...], keys: tuple[str, ...]) -> str | None:
-    for place in places:
+    for table in places:
         for key in keys:
-            value = place.get(key)
+            value = table.get(key)
             if isinstance(value, str | int) and not isinstance(value, bool) and value != "":
                 return str(value) if isinstance(value, str) or abs(value) < 1 << 64 else None
     return None
 
 
-def _error(place: Mapping[str, object]) -> str | None:
+def _error(table: Mapping[str, object]) -> str | None:
     for key in ("error", "message"):
-        value = place.get(key)
+        value = table.get(key)
         if isinstance(value, dict):
             value = value.get("message")
         if isinstance(value, str) and value:
@@ -213,13 +213,13 @@ def _error(place: Mapping[str, object]) -> str | None:
 
 
 def _first(places: tuple[Mapping[str, object], ...], keys: tuple[str, ...]) -> object:
-    return next((place[key] for place in places for key in keys if key in place), None)
+    return next((table[key] for table in places for key in keys if key in table), None)
 
 
 def _result(top: Mapping[str, object], inner: Mapping[str, object], data: object) -> object:
     """What the tool gave: by its key, else all of `data`."""
-    found = _first((inner, top), RESULTS)
-    return data if found is None else found
+    value = _first((inner, top), RESULTS)
+    return data if value is None else value
 
 
 _BROKE = lazy.pattern(
@@ -234,14 +234,14 @@ _RECOVERED = lazy.pattern(r"end|complete|finish|done|response|result|success|rec
 _BAD_LINE = lazy.pattern(r"[^\w{]*[^{]{0,80}\b(?:ERROR|FATAL|CRITICAL)\b")
 
 
-def find_broken_backend(lines: tuple[str, ...], written: str = "") -> str | None:
+def find_broken_backend(lines: tuple[str, ...], dialect_json: str = "") -> str | None:
     """Return the line that shows that the backend broke; none if the same source recovered later in the turn.
 
     The verdict on such a turn would be one on the backend, not on the agent.
     """
-    events = parse_all(lines, written)
-    for place, (line, event) in enumerate(zip(lines, events, strict=True)):
-        if _reports_failure(line, event) and not _has_recovered(event, events[place + 1 :]):
+    events = parse_all(lines, dialect_json)
+    for index, (line, event) in enumerate(zip(lines, events, strict=True)):
+        if _reports_failure(line, event) and not _has_recovered(event, events[index + 1 :]):
             return line
     return None
 

@@ -75,21 +75,21 @@ class LogSegment:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
         restless = loop.time() + max(seconds, SETTLE * RESTLESS)
-        heard, since = -1, loop.time()
+        line_count, since = -1, loop.time()
         while True:
             self.read()
             now = loop.time()
-            if len(self.lines) != heard:
-                heard, since = len(self.lines), now
-            if self.ended or (self._ends is None and heard and now - since >= SETTLE):
+            if len(self.lines) != line_count:
+                line_count, since = len(self.lines), now
+            if self.ended or (self._ends is None and line_count and now - since >= SETTLE):
                 return await self._prove_lines()
             if now >= restless and self._ends is None:
                 raise CaptureBrokenError(
                     f"{self._path} keeps growing, and no line marks the end of the turn: name one that does"
                 )
-            if now >= deadline and self._ends is None and not heard and self._files and self._path.exists():
+            if now >= deadline and self._ends is None and not line_count and self._files and self._path.exists():
                 return await self._prove_lines()
-            if now >= deadline and (self._ends is not None or not heard):
+            if now >= deadline and (self._ends is not None or not line_count):
                 raise CaptureBrokenError(self._why(seconds))
             await asyncio.sleep(POLL)
 
@@ -114,8 +114,8 @@ class LogSegment:
             await asyncio.sleep(POLL)
             self.read()
             came = self._replacements.count()
-            made = came is None and self._followed == 1 and not self._exists
-            if not made and came != self._before + self._followed:
+            is_created = came is None and self._followed == 1 and not self._exists
+            if not is_created and came != self._before + self._followed:
                 raise CaptureBrokenError(f"{self._path} was replaced during the turn, so lines may be missing")
         return self.lines
 
@@ -179,14 +179,14 @@ class _File:
             raise CaptureBrokenError(f"{self._path} was rewritten during the turn")
         while chunk := os.pread(self._fd, CHUNK, self._offset):
             self._offset += len(chunk)
-            *whole, self._rest = (self._rest + chunk).split(b"\n")
+            *lines, self._rest = (self._rest + chunk).split(b"\n")
             if len(self._rest) > LARGEST:
                 raise CaptureBrokenError(f"{self._path} has a line of more than {LARGEST >> 20} MiB")
-            yield from self._drop_torn(whole)
+            yield from self._drop_torn(lines)
         self._mark = self._read_mark()
         if _is_object(self._rest):
-            whole, self._rest = [self._rest], b""
-            yield from self._drop_torn(whole)
+            lines, self._rest = [self._rest], b""
+            yield from self._drop_torn(lines)
 
     def close(self) -> None:
         os.close(self._fd)

@@ -50,8 +50,8 @@ class Spelled(NamedTuple):
 
 def of_source(source: str) -> str | None:
     """The tool that a source names: `tool.x`, `tools.x`, `tool:x`, `functions/x`."""
-    found = _SOURCE.fullmatch(source)
-    return found[1] if found else None
+    match = _SOURCE.fullmatch(source)
+    return match[1] if match else None
 
 
 def read_spelling(top: Mapping[str, object]) -> Spelled | None:
@@ -60,12 +60,12 @@ def read_spelling(top: Mapping[str, object]) -> Spelled | None:
         about, stage = _stage(kind[:200])
         if about and stage is not None:
             return _find_named(top, stage)
-    named = next(_texts(top, TOOLS), None)
-    if named is None:
+    tool = next(_texts(top, TOOLS), None)
+    if tool is None:
         return None
     stages = (_stage(kind[:200])[1] for kind in _texts(top, KINDS))
-    known = next((stage for stage in stages if stage is not None), None)
-    return Spelled(named, known or ("result" if any(key in top for key in OUTCOMES) else "call"), top)
+    first_stage = next((stage for stage in stages if stage is not None), None)
+    return Spelled(tool, first_stage or ("result" if any(key in top for key in OUTCOMES) else "call"), top)
 
 
 def speaks_of_calls(line: str) -> bool:
@@ -73,11 +73,11 @@ def speaks_of_calls(line: str) -> bool:
     return _TALK.search(line) is not None
 
 
-def asks_in_words(words: str, known: Collection[str] = ()) -> bool:
+def asks_in_words(words: str, known_tools: Collection[str] = ()) -> bool:
     """Whether a model asks in its words for a tool that is none of the known ones, or, if none is known, in code."""
-    named = [name for found in _ACTION.finditer(words) if (name := found[1] or found[2])]
-    asks = any(name not in known and not is_helper(name) for name in named)
-    return asks or (not known and _CODE.search(words) is not None)
+    names = [name for match in _ACTION.finditer(words) if (name := match[1] or match[2])]
+    asks = any(name not in known_tools and not is_helper(name) for name in names)
+    return asks or (not known_tools and _CODE.search(words) is not None)
 
 
 def without_marks_of_code(words: str) -> str:
@@ -100,14 +100,14 @@ _TALK = lazy.pattern(
 
 
 def _find_named(top: Mapping[str, object], stage: Stage) -> Spelled | None:
-    for place in (top, *_objects(top, INSIDE)):
+    for table in (top, *_objects(top, INSIDE)):
         for key in NAMES:
-            value = place.get(key)
+            value = table.get(key)
             if isinstance(value, Mapping):
                 value = value.get("name")
             if isinstance(value, str) and value and not (key == "name" and _stage(value[:200])[0]):
-                whole = stage == "call" and any(key in part for part in (top, place) for key in OUTCOMES)
-                return Spelled(value, "result" if whole else stage, place)
+                has_outcome = stage == "call" and any(key in part for part in (top, table) for key in OUTCOMES)
+                return Spelled(value, "result" if has_outcome else stage, table)
     return None
 
 
@@ -124,12 +124,12 @@ def _stage(kind: str) -> tuple[bool, Stage | None]:
         ("start", _START),
         ("call", _CALL),
     )
-    return about, next((stage for stage, known in stages if not words.isdisjoint(known)), None)
+    return about, next((stage for stage, vocabulary in stages if not words.isdisjoint(vocabulary)), None)
 
 
-def _texts(place: Mapping[str, object], keys: tuple[str, ...]) -> Iterator[str]:
-    return (value for key in keys if isinstance(value := place.get(key), str) and value)
+def _texts(table: Mapping[str, object], keys: tuple[str, ...]) -> Iterator[str]:
+    return (value for key in keys if isinstance(value := table.get(key), str) and value)
 
 
-def _objects(place: Mapping[str, object], keys: tuple[str, ...]) -> Iterator[Mapping[str, object]]:
-    return (value for key in keys if isinstance(value := place.get(key), Mapping))
+def _objects(table: Mapping[str, object], keys: tuple[str, ...]) -> Iterator[Mapping[str, object]]:
+    return (value for key in keys if isinstance(value := table.get(key), Mapping))

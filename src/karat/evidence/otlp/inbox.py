@@ -149,12 +149,12 @@ class Inbox:
                 self._remember(name)
             oldest = min((other.opened_at for other in self._windows), default=float("inf"))
             for trace_id, box in list(self._boxes.items()):
-                own = bool(box.of(window)) and set(box.claims.values()) <= {window}
+                is_own = bool(box.of(window)) and set(box.claims.values()) <= {window}
                 stray = not box.claims and box.arrived_at < oldest
-                if own or stray:
+                if is_own or stray:
                     self._remove(trace_id)
                     self._remember(trace_id)
-                if stray and not own:
+                if stray and not is_own:
                     self._let_go([record.name for record in box.records.values()])
 
     def _sort(self) -> None:
@@ -205,26 +205,26 @@ class Inbox:
         for table in (record.attributes, record.resource):
             for key, value in table.items():
                 if isinstance(value, str) and value:
-                    found = names.get(value) or (self._find_entry(value, names) if CASE_ENTRY in key else None)
-                    if found is not None:
-                        return found
-        given = [value for key in CONVERSATION_KEYS if isinstance(value := record.attributes.get(key), str)]
-        telling = {name for name in given if name not in self._closed}  # what two cases share names neither
+                    owner = names.get(value) or (self._find_entry(value, names) if CASE_ENTRY in key else None)
+                    if owner is not None:
+                        return owner
+        conversations = [value for key in CONVERSATION_KEYS if isinstance(value := record.attributes.get(key), str)]
+        telling = {name for name in conversations if name not in self._closed}  # what two cases share names neither
         fitting = [window for window in self._windows if not window.trace_context.known_as.isdisjoint(telling)]
         return fitting[0] if len(fitting) == 1 else None
 
     def _is_late(self, record: SpanRecord) -> bool:
         """Whether a span names a conversation that is over."""
-        named = [value for key in CONVERSATION_KEYS if isinstance(value := record.attributes.get(key), str)]
+        names = [value for key in CONVERSATION_KEYS if isinstance(value := record.attributes.get(key), str)]
         entries = [table[CASE_ENTRY] for table in (record.attributes, record.resource) if CASE_ENTRY in table]
-        named += [conversation_in(entry) for entry in entries if isinstance(entry, str)]
-        known = {name for window in self._windows for name in window.trace_context.known_as}
-        return any(name in self._closed and name not in known for name in named)
+        names += [conversation_in(entry) for entry in entries if isinstance(entry, str)]
+        open_names = {name for window in self._windows for name in window.trace_context.known_as}
+        return any(name in self._closed and name not in open_names for name in names)
 
     def _find_entry(self, entry: str, names: dict[str, CaseWindow]) -> CaseWindow | None:
         """Who is named by a baggage entry: one run of a case, or the case, if it runs once at this time."""
-        if (found := names.get(conversation_in(entry))) is not None:
-            return found
+        if (owner := names.get(conversation_in(entry))) is not None:
+            return owner
         fitting = [window for window in self._windows if window.trace_context.case_id == entry]
         return fitting[0] if len(fitting) == 1 else None
 
@@ -240,10 +240,10 @@ class Inbox:
     def _remove(self, trace_id: bytes) -> None:
         self._size -= self._boxes.pop(trace_id).size
 
-    def _remember(self, known: bytes | str) -> None:
+    def _remember(self, key: bytes | str) -> None:
         """What comes of a trace or a conversation after its case was judged is late, and no stray."""
-        self._closed.add(known)
-        self._closing.append(known)
+        self._closed.add(key)
+        self._closing.append(key)
         for _ in islice(range(len(self._closing)), max(0, len(self._closing) - REMEMBERED)):
             self._closed.discard(self._closing.popleft())
 

@@ -37,9 +37,11 @@ class TurnSpans:
     @cached_property
     def tools(self) -> list[SpanFacts]:
         """The spans that are calls: one within another of the same tool is the same call, seen again."""
-        named = [entry for entry in self.entries if entry.kind == "tool" and entry.name]
-        own = [entry for entry in named if not any(_is_same_call(entry, outer) for outer in self.ancestors(entry))]
-        return sorted(own, key=lambda entry: entry.span.started)
+        tool_spans = [entry for entry in self.entries if entry.kind == "tool" and entry.name]
+        outermost = [
+            entry for entry in tool_spans if not any(_is_same_call(entry, outer) for outer in self.ancestors(entry))
+        ]
+        return sorted(outermost, key=lambda entry: entry.span.started)
 
     def tool_calls(self) -> list[ToolCall]:
         """The calls of the turn in the order in which they began."""
@@ -95,8 +97,8 @@ class TurnSpans:
         numbers: Counter[str] = Counter()
         matches = {}
         for entry in self.tools:
-            same = by_name[entry.name]
-            by_number = same[numbers[entry.name]] if len(same) == spans[entry.name] else None
+            same_tool = by_name[entry.name]
+            by_number = same_tool[numbers[entry.name]] if len(same_tool) == spans[entry.name] else None
             match = by_id.get(entry.call_id) or by_number
             numbers[entry.name] += 1
             if match is not None and match.name == entry.name:

@@ -58,7 +58,7 @@ def first(places: Places, span: SpanRecord) -> object:
 
 def first_messages(places: Places, span: SpanRecord) -> tuple[ChatMessage, ...] | None:
     """The messages at the first place that has any."""
-    values = (read_messages(first((place,), span)) for place in places)
+    values = (read_messages(first((source,), span)) for source in places)
     return next((messages for messages in values if messages is not None), None)
 
 

@@ -34,24 +34,24 @@ def parameters_in(value: object) -> tuple[str, ...] | None:
     return tuple(map(str, value)) if value and all(map(_is_typed, value.values())) else None
 
 
-def passed_arguments(given: object, parameters: Sequence[str] | None) -> object:
+def passed_arguments(value: object, parameters: Sequence[str] | None) -> object:
     """The arguments of `{"args": [...], "kwargs": {...}}`; a value that is not such an envelope as it is.
 
     Arguments by position have the names of the parameters, if those are known.
     """
-    table = decode_value(given)
+    table = decode_value(value)
     if not isinstance(table, Mapping) or not _is_envelope(table, parameters):
-        return given
+        return value
     by_name: Mapping[str, object] = table["kwargs"]
     by_place = table.get("args") or []
     if not by_place:
         return by_name
-    known = parameters or ()
-    if len(by_place) == 1 and not by_name and isinstance(alone := by_place[0], Mapping) and alone.keys() <= set(known):
+    names = parameters or ()
+    if len(by_place) == 1 and not by_name and isinstance(alone := by_place[0], Mapping) and alone.keys() <= set(names):
         return alone  # handed over whole, in the place of arguments by name
-    if len(by_place) > len(known):
+    if len(by_place) > len(names):
         return NOT_RECORDED
-    return {**dict(zip(known, by_place, strict=False)), **by_name}
+    return {**dict(zip(names, by_place, strict=False)), **by_name}
 
 
 def _is_envelope(table: Mapping[str, object], parameters: Sequence[str] | None) -> bool:
@@ -60,49 +60,49 @@ def _is_envelope(table: Mapping[str, object], parameters: Sequence[str] | None) 
     return table.keys() <= {"args", "kwargs"} if parameters is None else "kwargs" not in parameters
 
 
-def arguments_within(found: object, asked: object, *, lossy: bool = False) -> object:
+def arguments_within(recorded: object, requested: object, *, lossy: bool = False) -> object:
     """An object as the span has it; for a bare value, or none, what the model asked for."""
-    given = decode_value(found)
-    if isinstance(given, Mapping) and not lossy:
-        return given
-    if isinstance(asked, Mapping):
-        fits = found is NOT_RECORDED or given in (None, "", "None") or lossy or given in asked.values()
-        if fits or str(given) in map(str, asked.values()):
-            return asked
+    value = decode_value(recorded)
+    if isinstance(value, Mapping) and not lossy:
+        return value
+    if isinstance(requested, Mapping):
+        fits = recorded is NOT_RECORDED or value in (None, "", "None") or lossy or value in requested.values()
+        if fits or str(value) in map(str, requested.values()):
+            return requested
     return NOT_RECORDED
 
 
-def result_within(found: object) -> object:
+def result_within(value: object) -> object:
     """What the tool gave, without the envelope of its framework. One that says that the call failed is kept."""
     for _ in range(DEEPEST):
-        inner = found if found is NOT_RECORDED else _open(parse_result(found))
-        if inner is found:
-            return found
-        found = inner
-    return found
+        inner = value if value is NOT_RECORDED else _open(parse_result(value))
+        if inner is value:
+            return value
+        value = inner
+    return value
 
 
-def _open(found: object) -> object:
-    if isinstance(found, list):
-        return _text_of(found, found)
-    if not isinstance(found, Mapping):
-        return found
+def _open(value: object) -> object:
+    if isinstance(value, list):
+        return _text_of(value, value)
+    if not isinstance(value, Mapping):
+        return value
     for inner in ("data", "kwargs"):
-        if isinstance(held := found.get(inner), Mapping) and "content" in held:
-            return held
-    if "content" in found and "tool_call_id" in found:  # a message
-        content = found["content"]
-        return {"status": "error", "content": content} if found.get("status") == "error" else content
-    if not any(key in found for key in (*_FAILED, *_STRUCTURED)):
-        return found
-    if any(found.get(key) is True for key in _FAILED):
-        return found
-    if isinstance(found.get("blocks"), list):  # of LlamaIndex, which keeps what the tool returned
-        return _text_of(found["blocks"], found) if found.get("raw_output") is None else found["raw_output"]
-    if isinstance(found.get("content"), list):  # of MCP
-        held = next((found[key] for key in _STRUCTURED if isinstance(found.get(key), Mapping)), None)
-        return _text_of(found["content"], found) if held is None else held
-    return found
+        if isinstance(table := value.get(inner), Mapping) and "content" in table:
+            return table
+    if "content" in value and "tool_call_id" in value:  # a message
+        content = value["content"]
+        return {"status": "error", "content": content} if value.get("status") == "error" else content
+    if not any(key in value for key in (*_FAILED, *_STRUCTURED)):
+        return value
+    if any(value.get(key) is True for key in _FAILED):
+        return value
+    if isinstance(value.get("blocks"), list):  # of LlamaIndex, which keeps what the tool returned
+        return _text_of(value["blocks"], value) if value.get("raw_output") is None else value["raw_output"]
+    if isinstance(value.get("content"), list):  # of MCP
+        table = next((value[key] for key in _STRUCTURED if isinstance(value.get(key), Mapping)), None)
+        return _text_of(value["content"], value) if table is None else table
+    return value
 
 
 def _text_of(blocks: list[object], otherwise: object) -> object:
@@ -111,7 +111,7 @@ def _text_of(blocks: list[object], otherwise: object) -> object:
         return otherwise
     texts = [block["text"] for block in blocks if isinstance(block, Mapping)]
     data = [parse_result(text) for text in texts]
-    return data if len(data) > 1 and not any(isinstance(one, str) for one in data) else "".join(texts)
+    return data if len(data) > 1 and not any(isinstance(item, str) for item in data) else "".join(texts)
 
 
 def _is_text(blocks: list[object]) -> bool:

@@ -235,7 +235,7 @@ def gone_tools(world: CaseWorld) -> dict[int, Fault]:
     if world.in_setup:
         return {}
     faults = enumerate(world.faults)
-    return {index: one for index, one in faults if (one.hits, one.kind, one.from_call) == ("tool", "gone", 1)}
+    return {index: fault for index, fault in faults if (fault.hits, fault.kind, fault.from_call) == ("tool", "gone", 1)}
 
 
 def without_gone(world: CaseWorld, faults: Mapping[int, Fault], answer: Table) -> Table:

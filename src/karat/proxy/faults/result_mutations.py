@@ -38,8 +38,8 @@ def change(fault: Fault, result: object, arguments: object, first: object, seed:
     if fault.kind == "stale" and fault.value is True and first is not None and first != result:
         return first
     value, close = open_result(result)
-    own = _CHANGES[fault.kind](fault, arguments, random.Random(seed))
-    changed = _at(fault, open_result(result)[0], own) if fault.at else own(value)
+    apply = _CHANGES[fault.kind](fault, arguments, random.Random(seed))
+    changed = _at(fault, open_result(result)[0], apply) if fault.at else apply(value)
     return result if changed == value and type(changed) is type(value) else close(changed)
 
 
@@ -57,14 +57,16 @@ def open_result(result: object) -> tuple[Any, Callable[[Any], Any]]:
 
         def rebuild(changed: Any) -> dict[str, Any]:
             # A client reads either of the two, so that both must say the same.
-            kept = {key: one for key, one in value.items() if key != "structuredContent"}
+            others = {key: item for key, item in value.items() if key != "structuredContent"}
             more = {"structuredContent": changed} if structured is not None and isinstance(changed, dict) else {}
-            return {**kept, "content": close(changed), **more}
+            return {**others, "content": close(changed), **more}
 
         return inner, rebuild
     if isinstance(value, list) and (block := _text_block(value)):
         inner, close = _open_text(block["text"])
-        return inner, lambda changed: [{**one, "text": _text(close(changed))} if one is block else one for one in value]
+        return inner, lambda changed: [
+            {**item, "text": _text(close(changed))} if item is block else item for item in value
+        ]
     return value, lambda changed: changed
 
 
@@ -84,31 +86,31 @@ def _text(value: object) -> str:
 
 def _text_block(content: list[Any]) -> dict[str, Any] | None:
     """The one block of text, where content is a list of blocks with one."""
-    texts = [one for one in content if isinstance(one, dict) and isinstance(one.get("text"), str)]
+    texts = [block for block in content if isinstance(block, dict) and isinstance(block.get("text"), str)]
     return texts[0] if len(texts) == 1 and texts[0].get("type") == "text" else None
 
 
-def _at(fault: Fault, value: Any, own: Change) -> Any:
+def _at(fault: Fault, value: Any, apply: Change) -> Any:
     """The value with what the path leads to changed. A text can also be planted where there is none yet."""
-    found = [node.location for node in compile_path(fault.at).find(value)] if isinstance(value, dict | list) else []
-    if not found and fault.at == "$":
-        return own(value)
-    for location in found:
-        value = _put(value, location, own)
-    if not found and fault.kind == "inject" and (last := _LAST_NAME.match(fault.at)):
+    locations = [node.location for node in compile_path(fault.at).find(value)] if isinstance(value, dict | list) else []
+    if not locations and fault.at == "$":
+        return apply(value)
+    for location in locations:
+        value = _put(value, location, apply)
+    if not locations and fault.kind == "inject" and (last := _LAST_NAME.match(fault.at)):
         for node in compile_path(last["above"]).find(value) if isinstance(value, dict | list) else ():
             if isinstance(node.value, dict):
                 node.value[last["name"] or last["quoted"]] = str(fault.value)
     return value
 
 
-def _put(value: Any, location: tuple[int | str, ...], own: Change) -> Any:
+def _put(value: Any, location: tuple[int | str, ...], apply: Change) -> Any:
     if not location:
-        return own(value)
+        return apply(value)
     above = value
     for step in location[:-1]:
         above = above[step]
-    above[location[-1]] = own(above[location[-1]])
+    above[location[-1]] = apply(above[location[-1]])
     return value
 
 
@@ -145,7 +147,7 @@ def _wrong_type(fault: Fault, arguments: object, chance: random.Random) -> Chang
 
 
 def _wrong_entity(fault: Fault, arguments: object, chance: random.Random) -> Change:
-    shift, asked = chance.randint(1, 9), set(_scalars(jsonable(arguments))) - {""}
+    shift, mentioned = chance.randint(1, 9), set(_scalars(jsonable(arguments))) - {""}
 
     def other(value: Any) -> Any:
         if isinstance(value, int | float):
@@ -164,9 +166,11 @@ def _wrong_entity(fault: Fault, arguments: object, chance: random.Random) -> Cha
             return {**value, **fault.value} if both else fault.value
         if fault.at and not isinstance(value, dict | list):
             return other(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else value
-        named = _map_leaves(value, lambda key, one: other(one) if one in asked else one)
+        changed = _map_leaves(value, lambda key, leaf: other(leaf) if leaf in mentioned else leaf)
         return (
-            named if named != value else _map_leaves(value, lambda key, one: other(one) if _ID_KEY.search(key) else one)
+            changed
+            if changed != value
+            else _map_leaves(value, lambda key, leaf: other(leaf) if _ID_KEY.search(key) else leaf)
         )
 
     return replace
@@ -177,7 +181,7 @@ def _stale(fault: Fault, arguments: object, chance: random.Random) -> Change:
 
     def earlier(key: str, value: Any) -> Any:
         if isinstance(value, str):
-            return _DATE.sub(lambda found: _back(found, days), value)
+            return _DATE.sub(lambda match: _back(match, days), value)
         if _TIME_KEY.search(key) or fault.at:
             for least, most, in_a_day in _EPOCHS:
                 if least <= value <= most:
@@ -187,11 +191,11 @@ def _stale(fault: Fault, arguments: object, chance: random.Random) -> Change:
     return lambda value: _map_leaves(value, earlier)
 
 
-def _back(found: re.Match[str], days: int) -> str:
+def _back(match: re.Match[str], days: int) -> str:
     try:
-        return (date(*map(int, found.groups())) - timedelta(days)).isoformat()
+        return (date(*map(int, match.groups())) - timedelta(days)).isoformat()
     except (ValueError, OverflowError):
-        return found[0]
+        return match[0]
 
 
 def _inject(fault: Fault, arguments: object, chance: random.Random) -> Change:
@@ -205,10 +209,10 @@ def _add_text(value: Any, text: str) -> Any:
     """The value with a text added where most of it is read: to the text itself, or to its longest one."""
     if isinstance(value, str):
         return f"{value}\n\n{text}" if value else text
-    longest = max((one for one in _scalars(value) if isinstance(one, str)), key=len, default=None)
+    longest = max((leaf for leaf in _scalars(value) if isinstance(leaf, str)), key=len, default=None)
     if longest is not None:
         todo = [longest]
-        return _map_leaves(value, lambda key, one: f"{todo.pop()}\n\n{text}" if todo and one == longest else one)
+        return _map_leaves(value, lambda key, leaf: f"{todo.pop()}\n\n{text}" if todo and leaf == longest else leaf)
     if isinstance(value, dict):
         return {**value, "note": text}
     return [*value, text] if isinstance(value, list) else text
@@ -235,6 +239,6 @@ def _map_leaves(value: Any, leaf: Callable[[str, Any], Any], key: str = "") -> A
 
 
 def _scalars(value: Any) -> list[Any]:
-    found: list[Any] = []
-    _map_leaves(value, lambda key, one: found.append(one))
-    return found
+    values: list[Any] = []
+    _map_leaves(value, lambda key, leaf: values.append(leaf))
+    return values

@@ -165,8 +165,8 @@ def _miss(request: ServiceRequest, case: CaseOnTape, ignore_rules: IgnoreRules) 
     if not case.recorded:
         return Miss(request, number, "the case sent no requests when it was recorded")
     key = request.key(ignore_rules)
-    if same := sum(exchange.request.key(ignore_rules) == key for exchange in case.recorded):
-        times = pluralize(same, "time")
+    if count := sum(exchange.request.key(ignore_rules) == key for exchange in case.recorded):
+        times = pluralize(count, "time")
         return Miss(request, number, f"the request was sent more often than it was recorded ({times})")
     nearest = _find_nearest(request, [exchange for _, exchange in case.unused] or case.recorded)
     if nearest is None:
@@ -192,8 +192,8 @@ def _find_nearest(request: ServiceRequest, recorded: Iterable[Exchange]) -> Exch
 
     def common(exchange: Exchange) -> int:
         messages = exchange.request.messages
-        same = sum(a == b for a, b in zip(messages, request.messages, strict=False))
-        return 2 * same - abs(len(messages) - len(request.messages))
+        matching = sum(a == b for a, b in zip(messages, request.messages, strict=False))
+        return 2 * matching - abs(len(messages) - len(request.messages))
 
     alike = [exchange for exchange in recorded if exchange.request.service == request.service]
     address = (request.method, request.path)

@@ -180,8 +180,8 @@ def _cut_to_difference(recorded: object, actual: object) -> tuple[str, str]:
     """Both values, cut to where they start to differ."""
     texts = [value if isinstance(value, str) else msgspec.json.encode(value).decode() for value in (recorded, actual)]
     pairs = enumerate(zip(*texts, strict=False))
-    same = next((index for index, (left, right) in pairs if left != right), min(map(len, texts)))
-    start = max(0, same - 20)
+    common = next((index for index, (recorded_char, right) in pairs if recorded_char != right), min(map(len, texts)))
+    start = max(0, common - 20)
     return _cut(texts[0], start), _cut(texts[1], start)
 
 

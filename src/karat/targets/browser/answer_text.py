@@ -82,7 +82,7 @@ class NewWords(NamedTuple):
     """What a message says that it did not say before; nothing, if it was there already."""
 
     text: str
-    known: bool = False
+    is_known: bool = False
     """Whether it was said in an earlier turn, as far as anybody can tell."""
 
 
@@ -102,46 +102,48 @@ class AnswerTracker:
 
     async def mark(self) -> None:
         """Remember what is there, so that what comes can be distinguished from it."""
-        seen = await self._read(mark=True)
-        self._matched = self._matched or bool(seen["places"])
-        self._outside = _count_lines(part["text"] for part in seen["outside"])
-        self._before = _count_lines(part["text"] for part in seen["places"])
-        self._known |= Counter(part["text"] for part in seen["places"])
+        page = await self._read(mark=True)
+        self._matched = self._matched or bool(page["places"])
+        self._outside = _count_lines(part["text"] for part in page["outside"])
+        self._before = _count_lines(part["text"] for part in page["places"])
+        self._known |= Counter(part["text"] for part in page["places"])
 
     async def since(self, prompts: Sequence[PromptMatcher]) -> AnswerWords:
         """What has been said since; `prompts` are all that were sent, and the last is the one that is answered."""
         if not prompts:
             return AnswerWords("")
-        seen = await self._read(mark=False)
-        discovered = _discover(seen["outside"], self._outside, prompts)
+        page = await self._read(mark=False)
+        discovered = _discover(page["outside"], self._outside, prompts)
         if self._messages is None:
-            return discovered._replace(unseen=LEFT if seen["moved"] and not discovered.text else "")
-        self._matched = self._matched or bool(seen["places"])
-        self._fresh = [place["index"] for place in seen["places"] if place["was"] is None]
-        text, fresh = self._read_configured(seen["places"], prompts)
-        if text or not seen["moved"]:
-            doubt = _doubt(text, fresh, seen["outside"], prompts[-1])
-            hidden = "\n".join(place["hidden"] for place in seen["places"] if place["was"] is None and place["hidden"])
-            same = not text and any(place["rewritten"] and place["text"] for place in seen["places"])
+            return discovered._replace(unseen=LEFT if page["moved"] and not discovered.text else "")
+        self._matched = self._matched or bool(page["places"])
+        self._fresh = [message["index"] for message in page["places"] if message["was"] is None]
+        text, fresh = self._read_configured(page["places"], prompts)
+        if text or not page["moved"]:
+            doubt = _doubt(text, fresh, page["outside"], prompts[-1])
+            hidden = "\n".join(
+                message["hidden"] for message in page["places"] if message["was"] is None and message["hidden"]
+            )
+            is_same = not text and any(message["rewritten"] and message["text"] for message in page["places"])
             elsewhere = () if self._matched else discovered.elsewhere
-            return AnswerWords(text, doubt, unseen=SAME * same, hidden=hidden, elsewhere=elsewhere)
-        caught, _ = self._read_configured(seen["left"], prompts)
+            return AnswerWords(text, doubt, unseen=SAME * is_same, hidden=hidden, elsewhere=elsewhere)
+        caught, _ = self._read_configured(page["left"], prompts)
         return AnswerWords(caught, found=CAUGHT * bool(caught), unseen="" if caught else LEFT)
 
     def _read_configured(
         self, places: Sequence[SeenMessage], prompts: Sequence[PromptMatcher]
     ) -> tuple[str, list[str]]:
         """What new messages say and old ones were given, else how old ones changed; and all that is new in them."""
-        gone = self._before - _count_lines(place["text"] for place in places if place["was"] is not None)
-        there = Counter(place["text"] for place in places)
+        removed = self._before - _count_lines(message["text"] for message in places if message["was"] is not None)
+        there = Counter(message["text"] for message in places)
         added, changed, fresh, echo = [], [], [], prompts[-1]
-        for place in places:
-            text, was = place["text"], place["was"]
+        for message in places:
+            text, was = message["text"], message["was"]
             if was is None:
-                new = _without(gone, text)
-                known = there[text] <= self._known[text]
-                added.append(NewWords(_without_own_prompt(new, echo), known))
-            elif place["rewritten"] and _is_panel(text, was, prompts):
+                new = _without(removed, text)
+                is_known = there[text] <= self._known[text]
+                added.append(NewWords(_without_own_prompt(new, echo), is_known))
+            elif message["rewritten"] and _is_panel(text, was, prompts):
                 new = text
                 changed.append(new)
             elif text.startswith(was):
@@ -151,8 +153,8 @@ class AnswerTracker:
                 new = _without(Counter(lines(was)), text)
                 changed.append(_without_prompt(new, echo))
             fresh.append(new)
-        said = "\n".join(_without_history(added)) or "\n".join(filter(None, changed))
-        return said, list(filter(None, fresh))
+        answer = "\n".join(_without_history(added)) or "\n".join(filter(None, changed))
+        return answer, list(filter(None, fresh))
 
     async def snapshot(self) -> str | None:
         """The new messages as assistive technology sees them; None if their place is unknown, or they are gone."""
@@ -160,15 +162,15 @@ class AnswerTracker:
 
         if self._messages is None:
             return None
-        found = [self._messages.nth(index) for index in self._fresh]
+        locators = [self._messages.nth(index) for index in self._fresh]
         try:
-            return "\n".join([await one.aria_snapshot(timeout=GONE_MS) for one in found])
+            return "\n".join([await locator.aria_snapshot(timeout=GONE_MS) for locator in locators])
         except TooLongError:
             return None
 
-    async def boxes(self, said: str) -> list[ElementBox]:
+    async def boxes(self, answer: str) -> list[ElementBox]:
         """Where the lines of what was said stand on a picture of the page."""
-        return await answer_boxes(self._page, self._messages, self._fresh, said)
+        return await answer_boxes(self._page, self._messages, self._fresh, answer)
 
     async def _read(self, *, mark: bool) -> SeenPage:
         from playwright.async_api import Error
@@ -183,10 +185,10 @@ class AnswerTracker:
 
     async def _once(self, mark: bool) -> SeenPage:
         if self._messages is None:
-            seen: SeenPage = await self._page.evaluate(f"(mark) => ({READ})([], mark)", mark)
+            page: SeenPage = await self._page.evaluate(f"(mark) => ({READ})([], mark)", mark)
         else:
-            seen = await self._messages.evaluate_all(READ, mark)
-        return seen
+            page = await self._messages.evaluate_all(READ, mark)
+        return page
 
 
 def _added_text(was: str, text: str) -> str:
@@ -198,8 +200,8 @@ def _added_text(was: str, text: str) -> str:
 def _is_panel(text: str, was: str, prompts: Sequence[PromptMatcher]) -> bool:
     """Whether a place shows one answer after the other: it changed, and holds nothing that was asked."""
     now, before = [*lines(text)], [*lines(was)]
-    asked = (Likeness.WHOLE in echo.likenesses(shown) for echo in prompts for shown in (now, before))
-    return now != before and not any(asked)
+    repeats_prompt = (Likeness.WHOLE in echo.likenesses(texts) for echo in prompts for texts in (now, before))
+    return now != before and not any(repeats_prompt)
 
 
 def _without_history(messages: Sequence[NewWords]) -> Iterator[str]:
@@ -210,13 +212,13 @@ def _without_history(messages: Sequence[NewWords]) -> Iterator[str]:
             runs[-1].append(message)
         else:
             runs.append([])
-    fresh = [run for run in runs if not all(message.known for message in run)] or runs
+    fresh = [run for run in runs if not all(message.is_known for message in run)] or runs
     yield from (message.text for run in fresh for message in run)
 
 
-def _doubt(said: str, fresh: Sequence[str], outside: Sequence[SeenLine], echo: PromptMatcher) -> str:
+def _doubt(answer: str, fresh: Sequence[str], outside: Sequence[SeenLine], echo: PromptMatcher) -> str:
     """Why messages may hold the prompt: nothing else is new in them, or one names it and it is seen nowhere else."""
-    if not said:
+    if not answer:
         return ALL_REPEATED if fresh else ""
     texts = [line for text in fresh for line in lines(text)]
     alike = echo.likenesses(texts)
@@ -234,46 +236,46 @@ def _discover(parts: Sequence[SeenLine], before: Counter[str], prompts: Sequence
     texts = [line for line, _ in fresh]
     *earlier, echo = prompts
     alike = echo.likenesses(texts)
-    whole = Likeness.WHOLE in alike
-    begin = alike.index(Likeness.WHOLE) if whole else 0
-    repeated = [alike, *(sent.likenesses(texts) for sent in earlier if sent.distinct)]
+    has_prompt = Likeness.WHOLE in alike
+    begin = alike.index(Likeness.WHOLE) if has_prompt else 0
+    repeated = [alike, *(prompt.likenesses(texts) for prompt in earlier if prompt.distinct)]
     words = [n for n in range(begin, len(texts)) if all(each[n] is not Likeness.WHOLE for each in repeated)]
-    unsure = {Likeness.NAMED, Likeness.QUOTED, Likeness.START} | (set() if whole else {Likeness.PART})
+    unsure = {Likeness.NAMED, Likeness.QUOTED, Likeness.START} | (set() if has_prompt else {Likeness.PART})
     odd = next((texts[n] for n in words if alike[n] in unsure or any(e.is_whole(texts[n]) for e in earlier)), None)
     where = tuple(dict.fromkeys(fresh[n][1] for n in words))
     doubt = EITHER.format(quoted(odd)) if odd else ALL_REPEATED if not words and alike.count(Likeness.WHOLE) > 1 else ""
-    found = DISCOVERED.format(where=shorten(", ".join(where)))
-    return AnswerWords("\n".join(texts[n] for n in words), doubt, found, elsewhere=where)
+    how_found = DISCOVERED.format(where=shorten(", ".join(where)))
+    return AnswerWords("\n".join(texts[n] for n in words), doubt, how_found, elsewhere=where)
 
 
 def _without_own_prompt(text: str, echo: PromptMatcher) -> str:
     """A new message without the prompt, unless that is after more than a few other words: then it is quoted."""
-    found = [*lines(text)]
-    alike = echo.likenesses(found)
+    texts = [*lines(text)]
+    alike = echo.likenesses(texts)
     first = alike.index(Likeness.WHOLE) if Likeness.WHOLE in alike else 0
-    return text if count_words(" ".join(found[:first])) > FEW else _without_prompt(text, echo)
+    return text if count_words(" ".join(texts[:first])) > FEW else _without_prompt(text, echo)
 
 
 def _without_prompt(text: str, echo: PromptMatcher) -> str:
-    found = [*lines(text)]
-    alike = echo.likenesses(found)
+    texts = [*lines(text)]
+    alike = echo.likenesses(texts)
     if Likeness.WHOLE not in alike:
         return text
-    return "\n".join(line for line, likeness in zip(found, alike, strict=True) if likeness is not Likeness.WHOLE)
+    return "\n".join(line for line, likeness in zip(texts, alike, strict=True) if likeness is not Likeness.WHOLE)
 
 
 def _without(old: Counter[str], text: str) -> str:
     """A text without the lines that were on the page before; they are taken from `old`."""
-    if old.keys().isdisjoint(found := [*lines(text)]):
+    if old.keys().isdisjoint(texts := [*lines(text)]):
         return text
-    return "\n".join(line for line in found if not _take_line(line, old))
+    return "\n".join(line for line in texts if not _take_line(line, old))
 
 
 def _take_line(line: str, old: Counter[str]) -> bool:
     """Whether one of these lines is left; then it is one less."""
-    left = old[line] > 0
-    old[line] -= left
-    return left
+    is_left = old[line] > 0
+    old[line] -= is_left
+    return is_left
 
 
 def _count_lines(texts: Iterable[str]) -> Counter[str]:

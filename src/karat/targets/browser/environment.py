@@ -102,18 +102,18 @@ class BrowserEnvironment:
 
     async def _open_app(self) -> None:
         options, config = self._options, self._config
-        given = options.app_url or (config.spec if "://" in config.spec else "")
-        named = options.telemetry_log or options.telemetry.log
-        log = config.root / named if named and named != LOG else None
+        address = options.app_url or (config.spec if "://" in config.spec else "")
+        log_name = options.telemetry_log or options.telemetry.log
+        log = config.root / log_name if log_name and log_name != LOG else None
         if options.starts_app:
             self._app = AppProcess(options.start, config.root, {**config.env, **options.start_env}, log)
             self._closing.push_async_callback(self._app.stop)
             await self._start(self._app)
             self.log = self._app.log if options.has_log else None
-        elif not given:
+        elif not address:
             raise ConfigError("the browser target has no app.", fix="Give `app_url`, or `start` to start it.")
         else:
-            self.base, self.log = fill(given, SESSION), log
+            self.base, self.log = fill(address, SESSION), log
 
     async def _start(self, app: AppProcess) -> None:
         base = self._config.spec if "://" in self._config.spec else "http://127.0.0.1:{port}"
@@ -139,8 +139,8 @@ class BrowserEnvironment:
         try:
             return await playwright.chromium.launch(executable_path=self._executable, args=launch_arguments())
         except Error as error:
-            what = f"the browser {self._executable} cannot be started: {launch_error(error.message)}."
-            raise ConfigError(what, fix=INSTALL_BROWSER, slug="no-browser") from error
+            problem = f"the browser {self._executable} cannot be started: {launch_error(error.message)}."
+            raise ConfigError(problem, fix=INSTALL_BROWSER, slug="no-browser") from error
 
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
@@ -163,18 +163,18 @@ _PRINTED = re.compile(r"^.*?\[pid=\d+\]\[err\] (.*)$", re.M)
 LONGEST = 300
 
 
-def find_browser(configured: str, own: str) -> str:
+def find_browser(configured: str, bundled: str) -> str:
     """The browser to start: the configured one, else Debian's, else Playwright's own."""
     if configured:
-        found = shutil.which(configured)
-        if found is None:
+        executable = shutil.which(configured)
+        if executable is None:
             raise ConfigError(f"there is no browser at {configured}.", fix=INSTALL_BROWSER, slug="no-browser")
-        return found
+        return executable
     on_path = next((path for name in NAMES if (path := shutil.which(name))), None)
     if on_path:
         return on_path
-    if Path(own).exists():
-        return own
+    if Path(bundled).exists():
+        return bundled
     raise ConfigError("no browser was found.", fix=INSTALL_BROWSER, slug="no-browser")
 
 
@@ -221,17 +221,22 @@ class AppProcess:
         return log
 
     def fill(self, text: str) -> str:
-        known = {"{port}": str(self.port), "{log}": str(self.log), "{data}": str(self.data), "{python}": sys.executable}
-        for name, value in known.items():
+        values = {
+            "{port}": str(self.port),
+            "{log}": str(self.log),
+            "{data}": str(self.data),
+            "{python}": sys.executable,
+        }
+        for name, value in values.items():
             text = text.replace(name, value)
         return text
 
     async def start(self, health: str, seconds: float) -> None:
         """Start it and wait until `health` answers. Raises ConfigError if that does not come about."""
         await self.end()  # what an earlier one left
-        for left in reversed(range(TRIES)):
+        for tries_left in reversed(range(TRIES)):
             if await asyncio.to_thread(answers, self.fill(health)):
-                if not left or "{port}" not in health:
+                if not tries_left or "{port}" not in health:
                     raise ConfigError(
                         f"something else answers at {self.fill(health)} already.",
                         fix="End it, or start the app on {port}.",
@@ -242,7 +247,7 @@ class AppProcess:
             self._spawn()
             if await self._healthy(health, seconds):
                 return
-            if left and TAKEN in self.last_output().lower():
+            if tries_left and TAKEN in self.last_output().lower():
                 self.port = _free_port()  # somebody else was faster
                 continue
             raise ConfigError(

@@ -106,14 +106,14 @@ def select_own_lines(
     lines: tuple[str, ...], session: str, dialect: str
 ) -> tuple[tuple[str, ...], tuple[PossibleCall, ...]]:
     """The lines of a turn, without events of tools that do not name its conversation, and the calls these may be."""
-    own: list[str] = []
+    own_lines: list[str] = []
     possible: dict[str, PossibleCall] = {}
     for line, event in zip(lines, parse_all(lines, dialect), strict=True):
         if event is None or event.tool is None or (session and session in line):
-            own.append(line)
+            own_lines.append(line)
         else:
             possible[event.tool] = PossibleCall(event.tool, MAY_BE_LATE.format(event.tool))
-    return tuple(own), tuple(possible.values())
+    return tuple(own_lines), tuple(possible.values())
 
 
 def _capture_error(error: CaptureBrokenError) -> TargetError:
@@ -128,12 +128,12 @@ def _has(field: str, session: str, dialect: str) -> Fits:
         tool = event.source if event is not None and event.tool is not None else ""
         if session not in line and not tool and f'"{PREFIX}' not in line:
             return False
-        found = _object(line)
-        if not found and not tool:
+        fields = _object(line)
+        if not fields and not tool:
             raise CaptureBrokenError(f"a line of it cannot be read: {shorten(line, EXCERPT)}")
-        if found.get(field) in (None, "") and tool:
+        if fields.get(field) in (None, "") and tool:
             raise CaptureBrokenError(f"an event of {tool} has no {field!r}, so its conversation is unknown")
-        return found.get(field) == session
+        return fields.get(field) == session
 
     return fits
 
@@ -142,8 +142,8 @@ def _is_event(source: str, event: str) -> Fits:
     def fits(line: str) -> bool:
         if event not in line:
             return False
-        found = _object(line)
-        return found.get("event") == event and (not source or found.get("source") == source)
+        fields = _object(line)
+        return fields.get("event") == event and (not source or fields.get("source") == source)
 
     return fits
 
@@ -152,9 +152,11 @@ def _fits(line: str, sign: Line) -> bool:
     """Whether a line has all that a sign names; a tool's own failure is in its result, not here."""
     if sign.text.casefold() not in line.casefold():
         return False
-    found = _object(line)
+    fields = _object(line)
     return all(
-        not wanted or found.get(field) == wanted for field, wanted in structs.asdict(sign).items() if field != "text"
+        not expected or fields.get(field) == expected
+        for field, expected in structs.asdict(sign).items()
+        if field != "text"
     )
 
 
@@ -164,11 +166,11 @@ def _only_own(ends: Fits, field: str, session: str) -> Fits:
     def fits(line: str) -> bool:
         if not ends(line):
             return False
-        named = _object(line).get(field)
-        if isinstance(named, str) and named not in ("", session):
-            shown = shorten(named, EXCERPT)
+        conversation = _object(line).get(field)
+        if isinstance(conversation, str) and conversation not in ("", session):
+            excerpt = shorten(conversation, EXCERPT)
             raise CaptureBrokenError(
-                f"a turn of {field} {shown!r} ended in it: set `correlation_field`, if {field!r} is one"
+                f"a turn of {field} {excerpt!r} ended in it: set `correlation_field`, if {field!r} is one"
             )
         return True
 

@@ -19,14 +19,14 @@ WHEN_MS = 1000
 """How long to wait for a place that may never come up."""
 
 
-def locate(view: View | FrameLocator, place: Place) -> Locator:
+def locate(view: View | FrameLocator, element: Place) -> Locator:
     """All that is at a place."""
-    if place.selector:
-        return view.locator(place.selector)
-    if place.role:
-        role: Any = place.role
-        return view.get_by_role(role, name=place.name) if place.name else view.get_by_role(role)
-    return view.get_by_text(place.text)
+    if element.selector:
+        return view.locator(element.selector)
+    if element.role:
+        role: Any = element.role
+        return view.get_by_role(role, name=element.name) if element.name else view.get_by_role(role)
+    return view.get_by_text(element.text)
 
 
 class ChatNavigation:
@@ -51,33 +51,33 @@ class ChatNavigation:
         if not selector:
             return self._page
         await self._step(Step(wait_for=Place(selector=selector)), "the frame")
-        found = await (await self._page.locator(selector).first.element_handle()).content_frame()
-        if found is None:
+        frame = await (await self._page.locator(selector).first.element_handle()).content_frame()
+        if frame is None:
             raise TargetError("config", f"`frame` ({selector}) is not a frame: name an iframe")
-        return found
+        return frame
 
     async def arrive(self, preconditions: Sequence[str] = ()) -> None:
         """Open the app and go its steps."""
-        known = self._options.preconditions
-        missing = next((sentence for sentence in preconditions if known and sentence not in known), None)
+        configured = self._options.preconditions
+        missing = next((sentence for sentence in preconditions if configured and sentence not in configured), None)
         if missing is not None:
             raise TargetError("setup", f"precondition {missing!r} is not defined: add it to `preconditions`")
-        for place in self._options.dismiss:
-            await self._page.add_locator_handler(locate(self._page, place).first, _click, no_wait_after=True)
+        for element in self._options.dismiss:
+            await self._page.add_locator_handler(locate(self._page, element).first, _click, no_wait_after=True)
         await self._step(Step(), "the app", self._url(self._options.space_url))
         for number, step in enumerate(self._options.steps, 1):
             await self._step(step, f"step {number}")
         for sentence in preconditions:
-            for number, step in enumerate(known.get(sentence, ()), 1):
+            for number, step in enumerate(configured.get(sentence, ()), 1):
                 await self._step(step, f"step {number} of the precondition {sentence!r}")
 
     async def clear(self) -> None:
         """Dismiss what shows now: nothing else may come that would meet it."""
-        for place in self._options.dismiss:
-            if await (found := locate(self._page, place).first).is_visible():
-                await found.click()
+        for element in self._options.dismiss:
+            if await (locator := locate(self._page, element).first).is_visible():
+                await locator.click()
 
-    async def _step(self, step: Step, what: str, url: str = "") -> None:
+    async def _step(self, step: Step, step_name: str, url: str = "") -> None:
         from playwright.async_api import TimeoutError as TooLongError
 
         if step.when is not None and not await self._shows(self._at(step.when, step.frame)):
@@ -85,9 +85,10 @@ class ChatNavigation:
         try:
             await self._do(step, url or (self._url(step.open) if step.open else ""))
         except TooLongError as error:
-            place = step.hover or step.click or step.fill or step.wait_for or step.open or url
+            element = step.hover or step.click or step.fill or step.wait_for or step.open or url
             raise TargetError(
-                "agent", f"{what}: {place} could not be reached within {self._options.wait_ms} ms at {self._page.url}"
+                "agent",
+                f"{step_name}: {element} could not be reached within {self._options.wait_ms} ms at {self._page.url}",
             ) from error
 
     async def _do(self, step: Step, url: str) -> None:
@@ -104,17 +105,17 @@ class ChatNavigation:
         if step.wait_for:
             await self._at(step.wait_for, step.frame).wait_for(state="visible")
 
-    async def _shows(self, found: Locator) -> bool:
+    async def _shows(self, locator: Locator) -> bool:
         from playwright.async_api import TimeoutError as TooLongError
 
         try:
-            await found.wait_for(state="visible", timeout=WHEN_MS)
+            await locator.wait_for(state="visible", timeout=WHEN_MS)
         except TooLongError:
             return False
         return True
 
-    def _at(self, place: Place, frame: str) -> Locator:
-        return locate(self._page.frame_locator(frame) if frame else self._page, place).first
+    def _at(self, element: Place, frame: str) -> Locator:
+        return locate(self._page.frame_locator(frame) if frame else self._page, element).first
 
     def _url(self, target: str) -> str:
         url = urlsplit(urljoin(self._base, fill(target, self._session)) if target else self._base)
@@ -124,5 +125,5 @@ class ChatNavigation:
         return url.geturl()
 
 
-async def _click(found: Locator) -> None:
-    await found.click()
+async def _click(locator: Locator) -> None:
+    await locator.click()

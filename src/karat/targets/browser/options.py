@@ -162,8 +162,8 @@ class BrowserOptions(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     @property
     def has_log(self) -> bool:
         """Whether there is a telemetry log: it is named, or the app gets its place at the start."""
-        written = any(LOG in text for text in (self.start, *self.start_env.values()))
-        return bool(self.telemetry_log or self.telemetry) or (written and self.starts_app)
+        passes_log = any(LOG in text for text in (self.start, *self.start_env.values()))
+        return bool(self.telemetry_log or self.telemetry) or (passes_log and self.starts_app)
 
     @property
     def literals(self) -> list[str]:
@@ -207,24 +207,24 @@ def fill(text: str, session: str) -> str:
     """`{session}` replaced by the conversation, `${NAME}` by the variable; one that is not set is an error."""
 
     def value(match: re.Match[str]) -> str:
-        found = os.environ.get(match[1])
-        if not found:
+        variable = os.environ.get(match[1])
+        if not variable:
             raise ConfigError(f"the environment variable {match[1]} is not set.", fix="Set it before the run.")
-        return found
+        return variable
 
     return _VARIABLE.sub(value, text.replace(SESSION, session))
 
 
-def script(given: str, root: Path) -> str:
+def script(source: str, root: Path) -> str:
     """The JavaScript of an option that is either a script or the name of a file."""
-    if not given.endswith(".js"):
-        return given
+    if not source.endswith(".js"):
+        return source
     try:
-        return (root / given).read_text(encoding="utf-8")
+        return (root / source).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         why = (isinstance(error, OSError) and error.strerror) or str(error)
         fix = "Name a file of JavaScript."
-        raise ConfigError(f"`init_script` cannot be read: {why}.", where=str(root / given), fix=fix) from error
+        raise ConfigError(f"`init_script` cannot be read: {why}.", where=str(root / source), fix=fix) from error
 
 
 def environment_values(options: BrowserOptions, address: str) -> list[str]:
@@ -243,4 +243,4 @@ def _names(options: BrowserOptions, address: str) -> list[str]:
 
 
 def _spellings(value: str) -> set[str]:
-    return {value, html.escape(value), html.escape(value, quote=False), *(quote(value, safe=kept) for kept in _KEPT)}
+    return {value, html.escape(value), html.escape(value, quote=False), *(quote(value, safe=safe) for safe in _KEPT)}

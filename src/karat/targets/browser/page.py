@@ -167,16 +167,16 @@ class ChatPage:
 
     def _trouble(self) -> str:
         """What may have kept an answer from being complete."""
-        said = self._said
+        answer = self._said
         troubles = (
             self._unsent,
             self._watch.trouble if not self._unsent else "",
-            UNSEPARATED.format(why=said.doubt) if said.doubt else "",
-            self._describe_elsewhere() if said.elsewhere and not said.text else "",
-            said.unseen if not said.text else "",
+            UNSEPARATED.format(why=answer.doubt) if answer.doubt else "",
+            self._describe_elsewhere() if answer.elsewhere and not answer.text else "",
+            answer.unseen if not answer.text else "",
             f"the app answered {join_words(self._refused[:NEAREST], 'and')}" if self._refused else "",
         )
-        return "; ".join(filter(None, troubles)) or (STILL_CHANGED if said.text else NOTHING_NEW)
+        return "; ".join(filter(None, troubles)) or (STILL_CHANGED if answer.text else NOTHING_NEW)
 
     async def _why_stuck(self) -> str:
         """That the page answers nothing at all, if so; then it is unknown whether the prompt was sent."""
@@ -217,7 +217,7 @@ class ChatPage:
 
     async def answer(self) -> str:
         """The assistant's words of this turn so far; nothing of the prompt is among them."""
-        self._said = await self._words.since([sent.echo for sent in self._sent])
+        self._said = await self._words.since([prompt.echo for prompt in self._sent])
         return self._said.text
 
     async def snapshot(self) -> str:
@@ -260,24 +260,26 @@ class ChatPage:
         began = loop.time()
         stillness = AnswerStability(began, began)
         while True:
-            seen = await self._glance()
+            glance = await self._glance()
             now = loop.time()
-            works = seen is None or not seen.work.over or (self._options.complete.event and self._is_ended() is False)
-            stillness.note(now, seen and seen.size, over=not works)
-            if seen is not None and not works and await self._is_complete(seen, now, stillness):
+            works = (
+                glance is None or not glance.work.over or (self._options.complete.event and self._is_ended() is False)
+            )
+            stillness.note(now, glance and glance.size, over=not works)
+            if glance is not None and not works and await self._is_complete(glance, now, stillness):
                 return
             await asyncio.sleep(min(SLOWEST_POLL, POLL + (now - began) / 10))
 
-    async def _is_complete(self, seen: Glance, now: float, stillness: AnswerStability) -> bool:
+    async def _is_complete(self, glance: Glance, now: float, stillness: AnswerStability) -> bool:
         unchanged, over = now - stillness.changed, now - stillness.over_since
-        if seen.work.unseen and not seen.work.fresh:
+        if glance.work.unseen and not glance.work.fresh:
             if unchanged >= LAST_WORDS and await self.answer():
-                raise TargetError("agent", self._watch.describe_unseen(seen.work))
+                raise TargetError("agent", self._watch.describe_unseen(glance.work))
             return False
-        if not self._is_at_rest(seen.work, unchanged, over):
+        if not self._is_at_rest(glance.work, unchanged, over):
             return False
         proved = bool(self._watch or self._options.complete.event) and over >= LAST_WORDS
-        return (bool(await self.answer()) or proved) and await self._is_unchanged(seen)
+        return (bool(await self.answer()) or proved) and await self._is_unchanged(glance)
 
     def _is_ended(self) -> bool | None:
         """Whether the telemetry shows the end of the turn; None: it never does."""
@@ -310,8 +312,8 @@ class ChatPage:
 
         try:
             work = await self._watch.state()
-            place = self._options.answer
-            watched = locate(self._view, place) if place is not None else self._view.locator("body")
+            answer = self._options.answer
+            watched = locate(self._view, answer) if answer is not None else self._view.locator("body")
             size = await watched.evaluate_all(SIZE)
             await self._stop_if_broken()  # last: an app complains before it says that it is done
         except Error as error:
@@ -329,8 +331,8 @@ class ChatPage:
             self._complained -= Counter(await self._view.evaluate("() => (window.karatCleared || []).splice(0)"))
         new = now - self._complained
         if new:
-            said = " ".join(" ".join(new).split())
-            raise TargetError("agent", f"the app says: {shorten(said, LONGEST_COMPLAINT)}")
+            complaint = " ".join(" ".join(new).split())
+            raise TargetError("agent", f"the app says: {shorten(complaint, LONGEST_COMPLAINT)}")
         self._complained &= now
 
     async def _complaints(self) -> Counter[str]:
@@ -338,8 +340,8 @@ class ChatPage:
             return Counter()
         return Counter(text for text in map(str.strip, await self._texts(self._options.failure)) if text)
 
-    async def _texts(self, place: Place) -> list[str]:
-        texts: list[str] = await locate(self._view, place).evaluate_all(TEXTS)
+    async def _texts(self, element: Place) -> list[str]:
+        texts: list[str] = await locate(self._view, element).evaluate_all(TEXTS)
         return texts
 
     def _note_refusal(self, response: Response) -> None:

@@ -80,11 +80,11 @@ class PromptMatcher:
 
     def likenesses(self, texts: Sequence[str]) -> list[Likeness]:
         """What each line is to the prompt, which may be written over several of them."""
-        found = [self.likeness(text) for text in texts]
+        likenesses = [self.likeness(text) for text in texts]
         for first in range(len(texts)):
             end = self._end_of_run(texts, first)
-            found[first:end] = [Likeness.WHOLE] * (end - first)
-        return found
+            likenesses[first:end] = [Likeness.WHOLE] * (end - first)
+        return likenesses
 
     def cover(self, text: str, mask: str) -> str:
         """A text with the mask where the prompt was."""

@@ -55,29 +55,29 @@ class SentPrompt(NamedTuple):
     before: str
 
 
-def with_unseen(whole: str, seen: str) -> str:
+def with_unseen(full_snapshot: str, visible_snapshot: str) -> str:
     """The snapshot of what a reader sees, and at their places, marked, the nodes that only the whole one has."""
-    a, b = whole.split("\n"), seen.split("\n")
+    a, b = full_snapshot.split("\n"), visible_snapshot.split("\n")
     merged: list[str] = []
     for tag, a1, a2, b1, b2 in SequenceMatcher(None, a, b).get_opcodes():
         merged += a[a1:a2] if tag == "equal" else _merge_lines(a[a1:a2], b[b1:b2])
     return "\n".join(merged)
 
 
-def _merge_lines(whole: list[str], seen: Sequence[str]) -> Iterator[str]:
-    for line in seen:
-        twin = next((index for index, other in enumerate(whole) if _place(other) == _place(line)), None)
+def _merge_lines(full_lines: list[str], visible_lines: Sequence[str]) -> Iterator[str]:
+    for line in visible_lines:
+        twin = next((index for index, other in enumerate(full_lines) if _place(other) == _place(line)), None)
         if twin is None:
             yield line
             continue
-        yield from map(_not_seen, whole[:twin])
+        yield from map(_not_seen, full_lines[:twin])
         yield line
-        node = _NODE.fullmatch(whole[twin])
+        node = _NODE.fullmatch(full_lines[twin])
         if node is not None:  # the same node, of which only a part is seen
             indent = len(line) - len(line.lstrip())
             yield f"{' ' * indent}  - text {NOT_SEEN}: {node['text'] or node['name'] or ''}"
-        del whole[: twin + 1]
-    yield from map(_not_seen, whole)
+        del full_lines[: twin + 1]
+    yield from map(_not_seen, full_lines)
 
 
 def _place(line: str) -> tuple[int, str]:
@@ -90,10 +90,10 @@ def _not_seen(line: str) -> str:
     return f"{node['head']} {NOT_SEEN}{node['tail']}{node['text']}" if node else line
 
 
-def without_prompts(snapshot: str, sent: Sequence[SentPrompt]) -> str:
+def without_prompts(snapshot: str, prompts: Sequence[SentPrompt]) -> str:
     """The snapshot with a mask for every text that is a prompt, and a mark on every node that may be one."""
     lines = snapshot.split("\n")
-    for echo, before in sent:
+    for echo, before in prompts:
         old = Counter(before.split("\n"))
         for index, line in enumerate(snapshot.split("\n")):
             if old[line] > 0:
@@ -149,14 +149,14 @@ async def element_boxes(page: Page, snapshot: str, before: str) -> list[ElementB
         if (role := role_of(line)) and role not in NO_ROLE:
             by_role[role].append(number)
     looks = [_of_role(page, role) for role in by_role]
-    found = [
+    all_boxes = [
         ElementBox("page", number, *box)
         for numbers, boxes in zip(by_role.values(), await asyncio.gather(*looks), strict=True)
         if len(numbers) == len(boxes)
         for number, box in zip(numbers, boxes, strict=True)
         if box is not None
     ]
-    return sorted(_newest(found, snapshot, before), key=lambda box: box.line)
+    return sorted(_newest(all_boxes, snapshot, before), key=lambda box: box.line)
 
 
 async def _of_role(page: Page, role: str) -> list[Box | None]:
@@ -164,21 +164,21 @@ async def _of_role(page: Page, role: str) -> list[Box | None]:
     return boxes
 
 
-def _newest(found: list[ElementBox], snapshot: str, before: str) -> list[ElementBox]:
+def _newest(boxes: list[ElementBox], snapshot: str, before: str) -> list[ElementBox]:
     """As many as are kept: what was not there before the prompt matters most."""
-    if len(found) <= MOST:
-        return found
+    if len(boxes) <= MOST:
+        return boxes
     lines, old = snapshot.split("\n"), Counter(before.split("\n"))
-    return sorted(found, key=lambda box: old[lines[box.line]])[:MOST]
+    return sorted(boxes, key=lambda box: old[lines[box.line]])[:MOST]
 
 
 async def answer_boxes(page: View, messages: Locator | None, fresh: Sequence[int], answer: str) -> list[ElementBox]:
     """The boxes of the answer's lines, as far as its words are found in the new messages, or else on the page."""
-    asked = {"most": MOST_TEXTS, "texts": True}
+    options = {"most": MOST_TEXTS, "texts": True}
     if messages is None:
-        blocks: list[TextBlock] = await page.locator("body").evaluate_all(BOXES, asked)
+        blocks: list[TextBlock] = await page.locator("body").evaluate_all(BOXES, options)
     else:
-        blocks = await messages.evaluate_all(BOXES, asked | {"only": list(fresh)})
+        blocks = await messages.evaluate_all(BOXES, options | {"only": list(fresh)})
     return list(_find_boxes(answer, blocks))
 
 

@@ -77,8 +77,8 @@ class BrowserTarget:
         if options.session:
             return structs.replace(limits, max_concurrency=1, why=ONE_SESSION)
         if options.has_log and not options.telemetry.correlation_field:
-            named = options.telemetry_log or options.telemetry.log
-            if options.starts_app and named in ("", LOG):  # each worker has an app and a log of its own
+            log_name = options.telemetry_log or options.telemetry.log
+            if options.starts_app and log_name in ("", LOG):  # each worker has an app and a log of its own
                 return structs.replace(limits, max_per_worker=1, why=NO_FIELD)
             return structs.replace(limits, max_concurrency=1, why=NO_FIELD)
         return limits
@@ -140,7 +140,7 @@ class BrowserTarget:
         log = self._log(session, recorder.dialect)
         started_at, began = time.time(), time.perf_counter()
         try:
-            said = await chat.ask(prompt, log)
+            answer = await chat.ask(prompt, log)
             page = await chat.snapshot()
             lines = await log.finish() if log is not None else ()
         except BaseException as error:  # also a cancellation: what was seen until then is kept
@@ -154,11 +154,11 @@ class BrowserTarget:
         return Trace(
             case_id=case.id,
             input=case.prompt,
-            final_message=said.text,
+            final_message=answer.text,
             messages=(
                 Message("user", prompt),
-                Message("assistant", said.text),
-                *([Message(UNSEEN_WORDS, said.hidden)] if said.hidden else ()),
+                Message("assistant", answer.text),
+                *([Message(UNSEEN_WORDS, answer.hidden)] if answer.hidden else ()),
             ),
             tool_calls=tool_calls(lines, recorder.dialect),
             telemetry=lines,
@@ -166,8 +166,8 @@ class BrowserTarget:
             page=page,
             answer_page=chat.answer_page,
             page_before=recorder.page_before,
-            unobserved=self._why_unobserved(log, lines) | ({"final_message": said.unseen} if said.unseen else {}),
-            metadata={"answer": said.found} if said.found else {},
+            unobserved=self._why_unobserved(log, lines) | ({"final_message": answer.unseen} if answer.unseen else {}),
+            metadata={"answer": answer.found} if answer.found else {},
             started_at=started_at,
             duration_ms=round((time.perf_counter() - began) * 1000, 3),
         )
@@ -181,18 +181,18 @@ class BrowserTarget:
     @property
     def _correlated(self) -> bool:
         """Whether each line of the log is known to be of the turn that it is found in."""
-        given = self._options
-        return given.telemetry.complete or bool(given.telemetry.correlation_field and not given.session)
+        options = self._options
+        return options.telemetry.complete or bool(options.telemetry.correlation_field and not options.session)
 
     def _without_late(self, trace: Trace, session: str) -> Trace:
         """The trace without events of tools that may be of an earlier case."""
-        own, possible = select_own_lines(trace.telemetry, "" if self._options.session else session, trace.dialect)
+        own_lines, possible = select_own_lines(trace.telemetry, "" if self._options.session else session, trace.dialect)
         if not possible:
             return trace
         return structs.replace(
             trace,
-            tool_calls=tool_calls(own, trace.dialect),
-            telemetry=own,
+            tool_calls=tool_calls(own_lines, trace.dialect),
+            telemetry=own_lines,
             possible_calls=possible,
             unobserved={**trace.unobserved, "telemetry": possible[0].why},
         )
@@ -309,9 +309,9 @@ def _remove_values(value: object, names: frozenset[str]) -> object:
         return value
     if "value" in value and str(value.get("name", "")).lower() in names:
         return {**value, "value": REMOVED}
-    kept = {key: _cookies(item) if key == "cookies" else _remove_values(item, names) for key, item in value.items()}
-    return {**kept, "queryString": []} if "queryString" in kept else kept  # the address again, in pieces
+    cleaned = {key: _cookies(item) if key == "cookies" else _remove_values(item, names) for key, item in value.items()}
+    return {**cleaned, "queryString": []} if "queryString" in cleaned else cleaned  # the address again, in pieces
 
 
-def _cookies(found: Any) -> Any:
-    return [{**c, "value": REMOVED} if isinstance(c, dict) else REMOVED for c in found] if found else found
+def _cookies(cookies: Any) -> Any:
+    return [{**c, "value": REMOVED} if isinstance(c, dict) else REMOVED for c in cookies] if cookies else cookies

@@ -48,6 +48,6 @@ def _storage(options: BrowserOptions, base: str, session: str) -> StorageState |
     """The local storage that the app finds. To fill it costs a page of its own: none where there is nothing to fill."""
     if not options.local_storage:
         return None
-    kept: Any = [{"name": name, "value": fill(v, session)} for name, v in options.local_storage.items()]
+    items: Any = [{"name": name, "value": fill(v, session)} for name, v in options.local_storage.items()]
     parts = urlsplit(base)
-    return {"cookies": [], "origins": [{"origin": f"{parts.scheme}://{parts.netloc}", "localStorage": kept}]}
+    return {"cookies": [], "origins": [{"origin": f"{parts.scheme}://{parts.netloc}", "localStorage": items}]}

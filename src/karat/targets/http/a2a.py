@@ -51,17 +51,17 @@ class A2aTarget(ServiceTarget[A2aOptions]):
         form: Literal["sse"] | None = "sse" if stream else None
         return WireRequest(self.address(talk), body, headers=headers, stream=form, protocol=True)
 
-    def reader(self, talk: HttpConversation, heard: TurnBuffer) -> AnswerReader:
-        heard.no_tools = NO_TOOLS
-        return A2aReader(talk, heard)
+    def reader(self, talk: HttpConversation, buffer: TurnBuffer) -> AnswerReader:
+        buffer.no_tools = NO_TOOLS
+        return A2aReader(talk, buffer)
 
 
 class A2aReader:
     """A message, or a task until it has come to an end."""
 
-    def __init__(self, talk: HttpConversation, heard: TurnBuffer) -> None:
+    def __init__(self, talk: HttpConversation, buffer: TurnBuffer) -> None:
         self._talk = talk
-        self._heard = heard
+        self._buffer = buffer
         self._state = ""
         self._said = ""
         """What the agent said with the state of the task."""
@@ -72,8 +72,8 @@ class A2aReader:
         except ValueError as error:
             if event.torn:
                 return False
-            shown = visible(shorten(event.data, 200))
-            raise TargetError("bad-answer", f"an event is not JSON-RPC: {error}: {shown}") from error
+            excerpt = visible(shorten(event.data, 200))
+            raise TargetError("bad-answer", f"an event is not JSON-RPC: {error}: {excerpt}") from error
         return self._state not in GOING_ON
 
     def read_whole(self, value: Json) -> None:
@@ -89,7 +89,7 @@ class A2aReader:
             self._talk.id = str(payload["contextId"])
             self._talk.context.trace_context.known_as.add(self._talk.id)
         if kind == "message":
-            self._heard.say(_text(payload))
+            self._buffer.say(_text(payload))
             self._state = "completed"
         elif kind == "artifact":
             self._artifact(payload.get("artifact"))
@@ -103,17 +103,17 @@ class A2aReader:
         if self._state in GOING_ON:
             raise TargetError("bad-answer", f"the answer ended while the task was {self._state or 'unknown'!r}")
         if self._state not in ANSWERED:
-            said = f": {visible(shorten(self._said, 300))}" if self._said else ""
-            raise TargetError("agent", f"the task ended as {self._state!r}{said}")
+            reason = f": {visible(shorten(self._said, 300))}" if self._said else ""
+            raise TargetError("agent", f"the task ended as {self._state!r}{reason}")
         if self._state != WAITS:
             self._talk.notes.pop("task", None)
-        if self._state == WAITS or not self._heard.final_message:
-            self._heard.say(self._said, "status")
-        self._heard.check("the task")
+        if self._state == WAITS or not self._buffer.final_message:
+            self._buffer.say(self._said, "status")
+        self._buffer.check("the task")
 
     def _artifact(self, artifact: Json) -> None:
         if isinstance(artifact, dict):
-            self._heard.say(_text(artifact))
+            self._buffer.say(_text(artifact))
 
     def _status(self, status: Json) -> None:
         if isinstance(status, dict):

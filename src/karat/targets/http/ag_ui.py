@@ -55,15 +55,15 @@ class AgUiTarget(ServiceTarget[AgUiOptions]):
         headers = {"accept": "text/event-stream", **self.headers(talk, prompt)}
         return WireRequest(self.address(talk), body, headers=headers, stream="sse", protocol=True)
 
-    def reader(self, talk: HttpConversation, heard: TurnBuffer) -> AnswerReader:
-        return AgUiReader(heard, talk.notes, self._options.state)
+    def reader(self, talk: HttpConversation, buffer: TurnBuffer) -> AnswerReader:
+        return AgUiReader(buffer, talk.notes, self._options.state)
 
 
 class AgUiReader:
     """The events of one run."""
 
-    def __init__(self, heard: TurnBuffer, notes: dict[str, object], state: object) -> None:
-        self._heard = heard
+    def __init__(self, buffer: TurnBuffer, notes: dict[str, object], state: object) -> None:
+        self._buffer = buffer
         self._notes = notes
         self._state: Json = cast(Json, notes.get(STATE, state))
         """As it was when the turn began, and after what has changed it; None if a change does not fit it."""
@@ -89,15 +89,15 @@ class AgUiReader:
     def end(self) -> None:
         if not self._finished:
             raise self._kinds.end_error("the stream ended without RUN_FINISHED or RUN_ERROR")
-        self._heard.check("the run")
+        self._buffer.check("the run")
 
     def run_finished(self, payload: dict[str, Json]) -> None:
         self._finished = True
         for used in objects(payload.get("usage")):
-            self._heard.spend(Tokens(count(used.get("inputTokens")), count(used.get("outputTokens"))))
+            self._buffer.spend(Tokens(count(used.get("inputTokens")), count(used.get("outputTokens"))))
         outcome = payload.get("outcome")
         if isinstance(outcome, dict) and outcome.get("type") == "interrupt":
-            self._heard.metadata["interrupts"] = outcome.get("interrupts")
+            self._buffer.metadata["interrupts"] = outcome.get("interrupts")
 
     def run_error(self, payload: dict[str, Json]) -> None:
         raise TargetError(
@@ -105,13 +105,13 @@ class AgUiReader:
         )
 
     def text(self, payload: dict[str, Json]) -> None:
-        self._heard.say(str(payload.get("delta", "")), str(payload.get("messageId")))
+        self._buffer.say(str(payload.get("delta", "")), str(payload.get("messageId")))
 
     def call_start(self, payload: dict[str, Json]) -> None:
-        self._heard.call_log.begin(str(payload.get("toolCallName")), str(payload.get("toolCallId")))
+        self._buffer.call_log.begin(str(payload.get("toolCallName")), str(payload.get("toolCallId")))
 
     def call_arguments(self, payload: dict[str, Json]) -> None:
-        self._heard.call_log.more(str(payload.get("toolCallId")), str(payload.get("delta", "")))
+        self._buffer.call_log.more(str(payload.get("toolCallId")), str(payload.get("delta", "")))
 
     def call_chunk(self, payload: dict[str, Json]) -> None:
         if payload.get("toolCallName"):
@@ -119,13 +119,13 @@ class AgUiReader:
         self.call_arguments(payload)
 
     def call_result(self, payload: dict[str, Json]) -> None:
-        call = self._heard.call_log.find(str(payload.get("toolCallId")))
+        call = self._buffer.call_log.find(str(payload.get("toolCallId")))
         if call is not None:
             self._results[str(payload.get("messageId"))] = str(payload.get("toolCallId"))
-            self._heard.call_log.end(call, payload.get("content"))
+            self._buffer.call_log.end(call, payload.get("content"))
 
     def notes_of_result(self, payload: dict[str, Json]) -> None:
-        call = self._heard.call_log.find(self._results.get(str(payload.get("entityId"))))
+        call = self._buffer.call_log.find(self._results.get(str(payload.get("entityId"))))
         try:
             notes = msgspec.json.decode(str(payload.get("encryptedValue")))
         except msgspec.DecodeError:
@@ -139,17 +139,17 @@ class AgUiReader:
         event = payload.get("event")
         if not isinstance(event, dict) or event.get("event") != "on_tool_error":
             return
-        call = self._heard.call_log.waiting(str(event.get("name")))
+        call = self._buffer.call_log.waiting(str(event.get("name")))
         if call is not None:
             data = event.get("data")
             error = data.get("error") if isinstance(data, dict) else None
-            self._heard.call_log.end(call, error=str(error or "the tool failed"))
+            self._buffer.call_log.end(call, error=str(error or "the tool failed"))
 
     def messages_snapshot(self, payload: dict[str, Json]) -> None:
         """What had no events of its own: the arguments of calls that were never streamed."""
         for message in objects(payload.get("messages")):
-            for asked in objects(message.get("toolCalls")):
-                call, function = self._heard.call_log.find(str(asked.get("id"))), asked.get("function")
+            for requested in objects(message.get("toolCalls")):
+                call, function = self._buffer.call_log.find(str(requested.get("id"))), requested.get("function")
                 if call is not None and call.pieces is None and isinstance(function, dict):
                     call.pieces = [str(function.get("arguments", ""))]
 
@@ -164,8 +164,8 @@ class AgUiReader:
 
     def _keep(self, state: Json) -> None:
         self._state = self._notes[STATE] = state
-        known = state if isinstance(state, dict) else {}
-        self._heard.state = table({key: value for key, value in known.items() if key != "messages"})
+        fields = state if isinstance(state, dict) else {}
+        self._buffer.state = table({key: value for key, value in fields.items() if key != "messages"})
 
 
 def apply_delta(state: Json, delta: Json) -> Json:
@@ -209,10 +209,10 @@ def _history(talk: HttpConversation) -> list[dict[str, object]]:
         for call in turn.calls:
             arguments = msgspec.json.encode(call.arguments).decode()
             function = {"name": call.name, "arguments": arguments}
-            asked = {"id": call.id, "type": "function", "function": function}
+            requested = {"id": call.id, "type": "function", "function": function}
             content = call.result if isinstance(call.result, str) else msgspec.json.encode(call.result).decode()
             messages += (
-                {"id": str(uuid4()), "role": "assistant", "toolCalls": [asked]},
+                {"id": str(uuid4()), "role": "assistant", "toolCalls": [requested]},
                 {"id": str(uuid4()), "role": "tool", "toolCallId": call.id, "content": call.error or content},
             )
         messages.append({"id": str(uuid4()), "role": "assistant", "content": turn.answer})

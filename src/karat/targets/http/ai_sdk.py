@@ -42,15 +42,15 @@ class AiSdkTarget(ServiceTarget[AiSdkOptions]):
         headers = {"accept": "text/event-stream", **self.headers(talk, prompt)}
         return WireRequest(self.address(talk), body, headers=headers, stream="sse", protocol=True)
 
-    def reader(self, talk: HttpConversation, heard: TurnBuffer) -> AnswerReader:
-        return AiSdkReader(heard)
+    def reader(self, talk: HttpConversation, buffer: TurnBuffer) -> AnswerReader:
+        return AiSdkReader(buffer)
 
 
 class AiSdkReader:
     """The parts of one message, step by step; the text of the last step that has any is the answer."""
 
-    def __init__(self, heard: TurnBuffer) -> None:
-        self._heard = heard
+    def __init__(self, buffer: TurnBuffer) -> None:
+        self._buffer = buffer
         self._step = 0
         self._finished = False
         self._kinds = EventKinds("of a UI message stream")
@@ -75,14 +75,14 @@ class AiSdkReader:
             raise TargetError("agent", f"the stream has an error: {visible(shorten(self._error, 300))}")
         if not self._finished:
             raise self._kinds.end_error("the stream ended without `finish`")
-        self._heard.check("the message")
+        self._buffer.check("the message")
 
     def start_step(self, payload: dict[str, Json]) -> None:
         self._step += 1
 
     def finish(self, payload: dict[str, Json]) -> None:
         self._finished = True
-        self._heard.ended_by = read_ending(str(payload.get("finishReason") or ""))
+        self._buffer.ended_by = read_ending(str(payload.get("finishReason") or ""))
         if payload.get("finishReason") == "error":
             self._error = self._error or "it finished with the reason `error`"
 
@@ -93,28 +93,28 @@ class AiSdkReader:
         self._error = f"aborted: {payload.get('reason', '')}"
 
     def text_delta(self, payload: dict[str, Json]) -> None:
-        self._heard.say(str(payload.get("delta", "")), str(self._step))
+        self._buffer.say(str(payload.get("delta", "")), str(self._step))
 
     def tool_input(self, payload: dict[str, Json]) -> None:
-        self._heard.call_log.begin(str(payload.get("toolName")), str(payload.get("toolCallId")), payload.get("input"))
+        self._buffer.call_log.begin(str(payload.get("toolName")), str(payload.get("toolCallId")), payload.get("input"))
 
     def tool_input_error(self, payload: dict[str, Json]) -> None:
         """What never ran was asked for, no more."""
-        call = self._heard.call_log.begin(
+        call = self._buffer.call_log.begin(
             str(payload.get("toolName")), str(payload.get("toolCallId")), payload.get("input")
         )
-        self._heard.call_log.end(call, error=str(payload.get("errorText", "bad input")))
+        self._buffer.call_log.end(call, error=str(payload.get("errorText", "bad input")))
         call.ran = False
 
     def tool_output(self, payload: dict[str, Json]) -> None:
-        call = self._heard.call_log.find(str(payload.get("toolCallId")))
+        call = self._buffer.call_log.find(str(payload.get("toolCallId")))
         if call is not None and not payload.get("preliminary"):
-            self._heard.call_log.end(call, payload.get("output"))
+            self._buffer.call_log.end(call, payload.get("output"))
 
     def tool_output_error(self, payload: dict[str, Json]) -> None:
-        call = self._heard.call_log.find(str(payload.get("toolCallId")))
+        call = self._buffer.call_log.find(str(payload.get("toolCallId")))
         if call is not None:
-            self._heard.call_log.end(call, error=str(payload.get("errorText", "error")))
+            self._buffer.call_log.end(call, error=str(payload.get("errorText", "error")))
 
 
 READING: dict[str, Callable[[AiSdkReader, dict[str, Json]], None]] = {

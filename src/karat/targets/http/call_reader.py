@@ -19,9 +19,9 @@ UNSAID = "the service reports that the call failed, but not why"
 class CallReader:
     """Reads what each place says of a call into the log of the turn."""
 
-    def __init__(self, heard: TurnBuffer, streaming: bool) -> None:
-        self._call_log = heard.call_log
-        self._heard = heard
+    def __init__(self, buffer: TurnBuffer, streaming: bool) -> None:
+        self._call_log = buffer.call_log
+        self._buffer = buffer
         self._streaming = streaming
         self.unclear = ""
         """Why the calls that were read are not all that were made; empty: nothing says so."""
@@ -34,8 +34,8 @@ class CallReader:
         if item is None:
             return
         fields = {name: path.first(item) if path else None for name, path in paths.items()}
-        known = self._call_log.find(_id(fields["id"]))
-        name = fields["name"] or (known.name if known is not None else "")
+        earlier = self._call_log.find(_id(fields["id"]))
+        name = fields["name"] or (earlier.name if earlier is not None else "")
         if not isinstance(name, str) or not name:
             self.unclear = f"a tool call has no name in it: {_excerpt(item)}"
             return
@@ -49,30 +49,30 @@ class CallReader:
         if not isinstance(fields["name"], str) or not fields["name"]:
             self.unclear = f"a tool call has no name in it: {_excerpt(item)}"
             return
-        known = self._call_log.find(ids[0] if ids else None)
-        if known is None or known.ended or known.name != fields["name"]:
-            known = self._call_log.begin(fields["name"], None, fields["arguments"])
-            known.id = ids[0] if ids else None
+        call = self._call_log.find(ids[0] if ids else None)
+        if call is None or call.ended or call.name != fields["name"]:
+            call = self._call_log.begin(fields["name"], None, fields["arguments"])
+            call.id = ids[0] if ids else None
         elif fields["arguments"] not in NOT_YET:
-            known.arguments = fields["arguments"]
-        self._call_log.rename(known, ids)
+            call.arguments = fields["arguments"]
+        self._call_log.rename(call, ids)
         if fields["result"] not in NOT_YET or has_error(fields["error"]):
-            self._close(known, fields["result"], fields["error"], item, event)
+            self._close(call, fields["result"], fields["error"], item, event)
 
     def add_arguments(self, item: Json, ids: list[str], paths: CallPaths, event: Json) -> None:
         """A piece of the arguments of a call, or all of them."""
         path = paths["arguments"]
-        found = path.all(item) if path is not None else []
+        values = path.all(item) if path is not None else []
         waiting = self._call_log.open_calls
         call = self._call_log.find(ids[0]) if ids else waiting[-1] if waiting else None
-        if not found:
+        if not values:
             return
         if call is None:
             self.unclear = f"there are arguments for a call that was not seen: {_excerpt(item)}"
-        elif isinstance(found[0], str):
-            call.add_piece(found[0])
+        elif isinstance(values[0], str):
+            call.add_piece(values[0])
         else:
-            call.arguments = found[0]
+            call.arguments = values[0]
 
     def end(self, item: Json, ids: list[str], paths: CallPaths, event: Json, *, failed: bool = False) -> None:
         """The end of a call, which is found by its id, by its name, or as the only one that has not ended."""
@@ -80,14 +80,14 @@ class CallReader:
         if call is None:
             return
         error = paths["error"].first(item) if paths["error"] else None
-        found = paths["result"].all(item) if paths["result"] else []
-        if found or has_error(error):
-            self._close(call, found[0] if found else None, error, item, event, failed=failed)
+        results = paths["result"].all(item) if paths["result"] else []
+        if results or has_error(error):
+            self._close(call, results[0] if results else None, error, item, event, failed=failed)
         elif failed or _says_failed(item) or _says_failed(event):
             self._close(call, None, UNSAID)
         else:
             self._call_log.end_unread(call)
-            self._heard.no_results = (
+            self._buffer.no_results = (
                 f"an event that ends a call has neither `result` nor `error` at the configured paths: {_excerpt(item)}"
             )
 
@@ -99,9 +99,9 @@ class CallReader:
 
     def _find_ended_call(self, item: Json, ids: list[str], paths: CallPaths) -> CallSoFar | None:
         name = paths["name"].first(item) if paths["name"] else None
-        known = self._call_log.find(ids[0]) if ids else None
-        if known is not None:
-            return known
+        earlier = self._call_log.find(ids[0]) if ids else None
+        if earlier is not None:
+            return earlier
         if isinstance(name, str) and name:
             waiting = self._call_log.waiting(name)
             return waiting if waiting is not None else self._call_log.begin(name, ids[0] if ids else None)
@@ -145,7 +145,9 @@ def has_error(value: Json) -> bool:
 def _says_failed(item: Json) -> bool:
     """Whether an object has a sign of failure of its own; what it holds in turn is read as a result, if it is one."""
     plain = (
-        {key: one for key, one in item.items() if not isinstance(one, dict | list)} if isinstance(item, dict) else {}
+        {key: value for key, value in item.items() if not isinstance(value, dict | list)}
+        if isinstance(item, dict)
+        else {}
     )
     return shows_failure(plain)
 

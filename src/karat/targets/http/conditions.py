@@ -32,20 +32,20 @@ def _condition(part: str | Mapping[str, object]) -> Holds:
         return lambda value, name: name == part
     # A filter looks at the members of what it is given: an event is given as the only member of a list.
     text = part if part.startswith("$[?") else f"$[?@{part[1:]}]" if part.startswith("$") else f"$[{part}]"
-    found = JsonPath(text).all
-    return lambda value, name: bool(found([value]))
+    find = JsonPath(text).all
+    return lambda value, name: bool(find([value]))
 
 
-def _field(key: str, wanted: object) -> Holds:
-    values = wanted if isinstance(wanted, list) else [wanted]
+def _field(key: str, expected: object) -> Holds:
+    values = expected if isinstance(expected, list) else [expected]
     if key.startswith("$"):
         path = JsonPath(key)
-        return lambda value, name: any(_is_same(found, one) for found in path.all(value) for one in values)
+        return lambda value, name: any(_is_same(item, choice) for item in path.all(value) for choice in values)
     return lambda value, name: (
-        isinstance(value, dict) and key in value and any(_is_same(value[key], one) for one in values)
+        isinstance(value, dict) and key in value and any(_is_same(value[key], choice) for choice in values)
     )
 
 
-def _is_same(found: Json, wanted: object) -> bool:
+def _is_same(actual: Json, expected: object) -> bool:
     """Equal as JSON has it: true is not 1."""
-    return found == wanted and isinstance(found, bool) == isinstance(wanted, bool)
+    return actual == expected and isinstance(actual, bool) == isinstance(expected, bool)

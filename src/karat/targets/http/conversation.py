@@ -1,4 +1,4 @@
-"""A conversation with a service, and what is heard in each of its turns."""
+"""A conversation with a service, and what is received in each of its turns."""
 
 from __future__ import annotations
 
@@ -77,13 +77,13 @@ class TurnBuffer:
             raise TargetError("bad-answer", f"the answer has more than {LONGEST_ANSWER:,} characters")
         self._parts.write(part)
 
-    def replace(self, whole: str) -> None:
+    def replace(self, answer: str) -> None:
         """The answer so far."""
-        if len(whole) > LONGEST_ANSWER:
+        if len(answer) > LONGEST_ANSWER:
             raise TargetError("bad-answer", f"the answer has more than {LONGEST_ANSWER:,} characters")
-        if whole:
+        if answer:
             self.first_word()
-            self.answer = whole
+            self.answer = answer
 
     def skip(self, event: str) -> None:
         """An event that is not mapped: whether it reports a call is unknown."""
@@ -113,18 +113,18 @@ class TurnBuffer:
         if self.first_token_ms is None:
             self.first_token_ms = round((perf_counter() - self.began) * 1000, 3)
 
-    def check(self, what: str) -> None:
+    def check(self, subject: str) -> None:
         """A turn that ended well has an answer, or a tool that was called."""
         if not self.final_message and not self.call_log.calls:
-            raise TargetError("bad-answer", f"{what} ended without any text")
+            raise TargetError("bad-answer", f"{subject} ended without any text")
 
-    def spend(self, given: Tokens) -> None:
+    def spend(self, tokens: Tokens) -> None:
         """Count the tokens of a further model call."""
         had = self.tokens or Tokens()
-        self.tokens = Tokens(_sum(had.input, given.input), _sum(had.output, given.output))
+        self.tokens = Tokens(_sum(had.input, tokens.input), _sum(had.output, tokens.output))
 
     def into(self, recorder: Recorder) -> None:
-        """Keep what was heard of a turn that broke."""
+        """Keep what was received of a turn that broke."""
         recorder.final_message = self.final_message
         recorder.tool_calls = None if self.no_tools else list(self.call_log.calls)
 
@@ -164,7 +164,7 @@ class HttpConversation:
     id: str | None = None
     past: list[PastTurn] = field(default_factory=list)
     traceparent: str = ""
-    seen: set[str] = field(default_factory=set)
+    seen_ids: set[str] = field(default_factory=set)
     """The ids of messages of the service that were read already."""
     notes: dict[str, object] = field(default_factory=dict)
     """What a protocol has to remember from one turn to the next."""
@@ -189,12 +189,12 @@ class HttpConversation:
     async def exchange(self, request: WireRequest, reader: AnswerReader) -> None:
         """Send a request, and read its answer to the end."""
         self.received = received = Received()
-        sent = replace(request, headers=self.trace_headers | request.headers)
+        full_request = replace(request, headers=self.trace_headers | request.headers)
         try:
             if request.stream is None:
-                reader.read_whole(await self.service.value(sent, self.cookies, received))
+                reader.read_whole(await self.service.value(full_request, self.cookies, received))
             else:
-                async with aclosing(self.service.events(sent, self.cookies, received)) as events:
+                async with aclosing(self.service.events(full_request, self.cookies, received)) as events:
                     async for event in events:
                         if event.whole:
                             reader.read_whole(_value(event))
@@ -212,8 +212,8 @@ class HttpConversation:
 
     def messages(self, prompt: str) -> list[dict[str, str]]:
         """What was said until now, and the prompt."""
-        said = ((turn.prompt, turn.answer) for turn in self.past)
-        past = [{"role": role, "content": text} for pair in said for role, text in zip(ROLES, pair, strict=True)]
+        turns = ((turn.prompt, turn.answer) for turn in self.past)
+        past = [{"role": role, "content": text} for pair in turns for role, text in zip(ROLES, pair, strict=True)]
         return [*past, {"role": "user", "content": prompt}]
 
 
@@ -224,5 +224,5 @@ def _value(event: ServerEvent) -> Json:
         raise TargetError("bad-answer", f"the answer is not valid JSON: {error}") from error
 
 
-def _sum(one: int | None, other: int | None) -> int | None:
-    return other if one is None else one if other is None else one + other
+def _sum(count: int | None, other: int | None) -> int | None:
+    return other if count is None else count if other is None else count + other

@@ -24,8 +24,8 @@ DEEPEST = 5
 
 def answer_path(value: Json) -> str:
     """Where the words of an answer most likely stand; empty if nowhere."""
-    found = [(_rank(keys), path) for path, keys, text in _texts(value) if text.strip()]
-    ranked = sorted((rank, len(path), path) for rank, path in found if rank is not None)
+    candidates = [(_rank(keys), path) for path, keys, text in _texts(value) if text.strip()]
+    ranked = sorted((rank, len(path), path) for rank, path in candidates if rank is not None)
     return ranked[0][2] if ranked else ""
 
 

@@ -34,8 +34,8 @@ class JsonPath:
 
     def first(self, value: Json) -> Json:
         """The first value that is found; None if there is none, or if it is null."""
-        found = self.all(value)
-        return found[0] if found else None
+        values = self.all(value)
+        return values[0] if values else None
 
     def has_place(self, value: Json) -> bool:
         """Whether there is anything in which its last step could find something: an empty list, but a list."""
@@ -69,14 +69,16 @@ def _walk(query: JSONPathQuery, length: int) -> Callable[[Json], list[Json]]:
     segments = query.segments[:length]
     names = [*takewhile(lambda name: name is not None, map(_name, segments))]
     others = segments[len(names) :]
-    rest = JSONPathQuery(env=query.env, segments=others).find if others else None
+    find_rest = JSONPathQuery(env=query.env, segments=others).find if others else None
 
     def find(value: Json) -> list[Json]:
         for name in names:
             if not isinstance(value, dict) or name not in value:
                 return []
             value = value[name]
-        return [value] if rest is None else cast("list[Json]", rest(cast("dict[str, object]", value)).values())
+        return (
+            [value] if find_rest is None else cast("list[Json]", find_rest(cast("dict[str, object]", value)).values())
+        )
 
     return find
 

@@ -52,11 +52,13 @@ class ServerMessage(Struct, frozen=True):
 
 def messages_in(update: Json) -> Iterator[ServerMessage]:
     """The messages in what nodes wrote, wherever in it they are."""
-    for written in update.values() if isinstance(update, dict) else ():
-        for part in written if isinstance(written, list) else [written]:
-            given = part.get("messages") if isinstance(part, dict) else None
-            found = map(read_message, given if isinstance(given, list) and not _is_pair(given) else [given])
-            yield from (message for message in found if message is not None)
+    for node_output in update.values() if isinstance(update, dict) else ():
+        for part in node_output if isinstance(node_output, list) else [node_output]:
+            messages = part.get("messages") if isinstance(part, dict) else None
+            parsed = map(
+                read_message, messages if isinstance(messages, list) and not _is_pair(messages) else [messages]
+            )
+            yield from (message for message in parsed if message is not None)
 
 
 def read_message(raw: Json) -> ServerMessage | None:
@@ -90,8 +92,8 @@ def _tokens(usage: Json) -> Tokens | None:
 def _call(raw: dict[str, Json]) -> ServerCall:
     """A call as LangChain writes it, or as OpenAI does."""
     function = raw.get("function")
-    given = function if isinstance(function, dict) else raw
-    return ServerCall(str(given.get("name")), _text(raw.get("id")), given.get("args", given.get("arguments")))
+    call = function if isinstance(function, dict) else raw
+    return ServerCall(str(call.get("name")), _text(raw.get("id")), call.get("args", call.get("arguments")))
 
 
 def _is_pair(raw: list[Json]) -> bool:

@@ -47,30 +47,30 @@ class LangGraphServerTarget(ServiceTarget[LangGraphServerOptions]):
 
     form: ClassVar[type[ServiceOptions]] = LangGraphServerOptions
 
-    async def converse(self, talk: HttpConversation, prompt: str, heard: TurnBuffer) -> None:
-        run = RunReader(talk, heard)
+    async def converse(self, talk: HttpConversation, prompt: str, buffer: TurnBuffer) -> None:
+        run = RunReader(talk, buffer)
         await talk.exchange(self.build_request(talk, prompt), run)
         state = WireRequest(f"{self._thread(talk)}/state", method="GET", headers=self.headers(talk, prompt))
-        await talk.exchange(state, _StateReader(talk, heard, run))
-        heard.check("the run")
+        await talk.exchange(state, _StateReader(talk, buffer, run))
+        buffer.check("the run")
 
     def build_request(self, talk: HttpConversation, prompt: str) -> WireRequest:
         options = self._options
         notes = notes_of(talk)
-        given: dict[str, object] = {"input": {"messages": [{"role": "user", "content": prompt}]}}
+        run_input: dict[str, object] = {"input": {"messages": [{"role": "user", "content": prompt}]}}
         body: dict[str, object] = {
             "assistant_id": options.assistant,
-            **({"command": {"resume": notes.build_resume(prompt)}} if notes.waiting else given),
+            **({"command": {"resume": notes.build_resume(prompt)}} if notes.waiting else run_input),
             "stream_mode": ["updates", "messages-tuple"],
             "stream_subgraphs": True,
             "if_not_exists": "create",
         }
-        body |= {name: given for name, given in (("config", options.config), ("context", options.context)) if given}
+        body |= {name: table for name, table in (("config", options.config), ("context", options.context)) if table}
         url, headers = f"{self._thread(talk)}/runs/stream", self.headers(talk, prompt)
         return WireRequest(url, body, headers=headers, stream="sse", protocol=True)
 
-    def reader(self, talk: HttpConversation, heard: TurnBuffer) -> AnswerReader:
-        return RunReader(talk, heard)
+    def reader(self, talk: HttpConversation, buffer: TurnBuffer) -> AnswerReader:
+        return RunReader(talk, buffer)
 
     def _thread(self, talk: HttpConversation) -> str:
         return f"{self.address(talk).rstrip('/')}/threads/{talk.id}"
@@ -82,7 +82,7 @@ class ThreadNotes:
 
     waiting: list[Interrupt] = field(default_factory=list)
     """The interrupts that the last turn ended with."""
-    asked: dict[str, ServerCall] = field(default_factory=dict)
+    requested: dict[str, ServerCall] = field(default_factory=dict)
     """The calls that were asked for: they may run in a later turn, once a person agrees."""
     barred: set[str] = field(default_factory=set)
     """Those of them that a person rejected, or answered in place of the tool: they never run."""
@@ -90,20 +90,20 @@ class ThreadNotes:
     def build_resume(self, prompt: str) -> object:
         """What the thread is resumed with. A person may change calls, or bar them."""
         waiting, self.waiting = self.waiting, []
-        sent = resume(prompt, waiting)
-        left = dict(self.asked)
-        for request, decision in decisions(waiting, sent):
-            wanted = request.get("name"), request.get("args")
-            id = next((id for id, call in left.items() if (call.name, call.arguments) == wanted), None)
+        answer = resume(prompt, waiting)
+        remaining = dict(self.requested)
+        for request, decision in decisions(waiting, answer):
+            action = request.get("name"), request.get("args")
+            id = next((id for id, call in remaining.items() if (call.name, call.arguments) == action), None)
             if id is None:
                 continue
-            del left[id]
+            del remaining[id]
             changed = decision.get("edited_action")
             if isinstance(changed, dict):
-                self.asked[id] = ServerCall(str(changed.get("name")), id, changed.get("args"))
+                self.requested[id] = ServerCall(str(changed.get("name")), id, changed.get("args"))
             elif decision.get("type") in ("reject", "respond"):
                 self.barred.add(id)
-        return sent
+        return answer
 
 
 def notes_of(talk: HttpConversation) -> ThreadNotes:
@@ -113,9 +113,9 @@ def notes_of(talk: HttpConversation) -> ThreadNotes:
 class RunReader:
     """The updates of one run: messages that nodes wrote, each once."""
 
-    def __init__(self, talk: HttpConversation, heard: TurnBuffer) -> None:
-        self._heard = heard
-        self._seen: set[str] = talk.seen
+    def __init__(self, talk: HttpConversation, buffer: TurnBuffer) -> None:
+        self._buffer = buffer
+        self._seen_ids: set[str] = talk.seen_ids
         self._notes = notes_of(talk)
         self._kinds = EventKinds("one of a LangGraph server")
         self._turn: dict[object, ServerMessage] = {}
@@ -139,8 +139,10 @@ class RunReader:
                 return False
             raise TargetError("bad-answer", f"an event is not JSON: {error}") from error
         if mode == "error":
-            what = f"{payload.get('error')}: {payload.get('message')}" if isinstance(payload, dict) else str(payload)
-            raise TargetError("agent", f"the run ended with an error: {visible(shorten(what, 300))}")
+            description = (
+                f"{payload.get('error')}: {payload.get('message')}" if isinstance(payload, dict) else str(payload)
+            )
+            raise TargetError("agent", f"the run ended with an error: {visible(shorten(description, 300))}")
         if mode == "messages":
             self._take_chunk(payload[0] if isinstance(payload, list) and payload else None)
         else:
@@ -155,29 +157,29 @@ class RunReader:
 
     def finish(self, interrupts: Sequence[Interrupt]) -> None:
         """The run is over: its answer, and what it spent."""
-        self._heard.answer = final_text([*self._turn.values()], [each.value for each in interrupts])
+        self._buffer.answer = final_text([*self._turn.values()], [each.value for each in interrupts])
         for used in chain.from_iterable(self._used.values()):
-            self._heard.spend(used)
+            self._buffer.spend(used)
 
     def _take_chunk(self, chunk: Json) -> None:
         message = read_message(chunk)
         if message is None or message.type != "ai":
             return
         if message.text:
-            self._heard.first_word()
+            self._buffer.first_word()
         if message.used is not None and message.id is not None:
             self._used[message.id] = [*(self._used.get(message.id, ()) if message.is_chunk else ()), message.used]
 
     def _message(self, message: ServerMessage) -> None:
-        if message.id is not None and message.id in self._seen:
+        if message.id is not None and message.id in self._seen_ids:
             return
-        self._notes.asked |= {call.id: call for call in message.calls if call.id is not None}
+        self._notes.requested |= {call.id: call for call in message.calls if call.id is not None}
         key = message.id or f"unnamed {len(self._turn)}"
         again = None
         if message.id is None:
             self._unnamed[message.content_key] = key
         else:
-            self._seen.add(message.id)
+            self._seen_ids.add(message.id)
             # written without an id, and now given again by an outer graph that knows one
             again = self._unnamed.pop(message.content_key, None) if self._unnamed else None
         self._turn.pop(again, None)
@@ -185,18 +187,18 @@ class RunReader:
         if message.used is not None and again is None:
             self._used[key] = [message.used]
         if message.type == "ai":
-            self._heard.say(message.text, key)
+            self._buffer.say(message.text, key)
             for call in message.calls:
-                self._heard.call_log.begin(call.name, call.id, call.arguments, ran=False)
+                self._buffer.call_log.begin(call.name, call.id, call.arguments, ran=False)
         elif message.type == "tool":
             self._result(message)
 
     def _result(self, message: ServerMessage) -> None:
-        book, asked = self._heard.call_log, self._notes.asked.get(message.call_id or "")
+        book, request = self._buffer.call_log, self._notes.requested.get(message.call_id or "")
         if message.call_id in self._notes.barred:
             return
-        name = asked.name if asked else message.name or "tool"
-        call = book.begin(name, message.call_id, asked.arguments if asked else None)
+        name = request.name if request else message.name or "tool"
+        call = book.begin(name, message.call_id, request.arguments if request else None)
         if message.failed:
             book.end(call, error=message.text or "error")
         else:
@@ -206,9 +208,9 @@ class RunReader:
 class _StateReader:
     """The state of a thread after a run."""
 
-    def __init__(self, talk: HttpConversation, heard: TurnBuffer, run: RunReader) -> None:
+    def __init__(self, talk: HttpConversation, buffer: TurnBuffer, run: RunReader) -> None:
         self._talk = talk
-        self._heard = heard
+        self._buffer = buffer
         self._run = run
 
     def take(self, event: ServerEvent) -> bool:
@@ -223,13 +225,15 @@ class _StateReader:
         if value["next"] and not interrupts:
             raise TargetError("bad-answer", f"the run ended before {value['next']}: it was cut off")
         if interrupts:
-            self._heard.metadata["interrupts"] = [each.value for each in interrupts]
+            self._buffer.metadata["interrupts"] = [each.value for each in interrupts]
             notes_of(self._talk).waiting = interrupts
         values = value.get("values")
         if isinstance(values, dict):
-            self._heard.state = table({name: item for name, item in values.items() if name != "messages"})
+            self._buffer.state = table({name: item for name, item in values.items() if name != "messages"})
             # what nodes wrote without an id has one here, by which it is known if a later turn gives it again
-            self._talk.seen |= {str(message["id"]) for message in objects(values.get("messages")) if message.get("id")}
+            self._talk.seen_ids |= {
+                str(message["id"]) for message in objects(values.get("messages")) if message.get("id")
+            }
         self._run.finish(interrupts)
 
     def end(self) -> None:

@@ -100,8 +100,8 @@ class HttpTarget(ServiceTarget[HttpOptions]):
             form=options.form is not None,
         )
 
-    def reader(self, talk: HttpConversation, heard: TurnBuffer) -> AnswerReader:
-        return MappedReader(self._options, self._paths, talk, heard)
+    def reader(self, talk: HttpConversation, buffer: TurnBuffer) -> AnswerReader:
+        return MappedReader(self._options, self._paths, talk, buffer)
 
     def path(self, option: str, text: str) -> JsonPath | None:
         if not text:
@@ -111,9 +111,9 @@ class HttpTarget(ServiceTarget[HttpOptions]):
         except ValueError as error:
             raise self.option_error(option, str(error), "For instance: $.data.reply") from error
 
-    def when(self, option: str, given: When | None) -> Holds:
+    def when(self, option: str, when: When | None) -> Holds:
         try:
-            return condition(given)
+            return condition(when)
         except ValueError as error:
             raise self.option_error(option, f"`when`: {error}", 'For instance: when = { kind = "end" }') from error
 
@@ -126,17 +126,17 @@ class Paths:
     """Every path of the configuration, ready."""
 
     def __init__(self, target: HttpTarget) -> None:
-        given, path = target.given, target.path
-        self.answer = path("answer", given.answer)
-        self.failure = path("failure", given.failure.at)
-        self.conversation = path("conversation", given.conversation.id if given.conversation else "")
-        self.tokens = {name: path("usage", getattr(given.usage, name)) for name in ("input", "output", "cost")}
-        stream, calls = given.stream, given.tool_calls
+        options, path = target.given, target.path
+        self.answer = path("answer", options.answer)
+        self.failure = path("failure", options.failure.at)
+        self.conversation = path("conversation", options.conversation.id if options.conversation else "")
+        self.tokens = {name: path("usage", getattr(options.usage, name)) for name in ("input", "output", "cost")}
+        stream, calls = options.stream, options.tool_calls
         self.stream = (
-            StreamMapping(stream, bool(given.answer), path, target.option_error) if stream is not None else None
+            StreamMapping(stream, bool(options.answer), path, target.option_error) if stream is not None else None
         )
-        self.fails = target.when("failure", given.failure.when)
-        self.counts = target.when("usage", given.usage.when)
+        self.fails = target.when("failure", options.failure.when)
+        self.counts = target.when("usage", options.usage.when)
         if calls is not None and not calls.at and not (self.stream and self.stream.tool):
             raise target.option_error("tool_calls", "`at` is not set", 'Set at = "$.steps[*]".')
         if calls is not None and not calls.name:
@@ -166,12 +166,12 @@ class Paths:
 class MappedReader:
     """One answer, read by the paths of the configuration."""
 
-    def __init__(self, options: HttpOptions, paths: Paths, talk: HttpConversation, heard: TurnBuffer) -> None:
+    def __init__(self, options: HttpOptions, paths: Paths, talk: HttpConversation, buffer: TurnBuffer) -> None:
         self._options = options
         self._paths = paths
         self._talk = talk
-        self._heard = heard
-        self._calls = CallReader(heard, options.stream is not None)
+        self._buffer = buffer
+        self._calls = CallReader(buffer, options.stream is not None)
         self._done = False
         self._last: tuple[Json, str] | None = None
         """The last event that has all of the answer so far, with its name."""
@@ -180,21 +180,21 @@ class MappedReader:
         self._answered = False
         self._listed = False
         """Whether the answer has the list of its calls, and it is empty."""
-        heard.no_tools = "" if paths.has_tools else NO_TOOLS
-        if not heard.no_tools and not paths.has_results:
-            heard.no_results = NO_RESULTS
+        buffer.no_tools = "" if paths.has_tools else NO_TOOLS
+        if not buffer.no_tools and not paths.has_results:
+            buffer.no_results = NO_RESULTS
 
     def read_whole(self, value: Json) -> None:
         self._take_all(value)
         at = self._paths.at
         if at is not None and not self._paths.vouched and not at.has_place(value):
-            self._heard.no_tools = NO_PLACE.format(at.text)
+            self._buffer.no_tools = NO_PLACE.format(at.text)
         elif at is not None and at.has_empty_place(value):
             self._listed = True
         if self._answered:
             return
         if self._paths.answer is None and isinstance(value, str):
-            self._heard.answer = value
+            self._buffer.answer = value
             self._answered = True
             return
         raise TargetError("bad-answer", self._no_answer(value))
@@ -203,10 +203,10 @@ class MappedReader:
         stream = self._paths.stream
         assert stream is not None
         if stream.plain:
-            self._heard.say(event.data)
+            self._buffer.say(event.data)
             return False
         by_name = stream.ends_by_name(event)
-        if not by_name and stream.say_raw(event, self._heard):
+        if not by_name and stream.say_raw(event, self._buffer):
             return False
         value = self._value(event, by_name)
         if value is not None:
@@ -214,12 +214,12 @@ class MappedReader:
             if stream.is_whole(value):
                 self._last = (value, event.name)
                 if stream.has_words(value, event.name):
-                    self._heard.first_word()
+                    self._buffer.first_word()
             elif not by_name:
                 self._take_items(value, event.name, took)
         self._done = self._done or by_name or stream.ends(value, event.name)
         if value is None and event.name and not self._done and not stream.ignores(None, event.name):
-            self._heard.skip(event.name)
+            self._buffer.skip(event.name)
         return self._done
 
     def _value(self, event: ServerEvent, by_name: bool) -> Json:
@@ -234,10 +234,10 @@ class MappedReader:
             if event.torn or by_name or stream.ignores(None, event.name):
                 return None
             if stream.text.raw:
-                self._heard.skip(f"{event.name}: {shorten(event.data, 1000)}")
+                self._buffer.skip(f"{event.name}: {shorten(event.data, 1000)}")
                 return None
-            shown = visible(shorten(event.data, 200))
-            raise TargetError("bad-answer", f"an event is not valid JSON: {error}: {shown}") from error
+            excerpt = visible(shorten(event.data, 200))
+            raise TargetError("bad-answer", f"an event is not valid JSON: {error}: {excerpt}") from error
 
     def _take_items(self, value: Json, name: str, took: bool) -> None:
         """What an event of a stream says, part by part."""
@@ -245,8 +245,8 @@ class MappedReader:
         assert stream is not None
         items = stream.items(value)
         for item in self._without_past("parts", value, items) if stream.is_whole(value) else items:
-            known = self._take_all(item, name) if item is not value else took
-            speaks = stream.say(item, name, self._heard)
+            is_known = self._take_all(item, name) if item is not value else took
+            speaks = stream.say(item, name, self._buffer)
             for tool in stream.tool.all(item) if stream.tool else ():
                 self._read(tool)
                 speaks = True
@@ -256,28 +256,28 @@ class MappedReader:
             if speaks:
                 self._broken = ""
             elif not stream.ignores(item, name):
-                self._skip(item, name, known or self._done)
+                self._skip(item, name, is_known or self._done)
 
-    def _skip(self, item: Json, name: str, known: bool) -> None:
+    def _skip(self, item: Json, name: str, is_known: bool) -> None:
         """What neither speaks nor reports a call may say that the turn broke, and if it is unknown, be a call."""
-        said = shorten(f"{name} {words([item])}".strip(), EVENT_CAP)
+        excerpt = shorten(f"{name} {words([item])}".strip(), EVENT_CAP)
         fields = item if isinstance(item, dict) else {}
         kinds = [name, *(fields[key] for key in KIND_KEYS if key in fields)]
         if shows_failure(fields) or any(shows_failure({"status": kind}) for kind in kinds):
-            self._broken = said
-        if not known:
-            self._heard.skip(said)
+            self._broken = excerpt
+        if not is_known:
+            self._buffer.skip(excerpt)
 
     def end(self) -> None:
-        stream, heard = self._paths.stream, self._heard
+        stream, buffer = self._paths.stream, self._buffer
         if self._last is not None:
             self._take_items(*self._last, took=False)
         if self._calls.unclear:
-            heard.no_tools = self._calls.unclear
-        elif not heard.no_tools and not (self._listed or self._paths.matched or self._paths.vouched):
-            heard.no_tools = self._describe_unmatched()
-        elif not heard.no_tools and heard.skipped_too_much:
-            heard.no_tools = TOO_MUCH
+            buffer.no_tools = self._calls.unclear
+        elif not buffer.no_tools and not (self._listed or self._paths.matched or self._paths.vouched):
+            buffer.no_tools = self._describe_unmatched()
+        elif not buffer.no_tools and buffer.skipped_too_much:
+            buffer.no_tools = TOO_MUCH
         if stream is None:
             return
         if self._broken:
@@ -285,46 +285,46 @@ class MappedReader:
         if stream.has_end and not self._done:
             end = repr(stream.done) if stream.done else "the event that ends it"
             raise TargetError("bad-answer", f"the stream ended without {end}: it was cut off")
-        if not heard.final_message and not heard.call_log.calls:
+        if not buffer.final_message and not buffer.call_log.calls:
             raise TargetError("bad-answer", f"no event has text at {stream.text.at or self._options.answer or 'all'}")
 
     def _take_all(self, value: Json, name: str = "") -> bool:
         """What an answer and an event of a stream may both have; whether it has any of it."""
-        paths, heard = self._paths, self._heard
+        paths, buffer = self._paths, self._buffer
         self._refuse_failure(value, name)
         if paths.conversation is not None and self._talk.id is None:
-            named = paths.conversation.first(value)
-            self._talk.id = None if named is None else words([named])
+            id_value = paths.conversation.first(value)
+            self._talk.id = None if id_value is None else words([id_value])
             if self._talk.id:
                 self._talk.context.trace_context.known_as.add(self._talk.id)
         calls = self._new("calls", value, paths.at) if paths.at else []
         for item in calls:
             self._read(item)
         for item in self._new("results", value, paths.results_at) if paths.results_at else ():
-            named = paths.results["id"].first(item) if paths.results["id"] else None
-            self._calls.end(item, [] if named is None else [words([named])], paths.results, None)
-        found = paths.answer.all(value) if paths.answer else []
-        if any(part is not None for part in found):
-            heard.answer = words([part for part in found if part is not None])
+            id_value = paths.results["id"].first(item) if paths.results["id"] else None
+            self._calls.end(item, [] if id_value is None else [words([id_value])], paths.results, None)
+        answers = paths.answer.all(value) if paths.answer else []
+        if any(part is not None for part in answers):
+            buffer.answer = words([part for part in answers if part is not None])
             self._answered = True
-        elif found and heard.call_log.calls:
-            heard.answer, self._answered = heard.answer or "", True
-        return self._count(value, name) or bool(calls or found)
+        elif answers and buffer.call_log.calls:
+            buffer.answer, self._answered = buffer.answer or "", True
+        return self._count(value, name) or bool(calls or answers)
 
-    def _new(self, what: str, value: Json, path: JsonPath) -> list[Json]:
-        found = path.all(value)
-        return found if self._options.stream is not None else self._without_past(what, value, found)
+    def _new(self, list_name: str, value: Json, path: JsonPath) -> list[Json]:
+        items = path.all(value)
+        return items if self._options.stream is not None else self._without_past(list_name, value, items)
 
-    def _without_past(self, what: str, value: Json, found: list[Json]) -> list[Json]:
+    def _without_past(self, list_name: str, value: Json, items: list[Json]) -> list[Json]:
         """What was found, without what was in the answer before where an answer lists earlier turns as well."""
         calls, past = self._options.tool_calls, self._talk.past
         history = calls.history if calls is not None else None
-        before = Counter(cast("list[str]", self._talk.notes.get(what, [])))
-        self._talk.notes[what] = shown = [words([item]) for item in found]
+        before = Counter(cast("list[str]", self._talk.notes.get(list_name, [])))
+        self._talk.notes[list_name] = texts = [words([item]) for item in items]
         if not past or not (repeats_prompts(value, [turn.prompt for turn in past]) if history is None else history):
-            return found
+            return items
         new: list[Json] = []
-        for item, text in zip(found, shown, strict=True):
+        for item, text in zip(items, texts, strict=True):
             if before[text]:
                 before[text] -= 1
             else:
@@ -343,22 +343,22 @@ class MappedReader:
 
     def _count(self, value: Json, name: str) -> bool:
         """Whether tokens or costs are counted here."""
-        paths, heard = self._paths, self._heard
+        paths, buffer = self._paths, self._buffer
         if not paths.counts(value, name):
             return False
         counts = {name: path.first(value) for name, path in paths.tokens.items() if path is not None}
         counted = any(isinstance(counts.get(name), int) for name in ("input", "output"))
         if counted:
-            heard.tokens = Tokens(count(counts.get("input")), count(counts.get("output")))
+            buffer.tokens = Tokens(count(counts.get("input")), count(counts.get("output")))
         if isinstance(counts.get("cost"), int | float):
-            heard.metadata[COST] = counts["cost"]
+            buffer.metadata[COST] = counts["cost"]
         return counted
 
     def _describe_unmatched(self) -> str:
         paths, stream = self._paths, self._paths.stream
         option = "tool_calls.at" if paths.at is not None else "stream.tool"
-        found = paths.at.text if paths.at is not None else stream.tool_text if stream is not None else ""
-        return NEVER_MATCHED.format(option=option, path=f" {found}" if found else "", table=option.partition(".")[0])
+        path = paths.at.text if paths.at is not None else stream.tool_text if stream is not None else ""
+        return NEVER_MATCHED.format(option=option, path=f" {path}" if path else "", table=option.partition(".")[0])
 
     def _read(self, item: Json) -> None:
         self._paths.matched = self._paths.matched or item is not None
@@ -375,11 +375,11 @@ class MappedReader:
 
 def repeats_prompts(value: Json, prompts: list[str]) -> bool:
     """Whether an answer has every one of these prompts as a text, and each as often as it was sent."""
-    left, values = Counter(prompts), [value]
+    remaining, values = Counter(prompts), [value]
     while values:
-        one = values.pop()
-        if isinstance(one, str) and left[one]:
-            left[one] -= 1
-        elif isinstance(one, dict | list):
-            values += one.values() if isinstance(one, dict) else one
-    return not left.total()
+        item = values.pop()
+        if isinstance(item, str) and remaining[item]:
+            remaining[item] -= 1
+        elif isinstance(item, dict | list):
+            values += item.values() if isinstance(item, dict) else item
+    return not remaining.total()

@@ -52,16 +52,16 @@ class ToolTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 class OfferedTool:
     """One tool. Without a function it can be asked for, and no more."""
 
-    def __init__(self, name: str, given: ToolTable, config: TargetConfig) -> None:
+    def __init__(self, name: str, table: ToolTable, config: TargetConfig) -> None:
         self.name = name
         self._function: Callable[..., object] | None = None
-        if given.function:
-            self._function = load(given.function.removeprefix("python:"), config.root, config.import_path)
+        if table.function:
+            self._function = load(table.function.removeprefix("python:"), config.root, config.import_path)
         doc = inspect.getdoc(self._function) if self._function is not None else ""
-        description = given.description or (doc or "").partition("\n")[0]
-        parameters = given.parameters or _schema(self._function)
+        description = table.description or (doc or "").partition("\n")[0]
+        parameters = table.parameters or _schema(self._function)
         self.definition = {"name": name, "description": description, "parameters": parameters}
-        self.schema = parameters if given.parameters or self._function is not None else None
+        self.schema = parameters if table.parameters or self._function is not None else None
         """The schema of its arguments; None where neither karat.toml nor a function says it."""
 
     @property
@@ -74,8 +74,8 @@ class OfferedTool:
             return None, "the arguments are not an object"
         bound = partial(self._function, **{str(key): value for key, value in arguments.items()})
         try:
-            given = bound() if inspect.iscoroutinefunction(self._function) else await threads.call(bound)
-            result = await given if inspect.isawaitable(given) else given
+            outcome = bound() if inspect.iscoroutinefunction(self._function) else await threads.call(bound)
+            result = await outcome if inspect.isawaitable(outcome) else outcome
         except Exception as error:  # noqa: BLE001 - a tool of the user's may raise anything, and the model hears of it
             return None, f"{type(error).__name__}: {error_text(error)}"
         return jsonable(result), None
@@ -107,11 +107,11 @@ def _type(hint: object) -> dict[str, object]:
 class ReplyReader:
     """One reply of the model, as events or whole."""
 
-    def __init__(self, api: OpenAiApi, turn: TurnBuffer, step: int) -> None:
+    def __init__(self, api: OpenAiApi, buffer: TurnBuffer, step: int) -> None:
         self.text = ""
         self.calls: list[CallSoFar] = []
         self._api = api
-        self._turn = turn
+        self._buffer = buffer
         self._step = step
         self._events: list[dict[str, Json]] = []
         self._body: Json = None
@@ -146,19 +146,19 @@ class ReplyReader:
             raise self._kinds.end_error(f"the {self._api.title} has no {self._api.end_mark}")
         if not self.text:
             self._say(reply.text)
-        self._turn.ended_by = read_ending(reply.finish)
+        self._buffer.ended_by = read_ending(reply.finish)
         if reply.tokens is not None:
-            self._turn.spend(reply.tokens)
+            self._buffer.spend(reply.tokens)
         if body.get("incomplete_details"):
-            self._turn.metadata["incomplete_details"] = body["incomplete_details"]
+            self._buffer.metadata["incomplete_details"] = body["incomplete_details"]
         elif self._api is CHAT and reply.finish != "stop":
-            self._turn.metadata["finish_reason"] = reply.finish
+            self._buffer.metadata["finish_reason"] = reply.finish
 
     def log_calls(self) -> None:
         """Keep the calls of the reply, or of as much of it as has come."""
         for number, (id, call) in enumerate(self._api.tool_calls(self._joined)):
             call_id = str(id or f"{self._step}.{number}")
-            logged = self._turn.call_log.begin(str(call.get("name") or ""), call_id, ran=False)
+            logged = self._buffer.call_log.begin(str(call.get("name") or ""), call_id, ran=False)
             logged.pieces = [str(call.get("arguments") or "")]
             self.calls.append(logged)
 
@@ -167,7 +167,7 @@ class ReplyReader:
         return self._body if isinstance(self._body, dict) else self._api.join(self._events)
 
     def _say(self, part: str) -> None:
-        self._turn.say(part, str(self._step))
+        self._buffer.say(part, str(self._step))
         self.text += part
 
 
@@ -209,8 +209,8 @@ class OpenAiTarget(ServiceTarget[OpenAiOptions]):
         if not options.model:
             raise self.option_error("use", "`model` is not set", 'Set model = "…".')
         self._tools: dict[str, OfferedTool] = {}
-        for name, given in options.tools.items():
-            table = ToolTable(function=given) if isinstance(given, str) else given
+        for name, definition in options.tools.items():
+            table = ToolTable(function=definition) if isinstance(definition, str) else definition
             try:
                 self._tools[name] = OfferedTool(name, table, config)
             except ConfigError as error:
@@ -223,24 +223,24 @@ class OpenAiTarget(ServiceTarget[OpenAiOptions]):
         self._threads.close()
         self._environment.restore()
 
-    async def converse(self, talk: HttpConversation, prompt: str, turn: TurnBuffer) -> None:
+    async def converse(self, talk: HttpConversation, prompt: str, buffer: TurnBuffer) -> None:
         talk.context.lists_tools = True
         talk.context.tool_schemas = {name: tool.schema for name, tool in self._tools.items()}
         history = cast("list[object]", talk.notes.setdefault("history", []))
         history.append({"role": "user", "content": prompt})
         for step in range(self._options.max_steps):
-            reader = ReplyReader(self._api, turn, step)
+            reader = ReplyReader(self._api, buffer, step)
             try:
                 await talk.exchange(self.build_request(talk, prompt), reader)
             finally:
                 reader.log_calls()  # also those of a reply that broke off
             calls = [(call.id, call.name, arguments_text(call)) for call in reader.calls]
             history += self._api.write_reply(reader.text, calls)
-            ran = [await self._run_call(call, turn, history, talk.context.world) for call in reader.calls]
+            ran = [await self._run_call(call, buffer, history, talk.context.world) for call in reader.calls]
             if not any(ran):
-                turn.check("the turn")
+                buffer.check("the turn")
                 return
-        turn.ended_by = "step limit"
+        buffer.ended_by = "step limit"
         if not judges_end(talk.case):
             message = f"the model still requests tools after {self._options.max_steps} steps: max_steps"
             raise TargetError("agent", message)
@@ -257,11 +257,11 @@ class OpenAiTarget(ServiceTarget[OpenAiOptions]):
         headers = self.headers(talk, prompt)
         return WireRequest(url, body | options.parameters, headers=headers, stream=form, protocol=True)
 
-    def reader(self, talk: HttpConversation, turn: TurnBuffer) -> AnswerReader:
-        return ReplyReader(self._api, turn, 0)
+    def reader(self, talk: HttpConversation, buffer: TurnBuffer) -> AnswerReader:
+        return ReplyReader(self._api, buffer, 0)
 
     async def _run_call(
-        self, call: CallSoFar, turn: TurnBuffer, history: list[object], world: CaseWorld | None
+        self, call: CallSoFar, buffer: TurnBuffer, history: list[object], world: CaseWorld | None
     ) -> bool:
         """Whether a call was carried out, so that the model is to hear of it."""
         tool = self._tools.get(call.name)
@@ -275,6 +275,6 @@ class OpenAiTarget(ServiceTarget[OpenAiOptions]):
         arguments = arguments_of(call)
         run = partial(tool.call, arguments, self._threads)
         result, error = await (run() if world is None else world.run_tool(tool.name, arguments, run))
-        turn.call_log.end(call, result, error)
+        buffer.call_log.end(call, result, error)
         history.append(self._api.write_result(call.id, result_text(result, error)))
         return True

@@ -26,13 +26,13 @@ class _Step(NamedTuple):
 class Preparations:
     """The requests for each sentence that a case may list. Without any, sentences are for people to read."""
 
-    def __init__(self, given: Mapping[str, tuple[Preparation, ...]], template: MakeTemplate) -> None:
+    def __init__(self, preconditions: Mapping[str, tuple[Preparation, ...]], template: MakeTemplate) -> None:
         self._steps = {
             sentence: [
                 _Step(step.method, template("preconditions", step.url), template("preconditions", step.body))
                 for step in steps
             ]
-            for sentence, steps in given.items()
+            for sentence, steps in preconditions.items()
         }
 
     async def apply_preconditions(self, talk: HttpConversation, address: str, values: Mapping[str, object]) -> None:
@@ -40,8 +40,8 @@ class Preparations:
         sentences = talk.case.preconditions if self._steps else ()
         missing = next((sentence for sentence in sentences if sentence not in self._steps), None)
         if missing is not None:
-            what = f"precondition {visible(missing)!r} is not defined: add it to `preconditions`"
-            raise TargetError("setup", what)
+            problem = f"precondition {visible(missing)!r} is not defined: add it to `preconditions`"
+            raise TargetError("setup", problem)
         if sentences:
             talk.begin()
         for sentence in sentences:
@@ -49,12 +49,14 @@ class Preparations:
                 await _send(step, talk, address, values, f"request {number} of the precondition {visible(sentence)!r}")
 
 
-async def _send(step: _Step, talk: HttpConversation, address: str, values: Mapping[str, object], what: str) -> None:
+async def _send(
+    step: _Step, talk: HttpConversation, address: str, values: Mapping[str, object], step_name: str
+) -> None:
     url = urljoin(address, step.url.address(values))
     request = WireRequest(url, cast(Body, step.body.fill(values)), step.method, talk.trace_headers)
     try:
         await talk.service.raw(request, talk.cookies, Received())
     except TargetError as error:
         error.kind = error.kind if error.kind == DENIED else "setup"
-        error.message = f"{what}: {error.message}"
+        error.message = f"{step_name}: {error.message}"
         raise

@@ -171,26 +171,26 @@ class Service:
                     await response.aclose()
                     url, redirects = there, redirects + 1
                     continue
-                asked = retry_after(response)
-                if attempt >= self._options.retries or asked is None or asked > LONGEST_WAIT:
+                retry_delay = retry_after(response)
+                if attempt >= self._options.retries or retry_delay is None or retry_delay > LONGEST_WAIT:
                     return response
                 await response.aclose()
-                wait = asked
+                wait = retry_delay
             await asyncio.sleep(wait)
             attempt += 1
 
     async def _send(self, request: WireRequest, url: str, cookies: Cookies) -> Response:
         if self._client is None:
             raise RuntimeError("the target is not open")
-        own = {name.lower(): value for name, value in (self._headers | request.headers).items()}
-        content, kind = (_form if request.form else _content)(request.body, own.get("content-type", ""))
+        all_headers = {name.lower(): value for name, value in (self._headers | request.headers).items()}
+        content, kind = (_form if request.form else _content)(request.body, all_headers.get("content-type", ""))
         headers = {name: value for name, value in request.headers.items() if name.lower() != "content-type"}
-        made = self._client.build_request(
+        http_request = self._client.build_request(
             request.method, _parse_url(url), content=content, headers=_encode(kind | headers)
         )
         if cookies.jar:
-            cookies.set_cookie_header(made)
-        response = await self._client.send(made, stream=True)
+            cookies.set_cookie_header(http_request)
+        response = await self._client.send(http_request, stream=True)
         if "set-cookie" in response.headers:
             cookies.extract_cookies(response)
         return response
@@ -210,11 +210,11 @@ def _parse_url(url: str) -> URL:
 
 def retry_after(response: Response) -> float | None:
     """The seconds after which a server that did nothing wants to be asked again; None if it did not say so."""
-    given = response.headers.get("retry-after", "").strip() if response.status_code in (429, 503) else ""
-    if given.isascii() and given.isdigit():
-        return float(given[:9])
+    header = response.headers.get("retry-after", "").strip() if response.status_code in (429, 503) else ""
+    if header.isascii() and header.isdigit():
+        return float(header[:9])
     try:
-        when = parsedate_to_datetime(given)
+        when = parsedate_to_datetime(header)
     except ValueError:
         return None
     when = when if when.tzinfo else when.replace(tzinfo=UTC)
@@ -344,14 +344,18 @@ async def _refuse_failure(response: Response, request: WireRequest, received: Re
     if 200 <= status < 300 or (status >= 400 and request.broken is not None and not _breaks(status, request.broken)):
         return
     await _beginning(response, received)
-    what = f"{request.method} {shorten(visible(request.url), 200)} answered {status} {visible(response.reason_phrase)}"
+    problem = (
+        f"{request.method} {shorten(visible(request.url), 200)} answered {status} {visible(response.reason_phrase)}"
+    )
     if status in (401, 403):
-        raise received.error(DENIED, f"{what}: access denied. Check `headers`")
+        raise received.error(DENIED, f"{problem}: access denied. Check `headers`")
     if 300 <= status < 400:
         to = visible(shorten(response.extensions.get(LOCATION) or "nowhere", 200))
-        raise received.error("bad-answer", f"{what} and redirects to {to}: if that is right, use it as the address")
+        raise received.error("bad-answer", f"{problem} and redirects to {to}: if that is right, use it as the address")
     protocol_error = status in MISFITS or (request.protocol and status == UNREADABLE)
-    error = received.error("config" if protocol_error else "agent", f"{what}: {MISFIT}" if protocol_error else what)
+    error = received.error(
+        "config" if protocol_error else "agent", f"{problem}: {MISFIT}" if protocol_error else problem
+    )
     error.retry_after = retry_after(response)
     raise error
 
@@ -397,8 +401,8 @@ def _read(data: bytes, kind: str, request: WireRequest, received: Received) -> J
     try:
         return data.decode("utf-8") if kind == "text/plain" else loads(data)
     except ValueError as error:
-        what = "not UTF-8" if isinstance(error, UnicodeError) else "not valid JSON"
-        raise received.error("bad-answer", f"the answer is {what}: {error_text(error)}") from error
+        problem = "not UTF-8" if isinstance(error, UnicodeError) else "not valid JSON"
+        raise received.error("bad-answer", f"the answer is {problem}: {error_text(error)}") from error
 
 
 def _map_parse_errors(events: Iterator[ServerEvent], received: Received) -> Iterator[ServerEvent]:
@@ -415,8 +419,8 @@ async def _refuse_no_stream(response: Response, request: WireRequest, received: 
         raise _protocol_error(request, received, f"the answer is {kind}, not a stream of {request.stream}")
 
 
-def _protocol_error(request: WireRequest, received: Received, what: str) -> TargetError:
+def _protocol_error(request: WireRequest, received: Received, problem: str) -> TargetError:
     """A page where a protocol is expected: there is none at this address. Of what is mapped, a fault of one case."""
     if request.protocol:
-        return received.error("config", f"{what}: {MISFIT}")
-    return received.error("bad-answer", what)
+        return received.error("config", f"{problem}: {MISFIT}")
+    return received.error("bad-answer", problem)

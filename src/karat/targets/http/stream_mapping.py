@@ -41,36 +41,36 @@ def _read_all(part: _Call | None, value: Json, name: str, read: ReadCall) -> boo
         return False
     items = part.items(value, name)
     for item in items:
-        read(item, [words([one]) for path in part.ids for one in path.all(item) if one is not None], part.paths, value)
+        read(item, [words([id]) for path in part.ids for id in path.all(item) if id is not None], part.paths, value)
     return bool(items)
 
 
 class StreamMapping:
     """The parts of a stream. What no part finds anything in is not understood."""
 
-    def __init__(self, given: StreamPaths, has_answer: bool, path: MakePath, flawed: Flawed) -> None:
+    def __init__(self, options: StreamPaths, has_answer: bool, path: MakePath, flawed: Flawed) -> None:
         self._path = path
         self._flawed = flawed
-        self.plain = given.format == "chunks"
-        self.text = TextPart(at=given.text) if isinstance(given.text, str) else given.text
-        self._check(given, has_answer)
+        self.plain = options.format == "chunks"
+        self.text = TextPart(at=options.text) if isinstance(options.text, str) else options.text
+        self._check(options, has_answer)
         self._says = self.when(self.text.when)
         self._text = path("stream", self.text.at)
-        each = (given.each,) if isinstance(given.each, str) else given.each
-        self._each = [made for one in each if (made := path("stream", one)) is not None]
-        self._whole = given.whole
-        self.tool = path("stream", given.tool) if isinstance(given.tool, str) else None
-        self._start = self._part(given.tool, "tool", ("name",)) if isinstance(given.tool, CallPart) else None
-        self._arguments = self._part(given.arguments, "arguments", ("arguments",))
-        self._result = self._part(given.result, "result")
-        self._error = self._part(given.error, "error")
-        self._ignored = [self.when(one) for one in given.ignore]
-        done = given.done
-        self.done = done if isinstance(done, str) else ""
-        self._done = self.when(done.when) if isinstance(done, EndPart) else None
+        each = (options.each,) if isinstance(options.each, str) else options.each
+        self._each = [compiled for entry in each if (compiled := path("stream", entry)) is not None]
+        self._whole = options.whole
+        self.tool = path("stream", options.tool) if isinstance(options.tool, str) else None
+        self._start = self._part(options.tool, "tool", ("name",)) if isinstance(options.tool, CallPart) else None
+        self._arguments = self._part(options.arguments, "arguments", ("arguments",))
+        self._result = self._part(options.result, "result")
+        self._error = self._part(options.error, "error")
+        self._ignored = [self.when(entry) for entry in options.ignore]
+        end = options.done
+        self.done = end if isinstance(end, str) else ""
+        self._done = self.when(end.when) if isinstance(end, EndPart) else None
         self._done_at = path("stream", self.done) if self.done.startswith("$") else None
-        self.has_results = any(part and (part.result or part.error) for part in (given.result, given.error)) or (
-            isinstance(given.tool, CallPart) and bool(given.tool.result or given.tool.error)
+        self.has_results = any(part and (part.result or part.error) for part in (options.result, options.error)) or (
+            isinstance(options.tool, CallPart) and bool(options.tool.result or options.tool.error)
         )
 
     @property
@@ -111,27 +111,27 @@ class StreamMapping:
     def ignores(self, value: Json, name: str) -> bool:
         return any(holds(value, name) for holds in self._ignored)
 
-    def say_raw(self, event: ServerEvent, heard: TurnBuffer) -> bool:
+    def say_raw(self, event: ServerEvent, buffer: TurnBuffer) -> bool:
         """Whether the data of an event is a part of the answer as it is."""
         if not self.text.raw or not self._says(None, event.name):
             return False
-        self._say(event.data, heard)
+        self._say(event.data, buffer)
         return True
 
-    def say(self, value: Json, name: str, heard: TurnBuffer) -> bool:
+    def say(self, value: Json, name: str, buffer: TurnBuffer) -> bool:
         """Whether an event has words."""
         if self._text is None or self.text.raw or not self._says(value, name):
             return False
-        found = self._text.all(value)
-        for part in found:
-            self._say(part if isinstance(part, str) else "" if part is None else words([part]), heard)
-        return bool(found)
+        parts = self._text.all(value)
+        for part in parts:
+            self._say(part if isinstance(part, str) else "" if part is None else words([part]), buffer)
+        return bool(parts)
 
-    def _say(self, part: str, heard: TurnBuffer) -> None:
+    def _say(self, part: str, buffer: TurnBuffer) -> None:
         if self.text.whole:
-            heard.replace(part)
+            buffer.replace(part)
         else:
-            heard.say(part)
+            buffer.say(part)
 
     def take_calls(self, value: Json, name: str, reader: CallReader) -> bool:
         """Whether an event says something of a call."""
@@ -141,34 +141,44 @@ class StreamMapping:
         ends = not fails and _read_all(self._result, value, name, reader.end)
         return starts or adds or fails or ends
 
-    def when(self, given: When | None) -> Holds:
+    def when(self, when: When | None) -> Holds:
         try:
-            return condition(given)
+            return condition(when)
         except ValueError as error:
             raise self._flawed("stream", f"`when`: {error}", 'For instance: when = { kind = "word" }') from error
 
-    def _part(self, given: CallPart | None, name: str, needs: tuple[str, ...] = ()) -> _Call | None:
-        if given is None:
+    def _part(self, part: CallPart | None, name: str, needs: tuple[str, ...] = ()) -> _Call | None:
+        if part is None:
             return None
         for need in needs:
-            if not getattr(given, need):
+            if not getattr(part, need):
                 raise self._flawed("stream", f"`{name}` has no `{need}`", f'Set {need} = "$.{need}".')
-        ids = (given.id,) if isinstance(given.id, str) else given.id
-        paths = {field: self._path("stream", getattr(given, field)) for field in CALL if field != "id"}
-        at = self._path("stream", given.at)
+        ids = (part.id,) if isinstance(part.id, str) else part.id
+        paths = {field: self._path("stream", getattr(part, field)) for field in CALL if field != "id"}
+        at = self._path("stream", part.at)
         assert at is not None, "`at` is never empty"
-        return _Call(self.when(given.when), at, paths, [made for one in ids if (made := self._path("stream", one))])
+        return _Call(
+            self.when(part.when), at, paths, [compiled for entry in ids if (compiled := self._path("stream", entry))]
+        )
 
-    def _check(self, given: StreamPaths, has_answer: bool) -> None:
-        mapped = given.text or given.tool or given.done or given.each or given.arguments or given.result or given.error
-        if given.format == "chunks":
+    def _check(self, options: StreamPaths, has_answer: bool) -> None:
+        mapped = (
+            options.text
+            or options.tool
+            or options.done
+            or options.each
+            or options.arguments
+            or options.result
+            or options.error
+        )
+        if options.format == "chunks":
             if mapped:
                 raise self._flawed("stream", "chunks are plain text, without `text`, `tool` or `done`", "")
         elif not self.text.at and not self.text.raw and not has_answer:
             raise self._flawed("stream", "`text` is not set", 'Set text = "$.delta.text".')
-        elif given.whole and not given.each:
+        elif options.whole and not options.each:
             raise self._flawed("stream", "`whole` needs `each`", 'Set each = "$.messages[*]".')
         elif self.text.raw and self.text.at:
             raise self._flawed("stream", "`text` has both `raw` and `at`", "Set one of them.")
-        elif not given.tool and (given.arguments or given.result or given.error):
+        elif not options.tool and (options.arguments or options.result or options.error):
             raise self._flawed("stream", "`tool` is not set", 'Set tool = { when = { … }, name = "$.name" }.')

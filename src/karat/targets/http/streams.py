@@ -106,10 +106,10 @@ class _Lines:
             raise ValueError(f"a line is longer than {self._most:,} bytes")
         if b"\n" not in data and b"\r" not in self.rest[-len(data) - 1 :]:
             return []
-        held = b"\r" if self.rest.endswith(b"\r") else b""  # its line feed may be yet to come
-        whole = bytes(self.rest).removesuffix(held)
-        *lines, rest = whole.split(b"\n") if b"\r" not in whole else _LINE_END.split(whole)
-        self.rest = bytearray(rest + held)
+        carriage_return = b"\r" if self.rest.endswith(b"\r") else b""  # its line feed may be yet to come
+        complete = bytes(self.rest).removesuffix(carriage_return)
+        *lines, tail = complete.split(b"\n") if b"\r" not in complete else _LINE_END.split(complete)
+        self.rest = bytearray(tail + carriage_return)
         return lines
 
 
@@ -124,9 +124,9 @@ class LineParser:
 
     def end(self) -> Iterator[ServerEvent]:
         """A last line without its end is whole if it is JSON: many writers put line ends between, not after."""
-        rest = bytes(self._lines.rest)
-        if rest.strip():
-            yield ServerEvent(_text(rest), torn=not _is_json(rest))
+        tail = bytes(self._lines.rest)
+        if tail.strip():
+            yield ServerEvent(_text(tail), torn=not _is_json(tail))
 
 
 _BETWEEN = re.compile(rb"[\s,\x1e]*")
@@ -185,8 +185,8 @@ class ValueParser:
     def _end(self, last: bool) -> int:
         """Where the value ends that begins the rest; 0 if it has not ended yet."""
         if not self._rest.startswith((b"{", b"[", b'"')):
-            found = _SCALAR.match(self._rest)
-            end = found.end() if found is not None else 1
+            scalar = _SCALAR.match(self._rest)
+            end = scalar.end() if scalar is not None else 1
             return end if last or end < len(self._rest) else 0
         while (mark := _STRUCTURE.search(self._rest, self._scanned)) is not None:
             sign, self._scanned = mark[0], mark.end()
@@ -271,9 +271,9 @@ DONE = "[DONE]"
 MISFIT = "check the address and the kind in `use`"
 
 
-def protocol_error(what: str) -> TargetError:
+def protocol_error(problem: str) -> TargetError:
     """The error of a service that speaks another protocol: one of the configuration, unless others were understood."""
-    return TargetError("config", f"{what}: {MISFIT}")
+    return TargetError("config", f"{problem}: {MISFIT}")
 
 
 class EventKinds:
@@ -290,9 +290,9 @@ class EventKinds:
         self._fits = self._fits or fits
         self._other = self._other or kind
 
-    def end_error(self, what: str) -> TargetError:
+    def end_error(self, problem: str) -> TargetError:
         """The error of a stream without its last event: it was cut off, or of another protocol."""
-        return self.protocol_error or TargetError("bad-answer", f"{what}: it was cut off")
+        return self.protocol_error or TargetError("bad-answer", f"{problem}: it was cut off")
 
     @property
     def protocol_error(self) -> TargetError | None:
@@ -316,5 +316,5 @@ def event_json(event: ServerEvent, protocol: str) -> Json:
     except ValueError as error:
         if event.torn:
             raise TargetError("bad-answer", "the stream ended within an event") from error
-        shown = visible(shorten(event.data, 200))
-        raise TargetError("bad-answer", f"an event is not a valid {protocol}: {error}: {shown}") from error
+        excerpt = visible(shorten(event.data, 200))
+        raise TargetError("bad-answer", f"an event is not a valid {protocol}: {error}: {excerpt}") from error

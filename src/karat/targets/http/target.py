@@ -77,54 +77,54 @@ class ServiceTarget(ABC, Generic[WireOptions]):
             raise self._raise_if_config(error) from error
 
         async def turn(prompt: str) -> Trace:
-            heard = TurnBuffer()
+            buffer = TurnBuffer()
             try:
-                return await self._turn(talk, prompt, heard)
+                return await self._turn(talk, prompt, buffer)
             except TargetError as error:
-                heard.into(context.recorder)
+                buffer.into(context.recorder)
                 raise self._raise_if_config(error) from error
             except BaseException:
-                heard.into(context.recorder)
+                buffer.into(context.recorder)
                 raise
 
         return await converse(case, context, turn, self._config.turn_timeout)
 
-    async def _turn(self, talk: HttpConversation, prompt: str, heard: TurnBuffer) -> Trace:
+    async def _turn(self, talk: HttpConversation, prompt: str, buffer: TurnBuffer) -> Trace:
         talk.begin()
         started_at = time()
-        await self.converse(talk, prompt, heard)
+        await self.converse(talk, prompt, buffer)
         self._understood = True
-        answer = heard.final_message
-        talk.past.append(PastTurn(prompt, answer, heard.call_log.calls))
-        unobserved = {"telemetry": NO_TELEMETRY, "tools": heard.no_tools, "tool_results": heard.no_results}
-        unobserved |= {"state": "" if heard.state else NO_STATE, "page": NO_PAGE if self._options.has_page else ""}
+        answer = buffer.final_message
+        talk.past.append(PastTurn(prompt, answer, buffer.call_log.calls))
+        unobserved = {"telemetry": NO_TELEMETRY, "tools": buffer.no_tools, "tool_results": buffer.no_results}
+        unobserved |= {"state": "" if buffer.state else NO_STATE, "page": NO_PAGE if self._options.has_page else ""}
         return Trace(
             case_id=talk.case.id,
             input=talk.case.prompt,
             final_message=answer,
-            messages=(Message("user", prompt), *heard.earlier, Message("assistant", answer)),
-            tool_calls=heard.call_log.calls,
-            possible_calls=heard.possible_calls,
-            ended_by=heard.ended_by,
+            messages=(Message("user", prompt), *buffer.earlier, Message("assistant", answer)),
+            tool_calls=buffer.call_log.calls,
+            possible_calls=buffer.possible_calls,
+            ended_by=buffer.ended_by,
             unobserved={channel: why for channel, why in unobserved.items() if why},
             started_at=started_at,
-            duration_ms=round((perf_counter() - heard.began) * 1000, 3),
-            timings={} if heard.first_token_ms is None else {"first_token_ms": heard.first_token_ms},
-            tokens=heard.tokens,
-            state=heard.state,
-            metadata={"conversation": talk.id, "traceparent": talk.traceparent, **heard.metadata},
+            duration_ms=round((perf_counter() - buffer.began) * 1000, 3),
+            timings={} if buffer.first_token_ms is None else {"first_token_ms": buffer.first_token_ms},
+            tokens=buffer.tokens,
+            state=buffer.state,
+            metadata={"conversation": talk.id, "traceparent": talk.traceparent, **buffer.metadata},
         )
 
-    async def converse(self, talk: HttpConversation, prompt: str, heard: TurnBuffer) -> None:
+    async def converse(self, talk: HttpConversation, prompt: str, buffer: TurnBuffer) -> None:
         """One turn: ask once and read the answer. A protocol that asks more often says how."""
-        await talk.exchange(self.build_request(talk, prompt), self.reader(talk, heard))
+        await talk.exchange(self.build_request(talk, prompt), self.reader(talk, buffer))
 
     def headers(self, talk: HttpConversation, prompt: str) -> dict[str, str]:
         """The headers that differ from one conversation to another."""
         if not self._headers:
             return {}
-        known = values(talk, prompt)
-        return {name: str(value.fill(known) or "") for name, value in self._headers.items()}
+        fields = values(talk, prompt)
+        return {name: str(value.fill(fields) or "") for name, value in self._headers.items()}
 
     def prepare(self) -> None:
         """Read what else the options ask for; ConfigError where it cannot be followed."""
@@ -140,17 +140,17 @@ class ServiceTarget(ABC, Generic[WireOptions]):
         """What is sent for a prompt."""
 
     @abstractmethod
-    def reader(self, talk: HttpConversation, heard: TurnBuffer) -> AnswerReader:
+    def reader(self, talk: HttpConversation, buffer: TurnBuffer) -> AnswerReader:
         """What reads the answer of one request."""
 
-    def template(self, option: str, given: object) -> Template:
+    def template(self, option: str, content: object) -> Template:
         try:
-            return Template(given, os.environ)
+            return Template(content, os.environ)
         except ValueError as error:
             raise self.option_error(option, str(error)) from error
 
-    def option_error(self, option: str, what: str, fix: str = "") -> ConfigError:
-        return ConfigError(f"`{option}`: {what}.", where=place_of(self._config, option), fix=fix, slug="bad-options")
+    def option_error(self, option: str, problem: str, fix: str = "") -> ConfigError:
+        return ConfigError(f"`{option}`: {problem}.", where=place_of(self._config, option), fix=fix, slug="bad-options")
 
     def address(self, talk: HttpConversation, prompt: str = "") -> str:
         return self._url.address(values(talk, prompt))
@@ -177,13 +177,13 @@ def values(talk: HttpConversation, prompt: str) -> Mapping[str, object]:
 
 def _address(config: TargetConfig) -> str:
     """The URL of a target: `http://…` as it is, or what follows the name of a protocol."""
-    given = f"{config.kind}:{config.spec}" if config.kind in PLAIN and config.spec.startswith("//") else config.spec
-    parts = urlsplit(given)
+    address = f"{config.kind}:{config.spec}" if config.kind in PLAIN and config.spec.startswith("//") else config.spec
+    parts = urlsplit(address)
     try:
-        whole = parts.scheme in PLAIN and bool(parts.hostname) and (parts.port or True)
+        is_complete = parts.scheme in PLAIN and bool(parts.hostname) and (parts.port or True)
     except ValueError:
-        whole = False
-    if not whole:
+        is_complete = False
+    if not is_complete:
         example = "http://127.0.0.1:8080/chat" if config.kind in PLAIN else f"{config.kind}:http://127.0.0.1:8080"
         raise ConfigError(
             f"{config.use!r} is not the address of a service.",
@@ -191,7 +191,7 @@ def _address(config: TargetConfig) -> str:
             fix=f"Write it as '{example}'.",
             slug="bad-options",
         )
-    return given
+    return address
 
 
 def _scheme(config: TargetConfig) -> str:

@@ -21,9 +21,9 @@ class Template:
     A place whose value is not known yet is left out: the key of a table with it, or its part of a longer text.
     """
 
-    def __init__(self, given: object, environ: Mapping[str, str]) -> None:
+    def __init__(self, content: object, environ: Mapping[str, str]) -> None:
         """Raises ValueError for a place that there is not, and for a variable that is not set."""
-        self._given = _read(given, environ)
+        self._given = _read(content, environ)
 
     @property
     def fixed(self) -> bool:
@@ -46,29 +46,29 @@ class _Text(tuple[str | tuple[str], ...]):
     __slots__ = ()
 
 
-def variables(given: object) -> Iterator[str]:
+def variables(content: object) -> Iterator[str]:
     """The names of the environment variables that a text or table asks for."""
-    for text in texts(given):
+    for text in texts(content):
         yield from (match["variable"] for match in _PLACE.finditer(text) if match["variable"])
 
 
-def texts(given: object) -> Iterator[str]:
-    if isinstance(given, str):
-        yield given
-    elif isinstance(given, Mapping):
-        for value in given.values():
+def texts(content: object) -> Iterator[str]:
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, Mapping):
+        for value in content.values():
             yield from texts(value)
-    elif isinstance(given, list | tuple):
-        for value in given:
+    elif isinstance(content, list | tuple):
+        for value in content:
             yield from texts(value)
 
 
-def _read(given: object, environ: Mapping[str, str]) -> object:
-    if isinstance(given, str):
-        return _pieces(given, environ)
-    if isinstance(given, Mapping):
-        return {key: _read(value, environ) for key, value in given.items()}
-    return [_read(value, environ) for value in given] if isinstance(given, list | tuple) else given
+def _read(content: object, environ: Mapping[str, str]) -> object:
+    if isinstance(content, str):
+        return _pieces(content, environ)
+    if isinstance(content, Mapping):
+        return {key: _read(value, environ) for key, value in content.items()}
+    return [_read(value, environ) for value in content] if isinstance(content, list | tuple) else content
 
 
 def _pieces(text: str, environ: Mapping[str, str]) -> str | _Text:
@@ -89,8 +89,8 @@ def _piece(match: re.Match[str], environ: Mapping[str, str]) -> str | tuple[str]
     if match["variable"] is not None:
         return _variable(match["variable"], environ)
     if match["name"] not in PLACES:
-        known = GIVEN.get(match["name"]) or did_you_mean(match["name"], PLACES) or KNOWN
-        raise ValueError(f"there is no placeholder {match[0]}. {known} For the text itself, write {{{match[0]}}}")
+        hint = GIVEN.get(match["name"]) or did_you_mean(match["name"], PLACES) or KNOWN
+        raise ValueError(f"there is no placeholder {match[0]}. {hint} For the text itself, write {{{match[0]}}}")
     return (match["name"],)
 
 
@@ -102,12 +102,12 @@ def _variable(name: str, environ: Mapping[str, str]) -> str:
     return environ[name]
 
 
-def _fill(given: object, values: Mapping[str, object]) -> object:
-    if isinstance(given, _Text):
-        if len(given) == 1:
-            return values[given[0][0]]
-        return "".join(piece if isinstance(piece, str) else str(values[piece[0]] or "") for piece in given)
-    if isinstance(given, dict):
-        made = {key: _fill(value, values) for key, value in given.items()}
-        return {key: value for key, value in made.items() if value is not None or given[key] is None}
-    return [_fill(value, values) for value in given] if isinstance(given, list) else given
+def _fill(content: object, values: Mapping[str, object]) -> object:
+    if isinstance(content, _Text):
+        if len(content) == 1:
+            return values[content[0][0]]
+        return "".join(piece if isinstance(piece, str) else str(values[piece[0]] or "") for piece in content)
+    if isinstance(content, dict):
+        filled = {key: _fill(value, values) for key, value in content.items()}
+        return {key: value for key, value in filled.items() if value is not None or content[key] is None}
+    return [_fill(value, values) for value in content] if isinstance(content, list) else content

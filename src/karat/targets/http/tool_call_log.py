@@ -51,11 +51,11 @@ class ToolCallLog:
 
     def begin(self, name: str, id: str | None = None, arguments: object = None, *, ran: bool = True) -> CallSoFar:
         """A call, or what else came of one that was started already."""
-        known = self._by_id.get(id) if id is not None else None
-        if known is not None:
-            known.arguments = arguments if arguments is not None else known.arguments
-            known.name = known.name or name
-            return known
+        earlier = self._by_id.get(id) if id is not None else None
+        if earlier is not None:
+            earlier.arguments = arguments if arguments is not None else earlier.arguments
+            earlier.name = earlier.name or name
+            return earlier
         call = CallSoFar(name, id, arguments, ran=ran, started_at=time())
         if len(self._calls) < MOST:
             self._calls.append(call)

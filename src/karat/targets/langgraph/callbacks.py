@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from time import time
 from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -29,9 +29,9 @@ class WrittenMessage(NamedTuple):
 
 @dataclass(slots=True)
 class Run:
-    """One run of one tool; `place` counts runs alone, `order` all that the book holds."""
+    """One run of one tool; `index` counts runs alone, `order` all that the book holds."""
 
-    place: int
+    index: int
     order: int
     name: str
     call_id: str | None
@@ -76,37 +76,37 @@ class TurnRecorder:
         book = self
 
         class Handler(AsyncCallbackHandler):
-            async def on_tool_start(self, serialized: Any, input_str: str, *, run_id: Any, **rest: Any) -> None:
-                name = (serialized or {}).get("name") or rest.get("name") or "tool"
-                arguments = input_str if rest.get("inputs") is None else rest["inputs"]
-                book.note_parent(run_id, rest)
-                book.note_start(run_id, name, rest.get("tool_call_id"), arguments, book.parent(run_id, rest))
+            async def on_tool_start(self, serialized: Any, input_str: str, *, run_id: Any, **kwargs: Any) -> None:
+                name = (serialized or {}).get("name") or kwargs.get("name") or "tool"
+                arguments = input_str if kwargs.get("inputs") is None else kwargs["inputs"]
+                book.note_parent(run_id, kwargs)
+                book.note_start(run_id, name, kwargs.get("tool_call_id"), arguments, book.parent(run_id, kwargs))
 
-            async def on_tool_end(self, output: object, *, run_id: object, **rest: object) -> None:
+            async def on_tool_end(self, output: object, *, run_id: object, **kwargs: object) -> None:
                 book.note_end(run_id, output)
 
-            async def on_tool_error(self, error: BaseException, *, run_id: object, **rest: object) -> None:
+            async def on_tool_error(self, error: BaseException, *, run_id: object, **kwargs: object) -> None:
                 book.note_failure(run_id, error)
 
-            async def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: Any, **rest: Any) -> None:
-                book.note_parent(run_id, rest)
-                about = rest.get("metadata") or {}
+            async def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: Any, **kwargs: Any) -> None:
+                book.note_parent(run_id, kwargs)
+                about = kwargs.get("metadata") or {}
                 node = about.get("langgraph_node")
                 book.step(about)
-                if node is not None and node == rest.get("name"):
-                    book._nodes[run_id] = book.parent(run_id, rest)
+                if node is not None and node == kwargs.get("name"):
+                    book._nodes[run_id] = book.parent(run_id, kwargs)
 
-            async def on_llm_new_token(self, token: object, **rest: Any) -> None:
+            async def on_llm_new_token(self, token: object, **kwargs: Any) -> None:
                 book.note_token(token)
 
-            async def on_chat_model_start(self, serialized: Any, messages: Any, **rest: Any) -> None:
-                book.offered |= tool_schemas((rest.get("invocation_params") or {}).get("tools"))
+            async def on_chat_model_start(self, serialized: Any, messages: Any, **kwargs: Any) -> None:
+                book.offered |= tool_schemas((kwargs.get("invocation_params") or {}).get("tools"))
 
-            async def on_llm_end(self, response: Any, **rest: Any) -> None:
-                for generation in (one for each in response.generations for one in each):
+            async def on_llm_end(self, response: Any, **kwargs: Any) -> None:
+                for generation in chain.from_iterable(response.generations):
                     book.answers.append(getattr(generation, "message", None))
 
-            async def on_chain_end(self, outputs: object, *, run_id: object, **rest: object) -> None:
+            async def on_chain_end(self, outputs: object, *, run_id: object, **kwargs: object) -> None:
                 if run_id in book._nodes:
                     book.note_messages(outputs, book._nodes[run_id])
 
@@ -114,8 +114,8 @@ class TurnRecorder:
 
     def step(self, about: dict[str, Any]) -> None:
         """Hear of a node that began; those of graphs within the graph are steps of theirs."""
-        number, place = about.get("langgraph_step"), str(about.get("langgraph_checkpoint_ns") or "")
-        if number is not None and "|" not in place:
+        number, namespace = about.get("langgraph_step"), str(about.get("langgraph_checkpoint_ns") or "")
+        if number is not None and "|" not in namespace:
             self.steps.add(number)
 
     def note_token(self, token: object) -> None:
@@ -127,17 +127,17 @@ class TurnRecorder:
         first = self._first_token
         return {} if first is None else {"first_token_ms": round((first - started_at) * 1000, 3)}
 
-    def note_parent(self, run_id: object, rest: dict[str, object]) -> None:
-        self._above[run_id] = rest.get("parent_run_id")
+    def note_parent(self, run_id: object, kwargs: dict[str, object]) -> None:
+        self._above[run_id] = kwargs.get("parent_run_id")
 
-    def parent(self, run_id: Any, rest: dict[str, Any]) -> str | None:
+    def parent(self, run_id: Any, kwargs: dict[str, Any]) -> str | None:
         """The tool that something runs within, else the agent that its node belongs to."""
         above = self._above.get(run_id)
         while above is not None:
             if above in self._runs:
                 return self._runs[above].name
             above = self._above.get(above)
-        path = str((rest.get("metadata") or {}).get("langgraph_checkpoint_ns") or "").split("|")[:-1]
+        path = str((kwargs.get("metadata") or {}).get("langgraph_checkpoint_ns") or "").split("|")[:-1]
         return path[-1].partition(":")[0] if path else None
 
     def note_start(
@@ -201,7 +201,7 @@ def messages_in(output: object) -> Iterator[BaseMessage]:
             yield from messages_in(part)
 
 
-def timeline(turn: Iterable[BaseMessage], book: TurnRecorder, known: set[str]) -> list[WrittenMessage]:
+def timeline(turn: Iterable[BaseMessage], book: TurnRecorder, known_ids: set[str]) -> list[WrittenMessage]:
     """All messages of a turn in order, each once: those of the graph's state, and those that were written on the way.
 
     Nodes give messages again that were there before, subgraphs have messages of their own, and long conversations are
@@ -209,17 +209,17 @@ def timeline(turn: Iterable[BaseMessage], book: TurnRecorder, known: set[str]) -
     """
     first: dict[object, WrittenMessage] = {}
     latest: dict[object, BaseMessage] = {}
-    for written in book.written:
-        message = written.message
-        if message.type != "remove" and message.id not in known:
-            first.setdefault(_key(message), written)
+    for entry in book.written:
+        message = entry.message
+        if message.type != "remove" and message.id not in known_ids:
+            first.setdefault(_key(message), entry)
             latest[_key(message)] = message
     before = 0
     for message in turn:
         before = first.setdefault(_key(message), WrittenMessage(before, message)).order
         latest[_key(message)] = message
     placed = [WrittenMessage(first[key].order, message, first[key].parent) for key, message in latest.items()]
-    return sorted(placed, key=lambda written: written.order)
+    return sorted(placed, key=lambda entry: entry.order)
 
 
 def _key(message: BaseMessage) -> object:

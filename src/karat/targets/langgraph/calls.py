@@ -109,7 +109,7 @@ def run_as_call(run: Run) -> ToolCall:
 
 
 def tool_calls(
-    written: Sequence[WrittenMessage],
+    entries: Sequence[WrittenMessage],
     book: TurnRecorder,
     before: Iterable[BaseMessage] = (),
     structured_response: Any = None,
@@ -120,23 +120,26 @@ def tool_calls(
     Calls that were asked for in an earlier turn and run in this one keep the order in which they were asked for.
     `in_tool_nodes` are the tools whose runs callbacks see.
     """
-    asked = sorted(_requested_calls(written), key=lambda call: call.order)
+    requests = sorted(_requested_calls(entries), key=lambda call: call.order)
     runs = book.runs
-    _share_out(asked, runs, written)
-    for call in asked:
+    _share_out(requests, runs, entries)
+    for call in requests:
         call.by_node = _is_run_in_node(call, book, in_tool_nodes)
-    taken = {id(run) for call in asked for run in call.runs}
-    schemas = {call.name for call in asked if _is_schema(call, structured_response)}
+    matched = {id(run) for call in requests for run in call.runs}
+    schemas = {call.name for call in requests if _is_schema(call, structured_response)}
     ranks = {call["id"]: rank for rank, call in enumerate(_calls_in(before)) if call["id"] is not None}
     late = min((run.order for run in runs if run.call_id in ranks), default=0)
     calls: list[tuple[float, ToolCall]] = [
-        (call.order, made) for call in asked if call.runs or call.name not in schemas for made in call.as_calls()
+        (call.order, tool_call)
+        for call in requests
+        if call.runs or call.name not in schemas
+        for tool_call in call.as_calls()
     ]
     for run in runs:
-        if id(run) not in taken:
+        if id(run) not in matched:
             rank = ranks.get(run.call_id)
             calls.append((run.order if rank is None else late + rank / (len(ranks) + 1), run_as_call(run)))
-    calls += provider_calls(written)
+    calls += provider_calls(entries)
     return tuple(call for _, call in sorted(calls, key=lambda pair: pair[0]))
 
 
@@ -151,27 +154,29 @@ def _calls_in(messages: Iterable[BaseMessage]) -> Iterator[Any]:
     return (call for message in messages for call in getattr(message, "tool_calls", ()))
 
 
-def _kind(asked: RequestedCall, run: Run | None) -> CallKind:
-    return "handoff" if asked.hands_back or (run is not None and run.hands_over) else "tool"
+def _kind(request: RequestedCall, run: Run | None) -> CallKind:
+    return "handoff" if request.hands_back or (run is not None and run.hands_over) else "tool"
 
 
-def _is_schema(asked: RequestedCall, answer: Any) -> bool:
+def _is_schema(request: RequestedCall, answer: Any) -> bool:
     """Whether a call only carries the structured answer: no tool runs for it."""
-    if answer is None or asked.runs or not asked.answers:
+    if answer is None or request.runs or not request.answers:
         return False
-    return asked.name == type(answer).__name__ or jsonable(asked.arguments) == jsonable(answer)
+    return request.name == type(answer).__name__ or jsonable(request.arguments) == jsonable(answer)
 
 
-def _arguments(asked: Any, run: Run | None) -> Any:
+def _arguments(requested: Any, run: Run | None) -> Any:
     """What the tool was called with: a person who was asked may have changed it."""
     ran = run.arguments if run is not None else None
-    return ran if isinstance(ran, dict) and isinstance(asked, dict) and ran.keys() == asked.keys() else asked
+    return (
+        ran if isinstance(ran, dict) and isinstance(requested, dict) and ran.keys() == requested.keys() else requested
+    )
 
 
-def _requested_calls(written: Iterable[WrittenMessage]) -> Iterator[RequestedCall]:
+def _requested_calls(entries: Iterable[WrittenMessage]) -> Iterator[RequestedCall]:
     from langchain_core.messages import AIMessage
 
-    for order, message, parent in written:
+    for order, message, parent in entries:
         if isinstance(message, AIMessage):
             back = bool(message.response_metadata.get(HANDED_BACK))
             for call in message.tool_calls:
@@ -181,39 +186,42 @@ def _requested_calls(written: Iterable[WrittenMessage]) -> Iterator[RequestedCal
                 yield RequestedCall(order, broken["name"] or "", broken["id"], broken["args"], parent, why)
 
 
-def _share_out(asked: Sequence[RequestedCall], runs: Sequence[Run], written: Iterable[WrittenMessage]) -> None:
+def _share_out(requests: Sequence[RequestedCall], runs: Sequence[Run], entries: Iterable[WrittenMessage]) -> None:
     """Give every call its runs and answers. Ids may come again: models that count from one do so in every round."""
     from langchain_core.messages import ToolMessage
 
     by_id: dict[object, list[RequestedCall]] = defaultdict(list)
-    for call in asked:
+    for call in requests:
         if call.call_id is not None:
             by_id[call.call_id].append(call)
             by_id[call.call_id, call.name].append(call)
-    for order, message, _ in written:
+    for order, message, _ in entries:
         if isinstance(message, ToolMessage) and message.tool_call_id in by_id:
             _owner(by_id[message.tool_call_id], order, "answers").answers.append(message)
     for run in runs:
         if (run.call_id, run.name) in by_id:
             _owner(by_id[run.call_id, run.name], run.order, "runs").runs.append(run)
-    _share_out_nameless(asked, [run for run in runs if run.call_id is None])
+    _share_out_nameless(requests, [run for run in runs if run.call_id is None])
 
 
-def _owner(asked: Sequence[RequestedCall], order: int, got: Literal["answers", "runs"]) -> RequestedCall:
+def _owner(requests: Sequence[RequestedCall], order: int, got: Literal["answers", "runs"]) -> RequestedCall:
     """The call before an event; before any call, as when a node reports all at its end, the first that has none."""
-    place = bisect_right([call.order for call in asked], order) - 1
-    if place >= 0:
-        return asked[place]
-    return next((call for call in asked if not getattr(call, got)), asked[-1])
+    index = bisect_right([call.order for call in requests], order) - 1
+    if index >= 0:
+        return requests[index]
+    return next((call for call in requests if not getattr(call, got)), requests[-1])
 
 
-def _share_out_nameless(asked: Sequence[RequestedCall], runs: list[Run]) -> None:
+def _share_out_nameless(requests: Sequence[RequestedCall], runs: list[Run]) -> None:
     """Runs without an id belong to calls of their name that have none: by equal arguments, or because of an answer."""
-    for call in asked:
+    for call in requests:
         if call.runs:
             continue
-        own = [run for run in runs if run.name == call.name]
-        match = next((run for run in own if run.arguments == call.arguments), own[0] if own and call.answers else None)
+        candidates = [run for run in runs if run.name == call.name]
+        match = next(
+            (run for run in candidates if run.arguments == call.arguments),
+            candidates[0] if candidates and call.answers else None,
+        )
         if match is not None:
             call.runs.append(match)
             runs.remove(match)
@@ -231,20 +239,20 @@ _IDS = ("tool_call_id", "tool_use_id", "call_id", "id")
 _ENDED = frozenset({"completed", "success", "done", "incomplete", "failed", "error"})
 
 
-def provider_calls(written: Iterable[WrittenMessage]) -> list[tuple[int, ToolCall]]:
+def provider_calls(entries: Iterable[WrittenMessage]) -> list[tuple[int, ToolCall]]:
     """The calls of a turn that the provider ran, each with the place of its message."""
-    found: list[tuple[int, ToolCall]] = []
-    blocks = [(entry, block) for entry in written for block in _blocks(entry.message)]
+    calls: list[tuple[int, ToolCall]] = []
+    blocks = [(entry, block) for entry in entries for block in _blocks(entry.message)]
     results = {_id(block): block for _, block in blocks if _RESULT.fullmatch(block["type"])}
-    seen: set[tuple[str, str]] = set()
+    seen_keys: set[tuple[str, str]] = set()
     for entry, block in blocks:
         name = _name(block)
         key = (name or "", str(_id(block)))
-        if name is None or (block.get("id") and key in seen):
+        if name is None or (block.get("id") and key in seen_keys):
             continue
-        seen.add(key)
-        found.append((entry.order, _call(name, block, results.get(_id(block)), entry.parent)))
-    return found
+        seen_keys.add(key)
+        calls.append((entry.order, _call(name, block, results.get(_id(block)), entry.parent)))
+    return calls
 
 
 def _blocks(message: Any) -> Iterator[dict[str, Any]]:
@@ -262,12 +270,12 @@ def _name(block: dict[str, Any]) -> str | None:
         return str(block.get("name") or kind)
     if kind == "executable_code":
         return "code_execution"
-    found = _CALL.fullmatch(kind)
-    return found[1] if found and kind not in OURS else None
+    match = _CALL.fullmatch(kind)
+    return match[1] if match and kind not in OURS else None
 
 
 def _call(name: str, block: dict[str, object], answer: dict[str, object] | None, parent: str | None) -> ToolCall:
-    given = next((block[key] for key in ("args", "input", "arguments", "action", "code") if key in block), None)
+    arguments = next((block[key] for key in ("args", "input", "arguments", "action", "code") if key in block), None)
     source = block if answer is None else answer
     result = next(
         (source[key] for key in ("output", "content", "result", "results") if source.get(key) is not None), None
@@ -277,7 +285,7 @@ def _call(name: str, block: dict[str, object], answer: dict[str, object] | None,
     ended = answer is not None or (isinstance(status, str) and status in _ENDED)
     return ToolCall(
         name,
-        jsonable(given),
+        jsonable(arguments),
         id=str(_id(block)) if _id(block) is not None else None,
         result=jsonable(result),
         error=str(error) if error else None,

@@ -24,17 +24,17 @@ NAME_A_GRAPH = "Name a graph, compiled or not, or a function that returns one."
 class GraphSource:
     """A graph, or a factory that makes one for all cases, or for each if it takes the context or the config of one."""
 
-    def __init__(self, spec: str, found: Any) -> None:
+    def __init__(self, spec: str, value: Any) -> None:
         self._spec = spec
-        self._found = found
+        self._found = value
         self._takes: dict[str, str] = {}
-        if not is_graph(found) and not _is_builder(found):
-            if not callable(found):
-                kind = with_article(type(found).__name__)
+        if not is_graph(value) and not _is_builder(value):
+            if not callable(value):
+                kind = with_article(type(value).__name__)
                 raise ConfigError(
                     f"{spec!r} is {kind}, neither a graph nor a function that returns one.", fix=NAME_A_GRAPH
                 )
-            self._takes = self._match_parameters(found)
+            self._takes = self._match_parameters(value)
 
     @property
     def each(self) -> bool:
@@ -45,20 +45,22 @@ class GraphSource:
         self, stack: AsyncExitStack, context: object = None, config: dict[str, object] | None = None
     ) -> object:
         """The graph; what it needs to be open is closed with the stack."""
-        found = self._found
-        if not is_graph(found) and not _is_builder(found):
+        graph = self._found
+        if not is_graph(graph) and not _is_builder(graph):
             offered = {"context": context, "config": config or {}}
             try:
-                found = await _build_graph(found, {name: offered[what] for name, what in self._takes.items()}, stack)
+                graph = await _build_graph(
+                    graph, {name: offered[argument] for name, argument in self._takes.items()}, stack
+                )
             except (Exception, SystemExit) as error:
                 raise ConfigError(f"{self._spec!r} raised {type(error).__name__}: {error}") from error
-        if _is_builder(found):
-            found = found.compile()
-        if not is_graph(found):
+        if _is_builder(graph):
+            graph = graph.compile()
+        if not is_graph(graph):
             raise ConfigError(
-                f"{self._spec!r} returned {with_article(type(found).__name__)}, which is not a graph.", fix=NAME_A_GRAPH
+                f"{self._spec!r} returned {with_article(type(graph).__name__)}, which is not a graph.", fix=NAME_A_GRAPH
             )
-        return found
+        return graph
 
     def _match_parameters(self, factory: Callable[..., object]) -> dict[str, str]:
         """Which parameters of the factory get what. `config` may also be recognised by its type."""
@@ -66,38 +68,38 @@ class GraphSource:
             parameters = inspect.signature(factory).parameters.values()
         except (ValueError, TypeError):
             return {}  # some callables written in C do not tell their parameters
-        wanted = {}
+        arguments = {}
         for parameter in parameters:
             free = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-            what = "config" if "RunnableConfig" in str(parameter.annotation) else parameter.name
-            if what in OFFERED and not free and parameter.kind is not parameter.POSITIONAL_ONLY:
-                wanted[parameter.name] = what
+            argument = "config" if "RunnableConfig" in str(parameter.annotation) else parameter.name
+            if argument in OFFERED and not free and parameter.kind is not parameter.POSITIONAL_ONLY:
+                arguments[parameter.name] = argument
             elif parameter.default is parameter.empty and not free:
                 raise ConfigError(
                     f"{self._spec!r} needs {parameter.name!r}, which Karat cannot provide.",
                     fix="A factory may have the parameters `context` and `config`; any other needs a default.",
                 )
-        return wanted
+        return arguments
 
 
 def parts(spec: str) -> tuple[str, str]:
     """The file or module of a spec, and the name in it; of a `langgraph.json` alone, no name."""
-    place, _, name = spec.rpartition(":")
-    return (spec, "") if spec.endswith(".json") else (place, name)
+    file, _, name = spec.rpartition(":")
+    return (spec, "") if spec.endswith(".json") else (file, name)
 
 
 @contextmanager
-def environment(spec: str, root: Path, given: Mapping[str, str]) -> Iterator[str]:
+def environment(spec: str, root: Path, variables: Mapping[str, str]) -> Iterator[str]:
     """The environment as the configuration and, for what is not set yet, the `langgraph.json` of a spec want it.
 
     Gives what has to be said of it: a file of variables that is not there, as in a fresh clone.
     """
-    place, _ = parts(spec)
-    project = read_project(root / place) if place.endswith(".json") else None
+    file, _ = parts(spec)
+    project = read_project(root / file) if file.endswith(".json") else None
     defaults = project.env if project is not None else {}
-    wanted = {name: value for name, value in defaults.items() if name not in os.environ} | dict(given)
-    before = {name: os.environ.get(name) for name in wanted}
-    os.environ.update(wanted)
+    new_variables = {name: value for name, value in defaults.items() if name not in os.environ} | dict(variables)
+    before = {name: os.environ.get(name) for name in new_variables}
+    os.environ.update(new_variables)
     try:
         yield project.without_env if project is not None else ""
     finally:
@@ -110,28 +112,28 @@ def environment(spec: str, root: Path, given: Mapping[str, str]) -> Iterator[str
 
 def source(spec: str, root: Path, path: Sequence[Path]) -> GraphSource:
     """What a spec names: `module:graph`, `file.py:graph`, or `langgraph.json:name`."""
-    place, name = parts(spec)
-    if not place.endswith(".json"):
+    location, name = parts(spec)
+    if not location.endswith(".json"):
         return GraphSource(spec, load_attribute(spec, root, path))
-    file = root / place
+    file = root / location
     project = read_project(file)
     table = project.graphs
     if not name and len(table) == 1:
         name = next(iter(table))
     if name not in table:
-        known = ", ".join(table) or "none"
-        fix = did_you_mean(name, table) or f"Name one: {place}:{next(iter(table), 'graph')}"
-        raise ConfigError(f"{place} names no graph {name!r} (it has: {known}).", fix=fix)
-    given = table[name]
-    own = given.get("path") if isinstance(given, dict) else given
-    if not isinstance(own, str):
+        names = ", ".join(table) or "none"
+        fix = did_you_mean(name, table) or f"Name one: {location}:{next(iter(table), 'graph')}"
+        raise ConfigError(f"{location} names no graph {name!r} (it has: {names}).", fix=fix)
+    entry = table[name]
+    graph_path = entry.get("path") if isinstance(entry, dict) else entry
+    if not isinstance(graph_path, str):
         raise ConfigError(f"the graph {name!r} has no path.", where=str(file), fix=HOW_NAMED)
     try:
-        return GraphSource(spec, load_attribute(own, file.parent, [*project.folders, *path]))
+        return GraphSource(spec, load_attribute(graph_path, file.parent, [*project.folders, *path]))
     except ConfigError as error:
         if project.missing:
-            what = f"{place} needs {join_words(project.missing, 'and')}, which is not installed here."
-            error.message, error.fix = f"{error.message.rstrip('.')}.", f"{error.fix} {what}".strip()
+            problem = f"{location} needs {join_words(project.missing, 'and')}, which is not installed here."
+            error.message, error.fix = f"{error.message.rstrip('.')}.", f"{error.fix} {problem}".strip()
         raise
 
 
@@ -146,15 +148,15 @@ def pregel(graph: Any) -> Any:
     return graph
 
 
-async def _build_graph(factory: Callable[..., Any], given: dict[str, Any], stack: AsyncExitStack) -> Any:
-    found = factory(**given)
-    if inspect.isawaitable(found):
-        found = await found
-    if is_graph(found) or _is_builder(found):
-        return found
-    if hasattr(found, "__aenter__"):
-        return await stack.enter_async_context(found)
-    return stack.enter_context(found) if hasattr(found, "__enter__") else found
+async def _build_graph(factory: Callable[..., Any], arguments: dict[str, Any], stack: AsyncExitStack) -> Any:
+    result = factory(**arguments)
+    if inspect.isawaitable(result):
+        result = await result
+    if is_graph(result) or _is_builder(result):
+        return result
+    if hasattr(result, "__aenter__"):
+        return await stack.enter_async_context(result)
+    return stack.enter_context(result) if hasattr(result, "__enter__") else result
 
 
 def _is_builder(value: object) -> bool:
@@ -223,22 +225,22 @@ def _is_installed(entry: str) -> bool:
         return False
 
 
-def _environment(file: Path, given: object) -> dict[str, str]:
+def _environment(file: Path, env: object) -> dict[str, str]:
     """`env`: a table, or the name of a file of `NAME=value` lines."""
-    if given is None:
+    if env is None:
         return {}
-    if isinstance(given, dict):
-        return {str(name): str(value) for name, value in given.items()}
-    if not isinstance(given, str):
+    if isinstance(env, dict):
+        return {str(name): str(value) for name, value in env.items()}
+    if not isinstance(env, str):
         fix = 'For instance: "env": ".env".'
         raise ConfigError("its `env` is neither a table nor the name of a file.", where=str(file), fix=fix)
     try:
-        lines = (file.parent / given).read_text("utf-8-sig").splitlines()
+        lines = (file.parent / env).read_text("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         fix = "Create that file, or remove `env`."
-        raise ConfigError(f"its `env` {given!r} cannot be read: {_why(error)}.", where=str(file), fix=fix) from error
-    found = (_LINE.fullmatch(line) for line in lines)
-    return {line["name"]: _unquote(line["value"]) for line in found if line}
+        raise ConfigError(f"its `env` {env!r} cannot be read: {_why(error)}.", where=str(file), fix=fix) from error
+    matches = (_LINE.fullmatch(line) for line in lines)
+    return {line["name"]: _unquote(line["value"]) for line in matches if line}
 
 
 def _unquote(value: str) -> str:

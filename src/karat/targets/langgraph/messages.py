@@ -43,11 +43,11 @@ def final_text(turn: Sequence[Spoken], interrupts: Sequence[object]) -> str:
     the answer of one of them as a human message that has its name.
     """
     last = next((m for m in reversed(turn) if m.type in ("ai", "tool") or _is_of_an_agent(m)), None)
-    said = plain_text(last.content) if last is not None else ""
+    answer = plain_text(last.content) if last is not None else ""
     if interrupts and last is not None and last.type == "tool":
-        said = ""
-    asked = [question for question in map(interrupt_text, interrupts) if question not in said]
-    return "\n".join(filter(None, (said, *asked)))
+        answer = ""
+    questions = [question for question in map(interrupt_text, interrupts) if question not in answer]
+    return "\n".join(filter(None, (answer, *questions)))
 
 
 def _is_of_an_agent(message: Spoken) -> bool:
@@ -65,24 +65,24 @@ def plain_text(content: object) -> str:
 
 
 def _block_text(part: object) -> str:
-    said = part.get("text") if isinstance(part, dict) and part.get("type", "text") == "text" else None
-    return said if isinstance(said, str) else ""
+    words = part.get("text") if isinstance(part, dict) and part.get("type", "text") == "text" else None
+    return words if isinstance(words, str) else ""
 
 
 def find_ending(turn: Sequence[BaseMessage]) -> str:
     """How the last model of a turn came to its end, as its finish reason says; empty if it gives none."""
     last = next((m for m in reversed(turn) if m.type == "ai"), None)
     about = last.response_metadata if last is not None else {}
-    found = next((about[key] for key in FINISH if about.get(key)), "")
-    return read_ending(str(found))
+    reason = next((about[key] for key in FINISH if about.get(key)), "")
+    return read_ending(str(reason))
 
 
-def token_counts(answers: Iterable[BaseMessage | None], written: Iterable[BaseMessage]) -> Tokens | None:
+def token_counts(answers: Iterable[BaseMessage | None], messages: Iterable[BaseMessage]) -> Tokens | None:
     """The tokens of all model calls, and of messages that came from none; None if no model reported any."""
-    heard = [answer for answer in answers if answer is not None]
-    known = {id(answer) for answer in heard} | {answer.id for answer in heard if answer.id}
-    others = [message for message in written if id(message) not in known and message.id not in known]
-    used = [usage for m in (*heard, *others) if (usage := getattr(m, "usage_metadata", None))]
+    replies = [answer for answer in answers if answer is not None]
+    reply_ids = {id(answer) for answer in replies} | {answer.id for answer in replies if answer.id}
+    others = [message for message in messages if id(message) not in reply_ids and message.id not in reply_ids]
+    used = [usage for m in (*replies, *others) if (usage := getattr(m, "usage_metadata", None))]
     if not used:
         return None
     return Tokens(sum(u["input_tokens"] for u in used), sum(u["output_tokens"] for u in used))

@@ -38,8 +38,8 @@ Asking = Callable[[str, object], object]
 class Shapes:
     """How one kind of graph is asked and answers."""
 
-    def __init__(self, given: Given, output: str, asking: Asking | None = None) -> None:
-        self._given = given
+    def __init__(self, template: Given, output: str, asking: Asking | None = None) -> None:
+        self._given = template
         self._asking = asking
         self._output = _compile(output) if output else None
         self._path = output
@@ -52,30 +52,30 @@ class Shapes:
     @property
     def drops_history(self) -> bool:
         """Whether what the graph is given has no place for what was said before. A hook sees to it itself."""
-        given = self._given
-        return isinstance(given, dict) and MESSAGES not in given and SAID not in repr(given)
+        template = self._given
+        return isinstance(template, dict) and MESSAGES not in template and SAID not in repr(template)
 
     def check(self, graph: object, spec: str) -> None:
         """Raise ConfigError if the graph has no messages where they are needed."""
         ways: tuple[tuple[Way, object], ...] = (("input", self._given), ("output", self._output))
         fields = {name: fields_of(graph, name) for name, there in ways if there is None}
-        lacking = {name: known for name, known in fields.items() if known and MESSAGES not in known}
+        lacking = {name: names for name, names in fields.items() if names and MESSAGES not in names}
         if lacking:
             where = "state" if len(lacking) > 1 else next(iter(lacking))
-            known = ", ".join(sorted(frozenset().union(*lacking.values())))
+            names = ", ".join(sorted(frozenset().union(*lacking.values())))
             raise ConfigError(
-                f"the {where} of {spec!r} has no `messages` (it has: {known}).",
+                f"the {where} of {spec!r} has no `messages` (it has: {names}).",
                 fix=f"Set {' and '.join(f'`{name}`' for name in lacking)} in its options, for instance "
                 'input = { question = "{prompt}" } and output = "$.answer".',
                 slug="no-messages",
             )
 
     def build_input(
-        self, graph: object, prompt: str, message: BaseMessage, history: Sequence[BaseMessage], given: object
+        self, graph: object, prompt: str, message: BaseMessage, history: Sequence[BaseMessage], setup_result: object
     ) -> object:
         """The input for a prompt; `history` is what a graph without a memory has to be given again."""
         if self._asking is not None:
-            return self._asking(prompt, given)
+            return self._asking(prompt, setup_result)
         if self._given is not None:
             given_input = _fill(self._given, prompt, [*history, message])
             if isinstance(given_input, dict) and MESSAGES in given_input and SAID not in repr(self._given):
@@ -93,8 +93,8 @@ class Shapes:
         from langchain_core.messages import AIMessage, BaseMessage
 
         if self._output is not None:
-            kept = _messages(state["messages"]) if isinstance(state, dict) and state.get("messages") else []
-            return [*kept, AIMessage(self._find_output(state))]
+            messages = _messages(state["messages"]) if isinstance(state, dict) and state.get("messages") else []
+            return [*messages, AIMessage(self._find_output(state))]
         if isinstance(state, str):
             return [AIMessage(text(state))]
         if isinstance(state, BaseMessage):
@@ -113,9 +113,9 @@ class Shapes:
         assert self._output is not None
         values = self._output(jsonable(state))
         if not values:
-            known = ", ".join(state) if isinstance(state, dict) else type(state).__name__
+            fields = ", ".join(state) if isinstance(state, dict) else type(state).__name__
             nothing = (
-                f"`output` {self._path} finds nothing in what the graph returned (it has: {known}): correct `output`"
+                f"`output` {self._path} finds nothing in what the graph returned (it has: {fields}): correct `output`"
             )
             raise TargetError("bad-answer", nothing)
         return "\n".join(v if isinstance(v, str) else msgspec.json.encode(v).decode() for v in values)
@@ -131,21 +131,21 @@ def _compile(path: str) -> Callable[[Any], list[Any]]:
     return lambda state: list(query.find(state).values())
 
 
-def _fill(given: object, prompt: str, said: Sequence[BaseMessage]) -> object:
+def _fill(template: object, prompt: str, messages: Sequence[BaseMessage]) -> object:
     """The input with `{prompt}` and `{messages}` replaced; the rest is given as it is written."""
-    if given == SAID:
-        return list(said)
-    if isinstance(given, str):
-        transcript = "\n".join(f"{m.role}: {m.content}" for m in as_messages(said)) if SAID in given else ""
-        return _PLACE.sub(lambda place: prompt if place[0] == PROMPT else transcript, given)
-    if isinstance(given, dict):
-        return {key: _fill(value, prompt, said) for key, value in given.items()}
-    return [_fill(value, prompt, said) for value in given] if isinstance(given, list) else given
+    if template == SAID:
+        return list(messages)
+    if isinstance(template, str):
+        transcript = "\n".join(f"{m.role}: {m.content}" for m in as_messages(messages)) if SAID in template else ""
+        return _PLACE.sub(lambda match: prompt if match[0] == PROMPT else transcript, template)
+    if isinstance(template, dict):
+        return {key: _fill(value, prompt, messages) for key, value in template.items()}
+    return [_fill(value, prompt, messages) for value in template] if isinstance(template, list) else template
 
 
-def _with_message_id(given: object, message: BaseMessage) -> list[BaseMessage]:
+def _with_message_id(value: object, message: BaseMessage) -> list[BaseMessage]:
     """The messages of the input; the last one, if it is the user's, has the id by which the turn is found again."""
-    messages = _messages(given if isinstance(given, list) else [given])
+    messages = _messages(value if isinstance(value, list) else [value])
     if messages and messages[-1].type == "human":
         messages[-1].id = message.id
     return messages
@@ -157,35 +157,35 @@ def fields_of(graph: object, way: Way) -> frozenset[str]:
     if builder is not None:
         return frozenset(builder.schemas.get(getattr(builder, f"{way}_schema"), builder.channels))
     kind = input_type(graph) if way == "input" and _takes(graph) == "state" else None
-    named = (getattr(kind, name, {}) for name in ("model_fields", "__dataclass_fields__", "__required_keys__"))
-    return frozenset().union(*named)
+    field_tables = (getattr(kind, name, {}) for name in ("model_fields", "__dataclass_fields__", "__required_keys__"))
+    return frozenset().union(*field_tables)
 
 
 def input_type(graph: object) -> Any:
     """The type of what an entrypoint takes, or its name where it is nowhere to be found; None for other graphs."""
-    found = pregel(graph)
-    if hasattr(found, "builder"):
+    inner = pregel(graph)
+    if hasattr(inner, "builder"):
         return None
-    kind = getattr(getattr(found, "channels", {}).get(START), "typ", None)
-    return _find_type(found, kind) if isinstance(kind, str) else kind
+    kind = getattr(getattr(inner, "channels", {}).get(START), "typ", None)
+    return _find_type(inner, kind) if isinstance(kind, str) else kind
 
 
-def _find_type(found: Any, name: str) -> object:
+def _find_type(graph: Any, name: str) -> object:
     """The type of this name where the function of an entrypoint was written."""
-    bound: object = next((node.bound for node in found.nodes.values()), None)
+    bound: object = next((node.bound for node in graph.nodes.values()), None)
     function = getattr(bound, "func", None) or getattr(bound, "afunc", None)
     return getattr(function, "__globals__", {}).get(name, name)
 
 
-def _convert_input(kind: Any, given: object) -> object:
+def _convert_input(kind: Any, value: object) -> object:
     """The input as the type that an entrypoint takes: LangGraph hands on what it is given."""
-    made = getattr(kind, "model_validate", None)
-    if made is None and hasattr(kind, "__dataclass_fields__"):
-        made = _from_table(kind)
-    if made is None or not isinstance(given, dict):
-        return given
+    build = getattr(kind, "model_validate", None)
+    if build is None and hasattr(kind, "__dataclass_fields__"):
+        build = _from_table(kind)
+    if build is None or not isinstance(value, dict):
+        return value
     try:
-        return made(given)
+        return build(value)
     except (TypeError, ValueError) as error:
         why = " ".join(str(error).split())
         raise TargetError(
@@ -194,7 +194,7 @@ def _convert_input(kind: Any, given: object) -> object:
 
 
 def _from_table(kind: Callable[..., object]) -> Callable[[dict[str, object]], object]:
-    return lambda given: kind(**given)
+    return lambda table: kind(**table)
 
 
 def _takes(graph: object) -> str:
@@ -208,11 +208,11 @@ def _takes(graph: object) -> str:
     return "message" if name.endswith("Message") else "state"
 
 
-def _messages(given: Any) -> list[BaseMessage]:
+def _messages(value: Any) -> list[BaseMessage]:
     from langchain_core.messages import convert_to_messages
 
     try:
-        return convert_to_messages(given)
+        return convert_to_messages(value)
     except (ValueError, TypeError, NotImplementedError) as error:
         why, *_ = str(error).splitlines()
         raise TargetError("bad-answer", f"the graph's `messages` cannot be read: {why}. {SAY_WHERE}") from error

@@ -91,13 +91,13 @@ class LangGraphTarget:
 
     async def run(self, case: Case, context: RunContext) -> Trace:
         assert self._shapes is not None
-        given = replace(context, given=self._options.context) if context.given is None else context
+        run_context = replace(context, given=self._options.context) if context.given is None else context
         if self._notice:
             context.notices.append(self._notice)
             self._notice = ""
         async with AsyncExitStack() as stack:
-            graph = self._stores.add_store(await self._graph_for(given, stack))
-            conversation = GraphConversation(graph, self._shapes, self._limit(graph), given)
+            graph = self._stores.add_store(await self._graph_for(run_context, stack))
+            conversation = GraphConversation(graph, self._shapes, self._limit(graph), run_context)
 
             async def turn(prompt: str) -> Trace:
                 task = asyncio.current_task()
@@ -116,21 +116,29 @@ class LangGraphTarget:
                 with ToolReach(context.world):
                     return await converse(case, context, turn, self._config.turn_timeout)
             finally:
-                context.tool_schemas, context.lists_tools = given.tool_schemas, given.lists_tools
+                context.tool_schemas, context.lists_tools = run_context.tool_schemas, run_context.lists_tools
 
     def _limit(self, graph: object) -> int:
         """The steps that one turn may take."""
-        own = (getattr(graph, "config", None) or {}).get("recursion_limit", RECURSION_LIMIT)
-        return self._options.recursion_limit or min(own, RECURSION_LIMIT)
+        graph_limit = (getattr(graph, "config", None) or {}).get("recursion_limit", RECURSION_LIMIT)
+        return self._options.recursion_limit or min(graph_limit, RECURSION_LIMIT)
 
     async def _graph_for(self, context: RunContext, stack: AsyncExitStack) -> object:
         if self._graph is not None:
             return self._graph
         assert self._source is not None
-        given = context.given
-        configurable = given if isinstance(given, dict) else {} if given is None else {"context": given}
+        setup_result = context.given
+        configurable = (
+            setup_result
+            if isinstance(setup_result, dict)
+            else {}
+            if setup_result is None
+            else {"context": setup_result}
+        )
         try:
-            return await self._check_graph(await self._source.graph(stack, given, {"configurable": configurable}))
+            return await self._check_graph(
+                await self._source.graph(stack, setup_result, {"configurable": configurable})
+            )
         except ConfigError as error:
             detail = str(error.__cause__ or error.fix)
             raise TargetError("agent", error.message, detail=detail) from error
@@ -145,14 +153,16 @@ class LangGraphTarget:
         return graph
 
     async def _readable(self, saver: Any) -> None:
-        what = f"the checkpointer of {self._config.spec!r}, {with_article(type(saver).__name__)},"
+        subject = f"the checkpointer of {self._config.spec!r}, {with_article(type(saver).__name__)},"
         try:
             await saver.aget_tuple({"configurable": {"thread_id": "karat", "checkpoint_ns": ""}})
         except NotImplementedError as error:
-            raise ConfigError(f"{what} cannot be used in an async run.", fix=ASYNC_SAVER, slug="sync-saver") from error
+            raise ConfigError(
+                f"{subject} cannot be used in an async run.", fix=ASYNC_SAVER, slug="sync-saver"
+            ) from error
         except Exception as error:
             why = f"{type(error).__name__}: {error_text(error)}".rstrip(". :")
-            raise ConfigError(f"{what} cannot be read: {why}.", fix=READABLE_SAVER) from error
+            raise ConfigError(f"{subject} cannot be read: {why}.", fix=READABLE_SAVER) from error
 
 
 def _as_target_error(error: BaseException, graph: object) -> TargetError:

@@ -21,8 +21,8 @@ def schemas_of(graph: object) -> dict[str, object]:
 
 def _schema(tool: object) -> object:
     try:
-        given = getattr(tool, "tool_call_schema", None)
-        return given if isinstance(given, dict) else given.model_json_schema() if given is not None else None
+        schema = getattr(tool, "tool_call_schema", None)
+        return schema if isinstance(schema, dict) else schema.model_json_schema() if schema is not None else None
     except Exception:  # noqa: BLE001 - types of the user's that JSON Schema cannot say raise what they like
         return None
 

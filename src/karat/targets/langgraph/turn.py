@@ -64,34 +64,34 @@ class GraphConversation:
 
     async def turn(self, case: Case, prompt: str) -> Trace:
         """Send one prompt; the trace of the turn."""
-        known = {message.id for message in self._history if message.id}
-        asked = uuid4().hex
+        known_ids = {message.id for message in self._history if message.id}
+        prompt_id = uuid4().hex
         book, before = TurnRecorder(self._record), self._history
         self._context.recorder.tool_calls = []
         config = self._config(book)
-        own = schemas_of(pregel(self._graph))
+        schemas = schemas_of(pregel(self._graph))
         enter_turn(self._context.trace_context)
         began, started_at = perf_counter(), time()
         try:
-            state = await self._graph.ainvoke(self._build_input(prompt, asked), config, **self._context_argument())
+            state = await self._graph.ainvoke(self._build_input(prompt, prompt_id), config, **self._context_argument())
             answered = self._shapes.read_messages(state) if not _only_waits(state) else list(self._history)
         except BaseException as error:
-            written = timeline((), book, known)
-            self._context.recorder.tool_calls = list(tool_calls(written, book, in_tool_nodes=own))
-            self._context.recorder.messages = list(as_messages(entry.message for entry in written))
+            entries = timeline((), book, known_ids)
+            self._context.recorder.tool_calls = list(tool_calls(entries, book, in_tool_nodes=schemas))
+            self._context.recorder.messages = list(as_messages(entry.message for entry in entries))
             if _is_out_of_steps(error) and judges_end(case):
-                return self._cut_off(case, book, written, started_at)
+                return self._cut_off(case, book, entries, started_at)
             raise
         finally:
-            self._context.tool_schemas, self._context.lists_tools = {**book.offered, **own}, bool(own)
+            self._context.tool_schemas, self._context.lists_tools = {**book.offered, **schemas}, bool(schemas)
         took = round((perf_counter() - began) * 1000, 3)
         self._history = answered
         waits = state.get("__interrupt__", ()) if isinstance(state, dict) else ()
         self._waiting = [Interrupt(interrupt.id, interrupt.value) for interrupt in waits]
         self._held = await self._find_next_nodes(config)
-        turn = _since(self._history, asked, known)
-        self._said += [_human(prompt, asked), *(m for m in turn if (m.type, m.content) != ("human", prompt))]
-        written = timeline(turn, book, known)
+        turn = _since(self._history, prompt_id, known_ids)
+        self._said += [_human(prompt, prompt_id), *(m for m in turn if (m.type, m.content) != ("human", prompt))]
+        entries = timeline(turn, book, known_ids)
         interrupts = [jsonable(interrupt.value) for interrupt in self._waiting]
         structured = state.get("structured_response") if isinstance(state, dict) else None
         stopped = {"interrupts": interrupts, "held_before": list(self._held)}
@@ -100,13 +100,13 @@ class GraphConversation:
             input=case.prompt,
             final_message=final_text(turn, interrupts),
             messages=as_messages(turn),
-            tool_calls=tool_calls(written, book, before, structured, own),
+            tool_calls=tool_calls(entries, book, before, structured, schemas),
             unobserved={"telemetry": NO_TELEMETRY},
             started_at=started_at,
             duration_ms=took,
             steps=len(book.steps),
             timings=book.timings(started_at),
-            tokens=token_counts(book.answers, (entry.message for entry in written)),
+            tokens=token_counts(book.answers, (entry.message for entry in entries)),
             ended_by="" if interrupts or self._held else find_ending(turn),
             metadata={name: value for name, value in stopped.items() if value},
             state=_state(state),
@@ -117,21 +117,21 @@ class GraphConversation:
             raise TargetError("agent", f"the agent ran out of steps ({self._limit}): {MORE_STEPS}", partial=trace)
         return trace
 
-    def _cut_off(self, case: Case, book: TurnRecorder, written: Sequence[WrittenMessage], started_at: float) -> Trace:
+    def _cut_off(self, case: Case, book: TurnRecorder, entries: Sequence[WrittenMessage], started_at: float) -> Trace:
         """What was seen of a turn that ran into the limit of its graph."""
         return Trace(
             case_id=case.id,
             input=case.prompt,
-            messages=as_messages(entry.message for entry in written),
-            tool_calls=tool_calls(written, book, in_tool_nodes=schemas_of(pregel(self._graph))),
+            messages=as_messages(entry.message for entry in entries),
+            tool_calls=tool_calls(entries, book, in_tool_nodes=schemas_of(pregel(self._graph))),
             unobserved={"telemetry": NO_TELEMETRY, "state": STEPS},
             started_at=started_at,
             steps=len(book.steps),
-            tokens=token_counts(book.answers, (entry.message for entry in written)),
+            tokens=token_counts(book.answers, (entry.message for entry in entries)),
             ended_by=STEPS,
         )
 
-    def _build_input(self, prompt: str, asked: str) -> object:
+    def _build_input(self, prompt: str, prompt_id: str) -> object:
         """What the graph is given: the prompt, or the answer to what it waits for."""
         from langgraph.types import Command
 
@@ -144,7 +144,7 @@ class GraphConversation:
         history = [] if self._remembers else self._said if self._shapes.has_own_input else self._history
         if history and self._shapes.drops_history and getattr(pregel(self._graph), "store", None) is None:
             raise TargetError("config", LOST_HISTORY)
-        return self._shapes.build_input(self._graph, prompt, _human(prompt, asked), history, self._context.given)
+        return self._shapes.build_input(self._graph, prompt, _human(prompt, prompt_id), history, self._context.given)
 
     async def _find_next_nodes(self, config: dict[str, object]) -> tuple[str, ...]:
         """The nodes that are next, where the graph stopped without asking anything."""
@@ -154,21 +154,21 @@ class GraphConversation:
 
     def _config(self, book: TurnRecorder) -> dict[str, object]:
         configurable: dict[str, object] = {"thread_id": self._thread}
-        given = self._context.given
-        if given is not None and getattr(pregel(self._graph), "context_schema", None) is None:
-            configurable |= given if isinstance(given, dict) else {"context": given}
+        setup_result = self._context.given
+        if setup_result is not None and getattr(pregel(self._graph), "context_schema", None) is None:
+            configurable |= setup_result if isinstance(setup_result, dict) else {"context": setup_result}
         return {"callbacks": [book.handler()], "recursion_limit": self._limit, "configurable": configurable}
 
     def _context_argument(self) -> dict[str, object]:
         from langgraph.pregel import Pregel
 
-        given = self._context.given
-        return {"context": given} if given is not None and isinstance(pregel(self._graph), Pregel) else {}
+        setup_result = self._context.given
+        return {"context": setup_result} if setup_result is not None and isinstance(pregel(self._graph), Pregel) else {}
 
     def _record(self, run: Run) -> None:
         """Keep what is seen as it is seen: a turn that never ends is cut off without a word to it."""
         calls = self._context.recorder.tool_calls or []
-        calls[run.place : run.place + 1] = [run_as_call(run)]
+        calls[run.index : run.index + 1] = [run_as_call(run)]
         self._context.recorder.tool_calls = calls
 
 
@@ -196,9 +196,9 @@ def _state(state: object) -> dict[str, object]:
     return table({str(key): value for key, value in state.items() if key not in NO_STATE})
 
 
-def _since(messages: list[BaseMessage], asked: str, known: set[str]) -> list[BaseMessage]:
+def _since(messages: list[BaseMessage], prompt_id: str, known_ids: set[str]) -> list[BaseMessage]:
     """The messages of this turn: those after the prompt; where a graph dropped it, those that were not there before."""
-    places = [place for place, message in enumerate(messages) if message.id == asked]
+    places = [index for index, message in enumerate(messages) if message.id == prompt_id]
     if places:
         return messages[places[-1] + 1 :]
-    return [message for message in messages if message.id not in known]
+    return [message for message in messages if message.id not in known_ids]

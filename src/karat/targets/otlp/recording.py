@@ -49,8 +49,8 @@ class RecordedTrace:
         entry = record.attributes.get(CASE_ENTRY) or record.resource.get(CASE_ENTRY)
         self.entry = self.entry or (entry if isinstance(entry, str) else "")
         self.conversations |= {v for key in CONVERSATION_KEYS if isinstance(v := record.attributes.get(key), str)}
-        if (known := read_facts(record)) is not None:
-            self.prompts |= set(find_prompts(known.input or (), known.output_tools)[-1:])
+        if (facts := read_facts(record)) is not None:
+            self.prompts |= set(find_prompts(facts.input or (), facts.output_tools)[-1:])
 
     @property
     def case_id(self) -> str:
@@ -83,11 +83,11 @@ class OtlpRecording:
 
     async def run(self, case: Case, context: RunContext) -> Trace:
         """The trace of one run of a case. Raises TargetError if the file does not hold it."""
-        found, repeat = self._find_runs(case), context.repeat
-        if len(found) <= repeat:
-            which = f"no repeat {repeat} of this case" if found else "no span of this case"
-            raise TargetError("not-recorded", f"{self._path} contains {which}")
-        turns = [unit for unit in span_trees(list(self._records(found[repeat]))) if is_of_a_turn(unit)]
+        runs, repeat = self._find_runs(case), context.repeat
+        if len(runs) <= repeat:
+            missing = f"no repeat {repeat} of this case" if runs else "no span of this case"
+            raise TargetError("not-recorded", f"{self._path} contains {missing}")
+        turns = [unit for unit in span_trees(list(self._records(runs[repeat]))) if is_of_a_turn(unit)]
         if not (case.is_conversation or case.setup_prompts):
             turns = [[record for unit in turns for record in unit]]
 
@@ -116,34 +116,34 @@ class OtlpRecording:
                 yield merge_turns(turns) if len(turns) > 1 else turns[0]
 
     def _turn(self, case: Case, key: str) -> Trace | None:
-        found = [unit for unit in span_trees(list(self._records({key}))) if is_of_a_turn(unit)]
-        records = [record for unit in found for record in unit]
+        units = [unit for unit in span_trees(list(self._records({key}))) if is_of_a_turn(unit)]
+        records = [record for unit in units for record in unit]
         if not records:
             return None
-        said = (
-            find_prompts(known.input or (), known.output_tools) for r in records if (known := read_facts(r)) is not None
+        prompts = (
+            find_prompts(facts.input or (), facts.output_tools) for r in records if (facts := read_facts(r)) is not None
         )
-        prompt = next((texts[-1] for texts in said if texts), "")
+        prompt = next((texts[-1] for texts in prompts if texts), "")
         return _trace(case, prompt, read_turn(records), records)
 
     def _find_runs(self, case: Case) -> list[set[str]]:
         """The traces of each run of a case, in the order of time."""
-        named = {key: trace for key, trace in self._traces.items() if trace.case_id == case.id}
-        if not named:
-            named = {key: trace for key, trace in self._traces.items() if case.id in trace.conversations}
+        matches = {key: trace for key, trace in self._traces.items() if trace.case_id == case.id}
+        if not matches:
+            matches = {key: trace for key, trace in self._traces.items() if case.id in trace.conversations}
         runs: dict[object, set[str]] = {}
-        for key, trace in sorted(named.items(), key=lambda item: item[1].began):
+        for key, trace in sorted(matches.items(), key=lambda item: item[1].began):
             runs.setdefault(trace.entry, set()).add(key)
         if runs:
             return list(runs.values())
-        asked = [key for key, trace in self._traces.items() if not trace.entry and case.prompt in trace.prompts]
-        return [{key} for key in sorted(asked, key=lambda key: self._traces[key].began)]
+        keys = [key for key, trace in self._traces.items() if not trace.entry and case.prompt in trace.prompts]
+        return [{key} for key in sorted(keys, key=lambda key: self._traces[key].began)]
 
-    def _records(self, wanted: set[str]) -> Iterator[SpanRecord]:
-        for offset in sorted({offset for key in wanted for offset in self._traces[key].offsets}):
+    def _records(self, trace_ids: set[str]) -> Iterator[SpanRecord]:
+        for offset in sorted({offset for key in trace_ids for offset in self._traces[key].offsets}):
             self._file.seek(offset)
             try:
-                yield from (r for r in SpanBatch(self._file.readline(), json=True).records() if r.trace_id in wanted)
+                yield from (r for r in SpanBatch(self._file.readline(), json=True).records() if r.trace_id in trace_ids)
             except ValueError as error:
                 raise TargetError("not-recorded", f"{self._path} changed while it was replayed: {error}") from error
 

@@ -38,10 +38,10 @@ def _read(file: BufferedReader) -> list[RecordedCase] | None:
     if not values:
         return None
     for module, name in RESULT_FILES:
-        found: ResultFile = getattr(importlib.import_module(module), name)()
-        if found.recognizes(values[0]):
+        result_file: ResultFile = getattr(importlib.import_module(module), name)()
+        if result_file.recognizes(values[0]):
             try:
-                return list(found.read(values))
+                return list(result_file.read(values))
             except (KeyError, TypeError, AttributeError, IndexError) as error:
                 raise ValueError(f"the results cannot be read: {type(error).__name__}: {error}") from None
     return None
