@@ -56,11 +56,11 @@ def serving(chat: Chat, folder: Path, port: int, **env: str) -> Iterator[str]:
     python = python_with(chat.name, *chat.requirements)
     url = f"http://127.0.0.1:{port}"
     ours = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}  # some look for it
-    given = {**ours, **chat.env, "CHAINLIT_APP_ROOT": str(folder), **env}
+    environ = {**ours, **chat.env, "CHAINLIT_APP_ROOT": str(folder), **env}
     command = [str(python), *(word.replace("{port}", str(port)) for word in chat.command)]
     with (folder / f"{chat.name}.log").open("wb") as log:
         app = subprocess.Popen(
-            command, cwd=HERE, env=given, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            command, cwd=HERE, env=environ, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
         )
     try:
         deadline = time.monotonic() + START_WITHIN

@@ -40,13 +40,13 @@ def recorded(command: list[str], env: dict[str, str], folder: Path, case: str, p
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Sink) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        told = {
+        table = {
             "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{server.server_port}",
             "OTEL_RESOURCE_ATTRIBUTES": f"karat.case={case}/recorded-{case}",
         }
         request = json.dumps({"case_id": case, "setup_prompts": prompts[:-1], "prompt": prompts[-1]})
         subprocess.run(
-            command, input=f"{request}\n", cwd=folder, env={**env, **told}, text=True, check=True, capture_output=True
+            command, input=f"{request}\n", cwd=folder, env={**env, **table}, text=True, check=True, capture_output=True
         )
         server.shutdown()
     return [HERE.sub(r"\1/", line) for line in lines]

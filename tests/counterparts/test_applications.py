@@ -70,8 +70,8 @@ def test_application_runs_with_ten_lines_of_glue(application: Application, tmp_p
     shutil.copytree(HERE / application.folder, folder)
     (folder / "app").symlink_to(Path(clones).absolute() / application.clone)
     with serve(folder / "script.yaml") as model:
-        given = {"OPENAI_BASE_URL": f"{model.url}/v1", "OPENAI_API_KEY": "none", "TAVILY_API_KEY": "none"}
-        env = os.environ | given | {"PYTHONPATH": "app/examples"}
+        environ = {"OPENAI_BASE_URL": f"{model.url}/v1", "OPENAI_API_KEY": "none", "TAVILY_API_KEY": "none"}
+        env = os.environ | environ | {"PYTHONPATH": "app/examples"}
         command = [
             python.parent / "karat",
             "run",

@@ -53,8 +53,8 @@ def test_action_installs_runs_compares_and_comments(workspace: Path, tmp_path: P
             about = {"event_path": str(tmp_path / "event.json"), "api_url": github.address, "repository": "o/r"}
             summary = {"actions": "true", "step_summary": str(tmp_path / "summary.md"), "run_id": "1"}
             run = in_bash(path, {"HOME": str(tmp_path), "WORD": word})
-            given = {"suite": "evals/*.yaml", **inputs}
-            return run_action(given, {**known, **about, **summary}, workspace, tmp_path / "cache", run)
+            values = {"suite": "evals/*.yaml", **inputs}
+            return run_action(values, {**known, **about, **summary}, workspace, tmp_path / "cache", run)
 
         assert act("push", "Hello")[0]
         assert github.comments == []

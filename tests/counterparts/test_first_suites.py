@@ -64,9 +64,9 @@ class Project:
         done = self.karat("run", self.suite.name, "--results-dir", "runs", "--workers", "0", "--repeat", str(repeat))
         assert done.returncode in (0, 1), done.stdout + done.stderr
         lines = [line.split() for line in done.stdout.splitlines() if repeat == 1 or " #" in line]
-        found = [line[0] for line in lines if line and line[0] in ("PASS", "FAIL", "PARTIAL", "ERROR")]
-        assert len(found) >= len(PROMPTS) * repeat, done.stdout + done.stderr
-        return found
+        statuses = [line[0] for line in lines if line and line[0] in ("PASS", "FAIL", "PARTIAL", "ERROR")]
+        assert len(statuses) >= len(PROMPTS) * repeat, done.stdout + done.stderr
+        return statuses
 
     @property
     def suite(self) -> Path:
@@ -83,9 +83,9 @@ def opened(shop: Shop, folder: Path) -> Iterator[Project]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
         free.close()
-        given = {"OPENAI_BASE_URL": f"{model.url}/v1", "OPENAI_API_KEY": "none", "PORT": str(port)}
+        environ = {"OPENAI_BASE_URL": f"{model.url}/v1", "OPENAI_API_KEY": "none", "PORT": str(port)}
         (folder / ".env").write_text(f"PORT={port}\n")
-        env = {**os.environ, **given}
+        env = {**os.environ, **environ}
         karat = KARAT if shop.service else python.parent / "karat"
         process = None
         if shop.service:

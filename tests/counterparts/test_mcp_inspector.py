@@ -45,8 +45,8 @@ def test_inspector_lists_and_calls_the_tools(inspector: Path, project: Path) -> 
         return json.loads(done.stdout)
 
     def call(tool: str, **arguments: str) -> Any:
-        given = [part for name, value in arguments.items() for part in ("--tool-arg", f"{name}={value}")]
-        return inspect("--method", "tools/call", "--tool-name", tool, *given)
+        options = [part for name, value in arguments.items() for part in ("--tool-arg", f"{name}={value}")]
+        return inspect("--method", "tools/call", "--tool-name", tool, *options)
 
     tools = inspect("--method", "tools/list")["tools"]
     assert tools[0]["name"] == "explain_failure"

@@ -56,7 +56,7 @@ def test_example_in_every_mode(python: Path, tmp_path: Path) -> None:
         assert statuses(folder / "junit.xml") == STATUSES
         (journal,) = journals(folder)
         assert (journal.faults, journal.summary.incomplete) == ((), "")
-        assert {str(one.status) for one in journal.records()} == {"PASS", "XFAIL", "SKIP"}
+        assert {str(record.status) for record in journal.records()} == {"PASS", "XFAIL", "SKIP"}
 
 
 def test_rerun_counts_as_a_repeat(python: Path, tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_rerun_counts_as_a_repeat(python: Path, tmp_path: Path) -> None:
     assert code == 1, output
     assert "1 failed, 1 passed, 1 rerun" in output
     (journal,) = journals(tmp_path)
-    assert [(one.case.id, str(one.status)) for one in journal.records()] == [
+    assert [(record.case.id, str(record.status)) for record in journal.records()] == [
         ("one", "FAIL"),
         ("one", "PASS"),
         ("two", "PASS"),
@@ -93,7 +93,7 @@ def test_time_out_of_another_plugin(python: Path, tmp_path: Path, where: str) ->
     code, output = run(python, tmp_path, "--timeout=3", "-p", "no:randomly")
     assert code == 1, output
     (journal,) = journals(tmp_path)
-    assert [str(one.status) for one in journal.records()] == ["ERROR", "PASS"]
+    assert [str(record.status) for record in journal.records()] == ["ERROR", "PASS"]
 
 
 def test_anyio_runs_the_fixture(python: Path, tmp_path: Path) -> None:

@@ -29,9 +29,9 @@ LEFT_OUT = ("KARAT_", "PYTEST_", "PYTHONPATH")
 
 @pytest.fixture(params=RECIPES, ids=lambda recipe: recipe.name)
 def recipe(request: pytest.FixtureRequest, tmp_path: Path) -> Recipe:
-    found: Recipe = request.param
-    found.write(tmp_path)
-    return found
+    requested: Recipe = request.param
+    requested.write(tmp_path)
+    return requested
 
 
 @pytest.fixture

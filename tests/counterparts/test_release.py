@@ -28,10 +28,10 @@ def find_python(version: str) -> str:
         f"/usr/bin/python{version}",
         *sorted(map(str, Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))),
     ]
-    found = next((place for place in places if Path(place).is_file()), None) or shutil.which(f"python{version}")
-    if found is None:
+    path = next((place for place in places if Path(place).is_file()), None) or shutil.which(f"python{version}")
+    if path is None:
         pytest.skip(f"no Python {version} here")
-    return found
+    return path
 
 
 @pytest.fixture(scope="session")

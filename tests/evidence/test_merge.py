@@ -30,7 +30,7 @@ from karat.scoring import verdicts
 
 
 def asks(**expected: object) -> tuple[CheckSpec, ...]:
-    return tuple(one.spec for one in CATALOG.read(expected) if one.path != ("outcome",) or "outcome" in expected)
+    return tuple(check.spec for check in CATALOG.read(expected) if check.path != ("outcome",) or "outcome" in expected)
 
 
 CASE = Case(

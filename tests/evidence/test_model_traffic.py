@@ -75,13 +75,13 @@ class Served:
 @contextmanager
 def served(rules: dict[str, Any] = RULES, world: CaseWorld | None = None) -> Iterator[Served]:
     with serve(rules) as model:
-        found = Served(model, world)
-        found.proxy.open()
+        server = Served(model, world)
+        server.proxy.open()
         try:
-            yield found
+            yield server
         finally:
-            found.run.over.set()
-            found.proxy.close()
+            server.run.over.set()
+            server.proxy.close()
 
 
 def names(calls: tuple[ToolCall, ...]) -> list[tuple[str, Any]]:

@@ -145,10 +145,10 @@ def test_other_lines_leave_the_proof_as_it_is(line: str | dict[str, Any]) -> Non
     assert ToolsUsed(()).judge(trace).status is Status.PASSED
 
 
-def events(**given: Any) -> str:
+def events(**keys: Any) -> str:
     import msgspec
 
-    return msgspec.json.encode(msgspec.convert(given, LogEvents)).decode()
+    return msgspec.json.encode(msgspec.convert(keys, LogEvents)).decode()
 
 
 CONFIGURED: dict[str, tuple[str, Lines, list[tuple[str, Any, bool, bool | None]]]] = {
@@ -198,15 +198,15 @@ def test_a_line_that_is_told_to_be_no_call() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "flaw"),
+    ("patterns", "flaw"),
     [
         ({"start": "calling"}, "does not say where the name of the tool is"),
         ({"start": {"a": "{tol}", "b": "{tool}"}}, "Did you mean 'tool'?"),
         ({"start": "{tool} {any}"}, "matches every line"),
     ],
 )
-def test_patterns_that_make_no_sense(given: dict[str, Any], flaw: str) -> None:
-    assert any(flaw in said for said in LogEvents(**given).validate())
+def test_patterns_that_make_no_sense(patterns: dict[str, Any], flaw: str) -> None:
+    assert any(flaw in said for said in LogEvents(**patterns).validate())
 
 
 BROKEN: list[Lines] = [

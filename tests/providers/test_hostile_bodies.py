@@ -97,12 +97,12 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 def altered(value: Any, path: tuple[Any, ...], odd: Any) -> Any:
     if not path:
         return odd
-    found = copy.deepcopy(value)
-    at = found
+    copied = copy.deepcopy(value)
+    at = copied
     for step in path[:-1]:
         at = at[step]
     at[path[-1]] = odd
-    return found
+    return copied
 
 
 @pytest.mark.parametrize("api", APIS, ids=lambda api: api.name)

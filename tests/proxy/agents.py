@@ -79,8 +79,8 @@ def go_elsewhere(prompt: str) -> str:
         with urllib.request.build_opener().open("http://example.com/", timeout=5) as reply:
             return f"reached: {reply.status}"
     except urllib.error.HTTPError as error:
-        found = error.code
-    return f"refused: {found} {ask(prompt)['final_message']}"
+        status = error.code
+    return f"refused: {status} {ask(prompt)['final_message']}"
 
 
 def ask_and_report_words(prompt: str) -> str:

@@ -168,8 +168,8 @@ class MessagesAgent:
             results = []
             for block in used:
                 result, failed = self.log.call(block.name, block.input)
-                one = {"type": "tool_result", "tool_use_id": block.id, "content": result, "is_error": failed}
-                results.append(one)
+                result_block = {"type": "tool_result", "tool_use_id": block.id, "content": result, "is_error": failed}
+                results.append(result_block)
             self.messages.append({"role": "user", "content": results})
 
     def _ask(self) -> Any:
@@ -220,7 +220,11 @@ class GeminiAgent:
 
 
 def _parts(answer: Any) -> list[Any]:
-    found = [one.content.parts for one in answer.candidates or () if one.content and one.content.parts]
+    found = [
+        candidate.content.parts
+        for candidate in answer.candidates or ()
+        if candidate.content and candidate.content.parts
+    ]
     return [part for parts in found for part in parts]
 
 

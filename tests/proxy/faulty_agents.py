@@ -90,10 +90,10 @@ def reply(messages: list[BaseMessage]) -> AIMessage:
     return AIMessage("", tool_calls=[call])  # type: ignore[list-item]  # a call as LangChain spells it
 
 
-def with_tool_node(one: Any) -> Any:
+def with_tool_node(tool: Any) -> Any:
     graph = StateGraph(MessagesState)
     graph.add_node("model", lambda state: {"messages": [reply(state["messages"])]})
-    graph.add_node("tools", ToolNode([one], handle_tool_errors=lambda error: f"failed: {error}"))
+    graph.add_node("tools", ToolNode([tool], handle_tool_errors=lambda error: f"failed: {error}"))
     graph.add_edge(START, "model")
     graph.add_conditional_edges("model", lambda state: "tools" if state["messages"][-1].tool_calls else "__end__")
     graph.add_edge("tools", "model")
@@ -113,10 +113,10 @@ with warnings.catch_warnings():
 
 def heard(call: Callable[[], object]) -> str:
     try:
-        found = call()
+        result = call()
     except (ToolException, FaultError) as error:
         return f"failed: {error}"
-    return found if isinstance(found, str) else json.dumps(found)
+    return result if isinstance(result, str) else json.dumps(result)
 
 
 def in_node(run: Any) -> Any:
@@ -129,10 +129,10 @@ def _node(state: Any) -> dict[str, Any]:
 
 async def _async_node(state: Any) -> dict[str, Any]:
     try:
-        found = json.dumps(await GetOrder().ainvoke({"order_id": ORDER}))
+        result = json.dumps(await GetOrder().ainvoke({"order_id": ORDER}))
     except (ToolException, FaultError) as error:
-        found = f"failed: {error}"
-    return {"messages": [AIMessage(found)]}
+        result = f"failed: {error}"
+    return {"messages": [AIMessage(result)]}
 
 
 direct_node = in_node(_node)
@@ -163,11 +163,11 @@ def python_agent(prompt: str) -> str:
 
 
 def own_thread(prompt: str) -> str:
-    found: list[str] = []
-    thread = threading.Thread(target=lambda: found.append(python_agent(prompt)))
+    results: list[str] = []
+    thread = threading.Thread(target=lambda: results.append(python_agent(prompt)))
     thread.start()
     thread.join()
-    return found[0]
+    return results[0]
 
 
 def handed(prompt: str, conversation: Any) -> str:
@@ -187,8 +187,8 @@ async def handed_async(prompt: str, conversation: Any) -> str:
 
 def parallel(prompt: str) -> str:
     """Ten calls at once, in threads that LangChain starts."""
-    found = get_order.batch([{"order_id": f"A-{number}"} for number in range(10)], return_exceptions=True)
-    return json.dumps([str(one) if isinstance(one, Exception) else one for one in found])
+    results = get_order.batch([{"order_id": f"A-{number}"} for number in range(10)], return_exceptions=True)
+    return json.dumps([str(result) if isinstance(result, Exception) else result for result in results])
 
 
 def ask_model(prompt: str) -> str:

@@ -42,4 +42,6 @@ def test_a_new_recording_asks_the_same(agent: str, tmp_path: Path, monkeypatch: 
         monkeypatch.setenv("OPENAI_BASE_URL", f"{scripted.url}/v1")
         assert run(suite, agent, "record", tmp_path) == AGENTS[agent]
     old, new = (read_tape(folder / f"{agent}.tape.yaml").exchanges for folder in (TAPES, tmp_path))
-    assert [(one.case, one.request) for one in new] == [(one.case, one.request) for one in old]
+    assert [(exchange.case, exchange.request) for exchange in new] == [
+        (exchange.case, exchange.request) for exchange in old
+    ]

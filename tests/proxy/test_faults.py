@@ -89,12 +89,12 @@ def cases_of(
     """Each case run alone on an open target, with what the tool logged."""
 
     async def run() -> dict[str, tuple[CaseRecord, list[str]]]:
-        found = {}
+        traces = {}
         async with karat.open_runner(target, workers=0, **how) as runner:
             for name, case in cases.items():
                 LOG.clear()
-                found[name] = await runner.run(read(case)), list(LOG)
-        return found
+                traces[name] = await runner.run(read(case)), list(LOG)
+        return traces
 
     return asyncio.run(run())
 
@@ -165,9 +165,9 @@ def test_a_thread_of_the_agents_own_never_runs_a_stubbed_tool_of_another_case() 
 
 
 def test_times_are_counted_over_parallel_calls() -> None:
-    found = cases_of(f"python:{MODULE}:parallel", {"a": {"faults": [fault("error", times=3)]}})["a"]
-    heard = json.loads(found[0].trace.final_message)
-    assert (heard.count("503 from the warehouse"), len(found[1]), len(found[0].trace.altered_calls)) == (3, 7, 3)
+    record = cases_of(f"python:{MODULE}:parallel", {"a": {"faults": [fault("error", times=3)]}})["a"]
+    heard = json.loads(record[0].trace.final_message)
+    assert (heard.count("503 from the warehouse"), len(record[1]), len(record[0].trace.altered_calls)) == (3, 7, 3)
 
 
 @pytest.mark.parametrize(
@@ -194,8 +194,8 @@ def test_times_are_counted_over_parallel_calls() -> None:
 )
 def test_which_call_a_fault_hits(case: dict[str, Any], heard: list[str]) -> None:
     world = karat_world(case)
-    found = [outcome(world) for _ in range(3)]
-    assert [text[: len(wanted)] for text, wanted in zip(found, heard, strict=True)] == heard
+    outcomes = [outcome(world) for _ in range(3)]
+    assert [text[: len(wanted)] for text, wanted in zip(outcomes, heard, strict=True)] == heard
 
 
 def karat_world(case: dict[str, Any]) -> CaseWorld:

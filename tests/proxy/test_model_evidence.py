@@ -56,17 +56,17 @@ VERDICTS = {"called": PASS, "wrong": FAIL, "forbidden": FAIL, "none": PASS}
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    found = Project(tmp_path, monkeypatch)
-    found.write({"karat": 1, "cases": CASES}, MODELS.format("ask_and_report_words"))
-    return found
+    created = Project(tmp_path, monkeypatch)
+    created.write({"karat": 1, "cases": CASES}, MODELS.format("ask_and_report_words"))
+    return created
 
 
 def run(project: Project, monkeypatch: pytest.MonkeyPatch, tape: str | None = None, **how: Any) -> dict[str, Any]:
     with serve(RULES) as model:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{model.url}/v1")
-        found = project.run(tape, target=how.pop("target", "bank"), **how)
+        result = project.run(tape, target=how.pop("target", "bank"), **how)
         monkeypatch.delenv("OPENAI_BASE_URL")
-        return found
+        return result
 
 
 def test_calls_are_judged_by_the_traffic_alone(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,10 +164,10 @@ def test_an_app_that_karat_starts_is_given_the_address(where: str, tmp_path: Pat
             limits=Limits(), options={}, open=lambda: asyncio.sleep(0), close=lambda: asyncio.sleep(0)
         )
 
-    given = {"OPENAI_BASE_URL": "http://127.0.0.1:7/v1"}
-    options: dict[str, object] = {"start": "./app", "start_env": given} if where != "env" else {"start": "./app"}
+    start_env = {"OPENAI_BASE_URL": "http://127.0.0.1:7/v1"}
+    options: dict[str, object] = {"start": "./app", "start_env": start_env} if where != "env" else {"start": "./app"}
     config = TargetConfig(
-        kind="browser", spec="http://127.0.0.1:9", options=options, env=given if where == "env" else {}
+        kind="browser", spec="http://127.0.0.1:9", options=options, env=start_env if where == "env" else {}
     )
     target = WithProxy(make, config, None, Models())
 

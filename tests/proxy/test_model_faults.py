@@ -50,7 +50,7 @@ def test_errors_have_the_shape_of_their_provider(api: str, stream: bool) -> None
                 here.agent(api, stream=stream).say(ASKED)
             assert shape(caught.value) == expected
             assert not here.model.requests, "it never reached the model"
-            assert [one.kind for one in surroundings.altered] == [kind]
+            assert [call.kind for call in surroundings.altered] == [kind]
 
 
 @every_api
@@ -126,7 +126,7 @@ def test_a_reply_that_breaks_off(api: str, stream: bool) -> None:
             here.agent(api, stream=stream).say(ASKED)
         here.read()
         assert here.log.ran == []
-        assert [one.kind for one in surroundings.altered] == ["cut_stream"]
+        assert [call.kind for call in surroundings.altered] == ["cut_stream"]
         reply = here.traffic.exchanges[0].reply
         assert reply is None or reply.torn
 
@@ -144,7 +144,7 @@ def test_a_reply_that_never_comes_and_one_that_comes_late(api: str) -> None:
             agent.client = agent.client.with_options(timeout=0.3)
         with pytest.raises((openai.APITimeoutError, anthropic.APITimeoutError, httpx.TimeoutException)):
             agent.say(ASKED)
-        assert [one.kind for one in surroundings.altered] == ["slow", "hang"]
+        assert [call.kind for call in surroundings.altered] == ["slow", "hang"]
         assert len(here.log.ran) == 1
         here.read()
         assert not here.run.is_busy, "who hangs up is no longer waited for"

@@ -39,11 +39,11 @@ def kept_after(work: Callable[[], object]) -> int:
     tracemalloc.start()
     try:
         held = work()
-        found = tracemalloc.get_traced_memory()[0]
+        size = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
     assert held is not None
-    return found
+    return size
 
 
 def test_what_is_recorded_is_not_held_in_memory(tmp_path: Path) -> None:
@@ -57,9 +57,9 @@ def test_what_is_recorded_is_not_held_in_memory(tmp_path: Path) -> None:
 
     assert kept_after(record) < MOST
     recording.close()
-    found = read_tape(tape.path).runs["a", 0]
-    assert [one.request.json for one in found] == [{"number": number} for number in range(COUNT)]
-    assert {one.answer.text for one in found} == {LONG}
+    exchanges = read_tape(tape.path).runs["a", 0]
+    assert [one.request.json for one in exchanges] == [{"number": number} for number in range(COUNT)]
+    assert {one.answer.text for one in exchanges} == {LONG}
 
 
 def test_what_requests_to_a_model_repeat_is_held_once() -> None:
@@ -71,8 +71,8 @@ def test_what_requests_to_a_model_repeat_is_held_once() -> None:
             messages += [{"role": "assistant", "content": f"{place} {LONG}"} for place in range(number % 3)]
             body = {"model": "m", "messages": messages, "tools": [tool]}
             assert traffic.add_request("openai", "/v1/chat/completions", json.dumps(body).encode()) is not None
-        assert {one.system for one in traffic.exchanges} == {LONG}
-        assert {one.prompt for one in traffic.exchanges} == {f"Say {LONG}"}
+        assert {exchange.system for exchange in traffic.exchanges} == {LONG}
+        assert {exchange.prompt for exchange in traffic.exchanges} == {f"Say {LONG}"}
         return traffic
 
     assert kept_after(ask) < MOST
@@ -84,8 +84,8 @@ def test_cases_that_are_not_recorded_again_stay_on_the_tape(tmp_path: Path) -> N
     recording.write()
     recording.end("c", 0, [recording.add(exchange("c", "other"))])
     recording.close()
-    found = read_tape(tmp_path / "s.tape.yaml")
-    assert [(one.case, one.answer.text) for one in found.exchanges] == [
+    reread = read_tape(tmp_path / "s.tape.yaml")
+    assert [(one.case, one.answer.text) for one in reread.exchanges] == [
         ("a", "ok"), ("b", "new"), ("b", "newer"), ("c", "other"),
     ]  # fmt: skip
 
@@ -135,5 +135,5 @@ def test_ended_cases_reach_the_tape_while_others_run(tmp_path: Path, monkeypatch
     assert [one.case for one in read_tape(tmp_path / "s.tape.yaml").exchanges] == ["a"]
     recording.end("b", 0, [running, recording.add(exchange("b", "second", 1))])
     recording.close()
-    found = read_tape(tmp_path / "s.tape.yaml").runs["b", 0]
-    assert [one.answer.text for one in found] == ["first", "second"]
+    exchanges = read_tape(tmp_path / "s.tape.yaml").runs["b", 0]
+    assert [one.answer.text for one in exchanges] == ["first", "second"]

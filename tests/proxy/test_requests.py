@@ -30,9 +30,9 @@ def asked(body: object, address: str = "/v1/chat", kind: str = "application/json
 
 def leaves_of(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     if isinstance(value, dict):
-        return [found for key, below in value.items() for found in leaves_of(below, (*path, key))]
+        return [leaf for key, below in value.items() for leaf in leaves_of(below, (*path, key))]
     if isinstance(value, list):
-        return [found for number, below in enumerate(value) for found in leaves_of(below, (*path, number))]
+        return [leaf for number, below in enumerate(value) for leaf in leaves_of(below, (*path, number))]
     return [path]
 
 
@@ -93,19 +93,19 @@ def test_the_boundary_of_a_form_does_not_count_and_its_values_do() -> None:
 
 
 def test_credentials_in_an_address_are_not_kept() -> None:
-    found = asked(BODY, "/v1beta/models/m:generateContent?key=AIzaSecret&alt=sse")
-    assert "AIzaSecret" not in str(found)
-    assert found.path.endswith("?alt=sse")
+    request = asked(BODY, "/v1beta/models/m:generateContent?key=AIzaSecret&alt=sse")
+    assert "AIzaSecret" not in str(request)
+    assert request.path.endswith("?alt=sse")
 
 
 def test_what_is_ignored_does_not_count_and_all_else_does() -> None:
     ignore_rules = IgnoreRules.of(["$.messages[0].content", r"\d{4}-\d{2}-\d{2}"])
-    one = {**BODY, "user": "since 2026-01-02"}
-    other = copy.deepcopy(one) | {"user": "since 2027-11-30"}
+    body = {**BODY, "user": "since 2026-01-02"}
+    other = copy.deepcopy(body) | {"user": "since 2027-11-30"}
     other["messages"][0]["content"] = "You are a shop."
-    assert asked(one).key(ignore_rules) == asked(other).key(ignore_rules)
-    assert asked(one).key(ignore_rules) != asked(other | {"model": "m-2"}).key(ignore_rules)
-    assert asked(one).json == one, "what is kept is the request itself"
+    assert asked(body).key(ignore_rules) == asked(other).key(ignore_rules)
+    assert asked(body).key(ignore_rules) != asked(other | {"model": "m-2"}).key(ignore_rules)
+    assert asked(body).json == body, "what is kept is the request itself"
 
 
 @pytest.mark.parametrize("entry", ["$.a[", "(open"])
@@ -127,9 +127,9 @@ def test_what_cannot_be_read_is_refused(entry: str) -> None:
     ],
 )  # fmt: skip
 def test_the_first_difference_is_found(recorded: object, now: object, path: str, shown: tuple[str, str]) -> None:
-    found = first_difference(recorded, now)
-    assert found is not None
-    assert (found.path, (found.recorded, found.actual)) == (path, shown)
+    difference = first_difference(recorded, now)
+    assert difference is not None
+    assert (difference.path, (difference.recorded, difference.actual)) == (path, shown)
 
 
 def test_the_context_of_a_trace_in_a_message_of_mcp_does_not_count() -> None:

@@ -102,9 +102,9 @@ class Client:
         )
         with urllib.request.urlopen(request, timeout=10) as reply:
             text = reply.read().decode()
-        found: dict[str, Any] = json.loads(text.partition("data: ")[2] if text.startswith("event") else text)
-        assert found["id"] == self.number
-        return found
+        answer: dict[str, Any] = json.loads(text.partition("data: ")[2] if text.startswith("event") else text)
+        assert answer["id"] == self.number
+        return answer
 
     def call(self, tool: str) -> dict[str, Any]:
         return self.ask("tools/call", name=tool, arguments={"order": "A1"})
@@ -145,11 +145,11 @@ def tool_fault(kind: str, value: object = True, **more: Any) -> CaseWorld:
 def test_a_stub_answers_instead_of_a_tool_of_an_mcp_server() -> None:
     world = CaseWorld(stubs=[Stub(tool="get_order", result={"status": "lost"}), Stub(tool="pay", error="locked")])
     with client(world) as here:
-        found = here.call("get_order")["result"]
-        assert (found["structuredContent"], json.loads(found["content"][0]["text"])) == ({"status": "lost"},) * 2
+        result = here.call("get_order")["result"]
+        assert (result["structuredContent"], json.loads(result["content"][0]["text"])) == ({"status": "lost"},) * 2
         assert here.call("pay")["result"] == {"content": [{"type": "text", "text": "locked"}], "isError": True}
         assert here.shop.ran == []
-        assert [one.kind for one in world.altered] == ["stub", "stub"]
+        assert [call.kind for call in world.altered] == ["stub", "stub"]
 
 
 @pytest.mark.parametrize("streams", [False, True], ids=["plain", "stream"])
@@ -175,7 +175,7 @@ def test_faults_of_tools_of_an_mcp_server(kind: str, value: object, ran: bool, s
         broken, sound = here.call("get_order"), here.call("get_order")
         assert here.shop.ran == ["get_order"] * (1 + ran), "the tool's own log"
         assert json.loads(text_of(sound)) == ORDER
-        assert [(one.kind, one.ran) for one in world.altered] == [(kind, ran)]
+        assert [(call.kind, call.ran) for call in world.altered] == [(kind, ran)]
         if kind == "slow":
             assert broken["result"] == sound["result"]
         elif kind == "gone":
@@ -204,7 +204,7 @@ def test_a_call_that_fails_by_itself_is_not_where_a_fault_landed() -> None:
         assert world.not_reached()
         here.shop.fails = False
         assert here.get() != (200, ORDER)
-        assert [one.call for one in world.altered] == [2]
+        assert [call.call for call in world.altered] == [2]
     world = CaseWorld(faults=[Fault(hits="service", name="shop", kind="empty")])
     with client(world) as here:
         here.shop.shutdown()
@@ -236,7 +236,7 @@ def test_faults_of_a_named_service(kind: str, value: object, status: int, ran: b
         assert (broken[0], sound) == (status, (200, ORDER))
         assert len(here.shop.ran) == 1 + ran
         assert (broken[1] == ORDER) is (kind == "slow")
-        assert [one.kind for one in world.altered] == [kind]
+        assert [call.kind for call in world.altered] == [kind]
 
 
 def test_a_tool_that_asks_a_server_for_one_of_its_name_meets_a_fault_once() -> None:
@@ -246,9 +246,9 @@ def test_a_tool_that_asks_a_server_for_one_of_its_name_meets_a_fault_once() -> N
     with client(world) as here:
         whole = world.call("get_order", {}, lambda: here.call("get_order"))
         assert json.dumps(whole).count("Do it now.") == 1
-        assert [(one.call, one.kind) for one in world.altered] == [(1, "inject")]
+        assert [(call.call, call.kind) for call in world.altered] == [(1, "inject")]
         here.call("get_order")
-        assert [one.call for one in world.altered] == [1, 2], "a call that comes straight is one of its own"
+        assert [call.call for call in world.altered] == [1, 2], "a call that comes straight is one of its own"
 
 
 def test_a_stub_of_a_named_service_answers_for_it() -> None:
@@ -341,7 +341,7 @@ def test_a_run_with_faults_of_models_needs_no_tape(project: Project, monkeypatch
         project.write(suite(MODEL_FAULT))
         record = project.run(None, "give_up")["hello"]
         assert (record.verdict.status, record.trace.final_message) == (CaseStatus.PASS, "I cannot answer now.")
-        assert [one.kind for one in record.trace.altered_calls] == ["status"]
+        assert [call.kind for call in record.trace.altered_calls] == ["status"]
         assert not model.requests
         project.write(suite({"model": {"name": "other", "status": 500}}))
         missed = project.run(None, "give_up")["hello"]

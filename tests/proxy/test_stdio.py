@@ -24,9 +24,9 @@ def in_child(work: Callable[[], str]) -> str:
         os._exit(0)
     os.close(writing)
     with open(reading) as file:
-        found = file.read()
+        text = file.read()
     os.waitpid(child, 0)
-    return found
+    return text
 
 
 def test_what_the_environment_says_comes_first(tmp_path: Path) -> None:
@@ -49,9 +49,9 @@ def test_what_a_process_above_has_announced_is_found(tmp_path: Path) -> None:
 def test_what_a_process_above_was_given_is_found() -> None:
     code = "from karat.proxy.stdio import find_address; print(find_address({}))"
     inner = f"env -u {ADDRESS} {sys.executable} -c '{code}'; true"
-    given = {**os.environ, ADDRESS: URL}
-    found = subprocess.run(["sh", "-c", inner], env=given, capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == URL
+    environ = {**os.environ, ADDRESS: URL}
+    child = subprocess.run(["sh", "-c", inner], env=environ, capture_output=True, text=True, check=True)
+    assert child.stdout.strip() == URL
 
 
 def test_without_a_home_nothing_is_announced(tmp_path: Path) -> None:

@@ -27,8 +27,8 @@ def exchange(case: str = "a", body: bytes = b'{"q":1}', answer: Answer | None = 
 
 def written(path: Path, *exchanges: Exchange) -> Path:
     runs: dict[tuple[str, int], list[Exchange]] = {}
-    for one in exchanges:
-        runs.setdefault((one.case, one.repeat), []).append(one)
+    for exchange in exchanges:
+        runs.setdefault((exchange.case, exchange.repeat), []).append(exchange)
     Tape(path=path, runs=runs).write()
     return path
 
@@ -38,12 +38,14 @@ def test_what_is_written_is_read_back(
     tmp_path_factory: pytest.TempPathFactory, asked: object, said: object, ascii: bool, indent: int | None
 ) -> None:
     body = json.dumps(said, ensure_ascii=ascii, indent=indent).encode("utf-8", "surrogatepass")
-    one = exchange(body=json.dumps(asked).encode(), answer=Answer.of_body(200, {"content-type": "a/b", "x": "1"}, body))
-    path = written(tmp_path_factory.mktemp("t") / "s.tape.yaml", one)
-    found = read_tape(path).runs["a", 0]
-    assert found == [one]
-    assert found[0].answer.body == body
-    assert found[0].answer.headers == {"content-type": "a/b"}
+    recorded = exchange(
+        body=json.dumps(asked).encode(), answer=Answer.of_body(200, {"content-type": "a/b", "x": "1"}, body)
+    )
+    path = written(tmp_path_factory.mktemp("t") / "s.tape.yaml", recorded)
+    reread = read_tape(path).runs["a", 0]
+    assert reread == [recorded]
+    assert reread[0].answer.body == body
+    assert reread[0].answer.headers == {"content-type": "a/b"}
 
 
 @pytest.mark.parametrize(
@@ -110,6 +112,6 @@ def test_other_files_are_refused(tmp_path: Path, content: str | None, message: s
 
 
 def test_a_tape_does_not_depend_on_the_order_in_which_cases_ended(tmp_path: Path) -> None:
-    one = written(tmp_path / "1.yaml", exchange("a"), exchange("b"))
+    first = written(tmp_path / "1.yaml", exchange("a"), exchange("b"))
     other = written(tmp_path / "2.yaml", exchange("b"), exchange("a"))
-    assert one.read_bytes() == other.read_bytes()
+    assert first.read_bytes() == other.read_bytes()

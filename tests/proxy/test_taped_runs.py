@@ -193,10 +193,10 @@ def test_a_failure_is_not_recorded_unless_asked_for(project: Project) -> None:
     suite = {"karat": 1, "cases": [{"id": "a", "prompt": "flaky", "expected": {"must_say_any": ["Good day"]}}]}
     project.write(suite)
     project.recorded()
-    assert [one.answer.status for one in read_tape(project.tape).exchanges] == [200]
+    assert [exchange.answer.status for exchange in read_tape(project.tape).exchanges] == [200]
     project.write(suite, "[tape]\nkeep_failures = true\n")
     project.recorded()
-    assert [one.answer.status for one in read_tape(project.tape).exchanges] == [429, 200]
+    assert [exchange.answer.status for exchange in read_tape(project.tape).exchanges] == [429, 200]
     assert statuses(project.run("replay")) == {"a": PASS}
 
 
@@ -263,7 +263,7 @@ def test_a_named_service_is_on_the_tape_and_a_live_one_is_not(project: Project) 
         config = f'[tape.services.shop]\nurl = "{other.url}"\nenv = ["OPENAI_BASE_URL"]\n'
         project.write(SUITE, config.replace(other.url, f"{other.url}/v1"))
         project.run("record")
-        assert {one.request.service for one in read_tape(project.tape).exchanges} == {"shop"}
+        assert {exchange.request.service for exchange in read_tape(project.tape).exchanges} == {"shop"}
         asked = len(other.requests)
         project.run("replay")
         assert len(other.requests) == asked
@@ -320,8 +320,11 @@ def test_an_agent_that_runs_already_needs_a_port(project: Project) -> None:
 def test_the_address_of_the_tape_itself_is_not_that_of_a_service(host: str) -> None:
     """A shell may export for Karat what is meant for the agent that runs already."""
     settings = TapeSettings(port=8765, token="t")
-    for given, address in ((f"http://{host}:8765/t/openai/v1", "https://api.openai.com"), ("http://h/v1", "http://h")):
-        known = {one.name: where for one, where in settings.known_services({"OPENAI_BASE_URL": given})}
+    for configured, address in (
+        (f"http://{host}:8765/t/openai/v1", "https://api.openai.com"),
+        ("http://h/v1", "http://h"),
+    ):
+        known = {service.name: where for service, where in settings.known_services({"OPENAI_BASE_URL": configured})}
         assert known["openai"] == address
 
 
@@ -358,8 +361,8 @@ def test_a_miss_by_a_date_or_an_id_says_how_to_leave_it_out(
         body = json.dumps({"messages": [{"role": "tool", "content": text}]}).encode()
         return ServiceRequest.of("openai", "POST", "/v1/chat/completions", "application/json", body)
 
-    one = Exchange(case="a", request=request(recorded), answer=Answer(200))
-    tape = Tape(path=tmp_path / "t.tape.yaml", runs={("a", 0): [one]})
+    exchange = Exchange(case="a", request=request(recorded), answer=Answer(200))
+    tape = Tape(path=tmp_path / "t.tape.yaml", runs={("a", 0): [exchange]})
     player = TapePlayer(tape, "replay", IgnoreRules(), Redactor([]))
     case = player.begin("a", 0)
     assert player.answer(request(asked), case) is None

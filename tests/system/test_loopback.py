@@ -223,8 +223,8 @@ def test_a_reply_that_is_too_long_is_a_clear_502(
     answer = called(proxy, sent)
     assert answer.startswith(b"HTTP/1.1 502 Bad Gateway\r\n")
     assert answer.endswith(b"the MCP server sent a reply of more than 4,000 bytes\n")
-    (one,) = proxy.mcp
-    assert (one.call.name, one.call.success) == ("pay", None)
+    (proxied,) = proxy.mcp
+    assert (proxied.call.name, proxied.call.success) == ("pay", None)
     monkeypatch.setattr(loopback, "BODY_CAP", 10_000)
     assert called(proxy, sent).endswith(LONG)
 
@@ -237,12 +237,12 @@ def test_a_line_that_is_too_long_ends_the_stream_and_says_so(
     head, _, events = answer.partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 200")
     assert events.startswith(b": hello\n\nevent: message\ndata: ")
-    told = json.loads(events.rpartition(b"data: ")[2])
-    assert told["id"] == 7
-    assert told["error"]["message"] == "the MCP server sent a line of more than 4,000 bytes"
+    error = json.loads(events.rpartition(b"data: ")[2])
+    assert error["id"] == 7
+    assert error["error"]["message"] == "the MCP server sent a line of more than 4,000 bytes"
     assert len(events) < 4_000
-    (one,) = proxy.mcp
-    assert one.call.success is None
+    (proxied,) = proxy.mcp
+    assert proxied.call.success is None
 
 
 def test_a_server_that_breaks_off_a_stream_is_an_event_that_says_so(
@@ -263,14 +263,14 @@ def test_an_event_of_very_many_lines_is_not_read(proxy: ServiceProxy, monkeypatc
     event = b"data: " + json.dumps(ANSWER).encode() + b"\n\n"
     called(proxy, stream(b"data:\n" * 40, event))
     called(proxy, stream(b"data:\n" * 400, event))
-    assert [one.call.success for one in proxy.mcp] == [True, None]
+    assert [proxied.call.success for proxied in proxy.mcp] == [True, None]
 
 
 def test_an_event_of_several_lines_is_one_message(proxy: ServiceProxy) -> None:
     lines = json.dumps(ANSWER, indent=0).encode().splitlines()
     called(proxy, stream(b"event: message\r\n", *(b"data: " + line + b"\r\n" for line in lines), b"\r\n"))
     called(proxy, stream(*(b"data: " + line + b"\n" for line in lines)))
-    assert [(one.call.result, one.call.success) for one in proxy.mcp] == [
+    assert [(proxied.call.result, proxied.call.success) for proxied in proxy.mcp] == [
         ([{"type": "text", "text": "paid"}], True)
     ] * 2
 
@@ -278,8 +278,8 @@ def test_an_event_of_several_lines_is_one_message(proxy: ServiceProxy) -> None:
 def test_an_address_of_the_server_becomes_one_of_the_proxy(proxy: ServiceProxy, server: str) -> None:
     base = urlsplit(proxy.mcp_url("mine")).geturl().removesuffix("/mcp")
     root = server.removesuffix("/mcp")
-    for given in ("/mcp/?a=b", f"{root}/mcp/?a=b", "mcp/?a=b"):
-        Server.sent = plain(b"", f"Location: {given}", status="307 Temporary Redirect")
+    for location in ("/mcp/?a=b", f"{root}/mcp/?a=b", "mcp/?a=b"):
+        Server.sent = plain(b"", f"Location: {location}", status="307 Temporary Redirect")
         answer = said(proxy.mcp_url(), request(proxy.mcp_url("mine"), b"{}"))
         assert f"Location: {base}/mcp/?a=b\r\n".encode() in answer
         assert answer.count(b"Location") == 1
@@ -328,7 +328,7 @@ def test_what_takes_too_much_memory_to_read_is_handed_on_unread(
     assert len(dense) < 1_000
     assert called(proxy, plain(dense)).endswith(dense)
     called(proxy, plain(b"{}"), {**CALL, "params": {"name": "pay", "arguments": [{}] * 200}})
-    assert [(one.call.name, one.call.success) for one in proxy.mcp] == [("pay", None), ("", None)]
+    assert [(proxied.call.name, proxied.call.success) for proxied in proxy.mcp] == [("pay", None), ("", None)]
 
 
 def test_calls_are_kept_as_long_as_there_is_room_and_those_let_go_are_known(

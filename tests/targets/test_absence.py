@@ -48,9 +48,9 @@ def test_a_trace_that_was_made_without_tool_calls_did_not_observe_them(
 ) -> None:
     (only,) = suite(tmp_path, {"tool_calls_none": ["delete"]}).cases
     checks = karat.judge(only, karat.Trace(case_id="a", final_message="Done.", **made)).checks
-    (found,) = [check for check in checks if check.name == "tool_calls_none"]
-    assert found.status is status
-    assert status is not Status.UNKNOWN or "give it tool_calls=()" in found.found
+    (result,) = [check for check in checks if check.name == "tool_calls_none"]
+    assert result.status is status
+    assert status is not Status.UNKNOWN or "give it tool_calls=()" in result.found
 
 
 def test_a_journal_that_says_nothing_of_calls_observed_that_there_were_none() -> None:
@@ -103,8 +103,8 @@ def service(answers: list[Any], *, stream: bool) -> Any:
     left = list(answers)
 
     async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
-        given = left.pop(0)
-        body = "".join(f"data: {json.dumps(one)}\n\n" for one in given) if stream else json.dumps(given)
+        reply = left.pop(0)
+        body = "".join(f"data: {json.dumps(event)}\n\n" for event in reply) if stream else json.dumps(reply)
         kind = "text/event-stream" if stream else "application/json"
         head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(body.encode())}\r\n\r\n"
         writer.write((head + body).encode())
@@ -214,8 +214,8 @@ def test_without_a_field_that_names_it_a_logged_call_may_be_a_late_one() -> None
     named = '{"source": "tool.look", "event": "start", "talk": "karat-1"}'
     own, possible = select_own_lines((*lines, named, "-> refund"), "karat-1", DIALECT)
     assert own == (lines[0], named)
-    assert [one.text for one in possible] == ["delete", "refund"]
-    assert all("telemetry = { complete = true }" in one.why and "correlation_field" in one.why for one in possible)
+    assert [call.text for call in possible] == ["delete", "refund"]
+    assert all("telemetry = { complete = true }" in call.why and "correlation_field" in call.why for call in possible)
 
 
 @pytest.mark.parametrize(

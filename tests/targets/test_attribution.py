@@ -37,10 +37,10 @@ TAKEN: dict[str, Any] = {}
 
 def chat(trace: str, parent: str, number: str) -> Span:
     asked = {"role": "assistant", "tool_calls": [{"function": {"name": USED, "arguments": json.dumps({"n": number})}}]}
-    given = [{"role": "user", "content": f"Find {number}"}, asked, {"role": "tool", "content": "ok"}]
+    messages = [{"role": "user", "content": f"Find {number}"}, asked, {"role": "tool", "content": "ok"}]
     said = [{"role": "assistant", "content": f"Found {number}."}]
-    told = {"gen_ai__input__messages": json.dumps(given), "gen_ai__output__messages": json.dumps(said)}
-    return span("chat", trace, parent=parent, gen_ai__operation__name="chat", **told)
+    attributes = {"gen_ai__input__messages": json.dumps(messages), "gen_ai__output__messages": json.dumps(said)}
+    return span("chat", trace, parent=parent, gen_ai__operation__name="chat", **attributes)
 
 
 def strangers(unnamed: bool) -> list[Span]:
@@ -99,12 +99,12 @@ def run(agent: str, folder: Path, **config: Any) -> dict[str, CaseRecord]:
     file.write_text(json.dumps({"version": "0.3", "cases": cases}))
     root = Path(__file__).parents[1]
     target = TargetConfig(kind="python", spec=f"{__name__}:{agent}", root=root, **config)
-    found = karat.run(str(file), target, results_dir=folder, concurrency=CASES)
-    return {record.case.id: record for record in found}
+    result = karat.run(str(file), target, results_dir=folder, concurrency=CASES)
+    return {record.case.id: record for record in result}
 
 
 def results(records: dict[str, CaseRecord], check: str) -> dict[str, Status]:
-    return {key: one.status for key, r in records.items() for one in r.verdict.checks if one.name == check}
+    return {key: result.status for key, r in records.items() for result in r.verdict.checks if result.name == check}
 
 
 TRUTH = {str(number): Status.FAILED if number % 5 == 0 else Status.PASSED for number in range(CASES)}
@@ -123,9 +123,9 @@ def test_an_unnamed_forbidden_call_is_of_no_case_and_leaves_its_absence_unknown(
     records = run("beside_unnamed_calls", tmp_path, telemetry={"otlp": {"wait_ms": 20_000}})
     assert results(records, "tool_calls_any") == TRUTH
     assert set(results(records, "tool_calls_none").values()) == {Status.UNKNOWN}
-    told = {c.found for r in records.values() for c in r.verdict.checks if c.status is Status.UNKNOWN}
-    assert all(f"a span of a call to {FORBIDDEN!r} arrived while the case ran" in why for why in told)
-    assert all("`traceparent`" in why for why in told)
+    reasons = {c.found for r in records.values() for c in r.verdict.checks if c.status is Status.UNKNOWN}
+    assert all(f"a span of a call to {FORBIDDEN!r} arrived while the case ran" in why for why in reasons)
+    assert all("`traceparent`" in why for why in reasons)
 
 
 @pytest.fixture

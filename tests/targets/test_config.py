@@ -132,8 +132,8 @@ def test_not_utf8(tmp_path: Path) -> None:
 
 
 def test_resolving_a_spec(tmp_path: Path) -> None:
-    found = resolve("command:./agent --flag a:b", Config(), tmp_path)
-    assert (found.kind, found.spec, found.root, found.use) == (
+    resolved = resolve("command:./agent --flag a:b", Config(), tmp_path)
+    assert (resolved.kind, resolved.spec, resolved.root, resolved.use) == (
         "command",
         "./agent --flag a:b",
         tmp_path,
@@ -178,12 +178,12 @@ def test_identity() -> None:
     other = TargetConfig(kind="python", spec="m:f", env={"KEY": "hunter3"}, timeout=9, options={"a": 1})
     assert secret.identity != other.identity
     for table in ("headers", "cookies", "start_env"):
-        one, two = (
+        first, two = (
             TargetConfig(kind="browser", spec="x", options={table: {"Key": key}}).identity
             for key in ("hunter2", "hunter3")
         )
-        assert "hunter2" not in str(one)
-        assert one != two
+        assert "hunter2" not in str(first)
+        assert first != two
     assert msgspec.structs.replace(other, env=secret.env).identity == secret.identity, "a timeout changes no answer"
 
 

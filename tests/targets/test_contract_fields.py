@@ -40,7 +40,7 @@ CALLS = [
 
 def case(prompt: str, *fields: str, **args: dict[str, Any]) -> Case:
     specs = [CheckSpec(name, msgspec.Raw(b"{}"), name) for name in fields]
-    specs += [CheckSpec(name, msgspec.Raw(json.dumps(given).encode()), name) for name, given in args.items()]
+    specs += [CheckSpec(name, msgspec.Raw(json.dumps(arguments).encode()), name) for name, arguments in args.items()]
     return Case(id="one", prompt=prompt, checks=tuple(specs))
 
 
@@ -233,9 +233,9 @@ async def test_mcp(mcp: tuple[Path, str], name: str, arguments: dict[str, Any], 
         assert (await judged(target, prompt)).value == status
 
 
-@pytest.mark.parametrize("given", [{"lists": False}, {"lists": True, "own": True}])
-async def test_mcp_without_a_schema(mcp: tuple[Path, str], given: dict[str, Any]) -> None:
-    prompt = json.dumps({**given, "name": "book", "arguments": {"day": "Mon"}})
+@pytest.mark.parametrize("keys", [{"lists": False}, {"lists": True, "own": True}])
+async def test_mcp_without_a_schema(mcp: tuple[Path, str], keys: dict[str, Any]) -> None:
+    prompt = json.dumps({**keys, "name": "book", "arguments": {"day": "Mon"}})
     async with opened("python", "agent_of_mcp:answer", mcp[0], mcp_record=mcp[1]) as target:
         assert await judged(target, prompt) is Status.UNKNOWN
 
@@ -281,5 +281,5 @@ def test_a_scripted_user_that_runs_out_of_turns(tmp_path: Path) -> None:
         "    replies: [{asks_for: [order number], say: A-17.}]\n    expected: {ended: true}\n"
     )
     run = karat.run(suite, lambda prompt: {"final_message": "What is the order number?", "tool_calls": []})
-    (found,) = [check for check in run.records[0].verdict.checks if check.name == "ended"]
-    assert (found.status, found.found) == (Status.FAILED, "cut off: max_turns")
+    (result,) = [check for check in run.records[0].verdict.checks if check.name == "ended"]
+    assert (result.status, result.found) == (Status.FAILED, "cut off: max_turns")

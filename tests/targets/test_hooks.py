@@ -51,8 +51,8 @@ def hooks(tmp_path: Path) -> Path:
 def calls(file: Path) -> list[str]:
     import importlib
 
-    found: list[str] = importlib.import_module(file.stem).calls
-    return found
+    names: list[str] = importlib.import_module(file.stem).calls
+    return names
 
 
 @pytest.mark.parametrize(("setup", "teardown"), [("setup", "teardown"), ("asetup", "ateardown")])

@@ -38,8 +38,8 @@ class Instrumented:
         return Trace(case_id="x", final_message="Done.", unobserved={"tools": "not seen"})
 
 
-@pytest.mark.parametrize(("more", "found"), [("", ""), ("text/plain", "spans were lost while the case ran: ")])
-async def test_what_was_refused_leaves_a_doubt(monkeypatch: pytest.MonkeyPatch, more: str, found: str) -> None:
+@pytest.mark.parametrize(("more", "reason"), [("", ""), ("text/plain", "spans were lost while the case ran: ")])
+async def test_what_was_refused_leaves_a_doubt(monkeypatch: pytest.MonkeyPatch, more: str, reason: str) -> None:
     monkeypatch.setattr(Instrumented, "more", more)
     otlp = Otlp(wait_ms=300, complete=True)
     target = SpanCapture(Instrumented, TargetConfig(kind="python", spec=""), otlp)
@@ -48,5 +48,5 @@ async def test_what_was_refused_leaves_a_doubt(monkeypatch: pytest.MonkeyPatch, 
         trace = await target.run(Case(id="x", prompt="x", checks=()), RunContext())
     finally:
         await target.close()
-    assert trace.unobserved.get("tools", "").startswith(found)
-    assert bool(trace.unobserved) is bool(found)
+    assert trace.unobserved.get("tools", "").startswith(reason)
+    assert bool(trace.unobserved) is bool(reason)

@@ -134,9 +134,9 @@ def test_what_crossed_the_proxy_was_called(server: str, tmp_path: Path) -> None:
         "forbidden": "FAIL",
         "unproved": "PARTIAL",
     }
-    (found,) = records["stream"].trace.tool_calls
-    assert (found.result, found.success) == ({"got": {"n": 1}}, True)
-    assert found.started_at is not None
+    (call,) = records["stream"].trace.tool_calls
+    assert (call.result, call.success) == ({"got": {"n": 1}}, True)
+    assert call.started_at is not None
 
 
 def test_where_the_user_vouches_for_it_nothing_else_was_called(server: str, tmp_path: Path) -> None:
@@ -230,14 +230,14 @@ async def recorded(server: str, prompt: str, before: str = "", complete: bool = 
         await target.close()
 
 
-@pytest.mark.parametrize(("kept", "found"), [(0, LOST), (10, "")])
+@pytest.mark.parametrize(("kept", "reason"), [(0, LOST), (10, "")])
 async def test_calls_that_had_no_room_may_be_any_call(
-    server: str, monkeypatch: pytest.MonkeyPatch, kept: int, found: str
+    server: str, monkeypatch: pytest.MonkeyPatch, kept: int, reason: str
 ) -> None:
     monkeypatch.setattr(mcp_calls, "MAX_CALLS", kept)
     trace = await recorded(server, "plain")
-    assert trace.unobserved.get("tools", "") == found
-    assert [one.name for one in trace.tool_calls] == ([] if found else ["plain"])
+    assert trace.unobserved.get("tools", "") == reason
+    assert [call.name for call in trace.tool_calls] == ([] if reason else ["plain"])
 
 
 async def test_what_cannot_be_read_in_a_case_may_be_any_call_of_it(server: str) -> None:
@@ -252,7 +252,7 @@ async def test_a_call_before_a_case_is_not_one_of_it(server: str) -> None:
 
 async def test_a_call_is_one_of_its_turn(server: str) -> None:
     trace = await recorded(server, "plain nothing stream")
-    assert [[one.name for one in turn.tool_calls] for turn in trace.turns] == [["plain"], [], ["stream"]]
+    assert [[call.name for call in turn.tool_calls] for turn in trace.turns] == [["plain"], [], ["stream"]]
 
 
 async def test_that_nothing_else_was_called_is_only_known_where_the_user_vouches_for_it(server: str) -> None:
@@ -271,9 +271,9 @@ def test_a_call_that_names_no_case_proves_neither_that_it_was_made_nor_that_it_w
     }
     records = judged(tmp_path, "secretive_agent", server, cases, complete=True)
     assert statuses(records) == {"required": "PARTIAL", "forbidden": "PARTIAL", "another": "PASS", "none": "PASS"}
-    told = [check.found for check in records["forbidden"].verdict.checks if check.name == "tool_calls_none"]
-    assert "a call to 'plain' went through the MCP proxy while the case ran" in told[0]
-    assert "`traceparent`" in told[0]
+    reasons = [check.found for check in records["forbidden"].verdict.checks if check.name == "tool_calls_none"]
+    assert "a call to 'plain' went through the MCP proxy while the case ran" in reasons[0]
+    assert "`traceparent`" in reasons[0]
 
 
 def test_a_late_call_of_a_finished_case_is_not_the_next_ones(server: str, tmp_path: Path) -> None:
@@ -293,7 +293,7 @@ def test_what_cannot_be_read_may_be_any_call(server: str) -> None:
         call("plain", proxy.mcp_url("mine"))
     finally:
         proxy.close()
-    assert [(one.call.name, one.conversation) for one in proxy.mcp] == [("", ""), ("plain", "mine")]
+    assert [(proxied.call.name, proxied.conversation) for proxied in proxy.mcp] == [("", ""), ("plain", "mine")]
 
 
 def test_a_process_of_its_own_has_an_address_of_its_own(

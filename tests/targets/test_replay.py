@@ -39,7 +39,7 @@ def journal(*records: CaseRecord) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("given", "tools", "unobserved"),
+    ("keys", "tools", "unobserved"),
     [
         pytest.param({}, [], {"tools", "telemetry", "page"}, id="text-alone"),
         pytest.param({"tool_calls": []}, [], {"telemetry", "page"}, id="no-calls-were-seen"),
@@ -52,8 +52,8 @@ def journal(*records: CaseRecord) -> bytes:
         pytest.param({"page": None}, [], {"tools", "telemetry"}, id="has-no-page"),
     ],
 )
-async def test_what_was_observed(file: Path, given: dict[str, Any], tools: list[str], unobserved: set[str]) -> None:
-    file.write_text(lines({"case_id": "one", "final_message": "x", **given}))
+async def test_what_was_observed(file: Path, keys: dict[str, Any], tools: list[str], unobserved: set[str]) -> None:
+    file.write_text(lines({"case_id": "one", "final_message": "x", **keys}))
     async with opened("replay", file.name, file.parent) as target:
         trace = await ask(target, "p")
     assert [call.name for call in trace.tool_calls] == tools

@@ -17,12 +17,12 @@ from karat.targets.short_form import Short, ShortCall, read, to_trace, tool_call
 from .conftest import case
 
 
-def call(**given: Any) -> ToolCall:
-    return tool_call(msgspec.convert({"name": "lookup", **given}, ShortCall))
+def call(**keys: Any) -> ToolCall:
+    return tool_call(msgspec.convert({"name": "lookup", **keys}, ShortCall))
 
 
 @pytest.mark.parametrize(
-    ("given", "success", "missing"),
+    ("keys", "success", "missing"),
     [
         pytest.param({}, None, (), id="says-nothing"),
         pytest.param({"result": "found it"}, True, (), id="it-returned"),
@@ -41,8 +41,8 @@ def call(**given: Any) -> ToolCall:
         pytest.param({"missing_fields": []}, None, (), id="missing-nothing"),
     ],
 )
-def test_success_and_missing_fields(given: dict[str, Any], success: bool | None, missing: tuple[str, ...]) -> None:
-    assert (call(**given).success, call(**given).missing_fields) == (success, missing)
+def test_success_and_missing_fields(keys: dict[str, Any], success: bool | None, missing: tuple[str, ...]) -> None:
+    assert (call(**keys).success, call(**keys).missing_fields) == (success, missing)
 
 
 def test_the_other_fields_of_a_call() -> None:
@@ -87,15 +87,15 @@ def test_telemetry_completes_the_calls(calls: list[ToolCall], lines: list[str], 
 
 
 @pytest.mark.parametrize(
-    ("given", "lines"),
+    ("entries", "lines"),
     [
         pytest.param(["a\r\nb\n\n"], ("a", "b"), id="several-lines"),
         pytest.param(["x\u2028y\x0bz"], ("x\u2028y\x0bz",), id="only-line-feeds-end-lines"),
         pytest.param([{"a": float("nan"), "b": "\ud800"}], ('{"a":"NaN","b":"\ufffd"}',), id="objects"),
     ],
 )
-def test_telemetry_lines(given: list[Any], lines: tuple[str, ...]) -> None:
-    trace = to_trace(read({"final_message": "", "telemetry": given}), case(), has_page=False)
+def test_telemetry_lines(entries: list[Any], lines: tuple[str, ...]) -> None:
+    trace = to_trace(read({"final_message": "", "telemetry": entries}), case(), has_page=False)
     assert trace.telemetry == lines
 
 
@@ -107,7 +107,7 @@ def test_an_agent_without_a_page_is_not_an_unseen_page(has_page: bool) -> None:
 
 
 def test_everything_else() -> None:
-    given = {
+    keys = {
         "case_id": "one",
         "final_message": "x",
         "messages": [{"role": "user", "content": "p"}, {"role": "assistant", "name": "bot"}],
@@ -118,7 +118,7 @@ def test_everything_else() -> None:
         "database": {"rows": [{"id": 1}]},
         "metadata": {"model": "m"},
     }
-    trace = to_trace(read(given), case(), has_page=True)
+    trace = to_trace(read(keys), case(), has_page=True)
     assert [(m.role, m.content, m.name) for m in trace.messages] == [("user", "p", None), ("assistant", "", "bot")]
     assert (trace.page_before, trace.page, trace.duration_ms) == ("b", "a", 3)
     assert (trace.database, trace.metadata) == ({"rows": [{"id": 1}]}, {"model": "m"})

@@ -45,12 +45,12 @@ async def lossy_agent(prompt: str, conversation: Conversation) -> str:
         root.attributes.append(KeyValue(key="app.calls", value=AnyValue(int_value=1)))
     middle = span("step", trace, parent=root.span_id.hex())
     asked = {"role": "assistant", "tool_calls": [{"function": {"name": "find", "arguments": "{}"}}]}
-    given = json.dumps([{"role": "user", "content": prompt}, asked, {"role": "tool", "content": "ok"}])
+    messages = json.dumps([{"role": "user", "content": prompt}, asked, {"role": "tool", "content": "ok"}])
     said = {
         "gen_ai__operation__name": "chat",
         "gen_ai__output__messages": '[{"role": "assistant", "content": "Found."}]',
     }
-    model = span("chat", trace, parent=middle.span_id.hex(), gen_ai__input__messages=given, **said)
+    model = span("chat", trace, parent=middle.span_id.hex(), gen_ai__input__messages=messages, **said)
     call = tool("find", trace, json.dumps({"case": number}), parent=middle.span_id.hex())
     batches = {"root": [root], "middle": [middle], "call": [call]}
     if witness(number) == "messages":
@@ -104,9 +104,9 @@ def test_no_span_is_in_a_wrong_case_and_what_was_dropped_is_unknown(tmp_path: Pa
         results_dir=tmp_path,
         concurrency=16,
     )
-    found = {record.case.id: record for record in result}
-    assert len(found) == CASES
-    for case_id, record in found.items():
+    records = {record.case.id: record for record in result}
+    assert len(records) == CASES
+    for case_id, record in records.items():
         asked = [call.arguments for call in record.trace.tool_calls if call.called]
         assert asked in ([{"case": case_id}], []), "a call of another case"
         whole = fate(case_id) in ("whole", "late", "twice") and witness(case_id) != "nobody"
@@ -138,8 +138,8 @@ def test_a_receiver_that_nobody_sends_to_is_told_once_with_what_to_check(tmp_pat
     result = run_mute(tmp_path, heard, wait_ms=100)
     assert {str(record.verdict.status) for record in result} == {"PARTIAL"}
     assert all("no span has reached http://127.0.0.1:" in (r.trace.why_unobserved("tools") or "") for r in result)
-    (told,) = heard
-    assert re.sub(r":\d+:", ":4318:", told) == (
+    (notice,) = heard
+    assert re.sub(r":\d+:", ":4318:", notice) == (
         "[targets.python:targets.test_span_capture:mute.telemetry]: no span has reached http://127.0.0.1:4318: is the "
         "agent instrumented, does it export there (OTEL_EXPORTER_OTLP_ENDPOINT) over HTTP (http/protobuf or http/json, "
         "not gRPC), and does it flush?"
@@ -177,17 +177,17 @@ def test_a_fixed_port_can_be_open_in_one_process_only(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("telemetry", "told"),
+    ("telemetry", "message"),
     [
         ({"otlp": {"prot": 1}}, "prot"),
         ({"otlp": {"port": 70_000}}, "<= 65535"),
         ({"otlp": "yes"}, "otlp"),
     ],
 )
-def test_what_is_wrong_with_the_table_is_told(tmp_path: Path, telemetry: dict[str, object], told: str) -> None:
+def test_what_is_wrong_with_the_table_is_told(tmp_path: Path, telemetry: dict[str, object], message: str) -> None:
     config = TargetConfig(kind="python", spec=f"{__name__}:mute", root=tmp_path, telemetry=telemetry)
     file = suite(tmp_path, [{"id": "1", "prompt": "Hi", "expected": {"tool_calls_none": ["x"]}}])
-    with pytest.raises(ConfigError, match=told):
+    with pytest.raises(ConfigError, match=message):
         karat.run(file, config, results_dir=tmp_path)
 
 

@@ -84,8 +84,8 @@ async def test_telemetry_of_a_log(tmp_path: Path) -> None:
 
 async def test_http() -> None:
     calls = [
-        {"name": "row", "args": one["arguments"], **{k: one[k] for k in ("result", "error") if k in one}}
-        for one in short_calls()
+        {"name": "row", "args": call["arguments"], **{k: call[k] for k in ("result", "error") if k in call}}
+        for call in short_calls()
     ]
     options = {
         "body": {"message": "{prompt}"},
@@ -112,11 +112,11 @@ async def _streamed(kind: str, events: list[dict[str, Any]], **rest: Any) -> Tra
 async def test_ag_ui() -> None:
     def events(n: int, result: Any) -> list[dict[str, Any]]:
         start = {"type": "TOOL_CALL_START", "toolCallId": f"c{n}", "toolCallName": "row"}
-        given = {"type": "TOOL_CALL_ARGS", "toolCallId": f"c{n}", "delta": json.dumps({"n": n})}
+        arguments = {"type": "TOOL_CALL_ARGS", "toolCallId": f"c{n}", "delta": json.dumps({"n": n})}
         end = {"type": "TOOL_CALL_RESULT", "toolCallId": f"c{n}", "messageId": f"m{n}", "content": as_text(result)}
         if result == RAISED:
             end = {"type": "RAW", "event": {"event": "on_tool_error", "name": "row", "data": {"error": WHY}}}
-        return [start, given, {"type": "TOOL_CALL_END", "toolCallId": f"c{n}"}, end]
+        return [start, arguments, {"type": "TOOL_CALL_END", "toolCallId": f"c{n}"}, end]
 
     said = [{"type": "TEXT_MESSAGE_CONTENT", "messageId": "a", "delta": "Done."}]
     ends = {"threadId": "t", "runId": "r"}

@@ -40,21 +40,21 @@ def openai_chat(prompt: str, stream: bool) -> str:
 def openai_responses(prompt: str, stream: bool) -> str:
     from openai import OpenAI
 
-    client, given = OpenAI(api_key="sk-secret-of-a-test"), [{"role": "user", "content": prompt}]
+    client, messages = OpenAI(api_key="sk-secret-of-a-test"), [{"role": "user", "content": prompt}]
     tools = [{"type": "function", "name": TOOL, "description": WHAT, "parameters": SCHEMA}]
     while True:
         if stream:
-            with client.responses.stream(model="m", input=given, tools=tools) as events:
+            with client.responses.stream(model="m", input=messages, tools=tools) as events:
                 answer = events.get_final_response()
         else:
-            answer = client.responses.create(model="m", input=given, tools=tools)
+            answer = client.responses.create(model="m", input=messages, tools=tools)
         calls = [item for item in answer.output if item.type == "function_call"]
         if not calls:
             return answer.output_text
         for call in calls:
             result = get_balance(**json.loads(call.arguments))
             asked = {"type": "function_call", "call_id": call.call_id, "name": call.name, "arguments": call.arguments}
-            given += [asked, {"type": "function_call_output", "call_id": call.call_id, "output": result}]
+            messages += [asked, {"type": "function_call_output", "call_id": call.call_id, "output": result}]
 
 
 def anthropic(prompt: str, stream: bool) -> str:

@@ -58,8 +58,8 @@ async def judge(state: Any) -> Any:
 
 
 def ask(_: Any) -> Any:
-    given = interrupt("How many?")
-    return {"messages": [("ai", f"{type(given).__name__}: {given}")]}
+    answer = interrupt("How many?")
+    return {"messages": [("ai", f"{type(answer).__name__}: {answer}")]}
 
 
 @tool

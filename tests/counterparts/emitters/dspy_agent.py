@@ -11,12 +11,12 @@ made = script.provider()
 DSPyInstrumentor().instrument(tracer_provider=made)
 
 
-def fields(name, told, request):
+def fields(name, arguments, request):
     """A step of ReAct as DSPy's adapter of chats has it, or the answer that it asks for in the end."""
     if "`next_tool_name`" not in request["messages"][0]["content"]:
-        return f"[[ ## reasoning ## ]]\nIt is known.\n\n[[ ## answer ## ]]\n{told}\n\n[[ ## completed ## ]]", []
-    name, given = ("finish", {}) if name is None else (name, told)
-    said = {"next_thought": "I need a tool.", "next_tool_name": name, "next_tool_args": json.dumps(given)}
+        return f"[[ ## reasoning ## ]]\nIt is known.\n\n[[ ## answer ## ]]\n{arguments}\n\n[[ ## completed ## ]]", []
+    name, values = ("finish", {}) if name is None else (name, arguments)
+    said = {"next_thought": "I need a tool.", "next_tool_name": name, "next_tool_args": json.dumps(values)}
     return "".join(f"[[ ## {key} ## ]]\n{value}\n\n" for key, value in said.items()) + "[[ ## completed ## ]]", []
 
 

@@ -9,9 +9,9 @@ import script
 USAGE = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
 
 
-def call_or_answer(tool, told, request):
+def call_or_answer(tool, arguments, request):
     """What a model that calls tools by structured calls says: (words, calls)."""
-    return (told, []) if tool is None else (None, [(tool, told)])
+    return (arguments, []) if tool is None else (None, [(tool, arguments)])
 
 
 def serve(speak=call_or_answer):
@@ -32,9 +32,9 @@ def serve(speak=call_or_answer):
                         "index": n,
                         "id": f"call_{len(request['messages'])}_{n}",
                         "type": "function",
-                        "function": {"name": name, "arguments": json.dumps(given)},
+                        "function": {"name": name, "arguments": json.dumps(arguments)},
                     }
-                    for n, (name, given) in enumerate(calls)
+                    for n, (name, arguments) in enumerate(calls)
                 ]
             finish = "tool_calls" if calls else "stop"
             about = {"id": "said-1", "created": 1, "model": "scripted"}

@@ -21,10 +21,12 @@ class Reply(BaseModel):
 
 
 def said(messages, info):
-    name, told = script.next_step()
+    name, arguments = script.next_step()
     if name is not None:
-        return ModelResponse([ToolCallPart(name, told)])
-    return ModelResponse([ToolCallPart(info.output_tools[0].name, {"text": told}) if typed else TextPart(told)])
+        return ModelResponse([ToolCallPart(name, arguments)])
+    return ModelResponse(
+        [ToolCallPart(info.output_tools[0].name, {"text": arguments}) if typed else TextPart(arguments)]
+    )
 
 
 def cancel_order(order: str, reason: str) -> dict:

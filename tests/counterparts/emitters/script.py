@@ -64,12 +64,12 @@ def asked(prompt: str) -> tuple[str, dict] | None:
 
 def answer(tool: str | None, result: object) -> str:
     """What the model says in the end."""
-    told = {
+    answers = {
         "lookup_order": "Your order is shipped.",
         "cancel_order": "I could not cancel it: it is on its way.",
         "list_orders": "You have two orders: A-17 and B-04.",
     }
-    return told.get(tool or "", "Hello! What can I do for you?")
+    return answers.get(tool or "", "Hello! What can I do for you?")
 
 
 def next_step() -> tuple[str | None, dict | str]:

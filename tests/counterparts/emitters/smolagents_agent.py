@@ -12,12 +12,12 @@ SmolagentsInstrumentor().instrument(tracer_provider=made)
 in_code = sys.argv[1] == "code"
 
 
-def code(name, told, request):
+def code(name, arguments, request):
     """A step of a code agent: its words are the code that it runs."""
     if name is None:
-        return f"Thought: I know the answer.\n<code>\nfinal_answer({told!r})\n</code>", []
-    given = ", ".join(f"{key}={value!r}" for key, value in told.items())
-    return f"Thought: I need a tool.\n<code>\nprint({name}({given}))\n</code>", []
+        return f"Thought: I know the answer.\n<code>\nfinal_answer({arguments!r})\n</code>", []
+    text = ", ".join(f"{key}={value!r}" for key, value in arguments.items())
+    return f"Thought: I need a tool.\n<code>\nprint({name}({text}))\n</code>", []
 
 
 def calls(name, told, request):

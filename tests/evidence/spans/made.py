@@ -39,13 +39,13 @@ def span(
 
 
 def tool(name: str, trace: str, arguments: str = "{}", result: str = '{"ok": true}', **rest: object) -> Span:
-    given = {"gen_ai__tool__call__arguments": arguments, "gen_ai__tool__call__result": result}
+    content = {"gen_ai__tool__call__arguments": arguments, "gen_ai__tool__call__result": result}
     return span(
         f"execute_tool {name}",
         trace,
         gen_ai__operation__name="execute_tool",
         gen_ai__tool__name=name,
-        **given,
+        **content,
         **rest,  # type: ignore[arg-type]
     )
 

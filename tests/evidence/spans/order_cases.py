@@ -97,29 +97,29 @@ class Judged(NamedTuple):
 
 def tool_log(file: Path) -> dict[str, list[dict[str, Any]]]:
     """What the tools themselves wrote, by case."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    calls: dict[str, list[dict[str, Any]]] = {}
     for line in file.read_text().splitlines() if file.exists() else ():
         entry = json.loads(line)
-        found.setdefault(entry["case"], []).append(entry)
-    return found
+        calls.setdefault(entry["case"], []).append(entry)
+    return calls
 
 
-def judged_by_the_log(one: Ran, log: list[dict[str, Any]]) -> str:
+def judged_by_the_log(run: Ran, log: list[dict[str, Any]]) -> str:
     """The status that a case has where nothing but the log of the tools says what they did, and that says all."""
     calls = [
         ToolCall(name, arguments, success=succeeds, result={} if succeeds else None)
-        for name, arguments, succeeds in logged(one, log)
+        for name, arguments, succeeds in logged(run, log)
     ]
-    known = structs.replace(one.trace, tool_calls=tuple(calls), unobserved={}, possible_calls=(), spans=())
-    return str(karat.judge(one.case, known).status)
+    known = structs.replace(run.trace, tool_calls=tuple(calls), unobserved={}, possible_calls=(), spans=())
+    return str(karat.judge(run.case, known).status)
 
 
-def logged(one: Ran, log: list[dict[str, Any]]) -> list[tuple[str, object, bool | None]]:
+def logged(run: Ran, log: list[dict[str, Any]]) -> list[tuple[str, object, bool | None]]:
     """The calls of the judged turn, as the tools wrote them."""
-    judged = len(one.case.setup_prompts) + 1
+    judged = len(run.case.setup_prompts) + 1
     return [(entry["tool"], entry["arguments"], entry["success"]) for entry in log if entry["turn"] == judged]
 
 
-def told(one: Ran) -> list[tuple[str, object, bool | None]]:
+def told(run: Ran) -> list[tuple[str, object, bool | None]]:
     """The calls of the judged turn, as its spans tell them."""
-    return [(call.name, call.arguments or {}, call.success) for call in one.trace.tool_calls if call.called]
+    return [(call.name, call.arguments or {}, call.success) for call in run.trace.tool_calls if call.called]

@@ -33,7 +33,7 @@ def test_a_schema_is_known_by_its_shape(value: object, names: tuple[str, ...] | 
 
 
 @pytest.mark.parametrize(
-    ("given", "parameters", "arguments"),
+    ("value", "parameters", "arguments"),
     [
         pytest.param(SENT, None, SENT, id="plain"),
         pytest.param({"kwargs": SENT}, None, SENT, id="by-name"),
@@ -48,9 +48,9 @@ def test_a_schema_is_known_by_its_shape(value: object, names: tuple[str, ...] | 
     ],
 )
 def test_arguments_are_taken_out_of_what_python_passes(
-    given: object, parameters: tuple[str, ...] | None, arguments: object
+    value: object, parameters: tuple[str, ...] | None, arguments: object
 ) -> None:
-    assert passed_arguments(given, parameters) == arguments
+    assert passed_arguments(value, parameters) == arguments
 
 
 ROOM = {"room": "A", "free": True}
@@ -58,7 +58,7 @@ TEXT = json.dumps(ROOM)
 
 
 @pytest.mark.parametrize(
-    ("found", "result", "succeeds"),
+    ("value", "result", "succeeds"),
     [
         pytest.param(ROOM, ROOM, True, id="plain"),
         pytest.param({"blocks": [{"text": "A"}], "raw_output": ROOM, "is_error": False}, ROOM, True, id="llamaindex"),
@@ -92,6 +92,6 @@ TEXT = json.dumps(ROOM)
         pytest.param(NOT_RECORDED, NOT_RECORDED, True, id="nothing"),
     ],
 )
-def test_a_result_is_what_the_tool_gave(found: object, result: object, succeeds: bool) -> None:
-    assert result_within(found) == result
-    assert call_success(result_within(found)) is succeeds
+def test_a_result_is_what_the_tool_gave(value: object, result: object, succeeds: bool) -> None:
+    assert result_within(value) == result
+    assert call_success(result_within(value)) is succeeds

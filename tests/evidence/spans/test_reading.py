@@ -24,9 +24,9 @@ def read(*spans: Span, sent: tuple[str, ...] = ()) -> TurnEvidence:
     return read_turn(SpanBatch(request(spans)).records(), sent)
 
 
-def chat(parent: str, given: list[object], said: list[object], at: float = 101.0, **rest: str) -> Span:
-    told = {"gen_ai__input__messages": json.dumps(given), "gen_ai__output__messages": json.dumps(said)}
-    return span("chat m", T, parent=parent, at=at, gen_ai__operation__name="chat", **told, **rest)
+def chat(parent: str, messages: list[object], said: list[object], at: float = 101.0, **rest: str) -> Span:
+    attributes = {"gen_ai__input__messages": json.dumps(messages), "gen_ai__output__messages": json.dumps(said)}
+    return span("chat m", T, parent=parent, at=at, gen_ai__operation__name="chat", **attributes, **rest)
 
 
 ROOT = span("invoke_agent", T, gen_ai__operation__name="invoke_agent", gen_ai__agent__name="bot")
@@ -140,7 +140,7 @@ def test_calls_are_found_in_the_messages_of_every_provider(message: dict[str, ob
 def test_a_turn_begins_with_the_last_words_of_a_person_and_not_with_a_result_in_their_name() -> None:
     result = {"role": "user", "parts": [{"type": "tool_call_response", "id": "c1", "response": "x"}]}
     said = read_messages([USER, SAYS, USER, ASKS, result]) or ()
-    assert [one.calls != () for one in since_last_prompt(said)] == [True, False]
+    assert [message.calls != () for message in since_last_prompt(said)] == [True, False]
 
 
 def handing_over(tool: str) -> dict[str, object]:
@@ -261,8 +261,8 @@ def test_a_root_that_makes_an_agent_is_not_a_turn() -> None:
     marks = [TurnContext(T, "ab" * 8, 100.0), TurnContext(T, "ab" * 8, 100.0)]
     making = span("create_agent", T, at=100.5, gen_ai__operation__name="create_agent")
     turns = [span("invoke_agent", T, at=at, gen_ai__operation__name="invoke_agent") for at in (101.0, 102.0)]
-    found = spans_by_turn(records_of(making, *turns), marks)
-    assert [[record.span_id for record in turn] for turn in found] == [[one.span_id.hex()] for one in turns]
+    by_turn = spans_by_turn(records_of(making, *turns), marks)
+    assert [[record.span_id for record in turn] for turn in by_turn] == [[one.span_id.hex()] for one in turns]
     torn = span("send", T, parent="99" * 8, at=103.0)
     assert sum(map(len, spans_by_turn(records_of(torn), marks))) == 1
 

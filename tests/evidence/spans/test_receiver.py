@@ -144,8 +144,8 @@ def test_spans_are_known_by_trace_conversation_or_entry(receiver: Receiver) -> N
     ]
     for body in bodies:
         assert post(receiver.endpoint, request(body)) == 200
-    found = [sorted(r.attributes.get("gen_ai.tool.name", "") for r in window.records()) for window in windows]
-    assert found == [["by-entry", "by-trace"], ["", "by-conversation", "by-session"]]
+    tools = [sorted(r.attributes.get("gen_ai.tool.name", "") for r in window.records()) for window in windows]
+    assert tools == [["by-entry", "by-trace"], ["", "by-conversation", "by-session"]]
     for window in windows:
         window.close()
     assert (inbox.strays, inbox.stray_name) == (2, "execute_tool nobody's")

@@ -27,15 +27,15 @@ def source(request: pytest.FixtureRequest) -> SpanSource:
 
 
 async def replayed(source: SpanSource, folder: Path) -> dict[str, Judged]:
-    suite, found = folder / "orders.json", {}
+    suite, runs = folder / "orders.json", {}
     suite.write_text(json.dumps(SUITE))
     async with opened("replay", str(source.recording), folder) as target:
         for case in karat.load_suite(suite).cases:
             if case.id in VERDICTS:
                 known = structs.replace(case, id=VARIANTS.get(case.id, case.id))
                 trace = await target.run(known, RunContext())
-                found[case.id] = Judged(known, trace, karat.judge(known, trace))
-    return found
+                runs[case.id] = Judged(known, trace, karat.judge(known, trace))
+    return runs
 
 
 def conformance(source: SpanSource, judged: dict[str, Judged]) -> str:
@@ -56,23 +56,23 @@ async def test_a_recording_decides_each_case_as_the_log_of_the_tools_does(source
     judged, log = await replayed(source, tmp_path), tool_log(source.tool_log)
     assert conformance(source, judged) in DOCUMENTED.read_text().splitlines()
     wrote = {name: log.get(VARIANTS.get(name, name), []) for name in judged}
-    truth = {name: judged_by_the_log(one, wrote[name]) for name, one in judged.items()}
+    truth = {name: judged_by_the_log(run, wrote[name]) for name, run in judged.items()}
     assert truth == VERDICTS
     expected = {**truth, **dict.fromkeys(source.unknown.cases, "PARTIAL")}
-    assert {name: str(one.verdict.status) for name, one in judged.items()} == expected
+    assert {name: str(run.verdict.status) for name, run in judged.items()} == expected
     if source.tool_spans:
-        assert {name: told(one) for name, one in judged.items()} == {
-            name: logged(one, wrote[name]) for name, one in judged.items()
+        assert {name: told(run) for name, run in judged.items()} == {
+            name: logged(run, wrote[name]) for name, run in judged.items()
         }
         assert_each_call_is_told(judged)
 
 
 def assert_each_call_is_told(judged: dict[str, Judged]) -> None:
-    (found,) = judged["where"].trace.tool_calls
-    assert found.result == {"order": "A-17", "status": "shipped"}
-    assert found.started_at is not None
-    assert found.ended_at is not None
-    assert found.started_at <= found.ended_at
+    (call,) = judged["where"].trace.tool_calls
+    assert call.result == {"order": "A-17", "status": "shipped"}
+    assert call.started_at is not None
+    assert call.ended_at is not None
+    assert call.started_at <= call.ended_at
     (failed,) = judged["cancel"].trace.tool_calls
     assert "on its way" in str(failed.error or failed.result)
     (listed,) = judged["list"].trace.tool_calls

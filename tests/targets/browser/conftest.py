@@ -114,8 +114,8 @@ def logging_stub(tmp_path: Path) -> Iterator[Stub]:
 
 def config_for(url: str, path: str = "/chat", root: Path | None = None, **options: Any) -> TargetConfig:
     """A target for the stub; it waits no longer than a test may."""
-    given = {"space_url": path, "wait_ms": 20_000, "chat_box": BOX, "send": SEND, "complete": QUICK, **options}
-    return TargetConfig(kind="browser", spec=url, root=root or Path(), options=given)
+    settings = {"space_url": path, "wait_ms": 20_000, "chat_box": BOX, "send": SEND, "complete": QUICK, **options}
+    return TargetConfig(kind="browser", spec=url, root=root or Path(), options=settings)
 
 
 def target_for(url: str, path: str = "/chat", root: Path | None = None, **options: Any) -> BrowserTarget:

@@ -105,30 +105,30 @@ class Stub:
         self.heard.append(prompt)
         self.talks.setdefault(conversation, []).append(prompt)
         word, _, rest = prompt.partition(" ")
-        told: dict[str, Any] = {"pieces": ["OK"], "gap": 0}
+        answer: dict[str, Any] = {"pieces": ["OK"], "gap": 0}
         if word == "say":
-            told["pieces"] = [rest]
+            answer["pieces"] = [rest]
         elif word == "stream":
-            told |= {"pieces": ["one ", "two ", "three"], "gap": 150}
+            answer |= {"pieces": ["one ", "two ", "three"], "gap": 150}
         elif word == "drip":
-            told |= {"pieces": ["one ", "two ", "three"], "gap": 600}
+            answer |= {"pieces": ["one ", "two ", "three"], "gap": 600}
         elif word == "recall":
-            told["pieces"] = [str(len(self.talks[conversation]))]
+            answer["pieces"] = [str(len(self.talks[conversation]))]
         elif word == "key":
-            told["pieces"] = [self.headers[-1].get("X-Key", "")]
+            answer["pieces"] = [self.headers[-1].get("X-Key", "")]
         elif word == "huge":
-            told["pieces"] = ["x" * HUGE]
+            answer["pieces"] = ["x" * HUGE]
         elif word == "hostile":
-            told["pieces"] = [HOSTILE]
+            answer["pieces"] = [HOSTILE]
         elif word == "dialog":
-            told["dialog"] = "Are you there?"
+            answer["dialog"] = "Are you there?"
         elif word == "break":
-            told |= {"pieces": ["half an "], "oops": "Something broke."}
+            answer |= {"pieces": ["half an "], "oops": "Something broke."}
         elif word == "spin":
-            told |= {"pieces": ["half an "], "spin": True}
+            answer |= {"pieces": ["half an "], "spin": True}
         elif word == "hang":
             self.let_go.wait(60)
-        return told
+        return answer
 
     def write(self, conversation: str, word: str) -> None:
         """The telemetry of a turn: a tool, and the end."""
@@ -177,19 +177,19 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"] or 0)).decode()
         conversation = parse_qs(parts.query).get("conversation", [""])[0]
         if parts.path == "/login":
-            given = parse_qs(body)
-            right = given.get("user") == ["mira"] and given.get("word") == ["s3cret-pass"]
+            form = parse_qs(body)
+            right = form.get("user") == ["mira"] and form.get("word") == ["s3cret-pass"]
             self._redirect("/lobby" if right else "/login", COOKIE if right else "")
         elif parts.path == "/old":
             text = parse_qs(body)["text"][0]
-            told = self.stub.answer(text, conversation)
-            self.stub.talks[conversation][-1:] = [text, "".join(told["pieces"])]
+            answer = self.stub.answer(text, conversation)
+            self.stub.talks[conversation][-1:] = [text, "".join(answer["pieces"])]
             self._redirect(self.path, "")
         elif body.startswith("drop"):
             self.close_connection = True
         else:
-            told = self.stub.answer(body, conversation)
-            self._send(json.dumps(told), kind="application/json")
+            answer = self.stub.answer(body, conversation)
+            self._send(json.dumps(answer), kind="application/json")
             if self.stub.late:
                 time.sleep(self.stub.late)
             self.stub.write(conversation, body.split(" ")[0])

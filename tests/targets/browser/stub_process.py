@@ -22,15 +22,15 @@ class Mortal(Stub):
     def answer(self, prompt: str, conversation: str) -> dict[str, Any]:
         if prompt.startswith("die"):
             os.kill(os.getpid(), signal.SIGKILL)
-        told = super().answer(prompt, conversation)
+        answer = super().answer(prompt, conversation)
         if prompt.startswith("meet"):
             folder, data = Path(os.environ["STUB_MEETING"]), os.environ["STUB_DATA"]
             (folder / str(os.getpid())).touch()
             end = time.monotonic() + 60
             while len([*folder.iterdir()]) < 2 and time.monotonic() < end:
                 time.sleep(0.05)
-            told["pieces"] = [f"{len([*folder.iterdir()])} {sys.argv[1]} {data} {Path(data).is_dir()}"]
-        return told
+            answer["pieces"] = [f"{len([*folder.iterdir()])} {sys.argv[1]} {data} {Path(data).is_dir()}"]
+        return answer
 
     def write(self, conversation: str, word: str) -> None:
         """What is done once the page has its answer."""

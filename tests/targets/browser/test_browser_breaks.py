@@ -166,7 +166,7 @@ async def test_a_page_that_crashes_is_an_error(stub: Stub) -> None:
         while not stub.heard:
             assert not running.done()
             await asyncio.sleep(0.02)
-        for process in [found for found, line in below(os.getpid()) if b"--type=renderer" in line]:
+        for process in [process_id for process_id, line in below(os.getpid()) if b"--type=renderer" in line]:
             os.kill(process, signal.SIGKILL)
         with pytest.raises(TargetError) as caught:
             await running
@@ -233,7 +233,7 @@ KILLED = "the app ended by signal 9. It printed: serving"
 
 
 def own_app(**options: Any) -> BrowserTarget:
-    given = {
+    settings = {
         "start": f"{{python}} {APP} {{port}}",
         "space_url": "/chat?how=busy",
         "chat_box": {"selector": "#in"},
@@ -243,7 +243,7 @@ def own_app(**options: Any) -> BrowserTarget:
         **BUSY,
         **options,
     }
-    return BrowserTarget(TargetConfig(kind="browser", spec="app", root=APP.parent, options=given))
+    return BrowserTarget(TargetConfig(kind="browser", spec="app", root=APP.parent, options=settings))
 
 
 async def test_an_app_that_dies_in_mid_turn_is_gone_and_started_again() -> None:

@@ -56,8 +56,8 @@ async def test_the_evidence_of_a_check_lights_up_on_the_screenshot(stub: Stub, t
     for label in ("must_not_say[0]", *(f"ui[{number}]" for number in range(5))):
         await page.locator(".check", has=page.get_by_text(label, exact=True)).hover()
         places[label] = [
-            [int(await one.get_attribute(name) or "") for name in ("x", "y", "width", "height")]
-            for one in await lit.all()
+            [int(await element.get_attribute(name) or "") for name in ("x", "y", "width", "height")]
+            for element in await lit.all()
         ]
     (words,), (button,), (heading,), (around,), far, _ = places.values()
     assert button[2:] == [120, 40]

@@ -146,7 +146,7 @@ async def test_an_address_from_the_environment(
     stub: Stub, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("APP", stub.url)
-    given = {"app_url": "${APP}", "cookies": {"pass": "sesame"}, "session_query": "conversation", **options}
-    async with opened("app", **{"path": given.pop("space_url"), **given}) as target:
+    settings = {"app_url": "${APP}", "cookies": {"pass": "sesame"}, "session_query": "conversation", **options}
+    async with opened("app", **{"path": settings.pop("space_url"), **settings}) as target:
         assert (await ask(target, "say hi")).final_message == "hi"
     assert [name[:6] for name in stub.talks] == ["karat-"]

@@ -75,11 +75,11 @@ async def test_what_is_said_is_told_from_what_stood_there(pages: Stub) -> None:
                 for row in rows
             ]
             traces = await few_at_a_time(asked)
-        found = [
+        observed = [
             row._replace(said=trace.final_message, unseen=trace.unobserved.get("final_message"))
             for row, trace in zip(rows, traces, strict=True)
         ]
-        assert found == rows
+        assert observed == rows
 
 
 async def test_a_message_that_was_read_and_is_gone_has_no_snapshot(pages: Stub, page: Page) -> None:

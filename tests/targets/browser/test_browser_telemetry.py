@@ -23,8 +23,8 @@ pytestmark = IN_A_BROWSER
 
 
 def telemetry(log: Path | None, **rest: Any) -> dict[str, Any]:
-    given = {"end_source": "turn", "end_event": "end", "wait_ms": 700, **rest}
-    return {"telemetry": given | ({"log": str(log)} if log else {}), "answer": {"selector": ".bot"}}
+    settings = {"end_source": "turn", "end_event": "end", "wait_ms": 700, **rest}
+    return {"telemetry": settings | ({"log": str(log)} if log else {}), "answer": {"selector": ".bot"}}
 
 
 NOBODYS = "an event of tool.drop has no 'conversation', so its conversation is unknown"
@@ -46,7 +46,7 @@ async def test_tools_come_from_the_turns_own_lines(logging_stub: Stub) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "known"),
+    ("settings", "known"),
     [
         pytest.param({}, False, id="names-no-conversation"),
         pytest.param({"complete": True}, True, id="vouched-for", marks=pytest.mark.thorough),
@@ -57,10 +57,10 @@ async def test_tools_come_from_the_turns_own_lines(logging_stub: Stub) -> None:
     ],
 )
 async def test_from_the_second_case_on_a_tool_event_may_be_a_late_one(
-    logging_stub: Stub, given: dict[str, Any], known: bool
+    logging_stub: Stub, settings: dict[str, Any], known: bool
 ) -> None:
-    options = telemetry(logging_stub.log, **{key: given[key] for key in ("complete",) if key in given})
-    rest = {key: value for key, value in given.items() if key != "complete"}
+    options = telemetry(logging_stub.log, **{key: settings[key] for key in ("complete",) if key in settings})
+    rest = {key: value for key, value in settings.items() if key != "complete"}
     async with opened(logging_stub.url, **options, **rest) as target:
         first, second = [await ask(target, f"say {word}", case_id=word) for word in ("a", "b")]
     assert [call.name for call in first.tool_calls] == ["look"]
@@ -136,8 +136,8 @@ async def test_a_broken_capture_is_an_error_with_what_was_seen(
 @pytest.mark.parametrize("vouched", [False, True], ids=["unknown", "vouched-for"])
 async def test_silent_log_without_an_end_line_is_not_an_error(stub: Stub, tmp_path: Path, vouched: bool) -> None:
     (tmp_path / "log.jsonl").touch()
-    given = {"log": str(tmp_path / "log.jsonl"), "wait_ms": 200, "tools_only": vouched}
-    async with opened(stub.url, telemetry=given, answer={"selector": ".bot"}) as target:
+    settings = {"log": str(tmp_path / "log.jsonl"), "wait_ms": 200, "tools_only": vouched}
+    async with opened(stub.url, telemetry=settings, answer={"selector": ".bot"}) as target:
         trace = await ask(target, "say hi")
     assert trace.final_message == "hi"
     assert trace.unobserved == ({} if vouched else {"tools": SILENT, "telemetry": SILENT})

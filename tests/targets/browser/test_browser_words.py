@@ -78,8 +78,8 @@ async def shown(stub: Stub, answer: str, rows: list[Row]) -> list[Trace]:
 async def test_what_the_assistant_says(pages: Stub, answer: str) -> None:
     rows = TABLE[answer]
     traces = await shown(pages, answer, rows)
-    found = [row._replace(said=trace.final_message) for row, trace in zip(rows, traces, strict=True)]
-    assert found == rows
+    observed = [row._replace(said=trace.final_message) for row, trace in zip(rows, traces, strict=True)]
+    assert observed == rows
     assert [trace.metadata for trace in traces] == [{} if answer else {"answer": FOUND[row.page]} for row in rows]
 
 

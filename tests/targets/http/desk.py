@@ -116,8 +116,8 @@ def expect(part: Counterpart, seen: Seen) -> dict[str, str]:
     tools = "PARTIAL" if part.without_tools else "PASS"
     wanted = {"right": "PASS", "wrong": "FAIL", "nothing": "ERROR", "broken": "ERROR", "turns": "PASS"}
     wanted |= {"tools": tools, "failing-tool": tools}
-    told = {case: (trace.error and trace.error.message, trace.final_message) for case, (_, trace) in seen.items()}
-    assert statuses == {case["id"]: wanted[case["id"]] for case in part.cases}, told
+    outcomes = {case: (trace.error and trace.error.message, trace.final_message) for case, (_, trace) in seen.items()}
+    assert statuses == {case["id"]: wanted[case["id"]] for case in part.cases}, outcomes
     right = seen["right"][1]
     first = right.timings["first_token_ms"]
     assert 0 < first <= (right.duration_ms or 0)
@@ -174,10 +174,10 @@ def _case(asked: Asked) -> str:
     return unquote(asked.headers["baggage"].removeprefix("karat.case=").partition("/")[0])
 
 
-def _write(writer: asyncio.StreamWriter, told: dict[str, Any]) -> None:
-    body = told["body"].encode()
+def _write(writer: asyncio.StreamWriter, event: dict[str, Any]) -> None:
+    body = event["body"].encode()
     half = len(body) // 2
-    writer.write(started(told["type"], f"{told['status']} As Told"))
+    writer.write(started(event["type"], f"{event['status']} As Told"))
     for piece in filter(None, (body[:half], body[half:])):
         writer.write(chunk(piece))
     writer.write(LAST)

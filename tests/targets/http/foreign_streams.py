@@ -624,12 +624,12 @@ def service(shape: Shape, *, form: bool = False) -> Answer:
 
     async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
         try:
-            given = parse_qs(asked.body.decode())["message"][0] if form else asked.json["message"]
+            prompt = parse_qs(asked.body.decode())["message"][0] if form else asked.json["message"]
         except (KeyError, ValueError, TypeError):
             writer.write(http('{"detail": "message is missing"}', status="422 Unprocessable"))
             return
         writer.write(started(shape.kind))
-        data = shape.write(turn(given))
+        data = shape.write(turn(prompt))
         for at in range(0, len(data), 100):
             writer.write(chunk(data[at : at + 100]))
         writer.write(LAST)

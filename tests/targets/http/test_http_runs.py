@@ -41,8 +41,8 @@ async def test_who_is_not_let_in_is_told_once(workers: int, tmp_path: Path, monk
     async with serving(answer) as server:
         (tmp_path / "karat.toml").write_text(TABLE.format(url=server.url))
         result = await karat.arun(suite(tmp_path, 500), "bot", workers=workers, concurrency=2, retries=3)
-    told = f"no case can be run: {tmp_path / 'karat.toml'}:3: POST {server.url} answered 401 Unauthorized"
-    assert result.summary.incomplete.startswith(told)
+    message = f"no case can be run: {tmp_path / 'karat.toml'}:3: POST {server.url} answered 401 Unauthorized"
+    assert result.summary.incomplete.startswith(message)
     assert (result.exit_code, result.summary.error, result.summary.total) == (ExitCode.USAGE, 0, 0)
     assert len(server.asked) <= 20
     written = [file.read_text() for file in tmp_path.rglob("*") if file.is_file()]
@@ -69,14 +69,14 @@ SELF_SIGNED = Path(__file__).with_name("self_signed.pem")
 
 
 @pytest.mark.parametrize(
-    ("ca", "told"),
+    ("ca", "message"),
     [
         pytest.param("", "is not trusted", id="nobody-vouches"),
         pytest.param(f'ca = "{SELF_SIGNED}"', "", id="an-authority-that-is-named"),
     ],
 )
 async def test_a_server_that_nobody_vouches_for_is_told_nothing(
-    ca: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ca: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BOT_KEY", SECRET)
     monkeypatch.chdir(tmp_path)
@@ -86,10 +86,10 @@ async def test_a_server_that_nobody_vouches_for_is_told_nothing(
     async with serving(answer, tls) as server:
         (tmp_path / "karat.toml").write_text(TABLE.format(url=server.url) + ca)
         result = await karat.arun(suite(tmp_path, 3), "bot")
-    if not told:
+    if not message:
         assert (result.exit_code, len(server.asked)) == (ExitCode.OK, 3)
         return
     assert (result.exit_code, server.asked) == (ExitCode.USAGE, [])
     (line,) = result.summary.incomplete.splitlines()
     assert f"{tmp_path / 'karat.toml'}:3: " in line
-    assert told in line
+    assert message in line

@@ -27,8 +27,8 @@ def events(form: Format, data: bytes, cuts: Sequence[int]) -> list[ServerEvent]:
 def test_server_sent_events(values: list[object], end: str, cuts: list[int], bom: bool) -> None:
     texts = [json.dumps(value) for value in values]
     sent = "".join(f": hi{end}event: e{end}data: {text}{end}data:{text}{end}id: 1{end}{end}" for text in texts)
-    found = events("sse", (b"\xef\xbb\xbf" if bom else b"") + sent.encode(), cuts)
-    assert found == [ServerEvent(f"{text}\n{text}", "e") for text in texts]
+    parsed = events("sse", (b"\xef\xbb\xbf" if bom else b"") + sent.encode(), cuts)
+    assert parsed == [ServerEvent(f"{text}\n{text}", "e") for text in texts]
 
 
 @given(st.lists(VALUES, max_size=5), LINE_ENDS, st.lists(st.integers(0, 10_000), max_size=20), st.booleans())
@@ -47,8 +47,8 @@ def test_values_one_after_another(values: list[object], between: str, in_array: 
     texts = [json.dumps({"v": value}, ensure_ascii=False) for value in values]
     sent = between.join(texts)
     sent = f"[{sent}]" if in_array and texts else sent
-    found = events("json", sent.encode("utf-8", "surrogatepass"), cuts) if texts else []
-    assert [event.data for event in found if not event.torn] == texts
+    parsed = events("json", sent.encode("utf-8", "surrogatepass"), cuts) if texts else []
+    assert [event.data for event in parsed if not event.torn] == texts
     if in_array and texts:
         assert events("json", sent[:-1].encode(), cuts)[-1].torn, "an array without its end is torn"
 

@@ -105,9 +105,12 @@ async def test_names_alone_say_nothing_of_results() -> None:
 async def test_turns_share_a_conversation_and_cases_do_not() -> None:
     async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
         cookie = asked.headers.get("cookie", "")
-        given = "" if cookie else f"k={len(server.asked)}"
+        new_cookie = "" if cookie else f"k={len(server.asked)}"
         writer.write(
-            http(json.dumps({"reply": cookie, "id": len(server.asked)}), **({"set_cookie": given} if given else {}))
+            http(
+                json.dumps({"reply": cookie, "id": len(server.asked)}),
+                **({"set_cookie": new_cookie} if new_cookie else {}),
+            )
         )
 
     options = {"body": BODY | {"all": "{messages}"}, "answer": "$.reply", "conversation": {"id": "$.id"}}

@@ -85,9 +85,9 @@ def test_whatever_is_no_patch_is_refused(patch: Any) -> None:
     ],
 )
 async def test_the_state_of_an_ag_ui_run_is_what_its_deltas_make_of_it(changes: list[Any], state: Any) -> None:
-    told = [{"type": "STATE_DELTA", "delta": changes}] if changes else []
+    deltas = [{"type": "STATE_DELTA", "delta": changes}] if changes else []
     text = {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "Done."}
-    answer = constantly(started(), sse({"type": "RUN_STARTED"}, *told, text, {"type": "RUN_FINISHED"}), LAST)
+    answer = constantly(started(), sse({"type": "RUN_STARTED"}, *deltas, text, {"type": "RUN_FINISHED"}), LAST)
     async with serving(answer) as server, opened("ag-ui", server.url, options={"state": {"old": 0}}) as target:
         trace = await target.run(case("Hi", setup_prompts=("Before",)), RunContext())
     assert trace.state == state

@@ -158,8 +158,10 @@ async def test_results_without_ids_belong_to_the_only_open_call() -> None:
         "tool": {"when": {"kind": "act"}, "name": "$.fn"},
         "result": {"when": {"kind": "acted"}, "result": "$.out"},
     }
-    one = await heard(ACT, {"kind": "acted", "out": 1}, ACT | {"fn": "log"}, {"kind": "acted", "out": 2}, WORD, **parts)
-    assert [(call.name, call.result) for call in one.tool_calls] == [("pay", 1), ("log", 2)]
+    trace = await heard(
+        ACT, {"kind": "acted", "out": 1}, ACT | {"fn": "log"}, {"kind": "acted", "out": 2}, WORD, **parts
+    )
+    assert [(call.name, call.result) for call in trace.tool_calls] == [("pay", 1), ("log", 2)]
     two = await heard(ACT, ACT | {"fn": "log"}, {"kind": "acted", "out": 1}, WORD, **parts)
     assert [call.success for call in two.tool_calls] == [None, None]
     assert "belongs to no call" in two.unobserved["tools"]
@@ -226,9 +228,9 @@ async def test_an_event_that_is_not_mapped_may_be_a_call(event: Any, ignore: lis
     from karat.checks.tools.names import ToolCallsNone
 
     trace = await heard(event, ACT, {"kind": "acted", "id": 1, "out": 1}, WORD, ignore=ignore)
-    found = ToolCallsNone("refund").judge(trace)
-    assert (found.status.value == "unknown") is possible, found
-    assert not possible or "`ignore` of `stream`" in found.found
+    result = ToolCallsNone("refund").judge(trace)
+    assert (result.status.value == "unknown") is possible, result
+    assert not possible or "`ignore` of `stream`" in result.found
 
 
 async def test_more_unmapped_events_than_are_kept_leave_tools_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -312,8 +314,8 @@ REPLY = constantly(http('{"reply": "x"}'))
     ],
 )
 async def test_the_content_type_of_the_user_counts(options: dict[str, Any], kind: str, body: str) -> None:
-    given = {"answer": "$.reply"} | options
-    async with serving(REPLY) as server, opened(*server.target, options=given) as target:
+    settings = {"answer": "$.reply"} | options
+    async with serving(REPLY) as server, opened(*server.target, options=settings) as target:
         await ask(target, "hi")
     sent = server.asked[0]
     assert (sent.headers["content-type"], sent.body.decode()) == (kind, body)
@@ -332,10 +334,10 @@ async def test_a_form_is_multipart_where_the_headers_say_so() -> None:
     sent = server.asked[0]
     head = f"Content-Type: {sent.headers['content-type']}\r\n\r\n".encode()
     parts = BytesParser().parsebytes(head + sent.body).get_payload()
-    found = {
+    fields = {
         part.get_param("name", header="content-disposition"): part.get_payload(decode=True).decode() for part in parts
     }
-    assert found == {"m": "hi", "a%22b": "ü", "all": '[{"role":"user","content":"hi"}]'}
+    assert fields == {"m": "hi", "a%22b": "ü", "all": '[{"role":"user","content":"hi"}]'}
 
 
 async def test_body_and_form_exclude_each_other() -> None:

@@ -102,8 +102,8 @@ def options(folder: Path, **more: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("api", ["chat", "responses"])
 async def test_in_a_loop_functions_really_run(api: str, tmp_path: Path) -> None:
-    given = options(tmp_path, api=api, mode="loop", system="Be brief.")
-    async with serving(endpoint) as server, opened("openai", _base(server.url), tmp_path, options=given) as target:
+    settings = options(tmp_path, api=api, mode="loop", system="Be brief.")
+    async with serving(endpoint) as server, opened("openai", _base(server.url), tmp_path, options=settings) as target:
         trace = await ask(target, "weather weather in Paris")
         failed = await ask(target, "weather weather in Nowhere")
     (call,) = trace.tool_calls
@@ -122,8 +122,8 @@ async def test_in_a_loop_functions_really_run(api: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("api", ["chat", "responses"])
 async def test_observed_calls_are_asked_for_and_no_more(api: str, tmp_path: Path) -> None:
-    given = options(tmp_path, api=api)
-    async with serving(endpoint) as server, opened("openai", _base(server.url), tmp_path, options=given) as target:
+    settings = options(tmp_path, api=api)
+    async with serving(endpoint) as server, opened("openai", _base(server.url), tmp_path, options=settings) as target:
         trace = await ask(target, "weather weather in Paris")
     (call,) = trace.tool_calls
     assert (call.name, call.arguments, call.called, call.success) == ("weather", {"city": "Paris"}, False, None)
@@ -133,8 +133,8 @@ async def test_observed_calls_are_asked_for_and_no_more(api: str, tmp_path: Path
 @pytest.mark.parametrize("api", ["chat", "responses"])
 @pytest.mark.parametrize("stream", [True, False])
 async def test_turns_are_told_again(api: str, stream: bool, tmp_path: Path) -> None:
-    given = options(tmp_path, api=api, stream=stream, parameters={"temperature": 0})
-    async with serving(endpoint) as server, opened("openai", _base(server.url), tmp_path, options=given) as target:
+    settings = options(tmp_path, api=api, stream=stream, parameters={"temperature": 0})
+    async with serving(endpoint) as server, opened("openai", _base(server.url), tmp_path, options=settings) as target:
         trace = await target.run(case("two", setup_prompts=("one",)), RunContext())
     assert (trace.final_message, trace.tokens) == ("Hello 3", Tokens(5, 2))
     assert trace.timings["first_token_ms"] > 0
@@ -142,8 +142,8 @@ async def test_turns_are_told_again(api: str, stream: bool, tmp_path: Path) -> N
 
 
 async def test_other_tools_and_endless_ones(tmp_path: Path) -> None:
-    given = options(tmp_path, mode="loop", max_steps=3)
-    async with serving(endpoint) as server, opened("openai", _base(server.url), tmp_path, options=given) as target:
+    settings = options(tmp_path, mode="loop", max_steps=3)
+    async with serving(endpoint) as server, opened("openai", _base(server.url), tmp_path, options=settings) as target:
         unknown = await ask(target, "weather sms in Paris")
         assert [(call.name, call.called, call.error) for call in unknown.tool_calls] == [
             ("sms", False, "there is no such tool")
@@ -177,16 +177,16 @@ async def test_what_is_no_answer_is_an_error(answer: bytes, kind: str, message: 
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("settings", "message"),
     [
         pytest.param({}, "`model` is not set", id="no-model"),
         pytest.param({"model": "m", "tools": {"x": "gone.py:x"}}, "`tools`: x: ", id="no-function"),
         pytest.param({"model": "m", "mode": "loop", "tools": {"x": {}}}, "no function to run", id="nothing-to-run"),
     ],
 )
-async def test_what_cannot_be_followed_is_told(given: dict[str, Any], message: str, tmp_path: Path) -> None:
+async def test_what_cannot_be_followed_is_told(settings: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
-        async with opened("openai", "http://127.0.0.1:9/v1", tmp_path, options=given):
+        async with opened("openai", "http://127.0.0.1:9/v1", tmp_path, options=settings):
             pass
     assert message in str(caught.value)
 

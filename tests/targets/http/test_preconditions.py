@@ -38,16 +38,16 @@ async def test_requests_are_sent_first_in_their_order_and_are_a_turn_of_their_ow
 
 
 @pytest.mark.parametrize(
-    ("table", "told"),
+    ("table", "message"),
     [
         pytest.param({"Another.": []}, "precondition 'Slack is off.' is not defined", id="not-in-the-table"),
         pytest.param({OFF: [{"url": "/broken"}]}, "request 1 of the precondition 'Slack is off.': ", id="refused"),
     ],
 )
-async def test_what_cannot_be_brought_about_is_an_error_of_the_case(table: dict[str, Any], told: str) -> None:
+async def test_what_cannot_be_brought_about_is_an_error_of_the_case(table: dict[str, Any], message: str) -> None:
     options = {**OPTIONS, "preconditions": table}
     async with serving(answer) as server, opened(*server.target, options=options) as target:
-        with pytest.raises(TargetError, match=told) as error:
+        with pytest.raises(TargetError, match=message) as error:
             await target.run(case("Hi", preconditions=(OFF,)), RunContext())
     assert error.value.kind == "setup"
 

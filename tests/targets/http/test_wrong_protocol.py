@@ -34,7 +34,7 @@ async def speaking(spoken: Counterpart) -> AsyncIterator[str]:
 @pytest.mark.parametrize("name", PROTOCOLS)
 async def test_what_another_protocol_says_is_no_answer(name: str) -> None:
     asked, others = PROTOCOLS[name], [other for other in PROTOCOLS if other != name]
-    told = {}
+    messages = {}
     for other in others:
         async with (
             speaking(PROTOCOLS[other]) as address,
@@ -42,8 +42,8 @@ async def test_what_another_protocol_says_is_no_answer(name: str) -> None:
         ):
             with pytest.raises(TargetError) as caught:
                 await ask(target, "hello")
-            told[other] = (caught.value.kind, caught.value.message.rpartition(": ")[2])
-    assert told == dict.fromkeys(others, (DENIED, "check the address and the kind in `use`"))
+            messages[other] = (caught.value.kind, caught.value.message.rpartition(": ")[2])
+    assert messages == dict.fromkeys(others, (DENIED, "check the address and the kind in `use`"))
 
 
 @pytest.mark.parametrize(
@@ -53,8 +53,8 @@ async def test_a_stream_that_nobody_said_how_to_read(kind: str, options: dict[st
     async with speaking(PROTOCOLS["ag-ui"]) as address, opened(kind, address, options=options) as target:
         with pytest.raises(TargetError) as caught:
             await ask(target, "hello")
-    told = "the answer is a stream of events: set `stream` to say how to read it"
-    assert (caught.value.kind, caught.value.message) == (DENIED, told)
+    message = "the answer is a stream of events: set `stream` to say how to read it"
+    assert (caught.value.kind, caught.value.message) == (DENIED, message)
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
@@ -65,6 +65,6 @@ async def test_a_page_is_no_protocol(name: str) -> None:
         async with opened(asked.kind, address, HERE, options=asked.options) as target:
             with pytest.raises(TargetError) as caught:
                 await ask(target, "hello")
-    told = "the answer is text/html, not a stream of sse: check the address and the kind in `use`"
-    assert (caught.value.kind, caught.value.message) == (DENIED, told)
+    message = "the answer is text/html, not a stream of sse: check the address and the kind in `use`"
+    assert (caught.value.kind, caught.value.message) == (DENIED, message)
     assert caught.value.detail == "received: <html>Sign in</html>"

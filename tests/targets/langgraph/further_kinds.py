@@ -32,8 +32,8 @@ from targets.langgraph.kinds import MODEL, TOOLS, RuleModel, boom, calling, find
 def looping(model: Any, tools: Any, state: Any = MessagesState, **compiled: Any) -> Any:
     """A model and its tools by turns; what a tool raises is answered with one sentence."""
 
-    async def think(given: Any) -> dict[str, Any]:
-        return {"messages": [await model.ainvoke(given["messages"])]}
+    async def think(state: Any) -> dict[str, Any]:
+        return {"messages": [await model.ainvoke(state["messages"])]}
 
     made = StateGraph(state)
     made.add_node("think", think)
@@ -47,8 +47,8 @@ def looping(model: Any, tools: Any, state: Any = MessagesState, **compiled: Any)
 @tool
 def note(words: str, state: Annotated[Any, InjectedState], call: Annotated[str, InjectedToolCallId]) -> Command[Any]:
     """Keep a note; the state and the id of the call come from LangGraph, not from the model."""
-    told = ToolMessage(f"{words} after {len(state['messages'])} messages", tool_call_id=call)
-    return Command(update={"messages": [told], "noted": words})
+    answer = ToolMessage(f"{words} after {len(state['messages'])} messages", tool_call_id=call)
+    return Command(update={"messages": [answer], "noted": words})
 
 
 class Noted(MessagesState):
@@ -78,9 +78,9 @@ class Streaming(RuleModel):
     async def _astream(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
         said = RuleModel._generate(self, messages).generations[0].message
         for place, call in enumerate(said.tool_calls):
-            given = json.dumps(call["args"])
-            head = {"name": call["name"], "args": given[:4], "id": call["id"], "index": place}
-            tail = {"name": None, "args": given[4:], "id": None, "index": place}
+            arguments = json.dumps(call["args"])
+            head = {"name": call["name"], "args": arguments[:4], "id": call["id"], "index": place}
+            tail = {"name": None, "args": arguments[4:], "id": None, "index": place}
             for piece in (head, tail):
                 yield ChatGenerationChunk(message=AIMessageChunk("", tool_call_chunks=[piece]))
         for word in said.text.split():
@@ -96,9 +96,9 @@ class Survey(TypedDict):
     report: str
 
 
-async def _look(given: Any) -> dict[str, Any]:
-    found = await find.ainvoke({"day": given["day"]})
-    return {"parts": [f"{given['day']}: {found['success']}"]}
+async def _look(state: Any) -> dict[str, Any]:
+    result = await find.ainvoke({"day": state["day"]})
+    return {"parts": [f"{state['day']}: {result['success']}"]}
 
 
 def fan_out() -> Any:
@@ -181,8 +181,8 @@ stopping_after = react(checkpointer=InMemorySaver(), interrupt_after=["think"])
 @tool
 def move(call: Annotated[str, InjectedToolCallId]) -> Command[Any]:
     """Hand over to the other agent."""
-    told = ToolMessage("moved", tool_call_id=call)
-    return Command(goto="back", graph=Command.PARENT, update={"messages": [told]})
+    answer = ToolMessage("moved", tool_call_id=call)
+    return Command(goto="back", graph=Command.PARENT, update={"messages": [answer]})
 
 
 def office() -> Any:
@@ -249,8 +249,8 @@ def _quote(_: Any) -> Any:
 
 
 def _typed_answer(_: Any) -> Any:
-    given = interrupt("How many?")
-    return {"messages": [AIMessage(f"{type(given).__name__}: {given}")]}
+    answer = interrupt("How many?")
+    return {"messages": [AIMessage(f"{type(answer).__name__}: {answer}")]}
 
 
 def _count_humans(state: Any) -> Any:

@@ -296,8 +296,8 @@ def _by_context(_: Any, runtime: Runtime[Lab]) -> dict[str, Any]:
 
 
 def _by_config(_: Any, config: RunnableConfig) -> dict[str, Any]:
-    given = config["configurable"]
-    return {"messages": [AIMessage(f"lab {given['lab']} of {given['case']}")]}
+    configurable = config["configurable"]
+    return {"messages": [AIMessage(f"lab {configurable['lab']} of {configurable['case']}")]}
 
 
 def _thread(_: Any, config: RunnableConfig) -> dict[str, Any]:
@@ -336,17 +336,17 @@ overwriting = single(lambda _: {"messages": [AIMessage("only this")]}, LastMessa
 
 
 @entrypoint()
-async def functional(given: dict[str, Any]) -> dict[str, Any]:
-    return {"messages": [*given["messages"], AIMessage("by function")]}
+async def functional(table: dict[str, Any]) -> dict[str, Any]:
+    return {"messages": [*table["messages"], AIMessage("by function")]}
 
 
 @entrypoint()
-async def functional_number(given: dict[str, Any]) -> int:
+async def functional_number(table: dict[str, Any]) -> int:
     return 42
 
 
 @entrypoint()
-async def functional_dict(given: dict[str, Any]) -> dict[str, Any]:
+async def functional_dict(table: dict[str, Any]) -> dict[str, Any]:
     return {"answer": "by function"}
 
 
@@ -383,11 +383,11 @@ async def _by_hand(state: Any) -> dict[str, Any]:
     """Call tools without a ToolNode, tell of one of them, and all at the end."""
     await plain.ainvoke({})
     await look.ainvoke({"q": "aside"})
-    found = await look.ainvoke({"q": "by hand"})
+    result = await look.ainvoke({"q": "by hand"})
     return {
         "messages": [
             calling(("look", {"q": "by hand"}, "c1")),
-            ToolMessage(str(found), tool_call_id="c1"),
+            ToolMessage(str(result), tool_call_id="c1"),
             AIMessage("Looked by hand."),
         ]
     }

@@ -165,8 +165,8 @@ class Question(TypedDict):
 
 
 async def _reply(state: Any) -> dict[str, Any]:
-    found = await find.ainvoke({"day": state["user_input"].split()[-1]})
-    return {"reply": {"words": f"{state['user_name']}, {found['room']} is free."}}
+    result = await find.ainvoke({"day": state["user_input"].split()[-1]})
+    return {"reply": {"words": f"{state['user_name']}, {result['room']} is free."}}
 
 
 own_state = single(_reply, Question)
@@ -184,20 +184,20 @@ async def _look(day: str) -> Any:
 
 @entrypoint()
 async def text_to_text(prompt: str) -> str:
-    found = await _look(prompt.split()[-1])
-    return f"{found['room']} is free."
+    result = await _look(prompt.split()[-1])
+    return f"{result['room']} is free."
 
 
 @entrypoint()
 async def messages_to_messages(messages: list[AnyMessage]) -> list[AnyMessage]:
-    found = await _look(messages[-1].text.split()[-1])
-    return [*messages, AIMessage(f"{found['room']} is free.")]
+    result = await _look(messages[-1].text.split()[-1])
+    return [*messages, AIMessage(f"{result['room']} is free.")]
 
 
 @entrypoint()
-async def dict_to_dict(given: dict[str, Any]) -> dict[str, Any]:
-    found = await _look(given["day"])
-    return {"answer": f"{found['room']} is free."}
+async def dict_to_dict(table: dict[str, Any]) -> dict[str, Any]:
+    result = await _look(table["day"])
+    return {"answer": f"{result['room']} is free."}
 
 
 @entrypoint(checkpointer=InMemorySaver())

@@ -37,11 +37,11 @@ def path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DESK_WORD", raising=False)
 
 
-def project(folder: Path, more: str = "", **given: object) -> str:
+def project(folder: Path, more: str = "", **keys: object) -> str:
     """A folder with a graph of a name that no other test has; its spec."""
     module = f"desk_{uuid4().hex}"
     (folder / f"{module}.py").write_text(GRAPH.format(more=more))
-    (folder / "langgraph.json").write_text(json.dumps({"graphs": {"desk": f"./{module}.py:graph"}, **given}))
+    (folder / "langgraph.json").write_text(json.dumps({"graphs": {"desk": f"./{module}.py:graph"}, **keys}))
     return "langgraph.json:desk"
 
 
@@ -81,7 +81,7 @@ async def test_modules_of_local_dependencies_are_found_also_in_their_src(tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("given", "says"),
+    ("keys", "says"),
     [
         pytest.param(
             {"env": "."},
@@ -104,8 +104,8 @@ async def test_modules_of_local_dependencies_are_found_also_in_their_src(tmp_pat
         pytest.param({"graphs": []}, f"it has no `graphs`. {HOW_NAMED}", id="no-graphs"),
     ],
 )
-def test_what_cannot_be_followed_is_told(tmp_path: Path, given: dict[str, object], says: str) -> None:
-    project(tmp_path, **given)
+def test_what_cannot_be_followed_is_told(tmp_path: Path, keys: dict[str, object], says: str) -> None:
+    project(tmp_path, **keys)
     with pytest.raises(ConfigError) as caught:
         read_project(tmp_path / "langgraph.json")
     assert str(caught.value) == f"{tmp_path / 'langgraph.json'}: {says} [config]"

@@ -38,8 +38,8 @@ class Kind(NamedTuple):
     rest: dict[str, Any] = {}  # noqa: RUF012 - never changed
 
 
-def options(**given: Any) -> dict[str, Any]:
-    return {"options": given}
+def options(**keys: Any) -> dict[str, Any]:
+    return {"options": keys}
 
 
 OWN = {"input": {"user_input": "{prompt}", "user_name": "Ada"}, "output": "$.reply.words"}
@@ -395,13 +395,13 @@ KINDS = [
 def spelled(call: ToolCall) -> str:
     within = f"{call.parent} › " if call.parent else ""
     kind = "" if call.kind == "tool" else f"{call.kind}: "
-    given = ", ".join(f"{name}={json.dumps(value)}" for name, value in (call.arguments or {}).items())
+    arguments = ", ".join(f"{name}={json.dumps(value)}" for name, value in (call.arguments or {}).items())
     how = {True: "ok", False: "error" if call.error else "failed", None: "waits" if call.unfinished else "unknown"}[
         call.success
     ]
     gave = call.error or ("" if call.result is None else json.dumps(call.result))
     end = f" → {shorten(' '.join(gave.split()), 90)}" if gave else ""
-    return f"{within}{kind}{call.name}({given}) {how if call.called else 'never ran'}{end}"
+    return f"{within}{kind}{call.name}({arguments}) {how if call.called else 'never ran'}{end}"
 
 
 def graph(kind: Kind) -> Any:
@@ -476,23 +476,23 @@ async def test_structured_output_is_state() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "says"),
+    ("keys", "says"),
     [
         ({"input": {"user_input": "{prompt}"}}, NO_MESSAGES.format("output", "`output`")),
         ({"output": "$.reply"}, NO_MESSAGES.format("input", "`input`")),
         ({"input": {}, "output": "reply["}, NO_PATH),
     ],
 )
-async def test_options_that_do_not_fit_the_graph(given: dict[str, Any], says: str) -> None:
+async def test_options_that_do_not_fit_the_graph(keys: dict[str, Any], says: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        async with graph(Kind("", "own_state", (), rest=options(**given))):
+        async with graph(Kind("", "own_state", (), rest=options(**keys))):
             pass
     assert str(caught.value) == says
 
 
 async def test_an_input_that_does_not_fit_the_entrypoint() -> None:
-    given = options(input={"words": "{prompt}"})
-    async with graph(Kind("", "further:takes_a_dataclass", (), rest=given)) as target:
+    keys = options(input={"words": "{prompt}"})
+    async with graph(Kind("", "further:takes_a_dataclass", (), rest=keys)) as target:
         with pytest.raises(TargetError) as caught:
             await ask(target, "rooms")
     assert str(caught.value) == (
@@ -502,8 +502,8 @@ async def test_an_input_that_does_not_fit_the_entrypoint() -> None:
 
 
 async def test_an_output_that_finds_nothing_is_a_bad_answer() -> None:
-    given = options(**{**OWN, "output": "$.answer"})
-    async with graph(Kind("", "own_state", (), rest=given)) as target:
+    keys = options(**{**OWN, "output": "$.answer"})
+    async with graph(Kind("", "own_state", (), rest=keys)) as target:
         with pytest.raises(TargetError) as caught:
             await ask(target, "Room on Friday")
     assert str(caught.value) == (
