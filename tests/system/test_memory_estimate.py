@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from evidence.spans.made import post, request, tool
+from evidence.spans.span_factory import post, request, tool
 from karat.evidence.otlp.receiver import Receiver
 from karat.evidence.spans.otlp import SpanBatch
 from karat.evidence.spans.trace_context import TraceContext

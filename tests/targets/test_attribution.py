@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import karat
-from evidence.spans.made import Span, post, request, span, tool
+from evidence.spans.span_factory import Span, post, request, span, tool
 from karat.evidence.logs.calls import tool_calls
 from karat.model.run import CaseRecord
 from karat.model.verdict import Status

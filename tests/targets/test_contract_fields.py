@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 import karat
-from evidence.spans.made import tool
+from evidence.spans.span_factory import tool
 from evidence.spans.test_reading import ROOT, SAYS, TOP, USER, T, chat, read
 from karat.checks.tools.validity import EndedByItself, ValidArguments
 from karat.model.check import CheckSpec
@@ -261,7 +261,7 @@ def test_spans(offered: str, name: str, arguments: dict[str, Any], status: str) 
 
 
 def test_spans_of_openinference() -> None:
-    from evidence.spans.made import span
+    from evidence.spans.span_factory import span
 
     schema = json.dumps({"type": "function", "function": {"name": "book", "parameters": BOOK}})
     model = span("llm", T, parent=TOP, openinference__span__kind="LLM", llm__tools__0__tool__json_schema=schema)

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from evidence.spans.made import post, request, span
+from evidence.spans.span_factory import post, request, span
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.targets.base import RunContext

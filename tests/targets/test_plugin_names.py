@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import karat
-from evidence.spans.made import post, request, span, tool
+from evidence.spans.span_factory import post, request, span, tool
 from karat.targets.base import RunContext
 from karat.targets.python import Conversation
 from targets.conftest import opened

@@ -15,7 +15,7 @@ import pytest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
 import karat
-from evidence.spans.made import post, request, span, tool
+from evidence.spans.span_factory import post, request, span, tool
 from karat.engine.events import Notice
 from karat.errors import ConfigError, UsageError
 from karat.targets.config import TargetConfig

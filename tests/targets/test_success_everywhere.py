@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from evidence.spans.made import span, tool
+from evidence.spans.span_factory import span, tool
 from evidence.spans.test_reading import ROOT, TOP, T, read
 from karat.model.trace import ToolCall, Trace
 from karat.proxy.server import ServiceProxy

@@ -7,7 +7,7 @@ import json
 import pytest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
-from evidence.spans.made import Span, request, span, tool
+from evidence.spans.span_factory import Span, request, span, tool
 from karat.checks.tools.names import not_understood
 from karat.evidence.merge import TurnEvidence
 from karat.evidence.spans.otlp import SpanBatch, SpanRecord

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from evidence.spans.made import post, request, span, tool
+from evidence.spans.span_factory import post, request, span, tool
 from karat.errors import ConfigError
 from karat.evidence.otlp.receiver import Receiver
 from karat.evidence.spans.trace_context import TraceContext, TurnContext
