@@ -37,7 +37,9 @@ FORMATS = ("terminal", "json", "markdown", "html")
 @click.option("--results-dir", type=click.Path(path_type=Path), metavar="D",
               help="Folder to look for @last, @last-green, commits and tags in.")  # fmt: skip
 @click.option("--mix-tapes", is_flag=True, help="Allow comparing a replayed run with a live one.")
-def command(base: str, new: tuple[str, ...], form: str, output: Path | None, **asked: float | int | Path | None) -> int:
+def command(
+    base: str, new: tuple[str, ...], form: str, output: Path | None, **options: float | int | Path | None
+) -> int:
     """Compare two runs: what broke, what was fixed, what is flaky, and how certain that is.
 
     BASE and NEW are journals, folders of them, @last, @last-green, or a commit or tag that was run. BASE may also be
@@ -55,9 +57,9 @@ def command(base: str, new: tuple[str, ...], form: str, output: Path | None, **a
     from karat import api
     from karat.analysis.compare.terminal import show_comparisons
 
-    found = [
-        api.compare_runs(base, one, together=len(new), **asked)  # type: ignore[arg-type]  # click has read each by its type
-        for one in new
+    comparisons = [
+        api.compare_runs(base, comparison, together=len(new), **options)  # type: ignore[arg-type]  # click has read each by its type
+        for comparison in new
     ]
-    show_comparisons(found, form, output)
-    return max(one.exit_code for one in found)
+    show_comparisons(comparisons, form, output)
+    return max(comparison.exit_code for comparison in comparisons)

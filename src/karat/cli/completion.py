@@ -33,10 +33,10 @@ def attach(command: click.Command) -> None:
 def offer(words: Words, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
     """What begins as the word does; files of any kind where nothing is known."""
     try:
-        found = [word for word in words(ctx, incomplete) if word.startswith(incomplete)]
+        candidates = [word for word in words(ctx, incomplete) if word.startswith(incomplete)]
     except Exception:  # noqa: BLE001 - a suite or a configuration that is not sound yet must not print into the line
-        found = []
-    return [CompletionItem(word) for word in found] or [CompletionItem(incomplete, type="file")]
+        candidates = []
+    return [CompletionItem(word) for word in candidates] or [CompletionItem(incomplete, type="file")]
 
 
 def suites(ctx: click.Context, incomplete: str) -> Iterable[str]:
@@ -51,8 +51,8 @@ def _has_cases(path: str) -> bool:
 def cases(ctx: click.Context, incomplete: str) -> Iterable[str]:
     """Ids of the suites that the line names; of a list, its last one."""
     before, comma, _ = incomplete.rpartition(",")
-    named = [word for word in _typed_words() if word.endswith(SUFFIXES) and os.path.isfile(word)]
-    return [f"{before}{comma}{case_id}" for suite in named for case_id, _, _ in api.list_cases(suite)]
+    suites = [word for word in _typed_words() if word.endswith(SUFFIXES) and os.path.isfile(word)]
+    return [f"{before}{comma}{case_id}" for suite in suites for case_id, _, _ in api.list_cases(suite)]
 
 
 def _typed_words() -> list[str]:
@@ -70,8 +70,8 @@ def targets(ctx: click.Context, incomplete: str) -> Iterable[str]:
 def journals(ctx: click.Context, incomplete: str) -> Iterable[str]:
     """The newest first: those where the line points to, else those where runs are kept."""
     folder = os.path.dirname(incomplete) or api.default_results_dir("suite.json", api.find_project())
-    found = sorted(Path(folder).glob("*.jsonl"), key=lambda path: path.stat().st_mtime, reverse=True)
-    return map(str, found)
+    paths = sorted(Path(folder).glob("*.jsonl"), key=lambda path: path.stat().st_mtime, reverse=True)
+    return map(str, paths)
 
 
 def runs(ctx: click.Context, incomplete: str) -> Iterable[str]:

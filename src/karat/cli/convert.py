@@ -9,9 +9,9 @@ import click
 
 @click.command(short_help="Write a suite of any format as Karat 1 in YAML.")
 @click.argument("suite", metavar="SUITE")
-@click.option("-o", "--output", "place", metavar="PATH", help="A .yaml file to write (default: stdout).")
+@click.option("-o", "--output", "output", metavar="PATH", help="A .yaml file to write (default: stdout).")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
-def command(suite: str, place: str | None, force: bool) -> None:
+def command(suite: str, output: str | None, force: bool) -> None:
     """Write a suite of any format as Karat 1 in YAML.
 
     The result reads back to the same cases. Parts without an equivalent become comments.
@@ -23,6 +23,6 @@ def command(suite: str, place: str | None, force: bool) -> None:
     """
     from karat import api
 
-    text = api.convert(Path(suite), place, force=force)
-    if place is None:
+    text = api.convert(Path(suite), output, force=force)
+    if output is None:
         click.echo(text.encode(), nl=False)  # YAML is UTF-8, whatever the terminal is

@@ -18,7 +18,7 @@ SHOWN = 20
 
 @click.command(short_help="Draft a suite from recorded runs, or by sending prompts to an agent.")
 @click.argument("sources", nargs=-1, metavar="[SOURCE]...")
-@click.option("-o", "--output", "place", metavar="FILE", help="A .yaml file to write (default: stdout).")
+@click.option("-o", "--output", "output", metavar="FILE", help="A .yaml file to write (default: stdout).")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @click.option("-t", "--target", metavar="TARGET", help="The agent to send prompts to, if there are no recordings.")
 @click.option("--prompts", metavar="FILE", help="Prompts to send: one per line, or a .csv with a column `prompt`.")
@@ -56,7 +56,7 @@ SHOWN = 20
 @click.option(
     "--option", "options", multiple=True, callback=assignments, metavar="KEY=VALUE", help="An option of the target."
 )
-def command(sources: tuple[str, ...], place: str | None, force: bool, prompts: str | None, **how: Any) -> int:
+def command(sources: tuple[str, ...], output: str | None, force: bool, prompts: str | None, **how: Any) -> int:
     """Draft a suite from what an agent did. No model is involved: the suite has what the runs have in common.
 
     A SOURCE is a journal, a folder of journals, a recording that `replay:` reads, spans as OTLP JSON, or a tape.
@@ -77,17 +77,17 @@ def command(sources: tuple[str, ...], place: str | None, force: bool, prompts: s
     from karat import api
     from karat.cli.main import print_error
 
-    if place is not None:
-        api.refuse_place(Path(place), force)
-    asked = api.read_prompts(prompts) if prompts else ()
-    draft = api.draft(sources, prompts=asked, **how)
+    if output is not None:
+        api.refuse_place(Path(output), force)
+    sent_prompts = api.read_prompts(prompts) if prompts else ()
+    draft = api.draft(sources, prompts=sent_prompts, **how)
     for line in summary_lines(draft):
         print_error(line)
-    if place is None:
+    if output is None:
         click.echo(draft.yaml.encode(), nl=False)  # YAML is UTF-8, whatever the terminal is
     else:
-        api.write_suite(draft.yaml, Path(place))
-        print_error(f"written: {place}. Read it, then: karat run {place}")
+        api.write_suite(draft.yaml, Path(output))
+        print_error(f"written: {output}. Read it, then: karat run {output}")
     return ExitCode.OK
 
 
@@ -106,7 +106,7 @@ def summary_lines(draft: SuiteDraft) -> list[str]:
     lines.append(
         f"kill rate: {facts.value:.2f} where the answer is left as it is, {every.value:.2f} with others as well"
     )
-    lines += [f"{found.kind} ({found.times}): {found.text}" for found in draft.findings[:SHOWN]]
+    lines += [f"{finding.kind} ({finding.times}): {finding.text}" for finding in draft.findings[:SHOWN]]
     if len(draft.findings) > SHOWN:
         lines.append(f"and {len(draft.findings) - SHOWN} more findings: see the end of the file")
     return lines

@@ -31,8 +31,8 @@ def command(folder: Path | None, suite: str, target: str, runs: int, since: str,
     from karat import api
     from karat.analysis.compare.terminal import show_history
 
-    found = api.history(folder, suite=suite, target=target, runs=runs, since=since)
+    history = api.history(folder, suite=suite, target=target, runs=runs, since=since)
     if flaky:
-        found = structs.replace(found, cases=tuple(case for case in found.cases if case.is_flaky))
-    show_history(found, form)
+        history = structs.replace(history, cases=tuple(case for case in history.cases if case.is_flaky))
+    show_history(history, form)
     return 0

@@ -116,5 +116,5 @@ def _may_ask(survey: Survey, agent: FoundAgent | None) -> bool:
 
 
 def _prompts() -> tuple[str, ...]:
-    given = click.prompt(PROMPTS, default="", show_default=False)
-    return tuple(part.strip() for part in given.split("|") if part.strip())
+    answer = click.prompt(PROMPTS, default="", show_default=False)
+    return tuple(part.strip() for part in answer.split("|") if part.strip())

@@ -54,15 +54,17 @@ def command(
     from karat.api import add_target, inspect
     from karat.cli.main import print_error
 
-    found = inspect(where, prompt=prompts, name=name, kind=kind, options=options)
-    for what, seen in found.sightings:
-        for number, line in enumerate(seen):
-            print_error(f"{what if not number else '':<22} {line}".rstrip())
-    if not found.works:
-        print_error(f"karat: no target was written: {found.problem}. Add options with -o; see `karat inspect --help`.")
+    inspection = inspect(where, prompt=prompts, name=name, kind=kind, options=options)
+    for label, lines in inspection.sightings:
+        for number, line in enumerate(lines):
+            print_error(f"{label if not number else '':<22} {line}".rstrip())
+    if not inspection.works:
+        print_error(
+            f"karat: no target was written: {inspection.problem}. Add options with -o; see `karat inspect --help`."
+        )
         return ExitCode.FAILED
     if write:
-        print_error(f"added [targets.{found.name}] to {add_target(found)}")
+        print_error(f"added [targets.{inspection.name}] to {add_target(inspection)}")
     else:
-        click.echo(found.toml)
+        click.echo(inspection.toml)
     return ExitCode.OK

@@ -48,8 +48,8 @@ def command(suites: tuple[str, ...], target: str | None, ignore: list[str] | Non
             click.echo(visible(str(problem)))
         for problem in report.suggestions:
             click.echo(f"suggestion: {visible(str(problem))}")
-        found = pluralize(len(report.smells), "smell") if report.smells else "no smell"
-        click.echo(f"{visible(file)}: {pluralize(len(report.suite.cases), 'case')}, {found}")
+        smell_count = pluralize(len(report.smells), "smell") if report.smells else "no smell"
+        click.echo(f"{visible(file)}: {pluralize(len(report.suite.cases), 'case')}, {smell_count}")
     if smells:
         click.echo("docs/lint.md explains each slug. Turn one off with --ignore SLUG.", err=True)
     if not readable:

@@ -32,9 +32,9 @@ def command(
     """
     from karat.suites.selection import EVERYTHING, Selection
 
-    asked = Selection(cases, categories, tags, keyword)
-    found = [_rows(suite) for suite in suites] if asked == EVERYTHING else _select_rows(suites, asked)
-    for case_id, category, prompt in (row for rows in found for row in rows):
+    chosen = Selection(cases, categories, tags, keyword)
+    listed = [_rows(suite) for suite in suites] if chosen == EVERYTHING else _select_rows(suites, chosen)
+    for case_id, category, prompt in (row for rows in listed for row in rows):
         click.echo(f"{case_id}\t{category}\t{prompt}")
 
 
@@ -42,17 +42,17 @@ def _rows(suite: str) -> list[tuple[str, str, str]]:
     """The slow way, for what the quick look could not read; it says what is wrong with the file."""
     from karat.suites.listing import rows
 
-    found = rows(suite)
-    if found is None:
+    cases = rows(suite)
+    if cases is None:
         from karat.api import list_cases
 
-        found = list_cases(suite)
-    return found
+        cases = list_cases(suite)
+    return cases
 
 
-def _select_rows(suites: tuple[str, ...], asked: Selection) -> list[list[tuple[str, str, str]]]:
+def _select_rows(suites: tuple[str, ...], selection: Selection) -> list[list[tuple[str, str, str]]]:
     from karat.api import find_project, load_file, select_each
     from karat.suites.listing import suite_rows
 
     project = find_project()
-    return [suite_rows(suite) for suite in select_each([load_file(suite, project) for suite in suites], asked)]
+    return [suite_rows(suite) for suite in select_each([load_file(suite, project) for suite in suites], selection)]

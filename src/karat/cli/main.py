@@ -75,12 +75,12 @@ def is_slip(typed: str, name: str) -> bool:
     start = next(
         (i for i, pair in enumerate(zip(typed, name, strict=False)) if pair[0] != pair[1]), len(min(typed, name))
     )
-    one, other = typed[start:], name[start:]
+    short, other = typed[start:], name[start:]
     return (
-        one[1:] == other[1:]
-        or one[1:] == other
-        or one == other[1:]
-        or (one[:2] == other[:2][::-1] and one[2:] == other[2:])
+        short[1:] == other[1:]
+        or short[1:] == other
+        or short == other[1:]
+        or (short[:2] == other[:2][::-1] and short[2:] == other[2:])
     )
 
 
@@ -150,8 +150,10 @@ def run(arguments: list[str]) -> int:
         print_error("karat: this is a bug in Karat; please report it with the lines above")
         return ExitCode.INTERNAL
     except BaseException as error:  # noqa: BLE001 - raised by code of the agent's that the event loop calls, not Karat
-        what = " ".join(f"{type(error).__name__}: {error}".split())
-        print_error(f"karat: {what} ended the run, outside its cases; without --workers 0 it would end only a worker")
+        error_text = " ".join(f"{type(error).__name__}: {error}".split())
+        print_error(
+            f"karat: {error_text} ended the run, outside its cases; without --workers 0 it would end only a worker"
+        )
         return ExitCode.INTERNAL
 
 

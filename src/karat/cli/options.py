@@ -54,16 +54,16 @@ def assignments(ctx: click.Context, param: click.Parameter, value: tuple[str, ..
     """`KEY=VALUE` pairs; a value that is JSON is read as such, any other is text."""
     from karat.text.clean import jsonable, loads
 
-    found: dict[str, object] = {}
+    pairs: dict[str, object] = {}
     for pair in value:
         key, equals, text = pair.partition("=")
         if not equals or not key:
             raise click.BadParameter(f"{pair!r} is not KEY=VALUE.")
         try:
-            found[key] = loads(text)
+            pairs[key] = loads(text)
         except ValueError:
-            found[key] = text
-    checked: dict[str, object] = jsonable(found)
+            pairs[key] = text
+    checked: dict[str, object] = jsonable(pairs)
     return checked
 
 

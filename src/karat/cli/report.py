@@ -9,9 +9,9 @@ import click
 @click.argument("journals", nargs=-1, required=True, metavar="JOURNAL...")
 @click.option("-f", "--format", "name", required=True, metavar="F",
               help="html, junit, github, github-summary, gitlab, csv, jsonl, json, markdown, or your own.")  # fmt: skip
-@click.option("-o", "--output", "place", metavar="PATH",
+@click.option("-o", "--output", "output", metavar="PATH",
               help="A file, a folder, or - for stdout (default: next to each journal).")  # fmt: skip
-def command(journals: tuple[str, ...], name: str, place: str | None) -> None:
+def command(journals: tuple[str, ...], name: str, output: str | None) -> None:
     """Write a report of recorded runs. A folder means all journals in it.
 
     junit, github, gitlab, csv and jsonl hold several runs in one file; others have a file for each.
@@ -27,9 +27,9 @@ def command(journals: tuple[str, ...], name: str, place: str | None) -> None:
     from karat.text.wording import visible
 
     project = api.find_project()
-    found = [journal for source in journals for journal in api.find_journals(source, project)]
-    for journal in found:
+    opened = [journal for source in journals for journal in api.find_journals(source, project)]
+    for journal in opened:
         if journal.torn:
             click.echo(f"karat: {visible(journal.path)}: the last line is incomplete and was ignored", err=True)
-    for path in api.report(found, name, sys.stdout.buffer if place == "-" else place):
+    for path in api.report(opened, name, sys.stdout.buffer if output == "-" else output):
         click.echo(visible(str(path)))

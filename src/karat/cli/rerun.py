@@ -16,11 +16,11 @@ STATUSES = ("pass", "fail", "partial", "error", "skip", "xfail")
 
 
 def statuses(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> list[str]:
-    named = [name.lower() for name in comma_list(ctx, param, value) or []]
-    unknown = [name for name in named if name not in STATUSES]
-    if unknown or not named:
+    names = [name.lower() for name in comma_list(ctx, param, value) or []]
+    unknown = [name for name in names if name not in STATUSES]
+    if unknown or not names:
         raise click.BadParameter(f"use one or more of {', '.join(STATUSES)}.")
-    return named
+    return names
 
 
 @click.command(short_help="Run the failed cases of a run again.")
@@ -31,7 +31,7 @@ def statuses(ctx: click.Context, param: click.Parameter, value: tuple[str, ...])
 @click.option("--suite", metavar="SUITE", help="The suite, if it is no longer where it was.")
 @click.option("-t", "--target", help="The target, if its name has changed.")
 @resume_options
-def command(journal: str | None, status: list[StatusName], **given: Any) -> int:
+def command(journal: str | None, status: list[StatusName], **options: Any) -> int:
     """Run the cases with one of these statuses again, and keep the results of the others.
 
     \b
@@ -40,4 +40,4 @@ def command(journal: str | None, status: list[StatusName], **given: Any) -> int:
       karat rerun karat-results/checkout-20260101T090000Z.jsonl
       karat rerun karat-results/checkout-20260101T090000Z.jsonl --status error,partial
     """
-    return go_on(journal, status, **given)
+    return go_on(journal, status, **options)

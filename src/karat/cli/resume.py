@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.option("--suite", metavar="SUITE", help="The suite, if it is no longer where it was.")
 @click.option("-t", "--target", help="The target, if its name has changed.")
 @resume_options
-def command(journal: str | None, **given: Any) -> int:
+def command(journal: str | None, **options: Any) -> int:
     """Finish a run that was interrupted or killed: only what is missing is run.
 
     Finished cases are kept if neither the case nor the target's options changed. The result is a new, complete
@@ -33,7 +33,7 @@ def command(journal: str | None, **given: Any) -> int:
       karat resume karat-results/checkout-20260101T090000Z.jsonl
       karat resume /full/disk/run.jsonl --results-dir /other/disk
     """
-    return go_on(journal, (), **given)
+    return go_on(journal, (), **options)
 
 
 def go_on(
@@ -55,8 +55,8 @@ def go_on(
 
     verbosity = read_verbosity(quiet, verbose)
     if last is (path is not None):
-        what = "a journal cannot be combined with --last." if path else "no journal is given."
-        raise UsageError(what, fix="Name one, or use --last for the last run here.", slug="no-journal")
+        message = "a journal cannot be combined with --last." if path else "no journal is given."
+        raise UsageError(message, fix="Name one, or use --last for the last run here.", slug="no-journal")
     project = api.find_project()
     journal = api.open_journal(path or api.last_journal(project), project)
     loaded = api.load_file(suite, project) if suite else api.load_recorded_suite(journal, project)

@@ -77,7 +77,7 @@ def command(
         api.refuse_one_file(reports, project)
     how |= {"categories": categories, "tags": tags, "keyword": keyword, "reports": reports}
     verbosity = read_verbosity(quiet, verbose)
-    return _run_all(chosen, project, most, results_dir, verbosity, named=cases is not None, how=how)
+    return _run_all(chosen, project, most, results_dir, verbosity, selected=cases is not None, how=how)
 
 
 EXIT_PRIORITY = (
@@ -97,7 +97,7 @@ def _run_all(
     results_dir: Path | None,
     verbosity: Verbosity,
     *,
-    named: bool,
+    selected: bool,
     how: dict[str, Any],
 ) -> int:
     """Run one suite after the other, until one says that nothing more is to be run."""
@@ -107,13 +107,13 @@ def _run_all(
     codes: list[int] = []
     failures = 0
     for number, suite in enumerate(suites, 1):
-        asked: dict[str, Any] = {
+        options: dict[str, Any] = {
             **how,
-            "cases": [case.id for case in suite.cases] if named else None,
+            "cases": [case.id for case in suite.cases] if selected else None,
             "max_failures": None if most is None else most - failures,
             "results_dir": results_dir or api.default_results_dir(suite.file, project),
         }
-        result, stopped = run_with_progress(suite, partial(api.arun, suite, **asked), verbosity)
+        result, stopped = run_with_progress(suite, partial(api.arun, suite, **options), verbosity)
         codes.append(result.exit_code)
         failures += result.summary.failed + result.summary.error
         enough = most is not None and failures >= most

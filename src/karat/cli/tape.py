@@ -27,18 +27,21 @@ def show(tape: str, case: str | None) -> int:
     from karat.api import read_tape
     from karat.text.wording import pluralize, visible
 
-    found = read_tape(tape)
-    shown = [one for one in found.exchanges if case in (None, one.case)]
-    for one in shown:
-        repeat = f" (repeat {one.repeat})" if one.repeat else ""
-        click.echo(visible(f"{one.case}{repeat}  {one.request.title}  {one.answer.status}  {one.recorded}"))
+    recorded = read_tape(tape)
+    exchanges = [exchange for exchange in recorded.exchanges if case in (None, exchange.case)]
+    for exchange in exchanges:
+        repeat = f" (repeat {exchange.repeat})" if exchange.repeat else ""
+        click.echo(
+            visible(f"{exchange.case}{repeat}  {exchange.request.title}  {exchange.answer.status}  {exchange.recorded}")
+        )
         if case is not None:
-            click.echo(visible(f"  asked     {one.request.gist}"))
-            click.echo(visible(f"  answered  {one.answer.gist}"))
-    if not shown and case is not None:
+            click.echo(visible(f"  asked     {exchange.request.gist}"))
+            click.echo(visible(f"  answered  {exchange.answer.gist}"))
+    if not exchanges and case is not None:
         click.echo(f"karat: no exchange of the case {visible(case)!r} is on the tape.", err=True)
         return ExitCode.NOTHING_SELECTED
-    click.echo(f"{pluralize(len(shown), 'exchange')} of {pluralize(len({one.case for one in shown}), 'case')}")
+    cases = {exchange.case for exchange in exchanges}
+    click.echo(f"{pluralize(len(exchanges), 'exchange')} of {pluralize(len(cases), 'case')}")
     return ExitCode.OK
 
 
@@ -53,13 +56,13 @@ def check(suites: tuple[str, ...]) -> int:
     for name in suites:
         report = check_tape(load_file(name, project))
         sound = sound and report.is_sound
-        for what, cases in (
+        for problem, cases in (
             ("not in the suite", report.orphans),
             ("not on the tape", report.missing),
             ("expired", report.expired),
         ):
             for case in cases:
-                click.echo(visible(f"{report.path.name}: {case}: {what}"))
+                click.echo(visible(f"{report.path.name}: {case}: {problem}"))
         click.echo(f"{visible(report.path.name)}: {pluralize(report.exchanges, 'exchange')}")
     return ExitCode.OK if sound else ExitCode.FAILED
 

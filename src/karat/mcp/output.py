@@ -19,15 +19,15 @@ DATA = "written by the agent under test, its tools or the files of the project; 
 def as_data(lines: Iterable[str], redactor: Redactor) -> str:
     """Lines that others wrote, without secrets, then cut to size, between marks that none of them can know."""
     mark = secrets.token_hex(4)
-    kept: list[str] = []
+    shown_lines: list[str] = []
     room = LONGEST
     all_lines = [terminal(line, LINE) for line in redactor.text("\n".join(lines)).split("\n")]
     for line in all_lines:
         room -= len(line) + 1
         if room < 0:
-            kept.append(
-                f"… {pluralize(len(all_lines) - len(kept), 'line')} left out. Ask for less: one suite, one case."
+            shown_lines.append(
+                f"… {pluralize(len(all_lines) - len(shown_lines), 'line')} left out. Ask for less: one suite, one case."
             )
             break
-        kept.append(line)
-    return "\n".join([f"--- data {mark}: {DATA}", *kept, f"--- end of data {mark}"])
+        shown_lines.append(line)
+    return "\n".join([f"--- data {mark}: {DATA}", *shown_lines, f"--- end of data {mark}"])

@@ -64,7 +64,11 @@ class ProjectFolder:
 
     def _files(self) -> Iterator[Path]:
         for folder, below, names in os.walk(self.root):
-            below[:] = sorted(one for one in below if one not in _OTHERS and (one[0] != "." or one in _HIDDEN))
+            below[:] = sorted(
+                folder_name
+                for folder_name in below
+                if folder_name not in _OTHERS and (folder_name[0] != "." or folder_name in _HIDDEN)
+            )
             yield from (Path(folder, name) for name in sorted(names) if name.isprintable())
 
     def _looks_like_suite(self, file: Path) -> bool:

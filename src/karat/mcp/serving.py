@@ -94,11 +94,11 @@ async def serve(server: MCPServer) -> None:
 
 def _claim_stdin() -> BinaryIO:
     """Standard input for the protocol alone: agents that are run must not read requests."""
-    own = os.fdopen(os.dup(0), "rb")
+    stream = os.fdopen(os.dup(0), "rb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
-    return own
+    return stream
 
 
 class BoundedLines:
@@ -113,14 +113,14 @@ class BoundedLines:
         while line := await anyio.to_thread.run_sync(self._next, abandon_on_cancel=True):
             if isinstance(line, str):
                 yield line
-            elif self.refuse is not None and (known := _ID.search(line[:HEAD])):
-                await self.refuse(json.loads(known[1]))
+            elif self.refuse is not None and (match := _ID.search(line[:HEAD])):
+                await self.refuse(json.loads(match[1]))
 
     def _next(self) -> str | bytes:
         """The next line; the beginning of one that is too long, as bytes."""
         line = self._stream.readline(self._largest)
         if len(line) < self._largest or line.endswith(b"\n"):
             return line.decode(errors="replace")
-        while (rest := self._stream.readline(self._largest)) and not rest.endswith(b"\n"):
+        while (chunk := self._stream.readline(self._largest)) and not chunk.endswith(b"\n"):
             pass
         return line

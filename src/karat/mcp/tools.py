@@ -72,16 +72,16 @@ class KaratTools:
         records = _records(run, case)
         head = f"{run.path}: {run.header.suite} against {run.header.target}: {counts(run.summary)}"
         lines = [line for record in records[:MOST_EXPLAINED] for line in _explain(record)]
-        left = [f"{record.case.id}: {first_reason(record)}" for record in records[MOST_EXPLAINED:MOST_CASES]]
+        unexplained = [f"{record.case.id}: {first_reason(record)}" for record in records[MOST_EXPLAINED:MOST_CASES]]
         if not records:
             return [head, "Every case passed."]
-        return [head, "", *lines, *(["Others that did not pass:", *left] if left else [])]
+        return [head, "", *lines, *(["Others that did not pass:", *unexplained] if unexplained else [])]
 
     def list_suites(self) -> list[str]:
         """List the suite files of the project, with the number of cases of each, and the targets of karat.toml."""
-        found = [self._describe(str(path)) for path in self._folder.find_suites()]
+        described = [self._describe(str(path)) for path in self._folder.find_suites()]
         targets = api.target_names()
-        lines = [line for line in found if line]
+        lines = [line for line in described if line]
         head = [f"{pluralize(len(lines), 'suite')}; targets of karat.toml: {', '.join(targets) or 'none'}"]
         return [*head, *lines[:MOST_CASES]]
 
@@ -91,11 +91,11 @@ class KaratTools:
         suite: a suite file, relative to the project.
         """
         rows = api.list_cases(self._suite(suite))
-        shown = [
+        listed = [
             f"{name}{f' [{category}]' if category else ''}: {prompt}" for name, category, prompt in rows[:MOST_CASES]
         ]
         more = [f"and {len(rows) - MOST_CASES} more cases"] if len(rows) > MOST_CASES else []
-        return [*shown, *more]
+        return [*listed, *more]
 
     def validate(self, suite: str) -> list[str]:
         """Check a suite file without running anything. Each problem is reported with its line, its column and a fix.
@@ -107,8 +107,8 @@ class KaratTools:
             loaded = api.load_file(path, api.find_project())
         except KaratError as error:
             return ["The suite is not valid.", *str(error).splitlines()]
-        found = f"The suite is valid: {loaded.format}, {pluralize(len(loaded.cases), 'case')}."
-        return [found, *loaded.warnings]
+        verdict = f"The suite is valid: {loaded.format}, {pluralize(len(loaded.cases), 'case')}."
+        return [verdict, *loaded.warnings]
 
     def lint(self, suite: str) -> list[str]:
         """Look for expectations in a suite that are valid but probably prove less than they appear to.
@@ -116,7 +116,7 @@ class KaratTools:
         suite: a suite file, relative to the project.
         """
         report = api.linter()(self._suite(suite))
-        lines = [*map(str, report.smells), *(f"suggestion: {one}" for one in report.suggestions)]
+        lines = [*map(str, report.smells), *(f"suggestion: {suggestion}" for suggestion in report.suggestions)]
         return lines or ["Nothing found."]
 
     def audit(self, journal: str = "") -> list[str]:
@@ -195,11 +195,11 @@ class KaratTools:
 def _records(run: Journal, case: str) -> list[CaseRecord]:
     if not case:
         return list(_first(run.of_status(*_BAD), MOST_CASES))
-    found = [record for record in run.records() if record.case.id == case]
-    if not found:
+    records = [record for record in run.records() if record.case.id == case]
+    if not records:
         fix = "Leave `case` out to see what did not pass."
         raise UsageError(f"no case {quoted(case)} was run.", where=run.path, fix=fix, slug="unknown-case")
-    return found
+    return records
 
 
 def _first(records: Iterable[CaseRecord], most: int) -> Iterator[CaseRecord]:

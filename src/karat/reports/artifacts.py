@@ -97,9 +97,9 @@ def reserve(results_dir: Path, suite: str, suite_format: str, now: datetime, bas
     with explain_errors(results_dir):
         folder.mkdir(parents=True, exist_ok=True)
         with _lock_folder(folder):
-            taken = os.listdir(folder)
+            names = os.listdir(folder)
             for mark in _numbered_names(stamp(now)):
-                if any(f"-{mark}." in name for name in taken):
+                if any(f"-{mark}." in name for name in names):
                     continue
                 name = f"{stem}-{mark}.jsonl"
                 try:
@@ -159,9 +159,9 @@ class AtomicFile:
 
     def _flush(self) -> None:
         with explain_errors(self.path, self._elsewhere), memoryview(self._pending) as pending:
-            written = 0
-            while written < len(pending):
-                written += os.write(self._descriptor, pending[written:])
+            offset = 0
+            while offset < len(pending):
+                offset += os.write(self._descriptor, pending[offset:])
         self._pending.clear()
 
 
@@ -207,10 +207,10 @@ def _file_stem(name: str) -> str:
 def _place(temporary: Path, path: Path) -> Path:
     """Give a finished file its name, or the first numbered one that is free; never overwrite."""
     for stem in _numbered_names(path.stem):
-        place = path.with_name(stem + path.suffix)
+        target = path.with_name(stem + path.suffix)
         try:
-            give_name(temporary, place)
+            give_name(temporary, target)
         except FileExistsError:
             continue
-        return place
+        return target
     raise AssertionError("numbers do not run out")

@@ -227,9 +227,9 @@ def case_outcome(records: Sequence[CaseRecord]) -> CaseOutcome:
     """Add up the runs of one case."""
     counts = Counter(record.verdict.status for record in records)
     status = case_status(counts, records[0].case.min_pass_rate, records[0].until)
-    shown = next((record for record in records if record.verdict.status is status), records[0])
+    example = next((record for record in records if record.verdict.status is status), records[0])
     passed = counts[CaseStatus.PASS]
-    return CaseOutcome(status, shown, records, passed, share(passed, len(records)), is_flaky(counts))
+    return CaseOutcome(status, example, records, passed, share(passed, len(records)), is_flaky(counts))
 
 
 def by_case(records: Iterable[CaseRecord]) -> Iterator[list[CaseRecord]]:

@@ -31,7 +31,7 @@ class Wanted(NamedTuple):
 
     name: str
     report: type[Report]
-    place: str = ""
+    path: str = ""
 
 
 EVERY_RUN: Final[Mapping[str, type[ParallelReport]]] = {"json": JsonReport, "markdown": MarkdownReport}
@@ -49,81 +49,83 @@ BUILT_IN: Final = (*EVERY_RUN, *ON_REQUEST)
 
 
 def select_reports(
-    asked: Sequence[str], project: Project, spared: Sequence[str] = (), base: str = ""
+    texts: Sequence[str], project: Project, spared: Sequence[str] = (), base: str = ""
 ) -> tuple[Wanted, ...]:
     """The reports that `NAME` or `NAME=PATH` and the project ask for, in addition to those that every run has.
 
     Those of `spared` are files that none may replace. Relative paths are below `base`, by default this folder.
     """
-    named = [(name, path) for name, _, path in (text.partition("=") for text in asked)]
-    listed = {name for name, _ in named}
-    named += [
-        (name, _path_from_base(project, own.path, base)) for name, own in project.reports.items() if name not in listed
+    pairs = [(name, path) for name, _, path in (text.partition("=") for text in texts)]
+    listed = {name for name, _ in pairs}
+    pairs += [
+        (name, _path_from_base(project, table.path, base))
+        for name, table in project.reports.items()
+        if name not in listed
     ]
-    found = [Wanted(name, find(name, project), path) for name, path in named]
-    _refuse_shared(found, spared, base)
-    return tuple(report for report in found if report.place or report.name not in EVERY_RUN)
+    selected = [Wanted(name, find(name, project), path) for name, path in pairs]
+    _refuse_shared(selected, spared, base)
+    return tuple(report for report in selected if report.path or report.name not in EVERY_RUN)
 
 
 def _refuse_shared(reports: Sequence[Wanted], spared: Sequence[str], base: str) -> None:
     """Two reports at one place would be one, and a report at the place of the suite would be the end of it."""
-    taken = {os.path.realpath(os.path.join(base, file)): f"the file {file}" for file in spared}
+    users = {os.path.realpath(os.path.join(base, file)): f"the file {file}" for file in spared}
     for report in reports:
-        if not report.place:
+        if not report.path:
             continue
-        path = report_path(report.place, f"usual.{report.report.extension}", base)
-        place = os.path.realpath(os.path.join(base, path))
-        if place in taken:
-            why = f"{taken[place]} and the report {report.name!r} cannot both be at {report.place}."
+        path = report_path(report.path, f"usual.{report.report.extension}", base)
+        real_path = os.path.realpath(os.path.join(base, path))
+        if real_path in users:
+            why = f"{users[real_path]} and the report {report.name!r} cannot both be at {report.path}."
             raise UsageError(why, fix="Give the report another file.", slug="bad-option")
-        taken[place] = f"the report {report.name!r}"
+        users[real_path] = f"the report {report.name!r}"
 
 
-def refuse_one_file(asked: Sequence[str], project: Project) -> None:
+def refuse_one_file(texts: Sequence[str], project: Project) -> None:
     """Several runs would write over each other's report where it has a file of its own."""
-    for report in select_reports(asked, project):
-        if report.place and report_path(report.place, "usual") == Path(report.place):
+    for report in select_reports(texts, project):
+        if report.path and report_path(report.path, "usual") == Path(report.path):
             fix = "Name a folder, as in 'reports/', or leave the path out."
-            why = f"several suites cannot have one report {report.name!r} at {report.place}."
+            why = f"several suites cannot have one report {report.name!r} at {report.path}."
             raise UsageError(why, fix=fix, slug="bad-option")
 
 
 def find(name: str, project: Project) -> type[Report]:
     """The report of this name; code of others is loaded only if it is the one that was meant."""
-    own = project.reports.get(name)
-    if own is not None and own.use:
-        return _of_project(name, own.use, project)
+    table = project.reports.get(name)
+    if table is not None and table.use:
+        return _of_project(name, table.use, project)
     if name in EVERY_RUN:
         return EVERY_RUN[name]
     if name in ON_REQUEST:
         return _ours(ON_REQUEST[name])
     outside = find_entry_points(ENTRY_POINTS)
     if name not in outside:
-        known = [*BUILT_IN, *sorted({*outside, *project.reports} - {name, *BUILT_IN})]
-        fix = did_you_mean(name, known) or f"Known: {', '.join(known)}."
-        at = project.where("reports", name) if own else ""
+        names = [*BUILT_IN, *sorted({*outside, *project.reports} - {name, *BUILT_IN})]
+        fix = did_you_mean(name, names) or f"Known: {', '.join(names)}."
+        at = project.where("reports", name) if table else ""
         raise UsageError(f"unknown report {name!r}.", where=at, fix=fix, slug="unknown-report")
-    found = load_entry_point(outside[name])
-    if not is_report(found):
+    report = load_entry_point(outside[name])
+    if not is_report(report):
         raise ConfigError(NO_REPORT, where=where(outside[name]), fix=FIX)
-    return found
+    return report
 
 
 def _ours(spec: str) -> type[Report]:
     module, _, name = spec.partition(":")
-    found = getattr(import_module(module), name)
-    assert is_report(found)
-    return found
+    report = getattr(import_module(module), name)
+    assert is_report(report)
+    return report
 
 
 def _of_project(name: str, spec: str, project: Project) -> type[Report]:
     at = project.where("reports", name)
     if name in BUILT_IN or name in find_entry_points(ENTRY_POINTS):
         raise ConfigError(f"there is already a report called {name!r}.", where=at, fix="Give it another name.")
-    found = project.load("reports", name, spec)
-    if not is_report(found):
+    report = project.load("reports", name, spec)
+    if not is_report(report):
         raise ConfigError(f"{spec!r} {NO_REPORT}", where=at, fix="Fix it; see docs/extending.md.")
-    return found
+    return report
 
 
 def _path_from_base(project: Project, path: str, base: str) -> str:
@@ -131,17 +133,17 @@ def _path_from_base(project: Project, path: str, base: str) -> str:
     return os.path.relpath(project.root / path, base or ".") + path[len(path.rstrip(os.sep)) :] if path else ""
 
 
-def is_report(found: object) -> TypeGuard[type[Report]]:
-    extension = getattr(found, "extension", None)
+def is_report(value: object) -> TypeGuard[type[Report]]:
+    extension = getattr(value, "extension", None)
     return (
-        isinstance(found, type)
+        isinstance(value, type)
         and isinstance(extension, str)
         and _EXTENSION.fullmatch(extension) is not None
-        and all(callable(getattr(found, name, None)) for name in ("case", "end"))
+        and all(callable(getattr(value, name, None)) for name in ("case", "end"))
     )
 
 
-def report_path(place: str, usual: str, base: str = "") -> Path:
+def report_path(path_text: str, usual: str, base: str = "") -> Path:
     """A folder takes the usual name; whatever else is named is the file."""
-    path = Path(place)
-    return path / usual if place.endswith(os.sep) or Path(base, place).is_dir() else path
+    path = Path(path_text)
+    return path / usual if path_text.endswith(os.sep) or Path(base, path_text).is_dir() else path

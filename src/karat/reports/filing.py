@@ -42,13 +42,15 @@ def _group_by_file(
         _refuse_several(journals, kind, name)
         yield journals, file
         return
-    taken: set[Path] = set()
+    used: set[Path] = set()
     for journal in journals:
-        own = Path(journal.path)
-        folder = own.parent if path is None else Path(path)
-        names = (folder / f"{own.stem}{mark}.{kind.extension}" for mark in chain([""], map("-{}".format, count(2))))
-        file = next(place for place in names if place not in taken)
-        taken.add(file)
+        journal_path = Path(journal.path)
+        folder = journal_path.parent if path is None else Path(path)
+        names = (
+            folder / f"{journal_path.stem}{mark}.{kind.extension}" for mark in chain([""], map("-{}".format, count(2)))
+        )
+        file = next(candidate for candidate in names if candidate not in used)
+        used.add(file)
         yield [journal], file
 
 
@@ -59,7 +61,7 @@ def _refuse_several(journals: Sequence[Journal], kind: type[Report], name: str) 
 
 
 def _write_report(journals: Sequence[Journal], name: str, kind: type[Report], file: Path) -> Path:
-    precious = [place for journal in journals for place in (journal.path, journal.header.suite)]
+    precious = [source for journal in journals for source in (journal.path, journal.header.suite)]
     if os.path.realpath(file) in map(os.path.realpath, precious):
         fix = "Name another file with -o."
         raise UsageError("the report would overwrite its own source.", where=str(file), fix=fix, slug="bad-option")

@@ -104,8 +104,8 @@ def _table(records: Iterator[CaseRecord], head: str, describe: Callable[[CaseRec
     rows = "".join(_row(record, describe(record)) for record in islice(records, SHOWN))
     if not rows:
         return ""
-    left = sum(1 for _ in records)
-    more = f"<p>and {left} more</p>" if left else ""
+    more_rows = sum(1 for _ in records)
+    more = f"<p>and {more_rows} more</p>" if more_rows else ""
     heads = "".join(f'<th style="{_CELL}">{name}</th>' for name in ("Case", "Status", head))
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{more}"
 
@@ -146,10 +146,10 @@ def write_reports(
 class ResultsPlace:
     """Where the files of a run go: the folder that was given, or a temporary one that goes with the result."""
 
-    def __init__(self, given: str | Path | None) -> None:
-        self._temporary = given is None
+    def __init__(self, folder: str | Path | None) -> None:
+        self._temporary = folder is None
         self._kept = False
-        self.folder = Path(_make_folder() if given is None else given)
+        self.folder = Path(_make_folder() if folder is None else folder)
 
     def keep_for(self, result: RunResult, allowed: Allowances) -> RunResult:
         self._kept = True

@@ -51,14 +51,14 @@ def write_all(
     except Exception:  # noqa: BLE001 - whatever it is, the error names its report, and the other reports go on
         return _in_one_reading(run, names, (*ours, *others), each)
     if each is not None:
-        for seen in run.summaries(workers):
-            each(seen)
-    rest = _in_one_reading(run, names, others) if others else Written((), ())
-    return Written((*dealt.paths, *rest.paths), (*dealt.failures, *rest.failures))
+        for summary in run.summaries(workers):
+            each(summary)
+    written_alone = _in_one_reading(run, names, others) if others else Written((), ())
+    return Written((*dealt.paths, *written_alone.paths), (*dealt.failures, *written_alone.failures))
 
 
-def _in_one_reading(run: RunView, names: Names, wanted: Sequence[Wanted], each: Each | None = None) -> Written:
-    writings = [_Writing(one.name, one.report, run, names, one.place) for one in wanted]
+def _in_one_reading(run: RunView, names: Names, selected: Sequence[Wanted], each: Each | None = None) -> Written:
+    writings = [_Writing(report.name, report.report, run, names, report.path) for report in selected]
     with _all_or_none(writings):
         for record in run.records():
             if each is not None:
@@ -75,10 +75,10 @@ def _in_parts(run: RunView, names: Names, workers: int) -> Written:
     def write_part(number: int) -> Sequence[bytes]:
         """What each of the reports holds of some records, then of some more."""
         records = run.records(number * PIECE, PIECE)
-        made: list[bytes] = []
+        parts: list[bytes] = []
         while some := list(islice(records, AT_ONCE)):
-            made += [writing.report.part(some) if writing.report is not None else b"" for writing in writings]
-        return made
+            parts += [writing.report.part(some) if writing.report is not None else b"" for writing in writings]
+        return parts
 
     with _all_or_none(writings):
         for parts in map_in_processes(write_part, -(-len(run) // PIECE), workers, tuple, tuple):
@@ -109,21 +109,21 @@ def _sum_up(writings: Sequence[_Writing[Made]]) -> Written:
 class _Writing(Generic[Made]):
     """One report in the making. What it raises is kept, and nothing more is asked of it."""
 
-    def __init__(self, name: str, report: type[Made], run: RunView, names: Names, place: str = "") -> None:
+    def __init__(self, name: str, report: type[Made], run: RunView, names: Names, path_text: str = "") -> None:
         self._name, self._journal = name, run.path
         self._stack = ExitStack()
         self.failure: ArtifactError | None = None
         usual = names.report(report.extension)
         self.file = open_atomic(usual, base=names.base)
-        if place:
-            path = report_path(place, usual.name, names.base)
+        if path_text:
+            path = report_path(path_text, usual.name, names.base)
             self.file = open_atomic(path, replace=True, elsewhere=PLACE, base=names.base)
         self.report: Made | None = None
         self.step(self._start, report, run)
 
-    def step(self, step: Callable[..., object], *given: object) -> None:
+    def step(self, step: Callable[..., object], *arguments: object) -> None:
         try:
-            step(*given)
+            step(*arguments)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - code of others may raise anything, and the run has its verdict
@@ -160,10 +160,10 @@ def report_error(name: str, path: Path, error: BaseException) -> ArtifactError:
 
 def write_into(runs: Sequence[RunView], report: type[Report], out: BinaryWriter) -> None:
     """Write one report of one run, or of several if it can hold them."""
-    made = report(runs[0], out)
+    writer = report(runs[0], out)
     for number, run in enumerate(runs):
-        if number and isinstance(made, MultiRunReport):
-            made.add_run(run)
+        if number and isinstance(writer, MultiRunReport):
+            writer.add_run(run)
         for record in run.records():
-            made.case(record)
-    made.end()
+            writer.case(record)
+    writer.end()

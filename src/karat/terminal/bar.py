@@ -68,14 +68,16 @@ class Bar:
             self.progress.update(self._task, status=self._status_line())
 
     def _on_finished(self, event: CaseFinished) -> None:
-        item, done = event.item, event.done
+        item, result = event.item, event.done
         self._running.pop((item.index, item.repeat), None)
-        self._counts[done.status] += 1
+        self._counts[result.status] += 1
         self.progress.advance(self._task)
-        broke = not self._quiet and done.status not in (CaseStatus.PASS, CaseStatus.SKIP, CaseStatus.XFAIL)
+        broke = not self._quiet and result.status not in (CaseStatus.PASS, CaseStatus.SKIP, CaseStatus.XFAIL)
         if self._every or broke:
             name = f"{item.case.id} #{item.repeat + 1}" if item.repeat else item.case.id
-            self._print_above(self._lines.line(done.status, name, item.case.category, done.duration_ms).rstrip("\n"))
+            self._print_above(
+                self._lines.line(result.status, name, item.case.category, result.duration_ms).rstrip("\n")
+            )
 
     def _notice(self, line: str) -> None:
         """Through the bar where both are on one screen: other writing would leave parts of it on the screen."""
@@ -89,16 +91,16 @@ class Bar:
 
     def _status_line(self) -> str:
         far = f"{self._kept + self._counts.total()}/{self._total}"
-        kept = [f"{self._kept} kept"] if self._kept else []
+        kept_words = [f"{self._kept} kept"] if self._kept else []
         counts = [f"{self._counts[status]} {status.value}" for status in CaseStatus if self._counts[status]]
-        return "  ".join([far, *kept, *counts, *self._time_left(), *self._in_flight()])
+        return "  ".join([far, *kept_words, *counts, *self._time_left(), *self._in_flight()])
 
     def _time_left(self) -> list[str]:
-        done = self._counts.total()
-        left = self._total - self._kept - done
-        if done < SURE or not left:
+        finished = self._counts.total()
+        remaining = self._total - self._kept - finished
+        if finished < SURE or not remaining:
             return []
-        return [f"~{span((monotonic() - self._began) / done * left)} left"]
+        return [f"~{span((monotonic() - self._began) / finished * remaining)} left"]
 
     def _in_flight(self) -> list[str]:
         now = [terminal(name, NAME) for name in list(self._running.values())[:RUNNING]]

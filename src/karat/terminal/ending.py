@@ -62,10 +62,10 @@ def _write_for_github(result: RunResult, screen: Screen, environ: Mapping[str, s
     annotations = io.BytesIO()
     write_into([result.journal], GithubReport, annotations)
     show(screen.out, annotations.getvalue().decode())
-    if place := environ.get("GITHUB_STEP_SUMMARY"):
+    if path := environ.get("GITHUB_STEP_SUMMARY"):
         summary = io.BytesIO()
         write_into([result.journal], GithubSummary, summary)
-        with explain_errors(Path(place), "set GITHUB_STEP_SUMMARY to another file"), open(place, "ab") as file:
+        with explain_errors(Path(path), "set GITHUB_STEP_SUMMARY to another file"), open(path, "ab") as file:
             file.write(summary.getvalue())
 
 
@@ -76,22 +76,22 @@ def _worth_reading(result: RunResult, screen: Screen) -> Iterator[CaseRecord]:
 
 def show_details(records: Iterable[CaseRecord], screen: Screen, folder: str = "") -> None:
     """The cases that did not pass, together; with Verbosity.WHOLE all of them. `folder`: that of their journal."""
-    whole = screen.verbosity is Verbosity.WHOLE
-    lines, shown, left = CaseLines(screen), 0, 0
+    all_cases = screen.verbosity is Verbosity.WHOLE
+    lines, count, hidden = CaseLines(screen), 0, 0
     lines.folder = folder
     for record in records:
-        if not whole and record.status not in BROKEN:
+        if not all_cases and record.status not in BROKEN:
             continue
         if screen.verbosity is Verbosity.QUIET:
             show(screen.out, f"{record.status:<7}  {terminal(record.case.id, LINE)}  {headline(record)}\n")
-        elif shown < MOST or screen.verbosity >= Verbosity.VERBOSE:
+        elif count < MOST or screen.verbosity >= Verbosity.VERBOSE:
             show(screen.out, "\n")
             lines.in_full(record)
-            shown += 1
+            count += 1
         else:
-            left += 1
-    if left:
-        show(screen.out, f"\nand {pluralize(left, 'case')} more that did not pass; -v shows all of them\n")
+            hidden += 1
+    if hidden:
+        show(screen.out, f"\nand {pluralize(hidden, 'case')} more that did not pass; -v shows all of them\n")
 
 
 def show_repeated(records: Iterable[CaseRecord], screen: Screen, folder: str = "") -> None:
@@ -107,8 +107,8 @@ def show_summary(run: RunView, artifacts: Sequence[Path], screen: Screen) -> Non
     """The verdict of a run, where its files are, and commands to go on with."""
     summary = run.summary
     verdict = counts(summary)
-    if (taken := seconds(run)) is not None:
-        verdict += f" in {taken:.1f}s"
+    if (elapsed := seconds(run)) is not None:
+        verdict += f" in {elapsed:.1f}s"
     if summary.avg_soft_score is not None:
         verdict += f", avg soft score {summary.avg_soft_score:.4f}"
     lines = [line for line in (terminal(incomplete(run), LINE), verdict, repeats(summary), draft_words(run)) if line]
@@ -119,7 +119,7 @@ def show_summary(run: RunView, artifacts: Sequence[Path], screen: Screen) -> Non
             lines.append(f"  {run_words(summary, run.prices)}")
         lines += [f"  {terminal(str(path))}" for path in artifacts]
     if screen.verbosity > Verbosity.QUIET or incomplete(run):
-        lines += [f"  {what:<19}{command}" for what, command in next_steps(run)]
+        lines += [f"  {purpose:<19}{command}" for purpose, command in next_steps(run)]
     show(screen.out, "".join(f"{line}\n" for line in lines))
 
 
@@ -137,8 +137,8 @@ def next_steps(run: RunView) -> list[tuple[str, str]]:
     steps = []
     if incomplete(run):
         steps.append(("run the rest", f"karat resume {journal}"))
-    elif named := _to_rerun(run.summary):
-        steps.append(("run these again", f"karat rerun {journal}{named}".rstrip()))
+    elif arguments := _to_rerun(run.summary):
+        steps.append(("run these again", f"karat rerun {journal}{arguments}".rstrip()))
     if steps:
         steps.append(("look at them", f"karat view {terminal(shlex.quote(os.path.dirname(run.path) or '.'))}"))
     return steps
@@ -146,6 +146,6 @@ def next_steps(run: RunView) -> list[tuple[str, str]]:
 
 def _to_rerun(summary: Summary) -> str:
     """The option for what did not pass, a blank if none is needed; nothing if everything did."""
-    found = {"error": summary.error, "fail": summary.failed, "partial": summary.partial}
-    named = ",".join(name for name, count in found.items() if count)
-    return f" --status {named}" if summary.partial else " " if named else ""
+    counts = {"error": summary.error, "fail": summary.failed, "partial": summary.partial}
+    statuses = ",".join(name for name, count in counts.items() if count)
+    return f" --status {statuses}" if summary.partial else " " if statuses else ""

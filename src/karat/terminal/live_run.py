@@ -68,12 +68,12 @@ async def _interruptible(start: Start[Ended], listener: Listener, *, live: bool)
 @contextmanager
 def _handle_interrupts(loop: asyncio.AbstractEventLoop, stop: asyncio.Event, *, live: bool) -> Iterator[None]:
     """Ctrl-C once stops gracefully, twice at once. `live`: a bar may be where the cursor is."""
-    seen = 0
+    interrupts = 0
 
     def on_signal(*_: object) -> None:
-        nonlocal seen
-        seen += 1
-        if seen > 1:
+        nonlocal interrupts
+        interrupts += 1
+        if interrupts > 1:
             if sys.stdout.isatty():
                 os.write(1, SHOW_CURSOR)
             os._exit(ExitCode.INTERRUPTED)

@@ -52,12 +52,12 @@ class Lines:
             notices(event)
 
     def _on_finished(self, event: CaseFinished) -> None:
-        case, done = event.item.case, event.done
+        case, result = event.item.case, event.done
         if self._repeated:
             name = f"{case.id} #{event.item.repeat + 1}"
-            self._lines.one(done.status, name, case.category, done.duration_ms)
-        elif done.status is CaseStatus.PASS and (event.item.index, event.item.repeat) not in self._retried:
-            self._lines.one(done.status, case.id, case.category, done.duration_ms)
+            self._lines.one(result.status, name, case.category, result.duration_ms)
+        elif result.status is CaseStatus.PASS and (event.item.index, event.item.repeat) not in self._retried:
+            self._lines.one(result.status, case.id, case.category, result.duration_ms)
         else:
             self._lines(event.record)
         if monotonic() - self._flushed > FLUSH_EVERY:

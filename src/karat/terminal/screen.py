@@ -128,8 +128,8 @@ class CaseLines:
         details = why_not_passed(record, _paint if self._colour else without_colour, full=self._full)
         lines = [f"{_INDENT}{line}" for line in details]
         for name, file in record.trace.attachments.items():
-            place = os.path.normpath(os.path.join(self.folder, file))
-            lines.append(f"{_INDENT}{'see':<8}  {terminal(name, NAME)}: {terminal(place, LINE)}")
+            path = os.path.normpath(os.path.join(self.folder, file))
+            lines.append(f"{_INDENT}{'see':<8}  {terminal(name, NAME)}: {terminal(path, LINE)}")
         return "".join(f"{line}\n" for line in lines)
 
     def line(self, status: CaseStatus, name: str, category: str, duration_ms: float, more: str = "") -> str:
@@ -164,16 +164,16 @@ def wrap(line: str, columns: int) -> str:
         return line
     start = _indent.match(_colour.sub("", line))
     under = " " * min(len(start[0]) if start else 0, columns // 2)
-    found, taken = [""], 0
+    rows, used = [""], 0
     for word in _words.findall(line):
         size = width(_colour.sub("", word.rstrip(" ")))
-        if taken and taken + size > columns and found[-1].strip():
-            found[-1] = found[-1].rstrip(" ")
-            found.append(under)
-            taken = len(under)
-        found[-1] += word
-        taken += width(_colour.sub("", word))
-    return "\n".join(found)
+        if used and used + size > columns and rows[-1].strip():
+            rows[-1] = rows[-1].rstrip(" ")
+            rows.append(under)
+            used = len(under)
+        rows[-1] += word
+        used += width(_colour.sub("", word))
+    return "\n".join(rows)
 
 
 def width(text: str) -> int:
@@ -192,7 +192,7 @@ def _format_category(category: str) -> str:
 
 def _column(text: str, columns: int) -> tuple[str, int]:
     """The text padded to its column, and how wide that column is now."""
-    taken = width(text)
-    if taken > columns:
-        columns = min(taken, WIDEST)
-    return text + " " * (columns - taken), columns
+    length = width(text)
+    if length > columns:
+        columns = min(length, WIDEST)
+    return text + " " * (columns - length), columns

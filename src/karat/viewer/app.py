@@ -48,17 +48,17 @@ class Viewer:
 
     def runs(self, request: Request) -> Response:
         self._index.refresh()
-        found = self._index.runs()
-        suites = run_list.suites(self._index, found, self._prices)
-        words = run_list.total_words(len(found), suites)
+        runs = self._index.runs()
+        suites = run_list.suites(self._index, runs, self._prices)
+        words = run_list.total_words(len(runs), suites)
         return _page(request, "runs.html", suites=suites, foreign=self._index.invalid_files(), words=words)
 
     def grid(self, request: Request) -> Response:
-        run, asked = self._run(request), request.query_params
-        start = _number(asked.get("start", "0"))
-        found = grid_page(self._index, run, asked.get("over", ""), asked.get("order", ""), start, home(request))
+        run, query = self._run(request), request.query_params
+        start = _number(query.get("start", "0"))
+        grid = grid_page(self._index, run, query.get("over", ""), query.get("order", ""), start, home(request))
         head = pages.run_head(run, self._prices)
-        return _page(request, "grid.html", key=run.key, run=head, grid=found, overs=OVERS, orders=ORDERS)
+        return _page(request, "grid.html", key=run.key, run=head, grid=grid, overs=OVERS, orders=ORDERS)
 
     def suite(self, request: Request) -> Response:
         run = self._run(request)
@@ -133,11 +133,11 @@ class Viewer:
         self._index.refresh()
         base, new = (self._find_run(request.query_params.get(name, "")) for name in ("base", "new"))
         try:
-            found = pages.compare_page(self._index, base, new, self._project, home(request))
+            comparison = pages.compare_page(self._index, base, new, self._project, home(request))
         except UsageError as error:  # runs without a common case are not a failure of the viewer
             return _page(request, "trouble.html", words=str(error))
         heads = [pages.run_head(side, self._prices) for side in (base, new)]
-        return _page(request, "compare.html", heads=heads, found=found, keys=(base.key, new.key))
+        return _page(request, "compare.html", heads=heads, found=comparison, keys=(base.key, new.key))
 
     def audit(self, request: Request) -> Response:
         run = self._run(request)
@@ -177,10 +177,10 @@ def application(index: Index, token: str, port: int, project: Project) -> ASGIAp
     }
 
     def asset(request: Request) -> Response:
-        found = static.get(request.path_params["name"])
-        return Response(found[1], media_type=found[0]) if found else _missing(request)
+        file = static.get(request.path_params["name"])
+        return Response(file[1], media_type=file[0]) if file else _missing(request)
 
-    place = "/run/{key}/case/{index}/{repeat}"
+    case_path = "/run/{key}/case/{index}/{repeat}"
     routes = {
         "/": viewer.runs,
         "/run/{key}": viewer.run,
@@ -188,14 +188,14 @@ def application(index: Index, token: str, port: int, project: Project) -> ASGIAp
         "/run/{key}/stress": viewer.stress,
         "/run/{key}/grid": viewer.grid,
         "/run/{key}/suite": viewer.suite,
-        place: viewer.case,
-        f"{place}/file/{{number}}": viewer.file,
-        f"{place}/record": viewer.record,
+        case_path: viewer.case,
+        f"{case_path}/file/{{number}}": viewer.file,
+        f"{case_path}/record": viewer.record,
         "/compare": viewer.compare,
         "/static/{name}": asset,
     }
-    made = [Route(path, _with_error_page(answer), methods=["GET", "HEAD"]) for path, answer in routes.items()]
-    pages_of = Starlette(routes=made, exception_handlers={404: lambda request, error: _missing(request)})
+    page_routes = [Route(path, _with_error_page(answer), methods=["GET", "HEAD"]) for path, answer in routes.items()]
+    pages_of = Starlette(routes=page_routes, exception_handlers={404: lambda request, error: _missing(request)})
     pages_of.router.redirect_slashes = False  # it would lead to an address without the token
     return Guard(pages_of, token, port)
 
@@ -226,8 +226,8 @@ def home(request: Request) -> str:
     return "../" * (request.scope["raw_path"].count(b"/") - 1) or "./"
 
 
-def _page(request: Request, name: str, /, status: int = 200, **given: object) -> Response:
-    html = environment(TEMPLATES).get_template(name).render(home=home(request), **given)
+def _page(request: Request, name: str, /, status: int = 200, **context: object) -> Response:
+    html = environment(TEMPLATES).get_template(name).render(home=home(request), **context)
     return HTMLResponse(_encode(html), status_code=status)
 
 
@@ -246,5 +246,5 @@ def _number(text: str) -> int:
     return int(text)
 
 
-def _is_same_suite(one: IndexedRun, other: IndexedRun) -> bool:
-    return one.header.suite == other.header.suite
+def _is_same_suite(run: IndexedRun, other: IndexedRun) -> bool:
+    return run.header.suite == other.header.suite

@@ -70,18 +70,18 @@ def grid_page(index: Index, run: IndexedRun, over: str, order: str, start: int, 
     over = over if over in OVERS else "runs"
     order = order if order in ORDERS else "worst"
     alike = [other for other in of_suite if is_same_kind(other.header, run.header)]
-    shown = (alike if over == "runs" else newest)[:COLUMNS]
-    cases, total = index.grid_cases([one.key for one in shown], order, start, ROWS)
-    results = index.results([one.key for one in shown], cases)
+    columns = (alike if over == "runs" else newest)[:COLUMNS]
+    cases, total = index.grid_cases([column.key for column in columns], order, start, ROWS)
+    results = index.results([column.key for column in columns], cases)
     rows = [
         GridRow(
             case.id,
             f"{case.passed} of {case.judged}" if case.judged else "",
-            [_cell(results.get((one.key, case.id), ()), f"{home}run/{one.key}/case") for one in shown],
+            [_cell(results.get((column.key, case.id), ()), f"{home}run/{column.key}/case") for column in columns],
         )
         for case in cases
     ]
-    return GridPage(over, order, _columns(shown, over), rows, start, total, len(newest))
+    return GridPage(over, order, _columns(columns, over), rows, start, total, len(newest))
 
 
 def _columns(runs: Sequence[IndexedRun], over: str) -> list[GridColumn]:
@@ -102,15 +102,15 @@ def _cell(results: Sequence[Result], link: str) -> GridCell:
     if not results:
         return NOTHING
     statuses = [result.status for result in results]
-    shown = next((result for result in results if result.status != "PASS"), results[0])
-    to = f"{link}/{shown.case}/{shown.repeat}"
+    worst = next((result for result in results if result.status != "PASS"), results[0])
+    to = f"{link}/{worst.case}/{worst.repeat}"
     passed, errors = statuses.count("PASS"), statuses.count("ERROR")
     total = sum(statuses.count(status) for status in JUDGED) + errors
     if errors == total > 0:
         return GridCell("error", "!", "error", to)
     if not total:
-        known = "XFAIL" in statuses
-        return GridCell("apart", "x" if known else "–", "known to fail" if known else "skipped", to)
+        is_expected = "XFAIL" in statuses
+        return GridCell("apart", "x" if is_expected else "–", "known to fail" if is_expected else "skipped", to)
     if passed == total:
         return GridCell(f"g{LEVELS}", "✓", "passed", to)
     if not passed:

@@ -55,8 +55,10 @@ class Guard:
 def _with_headers(send: Send) -> Send:
     async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
-            known = {name for name, _ in message["headers"]}
-            extra = [(name.encode(), value.encode()) for name, value in HEADERS.items() if name.encode() not in known]
+            sent_names = {name for name, _ in message["headers"]}
+            extra = [
+                (name.encode(), value.encode()) for name, value in HEADERS.items() if name.encode() not in sent_names
+            ]
             message["headers"] = [*message["headers"], *extra]
         await send(message)
 

@@ -86,8 +86,8 @@ class OfRun:
 
 
 def query(chosen: CaseFilter) -> str:
-    given = {name: value for name, value in structs.asdict(chosen).items() if value}
-    return f"?{urlencode(given)}" if given else ""
+    chosen_fields = {name: value for name, value in structs.asdict(chosen).items() if value}
+    return f"?{urlencode(chosen_fields)}" if chosen_fields else ""
 
 
 def run_head(run: IndexedRun, prices: TokenPrices | None) -> RunHead:
@@ -113,12 +113,12 @@ def groups(index: Index, run: IndexedRun, catalog: CheckCatalog) -> list[GroupVi
 def rows(index: Index, run: IndexedRun, chosen: CaseFilter, start: int) -> tuple[list[RowView], int]:
     """A page of the table, and how many cases the filter leaves."""
     listed, total = index.cases(run.key, chosen, start, PAGE)
-    records = index.records(run, [one.offset for one in listed])
-    made = [
-        row_view(record, one.status, _strip(index, run, one.index) if len(one.strip) > 1 else ())
-        for record, one in zip(records, listed, strict=True)
+    records = index.records(run, [item.offset for item in listed])
+    views = [
+        row_view(record, item.status, _strip(index, run, item.index) if len(item.strip) > 1 else ())
+        for record, item in zip(records, listed, strict=True)
     ]
-    return made, total
+    return views, total
 
 
 def _strip(index: Index, run: IndexedRun, at: int) -> list[tuple[str, int]]:
@@ -154,16 +154,16 @@ def case_page(
 
     setting = CaseSetting(run.header, catalog, prices, SuiteLines(run.header, catalog))
     view = case_view(record, setting, address, to.record(at, repeat))
-    shown = structs.replace(view, attachments=[_add_picture(file, run) for file in view.attachments])
+    with_pictures = structs.replace(view, attachments=[_add_picture(file, run) for file in view.attachments])
     strip = _strip(index, run, at)
     neighbours = index.neighbours(run.key, at, to.chosen)
     to.before, to.after = ("" if index is None else to.case(index, 0) for index in neighbours)
-    return CasePage(shown, to, strip if len(strip) > 1 else [], run_head(run, prices))
+    return CasePage(with_pictures, to, strip if len(strip) > 1 else [], run_head(run, prices))
 
 
 def _add_picture(file: FileView, run: IndexedRun) -> FileView:
-    found = find_own_file(run.path, file.file) if file.link else None
-    return structs.replace(file, source=file.link) if found and found.is_picture else file
+    own_file = find_own_file(run.path, file.file) if file.link else None
+    return structs.replace(file, source=file.link) if own_file and own_file.is_picture else file
 
 
 class PairView(Struct, frozen=True):
@@ -230,7 +230,7 @@ def _change_views(
     places = [(run, index.places(run.key, names)) for run in (base, new)]
     for change, title, total, cases in sections:
         pairs = [
-            _pair_view(case, *(_find_record(index, *place, case.id, home) for place in places))
+            _pair_view(case, *(_find_record(index, *numbers, case.id, home) for numbers in places))
             for case in paired.get(change, ())
         ]
         yield ChangeView(title, total, pairs, [] if pairs else [case.id for case in cases[:NAMED]])
@@ -239,9 +239,9 @@ def _change_views(
 def _find_record(
     index: Index, run: IndexedRun, places: Mapping[str, tuple[int, int]], name: str, home: str
 ) -> FoundRecord:
-    place = places.get(name)
-    link = OfRun(home, run.key, CaseFilter()).case(*place) if place else ""
-    return index.record(run, *place) if place else None, link
+    numbers = places.get(name)
+    link = OfRun(home, run.key, CaseFilter()).case(*numbers) if numbers else ""
+    return index.record(run, *numbers) if numbers else None, link
 
 
 def _pair_view(case: CaseChange, base: FoundRecord, new: FoundRecord) -> PairView:
@@ -286,16 +286,16 @@ class AuditPage(Struct, frozen=True):
 def audit_page(run: IndexedRun) -> AuditPage:
     """The latest audit next to a journal."""
     stem = Path(run.path).stem
-    named = sorted(path.name for path in Path(run.path).parent.glob(f"{_literal(stem)}.audit*.json"))
-    file = find_own_file(run.path, named[-1]) if named else None
+    names = sorted(path.name for path in Path(run.path).parent.glob(f"{_literal(stem)}.audit*.json"))
+    file = find_own_file(run.path, names[-1]) if names else None
     if file is None or file.size > LARGEST:
         return AuditPage(None, "This run has not been audited yet.", (), 0)
     try:
-        found = read_audit(file.path.read_bytes())
+        audit = read_audit(file.path.read_bytes())
     except (msgspec.DecodeError, UnicodeDecodeError, OSError):
         return AuditPage(None, f"{file.path.name} cannot be read.", (), 0)
-    cases = found.report.cases
-    return AuditPage(found, "", cases[:MOST_AUDITED], max(len(cases) - MOST_AUDITED, 0))
+    cases = audit.report.cases
+    return AuditPage(audit, "", cases[:MOST_AUDITED], max(len(cases) - MOST_AUDITED, 0))
 
 
 def stress_page(run: IndexedRun, home: str) -> dict[str, Any]:

@@ -65,16 +65,16 @@ class SuiteRuns(Struct, frozen=True):
 
 def suites(index: Index, runs: Sequence[IndexedRun], prices: TokenPrices | None) -> list[SuiteRuns]:
     """The runs by suite, target and settings, those with the latest run first."""
-    kinds = [[runs[place] for place in places] for places in by_kind(run.header for run in runs)]
+    kinds = [[runs[run_index] for run_index in places] for places in by_kind(run.header for run in runs)]
     return [_suite(index, kind, kinds, prices) for kind in kinds]
 
 
-def total_words(runs: int, found: Sequence[SuiteRuns]) -> str:
+def total_words(runs: int, suites_of_runs: Sequence[SuiteRuns]) -> str:
     """`25 runs of 3 suites, against 2 targets`."""
     suites: list[str] = []
-    for one in found:
-        suites += [] if any(is_same_suite(one.suite, other) for other in suites) else [one.suite]
-    targets = {one.target for one in found}
+    for suite in suites_of_runs:
+        suites += [] if any(is_same_suite(suite.suite, other) for other in suites) else [suite.suite]
+    targets = {suite.target for suite in suites_of_runs}
     return f"{pluralize(runs, 'run')} of {pluralize(len(suites), 'suite')}, against {pluralize(len(targets), 'target')}"
 
 
@@ -99,14 +99,14 @@ def _suite(
 
 def _flaky(index: Index, runs: Sequence[IndexedRun]) -> list[tuple[str, str]]:
     """Who passes and fails without reason in the last runs of a suite as it is now: came back, or did both in one."""
-    found = []
+    by_rate = []
     for name, results in index.find_unsteady([run.key for run in reversed(runs[:FLAKY_RUNS])]).items():
         judged = [[status == "PASS" for status in run if status in JUDGED] for run in results]
-        turns = sum(one != other for one, other in pairwise(all(run) for run in judged if run))
+        turns = sum(before != other for before, other in pairwise(all(run) for run in judged if run))
         if turns > 1 or any(len(set(run)) > 1 for run in judged):
             every = [passed for run in judged for passed in run]
-            found.append((sum(every) / len(every), name, f"{sum(every)} of {len(every)} passed"))
-    return [(name, words) for _, name, words in sorted(found)[:MOST_FLAKY]]
+            by_rate.append((sum(every) / len(every), name, f"{sum(every)} of {len(every)} passed"))
+    return [(name, words) for _, name, words in sorted(by_rate)[:MOST_FLAKY]]
 
 
 def _run_row(run: IndexedRun, before: str, prices: TokenPrices | None) -> RunLine:

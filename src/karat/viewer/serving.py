@@ -33,23 +33,23 @@ def index_of(folders: Sequence[Path], environ: Mapping[str, str]) -> Index:
     return index
 
 
-def folders_of(named: Path | None, defaults: Sequence[Path]) -> tuple[list[Path], str]:
+def folders_of(path: Path | None, defaults: Sequence[Path]) -> tuple[list[Path], str]:
     """Which folders to show, and where to begin: a journal may be named instead of its folder."""
-    if named is None:
+    if path is None:
         there = [folder for folder in defaults if folder.is_dir()]
         if not there:
             fix = "Run a suite first: karat run SUITE. Or name the folder of its results."
             where = ", ".join(map(str, defaults))
             raise UsageError("no folder of results found here.", where=where, fix=fix, slug="no-runs")
         return there, "/"
-    if named.is_dir():
-        return [named], "/"
+    if path.is_dir():
+        return [path], "/"
     try:
-        with named.open("rb") as file:
-            read_header(file.readline(LONGEST_HEADER), str(named))
+        with path.open("rb") as file:
+            read_header(file.readline(LONGEST_HEADER), str(path))
     except OSError as error:
-        raise UsageError(f"it cannot be read: {error.strerror}.", where=str(named), slug="no-runs") from error
-    return [named.parent], f"/run/{Index.key_of(named)}"
+        raise UsageError(f"it cannot be read: {error.strerror}.", where=str(path), slug="no-runs") from error
+    return [path.parent], f"/run/{Index.key_of(path)}"
 
 
 def bind_port(port: int) -> socket.socket:
@@ -61,8 +61,8 @@ def bind_port(port: int) -> socket.socket:
         listening.listen(64)
     except (OSError, OverflowError) as error:
         listening.close()
-        taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
-        why = "is in use" if taken else f"cannot be used: {getattr(error, 'strerror', None) or error}"
+        is_in_use = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
+        why = "is in use" if is_in_use else f"cannot be used: {getattr(error, 'strerror', None) or error}"
         fix = "Choose another with --port, or --port 0 for any free port."
         raise UsageError(f"port {port} {why}.", fix=fix, slug="port") from error
     return listening
@@ -111,9 +111,9 @@ class ViewerServer:
         threading.Thread(target=attempt, daemon=True).start()
 
 
-def viewer_of(named: Path | None, usual: Path, port: int, environ: Mapping[str, str], project: Project) -> ViewerServer:
+def viewer_of(path: Path | None, usual: Path, port: int, environ: Mapping[str, str], project: Project) -> ViewerServer:
     """A viewer over a folder or a journal, or where runs are usually kept."""
-    folders, start = folders_of(named, list(dict.fromkeys((usual, *usual_results_dirs()))))
+    folders, start = folders_of(path, list(dict.fromkeys((usual, *usual_results_dirs()))))
     listening = bind_port(port)
     try:
         return build_server(index_of(folders, environ), listening, project, start)

@@ -90,7 +90,7 @@ def is_blocked(pairs: list[stats.Pair]) -> bool:
     fell = [pair for pair in pairs if pair[1][0] * pair[0][1] < pair[0][0] * pair[1][1]]
     others = Counter(pair for pair in pairs if pair not in fell and pair[0][0] and sum(pair[0]) < 2 * pair[0][1])
     shown = stats.find_fallen(fell, CONFIDENCE, others)
-    settled = [settle_fall(*judged(*pair), shown=one) for pair, one in zip(fell, shown, strict=True)]
+    settled = [settle_fall(*judged(*pair), is_significant=one) for pair, one in zip(fell, shown, strict=True)]
     return any(what in (Change.BROKE, Change.FELL) for what in settled)
 
 

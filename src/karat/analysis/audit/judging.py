@@ -71,10 +71,10 @@ class PassingTrace:
         """What each check finds in a trace made from the one that passed."""
         if self._case.turns:
             return verdicts.case_results(self._case, trace, self._catalog)
-        same = self._unchanged_channels(trace)
+        unchanged = self._unchanged_channels(trace)
         return tuple(
             [
-                before if check.channels and check.channels <= same else verdicts.run_check(check, trace)
+                before if check.channels and check.channels <= unchanged else verdicts.run_check(check, trace)
                 for check, before in zip(self._checks, self._results, strict=True)
             ]
         )

@@ -83,7 +83,9 @@ class AuditRows:
         if entry.redundant and len(self._redundant) < self._most_lines:
             self._redundant.append((entry.case_id, self._names(entry.redundant)))
             self._redundant_checks += len(entry.redundant)
-        self.holdings_left_out += self._list(self.holdings, entry, [held for held in entry.holdings if held.kills])
+        self.holdings_left_out += self._list(
+            self.holdings, entry, [holding for holding in entry.holdings if holding.kills]
+        )
 
     def _list(self, rows: list[tuple[str, T]], entry: CaseAudit | UnauditedCase, items: Sequence[T]) -> int:
         """Add as many rows as there is room for; how many there is none for."""

@@ -38,13 +38,11 @@ LISTED: Final = 6
 OF_A_CASE: Final = 8
 
 
-def show_audit(auditor: Auditor, place: Path, min_kill: float) -> int:
+def show_audit(auditor: Auditor, path: Path, min_kill: float) -> int:
     """Audit one case after the other, write the reports to `place`, and print what was found; the exit code."""
     lines = AuditLines(sys.stdout, min_kill, colour=wants_colour(sys.stdout, os.environ))
     with ExitStack() as stack:
-        files = [
-            stack.enter_context(open_atomic(place.with_name(f"{place.name}.audit.{end}"))) for end in ("json", "md")
-        ]
+        files = [stack.enter_context(open_atomic(path.with_name(f"{path.name}.audit.{end}"))) for end in ("json", "md")]
         json, markdown = AuditJson(files[0], min_kill), AuditMarkdown(files[1], min_kill)
         for entry in auditor.cases():
             json.case(entry)

@@ -98,9 +98,9 @@ def classify(base: ComparedCase | None, new: ComparedCase | None, confidence: fl
     return Change.FLAKY if new.is_flaky else Change.STEADY if new.passed else Change.RED
 
 
-def settle_fall(base: ComparedCase, new: ComparedCase, *, shown: bool) -> Change:
+def settle_fall(base: ComparedCase, new: ComparedCase, *, is_significant: bool) -> Change:
     """What became of a case that fell; `shown`: chance does not explain it."""
-    if shown:
+    if is_significant:
         return Change.BROKE
     return Change.FELL if not new.passed and base.passed == base.judged else Change.FLAKY
 
@@ -279,9 +279,9 @@ class ComparisonBuilder:
     def _settle_falls(self) -> None:
         """Say of each case that fell whether it broke. The runs of a deterministic target need no test."""
         falls, certain = self._falls, self._sources[1].side(Totals()).deterministic
-        shown = find_fallen([(fall.base.runs, fall.new.runs) for fall in falls], self.confidence, self._wavering)
-        for fall, is_shown in zip(falls, shown, strict=True):
-            change = settle_fall(fall.base, fall.new, shown=is_shown or certain)
+        significant = find_fallen([(fall.base.runs, fall.new.runs) for fall in falls], self.confidence, self._wavering)
+        for fall, is_shown in zip(falls, significant, strict=True):
+            change = settle_fall(fall.base, fall.new, is_significant=is_shown or certain)
             self._count(fall.new, change)
             if fall.position is not None:
                 self._changes[fall.position] = structs.replace(self._changes[fall.position], change=change)

@@ -168,10 +168,10 @@ class JournalCases:
             record = journal.decode(line, _to_compare)
             case = journal.decode(bytes(record.case), read_case)
             verdict = self._verdict(line, record, case)
-            own = agrees(verdict, record.verdict) and derived.identity.is_of(
+            is_intact = agrees(verdict, record.verdict) and derived.identity.is_of(
                 record.key, record.trace.cuts, case.content
             )
-            derived.count(record.index, case.case, verdict, record.trace.spent, intact=own)
+            derived.count(record.index, case.case, verdict, record.trace.spent, intact=is_intact)
             yield JudgedRun(record, case, verdict)
 
     def _verdict(self, line: bytes, record: RecordToCompare, case: DecodedCase) -> Verdict:

@@ -200,8 +200,8 @@ def find_fallen(
     )
     able = [index for index, pair in enumerate(pairs) if _least_chance(*pair) <= error]
     corrected = hochberg([*(chance_of_fall(*pairs[index]) for index in able), *[1.0] * looks])
-    shown = {index for index, chance in zip(able, corrected, strict=False) if chance <= error}
-    return [index in shown for index in range(len(pairs))]
+    significant = {index for index, chance in zip(able, corrected, strict=False) if chance <= error}
+    return [index in significant for index in range(len(pairs))]
 
 
 def _least_chance(base: Runs, new: Runs) -> float:

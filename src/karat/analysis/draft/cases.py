@@ -27,105 +27,114 @@ OUTCOME_WORDS = {
 }
 
 
-def draft_case(group: TraceGroup, around: AllKinds, taken: set[str], masker: Masker) -> tuple[DraftCase, list[Trace]]:
+def draft_case(
+    group: TraceGroup, around: AllKinds, used_names: set[str], masker: Masker
+) -> tuple[DraftCase, list[Trace]]:
     """The case of a group, and the traces that its rows are from."""
     learned = group.learned
-    made = contract(learned, around)
-    name = _name(group, taken, masker)
+    agreed = contract(learned, around)
+    name = _name(group, used_names, masker)
     examples = _examples(learned)
     tree: dict[str, Any] = {"id": name}
     if group.setup_prompts:
         tree["setup_prompts"] = [*group.setup_prompts]
     if group.preconditions:
         tree["preconditions"] = [*group.preconditions]
-    comments = _comments(group, made)
+    comments = _comments(group, agreed)
     if examples[0].turns:
-        return _conversation(tree, learned, made, around, examples[0], comments), examples[:1]
+        return _conversation(tree, learned, agreed, around, examples[0], comments), examples[:1]
     if len(examples) == 1:
         tree["prompt"] = Noted(examples[0].input, comments)
-        return DraftCase(tree, made.expected, [], _row(made, examples[0])), examples
+        return DraftCase(tree, agreed.expected, [], _row(agreed, examples[0])), examples
     tree["id"] = f"{name}-{{row}}"
-    tree["each"] = [{"row": number, "asked": one.input, **_row(made, one)} for number, one in enumerate(examples, 1)]
+    tree["each"] = [
+        {"row": number, "asked": trace.input, **_row(agreed, trace)} for number, trace in enumerate(examples, 1)
+    ]
     tree["prompt"] = Noted("{asked}", comments)
-    return DraftCase(tree, made.expected, [], {}), examples
+    return DraftCase(tree, agreed.expected, [], {}), examples
 
 
 def _conversation(
-    tree: dict[str, Any], learned: TraceStatistics, made: CaseContract, around: AllKinds, example: Trace, comments: str
+    tree: dict[str, Any],
+    learned: TraceStatistics,
+    agreed: CaseContract,
+    around: AllKinds,
+    example: Trace,
+    comments: str,
 ) -> DraftCase:
     """Turns with expectations of their own if every trace has the same script, else what all came to.
 
     A user who gave the same replies in another order is one who answers when asked.
     """
-    row, prompts = _row(made, example), user_texts(example)
+    row, prompts = _row(agreed, example), user_texts(example)
     if replies := learned.replies.script():
-        loosen(made.expected, around)
-        return DraftCase({**tree, "prompt": Noted(prompts[0], comments), "replies": replies}, made.expected, [], row)
+        loosen(agreed.expected, around)
+        return DraftCase({**tree, "prompt": Noted(prompts[0], comments), "replies": replies}, agreed.expected, [], row)
     tree["x-support"] = comments
     if not (learned.has_one_script and len(learned.turns) == len(prompts)):
-        loosen(made.expected, around)
-        return DraftCase(tree, made.expected, [(prompt, {}) for prompt in prompts], row)
-    whole = {field: value for field, value in made.expected.items() if field not in OF_TURNS}
-    if deeds := [entry for entry in made.expected.get("tool_calls", ()) if entry["tool"] in around.is_effect]:
-        whole = {"tool_calls": deeds, **whole}
+        loosen(agreed.expected, around)
+        return DraftCase(tree, agreed.expected, [(prompt, {}) for prompt in prompts], row)
+    overall = {field: value for field, value in agreed.expected.items() if field not in OF_TURNS}
+    if deeds := [entry for entry in agreed.expected.get("tool_calls", ()) if entry["tool"] in around.is_effect]:
+        overall = {"tool_calls": deeds, **overall}
     turns = []
-    for prompt, turn, seen in zip(prompts, learned.turns, example.turns, strict=True):
-        asked = turn_contract(turn, around)
-        fill(asked.expected, _row(asked, seen))
-        turns.append((prompt, asked.expected))
-    return DraftCase(tree, whole, turns, row)
+    for prompt, turn, turn_trace in zip(prompts, learned.turns, example.turns, strict=True):
+        turn_expected = turn_contract(turn, around)
+        fill(turn_expected.expected, _row(turn_expected, turn_trace))
+        turns.append((prompt, turn_expected.expected))
+    return DraftCase(tree, overall, turns, row)
 
 
 def _examples(learned: TraceStatistics) -> list[Trace]:
     """A few traces to take prompts from, the most frequent prompts first, each prompt once."""
-    known = {user_texts(trace): trace for trace in reversed(learned.examples)}
-    usable = [user for user in known if sum(map(len, user)) <= LONGEST_PROMPT] or [*known]
+    by_prompt = {user_texts(trace): trace for trace in reversed(learned.examples)}
+    usable = [user for user in by_prompt if sum(map(len, user)) <= LONGEST_PROMPT] or [*by_prompt]
     usable.sort(key=lambda user: (-learned.prompts[user], sum(map(len, user))))
-    return [known[user] for user in usable[:MOST_ROWS]]
+    return [by_prompt[user] for user in usable[:MOST_ROWS]]
 
 
-def _row(made: CaseContract, trace: Trace) -> dict[str, Any]:
+def _row(agreed: CaseContract, trace: Trace) -> dict[str, Any]:
     """The value of each variable in a trace."""
-    found = {}
-    for name, (tool, number, path) in made.variables.items():
+    values = {}
+    for name, (tool, number, path) in agreed.variables.items():
         calls = [call for call in trace.tool_calls if call.called and call.name == tool]
-        found[name] = dict(argument_values(calls[number].arguments))[path]
-    return found
+        values[name] = dict(argument_values(calls[number].arguments))[path]
+    return values
 
 
-def _comments(group: TraceGroup, made: CaseContract) -> str:
+def _comments(group: TraceGroup, agreed: CaseContract) -> str:
     prompts = len(group.learned.prompts)
     runs = f"{group.total} run{'s' * (group.total != 1)}"
-    said = f"{runs} of {prompts} prompts" if prompts > 1 else runs
-    return f"{said}; varied: {'; '.join(made.varied)}" if made.varied else said
+    support = f"{runs} of {prompts} prompts" if prompts > 1 else runs
+    return f"{support}; varied: {'; '.join(agreed.varied)}" if agreed.varied else support
 
 
 def slug(text: str) -> str:
-    found = _SLUG.sub("-", text.lower()).strip("-")
-    return found[:LONGEST_ID].rpartition("-")[0] or found[:LONGEST_ID] if len(found) > LONGEST_ID else found
+    words = _SLUG.sub("-", text.lower()).strip("-")
+    return words[:LONGEST_ID].rpartition("-")[0] or words[:LONGEST_ID] if len(words) > LONGEST_ID else words
 
 
 def name_prompts(prompts: Sequence[str]) -> dict[str, str]:
     """Prompts by a name for each, without personal data; one that is asked twice counts once."""
-    found: dict[str, str] = {}
+    named_prompts: dict[str, str] = {}
     masker = Masker()
     for prompt in dict.fromkeys(prompts):
-        found[_unused_name(slug(masker.text(prompt)) or "prompt", found)] = prompt
-    return found
+        named_prompts[_unused_name(slug(masker.text(prompt)) or "prompt", named_prompts)] = prompt
+    return named_prompts
 
 
-def _unused_name(plain: str, taken: Collection[str]) -> str:
-    numbered = (f"{plain}-{number}" for number in range(2, len(taken) + 3))
-    return next(name for name in (plain, *numbered) if name not in taken)
+def _unused_name(plain: str, used_names: Collection[str]) -> str:
+    numbered = (f"{plain}-{number}" for number in range(2, len(used_names) + 3))
+    return next(name for name in (plain, *numbered) if name not in used_names)
 
 
-def _name(group: TraceGroup, taken: set[str], masker: Masker) -> str:
+def _name(group: TraceGroup, used_names: set[str], masker: Masker) -> str:
     kind = group.kinds[0]
-    known = masker.text(group.name)
-    given = known if len(known) <= LONGEST_ID and " " not in known else slug(known)
+    group_name = masker.text(group.name)
+    slug_of_name = group_name if len(group_name) <= LONGEST_ID and " " not in group_name else slug(group_name)
     does = slug("-".join(kind.tools[:2])) if kind.tools else ""
     how = OUTCOME_WORDS.get(kind.outcome, "")
-    plain = given or "-".join(part for part in (does, how) if part) or "case"
-    name = _unused_name(plain, taken)
-    taken.add(name)
+    plain = slug_of_name or "-".join(part for part in (does, how) if part) or "case"
+    name = _unused_name(plain, used_names)
+    used_names.add(name)
     return name

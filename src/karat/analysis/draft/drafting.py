@@ -77,13 +77,13 @@ class _Drafting:
         self._held_out = [0, 0]
 
     def draft(self, traces: Iterable[Trace | SourceTrace]) -> SuiteDraft:
-        self._kinds.read(_as_source_trace(one) for one in traces)
+        self._kinds.read(_as_source_trace(trace) for trace in traces)
         groups = self._require(self._kinds.groups())
         drafted = self._learn(groups)
         self._judge(drafted, traces)
-        for one in drafted:
-            self._settle(one)
-            one.case.fill()
+        for member in drafted:
+            self._settle(member)
+            member.case.fill()
         self._audit(drafted)
         return self._write(drafted)
 
@@ -103,12 +103,12 @@ class _Drafting:
         if effects and effects != declared:
             self._top["effects"] = {tool: [*words] for tool, words in effects.items()}
         around = AllKinds(effects, most_of_all([group.learned for group in groups]), frozenset(changing))
-        taken: set[str] = set()
-        found = []
+        used_names: set[str] = set()
+        drafted = []
         for group in groups:
-            case, examples = draft_case(group, around, taken, self._masker)
-            found.append(_DraftedGroup(group, case, examples, self._tally(case)))
-        return found
+            case, examples = draft_case(group, around, used_names, self._masker)
+            drafted.append(_DraftedGroup(group, case, examples, self._tally(case)))
+        return drafted
 
     def _tally(self, case: DraftCase) -> LineTally:
         (read,) = read_cases(self._top, [case.plain_tree(variables=False)], self._catalog)
@@ -117,30 +117,30 @@ class _Drafting:
     def _judge(self, drafted: list[_DraftedGroup], traces: Iterable[Trace | SourceTrace]) -> None:
         """Judge every trace by the case of its group."""
         places = self._kinds.places
-        for one, number, held in zip(traces, places.groups, places.held_out, strict=True):
+        for trace, number, is_held_out in zip(traces, places.groups, places.held_out, strict=True):
             if number == APART:
                 continue
-            passed = drafted[number].tally.judge(_as_source_trace(one).trace)
-            if held:
+            passed = drafted[number].tally.judge(_as_source_trace(trace).trace)
+            if is_held_out:
                 self._held_out[0] += 1
                 self._held_out[1] += passed
 
-    def _settle(self, one: _DraftedGroup) -> None:
+    def _settle(self, drafted: _DraftedGroup) -> None:
         """Write the support of each line; loosen those that too many traces do not hold."""
-        tally, all_runs = one.tally, one.tally.judged
-        for place, missed in tally.missed.items():
-            why = tally.reasons[place]
-            kind = KINDS.get(place.field, "differs")
-            what = f"{one.group.name or one.case.tree['id']}: {place.shown}: {excerpt(why.found)}"
-            self._findings.add(kind, what, count=missed)
-        bad = [place for place in tally.missed if not tally.is_marked(place)]
-        _support(one.case, lambda place: "" if place in bad else _of_runs(all_runs - tally.missed[place], all_runs))
-        are_all_kept = all(tally.missed[place] <= SAMPLES for place in bad)
-        samples = {id(trace): trace for place in bad for trace in tally.samples[place]}
+        tally, all_runs = drafted.tally, drafted.tally.judged
+        for line, missed in tally.missed.items():
+            why = tally.reasons[line]
+            kind = KINDS.get(line.field, "differs")
+            finding = f"{drafted.group.name or drafted.case.tree['id']}: {line.shown}: {excerpt(why.found)}"
+            self._findings.add(kind, finding, count=missed)
+        bad = [line for line in tally.missed if not tally.is_marked(line)]
+        _support(drafted.case, lambda line: "" if line in bad else _of_runs(all_runs - tally.missed[line], all_runs))
+        are_all_kept = all(tally.missed[line] <= SAMPLES for line in bad)
+        samples = {id(trace): trace for line in bad for trace in tally.samples[line]}
         for _ in range(ROUNDS if bad else 0):
-            for place in sorted(bad, key=lambda one: one.path, reverse=True):
-                one.case.loosen(place, tally.samples[place])
-            tally = self._tally(one.case)
+            for line in sorted(bad, key=lambda line: line.path, reverse=True):
+                drafted.case.loosen(line, tally.samples[line])
+            tally = self._tally(drafted.case)
             for trace in samples.values():
                 tally.judge(trace)
             bad = [*tally.missed]
@@ -150,31 +150,31 @@ class _Drafting:
         others = all_runs - len(samples) if are_all_kept else 0
         again = "" if are_all_kept else " that were judged again"
         total = others + tally.judged
-        _support(one.case, lambda place: _of_runs(others + tally.judged - tally.missed[place], total) + again)
+        _support(drafted.case, lambda line: _of_runs(others + tally.judged - tally.missed[line], total) + again)
 
     def _audit(self, drafted: list[_DraftedGroup]) -> None:
         """Drop what catches nothing of its own, and count what is noticed and what is not."""
         before: tuple[Case, Trace] | None = None
         proved = []
-        for one in drafted:
-            if (found := self._passing(one)) is None:
-                self._findings.add("unproved", f"{one.case.tree['id']}: none of its traces passes the whole case")
+        for member in drafted:
+            if (passing := self._passing(member)) is None:
+                self._findings.add("unproved", f"{member.case.tree['id']}: none of its traces passes the whole case")
                 continue
-            proved.append((one, before, audit_draft(*found, before, self._catalog).useless))
-            before = found
-        budgets = [{place.path for place in useless if place.path in BUDGETS} for _, _, useless in proved]
+            proved.append((member, before, audit_draft(*passing, before, self._catalog).useless))
+            before = passing
+        budgets = [{line.path for line in useless if line.path in BUDGETS} for _, _, useless in proved]
         needless = set.intersection(*budgets) if budgets else set()
-        for one, another, useless in proved:
-            for place in sorted(useless, key=lambda place: (place.turn or 0, _order(place)), reverse=True):
-                if place.path not in BUDGETS or place.path in needless:
-                    one.case.drop(place)
-            if (found := self._passing(one)) is not None:
-                self._rates.add(audit_draft(*found, another, self._catalog).audit)
+        for member, another, useless in proved:
+            for line in sorted(useless, key=lambda line: (line.turn or 0, _order(line)), reverse=True):
+                if line.path not in BUDGETS or line.path in needless:
+                    member.case.drop(line)
+            if (passing := self._passing(member)) is not None:
+                self._rates.add(audit_draft(*passing, another, self._catalog).audit)
 
-    def _passing(self, one: _DraftedGroup) -> tuple[Case, Trace] | None:
+    def _passing(self, member: _DraftedGroup) -> tuple[Case, Trace] | None:
         """The case of a row with the trace that it is from, if that passes."""
-        cases = read_cases(self._top, [one.case.plain_tree()], self._catalog)
-        for case, trace in zip(cases, one.examples, strict=False):
+        cases = read_cases(self._top, [member.case.plain_tree()], self._catalog)
+        for case, trace in zip(cases, member.examples, strict=False):
             tally = LineTally(case, self._catalog)
             if tally.judge(trace):
                 return case, trace
@@ -184,9 +184,9 @@ class _Drafting:
         masker = self._masker
         shared = _find_shared(drafted)
         cases = []
-        for one in drafted:
-            expected = {field: value for field, value in one.case.expected.items() if field not in shared}
-            cases.append(_mask(_tree(one.case, expected), masker))
+        for member in drafted:
+            expected = {field: value for field, value in member.case.expected.items() if field not in shared}
+            cases.append(_mask(_tree(member.case, expected), masker))
         top: dict[str, Any] = {"karat": 1, "draft": True, "name": self._options.name or "Draft"}
         if "effects" in self._top:
             top["effects"] = {
@@ -198,8 +198,8 @@ class _Drafting:
             top["stubs"] = {tool: Noted(stub, note) for tool, stub in self._options.stubs.items()}
         if shared:
             top["defaults"] = {"expected": shared}
-        findings = tuple(found._replace(text=masker.text(found.text)) for found in self._findings.all())
-        covered = sum(one.group.total for one in drafted)
+        findings = tuple(finding._replace(text=masker.text(finding.text)) for finding in self._findings.all())
+        covered = sum(member.group.total for member in drafted)
         summary = DraftSummary(
             traces=self._kinds.count,
             cases=len(drafted),
@@ -218,23 +218,23 @@ class _Drafting:
         return SuiteDraft("\n".join([*head(summary, findings), *body, *tail(findings), ""]), findings, summary)
 
 
-def _as_source_trace(one: Trace | SourceTrace) -> SourceTrace:
-    return one if isinstance(one, SourceTrace) else SourceTrace(one)
+def _as_source_trace(trace: Trace | SourceTrace) -> SourceTrace:
+    return trace if isinstance(trace, SourceTrace) else SourceTrace(trace)
 
 
-def _order(place: CheckPlace) -> int:
+def _order(line: CheckPlace) -> int:
     """The number of an entry in its list: later ones are taken out first, so that the others keep theirs."""
-    digits = "".join(char for char in place.path.partition("[")[2] if char.isdigit())
+    digits = "".join(char for char in line.path.partition("[")[2] if char.isdigit())
     return int(digits or 0)
 
 
-def _of_runs(held: int, runs: int) -> str:
-    return f"{held} of {pluralize(runs, 'run')}"
+def _of_runs(holding: int, runs: int) -> str:
+    return f"{holding} of {pluralize(runs, 'run')}"
 
 
 def _support(case: DraftCase, support: Callable[[CheckPlace], str]) -> None:
     """Put into every comment in how many runs its line held, where that is known."""
-    trees = [(None, case.expected), *((number, asked) for number, (_, asked) in enumerate(case.turns, 1))]
+    trees = [(None, case.expected), *((number, of_turn) for number, (_, of_turn) in enumerate(case.turns, 1))]
     for turn, expected in trees:
         for field, value in expected.items():
             if isinstance(value, list):
@@ -259,9 +259,9 @@ def _find_shared(drafted: list[_DraftedGroup]) -> dict[str, Any]:
     if len(drafted) < 2:
         return {}
     shared = {}
-    runs = sum(one.tally.judged for one in drafted)
+    runs = sum(member.tally.judged for member in drafted)
     for field in OF_ALL:
-        values = [one.case.expected[field] for one in drafted if field in one.case.expected]
+        values = [member.case.expected[field] for member in drafted if field in member.case.expected]
         if len(values) == len(drafted) and all(plain_value(value) == plain_value(values[0]) for value in values):
             note = values[0].note if field.startswith("max_") else f"{runs} runs"
             shared[field] = Noted(plain_value(values[0]), note)
@@ -271,7 +271,9 @@ def _find_shared(drafted: list[_DraftedGroup]) -> dict[str, Any]:
 def _tree(case: DraftCase, expected: dict[str, Any]) -> dict[str, Any]:
     tree = dict(case.tree)
     if case.turns:
-        tree["turns"] = [{"prompt": prompt, **({"expected": asked} if asked else {})} for prompt, asked in case.turns]
+        tree["turns"] = [
+            {"prompt": prompt, **({"expected": of_turn} if of_turn else {})} for prompt, of_turn in case.turns
+        ]
     return tree | ({"expected": expected} if expected else {})
 
 

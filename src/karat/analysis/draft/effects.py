@@ -88,12 +88,16 @@ def participles(verb: str) -> list[str]:
 def known_effects(tools: Iterable[str], declared: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
     """What these tools change: as declared, and by its name for a tool that no declaration names."""
     patterns = effect_tools(declared)
-    own = {key: words for key, words in declared.items() if any(is_named(key, tool) for tool in tools)}
-    general = {key: words for key, words in declared.items() if key not in patterns} if own else {}
-    return {**own, **likely_effects(tool for tool in tools if not is_any_named(patterns, tool)), **general}
+    used = {key: words for key, words in declared.items() if any(is_named(key, tool) for tool in tools)}
+    general = {key: words for key, words in declared.items() if key not in patterns} if used else {}
+    return {**used, **likely_effects(tool for tool in tools if not is_any_named(patterns, tool)), **general}
 
 
 def likely_effects(tools: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """The tools that most likely change something, each with the words that claim it."""
-    found = {tool: changing_words(tool) for tool in sorted(tools)}
-    return {tool: tuple(one for word in words for one in participles(word)) for tool, words in found.items() if words}
+    words_of = {tool: changing_words(tool) for tool in sorted(tools)}
+    return {
+        tool: tuple(participle for word in words for participle in participles(word))
+        for tool, words in words_of.items()
+        if words
+    }

@@ -159,14 +159,14 @@ def _tool_calls(
             continue
         together = _merge_slots(learned, tool)
         if len(together.success) > 1:
-            done = together.success[True]
-            varied.append(f"{tool} succeeded in {done} of {pluralize(together.count, 'call')}")
+            succeeded = together.success[True]
+            varied.append(f"{tool} succeeded in {succeeded} of {pluralize(together.count, 'call')}")
         if len(counts) == 1 and max(counts) <= MOST_ENTRIES:
             each = max(counts)
             for number in range(each):
                 slot = learned.slots[tool, number]
-                found = _arguments(tool, number, slot, learned, variables, varied)
-                entries.append(_entry(tool, found, slot, Noted(1, RUNS) if each == 1 else None))
+                arguments = _arguments(tool, number, slot, learned, variables, varied)
+                entries.append(_entry(tool, arguments, slot, Noted(1, RUNS) if each == 1 else None))
         else:
             least, most = min(counts), max(counts)
             room = most if tool in around.is_effect else most * 2
@@ -206,8 +206,8 @@ def _entry(tool: str, arguments: Expected, slot: Slot, times: Noted | None) -> E
 def _echoes(slot: Slot) -> Expected:
     """Members of the result that are what the user asked for, in every run."""
     result: Expected = {}
-    same = [(path, values) for path, values in slot.echoes.items() if values.count == slot.count]
-    for path, values in same[:MOST_ECHOES]:
+    constant = [(path, values) for path, values in slot.echoes.items() if values.count == slot.count]
+    for path, values in constant[:MOST_ECHOES]:
         if values.distinct == 1:
             _put(result, tuple(path.removeprefix("$.").split(".")), Noted(values.only, f"as in the prompt, {RUNS}"))
     return {"result": result} if result else {}
@@ -228,7 +228,7 @@ def _arguments(
     variables: dict[str, tuple[str, int, Path]],
     varied: list[str],
 ) -> Expected:
-    found: Expected = {}
+    arguments: Expected = {}
     for path, values in slot.arguments.items():
         name = ".".join(path)
         if values.count < slot.count:
@@ -237,18 +237,22 @@ def _arguments(
         if not learned.has_one_script and values.origin == PROMPT and values.distinct > 1:
             variable = _variable_name(path, tool, variables)
             variables[variable] = (tool, number, path)
-            _put(found, path, Noted(RowVariable(variable), f"from the prompt, {RUNS}, {values.shown_distinct} values"))
+            _put(
+                arguments,
+                path,
+                Noted(RowVariable(variable), f"from the prompt, {RUNS}, {values.shown_distinct} values"),
+            )
         elif (matched := generalize(values)) is not None:
-            _put(found, path, matched)
-    return found
+            _put(arguments, path, matched)
+    return arguments
 
 
-def _variable_name(path: Path, tool: str, taken: Mapping[str, object]) -> str:
+def _variable_name(path: Path, tool: str, used_names: Mapping[str, object]) -> str:
     plain = "".join(char if char.isalnum() else "_" for char in path[-1]).strip("_") or "value"
     plain = plain if plain[0].isalpha() else f"v_{plain}"
     names = [plain, f"{plain}_of_{''.join(c if c.isalnum() else '_' for c in tool)}"]
     names += [f"{plain}_{number}" for number in range(2, 99)]
-    return next(name for name in names if name not in taken and name not in ("asked", "row"))
+    return next(name for name in names if name not in used_names and name not in ("asked", "row"))
 
 
 def _put(tree: Expected, path: Path, value: Noted) -> None:
@@ -273,9 +277,9 @@ def generalize(values: Values) -> Noted | None:
         return Noted({"$regex": r"^\d{4}-\d\d-\d\d"}, f"from the clock, {support}")
     few = 1 < values.distinct <= MOST_CHOICES and values.count >= PER_CHOICE * values.distinct
     if few and origin != ID and not origin.startswith(FROM):
-        known = [value for value, _ in values.known.values()]
-        if all(isinstance(value, str | int | float | bool) and not is_free_text(value) for value in known):
-            return Noted({"$in": known}, f"{where}{support}")
+        choices = [value for value, _ in values.known.values()]
+        if all(isinstance(value, str | int | float | bool) and not is_free_text(value) for value in choices):
+            return Noted({"$in": choices}, f"{where}{support}")
     shape = next(iter(values.shapes)) if len(values.shapes) == 1 else ""
     if shape and values.distinct > 1 and origin != ID and set(values.types) == {"string"}:
         return Noted({"$regex": shape}, f"{where}{support}")
@@ -325,7 +329,7 @@ def _requires(learned: TraceStatistics) -> Expected:
 
 def _numbers(learned: TraceStatistics) -> list[Noted]:
     """Numbers that the answer states as the tool gave them, in every run."""
-    found = []
+    entries = []
     for (tool, path), values in learned.numbers.items():
         sure = values.distinct >= 3 or all(
             isinstance(value, float) or abs(value) >= CERTAIN_NUMBER  # type: ignore[arg-type]  # only numbers are kept
@@ -333,15 +337,15 @@ def _numbers(learned: TraceStatistics) -> list[Noted]:
         )
         if values.count == learned.count and sure and learned.calls[tool][0] == 0:
             label = path.rpartition(".")[2].strip("$[]'") or tool
-            found.append((values.distinct, Noted({"label": label, "from_tool": tool, "at": path}, RUNS)))
-    found.sort(key=lambda pair: -pair[0])
-    return [noted for _, noted in found[:MOST_NUMBERS]]
+            entries.append((values.distinct, Noted({"label": label, "from_tool": tool, "at": path}, RUNS)))
+    entries.sort(key=lambda pair: -pair[0])
+    return [noted for _, noted in entries[:MOST_NUMBERS]]
 
 
 def _expect_shown(learned: TraceStatistics) -> Expected:
     """What is new on the page, in every run."""
-    shown = [key for key, count in learned.elements.items() if count == learned.count >= 2]
-    entries = [Noted({"role": role, "name": name}, f"new in {RUNS}") for role, name in shown[:MOST_SHOWN]]
+    new_elements = [key for key, count in learned.elements.items() if count == learned.count >= 2]
+    entries = [Noted({"role": role, "name": name}, f"new in {RUNS}") for role, name in new_elements[:MOST_SHOWN]]
     return {"ui": entries} if entries else {}
 
 
@@ -375,8 +379,8 @@ def _budgets(around: AllKinds, learned: TraceStatistics) -> Expected:
 
     How long an answer is, and how many calls it takes, depends on what is asked; the rest holds for all cases.
     """
-    own = {name: learned.most[name] for name in ("words", "calls") if learned.most.get(name)}
-    most = {name: value for name, value in around.most.items() if name not in ("words", "calls")} | own
+    of_case = {name: learned.most[name] for name in ("words", "calls") if learned.most.get(name)}
+    most = {name: value for name, value in around.most.items() if name not in ("words", "calls")} | of_case
     rows: tuple[tuple[str, str, float, float, str], ...] = (
         ("max_seconds", "seconds", 5, 10, "the longest run took {:.1f} s"),
         ("max_first_token_seconds", "first", 5, 10, "the slowest first word took {:.1f} s"),
@@ -385,23 +389,23 @@ def _budgets(around: AllKinds, learned: TraceStatistics) -> Expected:
         ("max_words", "words", 3, 50, "the longest answer has {:.0f} words"),
         ("max_tool_calls", "calls", 2, 3, "{:.0f} at most"),
     )
-    found: Expected = {
+    budgets: Expected = {
         field: Noted(round_up(max(most[name] * room, least)), note.format(most[name]))
         for field, name, room, least, note in rows
         if name in most
     }
     if most.get("tokens"):
-        found["max_tokens"] = Noted({"total": budget_for(most["tokens"])}, f"{most['tokens']:.0f} at most")
-    return found
+        budgets["max_tokens"] = Noted({"total": budget_for(most["tokens"])}, f"{most['tokens']:.0f} at most")
+    return budgets
 
 
 def most_of_all(kinds: list[TraceStatistics]) -> dict[str, float]:
     """The most of each measure that every run has."""
     counted: Counter[str] = Counter()
     runs = sum(kind.count for kind in kinds)
-    found: dict[str, float] = {}
+    highest: dict[str, float] = {}
     for kind in kinds:
         counted.update(kind.measured)
         for name, value in kind.most.items():
-            found[name] = max(found.get(name, 0), value)
-    return {name: value for name, value in found.items() if counted[name] == runs and value > 0}
+            highest[name] = max(highest.get(name, 0), value)
+    return {name: value for name, value in highest.items() if counted[name] == runs and value > 0}

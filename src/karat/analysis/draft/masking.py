@@ -27,23 +27,23 @@ class PersonalData(NamedTuple):
     is_one: Callable[[str], bool] = lambda found: True
 
 
-def passes_luhn(found: str) -> bool:
+def passes_luhn(text: str) -> bool:
     """Whether the last digit fits the others, as it does in card numbers."""
-    digits = [int(char) for char in found if char.isdigit()]
+    digits = [int(char) for char in text if char.isdigit()]
     doubled = [digit * 2 - 9 * (digit > 4) for digit in digits[-2::-2]]
     return 13 <= len(digits) <= 19 and (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
 
 
-def is_iban(found: str) -> bool:
+def is_iban(text: str) -> bool:
     """Whether the check digits of an account number fit the rest of it (ISO 7064, mod 97)."""
-    plain = re.sub(r"\s", "", found).upper()
+    plain = re.sub(r"\s", "", text).upper()
     return 15 <= len(plain) <= 34 and int("".join(str(int(c, 36)) for c in plain[4:] + plain[:4])) % 97 == 1
 
 
-def is_phone(found: str) -> bool:
+def is_phone(text: str) -> bool:
     """Whether so many digits are a phone number: not a date, a range of years or an amount."""
-    digits = sum(char.isdigit() for char in found)
-    return 8 <= digits <= 15 and not re.fullmatch(r"(?:19|20)\d\d[-. /]\d\d?[-. /]\d\d?(?:[-. T]\d+)*", found)
+    digits = sum(char.isdigit() for char in text)
+    return 8 <= digits <= 15 and not re.fullmatch(r"(?:19|20)\d\d[-. /]\d\d?[-. /]\d\d?(?:[-. T]\d+)*", text)
 
 
 def _luhn_masked(number: int) -> str:
@@ -53,8 +53,8 @@ def _luhn_masked(number: int) -> str:
 
 def _iban_masked(number: int) -> str:
     account = f"00000000000000{number % 10000:04d}"
-    rest = int("".join(str(int(c, 36)) for c in f"{account}DE00"))
-    return f"DE{98 - rest % 97:02d}{account}"
+    remainder = int("".join(str(int(c, 36)) for c in f"{account}DE00"))
+    return f"DE{98 - remainder % 97:02d}{account}"
 
 
 PATTERNS: tuple[PersonalData, ...] = (
@@ -116,17 +116,17 @@ class Masker(Struct):
     def text(self, text: str) -> str:
         return text if self.keep else _ALL.sub(self._mask, text)
 
-    def _mask(self, found: re.Match[str]) -> str:
-        pattern = PATTERNS[int((found.lastgroup or "p0")[1:])]
-        value = found[0]
+    def _mask(self, match: re.Match[str]) -> str:
+        pattern = PATTERNS[int((match.lastgroup or "p0")[1:])]
+        value = match[0]
         if not pattern.is_one(value):
             return value
         # However it is written: with spaces in a prompt, without in an argument.
-        same = value if pattern.kind == "key" else _SPELLING.sub("", value).casefold()
-        if same not in self.known:
+        key = value if pattern.kind == "key" else _SPELLING.sub("", value).casefold()
+        if key not in self.known:
             self.counts[pattern.kind] += 1
-            self.known[same] = pattern.masked(self.counts[pattern.kind])
-        return self.known[same]
+            self.known[key] = pattern.masked(self.counts[pattern.kind])
+        return self.known[key]
 
     def value(self, value: Json) -> Json:
         """A value with every text and every whole number in it masked."""

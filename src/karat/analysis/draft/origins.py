@@ -63,7 +63,7 @@ def shape_of(value: str) -> str:
     if is_free_text(value) or not value or value.isalpha() or not value.isascii():
         return ""
     names = {"digits": r"\d+", "upper": "[A-Z]+", "lower": "[a-z]+"}
-    parts = (names.get(found.lastgroup or "") or _SPECIAL.sub(r"\\\g<0>", found[0]) for found in _RUNS.finditer(value))
+    parts = (names.get(run.lastgroup or "") or _SPECIAL.sub(r"\\\g<0>", run[0]) for run in _RUNS.finditer(value))
     return f"^{''.join(parts)}$"
 
 
@@ -85,25 +85,25 @@ class Origins:
         """Let later arguments come from this result."""
         if result is None:
             return
-        found: set[object] = set()
+        values: set[object] = set()
         for _, value in scalars(parse_result(result)):
-            if len(found) >= MOST_SCALARS:
+            if len(values) >= MOST_SCALARS:
                 break
-            found.add(_comparable(value))
-        self._results.append((tool, found))
+            values.add(_comparable(value))
+        self._results.append((tool, values))
 
     def of(self, value: object) -> str:
         """`prompt`, the tool whose result held it, `clock`, `id`, or nothing; of a list, that of its parts."""
         if isinstance(value, list | dict) and value:
-            each = {self.of(one) for one in (value.values() if isinstance(value, dict) else value)}
+            each = {self.of(part) for part in (value.values() if isinstance(value, dict) else value)}
             return each.pop() if len(each) == 1 else "" if "" in each else SEVERAL
         if isinstance(value, bool | dict | list) or value is None or value == "":
             return ""
         if self.in_prompt(value):
             return PROMPT
         plain = _comparable(value)
-        for tool, held in reversed(self._results):
-            if plain in held:
+        for tool, values in reversed(self._results):
+            if plain in values:
                 return f"result of {tool}"
         if isinstance(value, str):
             if self._is_of_the_clock(value):
@@ -129,11 +129,11 @@ class Origins:
         return False
 
     def _is_of_the_clock(self, value: str) -> bool:
-        found = _DATE.fullmatch(value)
-        if found is None or self._now is None:
+        date = _DATE.fullmatch(value)
+        if date is None or self._now is None:
             return False
         try:
-            day = datetime(int(found[1]), int(found[2]), int(found[3]), tzinfo=UTC)
+            day = datetime(int(date[1]), int(date[2]), int(date[3]), tzinfo=UTC)
         except ValueError:
             return False
         return abs(day.timestamp() - self._now) < DAYS * 86400

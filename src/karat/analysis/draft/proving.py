@@ -60,8 +60,8 @@ class CheckPlace(NamedTuple):
 
     @property
     def field(self) -> str:
-        found = _STEP.match(self.path)
-        return found[1] if found else self.path
+        match = _STEP.match(self.path)
+        return match[1] if match else self.path
 
 
 def read_cases(top: Top, cases: Iterable[Mapping[str, Any]], catalog: CheckCatalog) -> tuple[Case, ...]:
@@ -91,19 +91,19 @@ class LineTally:
         self.judged += 1
         results = verdicts.case_results(self.case, trace, self._catalog)
         passed = True
-        for place, result in zip(self._places, results, strict=False):
+        for line, result in zip(self._places, results, strict=False):
             if result.status is Status.PASSED:
                 continue
             passed = False
-            self.missed[place] += 1
-            self.reasons.setdefault(place, result)
-            if len(kept := self.samples.setdefault(place, [])) < SAMPLES:
-                kept.append(trace)
+            self.missed[line] += 1
+            self.reasons.setdefault(line, result)
+            if len(samples := self.samples.setdefault(line, [])) < SAMPLES:
+                samples.append(trace)
         return passed
 
-    def is_marked(self, place: CheckPlace) -> bool:
+    def is_marked(self, line: CheckPlace) -> bool:
         """Whether so few runs missed a line that it is kept, and the runs are a finding."""
-        return 0 < self.missed[place] * MARKED <= self.judged
+        return 0 < self.missed[line] * MARKED <= self.judged
 
 
 class DraftCase(NamedTuple):
@@ -122,25 +122,25 @@ class DraftCase(NamedTuple):
 
     def plain_tree(self, *, variables: bool = True) -> dict[str, Any]:
         """The case without its comments."""
-        found: dict[str, Any] = {
+        tree: dict[str, Any] = {
             key: plain_value(value) for key, value in self.tree.items() if variables or key != "each"
         }
         if not variables:
-            found |= {"id": "case"} | ({"prompt": "?"} if "prompt" in found else {})
+            tree |= {"id": "case"} | ({"prompt": "?"} if "prompt" in tree else {})
         if self.turns:
-            found["turns"] = [
-                {"prompt": prompt} | ({"expected": plain_value(asked, variables=variables)} if asked else {})
-                for prompt, asked in self.turns
+            tree["turns"] = [
+                {"prompt": prompt} | ({"expected": plain_value(expected, variables=variables)} if expected else {})
+                for prompt, expected in self.turns
             ]
-        return found | {"expected": plain_value(self.expected, variables=variables)}
+        return tree | {"expected": plain_value(self.expected, variables=variables)}
 
     def fields_in(self, turn: int | None) -> Expected:
         return self.expected if turn is None else self.turns[turn - 1][1]
 
-    def drop(self, place: CheckPlace) -> None:
+    def drop(self, line: CheckPlace) -> None:
         """Take a line out."""
-        expected, found = self.fields_in(place.turn), _STEP.match(place.path)
-        field, index = (found[1], found[2]) if found else (place.path, None)
+        expected, match = self.fields_in(line.turn), _STEP.match(line.path)
+        field, index = (match[1], match[2]) if match else (line.path, None)
         if field == "outcome":
             expected[field] = Noted("completed", "the outcome varied")
         elif index is not None and isinstance(expected.get(field), list):
@@ -152,29 +152,29 @@ class DraftCase(NamedTuple):
             if field == "tools_used":
                 expected.pop("tools_match", None)
 
-    def loosen(self, place: CheckPlace, samples: Sequence[Trace]) -> str:
+    def loosen(self, line: CheckPlace, samples: Sequence[Trace]) -> str:
         """Ask for less, so that these traces may pass; in a few words what was loosened."""
-        found = _STEP.match(place.path)
-        entries = self.fields_in(place.turn).get("tool_calls", [])
-        if place.field != "tool_calls" or not found or int(found[2]) >= len(entries):
-            self.drop(place)
-            return place.path
-        entry = entries[int(found[2])]
-        blamed = [path for path in _leaves(entry.get("arguments", {})) if _is_missed(entry, path, samples, place.turn)]
+        match = _STEP.match(line.path)
+        entries = self.fields_in(line.turn).get("tool_calls", [])
+        if line.field != "tool_calls" or not match or int(match[2]) >= len(entries):
+            self.drop(line)
+            return line.path
+        entry = entries[int(match[2])]
+        blamed = [path for path in _leaves(entry.get("arguments", {})) if _is_missed(entry, path, samples, line.turn)]
         for path in blamed:
             _remove(entry["arguments"], path)
         if "arguments" in entry and not entry["arguments"]:
             del entry["arguments"]
         if blamed:
             return f"{', '.join('.'.join(path) for path in blamed)} of {entry['tool']}"
-        turns = [trace.of_turn(place.turn) for trace in samples]
+        turns = [trace.of_turn(line.turn) for trace in samples]
         parts = [part for part in ("error", "result", "times", "success", "arguments") if part in entry]
         guilty = next((part for part in parts if _holds({**entry, part: None}, turns)), None)
         for part in [guilty] if guilty else parts:
             del entry[part]
             if _holds(entry, turns):
                 return f"{part} of {entry['tool']}"
-        self.drop(place)
+        self.drop(line)
         return f"the call of {entry['tool']}"
 
 
@@ -189,26 +189,26 @@ def fill(tree: Any, row: Mapping[str, Any]) -> None:
 
 def _holds(entry: Expected, traces: Sequence[Trace]) -> bool:
     """Whether all of these traces have such a call."""
-    wanted = {key: value for key, value in entry.items() if value is not None}
-    check = msgspec.convert(plain_value(wanted, variables=False), ToolCalls)
+    constraints = {key: value for key, value in entry.items() if value is not None}
+    check = msgspec.convert(plain_value(constraints, variables=False), ToolCalls)
     return all(check.judge(trace).status is Status.PASSED for trace in traces)
 
 
 def _leaves(tree: Mapping[str, Any], path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    found: list[tuple[str, ...]] = []
+    leaves: list[tuple[str, ...]] = []
     for key, below in tree.items():
-        found += _leaves(below, (*path, key)) if isinstance(below, dict) else [(*path, key)]
-    return found
+        leaves += _leaves(below, (*path, key)) if isinstance(below, dict) else [(*path, key)]
+    return leaves
 
 
 def _is_missed(entry: Expected, path: tuple[str, ...], samples: Sequence[Trace], turn: int | None) -> bool:
     """Whether no call of one of these traces has what is asked of an argument."""
-    wanted: Any = entry["arguments"]
+    expected: Any = entry["arguments"]
     for step in path:
-        wanted = wanted[step]
-    if is_variable(wanted):
+        expected = expected[step]
+    if is_variable(expected):
         return False
-    holds = matcher(plain_value(wanted)).holds
+    holds = matcher(plain_value(expected)).holds
     for trace in samples:
         calls = [call for call in trace.of_turn(turn).tool_calls if call.name == entry["tool"]]
         if calls and not any(holds(_at(call.arguments, path)) for call in calls):
@@ -241,22 +241,22 @@ def audit_draft(case: Case, trace: Trace, another: tuple[Case, Trace] | None, ca
     """Audit a case with a trace that passes it, and name the lines that catch nothing which others do not."""
     spelling = Spelling(*SPELLING, catalog)
     other = Subject(*another) if another else None
-    done = audit_case(Subject(case, trace), other, spelling, catalog)
-    return Audited(done, _find_useless(done, places_of(case)))
+    audit = audit_case(Subject(case, trace), other, spelling, catalog)
+    return Audited(audit, _find_useless(audit, places_of(case)))
 
 
-def _find_useless(done: CaseAudit, places: Sequence[CheckPlace]) -> list[CheckPlace]:
+def _find_useless(audit: CaseAudit, places: Sequence[CheckPlace]) -> list[CheckPlace]:
     """Lines that can go one after the other, and every wrong trace that is noticed now still is."""
-    catching = [set(kill.checks) for kill in done.kills]
+    catching = [set(kill.checks) for kill in audit.kills]
     dropped: list[CheckPlace] = []
     order = {field: rank for rank, field in enumerate(FIRST_TO_GO)}
-    for place in sorted(places, key=lambda one: order.get(one.field, len(order))):
-        if place.field in NOT_TRIED or (place.turn is None and place.field == "tool_calls"):
+    for line in sorted(places, key=lambda place: order.get(place.field, len(order))):
+        if line.field in NOT_TRIED or (line.turn is None and line.field == "tool_calls"):
             continue
-        if all(caught - {place.shown} for caught in catching if place.shown in caught):
-            dropped.append(place)
+        if all(caught - {line.shown} for caught in catching if line.shown in caught):
+            dropped.append(line)
             for caught in catching:
-                caught.discard(place.shown)
+                caught.discard(line.shown)
     return dropped
 
 
@@ -269,9 +269,9 @@ class Rates:
         self._tried: Counter[str] = Counter()
         self._controls: Counter[str] = Counter()
 
-    def add(self, done: CaseAudit) -> None:
+    def add(self, audit: CaseAudit) -> None:
         for operator in OPERATORS:
-            for table, rated in ((done.operators, True), (done.apart, False)):
+            for table, rated in ((audit.operators, True), (audit.apart, False)):
                 if operator.name not in table:
                     continue
                 killed, tried = table[operator.name]
@@ -281,7 +281,7 @@ class Rates:
                     self.all.add(killed, tried)
                     if not operator.of_answer:
                         self.facts.add(killed, tried)
-        self._controls.update("answers another case" if " in " in name else name for name in done.controls)
+        self._controls.update("answers another case" if " in " in name else name for name in audit.controls)
 
     def describe_unseen(self) -> tuple[str, ...]:
         """What passes although it is wrong: first what was done or stated, then what only words would show."""

@@ -35,17 +35,17 @@ class Replies:
     def add(self, turns: Sequence[Trace]) -> None:
         if self._questions is None:
             return
-        said = tuple(turn.input for turn in turns[1:])
+        replies = tuple(turn.input for turn in turns[1:])
         self._firsts.add(turns[0].input)
-        self._orders.setdefault(said, [turn.final_message for turn in turns])
-        for before, reply in zip(turns, said, strict=False):
+        self._orders.setdefault(replies, [turn.final_message for turn in turns])
+        for before, reply in zip(turns, replies, strict=False):
             questions = self._questions.setdefault(reply, {})
             if before.final_message not in questions and len(questions) < MOST_QUESTIONS:
                 if find_request(before.final_message) is None:
                     self._questions = None
                     return
                 questions[before.final_message] = None
-        for reply in {*said}:
+        for reply in {*replies}:
             self._seen[reply] = self._seen.get(reply, 0) + 1
         if len(self._questions) > MOST_REPLIES or len(self._firsts) > 1:
             self._questions = None
@@ -66,43 +66,43 @@ class Replies:
             return []
         if min(self._seen.values(), default=0) < LEAST_SEEN:
             return []
-        found = []
+        replies = []
         for reply, questions in self._questions.items():
-            others = [one for other in self._questions.items() if other[0] != reply for one in other[1]]
+            others = [question for other in self._questions.items() if other[0] != reply for question in other[1]]
             if not (things := _things(reply, questions, others)):
                 return []
-            found.append(Reply(tuple(things), reply))
-        case = Case(id="", prompt="?", replies=tuple(found), checks=())
-        same = all(tuple(_says(case, answers)) == said for said, answers in self._orders.items())
-        return [{"asks_for": [*one.asks_for], "say": one.say} for one in found] if same else []
+            replies.append(Reply(tuple(things), reply))
+        case = Case(id="", prompt="?", replies=tuple(replies), checks=())
+        is_reproduced = all(tuple(_says(case, answers)) == spoken for spoken, answers in self._orders.items())
+        return [{"asks_for": [*reply.asks_for], "say": reply.say} for reply in replies] if is_reproduced else []
 
 
 def _says(case: Case, answers: Iterable[str]) -> Iterator[str]:
     """What the scripted user says to these answers."""
     user = ScriptedUser(case)
     for answer in answers:
-        if (said := user.next(Trace(case_id="", final_message=answer, tool_calls=()))) is None:
+        if (reply := user.next(Trace(case_id="", final_message=answer, tool_calls=()))) is None:
             return
-        yield said
+        yield reply
 
 
 def _things(reply: str, questions: Mapping[str, None], others: Sequence[str]) -> list[str]:
     """The fewest words that all of these questions ask for one of, and no other question does."""
     asks = {question: _asked_words(question) for question in questions}
     elsewhere = {word for question in others for word in _asked_words(question)}
-    left = [*questions]
-    found: list[str] = []
-    while left:
-        words = sorted({word for question in left for word in asks[question]} - elsewhere)
+    unanswered = [*questions]
+    chosen: list[str] = []
+    while unanswered:
+        words = sorted({word for question in unanswered for word in asks[question]} - elsewhere)
         if not words:
             return []
         spoken = set(_WORD.findall(reply.lower()))
-        best = max(words, key=lambda word: (sum(word in asks[one] for one in left), word in spoken, len(word)))
-        found.append(best)
-        left = [question for question in left if best not in asks[question]]
-    return found
+        best = max(words, key=lambda word: (sum(word in asks[each] for each in unanswered), word in spoken, len(word)))
+        chosen.append(best)
+        unanswered = [question for question in unanswered if best not in asks[question]]
+    return chosen
 
 
 def _asked_words(question: str) -> set[str]:
-    named = _WORD.findall(PUBLISHED.pattern("request").sub(" ", question.lower()))
-    return {word for word in {*named} - COMMON_WORDS if find_request_for(question, (word,))}
+    words = _WORD.findall(PUBLISHED.pattern("request").sub(" ", question.lower()))
+    return {word for word in {*words} - COMMON_WORDS if find_request_for(question, (word,))}

@@ -58,10 +58,10 @@ def read_prompts(path: Path) -> list[str]:
         lines = [row[column] for row in rows[PROMPT_COLUMN in names :] if len(row) > column]
     else:
         lines = text.splitlines()
-    found = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
-    if not found:
+    prompts = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    if not prompts:
         raise UsageError("it has no prompt.", where=str(path), fix="Write one per line.", slug="bad-prompts")
-    return found
+    return prompts
 
 
 class JournalTraces:
@@ -100,8 +100,8 @@ def draft_sources(sources: Sequence[str | Path], options: DraftOptions, project:
     if not sources:
         fix = "Name journals, recordings, span exports or tapes, or a target with --target and --prompts."
         raise UsageError("there is nothing to draft from.", fix=fix, slug="no-traces")
-    found = [source for path in sources for source in open_source(path, project)]
-    return draft_from_traces(AllTraces(found), catalog_for(project), with_declared_effects(options, project))
+    traces = [source for path in sources for source in open_source(path, project)]
+    return draft_from_traces(AllTraces(traces), catalog_for(project), with_declared_effects(options, project))
 
 
 def with_declared_effects(options: DraftOptions, project: Project) -> DraftOptions:
@@ -157,11 +157,11 @@ class Probing(NamedTuple):
         """Stubs for the tools that may change something: seen by asking once with every tool stubbed."""
         async with self.run_prompts(1, {EVERY_TOOL: STUB}) as journal:
             traces = [record.trace for record in journal.records()]
-        known = {tool for trace in traces for tool in trace.tool_schemas}
+        offered = {tool for trace in traces for tool in trace.tool_schemas}
         called = {call.name for trace in traces for call in trace.tool_calls}
-        if called and not known:
+        if called and not offered:
             return {EVERY_TOOL: STUB}
-        return {tool: STUB for tool in sorted(known | called) if known_effects((tool,), declared)}
+        return {tool: STUB for tool in sorted(offered | called) if known_effects((tool,), declared)}
 
     @asynccontextmanager
     async def run_prompts(self, repeat: Repeats, stubs: Mapping[str, object]) -> AsyncIterator[Journal]:
@@ -170,8 +170,8 @@ class Probing(NamedTuple):
         cases = [{"id": name, "prompt": prompt, "expected": expected} for name, prompt in self.prompts.items()]
         around = {"stubs": stubs} if stubs else {}
         suite = load_in({"karat": 1, "name": "Prompts", **around, "cases": cases}, self.project)
-        asked: ResumeKeywords = {**self.how, "repeat": repeat}
+        options: ResumeKeywords = {**self.how, "repeat": repeat}
         with tempfile.TemporaryDirectory() as folder:
-            run_options, request = RunOptions.of(asked), RunRequest.of(asked)
+            run_options, request = RunOptions.of(options), RunRequest.of(options)
             result = await run_suite(suite, self.target, run_options, request, Path(folder), self.project)
             yield result.journal

@@ -56,15 +56,15 @@ class Findings:
     def __init__(self) -> None:
         self._found: dict[tuple[str, str], tuple[str, int]] = {}
 
-    def add(self, kind: str, what: str, example: str = "", count: int = 1) -> None:
-        known, before = self._found.get((kind, what), (example, 0))
+    def add(self, kind: str, text: str, example: str = "", count: int = 1) -> None:
+        first_example, before = self._found.get((kind, text), (example, 0))
         if before or len(self._found) < MOST_FINDINGS:
-            self._found[kind, what] = known, before + count
+            self._found[kind, text] = first_example, before + count
 
     def all(self) -> tuple[Finding, ...]:
         return tuple(
-            Finding(kind, f"{what}, such as {example}" if example else what, count)
-            for (kind, what), (example, count) in self._found.items()
+            Finding(kind, f"{text}, such as {example}" if example else text, count)
+            for (kind, text), (example, count) in self._found.items()
         )
 
     def add_error(self, trace: Trace, user: tuple[str, ...]) -> None:
@@ -75,12 +75,12 @@ class Findings:
 
     def is_stuck(self, trace: Trace, user: tuple[str, ...]) -> bool:
         """Whether a run went round in a loop, or was cut off by a limit: nothing is learned from it."""
-        same, before = 1, None
+        in_a_row, before = 1, None
         for call in trace.tool_calls:
             now = (call.name, call.arguments)
-            same = same + 1 if now == before else 1
+            in_a_row = in_a_row + 1 if now == before else 1
             before = now
-            if same == LOOP:
+            if in_a_row == LOOP:
                 self.add("loop", f"{call.name} was called with the same arguments again and again", _quoted(user))
                 return True
         if trace.ended_by in ("", BY_ITSELF):
@@ -100,8 +100,8 @@ class Findings:
         )
 
     def add_odd(self, group: TraceGroup, total: int) -> None:
-        what = f"{group.total} of {total} runs of {group.name}: {_describe(group)}. Is this intended?"
-        self.add("odd", what, "", group.total)
+        text = f"{group.total} of {total} runs of {group.name}: {_describe(group)}. Is this intended?"
+        self.add("odd", text, "", group.total)
 
 
 class TracePlaces(NamedTuple):
@@ -163,13 +163,13 @@ class TraceGroups:
             self._first_seen[kind] += 1
         self._totals[number] += 1
         is_another = self._totals[number] == 1 and self._first_seen[kind] % HELD_OUT == 0 and self._identities
-        held = self._totals[number] % HELD_OUT == 0 or bool(is_another)
+        is_held_out = self._totals[number] % HELD_OUT == 0 or bool(is_another)
         if is_another:
             self._waiting[len(self.places.groups)] = number, recorded
-        elif not held:
+        elif not is_held_out:
             self._learned[number].add(trace, kind.outcome, user, effects)
         self.places.groups.append(number)
-        self.places.held_out.append(held)
+        self.places.held_out.append(is_held_out)
 
     def _identity(self, trace: Trace, user: tuple[str, ...]) -> str:
         """The case that a trace is a run of: its id, or its prompt; nothing once there are too many of them."""
@@ -199,47 +199,47 @@ class TraceGroups:
 
     def groups(self) -> list[TraceGroup]:
         """The groups that cases are drafted from, the most frequent first; `places` then has their numbers."""
-        seen = sum(self._totals[number] for number in self._numbers.values())
+        total = sum(self._totals[number] for number in self._numbers.values())
         names = len(self._identities or ())
-        by_name = bool(self._identities) and (names <= self._options.max_cases or seen >= 2 * names)
+        by_name = bool(self._identities) and (names <= self._options.max_cases or total >= 2 * names)
         if not by_name and self._identities is not None:
             self._merge_by_kind()
         self._learn_waiting()
-        found = self._by_name() if by_name else self._by_kind(seen)
-        found.sort(key=lambda pair: -pair[0].total)
-        kept = found[: self._options.max_cases]
-        for group, _ in found[self._options.max_cases :]:
+        candidates = self._by_name() if by_name else self._by_kind(total)
+        candidates.sort(key=lambda pair: -pair[0].total)
+        drafted = candidates[: self._options.max_cases]
+        for group, _ in candidates[self._options.max_cases :]:
             self._findings.add_left_out(group)
         if by_name:  # as the source has them
-            kept.sort(key=lambda pair: pair[1][0])
-        into = {number: index for index, (_, numbers) in enumerate(kept) for number in numbers}
+            drafted.sort(key=lambda pair: pair[1][0])
+        into = {number: index for index, (_, numbers) in enumerate(drafted) for number in numbers}
         self.places.groups[:] = array("i", [into.get(number, APART) for number in self.places.groups])
-        return [group for group, _ in kept]
+        return [group for group, _ in drafted]
 
     def _learn_waiting(self) -> None:
-        for place, (number, recorded) in self._waiting.items():
+        for index, (number, recorded) in self._waiting.items():
             trace = recorded.trace
             effects = self.effects_of(trace)
             self._learned[number].add(trace, kind_of(trace, effects).outcome, user_texts(trace), effects)
-            self.places.held_out[place] = 0
+            self.places.held_out[index] = 0
 
-    def _by_kind(self, seen: int) -> list[tuple[TraceGroup, list[int]]]:
-        found = []
+    def _by_kind(self, total: int) -> list[tuple[TraceGroup, list[int]]]:
+        candidates = []
         for (_, kind), number in self._numbers.items():
             group = TraceGroup("", [kind], self._learned[number], self._totals[number])
-            if self._totals[number] * RARE < seen:
+            if self._totals[number] * RARE < total:
                 self._findings.rare(group)
             elif _is_failure(kind):
                 self._findings.add_failed(group)
             else:
-                found.append((group, [number]))
-        return found
+                candidates.append((group, [number]))
+        return candidates
 
     def _by_name(self) -> list[tuple[TraceGroup, list[int]]]:
         repeats: dict[str, list[tuple[TraceKind, int]]] = {}
         for (name, kind), number in self._numbers.items():
             repeats.setdefault(name, []).append((kind, number))
-        found = []
+        candidates = []
         for name, variants in repeats.items():
             total = sum(self._totals[number] for _, number in variants)
             usual = []
@@ -252,8 +252,8 @@ class TraceGroups:
                 else:
                     usual.append((kind, number))
             if usual:
-                found.append((self._merge_variants(name, usual), [number for _, number in usual]))
-        return found
+                candidates.append((self._merge_variants(name, usual), [number for _, number in usual]))
+        return candidates
 
     def _merge_variants(self, name: str, variants: list[tuple[TraceKind, int]]) -> TraceGroup:
         (_, first), *others = variants

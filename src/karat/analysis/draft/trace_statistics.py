@@ -143,10 +143,10 @@ class Slot:
             self.errors.add(error)
         result = parse_result(call.result)
         self.listed += isinstance(result, list) and bool(result)
-        for place, value in scalars(result) if call.success else ():
+        for result_path, value in scalars(result) if call.success else ():
             telling = len(value) > 2 if isinstance(value, str) else isinstance(value, int) and value > 9
-            if telling and "[" not in place and not is_free_text(value) and origins.in_prompt(value):
-                self.echoes.setdefault(place, Values()).add(value, PROMPT)
+            if telling and "[" not in result_path and not is_free_text(value) and origins.in_prompt(value):
+                self.echoes.setdefault(result_path, Values()).add(value, PROMPT)
         for path, value in argument_values(call.arguments):
             if len(self.arguments) < MOST_PATHS or path in self.arguments:
                 self.arguments.setdefault(path, Values()).add(value, origins.of(value))
@@ -235,8 +235,8 @@ class TraceStatistics:
             self.database.setdefault(query, Values()).add(rows)
         if trace.page is not None:
             self.elements.update(set(new_elements(trace)))
-        found = json_answer(trace.final_message).value if trace.final_message[:1] in "{[`" else None
-        for key, value in found.items() if isinstance(found, dict) else ():
+        answer = json_answer(trace.final_message).value if trace.final_message[:1] in "{[`" else None
+        for key, value in answer.items() if isinstance(answer, dict) else ():
             self.members.setdefault(key, Values()).add(value)
         if trace.turns:
             self.replies.add(trace.turns)
@@ -255,15 +255,15 @@ class TraceStatistics:
         origins = Origins(trace, user_text)
         for call in (call for turn in earlier for call in turn.tool_calls if call.success is not False):
             origins.add_result(call.name, call.result)
-        seen: Counter[str] = Counter()
+        calls_so_far: Counter[str] = Counter()
         fed: set[tuple[str, str]] = set()
-        given: dict[str, object] = {}
+        results: dict[str, object] = {}
         for call in trace.tool_calls:
             if not call.called:
                 continue
-            number = min(seen[call.name], MOST_SLOTS)
+            number = min(calls_so_far[call.name], MOST_SLOTS)
             slot = self.slots.setdefault((call.name, number), Slot())
-            seen[call.name] += 1
+            calls_so_far[call.name] += 1
             slot.add(call, origins)
             for _, value in argument_values(call.arguments):
                 origin = origins.of(value)
@@ -272,22 +272,22 @@ class TraceStatistics:
             if call.success is not False and call.result is not None:
                 result = parse_result(call.result)
                 origins.add_result(call.name, result)
-                given[call.name] = result
+                results[call.name] = result
         names = tuple(call.name for call in trace.tool_calls if call.called)
         if names in self.sequences or len(self.sequences) < MOST_PROMPTS:
             self.sequences[names] += 1
-        for tool in self.calls.keys() | seen.keys():
+        for tool in self.calls.keys() | calls_so_far.keys():
             counts = self.calls.setdefault(tool, Counter({0: self.count - 1} if self.count > 1 else {}))
-            counts[seen[tool]] += 1
-        self.feeds.update((one, other) for one, other in fed if one != other)
-        self._add_numbers(trace, given, origins)
+            counts[calls_so_far[tool]] += 1
+        self.feeds.update((feeder, other) for feeder, other in fed if feeder != other)
+        self._add_numbers(trace, results, origins)
 
-    def _add_numbers(self, trace: Trace, given: Mapping[str, object], origins: Origins) -> None:
+    def _add_numbers(self, trace: Trace, results: Mapping[str, object], origins: Origins) -> None:
         """The numbers of results that the answer states, and the user did not."""
-        if not given:
+        if not results:
             return
         stated = {float(number) for number in numbers_in(trace.final_message)}
-        for tool, result in given.items() if stated else ():
+        for tool, result in results.items() if stated else ():
             for path, value in scalars(result):
                 if isinstance(value, bool) or not isinstance(value, int | float) or "[*]" in path:
                     continue
@@ -296,7 +296,7 @@ class TraceStatistics:
 
     def _add_measures(self, trace: Trace) -> None:
         tokens = trace.tokens
-        found: dict[str, float | None] = {
+        measures: dict[str, float | None] = {
             "seconds": None if trace.duration_ms is None else trace.duration_ms / 1000,
             "first": None if (first := trace.timings.get("first_token_ms")) is None else first / 1000,
             "steps": trace.steps,
@@ -305,7 +305,7 @@ class TraceStatistics:
             "words": len(trace.final_message.split()),
             "calls": sum(call.called for call in trace.tool_calls),
         }
-        for name, value in found.items():
+        for name, value in measures.items():
             if value is not None:
                 self.measured[name] += 1
                 self.most[name] = max(self.most.get(name, 0), value)

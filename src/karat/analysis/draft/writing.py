@@ -27,9 +27,9 @@ def plain_value(value: Any, *, variables: bool = True) -> Json:
     if isinstance(value, RowVariable):
         return f"{{{value.name}}}"
     if isinstance(value, dict):
-        kept = {key: below for key, below in value.items() if variables or not is_variable(below)}
-        found = {key: plain_value(below, variables=variables) for key, below in kept.items()}
-        return {key: below for key, below in found.items() if below != {} or value[key] == {}}
+        members = {key: below for key, below in value.items() if variables or not is_variable(below)}
+        plain = {key: plain_value(below, variables=variables) for key, below in members.items()}
+        return {key: below for key, below in plain.items() if below != {} or value[key] == {}}
     if isinstance(value, list):
         return [plain_value(below, variables=variables) for below in value]
     return value  # type: ignore[no-any-return]  # JSON by now
@@ -40,8 +40,8 @@ def is_variable(value: object) -> bool:
 
 
 def comment(words: str, indent: int = 0) -> str:
-    shown = visible(" ".join(words.split()))
-    return f"{' ' * indent}# {shown if len(shown) <= LONGEST_COMMENT else shown[: LONGEST_COMMENT - 1] + '…'}"
+    line = visible(" ".join(words.split()))
+    return f"{' ' * indent}# {line if len(line) <= LONGEST_COMMENT else line[: LONGEST_COMMENT - 1] + '…'}"
 
 
 def lines(value: Any, indent: int = 0) -> list[str]:
@@ -56,15 +56,15 @@ def _flow(value: Any) -> str:
     if not isinstance(value, dict) or not value or any(isinstance(below, dict) for below in value.values()):
         return ""
     members = [block({key: below}) for key, below in value.items()]
-    if any(len(written) > 1 or not _IN_FLOW.fullmatch(written[0]) for written in members):
+    if any(len(member) > 1 or not _IN_FLOW.fullmatch(member[0]) for member in members):
         return ""
-    short = f"{{ {', '.join(written[0] for written in members)} }}"
+    short = f"{{ {', '.join(member[0] for member in members)} }}"
     return short if len(short) <= WIDEST else ""
 
 
 def _member(head: str, value: Any, indent: int) -> list[str]:
-    given = value.value if isinstance(value, Noted) else value
-    if not _has_notes(given) and (short := _flow(plain_value(given))):
+    plain = value.value if isinstance(value, Noted) else value
+    if not _has_notes(plain) and (short := _flow(plain_value(plain))):
         return [f"{head} {short}" + (f"  {comment(value.note)}" if isinstance(value, Noted) else "")]
     if isinstance(value, Noted):
         return _add_note(block({"k": plain_value(value.value)}, indent), head, value.note, indent)
@@ -73,14 +73,14 @@ def _member(head: str, value: Any, indent: int) -> list[str]:
     return _add_note(block({"k": plain_value(value)}, indent), head, "", indent)
 
 
-def _add_note(written: list[str], head: str, note: str, indent: int) -> list[str]:
+def _add_note(value_lines: list[str], head: str, note: str, indent: int) -> list[str]:
     """The lines of a value after its own key, with a comment where one can be."""
-    first = head + written[0].lstrip(" ").removeprefix("k:")
+    first = head + value_lines[0].lstrip(" ").removeprefix("k:")
     if not note:
-        return [first, *written[1:]]
-    if len(written) == 1:
+        return [first, *value_lines[1:]]
+    if len(value_lines) == 1:
         return [f"{first}  {comment(note)}"]
-    return [comment(note, indent), first, *written[1:]]
+    return [comment(note, indent), first, *value_lines[1:]]
 
 
 def _item(value: Any, indent: int) -> list[str]:
@@ -124,7 +124,7 @@ def head(summary: DraftSummary, findings: Sequence[Finding]) -> Iterator[str]:
     )
     if summary.unseen:
         yield comment("What this suite cannot catch:")
-        yield from (comment(f"- {what}") for what in summary.unseen)
+        yield from (comment(f"- {gap}") for gap in summary.unseen)
 
 
 def tail(findings: Sequence[Finding]) -> Iterator[str]:
@@ -132,9 +132,9 @@ def tail(findings: Sequence[Finding]) -> Iterator[str]:
     if findings:
         yield ""
         yield comment("Questions and findings: none of these became an expectation.")
-        for found in findings:
-            times = f" ({found.times} times)" if found.times > 1 else ""
-            yield comment(f"- {found.kind}{times}: {found.text}")
+        for finding in findings:
+            times = f" ({finding.times} times)" if finding.times > 1 else ""
+            yield comment(f"- {finding.kind}{times}: {finding.text}")
 
 
 def _rate(rate: Rate) -> str:

@@ -155,8 +155,8 @@ def find_hidden_faults(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
     faults = case.case.faults
     for index, fault in enumerate(faults):
         for earlier in faults[:index]:
-            same = (earlier.hits, earlier.name) == (fault.hits, fault.name)
-            if same and earlier.times is None and earlier.from_call <= fault.from_call:
+            is_alike = (earlier.hits, earlier.name) == (fault.hits, fault.name)
+            if is_alike and earlier.times is None and earlier.from_call <= fault.from_call:
                 message = f"an earlier fault ({earlier.kind}) hits every call already: it is never reached."
                 yield (*case.path, "faults", index), f"{message} Set `times`."
                 break

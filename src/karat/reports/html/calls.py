@@ -33,8 +33,8 @@ _leaf = re.compile(r"([\[{])\n {1,400}([^{}\[\]]{1,400}?)\n {0,400}([\]}])")
 class TextRoom:
     """How much of long texts may still be shown in whole. All of them would make a report too large to open."""
 
-    def __init__(self, left: int) -> None:
-        self._left = left
+    def __init__(self, budget: int) -> None:
+        self._left = budget
 
     def fit(self, text: str) -> str:
         """The text, or its beginning where there is no more room for all of it."""
@@ -151,27 +151,27 @@ def _begin(trace: Trace, calls: Sequence[ToolCall]) -> float:
 
 def timeline(timed: Sequence[Timed]) -> list[TimeBar | None]:
     """A bar for each call with a start time; none at all where they would show nothing."""
-    known = [one.started_at for one in timed if one.started_at is not None]
-    ends = [one.ended_at for one in timed if one.ended_at is not None]
-    begin, end = min(known, default=0.0), max([*ends, *known], default=0.0)
-    if not known or end <= begin:
+    starts = [step.started_at for step in timed if step.started_at is not None]
+    ends = [step.ended_at for step in timed if step.ended_at is not None]
+    begin, end = min(starts, default=0.0), max([*ends, *starts], default=0.0)
+    if not starts or end <= begin:
         return [None] * len(timed)
     scale = WIDTH / (end - begin)
-    return [_bar(one, begin, scale) for one in timed]
+    return [_bar(step, begin, scale) for step in timed]
 
 
-def _bar(one: Timed, begin: float, scale: float) -> TimeBar | None:
-    if one.started_at is None:
+def _bar(step: Timed, begin: float, scale: float) -> TimeBar | None:
+    if step.started_at is None:
         return None
-    x = min(int((one.started_at - begin) * scale), WIDTH - 6)
-    until = one.started_at if one.ended_at is None else one.ended_at
-    return TimeBar(x, max(min(int((until - one.started_at) * scale), WIDTH - x), 6))
+    x = min(int((step.started_at - begin) * scale), WIDTH - 6)
+    until = step.started_at if step.ended_at is None else step.ended_at
+    return TimeBar(x, max(min(int((until - step.started_at) * scale), WIDTH - x), 6))
 
 
-def span_of_time(one: Timed) -> str:
-    if one.started_at is None or one.ended_at is None or one.ended_at < one.started_at:
+def span_of_time(step: Timed) -> str:
+    if step.started_at is None or step.ended_at is None or step.ended_at < step.started_at:
         return ""
-    return duration((one.ended_at - one.started_at) * 1000)
+    return duration((step.ended_at - step.started_at) * 1000)
 
 
 def duration(ms: float) -> str:
@@ -186,23 +186,23 @@ def duration(ms: float) -> str:
 
 def text_view(value: object, room: TextRoom) -> FoldedText | None:
     """A value as people read it, folded where it is long; None for nothing."""
-    whole = json_words(value)
-    if not whole:
+    words = json_words(value)
+    if not words:
         return None
-    shown = room.fit(whole)
-    html = escape_body(shown)
-    if len(whole) <= SHORT and whole.count("\n") < SHORT_LINES:
+    fitting = room.fit(words)
+    html = escape_body(fitting)
+    if len(words) <= SHORT and words.count("\n") < SHORT_LINES:
         return FoldedText(html)
-    cut = len(shown) < len(whole)
-    size = f"{len(shown):,} of {len(whole):,} characters" if cut else f"{len(whole):,} characters"
-    return FoldedText(html, escape_body(_peek(whole)), size, cut)
+    cut = len(fitting) < len(words)
+    size = f"{len(fitting):,} of {len(words):,} characters" if cut else f"{len(words):,} characters"
+    return FoldedText(html, escape_body(_peek(words)), size, cut)
 
 
 def _peek(text: str) -> str:
     """The beginning of a long text, in few lines."""
     lines = text[: PEEK * 4].split("\n")
-    kept = " ".join(line.strip() for line in lines) if text[:1] in "{[" else "\n".join(lines[:PEEK_LINES])
-    return clip(kept, PEEK).rstrip("…") + "…"
+    beginning = " ".join(line.strip() for line in lines) if text[:1] in "{[" else "\n".join(lines[:PEEK_LINES])
+    return clip(beginning, PEEK).rstrip("…") + "…"
 
 
 def json_words(value: object) -> str:
@@ -217,10 +217,10 @@ def json_words(value: object) -> str:
     return _leaf.sub(_in_one_line, msgspec.json.format(line, indent=2).decode())
 
 
-def _in_one_line(found: re.Match[str]) -> str:
+def _in_one_line(match: re.Match[str]) -> str:
     """A row of a table in one line: no string of JSON holds a line end, so that each is one between values."""
-    line = found[1] + " ".join(map(str.strip, found[2].split("\n"))) + found[3]
-    return line if len(line) <= ONE_LINE else found[0]
+    line = match[1] + " ".join(map(str.strip, match[2].split("\n"))) + match[3]
+    return line if len(line) <= ONE_LINE else match[0]
 
 
 def render_json(value: object) -> str:

@@ -202,18 +202,18 @@ def command(header: Header, case_id: str) -> str:
 def _check(
     record: CaseRecord, number: int, result: CheckResult, pages: EvidencePlaces, unobserved: Unobserved
 ) -> CheckView:
-    expected, found = clip(result.expected, LONGEST), clip(result.found, LONGEST)
+    expected, observed = clip(result.expected, LONGEST), clip(result.found, LONGEST)
     mention = pages.mention(result)
-    differs = result.status != Status.PASSED and mention is None and has_useful_difference(expected, found)
+    differs = result.status != Status.PASSED and mention is None and has_useful_difference(expected, observed)
     missed = unobserved.find(result.found) if result.status == Status.UNKNOWN else ""
     anchor = anchor_of(record.index, record.repeat)
-    html = escape_text(found)
+    html = escape_text(observed)
     if missed:
         html = f'not observed: <a href="#{anchor}-unobserved">{escape_text(missed)}</a>'
     elif mention:
-        words = found[mention.start : mention.end] + (f" of turn {result.turn}" if result.turn else "")
+        words = observed[mention.start : mention.end] + (f" of turn {result.turn}" if result.turn else "")
         link = f'<a href="#{anchor}-call{mention.number}">{escape_text(words)}</a>'
-        html = escape_text(found[: mention.start]) + link + escape_text(found[mention.end :])
+        html = escape_text(observed[: mention.start]) + link + escape_text(observed[mention.end :])
     return CheckView(
         number=number,
         label=label(record, number),
@@ -221,7 +221,7 @@ def _check(
         status=result.status,
         expected=escape_text(expected),
         found=html,
-        diff=difference(expected, found) if differs else "",
+        diff=difference(expected, observed) if differs else "",
         evidence=pages.anchor_for(number),
         where=result.at.channel.replace("_", " ") if result.at else "",
         turn=result.turn,

@@ -235,9 +235,9 @@ class EvidencePlaces:
         text = clip(trace.final_message, LONGEST)
         marker = Marker(self._marks.get((turn, "final_message"), ()), self._anchor)
         html = render(text, marker)
-        written = as_written(text, marker) if marker.unplaced and not html.startswith('<div class="plain">') else ""
+        source = as_written(text, marker) if marker.unplaced and not html.startswith('<div class="plain">') else ""
         self._placed |= marker.placed
-        return MessageView("assistant", name, citation.anchors + html, True, written, citation.checks)
+        return MessageView("assistant", name, citation.anchors + html, True, source, citation.checks)
 
     def _line(self, turn: int, index: int, text: str) -> LineView:
         return LineView(index, escape_text(clip(text, 4_000)), *self._cite((turn, "telemetry", index)))

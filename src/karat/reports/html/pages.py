@@ -30,16 +30,16 @@ def environment(*further: Path) -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
-    made = Environment(
+    templates = Environment(
         loader=FileSystemLoader([HERE / "templates", *further]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["text"] = lambda value: Markup(escape_text(str(value)))
-    made.filters["attr_text"] = lambda value: Markup(attribute(str(value)))
-    return made
+    templates.filters["text"] = lambda value: Markup(escape_text(str(value)))
+    templates.filters["attr_text"] = lambda value: Markup(attribute(str(value)))
+    return templates
 
 
 def template(name: str) -> Template:
@@ -49,8 +49,8 @@ def template(name: str) -> Template:
 @cache
 def fragment(name: str, file: str = "fragments.html") -> Callable[..., str]:
     """A macro of those that all pages share."""
-    found: Callable[..., str] = getattr(template(file).module, name)
-    return found
+    macro: Callable[..., str] = getattr(template(file).module, name)
+    return macro
 
 
 @cache
@@ -63,8 +63,8 @@ def assets() -> Assets:
 @cache
 def report_policy() -> str:
     """What a report may do: its own style and script, and pictures in the file itself."""
-    found = assets()
-    allowed = f"script-src {_hash(found.script)}; style-src {_hash(found.style)}; img-src data:"
+    page_assets = assets()
+    allowed = f"script-src {_hash(page_assets.script)}; style-src {_hash(page_assets.style)}; img-src data:"
     return f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
 
 

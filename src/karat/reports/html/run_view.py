@@ -120,13 +120,16 @@ def failure_words(
         return capitalize(f"{name} error"), kind
     if status == Status.FAILED:
         words = check.describe_failure(expected) if check else f"expected {expected}"
-        found = "" if kind == NOT_SAID or kind.startswith(IN_PLACE) else f"found {kind}"
+        observed = "" if kind == NOT_SAID or kind.startswith(IN_PLACE) else f"found {kind}"
     else:
         words = f"not known: {expected}" if status == Status.UNKNOWN else f"the check broke: {expected}"
-        found = kind
+        observed = kind
     if others:
-        words, found = f"{words} or the like", "; ".join(filter(None, (f"{others + 1} different expectations", found)))
-    return capitalize(words), found
+        words, observed = (
+            f"{words} or the like",
+            "; ".join(filter(None, (f"{others + 1} different expectations", observed))),
+        )
+    return capitalize(words), observed
 
 
 def capitalize(text: str) -> str:
@@ -186,18 +189,18 @@ def run_head(
 
 def counts(summary: Summary) -> dict[str, int]:
     """How many cases came out with each status, those that matter most first."""
-    found = {status: int(getattr(summary, figure, 0)) for status, figure in FIGURES.items()}
-    return {status: count for status, count in found.items() if count}
+    figures = {status: int(getattr(summary, figure, 0)) for status, figure in FIGURES.items()}
+    return {status: count for status, count in figures.items() if count}
 
 
 def parts(numbers: Mapping[str, int]) -> list[Part]:
     """The shares of a bar."""
-    total, x, found = sum(numbers.values()) or 1, 0.0, []
+    total, x, segments = sum(numbers.values()) or 1, 0.0, []
     for status, count in numbers.items():
         width = WIDTH * count / total
-        found.append(Part(status, WORDS[status], count, round(x, 1), round(width, 1)))
+        segments.append(Part(status, WORDS[status], count, round(x, 1), round(width, 1)))
         x += width
-    return found
+    return segments
 
 
 def rate_view(summary: Summary) -> RateView:
@@ -216,17 +219,17 @@ def moment(text: str) -> str:
 
 
 def format_time_between(started: str, ended: str) -> str:
-    taken = milliseconds(started, ended)
-    return "" if taken is None else duration(taken)
+    elapsed = milliseconds(started, ended)
+    return "" if elapsed is None else duration(elapsed)
 
 
 def milliseconds(started: str, ended: str) -> float | None:
     """From one time to the other; None where one of them is not a time."""
     try:
-        taken = datetime.fromisoformat(ended) - datetime.fromisoformat(started)
+        elapsed = datetime.fromisoformat(ended) - datetime.fromisoformat(started)
     except (ValueError, TypeError):
         return None
-    return max(taken.total_seconds(), 0) * 1000
+    return max(elapsed.total_seconds(), 0) * 1000
 
 
 def commit(header: Header) -> str:
@@ -270,7 +273,7 @@ class RowView(Struct, frozen=True):
 
 def row_view(record: CaseRecord, status: str, strip: Sequence[tuple[str, int]] = ()) -> RowView:
     """The row of a case that came out with this status; `record` is the run of it that is shown."""
-    found = list_failures(record)
+    failures = list_failures(record)
     anchor = anchor_of(record.index, record.repeat)
     return RowView(
         anchor=anchor,
@@ -283,11 +286,11 @@ def row_view(record: CaseRecord, status: str, strip: Sequence[tuple[str, int]] =
         prompt=excerpt(record.case.prompt),
         answer=excerpt(record.trace.final_message),
         broken=[
-            BreakView(one.label, one.status, evidence_anchor(record.index, record.repeat, one.number))
-            for one in found[:MOST_BREAKS]
+            BreakView(failure.label, failure.status, evidence_anchor(record.index, record.repeat, failure.number))
+            for failure in failures[:MOST_BREAKS]
         ],
-        more=max(len(found) - MOST_BREAKS, 0),
-        names=tuple(dict.fromkeys(one.name for one in found if one.number != OF_RUN)),
+        more=max(len(failures) - MOST_BREAKS, 0),
+        names=tuple(dict.fromkeys(failure.name for failure in failures if failure.number != OF_RUN)),
         took=duration(record.duration_ms),
         strip=list(strip) if len(strip) > 1 else [],
         ms=round(record.duration_ms),
@@ -315,27 +318,27 @@ class RunTally:
 
     def add(self, runs: Sequence[CaseRecord], status: str) -> None:
         case = runs[0].case
-        found = [(record, one) for record in runs for one in list_failures(record)]
+        failures = [(record, failure) for record in runs for failure in list_failures(record)]
         self._statuses[status] += 1
         self._categories.update([case.category] if case.category else [])
         self._tags.update(case.tags)
-        self._checks.update({one.name for _, one in found if one.number != OF_RUN})
+        self._checks.update({failure.name for _, failure in failures if failure.number != OF_RUN})
         if status not in KNOWN:
-            self._sizes.update({_kind(one) for _, one in found})
-            for record, one in found:
-                self._keep(record, one)
-            for _, one in found:
-                self._expected.setdefault(_kind(one), {})[one.expected] = None
+            self._sizes.update({_kind(failure) for _, failure in failures})
+            for record, failure in failures:
+                self._keep(record, failure)
+            for _, failure in failures:
+                self._expected.setdefault(_kind(failure), {})[failure.expected] = None
         for record in runs:
             for name, score in record.verdict.groups.items():
-                held = self._scores.setdefault(name, [0, 0])
-                held[0] += score.passed
-                held[1] += score.judged
+                score_sums = self._scores.setdefault(name, [0, 0])
+                score_sums[0] += score.passed
+                score_sums[1] += score.judged
 
-    def _keep(self, record: CaseRecord, one: Failure) -> None:
-        examples = self._examples.setdefault(_kind(one), {})
+    def _keep(self, record: CaseRecord, failure: Failure) -> None:
+        examples = self._examples.setdefault(_kind(failure), {})
         if len(examples) < EXAMPLES:
-            anchor = evidence_anchor(record.index, record.repeat, one.number)
+            anchor = evidence_anchor(record.index, record.repeat, failure.number)
             examples.setdefault(record.index, (record.case.id, record.index, record.repeat, anchor))
 
     @property
@@ -364,5 +367,5 @@ def evidence_anchor(index: int, repeat: int, number: int) -> str:
     return anchor if number == OF_RUN else f"{anchor}-k{number}"
 
 
-def _kind(one: Failure) -> Kind:
-    return one.name, one.status, one.kind
+def _kind(failure: Failure) -> Kind:
+    return failure.name, failure.status, failure.kind

@@ -43,14 +43,14 @@ def screen_view(trace: Trace, checks: Sequence[CheckResult]) -> ScreenView | Non
     screen = trace.screen
     if screen is None or screen.width <= 0 or screen.height <= 0:
         return None
-    found: dict[ElementBox, list[int]] = {}
-    known: Known = {(box.channel, box.line): box for box in screen.boxes if _is_within(box, screen)}
+    checks_by_box: dict[ElementBox, list[int]] = {}
+    by_line: Known = {(box.channel, box.line): box for box in screen.boxes if _is_within(box, screen)}
     last = len(trace.turns) or None
     for number, check in enumerate(checks):
         if check.at is not None and check.turn in (None, last):
-            for box in dict.fromkeys(_boxes(trace, check.at, known)):
-                found.setdefault(box, []).append(number)
-    lights = [_light(box, numbers, checks) for box, numbers in found.items()]
+            for box in dict.fromkeys(_boxes(trace, check.at, by_line)):
+                checks_by_box.setdefault(box, []).append(number)
+    lights = [_light(box, numbers, checks) for box, numbers in checks_by_box.items()]
     return ScreenView(screen.width, screen.height, lights) if lights else None
 
 
@@ -58,28 +58,28 @@ def _is_within(box: ElementBox, screen: ScreenMap) -> bool:
     return box.width > 0 and box.height > 0 and box.x < screen.width and box.y < screen.height
 
 
-def _boxes(trace: Trace, at: EvidenceLocation, known: Known) -> Iterator[ElementBox]:
+def _boxes(trace: Trace, at: EvidenceLocation, by_line: Known) -> Iterator[ElementBox]:
     text = trace.page if at.channel == "page" else trace.final_message if at.channel == "final_message" else None
     if not text or at.start is None:
         return
     first = text.count("\n", 0, at.start)
     if at.channel == "page":
-        around = _nearest_box(text.split("\n"), first, known)
+        around = _nearest_box(text.split("\n"), first, by_line)
         yield from [around] if around else []
         return
     last = text.count("\n", 0, max(at.end or 0, at.start))
     for line in range(first, min(last, first + MOST_LINES) + 1):
-        if box := known.get((at.channel, line)):
+        if box := by_line.get((at.channel, line)):
             yield box
 
 
-def _nearest_box(lines: Sequence[str], number: int, known: Known) -> ElementBox | None:
+def _nearest_box(lines: Sequence[str], number: int, by_line: Known) -> ElementBox | None:
     """The box of a node, or of its nearest parent that has one: a text has none of its own."""
     depth = _depth(lines[number]) + 1
     for above in range(number, -1, -1):
         if _depth(lines[above]) < depth:
             depth = _depth(lines[above])
-            if box := known.get(("page", above)):
+            if box := by_line.get(("page", above)):
                 return box
     return None
 

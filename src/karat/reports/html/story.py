@@ -56,19 +56,19 @@ class _Turn:
     def tell(self) -> TurnStory:
         # Without the first messages, those of tools that are left are not those of the first calls.
         placed = {} if self._skipped else _calls_by_message(self._messages, self._calls)
-        known = set(placed.values())
-        rest = [StoryItem("call", index) for index in range(len(self._calls)) if index not in known]
+        placed_calls = set(placed.values())
+        unplaced = [StoryItem("call", index) for index in range(len(self._calls)) if index not in placed_calls]
         items: list[StoryItem] = []
         for index, message in enumerate(self._messages):
-            items += rest if index == self._answer else []
+            items += unplaced if index == self._answer else []
             call = placed.get(index)
             items += [] if call is None else [StoryItem("call", call)]
             if call is None or not _says_same(message.content, self._calls[call]):
                 items.append(StoryItem("message", index))
-        items += rest if self._answer is None else []
+        items += unplaced if self._answer is None else []
         ordered = [self._renumber(item) for item in self._with_steps(items)]
         answer = None if self._answer is None else self._answer + self._skipped
-        return TurnStory(ordered, answer, bool(rest) and self._speaks_before())
+        return TurnStory(ordered, answer, bool(unplaced) and self._speaks_before())
 
     def _renumber(self, item: StoryItem) -> StoryItem:
         return item._replace(number=item.number + self._skipped) if item.kind == "message" else item
@@ -80,23 +80,23 @@ class _Turn:
     def _with_steps(self, items: list[StoryItem]) -> list[StoryItem]:
         """The items with the steps of the model between them, where times show their places."""
         steps = [(span.started_at, index) for index, span in enumerate(self._spans) if span.kind == "model"]
-        known = sorted((start, index) for start, index in steps if start is not None)
+        by_start = sorted((start, index) for start, index in steps if start is not None)
         if self._calls and all(call.started_at is None for call in self._calls):
             return items
         before: dict[int, list[StoryItem]] = {}
-        for start, index in known:
+        for start, index in by_start:
             before.setdefault(self._step_place(items, start), []).append(StoryItem("step", index))
-        made = [[*before.get(place, ()), item] for place, item in enumerate(items)]
-        return [*(one for group in made for one in group), *before.get(len(items), ())]
+        groups = [[*before.get(position, ()), item] for position, item in enumerate(items)]
+        return [*(each for group in groups for each in group), *before.get(len(items), ())]
 
     def _step_place(self, items: Sequence[StoryItem], start: float) -> int:
         """Before which item a step belongs: words that lead to a call are of the step that asked for it."""
-        place = next((at for at, item in enumerate(items) if self._is_started_after(item, start)), None)
-        if place is None:
+        index = next((at for at, item in enumerate(items) if self._is_started_after(item, start)), None)
+        if index is None:
             return next((at for at, item in enumerate(items) if item == ("message", self._answer)), len(items))
-        while place and items[place - 1].kind == "message" and _is_agent(self._messages[items[place - 1].number]):
-            place -= 1
-        return place
+        while index and items[index - 1].kind == "message" and _is_agent(self._messages[items[index - 1].number]):
+            index -= 1
+        return index
 
     def _is_started_after(self, item: StoryItem, start: float) -> bool:
         started = self._calls[item.number].started_at if item.kind == "call" else None
@@ -105,12 +105,12 @@ class _Turn:
 
 def _find_answer(messages: Sequence[Message], text: str) -> int | None:
     """The message that is the answer."""
-    found = [
+    answers = [
         index
         for index, message in enumerate(messages)
         if _is_agent(message) and message.content.strip() == text.strip()
     ]
-    return found[-1] if found else None
+    return answers[-1] if answers else None
 
 
 def _calls_by_message(messages: Sequence[Message], calls: Sequence[ToolCall]) -> dict[int, int]:
@@ -121,7 +121,7 @@ def _calls_by_message(messages: Sequence[Message], calls: Sequence[ToolCall]) ->
     free = list(range(len(calls)))
     groups: list[tuple[list[int], list[int]]] = []
     for index, message in enumerate(messages):
-        call = next((one for one in free if message.name in (None, calls[one].name)), None)
+        call = next((number for number in free if message.name in (None, calls[number].name)), None)
         if message.role not in TOOLS or call is None:
             continue
         free.remove(call)
@@ -129,20 +129,20 @@ def _calls_by_message(messages: Sequence[Message], calls: Sequence[ToolCall]) ->
             groups.append(([], []))
         groups[-1][0].append(index)
         groups[-1][1].append(call)
-    return {at: call for group, found in groups for at, call in zip(group, sorted(found), strict=True)}
+    return {at: call for group, numbers in groups for at, call in zip(group, sorted(numbers), strict=True)}
 
 
 def _says_same(content: str, call: ToolCall) -> bool:
     """Whether the message of a tool holds nothing that its call does not show."""
-    said, result = content.strip(), call.result
-    if not said or said == call.error:
+    text, result = content.strip(), call.result
+    if not text or text == call.error:
         return True
     if result is None or isinstance(result, str):
-        return isinstance(result, str) and said == result.strip()
+        return isinstance(result, str) and text == result.strip()
     try:
-        return bool(msgspec.json.decode(said) == result)
+        return bool(msgspec.json.decode(text) == result)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return said == str(result)
+        return text == str(result)
 
 
 def _is_agent(message: Message) -> bool:
