@@ -34,7 +34,7 @@ PROTOCOLS = {
     "targets/recordings",
     "setup/inspect/calls.py",
     "setup/inspect/drafts.py",
-    "evidence/models",
+    "providers/gemini.py",
 }
 """Whose own words are those of checks by chance."""
 TRACES = {*Trace.__struct_fields__, *get_args(Channel)}

@@ -1,4 +1,4 @@
-"""Which numbers of an answer are claims, what they may rest on, and what is reckoned from it."""
+"""Which numbers of an answer are claims, what they may rest on, and what is derived from it."""
 
 from __future__ import annotations
 

@@ -196,9 +196,9 @@ def excerpt(text: str, limit: int = EXCERPT) -> str:
 
 def each(field: str, argument: str, expected: Expected, *more: str) -> Iterator[CheckRequest]:
     """One check per entry of a list; `more` are keys of `expected` that each of them takes."""
-    given = {key: expected[key] for key in more if key in expected} if more else {}
+    shared = {key: expected[key] for key in more if key in expected} if more else {}
     for index, entry in enumerate(expected.get(field) or ()):
-        yield CheckRequest({argument: entry, **given}, (field, index))
+        yield CheckRequest({argument: entry, **shared}, (field, index))
 
 
 def quoted(phrases: Sequence[str]) -> str:
@@ -256,8 +256,8 @@ def read_members(key: str, value: str) -> Any:
 
 
 def unfailable(*phrases: str) -> Iterator[CheckProblem]:
-    """The flaws of blank phrases, at the entry itself."""
-    return (flaw._replace(path=()) for flaw in blank(phrases))
+    """The problems of blank phrases, at the entry itself."""
+    return (problem._replace(path=()) for problem in blank(phrases))
 
 
 def regex_problems(pattern: str, *path: str | int) -> Iterator[CheckProblem]:

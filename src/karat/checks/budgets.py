@@ -55,11 +55,11 @@ class Budget(Check):
         return out_of_reach(self.limit, *self.far)
 
     def judge(self, trace: Trace) -> CheckResult:
-        found = self.measure(trace)
-        if found is None:
+        measured = self.measure(trace)
+        if measured is None:
             return self.unknown(self.unmeasured)
-        amount = f"{found:.6g}{self.unit}"
-        return self.failed(amount) if found > self.limit else self.passed(amount)
+        amount = f"{measured:.6g}{self.unit}"
+        return self.failed(amount) if measured > self.limit else self.passed(amount)
 
 
 class MaxToolCalls(Check, Struct, frozen=True):
@@ -90,11 +90,13 @@ class MaxToolCalls(Check, Struct, frozen=True):
         return out_of_reach(self.most, 1000, "a thousand calls")
 
     def judge(self, trace: Trace) -> CheckResult:
-        made = trace.tool_calls
-        if len(made) > self.most:
-            return self.failed(f"{len(made)}: {describe_calls(trace)}", EvidenceLocation("tool_calls", index=self.most))
+        tool_calls = trace.tool_calls
+        if len(tool_calls) > self.most:
+            return self.failed(
+                f"{len(tool_calls)}: {describe_calls(trace)}", EvidenceLocation("tool_calls", index=self.most)
+            )
         why = trace.why_incomplete("tools") or not_understood(trace)
-        return self.unknown(why) if why else self.passed(f"{len(made)}: {describe_calls(trace)}")
+        return self.unknown(why) if why else self.passed(f"{len(tool_calls)}: {describe_calls(trace)}")
 
 
 class MaxCalls(Check, Struct, frozen=True):
@@ -133,13 +135,14 @@ class MaxCalls(Check, Struct, frozen=True):
         return nameless(self.tool)
 
     def judge(self, trace: Trace) -> CheckResult:
-        made = [index for index, call in enumerate(trace.tool_calls) if is_same_tool(self.tool, call.name)]
-        if len(made) > self.most:
+        positions = [index for index, call in enumerate(trace.tool_calls) if is_same_tool(self.tool, call.name)]
+        if len(positions) > self.most:
             return self.failed(
-                f"{len(made)} calls: {describe_calls(trace)}", EvidenceLocation("tool_calls", index=made[self.most])
+                f"{len(positions)} calls: {describe_calls(trace)}",
+                EvidenceLocation("tool_calls", index=positions[self.most]),
             )
         why = trace.why_incomplete("tools") or not_ruled_out(trace, self.tool)
-        return self.unknown(why) if why else self.passed(f"{len(made)} calls")
+        return self.unknown(why) if why else self.passed(f"{len(positions)} calls")
 
 
 class MaxSeconds(Budget, Struct, frozen=True):
@@ -268,10 +271,10 @@ class MaxTokens(Budget, Struct, frozen=True):
 
     @classmethod
     def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        given = expected.get("max_tokens", {})
-        for of, most in given.items() if isinstance(given, dict) else [("total", given)]:
+        limits = expected.get("max_tokens", {})
+        for of, most in limits.items() if isinstance(limits, dict) else [("total", limits)]:
             yield CheckRequest(
-                {"most": most, "of": of}, ("max_tokens", of) if isinstance(given, dict) else ("max_tokens",)
+                {"most": most, "of": of}, ("max_tokens", of) if isinstance(limits, dict) else ("max_tokens",)
             )
 
     @property
@@ -283,10 +286,10 @@ class MaxTokens(Budget, Struct, frozen=True):
         return self.most
 
     def measure(self, trace: Trace) -> float | None:
-        read, written = (trace.tokens.input, trace.tokens.output) if trace.tokens else (None, None)
+        input_tokens, output_tokens = (trace.tokens.input, trace.tokens.output) if trace.tokens else (None, None)
         if self.of != "total":
-            return read if self.of == "input" else written
-        return None if read is None or written is None else read + written
+            return input_tokens if self.of == "input" else output_tokens
+        return None if input_tokens is None or output_tokens is None else input_tokens + output_tokens
 
 
 class MaxCostUsd(Budget, Struct, frozen=True):
@@ -320,8 +323,8 @@ class MaxCostUsd(Budget, Struct, frozen=True):
     @classmethod
     def read_in(cls, project: Project, expected: Expected) -> Iterator[CheckRequest]:
         if "max_cost_usd" in expected:
-            known = project.prices
-            prices = {} if known is None else {"prices": [known.input, known.output]}
+            price_list = project.prices
+            prices = {} if price_list is None else {"prices": [price_list.input, price_list.output]}
             yield CheckRequest({"usd": expected["max_cost_usd"], **prices}, ("max_cost_usd",))
 
     @property

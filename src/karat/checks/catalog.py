@@ -160,10 +160,10 @@ class CheckCatalog:
     @cached_property
     def classes(self) -> Mapping[str, type[Check]]:
         """Every check by its name."""
-        known = dict(BUILT_IN)
+        by_name = dict(BUILT_IN)
         for where, fix, cls in (*_of_packages(), *_of_project(self.project)):
-            _join(known, cls, where, fix)
-        return known
+            _join(by_name, cls, where, fix)
+        return by_name
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
@@ -199,14 +199,14 @@ class CheckCatalog:
         if cls is None:
             near = did_you_mean(name, self.classes) or "See docs/checks.md."
             return _refused_check(name, path, CheckProblem("unknown-check", f"no check is called {name!r}. {near}"))
-        known = self._arguments_of(name)
-        if unknown := next((key for key in args if key not in known), None):
-            message = f"{name} has no argument {unknown!r}. {did_you_mean(unknown, known)}".rstrip()
+        arguments = self._arguments_of(name)
+        if unknown := next((key for key in args if key not in arguments), None):
+            message = f"{name} has no argument {unknown!r}. {did_you_mean(unknown, arguments)}".rstrip()
             return _refused_check(name, path, CheckProblem("unknown-argument", message))
         try:
             # Formats name each check anew: without its place the same one is found again.
-            found = self._asked(name, _encode(args), ())
-            return ParsedCheck(found.spec, path, found.problems)
+            parsed = self._asked(name, _encode(args), ())
+            return ParsedCheck(parsed.spec, path, parsed.problems)
         except msgspec.ValidationError as error:
             return _refused_check(name, path, CheckProblem("invalid-value", f"{name}: {error}."))
 
@@ -250,9 +250,11 @@ class CheckCatalog:
     @cached_property
     def _refined(self) -> Callable[[frozenset[str]], tuple[type[Check], ...]]:
         """Those among them of which a field may have no effect."""
-        own = getattr_static(Check, "unused_fields")
+        inherited = getattr_static(Check, "unused_fields")
         may = {
-            cls for cls in self.classes.values() if cls.companions or getattr_static(cls, "unused_fields") is not own
+            cls
+            for cls in self.classes.values()
+            if cls.companions or getattr_static(cls, "unused_fields") is not inherited
         }
         return lru_cache(maxsize=KINDS_OF_CASES)(lambda keys: tuple(cls for cls in self._concerned(keys) if cls in may))
 
@@ -274,8 +276,8 @@ class CheckCatalog:
     def _asked(self) -> Callable[[str, bytes, tuple[str | int, ...]], ParsedCheck]:
         @lru_cache(maxsize=KEPT_CHECKS)
         def parse(name: str, raw: bytes, path: tuple[str | int, ...]) -> ParsedCheck:
-            flaws = tuple(self._build(name, raw).validate())
-            return ParsedCheck(CheckSpec(name, msgspec.Raw(raw), _format_path(path)), path, flaws)
+            problems = tuple(self._build(name, raw).validate())
+            return ParsedCheck(CheckSpec(name, msgspec.Raw(raw), _format_path(path)), path, problems)
 
         return parse
 
@@ -310,44 +312,44 @@ def _of_packages() -> Iterator[tuple[str, str, object]]:
 def _of_project(project: Project) -> Iterator[tuple[str, str, object]]:
     for name, spec in project.checks.items():
         where, fix = project.where("checks", name), "Give it another name."
-        found = project.load("checks", name, spec)
-        if not isinstance(found, type) and callable(found):
+        loaded = project.load("checks", name, spec)
+        if not isinstance(loaded, type) and callable(loaded):
             try:
-                found = from_function(name, found)
+                loaded = from_function(name, loaded)
             except ConfigError as error:
                 error.where = where
                 raise
-        elif not flaw_of(found) and (called := found.name) != name:
+        elif not why_not_a_check(loaded) and (called := loaded.name) != name:
             raise ConfigError(f"the check is called {called!r}.", where=where, fix=f"Write {called} = {spec!r}.")
-        yield where, fix, found
+        yield where, fix, loaded
 
 
-def flaw_of(found: object) -> str:
+def why_not_a_check(candidate: object) -> str:
     """Why something is not a check, else the empty string."""
-    if not (isinstance(found, type) and Check in found.__mro__):
+    if not (isinstance(candidate, type) and Check in candidate.__mro__):
         return "it is not a subclass of karat.Check."
-    if not (is_dataclass(found) or issubclass(found, msgspec.Struct)):
+    if not (is_dataclass(candidate) or issubclass(candidate, msgspec.Struct)):
         return "it is neither a dataclass nor a struct: the arguments of a check are its fields."
     for name in ("name", "group"):
-        text = getattr(found, name, None)
+        text = getattr(candidate, name, None)
         if not (isinstance(text, str) and text.strip() and text.isprintable()):
             return f"it has no `{name}`."
-    fields = getattr(found, "fields", ())
+    fields = getattr(candidate, "fields", ())
     if not (isinstance(fields, tuple) and fields and all(isinstance(field, Field) for field in fields)):
         return "it has no `fields`, the keys of `expected` that it reads."
     return ""
 
 
-def _join(known: dict[str, type[Check]], cls: Any, where: str, fix: str) -> None:
+def _join(by_name: dict[str, type[Check]], cls: Any, where: str, fix: str) -> None:
     """Take a check of others in, if it is one and its names are free."""
-    if flaw := flaw_of(cls):
-        raise ConfigError(flaw, where=where, fix="Fix it; docs/extending.md shows how.")
-    taken = {field.name for other in known.values() for field in other.fields} | known.keys() | OF_SUITES
+    if problem := why_not_a_check(cls):
+        raise ConfigError(problem, where=where, fix="Fix it; docs/extending.md shows how.")
+    used_names = {field.name for other in by_name.values() for field in other.fields} | by_name.keys() | OF_SUITES
     for name in (cls.name, *(field.name for field in cls.fields)):
-        if name in taken or name.startswith("x-") or not name.isidentifier():
-            why = "Karat already uses that name" if name in taken else "that is not a name for a field"
+        if name in used_names or name.startswith("x-") or not name.isidentifier():
+            why = "Karat already uses that name" if name in used_names else "that is not a name for a field"
             raise ConfigError(f"it is called {name!r}: {why}.", where=where, fix=fix)
-    known[cls.name] = cls
+    by_name[cls.name] = cls
 
 
 def _refused_check(name: str, path: tuple[str | int, ...], why: CheckProblem) -> ParsedCheck:

@@ -75,17 +75,17 @@ def modify(check: Check, raw: bytes) -> Check:
     """The check as its arguments modify it: most do not."""
     if b'"$' not in raw:
         return check
-    asked = msgspec.json.decode(raw, type=Modifiers)
-    if asked == _NONE:
+    modifiers = msgspec.json.decode(raw, type=Modifiers)
+    if modifiers == _NONE:
         return check
-    forbids = check.forbids and not asked.negated
-    return _class(check.name, asked.group or check.group, check.channels, forbids)(check, asked.negated)
+    forbids = check.forbids and not modifiers.negated
+    return _class(check.name, modifiers.group or check.group, check.channels, forbids)(check, modifiers.negated)
 
 
 @lru_cache(maxsize=1024)
 def _class(name: str, group: str, channels: frozenset[Channel], forbids: bool) -> type[ModifiedCheck]:
-    own = {"name": name, "group": group, "channels": channels, "forbids": forbids, "fields": ()}
-    return types.new_class(name, (ModifiedCheck,), {"frozen": True}, exec_body=lambda body: body.update(own))
+    attributes = {"name": name, "group": group, "channels": channels, "forbids": forbids, "fields": ()}
+    return types.new_class(name, (ModifiedCheck,), {"frozen": True}, exec_body=lambda body: body.update(attributes))
 
 
 def is_negated(spec: CheckSpec) -> bool:
@@ -166,9 +166,9 @@ class InAnyTurn(Check, Struct, frozen=True, dict=True):
 
     @classmethod
     def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        asked = {**expected.get("in_any_turn", {}), **keep_given(expected, "words")}
+        words_expected = {**expected.get("in_any_turn", {}), **keep_given(expected, "words")}
         for kind in WORD_CHECKS:
-            for reading in kind.read(asked):
+            for reading in kind.read(words_expected):
                 yield CheckRequest({"check": kind.name, "args": reading.args}, ("in_any_turn", *reading.path))
 
     @cached_property
@@ -270,23 +270,23 @@ class ScoreOf(Check, Struct, frozen=True, dict=True):
             except msgspec.ValidationError as error:
                 yield CheckProblem("invalid-value", f"{part.check}: {error}.", ("of", index, "args"))
                 return
-            for flaw in check.validate():
-                yield flaw._replace(path=("of", index, "args", *flaw.path))
+            for problem in check.validate():
+                yield problem._replace(path=("of", index, "args", *problem.path))
 
     def judge(self, trace: Trace) -> CheckResult:
-        held = lost = 0.0
-        said = []
+        passed = failed = 0.0
+        details = []
         for part, check in zip(self.of, self._inner, strict=True):
             if part.turn is not None and part.turn > len(trace.turns):
                 return self.unknown(f"the trace has no turn {part.turn}")
             result = check.judge(trace if part.turn is None else trace.turns[part.turn - 1])
-            held += part.weight * (result.status is Status.PASSED)
-            lost += part.weight * (result.status is Status.FAILED)
+            passed += part.weight * (result.status is Status.PASSED)
+            failed += part.weight * (result.status is Status.FAILED)
             if result.status is not Status.PASSED:
-                said.append(f"{result.status}: {result.expected}, found {result.found}")
+                details.append(f"{result.status}: {result.expected}, found {result.found}")
         total = sum(part.weight for part in self.of)
-        least, most = round(held / total, DIGITS), round((total - lost) / total, DIGITS)
-        found = f"{least:g}{f'; {said[0]}' if said else ''}"
+        least, most = round(passed / total, DIGITS), round((total - failed) / total, DIGITS)
+        summary = f"{least:g}{f'; {details[0]}' if details else ''}"
         if least >= round(self.threshold, DIGITS):
-            return self.passed(found)
-        return self.failed(found) if most < round(self.threshold, DIGITS) else self.unknown(found)
+            return self.passed(summary)
+        return self.failed(summary) if most < round(self.threshold, DIGITS) else self.unknown(summary)

@@ -74,8 +74,8 @@ class Code(Check, Struct, frozen=True):
 
     @property
     def description(self) -> str:
-        what = f"{self.file}{f':{self.function}' if self.function else ''}" if self.file else excerpt(self.code)
-        return f"{'not: ' if self.negated else ''}{self.language} accepts it: {what}"
+        source = f"{self.file}{f':{self.function}' if self.function else ''}" if self.file else excerpt(self.code)
+        return f"{'not: ' if self.negated else ''}{self.language} accepts it: {source}"
 
     def validate(self) -> Iterator[CheckProblem]:
         if bool(self.code.strip()) == bool(self.file):
@@ -94,10 +94,10 @@ class TrustedCode(Code, frozen=True):
         program = sys.executable if self.language == "python" else shutil.which("node")
         if program is None:
             return self.unknown("node is not installed, and JavaScript cannot be run without it")
-        given = {"output": trace.final_message, "context": self.context, "code": self.code}
-        given |= {"file": os.path.abspath(self.file) if self.file else "", "function": self.function}
+        job = {"output": trace.final_message, "context": self.context, "code": self.code}
+        job |= {"file": os.path.abspath(self.file) if self.file else "", "function": self.function}
         runner = _FOLDER / ("run.py" if self.language == "python" else "run.mjs")
-        return self._read_result(run_job([program, str(runner)], given))
+        return self._read_result(run_job([program, str(runner)], job))
 
     def _read_result(self, answer: dict[str, Any]) -> CheckResult:
         result, error = answer.get("result"), answer.get("error")
@@ -110,36 +110,36 @@ class TrustedCode(Code, frozen=True):
         if isinstance(result, str) and result.lower() in ("true", "false"):
             result = result.lower() == "true"
         if isinstance(result, bool):
-            held = result
+            accepted = result
         elif isinstance(result, int | float):
-            held = result > 0 if self.threshold is None else result >= self.threshold
+            accepted = result > 0 if self.threshold is None else result >= self.threshold
         else:
             why = f"the code returned {reason}, which is not true, false, a number or an object with `pass`"
             return CheckResult(self.name, self.group, Status.ERROR, self.description, why)
-        return self.passed(reason) if held is not self.negated else self.failed(reason)
+        return self.passed(reason) if accepted is not self.negated else self.failed(reason)
 
 
-def run_job(command: list[str], given: dict[str, Any], seconds: float = SECONDS) -> dict[str, Any]:
+def run_job(command: list[str], job: dict[str, Any], seconds: float = SECONDS) -> dict[str, Any]:
     """What the code gave: `result`, or `error`. It and all that it started end with the deadline."""
     import subprocess  # late, as is what ends processes: few suites hold code
 
     from karat.system.process_tree import kill_group
 
-    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
     try:
         process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=kept,
+            env=environment,
             start_new_session=True,
         )
     except OSError as error:
         return {"error": f"it cannot be started: {error.strerror}"}
     with process:  # which closes its pipes and reaps it
         try:
-            out, _ = process.communicate(json.dumps(given).encode(), timeout=seconds)
+            out, _ = process.communicate(json.dumps(job).encode(), timeout=seconds)
         except subprocess.TimeoutExpired:
             return {"error": f"it took longer than {seconds:g} s"}
         finally:
@@ -172,28 +172,28 @@ class FunctionCheck(Check, Struct, frozen=True):
         return f"{self.name}: {excerpt(msgspec.json.encode(self.value).decode())}"
 
     def judge(self, trace: Trace) -> CheckResult:
-        given = type(self).function(trace, deepcopy(self.value))
-        if isinstance(given, CheckResult):
-            expected = given.expected or self.description
-            return structs.replace(given, name=self.name, group=self.group, expected=expected)
-        status, found = given if isinstance(given, tuple) and len(given) == 2 else (given, quote_answer(trace))
-        if not (isinstance(found, str) and (isinstance(status, bool) or (status is None and given is not None))):
-            raise TypeError(f"{self.name} returned {excerpt(repr(given))}, not {ANSWERS}")
-        return CheckResult(self.name, self.group, STATUSES[status], self.description, excerpt(found))
+        answer = type(self).function(trace, deepcopy(self.value))
+        if isinstance(answer, CheckResult):
+            expected = answer.expected or self.description
+            return structs.replace(answer, name=self.name, group=self.group, expected=expected)
+        status, detail = answer if isinstance(answer, tuple) and len(answer) == 2 else (answer, quote_answer(trace))
+        if not (isinstance(detail, str) and (isinstance(status, bool) or (status is None and answer is not None))):
+            raise TypeError(f"{self.name} returned {excerpt(repr(answer))}, not {ANSWERS}")
+        return CheckResult(self.name, self.group, STATUSES[status], self.description, excerpt(detail))
 
 
 def from_function(name: str, function: Callable[..., object]) -> type[Check]:
     """The check that a function is. Raises ConfigError if it cannot be one."""
     about = (inspect.getdoc(function) or f"What {name} says about the answer.").split("\n")[0]
-    own = {
+    attributes = {
         "__doc__": about,
         "name": name,
         "group": getattr(function, "group", GROUP),
         "fields": (Field(name, _value_type(function), f"{about.rstrip('.')}."),),
-        "examples": tuple(_example(given) for given in getattr(function, "examples", ())),
+        "examples": tuple(_example(example) for example in getattr(function, "examples", ())),
         "function": staticmethod(function),
     }
-    return types.new_class(name, (FunctionCheck,), {"frozen": True}, exec_body=lambda body: body.update(own))
+    return types.new_class(name, (FunctionCheck,), {"frozen": True}, exec_body=lambda body: body.update(attributes))
 
 
 def _value_type(function: Callable[..., object]) -> object:
@@ -209,21 +209,21 @@ def _value_type(function: Callable[..., object]) -> object:
         hints = get_type_hints(function, include_extras=True)
     except Exception as error:  # annotations are the user's code
         raise ConfigError(f"its types cannot be read: {type(error).__name__}: {error}.") from error
-    taken = list(signature.parameters.values())[1:2]
-    given = hints.get(taken[0].name, object) if taken and taken[0].kind is not taken[0].VAR_POSITIONAL else object
-    shape_of(given, KnownKeys())
-    return given
+    second = list(signature.parameters.values())[1:2]
+    hint = hints.get(second[0].name, object) if second and second[0].kind is not second[0].VAR_POSITIONAL else object
+    shape_of(hint, KnownKeys())
+    return hint
 
 
-def _example(given: object) -> Example:
+def _example(example: object) -> Example:
     """`(value, answer or trace, True, False or None)`, with a Status in place of those if that is clearer."""
-    value, trace, status = given if isinstance(given, tuple) and len(given) == 3 else (None, None, "")
-    seen = Trace(case_id="example", final_message=trace, tool_calls=()) if isinstance(trace, str) else trace
-    known = STATUSES[status] if isinstance(status, bool | None) else status
-    if not isinstance(seen, Trace) or known not in (*STATUSES.values(), Status.ERROR):
+    value, trace, status = example if isinstance(example, tuple) and len(example) == 3 else (None, None, "")
+    example_trace = Trace(case_id="example", final_message=trace, tool_calls=()) if isinstance(trace, str) else trace
+    example_status = STATUSES[status] if isinstance(status, bool | None) else status
+    if not isinstance(example_trace, Trace) or example_status not in (*STATUSES.values(), Status.ERROR):
         fix = "Write each as (value, answer or Trace, True, False or None)."
-        raise ConfigError(f"{excerpt(repr(given))} is not an example.", fix=fix)
-    return Example({"value": value}, seen, Status(known))
+        raise ConfigError(f"{excerpt(repr(example))} is not an example.", fix=fix)
+    return Example({"value": value}, example_trace, Status(example_status))
 
 
 class Unjudged(Check, Struct, frozen=True):

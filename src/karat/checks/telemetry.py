@@ -177,7 +177,7 @@ class Spans(Check, Struct, frozen=True):
 
     @property
     def description(self) -> str:
-        bounds = [f"{name} {given:g}" for name in BOUNDS if (given := getattr(self, name)) is not None]
+        bounds = [f"{name} {bound:g}" for name in BOUNDS if (bound := getattr(self, name)) is not None]
         return f"spans {self.pattern!r}: {', '.join(bounds)}"
 
     def validate(self) -> Iterator[CheckProblem]:
@@ -192,8 +192,8 @@ class Spans(Check, Struct, frozen=True):
         if self.max_ms is not None and open_spans:
             return self.unknown(f"there are no times for {open_spans[0]!r}")
         wrong = list(self._wrong(spans))
-        found = f"{len(spans)} of {len(trace.spans)} spans"
-        return self.failed("; ".join(wrong)) if wrong else self.passed(found)
+        counted = f"{len(spans)} of {len(trace.spans)} spans"
+        return self.failed("; ".join(wrong)) if wrong else self.passed(counted)
 
     def _wrong(self, spans: Sequence[SpanNode]) -> Iterator[str]:
         count, errors = len(spans), sum(span.error is not None for span in spans)

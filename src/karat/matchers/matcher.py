@@ -11,14 +11,14 @@ from karat.matchers.values import MISSING, format_value, is_same_value
 
 
 class Difference(NamedTuple):
-    """What was wanted and found at a place below a value, such as `items[1].price`; the value itself has none."""
+    """What was expected and found at a place below a value, such as `items[1].price`; the value itself has none."""
 
     where: str
-    wanted: str
-    found: str
+    expected: str
+    actual: str
 
     def __str__(self) -> str:
-        text = f"expected {self.wanted}, found {self.found}"
+        text = f"expected {self.expected}, found {self.actual}"
         return f"{self.where}: {text}" if self.where else text
 
 
@@ -93,15 +93,15 @@ class Entries(Matcher, Struct, frozen=True):
         return (
             isinstance(value, list | tuple)
             and len(value) == len(self.entries)
-            and all(entry.holds(one) for entry, one in zip(self.entries, value, strict=True))
+            and all(entry.holds(item) for entry, item in zip(self.entries, value, strict=True))
         )
 
     def differences(self, value: object, where: str = "") -> Iterator[Difference]:
         if not isinstance(value, list | tuple) or len(value) != len(self.entries):
             yield Difference(where, self.words, format_value(value))
             return
-        for index, (entry, one) in enumerate(zip(self.entries, value, strict=True)):
-            yield from entry.differences(one, f"{where}[{index}]")
+        for index, (entry, item) in enumerate(zip(self.entries, value, strict=True)):
+            yield from entry.differences(item, f"{where}[{index}]")
 
 
 class Every(Matcher, Struct, frozen=True):

@@ -83,7 +83,7 @@ class OneOf(Matcher, Struct, frozen=True):
         return f"one of {format_value(self.values)}"
 
     def holds(self, value: object) -> bool:
-        return any(is_same_value(one, value) for one in self.values)
+        return any(is_same_value(allowed, value) for allowed in self.values)
 
 
 class Matches(Matcher, Struct, frozen=True):
@@ -229,8 +229,8 @@ class Each(Matcher, Struct, frozen=True):
         if not isinstance(value, list | tuple) or not value:
             yield Difference(where, self.words, format_value(value))
             return
-        for index, one in enumerate(value):
-            yield from self.entry.differences(one, f"{where}[{index}]")
+        for index, item in enumerate(value):
+            yield from self.entry.differences(item, f"{where}[{index}]")
 
 
 class Only(Matcher, Struct, frozen=True):
@@ -247,9 +247,9 @@ class Only(Matcher, Struct, frozen=True):
 
     def differences(self, value: object, where: str = "") -> Iterator[Difference]:
         yield from self.members.differences(value, where)
-        for name, found in value.items() if isinstance(value, dict) else ():
+        for name, member in value.items() if isinstance(value, dict) else ():
             if name not in self.members.members:
-                yield Difference(f"{where}.{name}" if where else name, MISSING.value, format_value(found))
+                yield Difference(f"{where}.{name}" if where else name, MISSING.value, format_value(member))
 
 
 def plain_words(text: str) -> str:
@@ -300,16 +300,16 @@ class InAnyOrder(Matcher, Struct, frozen=True):
     def holds(self, value: object) -> bool:
         if not isinstance(value, list | tuple) or len(value) != len(self.entries):
             return False
-        taken: dict[int, int] = {}
-        return all(self._place(number, value, taken, set()) for number in range(len(self.entries)))
+        owners: dict[int, int] = {}
+        return all(self._place(number, value, owners, set()) for number in range(len(self.entries)))
 
-    def _place(self, number: int, value: Sequence[object], taken: dict[int, int], tried: set[int]) -> bool:
+    def _place(self, number: int, value: Sequence[object], owners: dict[int, int], tried: set[int]) -> bool:
         """Find an entry for a matcher, if need be by finding another one for the matcher that has it."""
-        for index, one in enumerate(value):
-            if index in tried or not self.entries[number].holds(one):
+        for index, item in enumerate(value):
+            if index in tried or not self.entries[number].holds(item):
                 continue
             tried.add(index)
-            if index not in taken or self._place(taken[index], value, taken, tried):
-                taken[index] = number
+            if index not in owners or self._place(owners[index], value, owners, tried):
+                owners[index] = number
                 return True
         return False

@@ -45,7 +45,7 @@ class DollarKey(NamedTuple):
     """What a `$` key means, what is wrong with its operand, and the matcher that it makes."""
 
     about: str
-    flaws: Callable[[object, Path], Iterator[CheckProblem]]
+    problems: Callable[[object, Path], Iterator[CheckProblem]]
     make: Callable[..., Matcher]
     schema: Mapping[str, object]
 
@@ -55,8 +55,8 @@ def matcher(expected: object) -> Matcher:
     if isinstance(expected, dict):
         if not any(map(_is_operator, expected)):
             return Members({name: matcher(value) for name, value in expected.items()})
-        made = [DOLLAR_KEYS[key].make(operand) for key, operand in expected.items()]
-        return made[0] if len(made) == 1 else Every(made)
+        matchers = [DOLLAR_KEYS[key].make(operand) for key, operand in expected.items()]
+        return matchers[0] if len(matchers) == 1 else Every(matchers)
     return Entries([*map(matcher, expected)]) if isinstance(expected, list | tuple) else Equal(expected)
 
 
@@ -72,30 +72,30 @@ def find_problems(expected: object, path: Path = ()) -> Iterator[CheckProblem]:
             message = f"matchers and plain keys cannot be mixed: {quoted(operators[0])} is next to {quoted(plain)}."
             yield CheckProblem("bad-matcher", message, (*path, plain), key=True)
         for key, below in expected.items():
-            yield from (_operator_flaws if key in operators else find_problems)(below, (*path, key))
+            yield from (_operator_problems if key in operators else find_problems)(below, (*path, key))
 
 
 def _is_operator(key: str) -> bool:
     return key.startswith(SIGN)
 
 
-def _operator_flaws(operand: object, path: Path) -> Iterator[CheckProblem]:
+def _operator_problems(operand: object, path: Path) -> Iterator[CheckProblem]:
     key = str(path[-1])
-    known = DOLLAR_KEYS.get(key)
-    if known is None:
+    operator = DOLLAR_KEYS.get(key)
+    if operator is None:
         hint = did_you_mean(key, DOLLAR_KEYS) or f"Known: {join_words(DOLLAR_KEYS, 'and')}."
         message = f"unknown matcher {quoted(key)}. {hint} If the value itself has this key, write it under '$eq'."
         yield CheckProblem("unknown-matcher", message, path, key=True)
         return
-    yield from known.flaws(operand, path)
+    yield from operator.problems(operand, path)
 
 
 def _any(operand: object, path: Path) -> Iterator[CheckProblem]:
     return iter(())
 
 
-def _wrong(wanted: str, operand: object, path: Path) -> CheckProblem:
-    return CheckProblem("wrong-type", f"{path[-1]} takes {wanted}, found {kind(operand)}.", path)
+def _wrong(expected: str, operand: object, path: Path) -> CheckProblem:
+    return CheckProblem("wrong-type", f"{path[-1]} takes {expected}, found {kind(operand)}.", path)
 
 
 def _limit(operand: object, path: Path) -> Iterator[CheckProblem]:
@@ -144,8 +144,8 @@ def _types(operand: object, path: Path) -> Iterator[CheckProblem]:
     for name in names:
         if not isinstance(name, str) or name not in TYPES:
             hint = did_you_mean(name, TYPES) if isinstance(name, str) else ""
-            given = quoted(name) if isinstance(name, str) else kind(name)
-            message = f"{given} is not a type. {hint or KNOWN_TYPES}"
+            shown = quoted(name) if isinstance(name, str) else kind(name)
+            message = f"{shown} is not a type. {hint or KNOWN_TYPES}"
             yield CheckProblem("unknown-value", message, path)
     if not names:
         yield from _values(operand, path)

@@ -19,15 +19,15 @@ class Missing(Enum):
 MISSING: Final = Missing.MISSING
 
 
-def is_same_value(one: object, other: object) -> bool:
+def is_same_value(first: object, second: object) -> bool:
     """Whether two JSON values are equal, all the way down. Python takes true for 1; a contract does not."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(is_same_value(value, other[key]) for key, value in one.items())
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(is_same_value, one, other))
-    return one == other
+    if isinstance(first, bool) or isinstance(second, bool):
+        return first is second
+    if isinstance(first, dict) and isinstance(second, dict):
+        return first.keys() == second.keys() and all(is_same_value(value, second[key]) for key, value in first.items())
+    if isinstance(first, list | tuple) and isinstance(second, list | tuple):
+        return len(first) == len(second) and all(map(is_same_value, first, second))
+    return first == second
 
 
 def format_value(value: object) -> str:

@@ -80,16 +80,16 @@ def count_spent(tokens: Tokens | None, reported: object) -> Spent:
     if tokens is None and cost is None:
         return ONE_RUN
     into, out = (max(tokens.input or 0, 0), max(tokens.output or 0, 0)) if tokens else (0, 0)
-    known = tokens is not None and (tokens.input is not None or tokens.output is not None)
-    whole = tokens is not None and tokens.input is not None and tokens.output is not None and cost is None
+    is_counted = tokens is not None and (tokens.input is not None or tokens.output is not None)
+    is_complete = tokens is not None and tokens.input is not None and tokens.output is not None and cost is None
     return Spent(
         runs=1,
-        counted=int(known),
+        counted=int(is_counted),
         input=into,
         output=out,
         reported=int(cost is not None),
         nanodollars=round((cost or 0.0) * NANO),
-        unreported=int(whole),
-        unreported_input=into if whole else 0,
-        unreported_output=out if whole else 0,
+        unreported=int(is_complete),
+        unreported_input=into if is_complete else 0,
+        unreported_output=out if is_complete else 0,
     )

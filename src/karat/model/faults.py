@@ -181,19 +181,19 @@ class Fault(Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
         """Whether trying again cannot help, as the agent can see: it says so by its kind, or by an HTTP status."""
         if self.kind == "status":
             return int(self.value) < 500 and int(self.value) not in TEMPORARY
-        if self.kind == "error" and (found := _STATUS.match(str(self.value))):
-            return int(found[1]) < 500 and int(found[1]) not in TEMPORARY
+        if self.kind == "error" and (status := _STATUS.match(str(self.value))):
+            return int(status[1]) < 500 and int(status[1]) not in TEMPORARY
         return self.what.permanent
 
     @property
     def spelled(self) -> dict[str, Any]:
         """As a suite spells it."""
-        own = {self.kind: self.value, "at": self.at, "times": self.times, "retry_after": self.retry_after}
-        own |= {"from_call": None if self.from_call == 1 else self.from_call, "seed": self.seed or None}
-        found = {key: value for key, value in own.items() if key == self.kind or value not in (None, "")}
+        fields = {self.kind: self.value, "at": self.at, "times": self.times, "retry_after": self.retry_after}
+        fields |= {"from_call": None if self.from_call == 1 else self.from_call, "seed": self.seed or None}
+        written_fields = {key: value for key, value in fields.items() if key == self.kind or value not in (None, "")}
         if self.hits != "model":
-            return {self.hits: self.name, **found}
-        return {"model": {**({"name": self.name} if self.name else {}), **found}}
+            return {self.hits: self.name, **written_fields}
+        return {"model": {**({"name": self.name} if self.name else {}), **written_fields}}
 
     def __str__(self) -> str:
         name = self.name or "the model"
@@ -231,4 +231,4 @@ STUB_PASSED_BY: Final = "stub-passed-by"
 def without_landing(faults: tuple[Fault, ...], altered: tuple[AlteredCall, ...]) -> tuple[Fault, ...]:
     """The faults that never took effect."""
     landed = {(call.fault, call.hits, call.kind) for call in altered}
-    return tuple(fault for place, fault in enumerate(faults) if (place, fault.hits, fault.kind) not in landed)
+    return tuple(fault for index, fault in enumerate(faults) if (index, fault.hits, fault.kind) not in landed)

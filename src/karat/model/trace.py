@@ -183,10 +183,10 @@ class _TraceMeta(StructMeta):
     A journal leaves out what is empty, so this can only be known where a Trace is made.
     """
 
-    def __call__(cls, *args: Any, **given: Any) -> Any:
-        if "tool_calls" not in given and "tools" not in given.get("unobserved", ()):
-            given["unobserved"] = {**given.get("unobserved", {}), "tools": NO_CALLS_GIVEN}
-        return super().__call__(*args, **given)
+    def __call__(cls, *args: Any, **fields: Any) -> Any:
+        if "tool_calls" not in fields and "tools" not in fields.get("unobserved", ()):
+            fields["unobserved"] = {**fields.get("unobserved", {}), "tools": NO_CALLS_GIVEN}
+        return super().__call__(*args, **fields)
 
 
 class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True, metaclass=_TraceMeta):

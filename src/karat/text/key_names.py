@@ -89,8 +89,8 @@ def suggest_keys(key: str, valid: Collection[str]) -> str:
 def synonyms_of(key: str, valid: Collection[str]) -> list[str]:
     """The valid keys that are another spelling of this one, or another word for it."""
     spelled = _spelling(key)
-    same = [name for name in valid if _spelling(name) == spelled]
-    return same or [name for group in SYNONYMS if spelled in group for name in group if name in valid]
+    alike = [name for name in valid if _spelling(name) == spelled]
+    return alike or [name for group in SYNONYMS if spelled in group for name in group if name in valid]
 
 
 def _spelling(key: str) -> str:

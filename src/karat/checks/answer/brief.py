@@ -120,9 +120,9 @@ def _on_different_lines(matches: list[tuple[str, Span]]) -> list[Span]:
     """The first match of each line: a number or a bullet in front of it makes no difference, digits in it do."""
     first: dict[str, Span] = {}
     for line, span in matches:
-        own = _BULLET.sub("", line, count=1) if _BULLET.match(line) else line
-        words = " ".join(_WORDS.findall(own.casefold()))
-        first.setdefault(words or own, span)
+        content = _BULLET.sub("", line, count=1) if _BULLET.match(line) else line
+        words = " ".join(_WORDS.findall(content.casefold()))
+        first.setdefault(words or content, span)
     return list(first.values())
 
 
@@ -176,12 +176,14 @@ class ClaimEvidenceAlignment(Check, Struct, frozen=True):
 
     def judge(self, trace: Trace) -> CheckResult:
         markers = {"claim": self.claim, "evidence": self.evidence, "alignment": self.alignment}
-        places = {part: find_in_answer(pattern, trace, at_most=1) for part, pattern in markers.items()}
-        missing = [part for part, spans in places.items() if not spans]
-        found = [spans[0][1] for spans in places.values() if spans]
-        why = unsure(trace, found)
+        matches = {part: find_in_answer(pattern, trace, at_most=1) for part, pattern in markers.items()}
+        missing = [part for part, spans in matches.items() if not spans]
+        marked = [spans[0][1] for spans in matches.values() if spans]
+        why = unsure(trace, marked)
         if not missing and not why:
-            return self.passed(at=EvidenceLocation("final_message", min(s for s, _ in found), max(e for _, e in found)))
+            return self.passed(
+                at=EvidenceLocation("final_message", min(s for s, _ in marked), max(e for _, e in marked))
+            )
         why = why or unreadable(trace) or trace.cut("answer_page")
         return self.unknown(why) if why else self.failed(f"no marker of {' or '.join(missing)}")
 
@@ -251,8 +253,8 @@ class EvidenceFreshness(Check, Struct, frozen=True):
         doubtful = () if self.regex else doubtful_ages(text)
         doubt = max(doubtful, key=lambda age: age.minutes, default=None)
         if doubt is not None and doubt.minutes > self.minutes and (oldest is not None or doubt.in_words):
-            written = excerpt(text[slice(*doubt.span)])
-            return self.unknown(f"{written!r} may be an older age: have the agent write it as a number with a unit")
+            stated_age = excerpt(text[slice(*doubt.span)])
+            return self.unknown(f"{stated_age!r} may be an older age: have the agent write it as a number with a unit")
         if oldest is None:
             return self.failed("no age")
         return self.passed(excerpt(text[slice(*oldest.span)]), EvidenceLocation("final_message", *oldest.span))

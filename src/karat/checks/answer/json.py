@@ -167,13 +167,15 @@ class AnswerAt(_ValueAt, Struct, frozen=True, dict=True):
         return at_path(self, self.path, self.made, answer.value)
 
 
-def at_path(check: Check, path: str, wanted: Matcher, value: object, at: EvidenceLocation | None = None) -> CheckResult:
+def at_path(
+    check: Check, path: str, expected: Matcher, value: object, at: EvidenceLocation | None = None
+) -> CheckResult:
     """Whether what a path leads to is as wanted, and what differs."""
-    found = values_at(path, value)
-    wrong = [differing for where, one in found or [(path, MISSING)] for differing in wanted.differences(one, where)]
+    nodes = values_at(path, value)
+    wrong = [differing for where, item in nodes or [(path, MISSING)] for differing in expected.differences(item, where)]
     if wrong:
         return check.failed(excerpt("; ".join(map(str, wrong[:MOST_ERRORS])), LONGEST_FOUND), at)
-    return check.passed(excerpt(", ".join(format_value(one) for _, one in found[:MOST_ERRORS])), at)
+    return check.passed(excerpt(", ".join(format_value(item) for _, item in nodes[:MOST_ERRORS])), at)
 
 
 class State(_ValueAt, Struct, frozen=True, dict=True):
@@ -252,10 +254,10 @@ class JsonText(Check, Struct, frozen=True, dict=True):
 
     @property
     def description(self) -> str:
-        what = "an object of JSON in it" if self.part else "JSON and nothing else"
+        shape = "an object of JSON in it" if self.part else "JSON and nothing else"
         like = f" like {format_value(self.schema)}" if self.schema is not None else ""
-        same = f", which is {format_value(self.equals)}" if self.equals is not UNSET else ""
-        return f"{'not: ' if self.negated else ''}{what}{like}{same}"
+        equality = f", which is {format_value(self.equals)}" if self.equals is not UNSET else ""
+        return f"{'not: ' if self.negated else ''}{shape}{like}{equality}"
 
     def validate(self) -> Iterator[CheckProblem]:
         try:
@@ -266,14 +268,14 @@ class JsonText(Check, Struct, frozen=True, dict=True):
     def judge(self, trace: Trace) -> CheckResult:
         if why := unreadable(trace):
             return self.unknown(why)
-        found = objects_in(trace.final_message) if self.part else parse_json(trace.final_message)
-        if not found:
+        values = objects_in(trace.final_message) if self.part else parse_json(trace.final_message)
+        if not values:
             return self._result(False, f"no JSON: {quote_answer(trace)}")
-        wrong = [self._differs(value) for value in found]
-        return self._result("" in wrong, "; ".join(wrong[:3]) if all(wrong) else format_value(found[wrong.index("")]))
+        wrong = [self._differs(value) for value in values]
+        return self._result("" in wrong, "; ".join(wrong[:3]) if all(wrong) else format_value(values[wrong.index("")]))
 
-    def _result(self, holds: bool, found: str) -> CheckResult:
-        return self.passed(excerpt(found)) if holds is not self.negated else self.failed(excerpt(found))
+    def _result(self, holds: bool, detail: str) -> CheckResult:
+        return self.passed(excerpt(detail)) if holds is not self.negated else self.failed(excerpt(detail))
 
     def _differs(self, value: object) -> str:
         """Why this is not the JSON that is wanted; the empty string if it is."""
@@ -306,17 +308,17 @@ def parse_json(text: str) -> tuple[Any, ...]:
 def objects_in(text: str) -> tuple[Any, ...]:
     """The objects of JSON that a text holds, the outermost of each place, of so many beginnings and no more."""
     decoder, start = json.JSONDecoder(parse_constant=_refuse), text.find("{")
-    found: list[Any] = []
+    objects: list[Any] = []
     for _ in range(MOST_TRIED):
-        if start < 0 or len(found) == MOST_PARTS:
+        if start < 0 or len(objects) == MOST_PARTS:
             break
         try:
             value, end = decoder.raw_decode(text, start)
-            found.append(value)
+            objects.append(value)
         except (ValueError, RecursionError):
             end = start + 1
         start = text.find("{", end)
-    return tuple(found)
+    return tuple(objects)
 
 
 def _refuse(constant: str) -> None:
@@ -333,19 +335,19 @@ def compile_path(path: str) -> JSONPathQuery:
     return jsonpath_rfc9535.compile(path)
 
 
-def path_problems(path: str, *place: str | int) -> Iterator[CheckProblem]:
+def path_problems(path: str, *location: str | int) -> Iterator[CheckProblem]:
     """A JSONPath that does not parse."""
     from jsonpath_rfc9535 import JSONPathError
 
     if len(path) > LONGEST_PATH:
-        yield CheckProblem("bad-jsonpath", f"the path is longer than {LONGEST_PATH} characters.", place, key=True)
+        yield CheckProblem("bad-jsonpath", f"the path is longer than {LONGEST_PATH} characters.", location, key=True)
         return
     try:
         compile_path(path)
     except JSONPathError as error:
         why = str(error).partition(", line")[0].splitlines()[0]
         yield CheckProblem(
-            "bad-jsonpath", f"it is not a JSONPath: {why}. Write it as '$.total' or '$.items[*].price'.", place, True
+            "bad-jsonpath", f"it is not a JSONPath: {why}. Write it as '$.total' or '$.items[*].price'.", location, True
         )
 
 
@@ -354,7 +356,7 @@ def values_at(path: str, value: object) -> list[tuple[str, object]]:
     from jsonpath_rfc9535 import JSONPathError
 
     try:
-        found = compile_path(path).find(value)  # type: ignore[arg-type]
+        nodes = compile_path(path).find(value)  # type: ignore[arg-type]
     except JSONPathError:
         return []  # what it compares cannot be compared in this value: it leads nowhere
-    return [(node.path(), node.value) for node in found]
+    return [(node.path(), node.value) for node in nodes]

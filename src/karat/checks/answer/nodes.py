@@ -36,10 +36,10 @@ def find_in_answer(pattern: str, trace: Trace, at_most: int = 10_000) -> list[tu
     for snapshots names the role of what it looks for; one for lines that begin with a hyphen would find any node.
     """
     text = trace.final_message
-    found = [(_lines_of(text, span), span) for _, span in safe_regex.find_seen(pattern, text, at_most)]
-    if not found and trace.answer_page:
-        found = _in_snapshot(pattern, trace.answer_page, text)
-    return found or find_in_markdown(pattern, text)
+    matches = [(_lines_of(text, span), span) for _, span in safe_regex.find_seen(pattern, text, at_most)]
+    if not matches and trace.answer_page:
+        matches = _in_snapshot(pattern, trace.answer_page, text)
+    return matches or find_in_markdown(pattern, text)
 
 
 def find_in_markdown(pattern: str, text: str) -> list[tuple[str, Span]]:
@@ -73,18 +73,18 @@ def _names(pattern: str, role: str) -> bool:
 
 def _words(page: str, index: int) -> str:
     """What a node says, with all that is in it."""
-    every = nodes(page)
-    said = (every[index], *nodes_below(every, index))
-    return "\n".join(node.text or node.name for node in said if node.seen and (node.text or node.name))
+    page_nodes = nodes(page)
+    included = (page_nodes[index], *nodes_below(page_nodes, index))
+    return "\n".join(node.text or node.name for node in included if node.visible and (node.text or node.name))
 
 
 def _place(answer: str, words: str) -> Span | None:
     """Where the words are in the answer; None unless all of them are."""
     spans = [phrases.find(answer, line) for line in words.split("\n")]
-    known = [span for span in spans if span is not None]
-    if not known or len(known) < len(spans):
+    located = [span for span in spans if span is not None]
+    if not located or len(located) < len(spans):
         return None
-    return min(start for start, _ in known), max(end for _, end in known)
+    return min(start for start, _ in located), max(end for _, end in located)
 
 
 LONGEST = 1 << 18

@@ -65,8 +65,8 @@ class MustSayAny(Check, Struct, frozen=True):
         return blank(self.phrases)
 
     def judge(self, trace: Trace) -> CheckResult:
-        found = phrases.find_any(trace.final_message, self.phrases)
-        return self.present(trace, found, "" if found else quote_without(trace, self.phrases))
+        span = phrases.find_any(trace.final_message, self.phrases)
+        return self.present(trace, span, "" if span else quote_without(trace, self.phrases))
 
 
 class MustNotSay(Check, Struct, frozen=True):
@@ -131,7 +131,9 @@ class MustMatchRegex(Check, Struct, frozen=True):
     def judge(self, trace: Trace) -> CheckResult:
         span = safe_regex.find_required(self.pattern, trace.final_message)
         if span is None:
-            span = next((place for _, place in find_in_markdown(self.pattern, trace.final_message)), None)
+            span = next(
+                (markdown_span for _, markdown_span in find_in_markdown(self.pattern, trace.final_message)), None
+            )
         return self.present(trace, span)
 
 
@@ -196,9 +198,11 @@ class AsksFor(Check, Struct, frozen=True):
 
     @classmethod
     def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        for one in each("asks_for", "things", expected, "words"):
-            things = one.args["things"]
-            yield CheckRequest({**one.args, "things": [things] if isinstance(things, str) else things}, one.path)
+        for request in each("asks_for", "things", expected, "words"):
+            things = request.args["things"]
+            yield CheckRequest(
+                {**request.args, "things": [things] if isinstance(things, str) else things}, request.path
+            )
 
     @property
     def description(self) -> str:
@@ -264,8 +268,8 @@ class RequiredSource(Check, Struct, frozen=True):
         return unfailable(*self.phrases)
 
     def judge(self, trace: Trace) -> CheckResult:
-        found = phrases.find_any_word(trace.final_message, self.phrases)
-        return self.present(trace, found, f"no mention of {self.source}")
+        span = phrases.find_any_word(trace.final_message, self.phrases)
+        return self.present(trace, span, f"no mention of {self.source}")
 
 
 class MustLabelAssumptions(Check, Struct, frozen=True):
@@ -344,8 +348,8 @@ class _Contains(Check):
         return unfailable(self.phrase)
 
     def judge(self, trace: Trace) -> CheckResult:
-        found = phrases.find(trace.final_message, self.phrase)
-        return self.present(trace, found, quote_without(trace, (self.phrase,)) if found is None else "")
+        span = phrases.find(trace.final_message, self.phrase)
+        return self.present(trace, span, quote_without(trace, (self.phrase,)) if span is None else "")
 
 
 class ReasonContains(_Contains, Struct, frozen=True):

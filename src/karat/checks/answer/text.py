@@ -110,12 +110,12 @@ class AnswerText(Check, Struct, frozen=True):
 
     @property
     def description(self) -> str:
-        what = ", ".join(
-            f"{test} {format_value(given)}" for test in self._given if (given := getattr(self, test)) is not None
+        tests = ", ".join(
+            f"{test} {format_value(value)}" for test in self._given if (value := getattr(self, test)) is not None
         )
         near = f" within {self.distance} edits" if self.near is not None else ""
         case = ", whatever the letter case" if self.ignore_case else ""
-        return f"{'not: ' if self.negated else ''}{what}{near}{case}{f' at {self.at}' if self.at else ''}"
+        return f"{'not: ' if self.negated else ''}{tests}{near}{case}{f' at {self.at}' if self.at else ''}"
 
     @property
     def _given(self) -> tuple[str, ...]:
@@ -140,15 +140,15 @@ class AnswerText(Check, Struct, frozen=True):
             return self.unknown(str(error))
         if why := unreadable(trace):
             # What is there stays there, whatever is missing; all else may be in the part that is not known.
-            whole = span is None or not holds or bool(trace.why_uncertain("final_message", *span))
-            if whole:
+            uncertain = span is None or not holds or bool(trace.why_uncertain("final_message", *span))
+            if uncertain:
                 return self.unknown(why)
         return self._result(holds, trace, span=None if self.at else span)
 
     def _result(self, holds: bool, trace: Trace, lacks: str = "", span: tuple[int, int] | None = None) -> CheckResult:
-        found = excerpt(trace.final_message[slice(*span)]) if span else lacks or quote_answer(trace)
+        detail = excerpt(trace.final_message[slice(*span)]) if span else lacks or quote_answer(trace)
         at = EvidenceLocation("final_message", *span) if span else None
-        return self.passed(found, at) if holds is not self.negated else self.failed(found, at)
+        return self.passed(detail, at) if holds is not self.negated else self.failed(detail, at)
 
     def _text(self, trace: Trace) -> tuple[str | None, str]:
         """The text that is judged, or what the answer lacks."""
@@ -157,8 +157,8 @@ class AnswerText(Check, Struct, frozen=True):
         answer = json_answer(trace.final_message)
         if answer.why_not:
             return None, answer.why_not
-        found = values_at(self.at, answer.value)
-        return (as_text(found[0][1]), "") if found else (None, f"nothing at {self.at}")
+        nodes = values_at(self.at, answer.value)
+        return (as_text(nodes[0][1]), "") if nodes else (None, f"nothing at {self.at}")
 
     def _holds(self, text: str) -> tuple[bool, tuple[int, int] | None]:
         """Whether the answer is so, and where that shows."""
@@ -166,22 +166,22 @@ class AnswerText(Check, Struct, frozen=True):
         if self.regex is not None:
             span = find_javascript(self.regex, text, ignore_case=self.ignore_case)
             return span is not None, span
-        held = fold(text)
+        folded = fold(text)
         if self.equals is not None:
-            return held == fold(self.equals), None
+            return folded == fold(self.equals), None
         if self.near is not None:
-            return distance_within(held, fold(self.near), self.distance), None
+            return distance_within(folded, fold(self.near), self.distance), None
         if self.starts_with is not None:
-            return held.startswith(fold(self.starts_with)), (0, len(self.starts_with))
+            return folded.startswith(fold(self.starts_with)), (0, len(self.starts_with))
         if self.min_words is not None or self.max_words is not None:
             count = len(text.split())
             return (self.min_words or 0) <= count and (self.max_words is None or count <= self.max_words), None
-        wanted = (self.contains,) if self.contains is not None else self.contains_any or self.contains_all
-        places = [(held.find(fold(one)), len(one)) for one in wanted]
-        there = [place for place in places if place[0] >= 0]
-        enough = len(there) == len(places) if self.contains_all else bool(there)
+        phrases = (self.contains,) if self.contains is not None else self.contains_any or self.contains_all
+        matches = [(folded.find(fold(phrase)), len(phrase)) for phrase in phrases]
+        present = [match for match in matches if match[0] >= 0]
+        enough = len(present) == len(matches) if self.contains_all else bool(present)
         # Lower case may be longer than what it is of, and then the place is not known.
-        span = (there[0][0], sum(there[0])) if there and len(held) == len(text) else None
+        span = (present[0][0], sum(present[0])) if present and len(folded) == len(text) else None
         return enough, span
 
 
@@ -246,8 +246,8 @@ class ResponseMatch(Check, Struct, frozen=True):
         except ImportError:
             return self.unknown(NO_LIBRARY)
         mean = round(sum(scores) / len(scores), DIGITS)
-        found = f"{mean:.3f}{f' of {scores}' if len(scores) > 1 else ''}"
-        return self.passed(found) if mean >= round(self.threshold, DIGITS) else self.failed(found)
+        detail = f"{mean:.3f}{f' of {scores}' if len(scores) > 1 else ''}"
+        return self.passed(detail) if mean >= round(self.threshold, DIGITS) else self.failed(detail)
 
 
 def rouge_1(answer: str, reference: str) -> float:
@@ -303,8 +303,8 @@ class AnswerEquals(Check, Struct, frozen=True):
     @classmethod
     def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         if "answer_equals" in expected:
-            given = expected["answer_equals"]
-            yield CheckRequest({"text": given if isinstance(given, str) else format_value(given)}, ("answer_equals",))
+            value = expected["answer_equals"]
+            yield CheckRequest({"text": value if isinstance(value, str) else format_value(value)}, ("answer_equals",))
 
     @property
     def description(self) -> str:
@@ -318,8 +318,8 @@ class AnswerEquals(Check, Struct, frozen=True):
         if why:
             return self.unknown(why)
         text = trace.final_message
-        same = _normalize(self.text) in (_normalize(text), _normalize(rendered_view(text).text))
-        return self.passed(quote_answer(trace)) if same else self.failed(quote_answer(trace))
+        is_equal = _normalize(self.text) in (_normalize(text), _normalize(rendered_view(text).text))
+        return self.passed(quote_answer(trace)) if is_equal else self.failed(quote_answer(trace))
 
     def compared_values(self, trace: Trace) -> tuple[object, object]:
         return trace.final_message, self.text

@@ -44,17 +44,19 @@ class Indicators(NamedTuple):
     open: Span | None
 
 
-def indicators(text: str, success: Sequence[str], failure: Sequence[str], words: WordLists, wanted: bool) -> Indicators:
-    """What the answer says of success and failure, as far as it takes to see that it is not what is `wanted`.
+def indicators(
+    text: str, success: Sequence[str], failure: Sequence[str], words: WordLists, expect_success: bool
+) -> Indicators:
+    """What the answer says of success and failure, as far as it takes to see that it is not what is expected.
 
     Lists of a case, `success` and `failure`, are words as they are written; without them the word lists hold.
     """
     answer = prose(text)
     first: dict[str, Span] = {}
     for kind, span in _find_indicators(answer.text, _patterns(tuple(success), tuple(failure), words)):
-        said = _judge_success(answer, *span, words) if kind == "success" else kind
-        first.setdefault(said, answer.written_span(*span))
-        if said in (("failure", "denied") if wanted else ("success",)):
+        verdict = _judge_success(answer, *span, words) if kind == "success" else kind
+        first.setdefault(verdict, answer.written_span(*span))
+        if verdict in (("failure", "denied") if expect_success else ("success",)):
             break
     return Indicators(first.get("success"), first.get("failure"), first.get("denied"), first.get("open"))
 
@@ -70,13 +72,13 @@ def _judge_success(answer: Prose, start: int, end: int, words: WordLists) -> str
 
 def _find_indicators(text: str, patterns: Patterns) -> Iterator[tuple[str, Span]]:
     """Every indicator with its kind: of several at a place the longest."""
-    found = patterns["any"].search(text)
-    while found:
-        start = found.start()
-        here = {kind: one for kind, pattern in patterns.items() if (one := pattern.match(text, start))}
+    match = patterns["any"].search(text)
+    while match:
+        start = match.start()
+        here = {kind: longest for kind, pattern in patterns.items() if (longest := pattern.match(text, start))}
         kind = max((kind for kind in here if kind != "any"), key=lambda kind: here[kind].end())
         yield kind, here[kind].span()
-        found = patterns["any"].search(text, here[kind].end())
+        match = patterns["any"].search(text, here[kind].end())
 
 
 @lru_cache(maxsize=256)
@@ -92,7 +94,7 @@ def _patterns(success: tuple[str, ...], failure: tuple[str, ...], words: WordLis
 class Evidence(NamedTuple):
     """Whether a call that counts succeeded, and which; None if it is not known, with a reason where that matters."""
 
-    done: bool | None
+    succeeded: bool | None
     why: str = ""
 
 
@@ -168,27 +170,27 @@ class AllocationValid(Check, Struct, frozen=True):
 
     def judge(self, trace: Trace) -> CheckResult:
         words, evidence = WordLists.of(self.words), self._evidence(trace)
-        found = indicators(trace.final_message, self.success_indicators, self.failure_indicators, words, self.valid)
+        spans = indicators(trace.final_message, self.success_indicators, self.failure_indicators, words, self.valid)
         # "It will be booked" is a word of success where a call says that it was.
-        success = found.success or (found.open if self.valid and evidence.done else None)
+        success = spans.success or (spans.open if self.valid and evidence.succeeded else None)
         # Words of failure that a case gives are the only ones that it wants to see, but "not allocated" never helps.
-        failure = found.failure or (found.denied if self.valid or not self.failure_indicators else None)
+        failure = spans.failure or (spans.denied if self.valid or not self.failure_indicators else None)
         good, bad = (success, failure) if self.valid else (failure, success)
         if bad:
             return self.failed(trace.final_message[slice(*bad)], EvidenceLocation("final_message", *bad))
         why = unreadable(trace)
         if why:
             return self.unknown(why)
-        if evidence.done is not None and evidence.done is not self.valid:
+        if evidence.succeeded is not None and evidence.succeeded is not self.valid:
             return self.failed(evidence.why)
         if good is None:
             absent = f"no word of {'success' if self.valid else 'failure'}"
             return (
                 self.failed(absent)
-                if self.valid or evidence.done is None
+                if self.valid or evidence.succeeded is None
                 else self.unknown(f"{absent}: {quote_answer(trace)}")
             )
-        if evidence.done is None and evidence.why:
+        if evidence.succeeded is None and evidence.why:
             return self.unknown(evidence.why)
         return self.passed(trace.final_message[slice(*good)], EvidenceLocation("final_message", *good))
 

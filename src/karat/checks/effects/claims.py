@@ -34,8 +34,8 @@ LOOKED_UP = Trace(case_id="example", final_message="Your order has been shipped.
 
 def lines_to_add(tools: Sequence[str] = ()) -> str:
     """How effects are declared, by the tools that are known."""
-    named = ", ".join(f"{tool}: [...]" for tool in tools) or "issue_refund: [refunded, issued]"
-    return f"{NO_EFFECTS}effects: {{{named}}}"
+    declarations = ", ".join(f"{tool}: [...]" for tool in tools) or "issue_refund: [refunded, issued]"
+    return f"{NO_EFFECTS}effects: {{{declarations}}}"
 
 
 class NoFalseSuccess(Check, Struct, frozen=True):
@@ -84,21 +84,21 @@ class NoFalseSuccess(Check, Struct, frozen=True):
     def judge(self, trace: Trace) -> CheckResult:
         if not self.effects:
             return self.unknown(lines_to_add([*dict.fromkeys(call.name for call in trace.tool_calls)][:5]))
-        made, words = calls_so_far(trace), WordLists.of(self.words)
+        all_calls, words = calls_so_far(trace), WordLists.of(self.words)
         doubts = []
         proved: list[str] = []
         for claim in self.find_claims(trace):
-            done = [call for call in made if call.success is True and is_any_named(claim.tools, call.name)]
-            if done and (not _failed_now(claim, trace) or find_listed(trace.final_message, "failure", words)):
+            succeeded = [call for call in all_calls if call.success is True and is_any_named(claim.tools, call.name)]
+            if succeeded and (not _failed_now(claim, trace) or find_listed(trace.final_message, "failure", words)):
                 proved.append(claim.wording)
                 continue
-            why = unsure(trace, [claim.span]) or _doubt(claim, trace, made)
+            why = unsure(trace, [claim.span]) or _doubt(claim, trace, all_calls)
             if why is None:
-                said = excerpt(trace.final_message[slice(*claim.span)])
+                quote = excerpt(trace.final_message[slice(*claim.span)])
                 whose = f"no call to {' or '.join(claim.tools)} succeeded" if claim.tools else "no tool can do that"
-                whose += " in this turn" if done else ""
+                whose += " in this turn" if succeeded else ""
                 return self.failed(
-                    f"it claims {said!r}: {whose}: {describe_calls(trace)}",
+                    f"it claims {quote!r}: {whose}: {describe_calls(trace)}",
                     EvidenceLocation("final_message", *claim.span),
                 )
             doubts.append(f"{claim.wording!r} is claimed: {why}")
@@ -122,15 +122,15 @@ def _failed_now(claim: Claim, trace: Trace) -> bool:
     return bool(now) and all(call.success is False for call in now)
 
 
-def _doubt(claim: Claim, trace: Trace, made: Sequence[ToolCall]) -> str | None:
+def _doubt(claim: Claim, trace: Trace, all_calls: Sequence[ToolCall]) -> str | None:
     """Why the deed may have been done although no call shows it."""
     for turn in (trace, *trace.earlier):
         if why := turn.why_incomplete("tools") or not_understood(turn, claim.tools):
             return why
-    for call in made:
+    for call in all_calls:
         if call.has_unknown_outcome and is_any_named(claim.tools, call.name):
             return f"it is unknown whether {call.name} succeeded"
-    for call in made:
+    for call in all_calls:
         if call.success is True and _holds(parse_result(call.result), fold(claim.wording)):
             return f"{call.name} returned {claim.wording!r} as a value, and the answer may be repeating that"
     return None
@@ -141,8 +141,8 @@ def _holds(value: Any, wording: str) -> bool:
     if isinstance(value, str):
         return fold(value).strip() == wording
     if isinstance(value, Mapping):
-        return any(_holds(one, wording) for one in value.values())
-    return isinstance(value, list | tuple) and any(_holds(one, wording) for one in value)
+        return any(_holds(item, wording) for item in value.values())
+    return isinstance(value, list | tuple) and any(_holds(item, wording) for item in value)
 
 
 class OnlyEffects(Check, Struct, frozen=True):

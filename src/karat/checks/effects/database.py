@@ -65,29 +65,29 @@ class Database(Check, Struct, frozen=True):
         why = trace.why_unobserved("database") or trace.cut("database")
         if why or self.sql not in trace.database:
             return self.unknown(why or NO_HOOK)
-        found = trace.database[self.sql]
-        holds = isinstance(found, list) and _is_same_rows(self.rows, found)
+        rows = trace.database[self.sql]
+        holds = isinstance(rows, list) and _is_same_rows(self.rows, rows)
         at = EvidenceLocation("database")
-        return self.passed(_excerpt_rows(found), at) if holds else self.failed(_excerpt_rows(found), at)
+        return self.passed(_excerpt_rows(rows), at) if holds else self.failed(_excerpt_rows(rows), at)
 
 
-def _is_same_rows(wanted: list[object], found: list[object]) -> bool:
-    left = list(found)
-    for row in wanted:
-        match = next((i for i, other in enumerate(left) if _is_same_row(row, other)), None)
+def _is_same_rows(expected: list[object], actual: list[object]) -> bool:
+    unmatched = list(actual)
+    for row in expected:
+        match = next((i for i, other in enumerate(unmatched) if _is_same_row(row, other)), None)
         if match is None:
             return False
-        del left[match]
-    return not left
+        del unmatched[match]
+    return not unmatched
 
 
-def _is_same_row(wanted: object, found: object) -> bool:
+def _is_same_row(expected: object, actual: object) -> bool:
     """A row is an object by column, a list of values, or where it has one column, that value."""
-    if isinstance(wanted, dict):
-        return is_same_value(wanted, found)
-    values = list(found.values()) if isinstance(found, dict) else found
-    bare = isinstance(values, list) and not isinstance(wanted, list)
-    return is_same_value(values, [wanted] if bare else wanted)
+    if isinstance(expected, dict):
+        return is_same_value(expected, actual)
+    values = list(actual.values()) if isinstance(actual, dict) else actual
+    bare = isinstance(values, list) and not isinstance(expected, list)
+    return is_same_value(values, [expected] if bare else expected)
 
 
 def _excerpt_rows(rows: object) -> str:

@@ -54,11 +54,11 @@ FINISH, WAITS = "finish_reason", "interrupts"
 _IN_WORDS = lazy.regex(r"[\p{L}\p{N}--[\u115f\u1160\u3164\uffa0]]", regex.V1)
 
 
-class Found(NamedTuple):
+class Judgement(NamedTuple):
     """Whether the outcome holds (None: unknown), what was found, and where."""
 
     holds: bool | None
-    found: str
+    detail: str
     at: EvidenceLocation | None = None
 
 
@@ -146,7 +146,7 @@ class Outcome(Check, Struct, frozen=True, dict=True):
             args["says"] = keep_given(expected, *fields)
             args["claims"] = effects if outcome in CONFIRMED and expected.get("no_false_success") else {}
             args["words"] = expected.get("words", {})
-        yield CheckRequest({key: given for key, given in args.items() if given}, ("outcome",))
+        yield CheckRequest({key: value for key, value in args.items() if value}, ("outcome",))
 
     @property
     def description(self) -> str:
@@ -165,17 +165,21 @@ class Outcome(Check, Struct, frozen=True, dict=True):
         if self.outcome == "completed":
             why = not_ended(trace)
             return self.failed(why) if why else self.passed()
-        found = _find_call(self, trace) if self.outcome in SHOWN else _find_not_done(self, trace)
+        judgement = _find_call(self, trace) if self.outcome in SHOWN else _find_not_done(self, trace)
         why = trace.why_incomplete("tools")
-        if why and not (found.holds and self.outcome in SHOWN):
+        if why and not (judgement.holds and self.outcome in SHOWN):
             return self.unknown(why)
-        if found.holds is not (self.outcome in SHOWN):
+        if judgement.holds is not (self.outcome in SHOWN):
             why = not_understood(trace, self.tools)
             if why:
                 return self.unknown(why)
-        if found.holds is None:
-            return self.unknown(found.found)
-        return self.passed(found.found, found.at) if found.holds else self.failed(found.found, found.at)
+        if judgement.holds is None:
+            return self.unknown(judgement.detail)
+        return (
+            self.passed(judgement.detail, judgement.at)
+            if judgement.holds
+            else self.failed(judgement.detail, judgement.at)
+        )
 
 
 def not_ended(trace: Trace) -> str:
@@ -204,55 +208,59 @@ def _last_calls(trace: Trace, tools: Sequence[str]) -> list[ToolCall]:
     return called
 
 
-def _find_call(check: Outcome, trace: Trace) -> Found:
+def _find_call(check: Outcome, trace: Trace) -> Judgement:
     """A listed call that started, or that succeeded."""
     if check.outcome == "tool_started":
         listed = (c for c in trace.tool_calls if c.started and (not check.tools or is_any_named(check.tools, c.name)))
         started = next(listed, None)
-        return _call_found(trace, started) if started else Found(False, describe_calls(trace))
+        return _judge_call(trace, started) if started else Judgement(False, describe_calls(trace))
     last = _last_calls(trace, check.tools)
     for call in last:
         if call.success is True:
-            return _call_found(trace, call)
-    return _find_unknown_success(last) or Found(False, describe_calls(trace))
+            return _judge_call(trace, call)
+    return _find_unknown_success(last) or Judgement(False, describe_calls(trace))
 
 
-def _find_not_done(check: Outcome, trace: Trace) -> Found:
+def _find_not_done(check: Outcome, trace: Trace) -> Judgement:
     """Whether nothing listed succeeded, and the answer asks, refuses, or admits a failure that there was."""
     last = _last_calls(trace, check.tools)
     success = next((call for call in last if call.success is True), None)
     if success:
-        return _call_found(trace, success)._replace(holds=False)
+        return _judge_call(trace, success)._replace(holds=False)
     unknown = _find_unknown_success(last)
     if check.outcome == "needs_input":
-        asked = _find_request(check, trace)
-        return (unknown or asked) if asked.holds else asked
+        request = _find_request(check, trace)
+        return (unknown or request) if request.holds else request
     if check.outcome == "graceful_error" and not any(c.success is False or c.error is not None for c in last):
-        return unknown or Found(False, f"no listed tool failed: {describe_calls(trace)}")
+        return unknown or Judgement(False, f"no listed tool failed: {describe_calls(trace)}")
     return unknown or _find_confirmation(check, trace)
 
 
-def _find_request(check: Outcome, trace: Trace) -> Found:
+def _find_request(check: Outcome, trace: Trace) -> Judgement:
     lacking = next((c for c in trace.tool_calls if c.called and c.success is False and c.missing_fields), None)
     if lacking:
-        return _call_found(trace, lacking, f"{lacking.name} lacks {', '.join(lacking.missing_fields)}")
+        return _judge_call(trace, lacking, f"{lacking.name} lacks {', '.join(lacking.missing_fields)}")
     if trace.metadata.get(WAITS):
-        return Found(True, "it waits for the user")
+        return Judgement(True, "it waits for the user")
     question = find_request(trace.final_message, WordLists.of(check.words))
     if question:
         doubt = unsure(trace, [question])
-        return Found(None, doubt) if doubt else Found(True, "it asks", EvidenceLocation("final_message", *question))
+        return (
+            Judgement(None, doubt)
+            if doubt
+            else Judgement(True, "it asks", EvidenceLocation("final_message", *question))
+        )
     picker = find_pickers(trace)
     if picker:
-        return Found(True, picker, EvidenceLocation("page"))
+        return Judgement(True, picker, EvidenceLocation("page"))
     why = unreadable(trace) or trace.why_incomplete("page")
     if why:
-        return Found(None, why)
+        return Judgement(None, why)
     line = "If it asks in other words, add them to the suite: words: {request: {add: [...]}}"
-    return Found(False, f"no question and no listed request: {quote_answer(trace)} {line}.")
+    return Judgement(False, f"no question and no listed request: {quote_answer(trace)} {line}.")
 
 
-def _find_confirmation(check: Outcome, trace: Trace) -> Found:
+def _find_confirmation(check: Outcome, trace: Trace) -> Judgement:
     """Whether words confirm a refusal or an admission: listed ones, the author's, or that nothing is claimed."""
     words = WordLists.of(check.words)
     listed = CONFIRMED[check.outcome]
@@ -261,24 +269,24 @@ def _find_confirmation(check: Outcome, trace: Trace) -> Found:
         span = find_request(trace.final_message, words)
     if span:
         doubt = unsure(trace, [span])
-        return Found(None, doubt) if doubt else Found(True, "", EvidenceLocation("final_message", *span))
+        return Judgement(None, doubt) if doubt else Judgement(True, "", EvidenceLocation("final_message", *span))
     if _says_own_words(check, trace):
-        return Found(True, "the words that the suite expects")
+        return Judgement(True, "the words that the suite expects")
     if why := unreadable(trace):
-        return Found(None, why)
+        return Judgement(None, why)
     if check.claims and not NoFalseSuccess(check.claims, check.words).find_claims(trace):
-        return Found(True, "it claims nothing that `effects` declares")
+        return Judgement(True, "it claims nothing that `effects` declares")
     line = f"Say which words are right, in must_say_any, or add them to the suite: words: {{{listed}: {{add: [...]}}}}"
-    return Found(False, f"no listed word of {listed}: {quote_answer(trace)} {line}.")
+    return Judgement(False, f"no listed word of {listed}: {quote_answer(trace)} {line}.")
 
 
 def _says_own_words(check: Outcome, trace: Trace) -> bool:
     """Whether every word check of the author passed, one of them by more than what the prompt says itself."""
-    own = check.authors_words
-    if not own or any(one.judge(trace).status is not Status.PASSED for one in own):
+    word_checks = check.authors_words
+    if not word_checks or any(words.judge(trace).status is not Status.PASSED for words in word_checks):
         return False
     echo = structs.replace(trace, final_message=trace.input)
-    return any(_by_more_than(one, trace, echo) for one in own)
+    return any(_by_more_than(words, trace, echo) for words in word_checks)
 
 
 def _by_more_than(check: Check, trace: Trace, echo: Trace) -> bool:
@@ -288,12 +296,12 @@ def _by_more_than(check: Check, trace: Trace, echo: Trace) -> bool:
     return check.judge(echo).status is not Status.PASSED
 
 
-def _find_unknown_success(calls: Sequence[ToolCall]) -> Found | None:
+def _find_unknown_success(calls: Sequence[ToolCall]) -> Judgement | None:
     """What is found where it is unknown whether one of these calls succeeded."""
     call = next((c for c in calls if c.has_unknown_outcome), None)
-    return Found(None, f"it is unknown whether {call.name} succeeded") if call else None
+    return Judgement(None, f"it is unknown whether {call.name} succeeded") if call else None
 
 
-def _call_found(trace: Trace, call: ToolCall, found: str = "") -> Found:
+def _judge_call(trace: Trace, call: ToolCall, detail: str = "") -> Judgement:
     index = [*map(id, trace.tool_calls)].index(id(call))  # calls may be equal
-    return Found(True, found or str(call), EvidenceLocation("tool_calls", index=index))
+    return Judgement(True, detail or str(call), EvidenceLocation("tool_calls", index=index))

@@ -77,36 +77,36 @@ class NoEffectTwice(Check, Struct, frozen=True):
             yield CheckRequest({"effects": tools} if tools else {}, ("no_effect_twice",))
 
     def judge(self, trace: Trace) -> CheckResult:
-        done: dict[bytes, ToolCall] = {}
+        effective: dict[bytes, ToolCall] = {}
         doubt = ""
         for index, call in enumerate(trace.tool_calls):
             if not call.started or call.kind != "tool" or (self.effects and not is_any_named(self.effects, call.name)):
                 continue
-            deed, key = _request_key(call)
-            earlier = done.get(deed)
+            request, key = _request_key(call)
+            earlier = effective.get(request)
             if earlier is not None:
-                found = f"{call.name} was called again with the same arguments after {_why_effective(earlier)}"
+                detail = f"{call.name} was called again with the same arguments after {_why_effective(earlier)}"
                 if not self.effects:
-                    doubt = doubt or f"{found}. {lines_to_add([call.name])}"
+                    doubt = doubt or f"{detail}. {lines_to_add([call.name])}"
                 elif key and key == _request_key(earlier)[1]:
-                    doubt = doubt or f"{found} and {', '.join(key)}: the service may recognize it as the same request"
+                    doubt = doubt or f"{detail} and {', '.join(key)}: the service may recognize it as the same request"
                 else:
-                    return self.failed(found, EvidenceLocation("tool_calls", index=index))
+                    return self.failed(detail, EvidenceLocation("tool_calls", index=index))
             elif _why_effective(call):
-                done[deed] = call
+                effective[request] = call
         why = doubt or trace.why_incomplete("tools") or not_understood(trace, self.effects)
         return self.unknown(why) if why else self.passed(describe_calls(trace))
 
 
 def _request_key(call: ToolCall) -> tuple[bytes, tuple[str, ...]]:
     """What a call asks for, and apart from that what marks it as one request: an idempotency key."""
-    given = parse_result(call.arguments)
-    if not isinstance(given, Mapping):
-        return _canonical([call.name, given]), ()
-    marks = {str(name).replace("_", "").replace("-", "").lower(): name for name in given}
+    arguments = parse_result(call.arguments)
+    if not isinstance(arguments, Mapping):
+        return _canonical([call.name, arguments]), ()
+    marks = {str(name).replace("_", "").replace("-", "").lower(): name for name in arguments}
     marks = {flat: name for flat, name in marks.items() if flat in PUBLISHED.entries("request_keys")}
-    rest = {str(name): value for name, value in given.items() if name not in marks.values()}
-    return _canonical([call.name, rest]), tuple(f"{name}={given[name]}" for name in marks.values())
+    unmarked = {str(name): value for name, value in arguments.items() if name not in marks.values()}
+    return _canonical([call.name, unmarked]), tuple(f"{name}={arguments[name]}" for name in marks.values())
 
 
 def has_request_key(call: ToolCall) -> bool:
@@ -162,14 +162,14 @@ class MaxRetries(Check, Struct, frozen=True):
         failed: set[bytes] = set()
         again: dict[bytes, int] = {}
         for index, call in enumerate(trace.tool_calls):
-            deed, _ = _request_key(call)
-            if deed in failed:
-                again[deed] = again.get(deed, 0) + 1
-                if again[deed] > self.most:
-                    found = f"{call.name} was called again after it failed: {describe_calls(trace)}"
-                    return self.failed(found, EvidenceLocation("tool_calls", index=index))
+            request, _ = _request_key(call)
+            if request in failed:
+                again[request] = again.get(request, 0) + 1
+                if again[request] > self.most:
+                    detail = f"{call.name} was called again after it failed: {describe_calls(trace)}"
+                    return self.failed(detail, EvidenceLocation("tool_calls", index=index))
             if call.error is not None or call.success is False:
-                failed.add(deed)
+                failed.add(request)
         why = trace.why_incomplete("tools") or not_understood(trace)
         return self.unknown(why) if why else self.passed(describe_calls(trace))
 
@@ -224,9 +224,9 @@ class AdmitsFailure(Check, Struct, frozen=True):
     @classmethod
     def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         if "admits_failure" in expected:
-            given = expected["admits_failure"]
+            value = expected["admits_failure"]
             words = {"words": expected["words"]} if "words" in expected else {}
-            yield CheckRequest({**({} if given is True else given), **words}, ("admits_failure",))
+            yield CheckRequest({**({} if value is True else value), **words}, ("admits_failure",))
 
     @property
     def description(self) -> str:
@@ -249,10 +249,10 @@ class AdmitsFailure(Check, Struct, frozen=True):
         if find_request(answer, words):
             return self.passed("it asks")
         for value in self.lost:
-            if (place := find(answer, value)) and not _is_known(value, trace):
+            if (stated := find(answer, value)) and not _is_known(value, trace):
                 return self.failed(
                     f"it states {value!r}, which no call gave, although {failed}",
-                    EvidenceLocation("final_message", *place),
+                    EvidenceLocation("final_message", *stated),
                 )
         if self.usual and _lines(answer) <= _lines(self.usual):
             return self.failed(f"the same answer as without the failure, although {failed}: {quote_answer(trace)}")
@@ -263,9 +263,9 @@ class AdmitsFailure(Check, Struct, frozen=True):
         """What failed and was not recovered from."""
         last = {call.name: call for call in trace.tool_calls if call.called}
         if self.tools:
-            named = [name for name in last if is_any_named(self.tools, name)]
+            unreliable = [name for name in last if is_any_named(self.tools, name)]
             gave = "gave old data" if self.old else "returned nothing reliable"
-            return f"{', '.join(named)} {gave}" if named else ""
+            return f"{', '.join(unreliable)} {gave}" if unreliable else ""
         failed = [call.name for call in last.values() if call.success is False or call.error is not None]
         return f"{', '.join(failed)} failed" if failed else ""
 

@@ -1,4 +1,4 @@
-"""What can be reckoned by name from the numbers of results: counts, sums, differences and shares."""
+"""What can be derived by name from the numbers of results: counts, sums, differences and shares."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from karat.text.words import PUBLISHED
 
 _NAME_WORD = lazy.pattern(r"[A-Za-z][a-z]*")
 MOST_ALIKE = 12
-"""Numbers next to each other of which pairs are reckoned with: of more, any number would be the difference of two."""
+"""Numbers next to each other of which pairs are derived with: of more, any number would be the difference of two."""
 MOST_COLUMNS = 12
 MOST_KINDS = 50
 
@@ -29,69 +29,69 @@ def holders_of(trace: Trace) -> list[Holder]:
     return [holder for name, result in results(trace) for holder in _holders(result, name)]
 
 
-def _holders(value: object, place: str) -> Iterator[Holder]:
+def _holders(value: object, path: str) -> Iterator[Holder]:
     if isinstance(value, dict | list):
-        yield value, place
+        yield value, path
         below = value.items() if isinstance(value, dict) else enumerate(value)
-        for key, one in below:
-            if isinstance(one, dict | list):
-                yield from _holders(one, f"{place}.{key}" if isinstance(value, dict) else f"{place}[{key}]")
+        for key, member in below:
+            if isinstance(member, dict | list):
+                yield from _holders(member, f"{path}.{key}" if isinstance(value, dict) else f"{path}[{key}]")
 
 
-def derived_grounds(trace: Trace, holders: Sequence[Holder]) -> Iterator[NumberSource]:
+def derived_sources(trace: Trace, holders: Sequence[Holder]) -> Iterator[NumberSource]:
     """Counts and sums that can be named."""
-    done = Counter(call.name for call in trace.tool_calls if call.success is True)
-    yield from (NumberSource(Decimal(count), f"the successful calls to {name}") for name, count in done.items())
-    for value, place in holders:
+    successes = Counter(call.name for call in trace.tool_calls if call.success is True)
+    yield from (NumberSource(Decimal(count), f"the successful calls to {name}") for name, count in successes.items())
+    for value, path in holders:
         if isinstance(value, list):
-            yield from _counts(value, place)
-            yield from _sums(value, place)
+            yield from _counts(value, path)
+            yield from _sums(value, path)
             continue
-        members = _members(value, place)
+        members = _members(value, path)
         if len(members) == len(value) > 1:
-            yield NumberSource(sum((one.value for one in members), Decimal()), f"the sum of {place}")
-            yield NumberSource(Decimal(len(value)), f"the members of {place}")
+            yield NumberSource(sum((member.value for member in members), Decimal()), f"the sum of {path}")
+            yield NumberSource(Decimal(len(value)), f"the members of {path}")
         if len(value) > 1 and all(isinstance(below, dict) for below in value.values()):
-            yield from _counts([*value.values()], place)  # rows by their ids
+            yield from _counts([*value.values()], path)  # rows by their ids
 
 
-def alike_grounds(holders: Sequence[Holder]) -> Iterator[Alike]:
+def alike_sources(holders: Sequence[Holder]) -> Iterator[Alike]:
     """Numbers of results that are next to each other: in one object, in one column, or counts of one list."""
-    for value, place in holders:
+    for value, path in holders:
         if isinstance(value, dict):
-            yield _members(value, place)[:MOST_ALIKE]
-            yield from _same_names(value, place)
+            yield _members(value, path)[:MOST_ALIKE]
+            yield from _same_names(value, path)
             continue
         for key in (*_keys(value), None) if len(value) <= MOST_ALIKE else ():
             end = f".{key}" if key else ""
             column = enumerate(_column(value, key))
-            yield [NumberSource(one, f"{place}[{index}]{end}") for index, one in column if one is not None]
-        yield [*islice(_counts(value, place), MOST_ALIKE + 1)]
+            yield [NumberSource(number, f"{path}[{index}]{end}") for index, number in column if number is not None]
+        yield [*islice(_counts(value, path), MOST_ALIKE + 1)]
 
 
-def _same_names(value: dict[str, object], place: str) -> Iterator[Alike]:
+def _same_names(value: dict[str, object], path: str) -> Iterator[Alike]:
     """Numbers of one name in an object and in those right below it: this week's, and the same under `previous`."""
-    below = [(one, f"{place}.{key}") for key, one in value.items() if isinstance(one, dict)]
-    named: dict[str, list[NumberSource]] = {}
-    for holder, where in ((value, place), *below) if below else ():
-        for ground in _members(holder, where):
-            named.setdefault(ground.name.rpartition(".")[2], []).append(ground)
-    yield from (group[:MOST_ALIKE] for group in named.values() if len(group) > 1)
+    below = [(member, f"{path}.{key}") for key, member in value.items() if isinstance(member, dict)]
+    by_name: dict[str, list[NumberSource]] = {}
+    for holder, where in ((value, path), *below) if below else ():
+        for source in _members(holder, where):
+            by_name.setdefault(source.name.rpartition(".")[2], []).append(source)
+    yield from (group[:MOST_ALIKE] for group in by_name.values() if len(group) > 1)
 
 
-def _counts(rows: list[object], place: str) -> Iterator[NumberSource]:
-    yield NumberSource(Decimal(len(rows)), f"the entries of {place}", True)
+def _counts(rows: list[object], path: str) -> Iterator[NumberSource]:
+    yield NumberSource(Decimal(len(rows)), f"the entries of {path}", True)
     for key, kinds in _kinds(rows).items():
         for kind, count in islice(Counter(kinds).items(), MOST_KINDS):
             if kind is not None:
-                yield NumberSource(Decimal(count), f"the entries of {place} with {key} {kind}", True)
+                yield NumberSource(Decimal(count), f"the entries of {path} with {key} {kind}", True)
 
 
-def _sums(rows: list[object], place: str) -> Iterator[NumberSource]:
+def _sums(rows: list[object], path: str) -> Iterator[NumberSource]:
     kinds_of = _kinds(rows)
     for key in (None, *_keys(rows), *_keys(rows, inner=True)):
         column = _column(rows, key)
-        where = f"{place}[*].{key}" if key else place
+        where = f"{path}[*].{key}" if key else path
         if len(column) - column.count(None) > 1:
             yield NumberSource(sum(filter(None, column), Decimal()), f"the sum of {where}")
         for other, kinds in kinds_of.items() if key and "." not in key else ():
@@ -119,16 +119,16 @@ def _column(rows: list[object], key: str | None) -> list[Decimal | None]:
     return [_number(row if key is None else _member(row, key)) for row in rows]
 
 
-def _members(value: Mapping[str, object], place: str) -> list[NumberSource]:
-    found = ((key, _number(one)) for key, one in value.items())
-    return [NumberSource(number, f"{place}.{key}") for key, number in found if number is not None]
+def _members(value: Mapping[str, object], path: str) -> list[NumberSource]:
+    numbers = ((key, _number(item)) for key, item in value.items())
+    return [NumberSource(number, f"{path}.{key}") for key, number in numbers if number is not None]
 
 
 def _keys(rows: list[object], inner: bool = False) -> list[str]:
     """The columns of rows, or those of objects within them: `prices.economy`."""
     row = rows[0] if rows and isinstance(rows[0], dict) else {}
     first = {key: value for key, value in row.items() if isinstance(key, str)}
-    below = (f"{key}.{own}" for key, value in first.items() if isinstance(value, dict) for own in value)
+    below = (f"{key}.{inner_key}" for key, value in first.items() if isinstance(value, dict) for inner_key in value)
     return [*islice(below if inner else first, MOST_COLUMNS)]
 
 
@@ -151,55 +151,57 @@ def pairs(alike: Alike, percent: bool = False, is_rounded: bool = False) -> Iter
 
     Of counts only shares. A rounded number is seldom the sum of a large one and a tiny one: it is so by chance.
     """
-    for one, other in combinations(alike, 2):
-        is_tiny = is_rounded and HUNDRED * min(abs(one.value), abs(other.value)) < max(abs(one.value), abs(other.value))
-        are_alike = not percent or (_is_percentage(one) and _is_percentage(other))
-        if are_alike and not (is_tiny or one.counted or other.counted):
-            yield NumberSource(one.value + other.value, f"the sum of {one.name} and {other.name}")
-            yield _difference(one, other)
+    for first, second in combinations(alike, 2):
+        is_tiny = is_rounded and HUNDRED * min(abs(first.value), abs(second.value)) < max(
+            abs(first.value), abs(second.value)
+        )
+        are_alike = not percent or (_is_percentage(first) and _is_percentage(second))
+        if are_alike and not (is_tiny or first.counted or second.counted):
+            yield NumberSource(first.value + second.value, f"the sum of {first.name} and {second.name}")
+            yield _difference(first, second)
         if percent:
-            yield from _shares(one, other)
-            yield from _shares(other, one)
+            yield from _shares(first, second)
+            yield from _shares(second, first)
 
 
-def _difference(one: NumberSource, other: NumberSource) -> NumberSource:
-    return NumberSource(abs(one.value - other.value), f"the difference of {one.name} and {other.name}")
+def _difference(first: NumberSource, second: NumberSource) -> NumberSource:
+    return NumberSource(abs(first.value - second.value), f"the difference of {first.name} and {second.name}")
 
 
-def _shares(part: NumberSource, whole: NumberSource) -> Iterator[NumberSource]:
-    if part.counted and part.value > whole.value:
+def _shares(part: NumberSource, total: NumberSource) -> Iterator[NumberSource]:
+    if part.counted and part.value > total.value:
         return
     try:
-        share = part.value / whole.value * HUNDRED
+        share = part.value / total.value * HUNDRED
     except (InvalidOperation, ZeroDivisionError):
         return
-    yield NumberSource(share, f"{part.name} as a percentage of {whole.name}", percent=True)
+    yield NumberSource(share, f"{part.name} as a percentage of {total.name}", percent=True)
     if not part.counted:
-        yield NumberSource(abs(share - HUNDRED), f"the change from {whole.name} to {part.name}", percent=True)
+        yield NumberSource(abs(share - HUNDRED), f"the change from {total.name} to {part.name}", percent=True)
 
 
-def _is_percentage(ground: NumberSource) -> bool:
+def _is_percentage(source: NumberSource) -> bool:
     """Whether it is stated as one, or a fraction, or its name says so."""
-    if ground.percent or abs(ground.value) <= 1:
+    if source.percent or abs(source.value) <= 1:
         return True
-    own = ground.name.rpartition(".")[2]
-    return not {word.lower() for word in _NAME_WORD.findall(own)}.isdisjoint(PUBLISHED.entries("percentage_names"))
+    name = source.name.rpartition(".")[2]
+    return not {word.lower() for word in _NAME_WORD.findall(name)}.isdisjoint(PUBLISHED.entries("percentage_names"))
 
 
 def of_one_name(holders: Sequence[Holder]) -> list[Alike]:
     """The different numbers that have one name in all results."""
-    named: dict[str, dict[Decimal, NumberSource]] = {}
-    for value, place in holders:
-        for ground in _members(value, place) if isinstance(value, dict) else ():
-            named.setdefault(_name_of(ground), {}).setdefault(ground.value, ground)
-    return [[*group.values()] for group in named.values()]
+    by_name: dict[str, dict[Decimal, NumberSource]] = {}
+    for value, path in holders:
+        for source in _members(value, path) if isinstance(value, dict) else ():
+            by_name.setdefault(_name_of(source), {}).setdefault(source.value, source)
+    return [[*group.values()] for group in by_name.values()]
 
 
-def differences(named: Sequence[Alike], most: int) -> list[NumberSource]:
-    return [_difference(*two) for group in named if len(group) <= most for two in combinations(group, 2)]
+def differences(groups: Sequence[Alike], most: int) -> list[NumberSource]:
+    return [_difference(*two) for group in groups if len(group) <= most for two in combinations(group, 2)]
 
 
-def _name_of(ground: NumberSource) -> str:
+def _name_of(source: NumberSource) -> str:
     """The name of a member, with that of an object around it which is not a row or a whole result."""
-    *outer, around, own = ground.name.split(".")
-    return own if not outer or around.endswith("]") else f"{around}.{own}"
+    *outer, around, name = source.name.split(".")
+    return name if not outer or around.endswith("]") else f"{around}.{name}"

@@ -1,4 +1,4 @@
-"""Numbers that an answer states: they must rest on what was seen, or on what can be reckoned from it."""
+"""Numbers that an answer states: they must rest on what was seen, or on what can be derived from it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from karat.checks.numbers.sources import (
     NumberSource,
     claimed_numbers,
     find_first,
+    observed_sources,
     results,
-    seen_grounds,
     users_words,
 )
 from karat.checks.sample_traces import UNSEEN_TOOLS
@@ -33,12 +33,12 @@ from karat.text.words import alternatives
 ORDERS = {"orders": [{"n": 3, "state": "paid"}, {"n": 4, "state": "open"}, {"n": 5, "state": "paid"}], "visits": 48}
 MOST_LISTED = 5
 MOST_ROUNDS = 3
-"""How often numbers are looked at again, once others were found that they may be reckoned from."""
+"""How often numbers are looked at again, once others were found that they may be derived from."""
 MOST_ACROSS = 6
 MOST_EXACT_ACROSS = 40
-"""Different numbers of one name in all results of which differences are reckoned with; more if they are with cents."""
+"""Different numbers of one name in all results of which differences are derived with; more if they are with cents."""
 SMALLEST = 20
-"""The smallest whole amount that may be reckoned from others that were stated: a smaller one is so by chance."""
+"""The smallest whole amount that may be derived from others that were stated: a smaller one is so by chance."""
 _TIMES = lazy.pattern(rf"(?i)[^\S\n-]?-?(?:{alternatives('multiples')})(?!\w)")
 _ENDS_IN_DIGITS = lazy.pattern(r"[\w*•.-]{0,60}\d{4}(?!\w)")
 
@@ -114,12 +114,12 @@ class GroundedNumbers(Check, Struct, frozen=True):
             yield CheckRequest(args | ({"texts": texts} if texts else {}), ("grounded_numbers",))
 
     def judge(self, trace: Trace) -> CheckResult:
-        loose, grounds = self._find_ungrounded(trace, claimed_numbers(trace))
-        unread = next((one for one in loose if one.unread), None)
-        firm = [one for one in loose if not one.unread]
+        loose, derivations = self._find_ungrounded(trace, claimed_numbers(trace))
+        unread = next((number for number in loose if number.unread), None)
+        firm = [number for number in loose if not number.unread]
         if firm:
-            why = _why_unseen(trace) or unsure(trace, [one.span for one in firm])
-            listed = ", ".join(_text_of(trace, one) for one in firm[:MOST_LISTED])
+            why = _why_unseen(trace) or unsure(trace, [number.span for number in firm])
+            listed = ", ".join(_text_of(trace, number) for number in firm[:MOST_LISTED])
             at = EvidenceLocation("final_message", *firm[0].span)
             return self.unknown(why) if why else self.failed(f"no source for {listed}", at)
         if unread is not None:
@@ -127,35 +127,37 @@ class GroundedNumbers(Check, Struct, frozen=True):
         why = unreadable(trace)
         if why:
             return self.unknown(why)
-        return self.passed(excerpt("; ".join(grounds)) if grounds else "no number")
+        return self.passed(excerpt("; ".join(derivations)) if derivations else "no number")
 
     def _find_ungrounded(self, trace: Trace, stated: Sequence[StatedNumber]) -> tuple[list[StatedNumber], list[str]]:
         """The numbers that rest on nothing, and what the others rest on."""
         if not stated:
             return [], []
-        grounds = Grounds(trace, self.constants, self.texts)
-        found: dict[StatedNumber, NumberSource | None] = {one: grounds.find_seen(one) for one in stated}
-        open_ones = [one for one in stated if found[one] is None and not one.unread]
-        for _ in range(MOST_ROUNDS if open_ones else 0):
-            for one in open_ones:
-                found[one] = grounds.find_derived(one) or grounds.find_computed(one, found)
-            still = [one for one in open_ones if found[one] is None]
-            if len(still) in (0, len(open_ones)):
+        sources = NumberSources(trace, self.constants, self.texts)
+        by_number: dict[StatedNumber, NumberSource | None] = {number: sources.find_seen(number) for number in stated}
+        pending = [number for number in stated if by_number[number] is None and not number.unread]
+        for _ in range(MOST_ROUNDS if pending else 0):
+            for number in pending:
+                by_number[number] = sources.find_derived(number) or sources.find_computed(number, by_number)
+            still = [number for number in pending if by_number[number] is None]
+            if len(still) in (0, len(pending)):
                 break
-            open_ones = still
-        found |= {one: self._find_earlier(trace, one) for one in open_ones if found[one] is None}
-        loose = [one for one in stated if found[one] is None or one.unread]
-        return loose, [f"{_text_of(trace, one)} is {ground.name}" for one, ground in found.items() if ground]
+            pending = still
+        by_number |= {number: self._find_earlier(trace, number) for number in pending if by_number[number] is None}
+        loose = [number for number in stated if by_number[number] is None or number.unread]
+        return loose, [f"{_text_of(trace, number)} is {source.name}" for number, source in by_number.items() if source]
 
     def _find_earlier(self, trace: Trace, stated: StatedNumber) -> NumberSource | None:
         """The last earlier answer that stated the number, if it rested on something there."""
         earlier = trace.earlier or trace.turns[:-1]
         for index in range(len(earlier) - 1, -1, -1):
-            same = [one for one in stated_numbers(earlier[index].final_message) if one.value == stated.value]
-            if same:
+            repeated = [
+                number for number in stated_numbers(earlier[index].final_message) if number.value == stated.value
+            ]
+            if repeated:
                 before = structs.replace(earlier[index], earlier=earlier[:index])
                 loose, _ = self._find_ungrounded(before, claimed_numbers(before))
-                return None if same[0] in loose else NumberSource(stated.value, f"derived in answer {index + 1}")
+                return None if repeated[0] in loose else NumberSource(stated.value, f"derived in answer {index + 1}")
         return None
 
 
@@ -183,12 +185,12 @@ def _text_of(trace: Trace, stated: StatedNumber) -> str:
     return trace.final_message[slice(*stated.span)]
 
 
-class Grounds:
+class NumberSources:
     """What the numbers of one answer may rest on; what is costly is made when a number asks for it."""
 
     def __init__(self, trace: Trace, constants: Sequence[float], texts: Mapping[str, Sequence[str]]) -> None:
         self._trace = trace
-        self._seen = [*seen_grounds(trace, constants, texts)]
+        self._seen = [*observed_sources(trace, constants, texts)]
 
     def find_seen(self, stated: StatedNumber) -> NumberSource | None:
         """What holds the number itself."""
@@ -198,33 +200,37 @@ class Grounds:
         """A count or a sum that can be named, or the id that ends in it."""
         return find_first(stated, self._derived) or self._find_id_end(stated)
 
-    def find_computed(self, stated: StatedNumber, found: Found) -> NumberSource | None:
+    def find_computed(self, stated: StatedNumber, by_number: Found) -> NumberSource | None:
         """What numbers give that are next to each other in the answer or in a result, or have one name in several."""
-        known = {other: ground for other, ground in found.items() if ground}
-        return find_first(stated, chain.from_iterable(self._groups(stated, known)))
+        grounded = {other: source for other, source in by_number.items() if source}
+        return find_first(stated, chain.from_iterable(self._groups(stated, grounded)))
 
     def _groups(
-        self, stated: StatedNumber, known: Mapping[StatedNumber, NumberSource]
+        self, stated: StatedNumber, grounded: Mapping[StatedNumber, NumberSource]
     ) -> Iterator[Iterable[NumberSource]]:
         yield (
-            NumberSource(one.value, f"stated before, {ground.name}") for one, ground in known.items() if one != stated
+            NumberSource(number.value, f"stated before, {source.name}")
+            for number, source in grounded.items()
+            if number != stated
         )
-        line = _grounds_in_line(self._trace.final_message, stated, known)
+        line = _sources_in_line(self._trace.final_message, stated, grounded)
         yield pairs(line, stated.percent)
         is_rounded = stated.about or stated.step > 1
-        yield (one for group in self._alike for one in pairs(group, stated.percent, is_rounded))
+        yield (number for group in self._alike for number in pairs(group, stated.percent, is_rounded))
         exact = stated.step < 1
         yield self._differences[exact]
         if _TIMES.match(self._trace.final_message, stated.span[1]):
-            shares = (one for group in (line, *self._alike) for one in pairs(group, percent=True) if one.percent)
-            yield (NumberSource(one.value / HUNDRED, one.name) for one in shares)
+            shares = (
+                number for group in (line, *self._alike) for number in pairs(group, percent=True) if number.percent
+            )
+            yield (NumberSource(number.value / HUNDRED, number.name) for number in shares)
         if stated.money and (abs(stated.value) >= SMALLEST or exact):
-            amounts = _grounds_before(stated, known)
+            amounts = _sources_before(stated, grounded)
             yield pairs(amounts, stated.percent)
             yield _sums_of_first(amounts)
             yield _sums_of_first(line)
-            yield _multiples((*amounts, *line), self._factors(known))
-            yield (one for group in self._alike for one in _multiples(group, [*filter(_is_factor, group)]))
+            yield _multiples((*amounts, *line), self._factors(grounded))
+            yield (number for group in self._alike for number in _multiples(group, [*filter(_is_factor, group)]))
 
     @cached_property
     def _holders(self) -> list[Holder]:
@@ -232,25 +238,27 @@ class Grounds:
 
     @cached_property
     def _derived(self) -> list[NumberSource]:
-        return [*derived.derived_grounds(self._trace, self._holders)]
+        return [*derived.derived_sources(self._trace, self._holders)]
 
     @cached_property
     def _alike(self) -> list[Alike]:
-        return [*derived.alike_grounds(self._holders)]
+        return [*derived.alike_sources(self._holders)]
 
     @cached_property
     def _differences(self) -> tuple[list[NumberSource], list[NumberSource]]:
         """Across results: for whole numbers, and for exact ones, which are seldom a difference by chance."""
-        named = derived.of_one_name(self._holders)
-        return derived.differences(named, MOST_ACROSS), derived.differences(named, MOST_EXACT_ACROSS)
+        groups = derived.of_one_name(self._holders)
+        return derived.differences(groups, MOST_ACROSS), derived.differences(groups, MOST_EXACT_ACROSS)
 
-    def _factors(self, known: Mapping[StatedNumber, NumberSource]) -> list[NumberSource]:
+    def _factors(self, grounded: Mapping[StatedNumber, NumberSource]) -> list[NumberSource]:
         """How many there may be of something that has a price: small counts of results, and small stated numbers."""
-        counts = [one for one in self._derived if one.counted]
+        counts = [number for number in self._derived if number.counted]
         amounts = [
-            NumberSource(one.value, ground.name) for one, ground in known.items() if not (one.money or one.percent)
+            NumberSource(number.value, source.name)
+            for number, source in grounded.items()
+            if not (number.money or number.percent)
         ]
-        return [one for one in (*counts, *amounts) if _is_factor(one)]
+        return [number for number in (*counts, *amounts) if _is_factor(number)]
 
     @cached_property
     def _ids(self) -> list[str]:
@@ -261,27 +269,36 @@ class Grounds:
     def _find_id_end(self, stated: StatedNumber) -> NumberSource | None:
         if stated.money or not stated.digits:
             return None
-        name = next((one for one in self._ids if one.endswith(stated.digits) and one != stated.digits), None)
+        name = next(
+            (
+                identifier
+                for identifier in self._ids
+                if identifier.endswith(stated.digits) and identifier != stated.digits
+            ),
+            None,
+        )
         return NumberSource(stated.value, f"the end of {name}") if name else None
 
 
-def _grounds_in_line(text: str, stated: StatedNumber, known: Mapping[StatedNumber, NumberSource]) -> list[NumberSource]:
+def _sources_in_line(
+    text: str, stated: StatedNumber, grounded: Mapping[StatedNumber, NumberSource]
+) -> list[NumberSource]:
     """What is stated in the line of a number."""
     first = text.rfind("\n", 0, stated.span[0])
     last = text.find("\n", stated.span[1])
     last = len(text) if last < 0 else last
-    near = (other for other in known if first < other.span[0] <= last and other != stated)
+    near = (other for other in grounded if first < other.span[0] <= last and other != stated)
     return [
-        NumberSource(other.value, known[other].name, known[other].counted, other.percent)
+        NumberSource(other.value, grounded[other].name, grounded[other].counted, other.percent)
         for other in islice(near, MOST_ALIKE)
     ]
 
 
-def _grounds_before(stated: StatedNumber, known: Mapping[StatedNumber, NumberSource]) -> list[NumberSource]:
+def _sources_before(stated: StatedNumber, grounded: Mapping[StatedNumber, NumberSource]) -> list[NumberSource]:
     """The amounts of money that were stated last before a number, the last one first."""
     before = [
-        NumberSource(other.value, ground.name)
-        for other, ground in known.items()
+        NumberSource(other.value, source.name)
+        for other, source in grounded.items()
         if other.money and other.span < stated.span
     ]
     return before[: -MOST_ALIKE - 1 : -1]
@@ -292,13 +309,14 @@ def _is_factor(ground: NumberSource) -> bool:
 
 
 def _sums_of_first(amounts: Alike) -> Iterator[NumberSource]:
-    for count, total in enumerate(accumulate(one.value for one in amounts), 1):
+    for count, total in enumerate(accumulate(amount.value for amount in amounts), 1):
         if count > 1:
-            yield NumberSource(total, f"the sum of {', '.join(one.name for one in amounts[:count])}")
+            yield NumberSource(total, f"the sum of {', '.join(amount.name for amount in amounts[:count])}")
 
 
 def _multiples(amounts: Alike, factors: Alike) -> Iterator[NumberSource]:
-    for one in amounts:
+    for amount in amounts:
         yield from (
-            NumberSource(one.value * factor.value, f"{factor.value} ({factor.name}) × {one.name}") for factor in factors
+            NumberSource(amount.value * factor.value, f"{factor.value} ({factor.name}) × {amount.name}")
+            for factor in factors
         )

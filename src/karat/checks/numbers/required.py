@@ -133,8 +133,8 @@ class MustGroundNumber(Check, Struct, frozen=True):
         if self.regex:
             yield from regex_problems(self.regex, "regex")
         if self.value:
-            for flaw in blank((self.value,)):
-                yield flaw._replace(path=("value",))
+            for problem in blank((self.value,)):
+                yield problem._replace(path=("value",))
         yield from blank(self.context_any, "context_any")
         if self.regex and self.context_any:
             yield CheckProblem("no-effect", "context_any has no effect next to 'regex'.", ("context_any",))
@@ -149,23 +149,23 @@ class MustGroundNumber(Check, Struct, frozen=True):
 
     def _judge_result(self, trace: Trace) -> CheckResult:
         """Whether all that the tool gave there is stated."""
-        named = [call for call in trace.tool_calls if call.called and is_named(self.from_tool, call.name)]
-        ended = [call for call in named if call.result is not None]
+        tool_calls = [call for call in trace.tool_calls if call.called and is_named(self.from_tool, call.name)]
+        ended = [call for call in tool_calls if call.result is not None]
         doubt = (
             trace.why_incomplete("tools")
             or trace.why_incomplete("tool_results")
             or not_understood(trace, (self.from_tool,))
         )
         if not ended:
-            dark = f"the result of {self.from_tool} is unknown" if any(c.error is None for c in named) else None
+            dark = f"the result of {self.from_tool} is unknown" if any(c.error is None for c in tool_calls) else None
             why = doubt or dark
             return self.unknown(why) if why else self.failed(describe_calls(trace))
-        found = [value for _, value in values_at(self.at, parse_result(ended[-1].result))]
-        odd = next((value for value in found if isinstance(value, bool | dict | list) or value is None), None)
-        if not found or odd is not None:
-            gave = f"{self.from_tool} gave {'nothing' if not found else format_value(odd)} at {self.at}"
+        values = [value for _, value in values_at(self.at, parse_result(ended[-1].result))]
+        odd = next((value for value in values if isinstance(value, bool | dict | list) or value is None), None)
+        if not values or odd is not None:
+            gave = f"{self.from_tool} gave {'nothing' if not values else format_value(odd)} at {self.at}"
             return self.unknown(doubt) if doubt else self.failed(gave)
-        results = [self._find_value(trace, _digits(value)) for value in found if isinstance(value, str | int | float)]
+        results = [self._find_value(trace, _digits(value)) for value in values if isinstance(value, str | int | float)]
         return next((result for result in results if result.status is not Status.PASSED), results[0])
 
     def _find_value(self, trace: Trace, value: str) -> CheckResult:

@@ -40,7 +40,7 @@ class NumberSource(NamedTuple):
     percent: bool = False
 
 
-def seen_grounds(
+def observed_sources(
     trace: Trace, constants: Sequence[float], texts: Mapping[str, Sequence[str]]
 ) -> Iterator[NumberSource]:
     """Every number of the constants, the texts, the system prompt, the user's words, tool results, and the page."""
@@ -53,9 +53,9 @@ def seen_grounds(
     for text in _texts_by_role(trace, SYSTEM):
         yield from (NumberSource(value, "the system prompt") for value in _numbers_of(text))
     for name, result in results(trace):
-        found: list[NumberSource] = []
-        _collect(result, name, found)
-        yield from found[:MOST_SEEN]
+        numbers_of_result: list[NumberSource] = []
+        _collect(result, name, numbers_of_result)
+        yield from numbers_of_result[:MOST_SEEN]
     for text in _page_texts(trace):
         yield from (NumberSource(value, "the page") for value in _numbers_of(text))
 
@@ -84,7 +84,7 @@ def users_words(trace: Trace) -> Iterator[str]:
 def _texts_by_role(trace: Trace, roles: Collection[str]) -> Iterator[str]:
     """What messages of these roles say, in earlier turns too, each text once."""
     turns = (*trace.earlier, *trace.turns, trace)
-    yield from dict.fromkeys(one.content for turn in turns for one in turn.messages if one.role in roles)
+    yield from dict.fromkeys(message.content for turn in turns for message in turn.messages if message.role in roles)
 
 
 def results(trace: Trace) -> Iterator[tuple[str, object]]:
@@ -94,21 +94,21 @@ def results(trace: Trace) -> Iterator[tuple[str, object]]:
             yield call.name, parse_result(call.result) if call.result is not None else call.error
 
 
-def _collect(value: object, name: str, found: list[NumberSource]) -> None:
+def _collect(value: object, name: str, sources: list[NumberSource]) -> None:
     """Add every number of a result by its place, up to a bound."""
-    if len(found) > MOST_SEEN or value is None or isinstance(value, bool):
+    if len(sources) > MOST_SEEN or value is None or isinstance(value, bool):
         return
     if isinstance(value, int | float):
-        found.append(NumberSource(Decimal(repr(value)), name))
+        sources.append(NumberSource(Decimal(repr(value)), name))
     elif isinstance(value, str):
-        found += [NumberSource(one, name) for one in _numbers_of(value)]
+        sources += [NumberSource(number, name) for number in _numbers_of(value)]
     elif isinstance(value, dict):
         for key, below in value.items():
-            found += [NumberSource(one, name) for one in _numbers_of(str(key))]
-            _collect(below, f"{name}.{key}", found)
+            sources += [NumberSource(number, name) for number in _numbers_of(str(key))]
+            _collect(below, f"{name}.{key}", sources)
     elif isinstance(value, list | tuple):
         for index, below in enumerate(value):
-            _collect(below, f"{name}[{index}]", found)
+            _collect(below, f"{name}[{index}]", sources)
 
 
 def _page_texts(trace: Trace) -> Iterator[str]:
@@ -116,9 +116,9 @@ def _page_texts(trace: Trace) -> Iterator[str]:
     for node in nodes(trace.page_before or ""):
         yield from (node.name, node.text)
     answer = fold(trace.final_message) if trace.page else ""
-    shown = nodes(trace.page or "")
-    has_log = any(node.talk for node in shown)
-    for node in shown:
+    page_nodes = nodes(trace.page or "")
+    has_log = any(node.talk for node in page_nodes)
+    for node in page_nodes:
         for text in (node.name, node.text):
             if text and not node.talk and (has_log or not _is_answer(text, answer)):
                 yield text
@@ -132,12 +132,12 @@ def _is_answer(text: str, answer: str) -> bool:
 def claimed_numbers(trace: Trace) -> Sequence[StatedNumber]:
     """The numbers of the answer; a small one in a word where it counts what the user asked for, or what a tool gave."""
     stated = stated_numbers(trace.final_message)
-    if not any(one.counts for one in stated):
+    if not any(number.counts for number in stated):
         return stated
-    asked = (word for text in users_words(trace) for word in _HOW_MANY.findall(text))
-    named = (word for name, result in results(trace) for key in _names(result) for word in _WORD.findall(key))
-    things = {_singular(word.casefold()) for word in (*asked, *named)}
-    return [one for one in stated if not one.counts or not things.isdisjoint(map(_singular, one.counts))]
+    asked_words = (word for text in users_words(trace) for word in _HOW_MANY.findall(text))
+    result_words = (word for name, result in results(trace) for key in _names(result) for word in _WORD.findall(key))
+    things = {_singular(word.casefold()) for word in (*asked_words, *result_words)}
+    return [number for number in stated if not number.counts or not things.isdisjoint(map(_singular, number.counts))]
 
 
 def _singular(word: str) -> str:
@@ -157,35 +157,35 @@ def _names(value: object) -> Iterator[str]:
             yield from _names(below)
 
 
-def find_first(stated: StatedNumber, grounds: Iterable[NumberSource]) -> NumberSource | None:
+def find_first(stated: StatedNumber, sources: Iterable[NumberSource]) -> NumberSource | None:
     """The first of these that a number may state."""
     amount, step = abs(stated.value), _step(stated)
     low, high = amount - step, amount + step  # rounding moves a number by half a step
-    for ground in grounds:
-        # Most grounds are far away from the number, and most numbers have many: the first look is the cheapest.
-        if (stated.percent or low <= abs(ground.value) <= high) and _rests_on(stated, ground):
-            return ground
+    for source in sources:
+        # Most sources are far away from the number, and most numbers have many: the first look is the cheapest.
+        if (stated.percent or low <= abs(source.value) <= high) and _rests_on(stated, source):
+            return source
     return None
 
 
-def _rests_on(stated: StatedNumber, ground: NumberSource) -> bool:
+def _rests_on(stated: StatedNumber, source: NumberSource) -> bool:
     """Whether a number states this one: itself, or rounded as it is written; a fraction as a percentage too."""
-    if _states(stated, ground.value):
+    if _states(stated, source.value):
         return True
-    is_fraction = stated.percent and not ground.percent and abs(ground.value) <= 1
-    return is_fraction and _states(stated, ground.value * HUNDRED)
+    is_fraction = stated.percent and not source.percent and abs(source.value) <= 1
+    return is_fraction and _states(stated, source.value * HUNDRED)
 
 
 def _states(stated: StatedNumber, value: Decimal) -> bool:
-    amount, given = abs(stated.value), abs(value)
-    if amount == given:
+    amount, exact = abs(stated.value), abs(value)
+    if amount == exact:
         return True
-    if given.adjusted() > LARGEST:
+    if exact.adjusted() > LARGEST:
         return False
     step = _step(stated)
-    if abs(amount - given) > step:
+    if abs(amount - exact) > step:
         return False  # rounding moves a number by half a step
-    steps = given / step
+    steps = exact / step
     return any(amount == steps.quantize(Decimal(1), how) * step for how in (ROUND_HALF_UP, ROUND_HALF_EVEN))
 
 

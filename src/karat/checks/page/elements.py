@@ -70,7 +70,7 @@ class Element(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
         return structs.replace(self, **names, visible=True, min=None, max=None)
 
     @property
-    def named(self) -> bool:
+    def is_named(self) -> bool:
         return bool(self.name or self.name_contains or self.name_regex or self.text or self.words)
 
     def fits(self, node: Node) -> bool:
@@ -93,23 +93,23 @@ class Element(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
         if self.any:
             if structs.replace(self, any=()) != Element():
                 yield CheckProblem("wrong-shape", "'any' must be the only key: put the others into its elements.")
-            for one in self.any:
-                yield from one.validate()
+            for alternative in self.any:
+                yield from alternative.validate()
             return
-        given = (self.role, self.name, self.name_contains, self.name_regex, self.text)
-        if not any(given):
+        parts = (self.role, self.name, self.name_contains, self.name_regex, self.text)
+        if not any(parts):
             yield CheckProblem(
                 "wrong-shape", "give at least one of 'role', 'name', 'name_contains', 'name_regex' and 'text'."
             )
-        if any(one and not fold(one) for one in given):
+        if any(part and not fold(part) for part in parts):
             yield CheckProblem("empty-expectation", "a blank role or name matches everything. Write one.")
         if self.name_regex:
             yield from regex_problems(self.name_regex)
         if self.within is not None:
             yield from self.within.validate()
-        yield from self._flaws_of_bounds()
+        yield from self._bounds_problems()
 
-    def _flaws_of_bounds(self) -> Iterator[CheckProblem]:
+    def _bounds_problems(self) -> Iterator[CheckProblem]:
         low, high = self.bounds
         if not self.visible and (self.min or self.max):
             yield CheckProblem("out-of-range", "invisible elements cannot be counted: remove 'min' and 'max'.")
@@ -128,20 +128,20 @@ class Element(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
     @property
     def kind(self) -> str:
         """What is counted, in words."""
-        named = self.name or self.name_contains or self.name_regex or self.text or " ".join(self.words)
+        label = self.name or self.name_contains or self.name_regex or self.text or " ".join(self.words)
         inside = f" within {self.within.kind}" if self.within is not None else ""
-        return f"{'new ' * self.new}{self.role or 'element'}{f' {named!r}' * bool(named)}{inside}"
+        return f"{'new ' * self.new}{self.role or 'element'}{f' {label!r}' * bool(label)}{inside}"
 
 
 class ElementCount(NamedTuple):
     """How many fit: all that are there, those that a reader sees, and of both those that do not echo the prompt."""
 
-    there: int
-    own: int
-    """Of all that are there, those that certainly do not repeat the prompt."""
-    seen: int
-    """Of those that may be the app's own, those that a reader sees."""
-    own_seen: int
+    present: int
+    certain: int
+    """Of those, the ones that certainly do not repeat the prompt."""
+    visible: int
+    """Of those that may be the app's own, the ones that a reader sees."""
+    certain_visible: int
     first: Node | None
 
 
@@ -150,10 +150,11 @@ def count(element: Element, trace: Trace) -> ElementCount:
     fitting = _fitting(element, nodes(trace.page or ""))
     if element.new:
         fitting = _new(fitting, _fitting(element, nodes(trace.page_before or "")))
-    echoes = element.named or element.new
-    own = [node for node in fitting if not (echoes and node.mark)]
-    seen = [node for node in fitting if node.seen and not (echoes and node.mark == THE_PROMPT)]
-    return ElementCount(len(fitting), len(own), len(seen), sum(node.seen for node in own), next(iter(fitting), None))
+    echoes = element.is_named or element.new
+    certain = [node for node in fitting if not (echoes and node.mark)]
+    visible = [node for node in fitting if node.visible and not (echoes and node.mark == THE_PROMPT)]
+    certain_visible = sum(node.visible for node in certain)
+    return ElementCount(len(fitting), len(certain), len(visible), certain_visible, next(iter(fitting), None))
 
 
 def _fitting(element: Element, among: Sequence[Node]) -> list[Node]:
@@ -162,7 +163,7 @@ def _fitting(element: Element, among: Sequence[Node]) -> list[Node]:
     inside = {
         node.start: node
         for index, outer in enumerate(among)
-        if element.within.fits(outer) and (outer.seen or not element.visible)
+        if element.within.fits(outer) and (outer.visible or not element.visible)
         for node in nodes_below(among, index)
     }
     return [node for node in inside.values() if element.fits(node)]
@@ -170,14 +171,14 @@ def _fitting(element: Element, among: Sequence[Node]) -> list[Node]:
 
 def _new(fitting: Sequence[Node], before: Sequence[Node]) -> list[Node]:
     """Those that were not there before; what was there and not seen is new to a reader."""
-    old = Counter((_key(node), node.seen) for node in before)
+    old = Counter((_key(node), node.visible) for node in before)
     new = []
     for node in fitting:
-        known = next((seen for seen in {node.seen, True} if old[_key(node), seen] > 0), None)
-        if known is None:
+        state = next((visible for visible in {node.visible, True} if old[_key(node), visible] > 0), None)
+        if state is None:
             new.append(node)
         else:
-            old[_key(node), known] -= 1
+            old[_key(node), state] -= 1
     return new
 
 

@@ -53,13 +53,13 @@ class Node(NamedTuple):
     mark: str = ""
     """Whether it repeats the prompt, or may."""
     depth: int = 0
-    seen: bool = True
+    visible: bool = True
 
 
 @lru_cache(maxsize=4)
 def nodes(page: str) -> tuple[Node, ...]:
     """Every node of a snapshot, in page order; names folded as phrases are."""
-    found = []
+    page_nodes = []
     log: int | None = None
     for m in NODE.finditer(page):
         depth, role = len(m[1]), m[2]
@@ -67,11 +67,11 @@ def nodes(page: str) -> tuple[Node, ...]:
             log = None
         name, text, disabled = fold(_unquote(m[3] or "")), fold(m[5] or ""), "[disabled]" in m[4]
         mark = next((mark for mark in (THE_PROMPT, LIKE_PROMPT) if mark in m[4]), "")
-        seen = NOT_SEEN not in m[4]
-        found.append(Node(role, name, text, log is not None, disabled, m.start(2), m.end(), mark, depth, seen))
+        visible = NOT_SEEN not in m[4]
+        page_nodes.append(Node(role, name, text, log is not None, disabled, m.start(2), m.end(), mark, depth, visible))
         if log is None and role in TALK:
             log = depth
-    return tuple(found)
+    return tuple(page_nodes)
 
 
 def nodes_below(all_nodes: Sequence[Node], index: int) -> Sequence[Node]:
@@ -98,15 +98,15 @@ def find_pickers(trace: Trace) -> str:
     """
     if trace.page is None:
         return ""
-    wanted = PICKERS if trace.page_before is None else PICKERS | FORMS
-    before = Counter((n.role, n.name) for n in nodes(trace.page_before or "") if n.role in wanted)
-    after = Counter((n.role, n.name) for n in nodes(trace.page) if n.role in wanted and n.seen)
+    roles = PICKERS if trace.page_before is None else PICKERS | FORMS
+    before = Counter((n.role, n.name) for n in nodes(trace.page_before or "") if n.role in roles)
+    after = Counter((n.role, n.name) for n in nodes(trace.page) if n.role in roles and n.visible)
     new = sorted((after - before).elements())
     return f"{new[0][0]} {new[0][1]!r}" if new else ""
 
 
 def offers(page: str, action: str, mark: str = "") -> bool:
     """Whether a control of this name, and with this mark, is on the page and can be used."""
-    wanted = regex.compile(rf"(?<!\w){regex.escape(fold(action))}(?!\w)")
-    usable = (n for n in nodes(page) if n.role in CONTROLS and n.mark == mark and n.seen and not n.disabled)
-    return any(wanted.search(n.name or n.text) for n in usable)
+    pattern = regex.compile(rf"(?<!\w){regex.escape(fold(action))}(?!\w)")
+    usable = (n for n in nodes(page) if n.role in CONTROLS and n.mark == mark and n.visible and not n.disabled)
+    return any(pattern.search(n.name or n.text) for n in usable)

@@ -154,23 +154,25 @@ class Ui(Check, Struct, frozen=True):
             return self.unknown(why)
         if element.new and (trace.page_before is None or trace.cut("page_before")):
             return self.unknown(trace.why_incomplete("page_before") or "the page was not captured before the turn")
-        found = count(element, trace)
+        counted = count(element, trace)
         low, high = element.bounds
-        if found.seen < low and (otherwise := _why_shown_otherwise(element, trace)):
+        if counted.visible < low and (otherwise := _why_shown_otherwise(element, trace)):
             return self.unknown(otherwise)
-        if found.seen < low:
-            hidden = f", {found.own - found.own_seen} not visible to a reader" * (found.own > found.own_seen)
-            why = f"{found.seen} for {element}{hidden}{_instead(element, trace.page or '')}"
+        if counted.visible < low:
+            hidden = f", {counted.certain - counted.certain_visible} not visible to a reader" * (
+                counted.certain > counted.certain_visible
+            )
+            why = f"{counted.visible} for {element}{hidden}{_instead(element, trace.page or '')}"
             return self.failed(why, _nearest_place(element, trace))
-        if high is not None and found.own > high:
-            return self.failed(f"{found.there} for {element}", _at(found.first))
-        unsure = found.own_seen < low or (high is not None and found.there > high)
+        if high is not None and counted.certain > high:
+            return self.failed(f"{counted.present} for {element}", _at(counted.first))
+        unsure = counted.certain_visible < low or (high is not None and counted.present > high)
         why = UNSURE if unsure else _why_undecided(element, trace)
         return self.unknown(why) if why else self.passed(at=EvidenceLocation("page"))
 
     def _any(self, element: Element, trace: Trace) -> CheckResult:
         """The best that becomes of the elements of an `any`."""
-        results = [self._judge_element(one, trace) for one in element.any]
+        results = [self._judge_element(alternative, trace) for alternative in element.any]
         for status in (Status.PASSED, Status.UNKNOWN):
             if best := next((result for result in results if result.status is status), None):
                 return best
@@ -205,19 +207,19 @@ def resolve_sentences(suite: Suite, vocabulary: Mapping[str, Any], target: str =
 
 def check_vocabulary(vocabulary: Mapping[str, Any], target: str = "") -> None:
     """Raise ConfigError if a target's vocabulary cannot be used."""
-    for why in vocabulary_flaws(vocabulary):
+    for why in vocabulary_problems(vocabulary):
         where = ".".join(part for part in ("targets", target, "ui_vocabulary") if part)
         fix = 'Write it as a list of elements: [{ role = "heading", name = "My Activity" }].'
         raise ConfigError(why, where=where, fix=fix)
 
 
-def vocabulary_flaws(vocabulary: Mapping[str, object]) -> Iterator[str]:
+def vocabulary_problems(vocabulary: Mapping[str, object]) -> Iterator[str]:
     """Why a target's vocabulary cannot be used: each sentence means a list of elements that a page can lack."""
     for sentence, objects in vocabulary.items():
-        yield from (f"{sentence!r}: {why}" for why in _entry_flaws(sentence, objects))
+        yield from (f"{sentence!r}: {why}" for why in _entry_problems(sentence, objects))
 
 
-def _entry_flaws(sentence: str, objects: object) -> Iterator[str]:
+def _entry_problems(sentence: str, objects: object) -> Iterator[str]:
     try:
         check = Ui(sentence, msgspec.convert(objects, tuple[Element, ...]))
     except msgspec.ValidationError as error:
@@ -225,12 +227,12 @@ def _entry_flaws(sentence: str, objects: object) -> Iterator[str]:
         return
     if not check.elements:
         yield "the list is empty."
-    yield from (flaw.message for flaw in check.validate())
-    known = SLOT.findall(fold(sentence))
-    yield from (f"{{{slot}}} is in the sentence twice." for slot, count in Counter(known).items() if count > 1)
+    yield from (problem.message for problem in check.validate())
+    slots = SLOT.findall(fold(sentence))
+    yield from (f"{{{slot}}} is in the sentence twice." for slot, count in Counter(slots).items() if count > 1)
     for element in check.elements:
         for slot in SLOT.findall(" ".join(_texts(msgspec.to_builtins(element))).casefold()):
-            if slot not in known:
+            if slot not in slots:
                 yield f"the sentence has no {{{slot}}}."
 
 
@@ -331,14 +333,15 @@ def _why_shown_otherwise(element: Element, trace: Trace) -> str:
     page = trace.page or ""
     if element.role != COMPONENT or not element.words or components(page) or components(trace.page_before or ""):
         return ""
-    heading = Element(role="heading", words=element.words)
-    found = next(
-        (node for _, node in _loose_headings(page) if node.seen and not node.mark and heading.fits(node)), None
+    heading_element = Element(role="heading", words=element.words)
+    nearest = next(
+        (node for _, node in _loose_headings(page) if node.visible and not node.mark and heading_element.fits(node)),
+        None,
     )
-    if found is None:
+    if nearest is None:
         return ""
-    spelled = msgspec.json.encode({"role": "heading", "name": found.name}).decode()
-    return SHOWN_OTHERWISE.format(UNMARKED, _short(found.name), spelled)
+    spelled = msgspec.json.encode({"role": "heading", "name": nearest.name}).decode()
+    return SHOWN_OTHERWISE.format(UNMARKED, _short(nearest.name), spelled)
 
 
 def _why_undecided(element: Element, trace: Trace) -> str:

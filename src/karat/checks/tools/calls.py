@@ -89,7 +89,7 @@ class Rivals(Struct, frozen=True, omit_defaults=True):
 class CallTally(Struct, frozen=True):
     """The calls that an entry has: those of its own, and all such calls that are not those of another."""
 
-    own: list[int]
+    matched: list[int]
     counted: list[int]
 
 
@@ -159,16 +159,16 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
     @cached_property
     def patterns(self) -> tuple[CallPattern, ...]:
         """Its own and those of its rivals."""
-        wanted = WantedCall(self.tool, self.arguments, self.success, self.result, self.error, self.times, self.never)
-        return tuple(map(CallPattern.of, (*self.rivals.before, wanted, *self.rivals.after)))
+        call = WantedCall(self.tool, self.arguments, self.success, self.result, self.error, self.times, self.never)
+        return tuple(map(CallPattern.of, (*self.rivals.before, call, *self.rivals.after)))
 
     @property
-    def own(self) -> CallPattern:
+    def pattern(self) -> CallPattern:
         return self.patterns[len(self.rivals.before)]
 
     @property
     def asks_for_a_call(self) -> bool:
-        return not self.never and self.own.least > 0
+        return not self.never and self.pattern.least > 0
 
     @classmethod
     def read(cls, expected: Expected) -> Iterator[CheckRequest]:
@@ -187,14 +187,14 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
         with_what = f" with {_format_value(self.arguments)}" if self.arguments is not UNSET else ""
         gave = f" that gave {_format_value(self.result)}" if self.result is not UNSET else ""
         erred = f" with the error {_format_value(self.error)}" if self.error is not UNSET else ""
-        which = f", number {len(self.rivals.before) + 1} of its kind" if self.rivals.before else ""
-        return f"{'no' if self.never else 'a'}{self.own.words[1:]}{with_what}{gave}{erred}{self._often}{which}"
+        position = f", number {len(self.rivals.before) + 1} of its kind" if self.rivals.before else ""
+        return f"{'no' if self.never else 'a'}{self.pattern.words[1:]}{with_what}{gave}{erred}{self._often}{position}"
 
     @property
     def _often(self) -> str:
         if self.times is None:
             return ""
-        least, most = self.own.least, self.own.most
+        least, most = self.pattern.least, self.pattern.most
         if least == most:
             return f", {least} times" if least != 1 else ", once"
         return f", at least {least} times" if most is None else f", {least} to {most} times"
@@ -203,9 +203,11 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
         yield from nameless(self.tool)
         if self.never and self.times is not None:
             yield CheckProblem("no-effect", "'times' has no effect next to 'never'.", ("times",))
-        if self.own.most is not None and self.own.least > self.own.most:
-            yield CheckProblem("out-of-range", f"min {self.own.least} is greater than max {self.own.most}.", ("times",))
-        if isinstance(self.times, Times) and self.own.least == 0 and self.own.most is None:
+        if self.pattern.most is not None and self.pattern.least > self.pattern.most:
+            yield CheckProblem(
+                "out-of-range", f"min {self.pattern.least} is greater than max {self.pattern.most}.", ("times",)
+            )
+        if isinstance(self.times, Times) and self.pattern.least == 0 and self.pattern.most is None:
             yield CheckProblem(
                 "empty-expectation", "any number of calls passes. Give 'max', or a higher 'min'.", ("times",)
             )
@@ -215,13 +217,13 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
             return self._judge_never(trace)
         doubt = trace.cut("tool_results")
         matches = [[pattern.fits(call, doubt) for call in trace.tool_calls] for pattern in self.patterns]
-        sure, most = self._tally(matches, certain=True), self.own.most
+        sure, most = self._tally(matches, certain=True), self.pattern.most
         if most is not None and len(sure.counted) > most:
             return self.failed(
                 f"{len(sure.counted)} such calls", EvidenceLocation("tool_calls", index=sure.counted[most])
             )
-        if len(sure.own) < self.own.least:
-            possible = len(self._tally(matches, certain=False).own) >= self.own.least
+        if len(sure.matched) < self.pattern.least:
+            possible = len(self._tally(matches, certain=False).matched) >= self.pattern.least
             why = self._why_unseen(trace) or (self._why_undecided(trace) if possible else None)
             return self.unknown(why) if why else self.failed(self._describe_nearest(trace, sure))
         if most is not None:
@@ -229,15 +231,15 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
             why = self._why_unseen(trace) or (self._why_undecided(trace) if possible else None)
             if why:
                 return self.unknown(why)
-        if not sure.own:
+        if not sure.matched:
             return self.passed(describe_calls(trace))
-        first = trace.tool_calls[sure.own[0]]
-        found = call_shown(first) if len(sure.own) == 1 else f"{len(sure.counted)} such calls"
-        return self.passed(found, EvidenceLocation("tool_calls", index=sure.own[0]))
+        first = trace.tool_calls[sure.matched[0]]
+        detail = call_shown(first) if len(sure.matched) == 1 else f"{len(sure.counted)} such calls"
+        return self.passed(detail, EvidenceLocation("tool_calls", index=sure.matched[0]))
 
     def _judge_never(self, trace: Trace) -> CheckResult:
         doubt = trace.cut("tool_results")
-        matches = [self.own.forbids(call, doubt) for call in trace.tool_calls]
+        matches = [self.pattern.forbids(call, doubt) for call in trace.tool_calls]
         if True in matches:
             index = matches.index(True)
             return self.failed(call_shown(trace.tool_calls[index]), EvidenceLocation("tool_calls", index=index))
@@ -247,41 +249,44 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
 
     def _tally(self, matches: Sequence[Sequence[bool | None]], *, certain: bool) -> CallTally:
         """The calls that are this entry's: for sure, or if what was not seen were as wanted."""
-        fits = [[i for i, one in enumerate(row) if one or (one is None and not certain)] for row in matches]
+        fits = [[i for i, fit in enumerate(row) if fit or (fit is None and not certain)] for row in matches]
         at = len(self.rivals.before)
         if len(self.patterns) == 1:
             return CallTally(fits[0], fits[0])
         slots = [row for row, pattern in enumerate(self.patterns) for _ in range(pattern.least)]
-        given = assign([fits[row] for row in slots])
-        own = [call for row, call in zip(slots, given, strict=True) if row == at and call is not None]
-        taken = {call for row, call in zip(slots, given, strict=True) if row != at and call is not None}
-        return CallTally(own, [index for index in fits[at] if index not in taken])
+        assigned = assign([fits[row] for row in slots])
+        matched = [call for row, call in zip(slots, assigned, strict=True) if row == at and call is not None]
+        rival_calls = {call for row, call in zip(slots, assigned, strict=True) if row != at and call is not None}
+        return CallTally(matched, [index for index in fits[at] if index not in rival_calls])
 
     def _why_unseen(self, trace: Trace) -> str | None:
         return trace.why_incomplete("tools") or not_understood(trace, (self.tool,))
 
     def _why_undecided(self, trace: Trace) -> str:
         """Why one of these calls may be the one after all."""
-        asked = [part for part, _ in self.own.parts if any(_lacks(call, part) for call in trace.tool_calls)]
-        unseen = [
-            call.unobserved.get(part) for call in trace.tool_calls for part in asked if is_named(self.tool, call.name)
+        unseen_parts = [part for part, _ in self.pattern.parts if any(_lacks(call, part) for call in trace.tool_calls)]
+        reasons = [
+            call.unobserved.get(part)
+            for call in trace.tool_calls
+            for part in unseen_parts
+            if is_named(self.tool, call.name)
         ]
-        if why := next(filter(None, unseen), None):
+        if why := next(filter(None, reasons), None):
             return why
-        if asked == ["arguments"]:
+        if unseen_parts == ["arguments"]:
             return trace.cut("tool_results") or f"the arguments of {self.tool} are unknown"
-        what = "gave" if asked else "succeeded"
-        how = f"it is unknown what {self.tool} {what}" if asked else f"it is unknown whether {self.tool} {what}"
+        verb = "gave" if unseen_parts else "succeeded"
+        how = f"it is unknown what {self.tool} {verb}" if unseen_parts else f"it is unknown whether {self.tool} {verb}"
         return trace.why_incomplete("tool_results") or how
 
     def _describe_nearest(self, trace: Trace, sure: CallTally) -> str:
         """The call that comes nearest, argument by argument."""
-        if sure.counted and self.own.least > 1:
+        if sure.counted and self.pattern.least > 1:
             return f"{len(sure.counted)} such calls: {_list_calls(trace, sure.counted)}"
         index = self._find_nearest(trace)
         if index is None:
             return describe_calls(trace)
-        differs = "; ".join(map(str, self.own.differences(trace.tool_calls[index])))
+        differs = "; ".join(map(str, self.pattern.differences(trace.tool_calls[index])))
         differs = differs or "it already counts for another entry"
         return excerpt(
             f"nearest is call {index + 1}, {call_shown(trace.tool_calls[index])}: {differs}", LONGEST_DIFFERENCE
@@ -290,12 +295,12 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
     def _find_nearest(self, trace: Trace) -> int | None:
         calls = trace.tool_calls
         alike = [i for i, call in enumerate(calls) if is_named(self.tool, call.name)]
-        differing = {index: len([*self.own.differences(calls[index])]) for index in alike}
+        differing = {index: len([*self.pattern.differences(calls[index])]) for index in alike}
         return min(alike, key=lambda i: (not calls[i].called, differing[i] or LONGEST_DIFFERENCE), default=None)
 
     def compared_values(self, trace: Trace) -> tuple[object, object] | None:
         index = self._find_nearest(trace)
-        if index is None or self.never or self.arguments is UNSET or self.own.fits(trace.tool_calls[index], None):
+        if index is None or self.never or self.arguments is UNSET or self.pattern.fits(trace.tool_calls[index], None):
             return None
         return trace.tool_calls[index].arguments, self.arguments
 

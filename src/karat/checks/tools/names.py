@@ -128,23 +128,23 @@ def not_ruled_out(trace: Trace, tool: str) -> str | None:
 
 def not_understood(trace: Trace, tools: Sequence[str] = ()) -> str | None:
     """Why what was seen does not prove that these tools (or any, if none is named) were not called."""
-    named = () if any(map(is_every_tool, tools)) else tools
+    listed = () if any(map(is_every_tool, tools)) else tools
     for line in unread(trace.telemetry, trace.dialect) if trace.telemetry else ():
         if NUL in line:
             return f"a line of the log was lost: it contains {line.count(NUL):,} NUL characters. {APPEND}"
-        if any(is_named_in(tool, line) for tool in named) if named else speaks_of_calls(line):
+        if any(is_named_in(tool, line) for tool in listed) if listed else speaks_of_calls(line):
             return f"a line of the log was not understood: {excerpt(line, 80)}"
-    return next((one.why for one in trace.possible_calls if _may_be(one, trace, tools)), None)
+    return next((possible.why for possible in trace.possible_calls if _may_be(possible, trace, tools)), None)
 
 
 def _may_be(possible: PossibleCall, trace: Trace, tools: Sequence[str]) -> bool:
     """Whether it may be a call of one of these tools, or of any, that is not among those that were seen."""
     if possible.of == "call":
         return not tools or any(is_same_tool(t, possible.text) or may_be_same_tool(t, possible.text) for t in tools)
-    seen = {call.name for call in trace.tool_calls}
+    known_names = {call.name for call in trace.tool_calls}
     if tools:
-        return any(tool not in seen and is_word_of(tool, possible.text) for tool in tools)
-    return asks_in_words(possible.text, seen)
+        return any(tool not in known_names and is_word_of(tool, possible.text) for tool in tools)
+    return asks_in_words(possible.text, known_names)
 
 
 def nameless(*tools: str) -> Iterator[CheckProblem]:
@@ -208,11 +208,11 @@ class ToolCallF1(Check, Struct, frozen=True):
     def judge(self, trace: Trace) -> CheckResult:
         if why := trace.why_incomplete("tools"):
             return self.unknown(why)
-        wanted, found = set(self.tools), {call.name for call in trace.tool_calls if call.called}
-        both = len(wanted & found)
-        score = 2 * both / (len(wanted) + len(found)) if wanted or found else 0.0
-        said = f"{score:.3f}: {', '.join(sorted(found)) or 'no tool was called'}"
-        return self.passed(said) if score >= self.threshold else self.failed(said)
+        expected, called = set(self.tools), {call.name for call in trace.tool_calls if call.called}
+        both = len(expected & called)
+        score = 2 * both / (len(expected) + len(called)) if expected or called else 0.0
+        detail = f"{score:.3f}: {', '.join(sorted(called)) or 'no tool was called'}"
+        return self.passed(detail) if score >= self.threshold else self.failed(detail)
 
 
 Match = Literal["exact", "ordered", "set", "subset", "superset"]

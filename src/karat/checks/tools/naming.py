@@ -29,17 +29,17 @@ def with_effects_named(expected: Expected) -> Expected:
 
 
 def _name_all(expected: Expected, every: str) -> Mapping[str, Any]:
-    named: dict[str, Any] = {}
+    renamed: dict[str, Any] = {}
     for field in LISTED:
         if ANY_EFFECT in expected.get(field, ()):
-            named[field] = [_name(tool, every) for tool in expected[field]]
+            renamed[field] = [_name(tool, every) for tool in expected[field]]
     for field in BY_TOOL:
         if field in expected:
-            named[field] = {_name(tool, every): _values(value, every) for tool, value in expected[field].items()}
+            renamed[field] = {_name(tool, every): _values(value, every) for tool, value in expected[field].items()}
     calls = expected.get(CALLS, ())
     if any(call["tool"] == ANY_EFFECT for call in calls):
-        named[CALLS] = [{**call, "tool": _name(call["tool"], every)} for call in calls]
-    return named
+        renamed[CALLS] = [{**call, "tool": _name(call["tool"], every)} for call in calls]
+    return renamed
 
 
 def _values(value: Any, every: str) -> Any:

@@ -77,15 +77,15 @@ class ToolOrder(Check, Struct, frozen=True):
             EvidenceLocation("tool_calls", index=reached[-1]) if reached else None,
         )
 
-    def _find_reached(self, made: tuple[ToolCall, ...]) -> list[int]:
+    def _find_reached(self, tool_calls: tuple[ToolCall, ...]) -> list[int]:
         """The first call that can be each of the tools, as far as the order goes."""
         reached: list[int] = []
         earlier: list[int] | None = None
         for tool in self.tools:
             now = [
                 i
-                for i, call in enumerate(made)
-                if call.called and is_named(tool, call.name) and _follows(i, earlier, made)
+                for i, call in enumerate(tool_calls)
+                if call.called and is_named(tool, call.name) and _follows(i, earlier, tool_calls)
             ]
             if not now:
                 break
@@ -94,8 +94,10 @@ class ToolOrder(Check, Struct, frozen=True):
         return reached
 
 
-def _follows(index: int, earlier: list[int] | None, made: tuple[ToolCall, ...]) -> bool:
-    return earlier is None or any(before < index and is_ended_before(made[before], made[index]) for before in earlier)
+def _follows(index: int, earlier: list[int] | None, tool_calls: tuple[ToolCall, ...]) -> bool:
+    return earlier is None or any(
+        before < index and is_ended_before(tool_calls[before], tool_calls[index]) for before in earlier
+    )
 
 
 class ToolRequires(Check, Struct, frozen=True):
@@ -141,23 +143,25 @@ class ToolRequires(Check, Struct, frozen=True):
             yield CheckProblem("never-passes", message)
 
     def judge(self, trace: Trace) -> CheckResult:
-        made = trace.tool_calls
+        tool_calls = trace.tool_calls
         before = [call for turn in trace.earlier for call in turn.tool_calls]
         unsure: str | None = None
-        for index, call in enumerate(made):
+        for index, call in enumerate(tool_calls):
             if not is_same_tool(self.tool, call.name):
                 continue
             for needed in self.first:
-                known = (*before, *made[:index])
-                earlier = [c for c in known if c.called and is_named(needed, c.name) and is_ended_before(c, call)]
+                preceding = (*before, *tool_calls[:index])
+                earlier = [c for c in preceding if c.called and is_named(needed, c.name) and is_ended_before(c, call)]
                 if any(c.success is True for c in earlier):
                     continue
                 if not any(c.has_unknown_outcome for c in earlier):
                     turns = (trace, *trace.earlier)
                     doubts = (turn.why_incomplete("tools") or not_understood(turn, (needed,)) for turn in turns)
                     why = next((doubt for doubt in doubts if doubt), None)
-                    found = f"call {index + 1}, {call}, without {needed} before it: {describe_calls(trace)}"
-                    return self.unknown(why) if why else self.failed(found, EvidenceLocation("tool_calls", index=index))
+                    detail = f"call {index + 1}, {call}, without {needed} before it: {describe_calls(trace)}"
+                    return (
+                        self.unknown(why) if why else self.failed(detail, EvidenceLocation("tool_calls", index=index))
+                    )
                 unsure = f"it is unknown whether {needed} succeeded"
         why = unsure or trace.why_incomplete("tools") or not_ruled_out(trace, self.tool)
         return self.unknown(why) if why else self.passed(describe_calls(trace))

@@ -56,10 +56,10 @@ class CallPattern(Struct, frozen=True):
     most: int | None
 
     @classmethod
-    def of(cls, wanted: WantedCall) -> CallPattern:
-        asked = (("arguments", wanted.arguments), ("result", wanted.result), ("error", wanted.error))
-        parts = tuple((part, matcher(given)) for part, given in asked if given is not msgspec.UNSET)
-        return cls(wanted.tool, wanted.success, parts, wanted.least, wanted.most)
+    def of(cls, expected: WantedCall) -> CallPattern:
+        expected_parts = (("arguments", expected.arguments), ("result", expected.result), ("error", expected.error))
+        parts = tuple((part, matcher(value)) for part, value in expected_parts if value is not msgspec.UNSET)
+        return cls(expected.tool, expected.success, parts, expected.least, expected.most)
 
     @property
     def words(self) -> str:
@@ -85,8 +85,8 @@ class CallPattern(Struct, frozen=True):
                 if came_out is not None or not call.has_unknown_outcome:
                     return False
                 fitting = None
-        for part, wanted in self.parts:
-            holds = _part_holds(wanted, call, part, doubt)
+        for part, matcher_of_part in self.parts:
+            holds = _part_holds(matcher_of_part, call, part, doubt)
             if holds is False:
                 return False
             fitting = fitting and holds
@@ -98,10 +98,16 @@ class CallPattern(Struct, frozen=True):
             yield Difference("", "a call that ran", "one that was requested but never ran")
         if self.success is not None and success_of(call) is not self.success:
             yield Difference("", HOW[self.success], HOW[success_of(call)])
-        for part, wanted in self.parts:
+        for part, matcher_of_part in self.parts:
             value = part_of(call, part)
-            for found in wanted.differences(value) if value is not None else [Difference("", wanted.words, "nothing")]:
-                yield found if part == "arguments" else found._replace(where=_join_path(part, found.where))
+            for difference in (
+                matcher_of_part.differences(value)
+                if value is not None
+                else [Difference("", matcher_of_part.words, "nothing")]
+            ):
+                yield (
+                    difference if part == "arguments" else difference._replace(where=_join_path(part, difference.where))
+                )
 
 
 def _join_path(part: str, where: str) -> str:
@@ -118,15 +124,15 @@ def part_of(call: ToolCall, part: str) -> object:
         return parse_result(call.arguments)
     if part == "result":
         return parse_result(call.result)
-    given = parse_result(call.result)
-    return call.error if call.error is not None or not isinstance(given, dict) else given.get("error")
+    result = parse_result(call.result)
+    return call.error if call.error is not None or not isinstance(result, dict) else result.get("error")
 
 
-def _part_holds(wanted: Matcher, call: ToolCall, part: str, doubt: str | None) -> bool | None:
+def _part_holds(part_matcher: Matcher, call: ToolCall, part: str, doubt: str | None) -> bool | None:
     value = part_of(call, part)
     if value is None:
         return _of_nothing(call, part)
-    if wanted.holds(value) or (part == "result" and call.result is not value and wanted.holds(call.result)):
+    if part_matcher.holds(value) or (part == "result" and call.result is not value and part_matcher.holds(call.result)):
         return True
     return None if doubt and REMOVED.encode() in msgspec.json.encode(value) else False
 
@@ -155,11 +161,11 @@ def _serve(slot: int, fits: Sequence[Iterable[int]], owner: dict[int, int]) -> N
     """Find a free candidate, along owners that can do with another one, nearest first."""
     wanted_by: dict[int, int] = {}
     waiting = [slot]
-    for one in waiting:
-        for candidate in fits[one]:
+    for seeker in waiting:
+        for candidate in fits[seeker]:
             if candidate in wanted_by:
                 continue
-            wanted_by[candidate] = one
+            wanted_by[candidate] = seeker
             if candidate not in owner:
                 _hand_over(candidate, slot, wanted_by, owner)
                 return
@@ -168,7 +174,7 @@ def _serve(slot: int, fits: Sequence[Iterable[int]], owner: dict[int, int]) -> N
 
 def _hand_over(candidate: int, first: int, wanted_by: dict[int, int], owner: dict[int, int]) -> None:
     """Give the candidate to who wants it, and what that one had to who wants that, back to the first."""
-    had = {slot: taken for taken, slot in owner.items()}
+    had = {slot: owned for owned, slot in owner.items()}
     while True:
         slot = wanted_by[candidate]
         owner[candidate] = slot

@@ -123,33 +123,35 @@ class Trajectory(Check, Struct, frozen=True, dict=True):
 
     @cached_property
     def steps(self) -> list[list[ReferenceCall]]:
-        return [[one] if isinstance(one, ReferenceCall) else [*one] for one in self.calls]
+        return [[step] if isinstance(step, ReferenceCall) else [*step] for step in self.calls]
 
     @cached_property
-    def wanted(self) -> list[ReferenceCall]:
-        return [one for step in self.steps for one in step]
+    def reference(self) -> list[ReferenceCall]:
+        return [call for step in self.steps for call in step]
 
     @property
     def description(self) -> str:
-        shown = [f"{one.tool}{_arguments(one.arguments)}" for one in self.wanted]
-        return excerpt(f"{WORDS[self.match]}: {', '.join(shown) or 'none'}", 600)
+        reference_calls = [f"{call.tool}{_arguments(call.arguments)}" for call in self.reference]
+        return excerpt(f"{WORDS[self.match]}: {', '.join(reference_calls) or 'none'}", 600)
 
     def validate(self) -> Iterator[CheckProblem]:
-        yield from nameless(*(one.tool for one in self.wanted))
-        if not self.wanted and self.match in ("superset", "in_order"):
+        yield from nameless(*(call.tool for call in self.reference))
+        if not self.reference and self.match in ("superset", "in_order"):
             yield CheckProblem(
                 "empty-expectation", f"'{self.match}' without calls always passes. Name a call.", ("calls",)
             )
 
     def judge(self, trace: Trace) -> CheckResult:
-        made = [
+        tool_calls = [
             call for call in trace.tool_calls if call.called and not (self.without_failed and call.success is False)
         ]
         doubt = trace.cut("tool_results")
-        fits = [[one.pattern.fits(call, doubt) for call in made] for one in self.wanted]
-        sure = [[one is True for one in row] for row in fits]
-        possible = [[one is not False for one in row] for row in fits]
-        return self._conclude(trace, made, self._holds(sure, len(made)), self._holds(possible, len(made)))
+        fits = [[reference.pattern.fits(call, doubt) for call in tool_calls] for reference in self.reference]
+        sure = [[fit is True for fit in row] for row in fits]
+        possible = [[fit is not False for fit in row] for row in fits]
+        return self._conclude(
+            trace, tool_calls, self._holds(sure, len(tool_calls)), self._holds(possible, len(tool_calls))
+        )
 
     def _holds(self, fits: Fits, count: int) -> bool:
         match self.match:
@@ -164,14 +166,14 @@ class Trajectory(Check, Struct, frozen=True, dict=True):
             case "superset":
                 return _all_served(fits)
 
-    def _conclude(self, trace: Trace, made: Sequence[ToolCall], held: bool, possible: bool) -> CheckResult:
-        found = excerpt(", ".join(map(call_shown, made)) or "no tool was called", 600)
+    def _conclude(self, trace: Trace, tool_calls: Sequence[ToolCall], holds: bool, possible: bool) -> CheckResult:
+        detail = excerpt(", ".join(map(call_shown, tool_calls)) or "no tool was called", 600)
         adds_calls = self.match in ("in_order", "superset")  # of which more calls would change nothing
-        if why := None if held and adds_calls else trace.why_incomplete("tools"):
+        if why := None if holds and adds_calls else trace.why_incomplete("tools"):
             return self.unknown(why)
-        if held:
-            return self.passed(found)
-        return self.unknown("the arguments of a call are unknown") if possible else self.failed(found)
+        if holds:
+            return self.passed(detail)
+        return self.unknown("the arguments of a call are unknown") if possible else self.failed(detail)
 
     def _is_ordered(self, fits: Fits, count: int) -> bool:
         if len(fits) != count:
@@ -196,12 +198,12 @@ def _is_in_order(fits: Fits, count: int) -> bool:
 
 def _all_served(fits: Fits) -> bool:
     """Whether each row can have a column of its own."""
-    return None not in assign([[index for index, one in enumerate(row) if one] for row in fits])
+    return None not in assign([[index for index, fit in enumerate(row) if fit] for row in fits])
 
 
 def _transpose(fits: Fits, count: int) -> Fits:
     return [[row[index] for row in fits] for index in range(count)]
 
 
-def _arguments(given: Any) -> str:
-    return "" if given is UNSET else f" with {excerpt(msgspec.json.encode(given).decode())}"
+def _arguments(arguments: Any) -> str:
+    return "" if arguments is UNSET else f" with {excerpt(msgspec.json.encode(arguments).decode())}"

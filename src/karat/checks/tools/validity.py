@@ -78,7 +78,7 @@ class ValidArguments(Check, Struct, frozen=True):
         for index, call in enumerate(trace.tool_calls):
             if call.kind != "tool":
                 continue
-            wrong, doubt = _flaw(call, trace)
+            wrong, doubt = _argument_problem(call, trace)
             if wrong:
                 return self.failed(wrong, EvidenceLocation("tool_calls", index=index))
             doubts += [doubt] if doubt else []
@@ -86,27 +86,27 @@ class ValidArguments(Check, Struct, frozen=True):
         return self.unknown(why) if why else self.passed(describe_calls(trace))
 
 
-def _flaw(call: ToolCall, trace: Trace) -> tuple[str, str]:
+def _argument_problem(call: ToolCall, trace: Trace) -> tuple[str, str]:
     """What is wrong with a call, and else why that is not known."""
     schemas = trace.tool_schemas
     if call.name not in schemas:
         if why := trace.why_unobserved("tool_schemas"):
             return "", f"it is unknown whether there is a tool {call.name!r}: {why}"
         return f"there is no tool {call.name!r}. {did_you_mean(call.name, schemas)}".rstrip(), ""
-    schema, given = schemas[call.name], parse_result(call.arguments)
-    if given is None:
+    schema, arguments = schemas[call.name], parse_result(call.arguments)
+    if arguments is None:
         return "", call.unobserved.get("arguments") or f"the arguments of {call.name} are unknown"
     if not isinstance(schema, Mapping):
         return "", f"the schema of {call.name} is not known"
     try:
-        error = next(iter(_validator(msgspec.json.encode(schema)).iter_errors(given)), None)
+        error = next(iter(_validator(msgspec.json.encode(schema)).iter_errors(arguments)), None)
     except ValueError as broken:
         return "", f"the schema of {call.name} cannot be used: {excerpt(str(broken))}"
     if error is None:
         return "", ""
     where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.instance_path)
     wrong = f"{call.name}{where and f' at {where.removeprefix(chr(46))}'}: {excerpt(error.message)}"
-    if trace.cut("tool_results") and REMOVED.encode() in msgspec.json.encode(given):
+    if trace.cut("tool_results") and REMOVED.encode() in msgspec.json.encode(arguments):
         return "", f"{wrong}, but secrets were removed there"
     return wrong, ""
 

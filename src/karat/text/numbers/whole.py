@@ -78,8 +78,8 @@ def unread_number(text: str, value: str) -> Span | None:
 
 def _may_be(number: str, value: str) -> bool:
     """Whether a magnitude that was not read can make this number of a value: a hundred times it, or more."""
-    same = number.replace(".", "").strip("0") == value.replace(".", "").strip("0")
-    return same and (number == value or float(number) >= 100 * float(value))
+    has_same_digits = number.replace(".", "").strip("0") == value.replace(".", "").strip("0")
+    return has_same_digits and (number == value or float(number) >= 100 * float(value))
 
 
 def number_spans(text: str, value: str) -> Iterator[Span]:

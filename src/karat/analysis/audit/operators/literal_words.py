@@ -32,10 +32,10 @@ from karat.checks.answer.phrases import (
 )
 from karat.checks.base import Check, excerpt
 from karat.checks.effects.allocation import AllocationValid
-from karat.checks.numbers.derived import alike_grounds, derived_grounds, holders_of
+from karat.checks.numbers.derived import alike_sources, derived_sources, holders_of
 from karat.checks.numbers.grounded import GroundedNumbers
 from karat.checks.numbers.required import MustGroundNumber
-from karat.checks.numbers.sources import NumberSource, seen_grounds
+from karat.checks.numbers.sources import NumberSource, observed_sources
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import Status
 from karat.scoring.verdicts import run_check
@@ -72,7 +72,7 @@ ALLUSION = "You know what I am not allowed to say, and that is just what I mean.
 FORBIDDING = (MustNotSay, MustNotContain, MustNotMatchRegex, NoLeak)
 MOST_SENTENCES = 100
 MOST_SEEN = 12
-"""Numbers that others are reckoned from."""
+"""Numbers that others are derived from."""
 
 _BREAK = regex.compile(r"(?<=[.!?])[ \t]+(?=[A-Z])|\n+(?=\S)")
 _MARK = regex.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])[ \t]+")
@@ -208,10 +208,10 @@ def borrowed(subject: Subject) -> Iterator[Mutant]:
         return
     excluded = {Decimal(), *(abs(amount.value) for amount in stated)}
     holders = holders_of(trace)
-    alike = (pair for group in alike_grounds(holders) for pair in combinations(group[:MOST_SEEN], 2))
+    alike = (pair for group in alike_sources(holders) for pair in combinations(group[:MOST_SEEN], 2))
     differences = (NumberSource(abs(a.value - b.value), f"{a.name} less {b.name}") for a, b in alike)
-    observed = seen_grounds(trace, grounded.get("constants", ()), grounded.get("texts", {}))
-    kinds = (observed, derived_grounds(trace, holders), differences)
+    observed = observed_sources(trace, grounded.get("constants", ()), grounded.get("texts", {}))
+    kinds = (observed, derived_sources(trace, holders), differences)
     sources = [next((source for source in kind if abs(source.value) not in excluded), None) for kind in kinds]
     for amount in stated:
         start, end = amount.span
