@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from karat.model.check import CheckProblem, CheckSpec, Example, Expected, Field, Metric
 from karat.model.trace import OF_CASE, REMOVED, Channel, Trace
-from karat.model.verdict import CheckResult, EvidenceLocation, Status
+from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.plugins.project import Project
 from karat.text.phrases import longer_number
 from karat.text.regexes import safe_regex
@@ -58,6 +58,8 @@ class Check:
     """The statuses that its examples must show."""
     forbids: ClassVar[bool] = False
     """Whether it looks for words that must not be in the final message: also among those that no reader sees."""
+    description_format: ClassVar[str]
+    """What is expected, with its arguments: `at most {self.most} words`."""
     failure: ClassVar[tuple[str, str]] = ("at most ", "more than ")
     """How its description starts, and what to say instead where it failed: `no ` and `said `."""
 
@@ -87,7 +89,7 @@ class Check:
     @property
     def description(self) -> str:
         """What is expected, in words."""
-        raise NotImplementedError
+        return self.description_format.format(self=self)
 
     @classmethod
     def describe_failure(cls, expected: str) -> str:
@@ -131,8 +133,7 @@ class Check:
         """Passed where the text is in the final message; unknown where that message is not whole."""
         if span is not None:
             start, end = span
-            doubt = unsure(trace, [span]) if trace.cuts else None
-            if doubt:
+            if doubt := unsure(trace, [span]) if trace.cuts else None:
                 return self.unknown(doubt)
             return self.passed(excerpt(trace.final_message[start:end]), EvidenceLocation("final_message", start, end))
         why = unreadable(trace)
@@ -142,12 +143,19 @@ class Check:
         """Failed where the text is in the final message; unknown where that message is not whole."""
         if span is not None:
             start, end = span
-            doubt = trace.why_uncertain("final_message", start, end)
-            if doubt:
+            if doubt := trace.why_uncertain("final_message", start, end):
                 return self.unknown(doubt)
             return self.failed(excerpt(trace.final_message[start:end]), EvidenceLocation("final_message", start, end))
         why = unreadable(trace)
         return self.unknown(why) if why else self.passed()
+
+
+class ToolCheck(Check):
+    """Base of the checks of how tools are used, which look at calls alone."""
+
+    __slots__ = ()
+    group: ClassVar = Group.TOOL_HYGIENE
+    channels: ClassVar[frozenset[Channel]] = CALLS
 
 
 def out_of_reach(bound: float, far: float, words: str) -> str:
@@ -223,13 +231,12 @@ def keep_given(expected: Expected, *fields: str) -> dict[str, Any]:
     return {field: expected[field] for field in fields if field in expected}
 
 
-def read_whole(argument: str = "") -> Any:
-    """One check: the field is this argument, or without one an object of all arguments."""
+def read_object() -> Any:
+    """One check: its field is an object of all arguments."""
 
     def read(cls: type[Check], expected: Expected) -> Iterator[CheckRequest]:
         if cls.name in expected:
-            value = expected[cls.name]
-            yield CheckRequest({argument: value} if argument else value, (cls.name,))
+            yield CheckRequest(expected[cls.name], (cls.name,))
 
     return classmethod(read)
 
@@ -241,6 +248,21 @@ def read_each(argument: str = "", *more: str) -> Any:
         if argument:
             return each(cls.name, argument, expected, *more)
         return (CheckRequest(rule, (cls.name, index)) for index, rule in enumerate(expected.get(cls.name) or ()))
+
+    return classmethod(read)
+
+
+def read_with(argument: str = "", *more: str, **others: tuple[str, object]) -> Any:
+    """One check where its field is given, whose value is this argument; without one it is only switched on.
+
+    `others` are arguments that another field gives, else this value; `more` are keys of `expected` that it takes.
+    """
+
+    def read(cls: type[Check], expected: Expected) -> Iterator[CheckRequest]:
+        if cls.name in expected:
+            args = {argument: expected[cls.name]} if argument else {}
+            args |= {name: expected.get(field, default) for name, (field, default) in others.items()}
+            yield CheckRequest({**args, **keep_given(expected, *more)}, (cls.name,))
 
     return classmethod(read)
 

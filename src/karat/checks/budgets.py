@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypedDict
 
 from msgspec import Meta, Struct
 
-from karat.checks.base import CALLS, Check, CheckRequest, Phrase, out_of_reach, read_members, read_whole
+from karat.checks.base import CALLS, Check, CheckRequest, Phrase, out_of_reach, read_members, read_with
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.checks.tools.names import describe_calls, nameless, not_ruled_out, not_understood
 from karat.model.check import CheckProblem, Example, Expected, Field
@@ -33,22 +33,27 @@ class Budget(Check):
 
     __slots__ = ()
     group: ClassVar = Group.BUDGET
+    description_format: ClassVar = "at most {self.limit:g}{self.unit}"
+    argument: ClassVar[str] = "most"
+    """The argument that is the limit."""
     unit: ClassVar[str] = ""
     unmeasured: ClassVar[str] = "the target did not measure it"
     far: ClassVar[tuple[float, str]]
     """From where on no turn comes near the limit, and that in words."""
 
+    @classmethod
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
+        if cls.name in expected:
+            yield CheckRequest({cls.argument: expected[cls.name]}, (cls.name,))
+
     @property
     def limit(self) -> float:
-        raise NotImplementedError
+        limit: float = getattr(self, self.argument)
+        return limit
 
     def measure(self, trace: Trace) -> float | None:
         """How much it was; None where it was not measured."""
         raise NotImplementedError
-
-    @property
-    def description(self) -> str:
-        return f"at most {self.limit:g}{self.unit}"
 
     @property
     def why_always_passes(self) -> str:
@@ -62,12 +67,24 @@ class Budget(Check):
         return self.failed(amount) if measured > self.limit else self.passed(amount)
 
 
-class MaxToolCalls(Check, Struct, frozen=True):
+class _CallBudget(Check):
+    """The most calls of a turn, made or asked for."""
+
+    __slots__ = ()
+    group: ClassVar = Group.BUDGET
+    channels: ClassVar = CALLS
+    most: int
+
+    @property
+    def why_always_passes(self) -> str:
+        return out_of_reach(self.most, 1000, "a thousand calls")
+
+
+class MaxToolCalls(_CallBudget, Struct, frozen=True):
     """No more tools were called, or asked for, than that."""
 
     name: ClassVar = "max_tool_calls"
-    group: ClassVar = Group.BUDGET
-    channels: ClassVar = CALLS
+    description_format: ClassVar = "at most {self.most} tool calls"
     fields: ClassVar = (
         Field("max_tool_calls", Number, "The maximum number of tool calls, over all tools.", since="1"),
     )
@@ -79,15 +96,7 @@ class MaxToolCalls(Check, Struct, frozen=True):
     )
     most: int
 
-    read = read_whole("most")
-
-    @property
-    def description(self) -> str:
-        return f"at most {self.most} tool calls"
-
-    @property
-    def why_always_passes(self) -> str:
-        return out_of_reach(self.most, 1000, "a thousand calls")
+    read = read_with("most")
 
     def judge(self, trace: Trace) -> CheckResult:
         tool_calls = trace.tool_calls
@@ -99,12 +108,11 @@ class MaxToolCalls(Check, Struct, frozen=True):
         return self.unknown(why) if why else self.passed(f"{len(tool_calls)}: {describe_calls(trace)}")
 
 
-class MaxCalls(Check, Struct, frozen=True):
+class MaxCalls(_CallBudget, Struct, frozen=True):
     """No more calls of one tool, made or asked for under any spelling of its name."""
 
     name: ClassVar = "max_calls"
-    group: ClassVar = Group.BUDGET
-    channels: ClassVar = CALLS
+    description_format: ClassVar = "at most {self.most} calls to {self.tool!r}"
     fields: ClassVar = (
         Field(
             "max_calls",
@@ -122,14 +130,6 @@ class MaxCalls(Check, Struct, frozen=True):
     most: int
 
     read = read_members("tool", "most")
-
-    @property
-    def description(self) -> str:
-        return f"at most {self.most} calls to {self.tool!r}"
-
-    @property
-    def why_always_passes(self) -> str:
-        return out_of_reach(self.most, 1000, "a thousand calls")
 
     def validate(self) -> Iterator[CheckProblem]:
         return nameless(self.tool)
@@ -150,6 +150,7 @@ class MaxSeconds(Budget, Struct, frozen=True):
 
     name: ClassVar = "max_seconds"
     channels: ClassVar = frozenset({"duration_ms"})
+    argument: ClassVar = "seconds"
     unit: ClassVar = " s"
     far: ClassVar = (3600, "an hour")
     fields: ClassVar = (Field("max_seconds", Amount, "The maximum time for the turn.", since="1"),)
@@ -160,12 +161,6 @@ class MaxSeconds(Budget, Struct, frozen=True):
     )
     seconds: float
 
-    read = read_whole("seconds")
-
-    @property
-    def limit(self) -> float:
-        return self.seconds
-
     def measure(self, trace: Trace) -> float | None:
         return None if trace.duration_ms is None else trace.duration_ms / 1000
 
@@ -175,6 +170,7 @@ class MaxFirstTokenSeconds(Budget, Struct, frozen=True):
 
     name: ClassVar = "max_first_token_seconds"
     channels: ClassVar = frozenset({"timings"})
+    argument: ClassVar = "seconds"
     unit: ClassVar = " s"
     unmeasured: ClassVar = (
         f"the target did not measure it: it does not stream its answer and gives no `timings.{FIRST_TOKEN}`"
@@ -189,12 +185,6 @@ class MaxFirstTokenSeconds(Budget, Struct, frozen=True):
         Example({"seconds": 1}, measured_trace(), Status.UNKNOWN),
     )
     seconds: float
-
-    read = read_whole("seconds")
-
-    @property
-    def limit(self) -> float:
-        return self.seconds
 
     def measure(self, trace: Trace) -> float | None:
         waited = trace.timings.get(FIRST_TOKEN)
@@ -224,12 +214,6 @@ class MaxSteps(Budget, Struct, frozen=True):
     )
     most: int
 
-    read = read_whole("most")
-
-    @property
-    def limit(self) -> float:
-        return self.most
-
     def measure(self, trace: Trace) -> float | None:
         return trace.steps
 
@@ -246,6 +230,7 @@ class MaxTokens(Budget, Struct, frozen=True):
     """The models of the turn read and wrote no more."""
 
     name: ClassVar = "max_tokens"
+    description_format: ClassVar = "at most {self.most} {self.of} tokens"
     channels: ClassVar = frozenset({"tokens"})
     unit: ClassVar = " tokens"
     unmeasured: ClassVar = "the target did not count these tokens"
@@ -277,14 +262,6 @@ class MaxTokens(Budget, Struct, frozen=True):
                 {"most": most, "of": of}, ("max_tokens", of) if isinstance(limits, dict) else ("max_tokens",)
             )
 
-    @property
-    def description(self) -> str:
-        return f"at most {self.most} {self.of} tokens"
-
-    @property
-    def limit(self) -> float:
-        return self.most
-
     def measure(self, trace: Trace) -> float | None:
         input_tokens, output_tokens = (trace.tokens.input, trace.tokens.output) if trace.tokens else (None, None)
         if self.of != "total":
@@ -297,6 +274,7 @@ class MaxCostUsd(Budget, Struct, frozen=True):
 
     name: ClassVar = "max_cost_usd"
     channels: ClassVar = frozenset({"tokens", "metadata"})
+    argument: ClassVar = "usd"
     unit: ClassVar = " USD"
     far: ClassVar = (1000, "a thousand dollars")
     fields: ClassVar = (
@@ -326,10 +304,6 @@ class MaxCostUsd(Budget, Struct, frozen=True):
             price_list = project.prices
             prices = {} if price_list is None else {"prices": [price_list.input, price_list.output]}
             yield CheckRequest({"usd": expected["max_cost_usd"], **prices}, ("max_cost_usd",))
-
-    @property
-    def limit(self) -> float:
-        return self.usd
 
     @property
     def unmeasured(self) -> str:  # type: ignore[override]

@@ -230,6 +230,7 @@ class Unjudged(Check, Struct, frozen=True):
     """An expectation that only another tool can judge: counted and reported, never a pass and never a failure."""
 
     name: ClassVar = UNJUDGED
+    description_format: ClassVar = "{self.what}"
     group: ClassVar = Group.QA
     shows: ClassVar = frozenset({Status.UNJUDGED})
     fields: ClassVar = (
@@ -246,10 +247,6 @@ class Unjudged(Check, Struct, frozen=True):
     @classmethod
     def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         return each("unjudged", "what", expected)
-
-    @property
-    def description(self) -> str:
-        return self.what
 
     def judge(self, trace: Trace) -> CheckResult:
         return CheckResult(self.name, self.group, Status.UNJUDGED, self.what)

@@ -64,6 +64,7 @@ class Telemetry(Check, Struct, frozen=True):
     """One event fits the shorthand, or the text is in the case's segment of the log."""
 
     name: ClassVar = "telemetry"
+    description_format: ClassVar = "{self.entry}"
     group: ClassVar = Group.TOOL_HYGIENE
     channels: ClassVar = frozenset({"telemetry"})
     fields: ClassVar = (
@@ -92,10 +93,6 @@ class Telemetry(Check, Struct, frozen=True):
     entry: str
 
     read = read_each("entry")
-
-    @property
-    def description(self) -> str:
-        return self.entry
 
     def validate(self) -> Iterator[CheckProblem]:
         return unfailable(self.entry)

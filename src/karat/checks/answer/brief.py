@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
@@ -14,11 +14,11 @@ from karat.checks.base import (
     ANSWER_NODES,
     PAGE,
     Check,
-    CheckRequest,
     Phrase,
     Phrases,
     excerpt,
     read_each,
+    read_with,
     regex_problems,
     unfailable,
     unreadable,
@@ -43,16 +43,24 @@ ALIGNMENT = r"\b(?:because|based\s+on|backed\s+by|driven\s+by)\b"
 _BULLET = re.compile(r"\s*(?:[-*+•]|[0-9]+[.)])\s+")
 _WORDS = re.compile(r"\w+")
 
+FIELDS_OF_MARKERS = ("claim_marker_regex", "evidence_marker_regex", "alignment_marker_regex")
 ALIGNED = "Today's mission: fix checkout, because the metric fell."
 
 
-class RequiredLevers(Check, Struct, frozen=True):
-    """The lever regex is found at least that many times, on lines that differ."""
+class _BriefCheck(Check):
+    """A part of the contract of a brief."""
 
-    name: ClassVar = "required_levers"
+    __slots__ = ()
     group: ClassVar = Group.MORNING_BRIEF_CONTRACT
     channels: ClassVar = ANSWER_NODES
     metric: ClassVar = "brief"
+
+
+class RequiredLevers(_BriefCheck, Struct, frozen=True):
+    """The lever regex is found at least that many times, on lines that differ."""
+
+    name: ClassVar = "required_levers"
+    description_format: ClassVar = "at least {self.count} × /{self.regex}/"
     fields: ClassVar = (
         Field(
             "required_levers", Annotated[int, Meta(ge=1)], "The answer offers at least this many levers.", since="0.3"
@@ -94,15 +102,7 @@ class RequiredLevers(Check, Struct, frozen=True):
     count: int
     regex: str = LEVER
 
-    @classmethod
-    def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
-        if "required_levers" in expected:
-            args = {"count": expected["required_levers"], "regex": expected.get("lever_regex", LEVER)}
-            yield CheckRequest(args, ("required_levers",))
-
-    @property
-    def description(self) -> str:
-        return f"at least {self.count} × /{self.regex}/"
+    read = read_with("count", regex=("lever_regex", LEVER))
 
     def validate(self) -> Iterator[CheckProblem]:
         return regex_problems(self.regex)
@@ -126,13 +126,10 @@ def _on_different_lines(matches: list[tuple[str, Span]]) -> list[Span]:
     return list(first.values())
 
 
-class ClaimEvidenceAlignment(Check, Struct, frozen=True):
+class ClaimEvidenceAlignment(_BriefCheck, Struct, frozen=True):
     """Claim, evidence and alignment markers are all found."""
 
     name: ClassVar = "claim_evidence_alignment"
-    group: ClassVar = Group.MORNING_BRIEF_CONTRACT
-    channels: ClassVar = ANSWER_NODES
-    metric: ClassVar = "brief"
     description: ClassVar = "a claim, its evidence and what links them"
     fields: ClassVar = (
         Field(
@@ -145,11 +142,7 @@ class ClaimEvidenceAlignment(Check, Struct, frozen=True):
         Field("evidence_marker_regex", Phrase, "What marks evidence.", since="0.3"),
         Field("alignment_marker_regex", Phrase, "What links a claim to its evidence.", since="0.3"),
     )
-    companions: ClassVar = {
-        "claim_marker_regex": "claim_evidence_alignment",
-        "evidence_marker_regex": "claim_evidence_alignment",
-        "alignment_marker_regex": "claim_evidence_alignment",
-    }
+    companions: ClassVar = dict.fromkeys(FIELDS_OF_MARKERS, "claim_evidence_alignment")
     examples: ClassVar = (
         Example({}, says(ALIGNED), Status.PASSED),
         Example({}, says("You have permission, because the metric fell."), Status.FAILED),
@@ -160,15 +153,11 @@ class ClaimEvidenceAlignment(Check, Struct, frozen=True):
     evidence: str = EVIDENCE
     alignment: str = ALIGNMENT
 
-    @classmethod
-    def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
-        if "claim_evidence_alignment" in expected:
-            args = {
-                "claim": expected.get("claim_marker_regex", CLAIM),
-                "evidence": expected.get("evidence_marker_regex", EVIDENCE),
-                "alignment": expected.get("alignment_marker_regex", ALIGNMENT),
-            }
-            yield CheckRequest(args, ("claim_evidence_alignment",))
+    read = read_with(
+        claim=("claim_marker_regex", CLAIM),
+        evidence=("evidence_marker_regex", EVIDENCE),
+        alignment=("alignment_marker_regex", ALIGNMENT),
+    )
 
     def validate(self) -> Iterator[CheckProblem]:
         for pattern in (self.claim, self.evidence, self.alignment):
@@ -188,13 +177,12 @@ class ClaimEvidenceAlignment(Check, Struct, frozen=True):
         return self.unknown(why) if why else self.failed(f"no marker of {' or '.join(missing)}")
 
 
-class EvidenceFreshness(Check, Struct, frozen=True):
+class EvidenceFreshness(_BriefCheck, Struct, frozen=True):
     """At least one age is stated, and the oldest is within the bound."""
 
     name: ClassVar = "evidence_freshness_max_age_minutes"
-    group: ClassVar = Group.MORNING_BRIEF_CONTRACT
+    description_format: ClassVar = "stated ages of at most {self.minutes:g} minutes"
     channels: ClassVar = ANSWER
-    metric: ClassVar = "brief"
     fields: ClassVar = (
         Field(
             "evidence_freshness_max_age_minutes",
@@ -227,16 +215,7 @@ class EvidenceFreshness(Check, Struct, frozen=True):
     minutes: float
     regex: str = ""
 
-    @classmethod
-    def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
-        if "evidence_freshness_max_age_minutes" in expected:
-            minutes = expected["evidence_freshness_max_age_minutes"]
-            args = {"minutes": minutes, "regex": expected.get("evidence_freshness_regex", "")}
-            yield CheckRequest(args, ("evidence_freshness_max_age_minutes",))
-
-    @property
-    def description(self) -> str:
-        return f"stated ages of at most {self.minutes:g} minutes"
+    read = read_with("minutes", regex=("evidence_freshness_regex", ""))
 
     def validate(self) -> Iterator[CheckProblem]:
         return regex_problems(self.regex) if self.regex else iter(())
@@ -247,8 +226,7 @@ class EvidenceFreshness(Check, Struct, frozen=True):
         oldest = max(stated, key=lambda age: age.minutes, default=None)
         if oldest is not None and oldest.minutes > self.minutes:
             return self.failed(f"{oldest.minutes:g} minutes", EvidenceLocation("final_message", *oldest.span))
-        why = unreadable(trace)
-        if why:
+        if why := unreadable(trace):
             return self.unknown(why)
         doubtful = () if self.regex else doubtful_ages(text)
         doubt = max(doubtful, key=lambda age: age.minutes, default=None)
@@ -260,13 +238,12 @@ class EvidenceFreshness(Check, Struct, frozen=True):
         return self.passed(excerpt(text[slice(*oldest.span)]), EvidenceLocation("final_message", *oldest.span))
 
 
-class MustAllowOverrideAction(Check, Struct, frozen=True):
+class MustAllowOverrideAction(_BriefCheck, Struct, frozen=True):
     """The action is offered in the final message or as a control on the page."""
 
     name: ClassVar = "must_allow_override_actions"
-    group: ClassVar = Group.MORNING_BRIEF_CONTRACT
+    description_format: ClassVar = "{self.action!r} on offer"
     channels: ClassVar = ANSWER | PAGE
-    metric: ClassVar = "brief"
     fields: ClassVar = (
         Field(
             "must_allow_override_actions",
@@ -289,10 +266,6 @@ class MustAllowOverrideAction(Check, Struct, frozen=True):
     words: dict[str, tuple[str, ...]] = {}
 
     read = read_each("action", "words")
-
-    @property
-    def description(self) -> str:
-        return f"{self.action!r} on offer"
 
     def validate(self) -> Iterator[CheckProblem]:
         return unfailable(self.action)

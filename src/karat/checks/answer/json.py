@@ -18,12 +18,13 @@ from karat.checks.base import (
     quote_answer,
     read_each,
     read_members,
-    read_whole,
+    read_with,
     unreadable,
 )
 from karat.checks.sample_traces import says
 from karat.matchers.matcher import Matcher
-from karat.matchers.reading import MatchedValue, matcher
+from karat.matchers.reading import MatchedValue
+from karat.matchers.reading import matcher as build_matcher
 from karat.matchers.values import MISSING, format_value
 from karat.model.check import CheckProblem, Example, Field
 from karat.model.trace import TextLoss, Trace
@@ -65,7 +66,7 @@ class AnswerJson(Check, Struct, frozen=True, dict=True):
     )
     schema: dict[str, Any] | bool
 
-    read = read_whole("schema")
+    read = read_with("schema")
 
     @property
     def description(self) -> str:
@@ -87,8 +88,7 @@ class AnswerJson(Check, Struct, frozen=True, dict=True):
             yield CheckProblem("bad-schema", f"the schema cannot be used: {excerpt(str(error))}.")
 
     def judge(self, trace: Trace) -> CheckResult:
-        why = unreadable(trace)
-        if why:
+        if why := unreadable(trace):
             return self.unknown(why)
         answer = json_answer(trace.final_message)
         if answer.why_not:
@@ -116,17 +116,14 @@ class _ValueAt(Check):
 
     __slots__ = ()
 
+    description_format: ClassVar = "{self.path} is {self.matcher.words}"
     path: str
     value: Any
     read = read_members("path", "value")
 
     @cached_property
-    def made(self) -> Matcher:
-        return matcher(self.value)
-
-    @property
-    def description(self) -> str:
-        return f"{self.path} is {self.made.words}"
+    def matcher(self) -> Matcher:
+        return build_matcher(self.value)
 
     def validate(self) -> Iterator[CheckProblem]:
         return path_problems(self.path)
@@ -158,13 +155,12 @@ class AnswerAt(_ValueAt, Struct, frozen=True, dict=True):
     value: Any
 
     def judge(self, trace: Trace) -> CheckResult:
-        why = unreadable(trace)
-        if why:
+        if why := unreadable(trace):
             return self.unknown(why)
         answer = json_answer(trace.final_message)
         if answer.why_not:
             return self.failed(f"{answer.why_not}: {quote_answer(trace)}")
-        return at_path(self, self.path, self.made, answer.value)
+        return at_path(self, self.path, self.matcher, answer.value)
 
 
 def at_path(
@@ -203,7 +199,9 @@ class State(_ValueAt, Struct, frozen=True, dict=True):
 
     def judge(self, trace: Trace) -> CheckResult:
         why = trace.why_incomplete("state") or ("" if trace.state else NO_STATE)
-        return self.unknown(why) if why else at_path(self, self.path, self.made, trace.state, EvidenceLocation("state"))
+        return (
+            self.unknown(why) if why else at_path(self, self.path, self.matcher, trace.state, EvidenceLocation("state"))
+        )
 
 
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"

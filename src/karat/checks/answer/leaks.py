@@ -29,6 +29,7 @@ class NoLeak(Check, Struct, frozen=True):
     """The text is neither in the answer nor in an argument of a call: not as it is, not encoded, not reversed."""
 
     name: ClassVar = "no_leak"
+    description_format: ClassVar = "{self.text!r} absent from the answer and all arguments, in any encoding"
     group: ClassVar = Group.TOOL_HYGIENE
     channels: ClassVar = ANSWER | CALLS
     prohibits: ClassVar = True
@@ -54,10 +55,6 @@ class NoLeak(Check, Struct, frozen=True):
     text: str
 
     read = read_each("text")
-
-    @property
-    def description(self) -> str:
-        return f"{self.text!r} absent from the answer and all arguments, in any encoding"
 
     def validate(self) -> Iterator[CheckProblem]:
         if len(self.text.strip()) < SHORTEST:

@@ -17,11 +17,10 @@ from karat.checks.base import (
     Phrases,
     blank,
     each,
-    keep_given,
     quote_without,
     quoted,
     read_each,
-    read_whole,
+    read_with,
     regex_problems,
     unfailable,
 )
@@ -55,7 +54,7 @@ class MustSayAny(Check, Struct, frozen=True):
     )
     phrases: tuple[str, ...]
 
-    read = read_whole("phrases")
+    read = read_with("phrases")
 
     @property
     def description(self) -> str:
@@ -73,6 +72,7 @@ class MustNotSay(Check, Struct, frozen=True):
     """The final message does not contain the phrase."""
 
     name: ClassVar = "must_not_say"
+    description_format: ClassVar = "no {self.phrase!r}"
     failure: ClassVar = ("no ", "said ")
     forbids: ClassVar = True
     group: ClassVar = Group.FORMATTING
@@ -89,10 +89,6 @@ class MustNotSay(Check, Struct, frozen=True):
 
     read = read_each("phrase")
 
-    @property
-    def description(self) -> str:
-        return f"no {self.phrase!r}"
-
     def validate(self) -> Iterator[CheckProblem]:
         return unfailable(self.phrase)
 
@@ -100,12 +96,25 @@ class MustNotSay(Check, Struct, frozen=True):
         return self.absent(trace, forbidden.find_phrase(trace.final_message, self.phrase))
 
 
-class MustMatchRegex(Check, Struct, frozen=True):
+class _RegexCheck(Check):
+    """A regex for the final message."""
+
+    __slots__ = ()
+    group: ClassVar = Group.FORMATTING
+    pattern: str
+
+    read = read_each("pattern")
+
+    def validate(self) -> Iterator[CheckProblem]:
+        return regex_problems(self.pattern)
+
+
+class MustMatchRegex(_RegexCheck, Struct, frozen=True):
     """The regex is found in the final message: letter case is free, `^` and `$` match at every line."""
 
     name: ClassVar = "must_match_regex"
+    description_format: ClassVar = "a match of /{self.pattern}/"
     failure: ClassVar = ("a ", "the answer has no ")
-    group: ClassVar = Group.FORMATTING
     channels: ClassVar = ANSWER
     fields: ClassVar = (
         Field("must_match_regex", Phrases, "Each of these regexes is found in the final message.", since="0.2"),
@@ -119,15 +128,6 @@ class MustMatchRegex(Check, Struct, frozen=True):
     )
     pattern: str
 
-    read = read_each("pattern")
-
-    @property
-    def description(self) -> str:
-        return f"a match of /{self.pattern}/"
-
-    def validate(self) -> Iterator[CheckProblem]:
-        return regex_problems(self.pattern)
-
     def judge(self, trace: Trace) -> CheckResult:
         span = safe_regex.find_required(self.pattern, trace.final_message)
         if span is None:
@@ -137,13 +137,13 @@ class MustMatchRegex(Check, Struct, frozen=True):
         return self.present(trace, span)
 
 
-class MustNotMatchRegex(Check, Struct, frozen=True):
+class MustNotMatchRegex(_RegexCheck, Struct, frozen=True):
     """The regex is not found in the final message."""
 
     name: ClassVar = "must_not_match_regex"
+    description_format: ClassVar = "no match of /{self.pattern}/"
     failure: ClassVar = ("no ", "the answer has a ")
     forbids: ClassVar = True
-    group: ClassVar = Group.FORMATTING
     channels: ClassVar = ALL_WORDS
     fields: ClassVar = (
         Field("must_not_match_regex", Phrases, "None of these regexes is found in the final message.", since="0.2"),
@@ -154,15 +154,6 @@ class MustNotMatchRegex(Check, Struct, frozen=True):
         Example({"pattern": "todo|tbd"}, CUT_SHORT, Status.UNKNOWN),
     )
     pattern: str
-
-    read = read_each("pattern")
-
-    @property
-    def description(self) -> str:
-        return f"no match of /{self.pattern}/"
-
-    def validate(self) -> Iterator[CheckProblem]:
-        return regex_problems(self.pattern)
 
     def judge(self, trace: Trace) -> CheckResult:
         return self.absent(trace, forbidden.find_regex(trace.final_message, self.pattern))
@@ -304,11 +295,7 @@ class MustLabelAssumptions(Check, Struct, frozen=True):
     markers: tuple[str, ...] = ()
     words: dict[str, tuple[str, ...]] = {}
 
-    @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        if "must_label_assumptions" in expected:
-            args = {"markers": expected.get("assumption_markers_any", []), **keep_given(expected, "words")}
-            yield CheckRequest(args, ("must_label_assumptions",))
+    read = read_with("", "words", markers=("assumption_markers_any", []))
 
     @property
     def description(self) -> str:
@@ -335,14 +322,13 @@ class _Contains(Check):
     """A phrase that must be in the final message."""
 
     __slots__ = ()
+    description_format: ClassVar = "{self.phrase!r}"
+    failure: ClassVar = ("", "did not say ")
+    channels: ClassVar = ANSWER
 
     phrase: str
 
     read = read_each("phrase")
-
-    @property
-    def description(self) -> str:
-        return repr(self.phrase)
 
     def validate(self) -> Iterator[CheckProblem]:
         return unfailable(self.phrase)
@@ -356,9 +342,7 @@ class ReasonContains(_Contains, Struct, frozen=True):
     """The phrase is in the final message."""
 
     name: ClassVar = "reason_contains"
-    failure: ClassVar = ("", "did not say ")
     group: ClassVar = Group.DECISION
-    channels: ClassVar = ANSWER
     fields: ClassVar = (Field("reason_contains", Phrases, "Each phrase is in the final message."),)
     examples: ClassVar = (
         Example({"phrase": "requested window"}, says("Allocated in Requested  Window."), Status.PASSED),
@@ -371,9 +355,7 @@ class ExpectedContains(_Contains, Struct, frozen=True):
     """The phrase is in the final message."""
 
     name: ClassVar = "expected_contains"
-    failure: ClassVar = ("", "did not say ")
     group: ClassVar = Group.QA
-    channels: ClassVar = ANSWER
     fields: ClassVar = (Field("expected_contains", Phrases, "Each phrase is in the final message.", in_case=True),)
     examples: ClassVar = (
         Example({"phrase": "supported_drives"}, says("It depends on SUPPORTED_DRIVES."), Status.PASSED),
@@ -386,9 +368,7 @@ class MustNotContain(MustNotSay, frozen=True):
     """The phrase is not in the final message."""
 
     name: ClassVar = "must_not_contain"
-    forbids: ClassVar = True
     group: ClassVar = Group.QA
-    channels: ClassVar = ALL_WORDS
     fields: ClassVar = (
         Field("must_not_contain", Phrases, "None of these phrases is in the final message.", in_case=True),
     )

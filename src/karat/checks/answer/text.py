@@ -22,7 +22,8 @@ from karat.checks.base import (
     out_of_reach,
     quote_answer,
     read_each,
-    read_whole,
+    read_object,
+    read_with,
     unfailable,
     unreadable,
 )
@@ -228,7 +229,7 @@ class ResponseMatch(Check, Struct, frozen=True):
     texts: tuple[str, ...]
     threshold: float
 
-    read = read_whole()
+    read = read_object()
 
     @property
     def description(self) -> str:
@@ -238,8 +239,7 @@ class ResponseMatch(Check, Struct, frozen=True):
         turns = trace.turns or (trace,)
         if len(turns) != len(self.texts):
             return self.unknown(f"the trace has {len(turns)} turns, and there are {len(self.texts)} references")
-        why = next((why for turn in turns if (why := unreadable(turn))), None)
-        if why:
+        if why := next((why for turn in turns if (why := unreadable(turn))), None):
             return self.unknown(why)
         try:
             scores = [rouge_1(turn.final_message, text) for turn, text in zip(turns, self.texts, strict=True)]
@@ -286,6 +286,7 @@ class AnswerEquals(Check, Struct, frozen=True):
     """The final message is this and nothing else, but for letter case, white space and typographic signs."""
 
     name: ClassVar = "answer_equals"
+    description_format: ClassVar = "{self.text!r}"
     failure: ClassVar = ("", "the answer is not ")
     group: ClassVar = Group.QA
     channels: ClassVar = ANSWER
@@ -306,16 +307,11 @@ class AnswerEquals(Check, Struct, frozen=True):
             value = expected["answer_equals"]
             yield CheckRequest({"text": value if isinstance(value, str) else format_value(value)}, ("answer_equals",))
 
-    @property
-    def description(self) -> str:
-        return repr(self.text)
-
     def validate(self) -> Iterator[CheckProblem]:
         return unfailable(self.text)
 
     def judge(self, trace: Trace) -> CheckResult:
-        why = unreadable(trace)
-        if why:
+        if why := unreadable(trace):
             return self.unknown(why)
         text = trace.final_message
         is_equal = _normalize(self.text) in (_normalize(text), _normalize(rendered_view(text).text))
@@ -334,6 +330,7 @@ class MinWords(Check, Struct, frozen=True):
     """The final message has at least so many words that a reader sees."""
 
     name: ClassVar = "min_words"
+    description_format: ClassVar = "at least {self.least} words"
     failure: ClassVar = ("at least ", "fewer than ")
     group: ClassVar = Group.FORMATTING
     channels: ClassVar = ANSWER
@@ -346,11 +343,7 @@ class MinWords(Check, Struct, frozen=True):
     )
     least: int
 
-    read = read_whole("least")
-
-    @property
-    def description(self) -> str:
-        return f"at least {self.least} words"
+    read = read_with("least")
 
     @property
     def why_always_passes(self) -> str:
@@ -368,6 +361,7 @@ class MaxWords(Check, Struct, frozen=True):
     """The final message has at most so many words that a reader sees."""
 
     name: ClassVar = "max_words"
+    description_format: ClassVar = "at most {self.most} words"
     group: ClassVar = Group.FORMATTING
     channels: ClassVar = ANSWER
     fields: ClassVar = (Field("max_words", Annotated[int, Meta(ge=1)], "The maximum number of words.", since="1"),)
@@ -378,11 +372,7 @@ class MaxWords(Check, Struct, frozen=True):
     )
     most: int
 
-    read = read_whole("most")
-
-    @property
-    def description(self) -> str:
-        return f"at most {self.most} words"
+    read = read_with("most")
 
     @property
     def why_always_passes(self) -> str:

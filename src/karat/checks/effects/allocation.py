@@ -178,8 +178,7 @@ class AllocationValid(Check, Struct, frozen=True):
         good, bad = (success, failure) if self.valid else (failure, success)
         if bad:
             return self.failed(trace.final_message[slice(*bad)], EvidenceLocation("final_message", *bad))
-        why = unreadable(trace)
-        if why:
+        if why := unreadable(trace):
             return self.unknown(why)
         if evidence.succeeded is not None and evidence.succeeded is not self.valid:
             return self.failed(evidence.why)

@@ -7,7 +7,18 @@ from typing import Any, ClassVar, Literal
 
 from msgspec import Struct
 
-from karat.checks.base import ANSWER, CALLS, Check, CheckRequest, Phrase, excerpt, keep_given, unreadable, unsure
+from karat.checks.base import (
+    ANSWER,
+    CALLS,
+    Check,
+    CheckRequest,
+    Phrase,
+    ToolCheck,
+    excerpt,
+    read_with,
+    unreadable,
+    unsure,
+)
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.checks.tools.names import describe_calls, nameless, not_understood
 from karat.model.check import CheckProblem, Example, Expected, Field
@@ -71,10 +82,7 @@ class NoFalseSuccess(Check, Struct, frozen=True):
     effects: dict[str, tuple[str, ...]] = {}
     words: dict[str, tuple[str, ...]] = {}
 
-    @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        if "no_false_success" in expected:
-            yield CheckRequest(keep_given(expected, "effects", "words"), ("no_false_success",))
+    read = read_with("", "effects", "words")
 
     @classmethod
     def unused_fields(cls, expected: Expected) -> Iterator[CheckProblem]:
@@ -102,8 +110,7 @@ class NoFalseSuccess(Check, Struct, frozen=True):
                     EvidenceLocation("final_message", *claim.span),
                 )
             doubts.append(f"{claim.wording!r} is claimed: {why}")
-        why = doubts[0] if doubts else unreadable(trace)
-        if why:
+        if why := doubts[0] if doubts else unreadable(trace):
             return self.unknown(why)
         return self.passed(f"claims {', '.join(proved)}: {describe_calls(trace)}" if proved else "no claim")
 
@@ -145,13 +152,11 @@ def _holds(value: Any, wording: str) -> bool:
     return isinstance(value, list | tuple) and any(_holds(item, wording) for item in value)
 
 
-class OnlyEffects(Check, Struct, frozen=True):
+class OnlyEffects(ToolCheck, Struct, frozen=True):
     """No other tool of `effects` started than those listed; none has to."""
 
     name: ClassVar = "only_effects"
     failure: ClassVar = ("no ", "an ")
-    group: ClassVar = Group.TOOL_HYGIENE
-    channels: ClassVar = CALLS
     prohibits: ClassVar = True
     fields: ClassVar = (
         Field(

@@ -169,10 +169,8 @@ class Outcome(Check, Struct, frozen=True, dict=True):
         why = trace.why_incomplete("tools")
         if why and not (judgement.holds and self.outcome in SHOWN):
             return self.unknown(why)
-        if judgement.holds is not (self.outcome in SHOWN):
-            why = not_understood(trace, self.tools)
-            if why:
-                return self.unknown(why)
+        if judgement.holds is not (self.outcome in SHOWN) and (why := not_understood(trace, self.tools)):
+            return self.unknown(why)
         if judgement.holds is None:
             return self.unknown(judgement.detail)
         return (
@@ -253,8 +251,7 @@ def _find_request(check: Outcome, trace: Trace) -> Judgement:
     picker = find_pickers(trace)
     if picker:
         return Judgement(True, picker, EvidenceLocation("page"))
-    why = unreadable(trace) or trace.why_incomplete("page")
-    if why:
+    if why := unreadable(trace) or trace.why_incomplete("page"):
         return Judgement(None, why)
     line = "If it asks in other words, add them to the suite: words: {request: {add: [...]}}"
     return Judgement(False, f"no question and no listed request: {quote_answer(trace)} {line}.")

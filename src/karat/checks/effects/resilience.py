@@ -8,7 +8,18 @@ from typing import Annotated, Any, ClassVar, Literal, TypedDict
 import msgspec
 from msgspec import Meta, Struct
 
-from karat.checks.base import ANSWER, CALLS, Check, CheckRequest, Phrase, excerpt, quote_answer, read_whole, unreadable
+from karat.checks.base import (
+    ANSWER,
+    CALLS,
+    Check,
+    CheckRequest,
+    Phrase,
+    ToolCheck,
+    excerpt,
+    quote_answer,
+    read_with,
+    unreadable,
+)
 from karat.checks.effects.claims import calls_so_far, lines_to_add
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.checks.tools.names import describe_calls, not_understood
@@ -39,12 +50,10 @@ def with_key(call: ToolCall, key: str) -> ToolCall:
     return msgspec.structs.replace(call, arguments={"order": 1, "idempotency_key": key})
 
 
-class NoEffectTwice(Check, Struct, frozen=True):
+class NoEffectTwice(ToolCheck, Struct, frozen=True):
     """No effect was asked for again, with the same arguments, after it took place or may have."""
 
     name: ClassVar = "no_effect_twice"
-    group: ClassVar = Group.TOOL_HYGIENE
-    channels: ClassVar = CALLS
     description: ClassVar = "no effect twice"
     prohibits: ClassVar = True
     fields: ClassVar = (
@@ -128,12 +137,11 @@ def _why_effective(call: ToolCall) -> str:
     return "its answer was lost" if PUBLISHED.pattern("lost_answer").search(text.lower()) else ""
 
 
-class MaxRetries(Check, Struct, frozen=True):
+class MaxRetries(ToolCheck, Struct, frozen=True):
     """A call that failed was not made again with the same arguments more often than that."""
 
     name: ClassVar = "max_retries"
-    group: ClassVar = Group.TOOL_HYGIENE
-    channels: ClassVar = CALLS
+    description_format: ClassVar = "at most {self.most} retries of a call that failed"
     prohibits: ClassVar = True
     fields: ClassVar = (
         Field(
@@ -152,11 +160,7 @@ class MaxRetries(Check, Struct, frozen=True):
     )
     most: int
 
-    read = read_whole("most")
-
-    @property
-    def description(self) -> str:
-        return f"at most {self.most} retries of a call that failed"
+    read = read_with("most")
 
     def judge(self, trace: Trace) -> CheckResult:
         failed: set[bytes] = set()

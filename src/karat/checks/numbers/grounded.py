@@ -124,8 +124,7 @@ class GroundedNumbers(Check, Struct, frozen=True):
             return self.unknown(why) if why else self.failed(f"no source for {listed}", at)
         if unread is not None:
             return self.unknown(f"{_text_of(trace, unread)} may be another number: have the agent write it in digits")
-        why = unreadable(trace)
-        if why:
+        if why := unreadable(trace):
             return self.unknown(why)
         return self.passed(excerpt("; ".join(derivations)) if derivations else "no number")
 

@@ -9,14 +9,14 @@ from typing import Annotated, Any, ClassVar, Literal, NotRequired, TypedDict
 import msgspec
 from msgspec import UNSET, Meta, Struct
 
-from karat.checks.base import CALLS, Check, CheckRequest, excerpt
+from karat.checks.base import CheckRequest, ToolCheck, excerpt
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.checks.tools.names import describe_calls, nameless, not_ruled_out, not_understood
 from karat.checks.tools.patterns import CallPattern, Times, WantedCall, assign
 from karat.matchers.reading import MatchedMembers, MatchedValue
 from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.trace import TextLoss, ToolCall, Trace
-from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
+from karat.model.verdict import CheckResult, EvidenceLocation, Status
 from karat.text.tool_names import is_named
 
 LONGEST_DIFFERENCE = 600
@@ -93,7 +93,7 @@ class CallTally(Struct, frozen=True):
     counted: list[int]
 
 
-class ToolCalls(Check, Struct, frozen=True, dict=True):
+class ToolCalls(ToolCheck, Struct, frozen=True, dict=True):
     """The tool was called with these arguments, whatever others are next to them, and came out like this.
 
     Of several entries for one tool, each needs calls of its own; `rivals` are the others, before and after it.
@@ -101,8 +101,6 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
 
     name: ClassVar = "tool_calls"
     failure: ClassVar = ("a ", "no ")
-    group: ClassVar = Group.TOOL_HYGIENE
-    channels: ClassVar = CALLS
     fields: ClassVar = (
         Field(
             "tool_calls",
@@ -228,8 +226,7 @@ class ToolCalls(Check, Struct, frozen=True, dict=True):
             return self.unknown(why) if why else self.failed(self._describe_nearest(trace, sure))
         if most is not None:
             possible = len(self._tally(matches, certain=False).counted) > most
-            why = self._why_unseen(trace) or (self._why_undecided(trace) if possible else None)
-            if why:
+            if why := self._why_unseen(trace) or (self._why_undecided(trace) if possible else None):
                 return self.unknown(why)
         if not sure.matched:
             return self.passed(describe_calls(trace))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, ClassVar, Literal, TypedDict
 
 from msgspec import Meta, Struct
@@ -11,13 +11,14 @@ from msgspec import Meta, Struct
 from karat.checks.base import (
     CALLS,
     Check,
-    CheckRequest,
     Phrase,
     Phrases,
+    ToolCheck,
     excerpt,
     quoted,
     read_each,
-    read_whole,
+    read_object,
+    read_with,
 )
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.evidence.logs.events import unread
@@ -41,13 +42,11 @@ APPEND = "Have the app open its log in append mode, or make sure that nothing el
 UNOWNED = PossibleCall("delete", "a call to 'delete' cannot be attributed. Pass `traceparent` on.")
 
 
-class ToolCallsAny(Check, Struct, frozen=True):
+class ToolCallsAny(ToolCheck, Struct, frozen=True):
     """At least one of the tools was called: it began to run, or it ended in any way."""
 
     name: ClassVar = "tool_calls_any"
     failure: ClassVar = ("a call to ", "did not call ")
-    group: ClassVar = Group.TOOL_HYGIENE
-    channels: ClassVar = CALLS
     fields: ClassVar = (Field("tool_calls_any", Phrases, "At least one of these tools was called."),)
     examples: ClassVar = (
         Example({"tools": ["refund", "credit"]}, calls("lookup credit:failed"), Status.PASSED),
@@ -59,7 +58,7 @@ class ToolCallsAny(Check, Struct, frozen=True):
     )
     tools: tuple[str, ...]
 
-    read = read_whole("tools")
+    read = read_with("tools")
 
     @property
     def description(self) -> str:
@@ -76,13 +75,12 @@ class ToolCallsAny(Check, Struct, frozen=True):
         return self.unknown(why) if why else self.failed(describe_calls(trace))
 
 
-class ToolCallsNone(Check, Struct, frozen=True):
+class ToolCallsNone(ToolCheck, Struct, frozen=True):
     """The tool was not even asked for, under whatever spelling of its name."""
 
     name: ClassVar = "tool_calls_none"
+    description_format: ClassVar = "no call to {self.tool!r}"
     failure: ClassVar = ("no call to ", "called ")
-    group: ClassVar = Group.TOOL_HYGIENE
-    channels: ClassVar = CALLS
     prohibits: ClassVar = True
     fields: ClassVar = (Field("tool_calls_none", Phrases, "None of these tools was called, or even requested."),)
     examples: ClassVar = (
@@ -102,10 +100,6 @@ class ToolCallsNone(Check, Struct, frozen=True):
     tool: str
 
     read = read_each("tool")
-
-    @property
-    def description(self) -> str:
-        return f"no call to {self.tool!r}"
 
     def validate(self) -> Iterator[CheckProblem]:
         return nameless(self.tool)
@@ -175,12 +169,10 @@ class F1Rule(TypedDict):
     threshold: Annotated[float, Meta(ge=0, le=1, description="The lowest F1 score.")]
 
 
-class ToolCallF1(Check, Struct, frozen=True):
+class ToolCallF1(ToolCheck, Struct, frozen=True):
     """The set of tools that were called fits the expected one: its F1 score reaches a threshold."""
 
     name: ClassVar = "tool_call_f1"
-    group: ClassVar = Group.TOOL_HYGIENE
-    channels: ClassVar = CALLS
     fields: ClassVar = (
         Field(
             "tool_call_f1",
@@ -199,7 +191,7 @@ class ToolCallF1(Check, Struct, frozen=True):
     tools: tuple[str, ...]
     threshold: float
 
-    read = read_whole()
+    read = read_object()
 
     @property
     def description(self) -> str:
@@ -259,11 +251,7 @@ class ToolsUsed(Check, Struct, frozen=True):
     tools: tuple[str, ...]
     match: Match = "exact"
 
-    @classmethod
-    def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
-        if "tools_used" in expected:
-            args = {"tools": expected["tools_used"], "match": expected.get("tools_match", "exact")}
-            yield CheckRequest(args, ("tools_used",))
+    read = read_with("tools", match=("tools_match", "exact"))
 
     @property
     def description(self) -> str:
@@ -283,8 +271,7 @@ class ToolsUsed(Check, Struct, frozen=True):
                 yield CheckProblem("wildcard", message)
 
     def judge(self, trace: Trace) -> CheckResult:
-        why = trace.why_incomplete("tools") or not_understood(trace)
-        if why:
+        if why := trace.why_incomplete("tools") or not_understood(trace):
             return self.unknown(why)
         names = [c.name for c in trace.tool_calls if c.called]
         listed_alone = {c.name for c in trace.tool_calls} <= set(self.tools)

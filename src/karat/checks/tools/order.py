@@ -7,12 +7,12 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 
-from karat.checks.base import CALLS, Check, Phrase, Phrases, read_members, read_whole
+from karat.checks.base import Phrase, Phrases, ToolCheck, read_members, read_with
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.checks.tools.names import describe_calls, nameless, not_ruled_out, not_understood
 from karat.model.check import CheckProblem, Example, Field
 from karat.model.trace import ToolCall, Trace
-from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
+from karat.model.verdict import CheckResult, EvidenceLocation, Status
 from karat.text.tool_names import is_named, is_same_tool
 
 SIDE_BY_SIDE = Trace(
@@ -30,13 +30,11 @@ def is_ended_before(first: ToolCall, second: ToolCall) -> bool:
     return first.ended_at is None or second.started_at is None or second.started_at >= first.ended_at
 
 
-class ToolOrder(Check, Struct, frozen=True):
+class ToolOrder(ToolCheck, Struct, frozen=True):
     """These tools were called in this order, each after the one before it had ended; others may stand between."""
 
     name: ClassVar = "tool_order"
     failure: ClassVar = ("", "did not call in this order: ")
-    group: ClassVar = Group.TOOL_HYGIENE
-    channels: ClassVar = CALLS
     fields: ClassVar = (
         Field(
             "tool_order",
@@ -55,7 +53,7 @@ class ToolOrder(Check, Struct, frozen=True):
     )
     tools: tuple[str, ...]
 
-    read = read_whole("tools")
+    read = read_with("tools")
 
     @property
     def description(self) -> str:
@@ -68,8 +66,7 @@ class ToolOrder(Check, Struct, frozen=True):
         reached = self._find_reached(trace.tool_calls)
         if len(reached) == len(self.tools):
             return self.passed(describe_calls(trace), EvidenceLocation("tool_calls", index=reached[-1]))
-        why = trace.why_incomplete("tools") or not_understood(trace, self.tools)
-        if why:
+        if why := trace.why_incomplete("tools") or not_understood(trace, self.tools):
             return self.unknown(why)
         missing = f"no {self.tools[len(reached)]}{f' after {self.tools[len(reached) - 1]}' if reached else ''}"
         return self.failed(
@@ -100,13 +97,11 @@ def _follows(index: int, earlier: list[int] | None, tool_calls: tuple[ToolCall, 
     )
 
 
-class ToolRequires(Check, Struct, frozen=True):
+class ToolRequires(ToolCheck, Struct, frozen=True):
     """Each call of the tool, even one that was only asked for, comes after a success of each of the others."""
 
     name: ClassVar = "tool_requires"
     failure: ClassVar = ("a ", "no ")
-    group: ClassVar = Group.TOOL_HYGIENE
-    channels: ClassVar = CALLS
     prohibits: ClassVar = True
     fields: ClassVar = (
         Field(

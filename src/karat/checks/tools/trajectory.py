@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, NotRequired, TypedDict
 import msgspec
 from msgspec import UNSET, Meta, Struct
 
-from karat.checks.base import CALLS, Check, excerpt, read_whole
+from karat.checks.base import ToolCheck, excerpt, read_object
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.checks.tools.calls import call_shown
 from karat.checks.tools.names import nameless
@@ -17,7 +17,7 @@ from karat.checks.tools.patterns import CallPattern, WantedCall, assign
 from karat.matchers.reading import MatchedMembers
 from karat.model.check import CheckProblem, Example, Field
 from karat.model.trace import ToolCall, Trace
-from karat.model.verdict import CheckResult, Group, Status
+from karat.model.verdict import CheckResult, Status
 
 MatchMode = Literal["ordered", "in_order", "any_order", "subset", "superset"]
 Fits = Sequence[Sequence[bool]]
@@ -78,12 +78,10 @@ class ReferenceCall(Struct, frozen=True):
         return CallPattern.of(WantedCall(self.tool, self.arguments))
 
 
-class Trajectory(Check, Struct, frozen=True, dict=True):
+class Trajectory(ToolCheck, Struct, frozen=True, dict=True):
     """The calls of the turn with their arguments are those of the reference, by one way of comparing them."""
 
     name: ClassVar = "trajectory"
-    group: ClassVar = Group.TOOL_HYGIENE
-    channels: ClassVar = CALLS
     fields: ClassVar = (
         Field(
             "trajectory",
@@ -119,7 +117,7 @@ class Trajectory(Check, Struct, frozen=True, dict=True):
     match: MatchMode = "ordered"
     without_failed: bool = False
 
-    read = read_whole()
+    read = read_object()
 
     @cached_property
     def steps(self) -> list[list[ReferenceCall]]:

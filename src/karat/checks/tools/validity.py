@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import msgspec
 from msgspec import Struct
 
-from karat.checks.base import CALLS, Check, CheckRequest, excerpt
+from karat.checks.base import CALLS, Check, excerpt, read_with
 from karat.checks.sample_traces import calls
 from karat.checks.tools.names import describe_calls, not_understood
-from karat.model.check import Example, Expected, Field
+from karat.model.check import Example, Field
 from karat.model.suite import Case
 from karat.model.trace import BY_ITSELF, REMOVED, ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
@@ -66,10 +66,7 @@ class ValidArguments(Check, Struct, frozen=True):
         Example({}, calls("book"), Status.UNKNOWN),
     )
 
-    @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        if "valid_arguments" in expected:
-            yield CheckRequest({}, ("valid_arguments",))
+    read = read_with()
 
     def judge(self, trace: Trace) -> CheckResult:
         if not trace.tool_schemas:
@@ -147,10 +144,7 @@ class EndedByItself(Check, Struct, frozen=True):
         Example({}, Trace(case_id="example", final_message="Done."), Status.UNKNOWN),
     )
 
-    @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        if "ended" in expected:
-            yield CheckRequest({}, ("ended",))
+    read = read_with()
 
     def judge(self, trace: Trace) -> CheckResult:
         if not trace.ended_by:
