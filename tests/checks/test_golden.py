@@ -111,7 +111,7 @@ def test_a_negation_of_something_else_is_none(answer: str) -> None:
 
 @pytest.mark.parametrize("answer", ["No issues were found.", "I found no overlaps."])
 def test_good_news_alone_is_no_allocation(answer: str) -> None:
-    found = indicators(answer, (), (), PUBLISHED, wanted=True)
+    found = indicators(answer, (), (), PUBLISHED, expect_success=True)
     assert found.failure is None
 
 
@@ -130,7 +130,7 @@ def test_words_of_failure_of_the_suite_are_the_only_ones() -> None:
 def test_a_negator_is_a_whole_word_however_far_back_it_stands() -> None:
     for width in range(100, 130):
         text = "a knot" + " " + "x" * width + " booked"
-        assert indicators(text, (), (), PUBLISHED, wanted=True).failure is None
+        assert indicators(text, (), (), PUBLISHED, expect_success=True).failure is None
 
 
 @given(
@@ -140,7 +140,7 @@ def test_a_negator_is_a_whole_word_however_far_back_it_stands() -> None:
 )
 def test_a_negator_before_any_word_of_success_negates_it(negator: str, between: list[str], word: str) -> None:
     text = " ".join(["It", negator, *between, word])
-    told = indicators(text, (), (), PUBLISHED, wanted=False)
+    told = indicators(text, (), (), PUBLISHED, expect_success=False)
     assert told.failure or told.denied
     assert told.success is None
 
@@ -151,7 +151,7 @@ def test_a_negator_before_any_word_of_success_negates_it(negator: str, between: 
     st.sampled_from(SUCCESS),
 )
 def test_a_negation_ends_with_its_clause(negation: str, end: str, word: str) -> None:
-    told = indicators(f"Perhaps {negation}{end} it is {word}.", (), (), PUBLISHED, wanted=True)
+    told = indicators(f"Perhaps {negation}{end} it is {word}.", (), (), PUBLISHED, expect_success=True)
     assert told.success is not None
     assert told.failure is None
     assert told.denied is None
