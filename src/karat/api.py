@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack
 
 from karat.checks.catalog import catalog_for
 from karat.engine import rescoring
-from karat.engine.rescoring import AnyJournal, AnySuite, load_in
+from karat.engine.rescoring import AnyJournal, AnySuite, as_journals, load_in, name_run
 from karat.engine.rescoring import default_results_dir as default_results_dir
 from karat.engine.rescoring import find_journals as find_journals
 from karat.engine.rescoring import last_journal as last_journal
@@ -45,6 +45,8 @@ from karat.suites.documents.source import SuiteSource, source
 from karat.suites.selection import Selection as Selection
 from karat.suites.selection import select_each as select_each
 from karat.system.sync_async import make_async, make_sync
+from karat.targets.config import Config as Config
+from karat.targets.config import read_config as read_config
 from karat.text.wording import names_of, pluralize
 
 if TYPE_CHECKING:
@@ -85,11 +87,9 @@ _aload_suite = make_async(load_in)
 aconvert = make_async(convert)
 
 
-def target_names() -> list[str]:
-    """The targets that the configuration of this folder names."""
-    from karat.targets.config import read_config
-
-    return list(read_config(find_project()).targets)
+def find_config() -> Config:
+    """The configuration of this folder, read."""
+    return read_config(find_project())
 
 
 def self_test() -> Iterator[Proof]:
@@ -129,6 +129,16 @@ async def arun(suite: AnySuite, target: AnyTarget | None = None, **how: Unpack[R
     `listeners` hear the events of the run, and once `stop` is set, it ends and can be resumed. Without `results_dir`
     the journal lives in a temporary folder as long as the result does.
     """
+    return await arun_by(read_config(project_for(suite)), suite, target, **how)
+
+
+run = make_sync(arun)
+
+
+async def arun_by(
+    config: Config, suite: AnySuite, target: AnyTarget | None = None, **how: Unpack[RunKeywords]
+) -> RunResult:
+    """As `arun`, by a configuration that was read already."""
     from karat.engine.request import RunKeywords, RunOptions, RunRequest, refuse_unknown
     from karat.engine.session import run_suite
 
@@ -136,14 +146,10 @@ async def arun(suite: AnySuite, target: AnyTarget | None = None, **how: Unpack[R
     cases, categories = names_of("cases", how.get("cases")), names_of("categories", how.get("categories"))
     chosen = Selection(cases, categories, names_of("tags", how.get("tags")), how.get("keyword"))
     options, request = RunOptions.of(how), RunRequest.of(how, chosen, _read_base)
-    project = trusting(project_for(suite), how.get("trust_code"))
-    allowed = _allowances(how, project)
+    config, allowed = trusting(config, how.get("trust_code")), _allowances(how, config)
     with ResultsPlace(how.get("results_dir")) as place:
-        loaded = leave_unjudged_of(await _aload_suite(suite, project), allowed.unjudged)
-        return place.keep_for(await run_suite(loaded, target, options, request, place.folder, project), allowed)
-
-
-run = make_sync(arun)
+        loaded = leave_unjudged_of(await _aload_suite(suite, config.project), allowed.unjudged)
+        return place.keep_for(await run_suite(loaded, target, options, request, place.folder, config), allowed)
 
 
 def _read_base(
@@ -166,7 +172,7 @@ async def aresume(
     Suite, selection, target, its options, `timeout` and `repeat` are those of the journal unless they are given anew;
     the other keywords are those of `run`. The result is a new, complete journal, by default next to the old one.
     """
-    return await _continue_run(journal, (), suite, target, how)
+    return await arerun_by(read_config(project_for(suite, journal)), journal, suite, target, status=(), **how)
 
 
 resume = make_sync(aresume)
@@ -184,24 +190,28 @@ async def arerun(
 
     All else is as for `resume`.
     """
-    return await _continue_run(journal, status, suite, target, how)
+    config = read_config(project_for(suite, journal))
+    return await arerun_by(config, journal, suite, target, status=status, **how)
 
 
 rerun = make_sync(arerun)
 
 
-def _allowances(how: ResumeKeywords, project: Project) -> Allowances:
+def _allowances(how: ResumeKeywords, config: Config) -> Allowances:
     partial, unknown, unjudged = how.get("allow_partial"), how.get("allow_unknown"), how.get("allow_unjudged")
-    return rescoring.resolve_allowances(partial, unknown, unjudged, project)
+    return rescoring.resolve_allowances(partial, unknown, unjudged, config)
 
 
-async def _continue_run(
+async def arerun_by(
+    config: Config,
     journal: AnyJournal,
+    suite: AnySuite | None = None,
+    target: AnyTarget | None = None,
+    *,
     status: Collection[StatusName],
-    suite: AnySuite | None,
-    target: AnyTarget | None,
-    how: ResumeKeywords,
+    **how: Unpack[ResumeKeywords],
 ) -> RunResult:
+    """As `arerun`, or without a status as `aresume`, by a configuration that was read already."""
     from karat.engine.request import (
         ResumeKeywords,
         RunOptions,
@@ -213,15 +223,15 @@ async def _continue_run(
 
     refuse_unknown(how, ResumeKeywords)
     options, request = RunOptions.of(how), RunRequest.of(how, read_base=_read_base)
-    project = trusting(project_for(suite, journal), how.get("trust_code"))
-    allowed = _allowances(how, project)
+    config, allowed = trusting(config, how.get("trust_code")), _allowances(how, config)
+    project = config.project
     previous = PreviousRun(
         open_journal(journal, project), frozenset(map(parse_status, names_of("status", status) or ()))
     )
     with ResultsPlace(how.get("results_dir") or Path(previous.journal.path).parent) as place:
         suite = load_recorded_suite(previous.journal, project) if suite is None else suite
         loaded = leave_unjudged_of(await _aload_suite(suite, project), allowed.unjudged)
-        result = await resume_suite(previous, loaded, target, options, request, place.folder, project)
+        result = await resume_suite(previous, loaded, target, options, request, place.folder, config)
         return place.keep_for(result, allowed)
 
 
@@ -244,16 +254,16 @@ def rescore(
     not have are the `left_out` of the result. Without `results_dir` the new journal lives as long as the result does.
     `each` is called with what became of each case, in suite order.
     """
-    project = trusting(project_for(suite, journal), trust_code)
-    loaded = None if suite is None else load_in(suite, project)
-    allowed = rescoring.resolve_allowances(allow_partial, allow_unknown, allow_unjudged, project)
+    config = trusting(read_config(project_for(suite, journal)), trust_code)
+    loaded = None if suite is None else load_in(suite, config.project)
+    allowed = rescoring.resolve_allowances(allow_partial, allow_unknown, allow_unjudged, config)
     with ResultsPlace(results_dir) as place:
         further = names_of("reports", reports) or ()
-        run = open_journal(journal, project)
+        run = open_journal(journal, config.project)
         if loaded is not None:
             loaded = leave_unjudged_of(loaded, allowed.unjudged)
         result = rescoring.rescore(
-            run, loaded, place.folder, project, further, workers=workers, each=each, allow_unjudged=allow_unjudged
+            run, loaded, place.folder, config, further, workers=workers, each=each, allow_unjudged=allow_unjudged
         )
         return place.keep_for(result, allowed)
 
@@ -262,8 +272,8 @@ arescore = make_async(rescore)
 
 
 def compare_runs(
-    base: str | Path,
-    new: str | Path,
+    base: AnyJournal,
+    new: AnyJournal,
     *,
     confidence: float | None = None,
     results_dir: str | Path | None = None,
@@ -273,15 +283,23 @@ def compare_runs(
 ) -> Comparison:
     """Better or worse, and how sure: two runs case by case, and whether the gates of karat.toml and these are met.
 
-    A run is a journal, a folder of them, `@last`, `@last-green`, a commit or tag that was run; the base also the last
-    five runs (`@last-5`), a baseline, or `@baseline` for that of the suite. `gates` are those of the `[gate]` table.
+    A run is the result of `run`, a journal, a folder of them, `@last`, `@last-green`, a commit or tag that was run; the
+    base also the last five runs (`@last-5`), a baseline, or `@baseline` for that of the suite. `gates` are those of the
+    `[gate]` table.
     A run that was replayed from a tape is compared with one that was not only if `mix_tapes` allows it. `together` is
     the number of comparisons that are acted on at once: all of them give a false alarm no more often than one would.
     """
     from karat.analysis.compare.comparisons import compare_runs
 
     return compare_runs(
-        base, new, results_dir, gates, confidence, find_project(), mix_tapes=mix_tapes, together=together
+        name_run(base),
+        name_run(new),
+        results_dir,
+        gates,
+        confidence,
+        find_project(),
+        mix_tapes=mix_tapes,
+        together=together,
     )
 
 
@@ -289,12 +307,12 @@ acompare_runs = make_async(compare_runs)
 
 
 def set_baseline(
-    run: str | Path, *, file: str | Path | None = None, results_dir: str | Path | None = None
+    run: AnyJournal, *, file: str | Path | None = None, results_dir: str | Path | None = None
 ) -> BaselineFile:
     """Keep a run as the baseline of its suite: a small file next to the suite, or at another place."""
     from karat.analysis.compare import references
 
-    return references.set_baseline(run, None if file is None else Path(file), results_dir, find_project())
+    return references.set_baseline(name_run(run), None if file is None else Path(file), results_dir, find_project())
 
 
 def load_baseline(file: str | Path) -> BaselineFile:
@@ -327,7 +345,7 @@ def report(
     """
     from karat.reports.filing import file_report
 
-    sources = [journals] if isinstance(journals, Journal | str | Path) else journals
+    sources = as_journals(journals)
     project = project_for(journal=next(iter(sources), None))
     return file_report([run for source in sources for run in find_journals(source, project)], format, path, project)
 
@@ -340,10 +358,11 @@ def auditor(journal: AnyJournal, suite: AnySuite | None = None, *, seed: int = 0
     from karat.analysis.audit.judging import Allowance
     from karat.analysis.audit.run_audit import Auditor
 
-    project = project_for(suite, journal)
+    config = read_config(project_for(suite, journal))
+    project = config.project
     loaded = None if suite is None else load_in(suite, project)
     run = rescoring.require_auditable(open_journal(journal, project), loaded)
-    return Auditor(run, seed, Allowance(*rescoring.resolve_allowances(None, None, None, project)[:2]))
+    return Auditor(run, seed, Allowance(*rescoring.resolve_allowances(None, None, None, config)[:2]))
 
 
 def audit(journal: AnyJournal, suite: AnySuite | None = None, *, seed: int = 0) -> AuditReport:
@@ -365,7 +384,7 @@ def read_prompts(path: str | Path) -> list[str]:
 
 
 async def adraft(
-    sources: str | Path | Sequence[str | Path] = (),
+    sources: AnyJournal | Sequence[AnyJournal] = (),
     target: AnyTarget | None = None,
     *,
     prompts: Sequence[str] = (),
@@ -385,13 +404,13 @@ async def adraft(
     from karat.analysis.draft.session import adraft_target, draft_sources
 
     options = DraftOptions(name=name, max_cases=max_cases, keep_personal_data=keep_personal_data)
-    project = trusting(find_project(), how.get("trust_code"))
+    project = find_project()
     if prompts:
+        config = trusting(read_config(project), how.get("trust_code"))
         return await adraft_target(
-            target, prompts, how.get("repeat", REPEATS), options, project, allow_effects=allow_effects, how=how
+            target, prompts, how.get("repeat", REPEATS), options, config, allow_effects=allow_effects, how=how
         )
-    given = [sources] if isinstance(sources, str | Path) else sources
-    return await make_async(draft_sources)(given, options, project)
+    return await make_async(draft_sources)([*map(name_run, as_journals(sources))], options, project)
 
 
 draft = make_sync(adraft)
@@ -416,7 +435,8 @@ async def astress(
     refuse_unknown(how, StressKeywords)
     cases, categories = names_of("cases", how.get("cases")), names_of("categories", how.get("categories"))
     chosen = Selection(cases, categories, names_of("tags", how.get("tags")), how.get("keyword"))
-    project = find_project()
+    config = find_config()
+    project = config.project
     options = StressOptions(
         seed=how.get("seed", 0),
         max_runs=how.get("max_runs", 200),
@@ -425,7 +445,7 @@ async def astress(
         faults=tuple(names_of("faults", how.get("faults")) or ()),
     )
     previous = None if resume is None else open_journal(resume, project)
-    folder = Path(how.get("results_dir") or default_results_dir(str(suite), project))
+    folder = Path(how.get("results_dir") or default_results_dir(str(suite), config))
     request = RunRequest(
         selection=chosen,
         options=how.get("options") or {},
@@ -433,7 +453,7 @@ async def astress(
         listeners=how.get("listeners", ()),
         stop=how.get("stop"),
     )
-    return await stress_suite(str(suite), target, RunOptions.of(how), request, folder, project, options, previous)
+    return await stress_suite(str(suite), target, RunOptions.of(how), request, folder, config, options, previous)
 
 
 stress = make_sync(astress)
@@ -508,9 +528,9 @@ def open_viewer(folder: str | Path | None = None, *, port: int = 0) -> ViewerSer
     """Web pages over journals, for a browser on this machine: `run` answers, `stop` ends, `address` has the token."""
     from karat.viewer.serving import viewer_of
 
-    project = find_project()
-    usual = default_results_dir("suite.json", project)
-    return viewer_of(None if folder is None else Path(folder), usual, port, os.environ, project)
+    config = find_config()
+    usual = default_results_dir("suite.json", config)
+    return viewer_of(None if folder is None else Path(folder), usual, port, os.environ, config.project)
 
 
 async def ainspect(

@@ -21,6 +21,7 @@ from karat.proxy.faults.world import CaseWorld
 from karat.suites.fault_keys import add_target_surroundings
 from karat.targets.base import RunContext, TargetError
 from karat.targets.capabilities import refuse_unreachable, secrets_of
+from karat.targets.config import read_config
 from karat.text.wording import error_text
 from karat_pytest.state import GRACE, NO_TARGET, BackgroundLoop, SessionState
 
@@ -145,7 +146,7 @@ def _open_agent(state: SessionState, target: object, request: pytest.FixtureRequ
     if key not in agents:
         run_request = RunRequest(folder=str(state.folder))
         try:
-            resolved, options, run_request = settle(target, state.options, run_request, project)  # type: ignore[arg-type]  # it refuses what is not a target
+            resolved, options, run_request = settle(target, state.options, run_request, read_config(project))  # type: ignore[arg-type]  # it refuses what is not a target
         except UsageError as error:
             error.fix = NO_TARGET if error.slug == "no-target" else error.fix
             raise

@@ -33,7 +33,7 @@ from karat.reports.run_result import Allowances
 from karat.suites.documents.source import read_bytes
 from karat.suites.reading import LocatedSuite, locate_suite
 from karat.suites.selection import Selection
-from karat.targets.config import read_config
+from karat.targets.config import Config, read_config
 from karat.targets.python import FunctionTarget
 from karat.text.wording import visible
 from karat_pytest.state import NO_TARGET, SessionState
@@ -103,8 +103,12 @@ class SuiteRun:
         return GATE if all(case.id != GATE for case in self.suite.cases) else f"{GATE} of karat.toml"
 
     @cached_property
+    def config(self) -> Config:
+        return read_config(self.project)
+
+    @cached_property
     def allowed(self) -> Allowances:
-        return resolve_allowances(None, None, None, self.project)
+        return resolve_allowances(None, None, None, self.config)
 
     @cached_property
     def lines(self) -> dict[str, int]:
@@ -117,7 +121,7 @@ class SuiteRun:
         if self.state.record_folder is not None:
             return self.state.record_folder
         root = self.project.root if self.project.file else self.state.config.rootpath
-        return root / default_results_dir(self.suite.file, self.project)
+        return root / default_results_dir(self.suite.file, self.config)
 
     def select(self, ids: Collection[str]) -> None:
         """Only these cases are to be run."""
@@ -180,7 +184,7 @@ class SuiteRun:
     def redactor(self) -> Redactor:
         if self._runner is not None:
             return self._runner.attempts.redactor
-        return Redactor.from_names(read_config(self.project).secrets, os.environ)
+        return Redactor.from_names(self.config.secrets, os.environ)
 
     def close(self) -> None:
         """Close the target; the next case opens it again."""
@@ -202,8 +206,8 @@ class SuiteRun:
             check_provable(self.suite, self.options)
             request = RunRequest(listeners=[self._on_event], folder=str(self.state.folder))
             try:
-                target_or_spec = target or target_of_suite(self.suite, self.project)
-                self._settled = settle(target_or_spec, self.options, request, self.project)  # type: ignore[arg-type]  # resolve_target refuses what is not a target
+                target_or_spec = target or target_of_suite(self.suite, self.config)
+                self._settled = settle(target_or_spec, self.options, request, self.config)  # type: ignore[arg-type]  # find_target refuses what is not a target
             except UsageError as error:
                 error.fix = NO_TARGET if error.slug == "no-target" else error.fix
                 raise

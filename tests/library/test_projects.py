@@ -17,8 +17,14 @@ import pytest
 from msgspec import structs
 
 import karat
+from karat.cli.main import run as run_command
+from karat.engine import request as request_module
 from karat.plugins import project as project_module
-from karat.plugins.project import find_project
+from karat.plugins.project import Project, find_project
+from karat.targets import config as config_module
+from karat.targets.base import Target
+from karat.targets.catalog import build
+from karat.targets.config import Config, TargetConfig
 
 CHECKS = """\
 from words import WORD
@@ -353,3 +359,38 @@ def test_a_project_is_a_value(tmp_path: Path) -> None:
     assert hash(find_project(folder)) == hash(find_project(folder))
     (folder / "karat.toml").write_text("")
     assert find_project(folder).checks == {}
+
+
+@pytest.fixture
+def visits(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The folder of each project whose configuration is read, wherever the reader is imported."""
+    read, folders = config_module.read_config, list[str]()
+
+    def read_counted(project: Project) -> Config:
+        folders.append(project.folder)
+        return read(project)
+
+    for module in list(sys.modules.values()):
+        if getattr(module, "read_config", None) is read:
+            monkeypatch.setattr(module, "read_config", read_counted)
+    return folders
+
+
+def test_a_run_reads_the_configuration_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, visits: list[str]) -> None:
+    folder = make_project(tmp_path / "red", "red", by_file=True)
+    monkeypatch.chdir(folder)
+    assert run_command(["run", "suite.yaml", "--workers", "0", "--quiet"]) == 0
+    assert visits == [str(folder)]
+
+
+def test_a_target_is_built_once_with_its_tape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(make_project(tmp_path / "red", "red", by_file=True))
+    built: list[bool] = []
+
+    def build_counted(config: TargetConfig) -> Target:
+        built.append(config.tape is not None)
+        return build(config)
+
+    monkeypatch.setattr(request_module, "build", build_counted)
+    karat.run("suite.yaml", tape="record", workers=0)
+    assert built == [True]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import karat
-from karat.engine.request import ResolvedTarget
+from karat.engine.request import TargetRecipe
 from karat.errors import ConfigError
 from karat.journal.redaction import Redactor
 from karat.model.run import CaseRecord
@@ -127,7 +127,7 @@ def test_a_conversation_of_a_test_has_the_stubs_of_its_target() -> None:
     config = TargetConfig(kind="langgraph", spec=f"{MODULE}:tool_node", stubs={"get_order": {"result": "stub"}})
     loop = BackgroundLoop()
     try:
-        agent = OpenAgent(ResolvedTarget.from_config(config), loop, 20, Redactor())
+        agent = OpenAgent(TargetRecipe(config).build(), loop, 20, Redactor())
         loop.wait(agent.target.open())
         conversation = AgentConversation("test", agent)
         assert conversation.ask_sync("?").final_message == "stub"

@@ -64,12 +64,12 @@ def _typed_words() -> list[str]:
 
 
 def targets(ctx: click.Context, incomplete: str) -> Iterable[str]:
-    return sorted(api.target_names())
+    return sorted(api.find_config().targets)
 
 
 def journals(ctx: click.Context, incomplete: str) -> Iterable[str]:
     """The newest first: those where the line points to, else those where runs are kept."""
-    folder = os.path.dirname(incomplete) or api.default_results_dir("suite.json", api.find_project())
+    folder = os.path.dirname(incomplete) or api.default_results_dir("suite.json", api.find_config())
     paths = sorted(Path(folder).glob("*.jsonl"), key=lambda path: path.stat().st_mtime, reverse=True)
     return map(str, paths)
 

@@ -67,7 +67,8 @@ def _rescore_one(recorded: Journal, by: Suite | None, screen: Screen, *, results
     from karat.terminal.ending import show_ending
     from karat.terminal.screen import CaseLines
 
-    folder = results_dir or api.default_results_dir(by.file if by else recorded.header.suite, recorded.project)
+    config = api.read_config(recorded.project)
+    folder = results_dir or api.default_results_dir(by.file if by else recorded.header.suite, config)
     lined = not screen.folds and recorded.header.repeat == 1
     result = api.rescore(recorded, by, results_dir=folder, each=CaseLines(screen) if lined else None, **how)
     if result.left_out:

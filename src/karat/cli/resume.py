@@ -57,9 +57,11 @@ def go_on(
     if last is (path is not None):
         message = "a journal cannot be combined with --last." if path else "no journal is given."
         raise UsageError(message, fix="Name one, or use --last for the last run here.", slug="no-journal")
-    project = api.find_project()
-    journal = api.open_journal(path or api.last_journal(project), project)
+    config = api.find_config()
+    project = config.project
+    journal = api.open_journal(path or api.last_journal(config), project)
     loaded = api.load_file(suite, project) if suite else api.load_recorded_suite(journal, project)
     how["max_failures"] = most_failures(fail_fast, max_failures)
-    result, _ = run_with_progress(loaded, partial(api.arerun, journal, loaded, target, status=status, **how), verbosity)
+    rerun = partial(api.arerun_by, config, journal, loaded, target, status=status, **how)
+    result, _ = run_with_progress(loaded, rerun, verbosity)
     return result.exit_code

@@ -14,7 +14,7 @@ from karat.errors import ExitCode
 from karat.system.gc_pause import gc_frozen
 
 if TYPE_CHECKING:
-    from karat.api import Project
+    from karat.api import Config
     from karat.model.suite import Suite
     from karat.terminal.screen import Verbosity
 
@@ -77,7 +77,7 @@ def command(
         api.refuse_one_file(reports, project)
     how |= {"categories": categories, "tags": tags, "keyword": keyword, "reports": reports}
     verbosity = read_verbosity(quiet, verbose)
-    return _run_all(chosen, project, most, results_dir, verbosity, selected=cases is not None, how=how)
+    return _run_all(chosen, api.read_config(project), most, results_dir, verbosity, selected=cases is not None, how=how)
 
 
 EXIT_PRIORITY = (
@@ -92,7 +92,7 @@ EXIT_PRIORITY = (
 
 def _run_all(
     suites: Sequence[Suite],
-    project: Project,
+    config: Config,
     most: int | None,
     results_dir: Path | None,
     verbosity: Verbosity,
@@ -111,9 +111,9 @@ def _run_all(
             **how,
             "cases": [case.id for case in suite.cases] if selected else None,
             "max_failures": None if most is None else most - failures,
-            "results_dir": results_dir or api.default_results_dir(suite.file, project),
+            "results_dir": results_dir or api.default_results_dir(suite.file, config),
         }
-        result, stopped = run_with_progress(suite, partial(api.arun, suite, **options), verbosity)
+        result, stopped = run_with_progress(suite, partial(api.arun_by, config, suite, **options), verbosity)
         codes.append(result.exit_code)
         failures += result.summary.failed + result.summary.error
         enough = most is not None and failures >= most

@@ -27,13 +27,14 @@ from karat.engine.request import (
     ResolvedTarget,
     RunOptions,
     RunRequest,
+    TargetRecipe,
+    find_target,
     refuse_unknown,
-    resolve_target,
     secret_values,
 )
 from karat.engine.retries import Retries, read_attempt
 from karat.engine.runner import open_executor
-from karat.engine.tapes import put_on_tape
+from karat.engine.tapes import build_with_tape
 from karat.engine.work import CaseResult, Settings
 from karat.errors import ConfigError, UsageError
 from karat.journal.reader import read_record
@@ -47,7 +48,7 @@ from karat.plugins.project import Project, find_project
 from karat.suites.fault_keys import add_target_surroundings
 from karat.targets.base import DENIED
 from karat.targets.capabilities import Limits, refuse_unreachable, secrets_of
-from karat.targets.config import read_config
+from karat.targets.config import Config, read_config
 
 DEFAULT_TIMEOUT = 300.0
 
@@ -179,26 +180,25 @@ def policy_for(options: RunOptions, limits: Limits) -> Policy:
 
 
 def settle(
-    target: AnyTarget | None, options: RunOptions, request: RunRequest, project: Project, suite: Suite | None = None
+    target: AnyTarget | None, options: RunOptions, request: RunRequest, config: Config, suite: Suite | None = None
 ) -> tuple[ResolvedTarget, RunOptions, RunRequest]:
-    """Resolve the target by the configuration of a project, settle where it runs, and add its secrets to the request.
+    """Resolve the target by the configuration, settle where it runs, and add its secrets to the request.
 
     By default a target runs in one process, which can be ended, unless it is an object of this one.
     """
-    config = read_config(project)
-    agent = resolve_target(target, config, request.options, Path(request.folder))
+    described = find_target(target, config, request.options, Path(request.folder))
     if options.workers is None:
-        options = structs.replace(options, workers=int(agent.recipe is not None))
+        options = structs.replace(options, workers=int(isinstance(described, TargetRecipe)))
     secrets = (*secret_values(config, os.environ), *request.secrets)
-    agent = put_on_tape(agent, options, suite, project, secrets)
+    agent = build_with_tape(described, options, suite, config.project, secrets)
     return agent, options, structs.replace(request, secrets=secrets)
 
 
-def target_of_suite(suite: Suite, project: Project) -> str | None:
+def target_of_suite(suite: Suite, config: Config) -> str | None:
     """The target that a suite names; none where it is code that the user does not trust and karat.toml has another."""
-    if not suite.target_is_code or project.trust_code:
+    if not suite.target_is_code or config.project.trust_code:
         return suite.target or None
-    if read_config(project).target is None:
+    if config.target is None:
         fix = "If you trust it, use `karat run --trust-code`; otherwise name a target."
         raise UsageError(
             "the suite's own target is code, which runs only if you trust it.",
@@ -235,7 +235,7 @@ async def open_runner(
     refuse_unknown(how, CaseKeywords)
     request = RunRequest(options=how.get("options") or {}, secrets=tuple(secrets), listeners=listeners)
     project = find_project() if suite is None else find_project_of(suite)
-    agent, options, request = settle(target, RunOptions.of(how), request, project, suite)
+    agent, options, request = settle(target, RunOptions.of(how), request, read_config(project), suite)
     results_dir = how.get("results_dir")
     run_id = new_run_id(datetime.now(UTC))
     attachments = None if results_dir is None else files_folder(Path(request.folder, results_dir), run_id)

@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias, get_type_hints
+from typing import NamedTuple, TypeAlias, get_type_hints
 
 import msgspec
 from msgspec import Struct, field, structs
@@ -135,22 +135,6 @@ class ResolvedTarget(Struct, frozen=True, kw_only=True):
     deterministic: bool = False
 
     @classmethod
-    def from_config(cls, config: TargetConfig, name: str = "") -> ResolvedTarget:
-        """The agent that a configuration asks for, called by the name that the user has for it."""
-        target = build(config)
-        return cls(
-            target=target,
-            identity=config.identity,
-            name=name or config.use,
-            recipe=config,
-            ui_vocabulary=config.ui_vocabulary,
-            timeout=config.timeout,
-            grace=GRACE + RESET_GRACE if config.teardown else GRACE,
-            version=config.version or version_of(target),
-            deterministic=config.deterministic,
-        )
-
-    @classmethod
     def from_object(cls, target: Target) -> ResolvedTarget:
         """An agent that is an object of the caller's."""
         return cls(
@@ -161,6 +145,32 @@ class ResolvedTarget(Struct, frozen=True, kw_only=True):
     def limits(self) -> Limits:
         """What the target can bear, by its configuration and by its own nature."""
         return self.target.limits
+
+
+class TargetRecipe(NamedTuple):
+    """A target as a configuration describes it, which is still to be built, and the name that the user has for it."""
+
+    config: TargetConfig
+    name: str = ""
+
+    @property
+    def identity(self) -> Mapping[str, object]:
+        return self.config.identity
+
+    def build(self) -> ResolvedTarget:
+        config = self.config
+        target = build(config)
+        return ResolvedTarget(
+            target=target,
+            identity=config.identity,
+            name=self.name or config.use,
+            recipe=config,
+            ui_vocabulary=config.ui_vocabulary,
+            timeout=config.timeout,
+            grace=GRACE + RESET_GRACE if config.teardown else GRACE,
+            version=config.version or version_of(target),
+            deterministic=config.deterministic,
+        )
 
 
 class ResumeKeywords(HowToRun, total=False):
@@ -218,10 +228,10 @@ class RunRequest(Struct, frozen=True, kw_only=True):
             listener(Notice(message))
 
 
-def resolve_target(
+def find_target(
     target: AnyTarget | None, config: Config, options: Mapping[str, object], folder: Path
-) -> ResolvedTarget:
-    """What a caller means by a target, with these options in place of its own."""
+) -> TargetRecipe | ResolvedTarget:
+    """What a caller means by a target, with these options in place of its own; an object needs no building."""
     if target is None or target == "":
         target = config.target
     if target is None:
@@ -233,7 +243,7 @@ def resolve_target(
     if isinstance(target, str):
         target = resolve(target, config, folder)
     if isinstance(target, TargetConfig):
-        return ResolvedTarget.from_config(structs.replace(target, options={**target.options, **options}), name)
+        return TargetRecipe(structs.replace(target, options={**target.options, **options}), name)
     if options:
         raise UsageError("a target that is an object takes no options.", fix=BY_NAME, slug="bad-option")
     if callable(target):

@@ -29,6 +29,7 @@ from karat.suites import load, loads
 from karat.suites.documents.source import SuiteSource, source
 from karat.suites.fault_keys import add_target_surroundings
 from karat.suites.selection import Selection
+from karat.targets.config import Config
 from karat.text.clean import text
 
 NAMED = 5
@@ -36,7 +37,7 @@ STRESS = "stress"
 """The entry of a journal's header that says how the cells of a stress run were chosen."""
 HEADER = b'{"kind":"header"'
 
-AnyJournal: TypeAlias = Journal | Path | str
+AnyJournal: TypeAlias = Journal | RunResult | Path | str
 AnySuite: TypeAlias = Suite | SuiteSource
 
 
@@ -44,12 +45,14 @@ def project_for(suite: AnySuite | None = None, journal: AnyJournal | None = None
     """The project of the folder in which a suite was read or a journal opened; of this one where neither was yet."""
     if isinstance(suite, Suite):
         return find_project_of(suite)
+    if isinstance(journal, RunResult):
+        journal = journal.journal
     return journal.project if isinstance(journal, Journal) else find_project()
 
 
-def trusting(project: Project, code: bool | None) -> Project:
-    """The project, with the code that suites hold trusted if the user says so."""
-    return structs.replace(project, trust_code=True) if code else project
+def trusting(config: Config, code: bool | None) -> Config:
+    """The configuration, with the code that suites hold trusted if the user says so."""
+    return structs.replace(config, project=structs.replace(config.project, trust_code=True)) if code else config
 
 
 def load_in(suite: AnySuite, project: Project) -> Suite:
@@ -66,15 +69,25 @@ def load_file(path: str | Path, project: Project) -> Suite:
 
 
 def open_journal(journal: AnyJournal, project: Project) -> Journal:
-    """A journal that may have been opened already."""
+    """A journal that may have been opened already, or that of a run that has just ended."""
+    if isinstance(journal, RunResult):
+        return journal.journal
     return journal if isinstance(journal, Journal) else Journal(journal, project=project)
 
 
-def last_journal(project: Project) -> Path:
-    """The journal of the last run here: the newest in `results_dir` of karat.toml, or where else runs are kept."""
-    from karat.targets.config import read_config
+def name_run(journal: AnyJournal) -> str:
+    """The path of a journal, or whatever else names a run."""
+    return open_journal(journal, Project()).path if isinstance(journal, Journal | RunResult) else str(journal)
 
-    folder = read_config(project).results_dir
+
+def as_journals(journals: AnyJournal | Sequence[AnyJournal]) -> Sequence[AnyJournal]:
+    """One journal or several, as several."""
+    return [journals] if isinstance(journals, Journal | RunResult | str | Path) else journals
+
+
+def last_journal(config: Config) -> Path:
+    """The journal of the last run here: the newest in `results_dir` of karat.toml, or where else runs are kept."""
+    folder = config.results_dir
     folders = [folder] if folder else usual_results_dirs()
     found = [file for place in folders for file in place.glob("*.jsonl")]
     if not found:
@@ -83,11 +96,9 @@ def last_journal(project: Project) -> Path:
     return max(found, key=lambda file: (file.stat().st_mtime_ns, file.name))
 
 
-def default_results_dir(suite: str, project: Project) -> Path:
+def default_results_dir(suite: str, config: Config) -> Path:
     """Where the command line keeps runs of a suite: `results_dir` of karat.toml, or what the suite's place decides."""
-    from karat.targets.config import read_config
-
-    here, folder = Path(project.folder), read_config(project).results_dir
+    here, folder = Path(config.project.folder), config.results_dir
     if folder is not None and folder.is_relative_to(here):
         folder = folder.relative_to(here)
     return results_dir_for(Path(suite), folder)
@@ -109,7 +120,7 @@ def rescore(
     recorded: Journal,
     suite: Suite | None,
     results_dir: Path | None,
-    project: Project,
+    config: Config,
     reports: Sequence[str] = (),
     now: Callable[[], datetime] = utc_now,
     workers: int = 1,
@@ -120,6 +131,7 @@ def rescore(
 
     A suite may hold secrets that the journal does not: those of the configuration that holds here are left out again.
     """
+    project = config.project
     further = select_reports(reports, project, [recorded.path, recorded.header.suite])
     if suite is None:
         header = _derive_header(recorded, {}, now)
@@ -131,7 +143,7 @@ def rescore(
 
         summary = again.write(ending=as_before, now=now, workers=workers)
         return write_reports(names, summary, project, further, workers=workers, each=each)
-    redactor = configured_redactor(project)
+    redactor = configured_redactor(config)
     options = recorded.header.options
     identity = options.get("target", {})
     suite = resolve_sentences(_as_selected(suite, options), identity.get("ui_vocabulary", {}))
@@ -170,11 +182,9 @@ def _derive_header(recorded: Journal, changes: Mapping[str, object], now: Callab
     return structs.replace(recorded.header, **changes, started_at=began, derived_from=text(recorded.path))
 
 
-def configured_redactor(project: Project) -> Redactor:
+def configured_redactor(config: Config) -> Redactor:
     """What takes out the secrets that the configuration names."""
-    from karat.targets.config import read_config  # loads what targets need, and few have to judge by a suite
-
-    return Redactor.from_names(read_config(project).secrets, os.environ)
+    return Redactor.from_names(config.secrets, os.environ)
 
 
 def _as_selected(suite: Suite, options: Mapping[str, Any]) -> Suite:
@@ -234,7 +244,7 @@ def _refuse_another(journal: Journal, suite: Suite) -> None:
 
 def find_journals(source: AnyJournal, project: Project) -> list[Journal]:
     """The journal that is meant, or all those of a folder, the oldest first."""
-    if isinstance(source, Journal) or not os.path.isdir(source):
+    if isinstance(source, Journal | RunResult) or not os.path.isdir(source):
         return [open_journal(source, project)]
     found = sorted(path for path in Path(source).glob("*.jsonl") if begins_a_journal(path))
     if not found:
@@ -251,13 +261,8 @@ def begins_a_journal(path: Path) -> bool:
         return False
 
 
-def resolve_allowances(
-    partial: bool | None, unknown: bool | None, unjudged: bool | None, project: Project
-) -> Allowances:
+def resolve_allowances(partial: bool | None, unknown: bool | None, unjudged: bool | None, config: Config) -> Allowances:
     """What is accepted: as given, else as in karat.toml."""
-    from karat.targets.config import read_config
-
-    config = read_config(project)
     choices = (
         (partial, config.allow_partial),
         (unknown, config.allow_unknown),

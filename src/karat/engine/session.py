@@ -39,7 +39,7 @@ from karat.scoring.tally import Tally
 from karat.suites.fault_keys import add_target_surroundings
 from karat.suites.selection import Selection, is_meant, select
 from karat.targets.capabilities import refuse_unreachable
-from karat.targets.config import HIDDEN
+from karat.targets.config import HIDDEN, Config
 from karat.text.clean import text
 from karat.text.wording import pluralize
 from karat.version import __version__
@@ -254,16 +254,16 @@ async def run_suite(
     how: RunOptions,
     request: RunRequest,
     results_dir: Path,
-    project: Project,
+    config: Config,
     previous: PreviousRun | None = None,
 ) -> RunResult:
-    """Run what is selected of a suite, by the configuration of a project."""
+    """Run what is selected of a suite."""
     chosen = select(suite, request.selection)
-    own = None if target else target_of_suite(suite, project)
+    own = None if target else target_of_suite(suite, config)
     if own:
         request = structs.replace(request, options={**suite.target_options, **request.options})
-    agent, how, request = settle(target or own, how, request, project, chosen)
-    return await Session(chosen, agent, how, request, results_dir, project).run(previous)
+    agent, how, request = settle(target or own, how, request, config, chosen)
+    return await Session(chosen, agent, how, request, results_dir, config.project).run(previous)
 
 
 async def resume_suite(
@@ -273,7 +273,7 @@ async def resume_suite(
     how: RunOptions,
     request: RunRequest,
     results_dir: Path,
-    project: Project,
+    config: Config,
 ) -> RunResult:
     """Run what is missing or to be done again, with the selection and target of the journal."""
     header, path = previous.journal.header, previous.journal.path
@@ -298,7 +298,7 @@ async def resume_suite(
     tape = how.tape or asked.get("tape", {}).get("mode")
     how = structs.replace(how, timeout=how.timeout or asked.get("timeout"), tape=tape, **_repeats(how, header))
     target = header.target if target is None else target
-    return await run_suite(suite, target, how, request, results_dir, project, previous)
+    return await run_suite(suite, target, how, request, results_dir, config, previous)
 
 
 def _repeats(how: RunOptions, header: Header) -> dict[str, object]:

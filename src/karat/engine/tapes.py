@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 
 from karat.checks.catalog import CheckCatalog
 from karat.engine.events import CaseFinished, Event
-from karat.engine.request import BY_NAME, ResolvedTarget, RunOptions
+from karat.engine.request import BY_NAME, ResolvedTarget, RunOptions, TargetRecipe
 from karat.errors import ConfigError, UsageError
 from karat.model.check import CheckSpec
 from karat.model.suite import Case, Suite, without_checks
@@ -42,16 +42,23 @@ def tape_path(suite_file: str, table: TapeTable, project: Project) -> Path:
     return file.with_name(file.stem.removesuffix(".karat") + SUFFIX)
 
 
-def put_on_tape(
-    agent: ResolvedTarget, options: RunOptions, suite: Suite | None, project: Project, secrets: tuple[str, ...]
+def build_with_tape(
+    agent: TargetRecipe | ResolvedTarget,
+    options: RunOptions,
+    suite: Suite | None,
+    project: Project,
+    secrets: tuple[str, ...],
 ) -> ResolvedTarget:
-    """The agent with its tape, if the options or the configuration ask for one, and with what its proxy is to know."""
+    """Build the agent with its tape, if one is asked for, and with what its proxy is to know.
+
+    An object is an agent already, which can have neither.
+    """
     table = read_settings(project)
     plays = options.tape or table.mode
     cases = () if suite is None else tuple(add_target_surroundings(case, agent.identity) for case in suite.cases)
     for_faults = any(_needs_proxy(case, table) for case in cases)
     _refuse_unknown_services(cases, table, project)
-    if agent.recipe is None:
+    if isinstance(agent, ResolvedTarget):
         if plays is None and not for_faults:
             return agent
         what = "have a tape" if plays is not None else "have faults of models and services"
@@ -65,10 +72,10 @@ def put_on_tape(
             slug="bad-option",
         )
     if plays is None and not for_faults and table == TapeTable():
-        return agent
+        return agent.build()
     path = tape_path("" if suite is None else suite.file, table, project) if plays is not None else Path()
     settings = TapeSettings(**structs.asdict(table), path=path, plays=plays, secrets=secrets, for_faults=for_faults)
-    return ResolvedTarget.from_config(structs.replace(agent.recipe, tape=settings), agent.name)
+    return TargetRecipe(structs.replace(agent.config, tape=settings), agent.name).build()
 
 
 def _needs_proxy(case: Case, table: TapeTable) -> bool:

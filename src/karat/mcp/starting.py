@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from karat.api import find_project
+from karat.api import find_config
 from karat.engine.rescoring import configured_redactor
 from karat.errors import UsageError
 
@@ -21,4 +21,4 @@ def serve_project(root: Path, *, allow_run: bool) -> None:
     except ImportError as error:
         raise UsageError(f"the MCP server needs {error.name}.", fix=EXTRA, slug="missing-extra") from error
     os.chdir(root)
-    anyio.run(serve, build_server(root, configured_redactor(find_project()), allow_run=allow_run))
+    anyio.run(serve, build_server(root, configured_redactor(find_config()), allow_run=allow_run))

@@ -80,7 +80,7 @@ class KaratTools:
     def list_suites(self) -> list[str]:
         """List the suite files of the project, with the number of cases of each, and the targets of karat.toml."""
         described = [self._describe(str(path)) for path in self._folder.find_suites()]
-        targets = api.target_names()
+        targets = api.find_config().targets
         lines = [line for line in described if line]
         head = [f"{pluralize(len(lines), 'suite')}; targets of karat.toml: {', '.join(targets) or 'none'}"]
         return [*head, *lines[:MOST_CASES]]
@@ -151,16 +151,18 @@ class KaratTools:
         path = self._suite(suite)
         if len(cases) > MOST_NAMED:
             raise UsageError(f"one request may name {MOST_NAMED} cases, not {len(cases)}.", slug="too-large")
-        if target and target not in api.target_names():
+        config = api.find_config()
+        if target and target not in config.targets:
             # A spec such as command:… would let whoever writes the request run any program.
-            fix = f"Targets in karat.toml: {', '.join(api.target_names()) or 'none'}."
+            fix = f"Targets in karat.toml: {', '.join(config.targets) or 'none'}."
             raise UsageError(f"{quoted(target)} is not a configured target.", fix=fix, slug="unknown-target")
-        result = await api.arun(
+        result = await api.arun_by(
+            config,
             path,
             target or None,
             cases=cases or None,
             run_timeout=LONGEST_RUN,
-            results_dir=api.default_results_dir(str(path), api.find_project()),
+            results_dir=api.default_results_dir(str(path), config),
         )
         bad = [record for record in result if record.status in _BAD]
         head = [f"{counts(result.summary)}; journal: {result.journal.path}"]
@@ -177,9 +179,9 @@ class KaratTools:
         return path
 
     def _journal(self, name: str) -> Journal:
-        project = api.find_project()
-        path = self._folder.journal(name or str(api.last_journal(project)))
-        return api.open_journal(path, project)
+        config = api.find_config()
+        path = self._folder.journal(name or str(api.last_journal(config)))
+        return api.open_journal(path, config.project)
 
     def _describe(self, path: str) -> str:
         """A suite in one line; nothing for a file that is not one."""

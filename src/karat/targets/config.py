@@ -111,8 +111,12 @@ class TargetConfig(Struct, frozen=True, kw_only=True):
 
 
 class Config(Struct, frozen=True, kw_only=True):
-    """A configuration file, read and checked; without a file, the defaults."""
+    """The configuration of a project, read and checked; without a file, the defaults.
 
+    A run reads it once, at the front door, and hands it down with the project that it is of.
+    """
+
+    project: Project = Project()
     file: Path | None = None
     target: str | None = None
     results_dir: Path | None = None
@@ -183,7 +187,7 @@ class _NoOptions(Struct, forbid_unknown_fields=True):
 def read_config(project: Project) -> Config:
     """Read and check the configuration of a project; the defaults if it has none."""
     if not project.file:
-        return Config()
+        return Config(project=project)
     file, section = Path(project.file), project.section
     top = read_table(project.content, _Top, file, section)
     targets = {name: _target(name, table, project) for name, table in top.targets.items()}
@@ -195,6 +199,7 @@ def read_config(project: Project) -> Config:
         )
     results = None if top.results_dir is None else file.parent / top.results_dir
     return Config(
+        project=project,
         file=file,
         target=top.target,
         results_dir=results,

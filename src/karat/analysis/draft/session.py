@@ -20,7 +20,7 @@ from karat.analysis.draft.drafting import draft_from_traces
 from karat.analysis.draft.effects import known_effects
 from karat.analysis.draft.trace_groups import SourceTrace
 from karat.checks.catalog import catalog_for
-from karat.engine.request import AnyTarget, ResumeKeywords, RunOptions, RunRequest, resolve_target
+from karat.engine.request import AnyTarget, ResumeKeywords, RunOptions, RunRequest, TargetRecipe, find_target
 from karat.engine.rescoring import begins_a_journal, find_journals, load_in
 from karat.engine.session import run_suite
 from karat.errors import UsageError
@@ -32,7 +32,7 @@ from karat.suites.diagnostics import RefusedError
 from karat.suites.documents.source import read_bytes, utf8
 from karat.system.sync_async import make_sync
 from karat.targets.capabilities import reach_of
-from karat.targets.config import read_config
+from karat.targets.config import Config
 from karat.targets.replay import RecordedTraces
 from karat.targets.taped_traces import read_taped_traces
 
@@ -115,7 +115,7 @@ async def adraft_target(
     prompts: Sequence[str],
     repeat: Repeats,
     options: DraftOptions,
-    project: Project,
+    config: Config,
     *,
     allow_effects: bool = False,
     how: ResumeKeywords | None = None,
@@ -124,13 +124,13 @@ async def adraft_target(
 
     Unless `allow_effects`, tools that may change something are stubbed; an agent of which they cannot be is refused.
     """
-    options = with_declared_effects(options, project)
-    probing = Probing(target, name_prompts(prompts), project, how or {})
+    options = with_declared_effects(options, config.project)
+    probing = Probing(target, name_prompts(prompts), config, how or {})
     if not allow_effects:
         probing.refuse_unreachable()
         options = structs.replace(options, stubs=await probing.find_stubs(options.effects))
     async with probing.run_prompts(repeat, options.stubs) as journal:
-        return draft_from_traces(JournalTraces(journal), catalog_for(project), options)
+        return draft_from_traces(JournalTraces(journal), catalog_for(config.project), options)
 
 
 draft_target = make_sync(adraft_target)
@@ -141,13 +141,14 @@ class Probing(NamedTuple):
 
     target: AnyTarget | None
     prompts: Mapping[str, str]
-    project: Project
+    config: Config
     how: ResumeKeywords
 
     def refuse_unreachable(self) -> None:
         """Raise UsageError, before anything runs, unless stubs can keep its tools from running."""
-        config = read_config(self.project)
-        agent = resolve_target(self.target, config, self.how.get("options") or {}, Path(self.project.folder))
+        folder = Path(self.config.project.folder)
+        described = find_target(self.target, self.config, self.how.get("options") or {}, folder)
+        agent = described.build() if isinstance(described, TargetRecipe) else described
         # A function may have tools that Karat does not see, and they would have run by the time that it knew.
         is_function = agent.recipe is None or agent.recipe.kind == "python"
         if is_function or "tool" not in reach_of(agent.target):
@@ -169,9 +170,9 @@ class Probing(NamedTuple):
         expected = {"outcome": "completed", "valid_arguments": True}  # which asks for the tools that it has
         cases = [{"id": name, "prompt": prompt, "expected": expected} for name, prompt in self.prompts.items()]
         around = {"stubs": stubs} if stubs else {}
-        suite = load_in({"karat": 1, "name": "Prompts", **around, "cases": cases}, self.project)
+        suite = load_in({"karat": 1, "name": "Prompts", **around, "cases": cases}, self.config.project)
         options: ResumeKeywords = {**self.how, "repeat": repeat}
         with tempfile.TemporaryDirectory() as folder:
             run_options, request = RunOptions.of(options), RunRequest.of(options)
-            result = await run_suite(suite, self.target, run_options, request, Path(folder), self.project)
+            result = await run_suite(suite, self.target, run_options, request, Path(folder), self.config)
             yield result.journal

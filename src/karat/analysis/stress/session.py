@@ -38,6 +38,7 @@ from karat.suites.documents.yaml_text import block, item
 from karat.suites.reading import LocatedSuite, locate_suite
 from karat.suites.selection import EVERYTHING, select
 from karat.targets.capabilities import UNREACHABLE, WHERE, reach_of
+from karat.targets.config import Config
 from karat.text.wording import pluralize
 
 COPIED = ("category", "tags", "setup_prompts", "preconditions", "max_turns")
@@ -93,22 +94,23 @@ async def stress_suite(
     how: RunOptions,
     request: RunRequest,
     results_dir: Path,
-    project: Project,
+    config: Config,
     options: StressOptions,
     previous: Journal | None = None,
 ) -> StressResult | RunResult:
     """Run the cells of a suite and judge them; the run without faults alone, if that did not come to its end."""
     if previous is not None:
         options = _options_of(previous)
+    project = config.project
     located = locate_suite(read_bytes(file), file, catalog_for(project))
     chosen = select(located.suite, request.selection)
-    reached = _find_hits(target or target_of_suite(located.suite, project), how, request, project, located.suite)
+    reached = _find_hits(target or target_of_suite(located.suite, config), how, request, config, located.suite)
     if options.base:
         base = Journal(options.base, project=project)
         target = base.header.target if target is None else target
     else:
         request.notice("first without faults: only cases that pass can show what a fault does")
-        first = await run_suite(chosen, target, how, request, results_dir, project)
+        first = await run_suite(chosen, target, how, request, results_dir, config)
         if first.summary.incomplete:
             return first
         base = first.journal
@@ -123,24 +125,24 @@ async def stress_suite(
         request, selection=EVERYTHING, header={STRESS: structs.asdict(options)}, reports=("html",)
     )
     if previous is None:
-        run = await run_suite(cells, target, how, request, results_dir, project)
+        run = await run_suite(cells, target, how, request, results_dir, config)
     else:
         again = PreviousRun(previous)
-        run = await resume_suite(again, cells, target, how, request, results_dir, project)
+        run = await resume_suite(again, cells, target, how, request, results_dir, config)
     report = report_of(plan, run.journal, options, located.suite.file)
     return StressResult(report, plan, run, (*_write(report, run), *run.artifacts))
 
 
 def _find_hits(
-    target: AnyTarget | None, how: RunOptions, request: RunRequest, project: Project, suite: Suite
+    target: AnyTarget | None, how: RunOptions, request: RunRequest, config: Config, suite: Suite
 ) -> frozenset[Hit]:
     """What of the agent's surroundings can be broken. Raises ConfigError, before anything runs, if it is nothing."""
     # Only with a fault of a model is there a proxy, which not every target can have.
     with_models = structs.replace(suite, cases=tuple(structs.replace(case, faults=PROBE) for case in suite.cases[:1]))
     try:
-        agent, *_ = settle(target, how, request, project, with_models)
+        agent, *_ = settle(target, how, request, config, with_models)
     except KaratError:
-        agent, *_ = settle(target, how, request, project, suite)
+        agent, *_ = settle(target, how, request, config, suite)
     if reached := reach_of(agent.target):
         return reached
     raise ConfigError(f"Karat cannot break any tool or model of {agent.name!r}.", fix=WHERE, slug=UNREACHABLE)

@@ -20,7 +20,7 @@ from karat.setup.survey.probe import Probe, ask_agent, ask_target
 from karat.setup.write import texts
 from karat.setup.write.writing import PlannedFile
 from karat.suites.formats.catalog import find_format
-from karat.targets.config import TargetConfig
+from karat.targets.config import TargetConfig, read_config
 
 REPEATS = 5
 NOT_ASKED = "it was not asked."
@@ -109,7 +109,7 @@ async def _suite(
     options, allowed = DraftOptions(name=name), consent.allow_effects or not prompts
     try:
         draft = await adraft_target(
-            target, prompts or (GREETING,), REPEATS, options, project, allow_effects=allowed, how=how
+            target, prompts or (GREETING,), REPEATS, options, read_config(project), allow_effects=allowed, how=how
         )
     except KaratError as error:
         why = f"{error.message} {error.fix}".rstrip()
