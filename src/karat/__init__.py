@@ -130,7 +130,7 @@ _HOMES = {
     "karat.model.trace": "Message ToolCall Trace",
     "karat.model.verdict": "CaseStatus CheckResult EvidenceLocation Group Status Verdict",
     "karat.reports.artifacts": "BinaryWriter",
-    "karat.reports.catalog": "Report",
+    "karat.reports.base": "Report",
     "karat.reports.run_result": "RunResult",
     "karat.analysis.lint.linter": "LintReport",
     "karat.suites.formats.base": "Format ParsedSuite SuiteCatalog SuiteFile",
