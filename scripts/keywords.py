@@ -1,4 +1,4 @@
-"""Declares the keywords of `karat.check`, every key of `expected`, for editors and type checkers.
+"""Declares the keywords of `karat.check`, `karat.case` and `karat.suite` for editors and type checkers.
 
 The build of Karat writes the file, for an editable install too; `python scripts/keywords.py` writes it again.
 Nothing imports it when Karat runs.
@@ -29,7 +29,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 SOURCE = Path(__file__).parents[1] / "src"
 FILE = SOURCE / "karat" / "checks" / "_keywords.pyi"
 HEAD = '''\
-"""The keywords of `karat.check`: every key of `expected`. Written by scripts/keywords.py from the catalog."""
+"""The keywords of `karat.check`, `karat.case` and `karat.suite`. Written by scripts/keywords.py from the catalog."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypedDict
@@ -37,6 +37,28 @@ from typing import Literal, TypedDict
 OF_SUITE = {
     "effects": ("Mapping[str, Sequence[str]]", "What tools change, and the words that claim it, as in a suite."),
     "words": ("Mapping[str, object]", "Word lists in place of the published ones, as in a suite."),
+}
+
+
+SURROUNDINGS = {
+    "stubs": ("Mapping[str, Mapping[str, object]]", "What answers instead of tools in every case, as in a suite."),
+    "faults": ("Sequence[Mapping[str, object]]", "What goes wrong around the agent in every case, as in a suite."),
+}
+DESCRIPTION = {"description": ("str", "What the suite is for.")}
+OF_CASE = {
+    "category": "str",
+    "tags": "Sequence[str]",
+    "skip": "str",
+    "xfail": "str",
+    "cluster": "str",
+    "setup_prompts": "Sequence[str]",
+    "preconditions": "Sequence[str]",
+    "turns": "Sequence[Mapping[str, object]]",
+    "replies": "Sequence[Mapping[str, object]]",
+    "max_turns": "int",
+    "scoring": "Mapping[str, object]",
+    "stubs": "Mapping[str, Mapping[str, object]]",
+    "faults": "Sequence[Mapping[str, object]]",
 }
 
 
@@ -59,17 +81,27 @@ def keywords_module() -> str:
     if str(SOURCE) not in sys.path:
         sys.path.insert(0, str(SOURCE))
     from karat.checks.catalog import CHECKS  # late: a build imports Karat from the sources that it packs
+    from karat.suites.formats.karat1 import shape
 
     classes: dict[str, str] = {}
     fields = [field for check in CHECKS for field in check.fields]
-    keys = {field.name: (_hint(field.type, classes), field.doc) for field in fields} | OF_SUITE
-    about = "What is expected of a trace, in the words of a suite."
-    return HEAD + "".join(classes.values()) + _typed_dict("CheckKeywords", about, keys)
+    keys = {field.name: (_hint(field.type, classes), field.doc) for field in fields}
+    case = shape(tuple(fields), ()).case.keys
+    of_case = {key: (hint, case[key].doc) for key, hint in OF_CASE.items()}
+    of_case["min_pass_rate"] = ("float", "The rate at which the case must pass when it is repeated.")
+    expected = "ExpectedKeywords"
+    declared = (
+        _typed_dict(expected, "What is expected of a trace, in the words of a suite.", keys),
+        _typed_dict("CheckKeywords", "The keywords of `karat.check`.", OF_SUITE, expected),
+        _typed_dict("CaseKeywords", "The keywords of `karat.case`.", of_case, expected),
+        _typed_dict("SuiteKeywords", "The keywords of `karat.suite`.", DESCRIPTION | OF_SUITE | SURROUNDINGS),
+    )
+    return HEAD + "".join(classes.values()) + "".join(declared)
 
 
-def _typed_dict(name: str, about: str, keys: Mapping[str, tuple[str, str]]) -> str:
+def _typed_dict(name: str, about: str, keys: Mapping[str, tuple[str, str]], base: str = "TypedDict") -> str:
     members = "".join(f"    {key}: {hint}\n    {_docstring(doc)}\n" for key, (hint, doc) in keys.items())
-    return f"\n\nclass {name}(TypedDict, total=False):\n    {_docstring(about)}\n\n{members}"
+    return f"\n\nclass {name}({base}, total=False):\n    {_docstring(about)}\n\n{members}"
 
 
 def _docstring(text: str) -> str:

@@ -57,7 +57,7 @@ def test_it_holds_the_package_and_its_pytest_plugin(wheel: ZipFile) -> None:
     (points,) = [name for name in wheel.namelist() if name.endswith(".dist-info/entry_points.txt")]
     assert "[pytest11]\nkarat = karat_pytest\n" in wheel.read(points).decode()
     assert "karat/py.typed" in wheel.namelist()
-    assert b"class CheckKeywords(TypedDict" in wheel.read("karat/checks/_keywords.pyi")
+    assert b"class CheckKeywords(ExpectedKeywords" in wheel.read("karat/checks/_keywords.pyi")
 
 
 def test_it_claims_the_pythons_that_ci_runs(metadata: Message) -> None:

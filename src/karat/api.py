@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from karat.engine.tapes import TapeReport
     from karat.plugins.project import Project as Project
     from karat.proxy.tape.file import Tape
-    from karat.self_test import Proof
+    from karat.scoring.proofs import Proof
     from karat.setup.inspect.inspection import Inspection
     from karat.setup.survey.findings import FoundAgent as FoundAgent
     from karat.setup.survey.findings import Survey as Survey
@@ -85,6 +85,8 @@ def load_suite(suite: AnySuite) -> Suite:
 aload_suite = make_async(load_suite)
 _aload_suite = make_async(load_in)
 aconvert = make_async(convert)
+alist_cases = make_async(list_cases)
+aschema = make_async(schema)
 
 
 def find_config() -> Config:
@@ -94,9 +96,14 @@ def find_config() -> Config:
 
 def self_test() -> Iterator[Proof]:
     """Prove every check with its own examples, and the scoring with known verdicts."""
-    from karat.self_test import proofs
+    from karat.scoring.proofs import proofs
 
     return proofs(catalog_for(find_project()))
+
+
+async def aself_test() -> list[Proof]:
+    """As `self_test`, all at once."""
+    return await make_async(list)(self_test())
 
 
 def judge(case: Case | Mapping[str, object], trace: Trace | Mapping[str, object]) -> Verdict:
@@ -105,7 +112,7 @@ def judge(case: Case | Mapping[str, object], trace: Trace | Mapping[str, object]
     A case that was made by hand, or read from a journal, is judged by those of this folder's project. A case may be a
     dict with the keys of a Karat 1 case, and a trace one with the keys that a `python:` agent may return.
     """
-    from karat.engine.trace_checks import read_case, read_trace  # it loads targets, which few need to judge
+    from karat.engine.authoring import read_case, read_trace  # it loads targets, which few need to judge
 
     case = case if isinstance(case, Case) else read_case(case, find_project())
     trace = read_trace(trace, case)
@@ -503,6 +510,9 @@ def check_tape(suite: AnySuite) -> TapeReport:
     return tapes.check_tape(load_suite(suite), find_project(), datetime.now(UTC).date())
 
 
+acheck_tape = make_async(check_tape)
+
+
 def read_tape(path: str | Path) -> Tape:
     """Read a tape: what was asked of the services around an agent, and what they answered."""
     from karat.proxy.tape.file import read_tape
@@ -510,11 +520,17 @@ def read_tape(path: str | Path) -> Tape:
     return read_tape(Path(path))
 
 
+aread_tape = make_async(read_tape)
+
+
 def seal_tape(path: str | Path) -> int:
     """Accept what was edited by hand in a tape; how many exchanges were."""
     from karat.proxy.tape.file import seal_tape
 
     return seal_tape(Path(path))
+
+
+aseal_tape = make_async(seal_tape)
 
 
 def serve_stdio(name: str, command: Sequence[str], environ: Mapping[str, str]) -> int:
@@ -613,6 +629,28 @@ def plan_example(folder: str | Path = ".") -> InitPlan:
     from karat.setup.write.example import plan_example
 
     return plan_example(Path(folder), find_project(folder))
+
+
+async def ainit(
+    folder: str | Path = ".",
+    agent: str | None = None,
+    *,
+    prompts: Sequence[str] = (),
+    may_ask: bool = False,
+    allow_effects: bool = False,
+) -> InitPlan:
+    """Write the first files of a project, as `karat init` does: `agent` is a spec, by default what is found there.
+
+    The other arguments are those of `plan_init`. A file that is there is never overwritten.
+    """
+    survey = survey_project(folder)
+    found = choose_agent(survey, agent, may_ask=may_ask)
+    plan = await aplan_init(survey, found, prompts=prompts, may_ask=may_ask, allow_effects=allow_effects)
+    write_plan(plan)
+    return plan
+
+
+init = make_sync(ainit)
 
 
 def write_plan(plan: InitPlan) -> None:

@@ -12,7 +12,7 @@ import pytest
 from _pytest._code.code import ExceptionRepr, ReprEntryNative, ReprExceptionInfo, ReprFileLocation, ReprTraceback
 
 from karat.analysis.compare.model import GateVerdict
-from karat.engine.trace_checks import ExpectationError
+from karat.engine.authoring import ExpectationError
 from karat.errors import ExitCode, KaratError, SuiteError
 from karat.model.run import CaseRecord
 from karat.reports.case_details import first_reason, why_not_passed

@@ -6,7 +6,7 @@ import asyncio
 import os
 import random
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from itertools import count
@@ -18,6 +18,7 @@ from msgspec import structs
 from karat.checks.catalog import catalog_for, find_project_of
 from karat.checks.page.ui import check_vocabulary, resolve
 from karat.engine.attempts import Attempts, Policy
+from karat.engine.authoring import read_case
 from karat.engine.events import CaseFinished, Listener
 from karat.engine.executors import Executor, InlineExecutor, NullExecutor
 from karat.engine.plan import Item
@@ -95,12 +96,15 @@ class CaseRunner:
             finally:
                 self._slots = None
 
-    async def run(self, case: Case, *, index: int | None = None, repeat: int = 0) -> CaseRecord:
+    async def run(self, case: Case | Mapping[str, object], *, index: int | None = None, repeat: int = 0) -> CaseRecord:
         """Run and judge one case, within its deadline and with its retries; the record has no secrets.
+
+        A case may be a dict, such as `karat.case` gives.
 
         More cases than can be run at once wait their turn. `index` is the place of the case in its suite; without it,
         cases are numbered as they come. Raises ConfigError if the target lets no case in as it is configured.
         """
+        case = case if isinstance(case, Case) else read_case(case, self._project)
         return read_record((await self.run_to_line(case, index=index, repeat=repeat)).line)
 
     async def run_to_line(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,7 @@ from karat.model.suite import Case
 from karat.model.trace import ScreenMap, Trace, TraceError
 from karat.proxy.faults.world import CaseWorld
 from karat.targets.capabilities import Limits
+from karat.targets.config import TargetConfig
 from karat.text.wording import error_text
 
 DENIED = "denied"
@@ -133,6 +135,32 @@ class Target(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+class BaseTarget(ABC):
+    """A target of your own with what most need: only `run` is missing.
+
+    Karat builds it from its table of karat.toml; in Python you can build it without one. `limits` is what it can bear,
+    and `options` tells it from targets that may answer differently, as JSON without secrets.
+    """
+
+    def __init__(self, config: TargetConfig | None = None) -> None:
+        cls = type(self)
+        self.config = config
+        self.limits = Limits() if config is None else config.limits
+        self.options: dict[str, object] = (
+            {"use": f"python:{cls.__module__}:{cls.__qualname__}"} if config is None else config.identity
+        )
+
+    async def open(self) -> None:  # noqa: B027 - most targets have nothing to open
+        """Get ready, or raise a ConfigError before any case is run."""
+
+    @abstractmethod
+    async def run(self, case: Case, context: RunContext) -> Trace:
+        """The trace of the judged turn, or of a conversation with all its turns, or TargetError."""
+
+    async def close(self) -> None:  # noqa: B027
+        """Let go of what `open` took."""
 
 
 def is_target(value: object) -> bool:

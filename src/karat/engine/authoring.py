@@ -1,8 +1,8 @@
-"""Expectations on one trace, in the words of a suite: for tests that are written in Python."""
+"""Cases, suites and expectations on one trace that are written in Python, in the words of a suite file."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 from msgspec import structs
@@ -23,9 +23,12 @@ from karat.targets.base import TargetError
 from karat.targets.short_form import Short, read, to_trace
 
 if TYPE_CHECKING:
-    from karat.checks._keywords import CheckKeywords  # written by the build: `make setup`
+    from karat.checks._keywords import CaseKeywords, CheckKeywords, SuiteKeywords  # written by the build: `make setup`
 
 OF_SUITE = ("effects", "words")
+_OF_CASE = "category cluster faults max_turns preconditions replies scoring setup_prompts skip stubs tags turns xfail"
+OF_CASE = frozenset(_OF_CASE.split())
+"""The keywords of `karat.case` that are keys of the case itself; all others are keys of its `expected`."""
 NAME = "check"
 
 
@@ -47,6 +50,30 @@ class ExpectationError(AssertionError):
         self.verdict = record.verdict
         self.trace = record.trace
         self.differences = differences
+
+
+def case(id: str, prompt: str = "", /, **keywords: Unpack[CaseKeywords]) -> dict[str, object]:
+    """A case: `karat.case("refund", "I want my money back.", tool_calls_none=["issue_refund"], tags=["money"])`.
+
+    The keywords are the keys of `expected` in a suite, and those of a case. It is what a suite file would hold, for
+    `karat.suite` and `karat.judge`; `prompt` is left out if `turns` are given. Raises a UsageError for a mistake in it.
+    """
+    own = {key: value for key, value in keywords.items() if key in OF_CASE}
+    expected = {key: value for key, value in keywords.items() if key not in OF_CASE}
+    written = {"id": id, **({"prompt": prompt} if prompt else {}), **own, "expected": expected}
+    read_case(written, find_project())
+    return written
+
+
+def suite(name: str, cases: Iterable[Mapping[str, object]], /, **around: Unpack[SuiteKeywords]) -> dict[str, object]:
+    """A suite of cases: `karat.suite("refunds", [karat.case(...), ...])`.
+
+    It is what a suite file would hold, so everything that takes a suite takes it. Raises a SuiteError with every
+    problem in it.
+    """
+    written: dict[str, object] = {"karat": 1, "name": name, **around, "cases": list(cases)}
+    load_in(written, find_project())
+    return written
 
 
 def check(trace: Trace | Mapping[str, object], **expected: Unpack[CheckKeywords]) -> Verdict:

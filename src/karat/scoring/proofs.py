@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import msgspec
 
+from karat.checks.base import Check
 from karat.checks.catalog import CheckCatalog
-from karat.model.check import CheckSpec
+from karat.checks.combined import modify
 from karat.model.suite import Scoring
 from karat.model.verdict import CaseStatus, CheckResult, Group, Status
 from karat.scoring import verdicts
@@ -27,26 +28,21 @@ class Proof(NamedTuple):
 
 
 def proofs(catalog: CheckCatalog) -> Iterator[Proof]:
-    yield from _examples(catalog)
-    yield from _both_ways(catalog)
+    for cls in catalog.classes.values():
+        yield from prove_check(cls)
     yield from _statuses()
 
 
-def _examples(catalog: CheckCatalog) -> Iterator[Proof]:
-    for cls in catalog.classes.values():
-        for number, example in enumerate(cls.examples):
-            spec = CheckSpec(cls.name, msgspec.Raw(msgspec.json.encode(example.args)))
-            (check,) = catalog.checks((spec,))
-            result = verdicts.run_check(check, example.trace)
-            yield Proof(f"{cls.name} example {number + 1}", example.status, result.status)
-
-
-def _both_ways(catalog: CheckCatalog) -> Iterator[Proof]:
-    for cls in catalog.classes.values():
-        seen = {example.status for example in cls.examples}
-        wanted = [status for status in Status if status in cls.shows]
-        found = ", ".join(status for status in wanted if status in seen)
-        yield Proof(f"{cls.name} shows how it can come out", ", ".join(wanted), found)
+def prove_check(cls: type[Check]) -> Iterator[Proof]:
+    """The examples of a check, and that they show how it can come out."""
+    for number, example in enumerate(cls.examples, 1):
+        raw = msgspec.json.encode(example.args)
+        result = verdicts.run_check(modify(msgspec.json.decode(raw, type=cls), raw), example.trace)
+        yield Proof(f"{cls.name} example {number}", example.status, result.status)
+    statuses = {example.status for example in cls.examples}
+    required = [status for status in Status if status in cls.shows]
+    shown = ", ".join(status for status in required if status in statuses)
+    yield Proof(f"{cls.name} shows how it can come out", ", ".join(required), shown)
 
 
 def _statuses() -> Iterator[Proof]:
