@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import runpy
+import subprocess
 from pathlib import Path
 
 import msgspec
@@ -47,6 +48,29 @@ def test_commands_do_what_the_page_shows(path: Path, tmp_path: Path) -> None:
             block.write(tmp_path)
         else:
             follow(block, tmp_path, environ)
+
+
+def test_the_start_of_the_readme_can_be_pasted(tmp_path: Path) -> None:
+    """As a coding agent does it, without a terminal. What installs Karat is left out: it is installed."""
+    block = (ROOT / "README.md").read_text().partition("## Start")[2].split("```")[1]
+    install, *commands = block.strip().splitlines()
+    assert install.startswith("pip install .")
+    clone = tmp_path / "clone"
+    clone.mkdir()
+    script = "\n".join([*commands, "karat validate desk.karat.yaml"])
+    path = f"{SCRIPT.parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-e", "-c", script],
+        cwd=clone,
+        env={**os.environ, "PATH": path},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "refund-desk" / "desk.karat.yaml").is_file()
 
 
 @pytest.mark.parametrize("path", linked_pages(ROOT), ids=name)

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from karat.api import arun as arun
     from karat.api import aschema as aschema
     from karat.api import aseal_tape as aseal_tape
-    from karat.api import aself_test as aself_test
     from karat.api import aset_baseline as aset_baseline
     from karat.api import astress as astress
     from karat.api import audit as audit
@@ -172,7 +171,7 @@ _HOMES = {
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 _HOME |= {
-    f"a{name}": home for name, home in _HOME.items() if home == "karat.api" and name != "open_viewer"
+    f"a{name}": home for name, home in _HOME.items() if home == "karat.api" and name not in ("open_viewer", "self_test")
 }  # to be awaited
 
 __all__ = ["__version__", *sorted(_HOME)]

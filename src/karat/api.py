@@ -101,11 +101,6 @@ def self_test() -> Iterator[Proof]:
     return proofs(catalog_for(find_project()))
 
 
-async def aself_test() -> list[Proof]:
-    """As `self_test`, all at once."""
-    return await make_async(list)(self_test())
-
-
 def judge(case: Case | Mapping[str, object], trace: Trace | Mapping[str, object]) -> Verdict:
     """Judge what an agent did in one case, by the checks of the project in which its suite was read.
 

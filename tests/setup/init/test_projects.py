@@ -145,7 +145,7 @@ def test_a_web_app_that_does_not_run_leaves_the_lines_that_finish_its_target(kar
     assert "#   karat inspect http://127.0.0.1:1/api/v1/chat --name app --write\n" in config
     assert "nothing answers at http://127.0.0.1:1/api/v1/chat." in out
     assert "karat validate app.karat.yaml" in out
-    assert api.target_names() == []
+    assert api.find_config().targets == {}
 
 
 def test_an_openai_compatible_address_in_env(karat: Karat) -> None:
