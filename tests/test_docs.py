@@ -14,6 +14,7 @@ import pytest
 from catalogs import CATALOG
 from cli.support import SCRIPT
 from karat.analysis.compare.gates import GateTables
+from karat.errors import ExitCode
 from karat.suites.formats.catalog import find_format
 from karat.targets.config import _TargetTable, _Top
 from pages import (
@@ -57,10 +58,10 @@ def test_the_start_of_the_readme_can_be_pasted(tmp_path: Path) -> None:
     assert install.startswith("pip install .")
     clone = tmp_path / "clone"
     clone.mkdir()
-    script = "\n".join([*commands, "karat validate desk.karat.yaml"])
+    script = "\n".join(commands)
     path = f"{SCRIPT.parent}:{os.environ['PATH']}"
     done = subprocess.run(
-        ["bash", "-e", "-c", script],
+        ["bash", "-c", script],
         cwd=clone,
         env={**os.environ, "PATH": path},
         stdin=subprocess.DEVNULL,
@@ -69,8 +70,8 @@ def test_the_start_of_the_readme_can_be_pasted(tmp_path: Path) -> None:
         check=False,
         timeout=60,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert (tmp_path / "refund-desk" / "desk.karat.yaml").is_file()
+    assert done.returncode == ExitCode.FAILED, done.stdout + done.stderr  # the suite finds the bug
+    assert "FAIL     card-has-expired" in done.stdout
 
 
 @pytest.mark.parametrize("path", linked_pages(ROOT), ids=name)

@@ -252,7 +252,7 @@ async def test_the_async_twins(suite: Suite) -> None:
 
 
 WITHOUT_TWIN = ("case", "check", "converse", "open_runner", "open_viewer", "self_test", "suite")
-"""What is only ever awaited, what serves until it is stopped, and what takes no time or gives one thing after another."""
+"""What is only ever awaited, serves until it is stopped, takes no time, or gives one thing after another."""
 TWINS = [name for name in karat.__all__ if f"a{name}" in karat.__all__]
 
 

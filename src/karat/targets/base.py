@@ -140,8 +140,8 @@ class Target(Protocol):
 class BaseTarget(ABC):
     """A target of your own with what most need: only `run` is missing.
 
-    Karat builds it from its table of karat.toml; in Python you can build it without one. `limits` is what it can bear,
-    and `options` tells it from targets that may answer differently, as JSON without secrets.
+    Karat builds it from its table of karat.toml; in Python you can build it without one. `limits` is what it can bear;
+    `options` says what it is, as JSON without secrets: it differs where answers may.
     """
 
     def __init__(self, config: TargetConfig | None = None) -> None:
