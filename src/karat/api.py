@@ -149,9 +149,9 @@ async def arun_by(
     chosen = Selection(cases, categories, names_of("tags", how.get("tags")), how.get("keyword"))
     options, request = RunOptions.of(how), RunRequest.of(how, chosen, _read_base)
     config, allowed = trusting(config, how.get("trust_code")), _allowances(how, config)
-    with ResultsPlace(how.get("results_dir")) as place:
+    with ResultsPlace(how.get("results_dir")) as results:
         loaded = leave_unjudged_of(await _aload_suite(suite, config.project), allowed.unjudged)
-        return place.keep_for(await run_suite(loaded, target, options, request, place.folder, config), allowed)
+        return results.keep_for(await run_suite(loaded, target, options, request, results.folder, config), allowed)
 
 
 def _read_base(
@@ -230,11 +230,11 @@ async def arerun_by(
     previous = PreviousRun(
         open_journal(journal, project), frozenset(map(parse_status, names_of("status", status) or ()))
     )
-    with ResultsPlace(how.get("results_dir") or Path(previous.journal.path).parent) as place:
+    with ResultsPlace(how.get("results_dir") or Path(previous.journal.path).parent) as results:
         suite = load_recorded_suite(previous.journal, project) if suite is None else suite
         loaded = leave_unjudged_of(await _aload_suite(suite, project), allowed.unjudged)
-        result = await resume_suite(previous, loaded, target, options, request, place.folder, config)
-        return place.keep_for(result, allowed)
+        result = await resume_suite(previous, loaded, target, options, request, results.folder, config)
+        return results.keep_for(result, allowed)
 
 
 def rescore(
@@ -259,15 +259,15 @@ def rescore(
     config = trusting(read_config(project_for(suite, journal)), trust_code)
     loaded = None if suite is None else load_in(suite, config.project)
     allowed = rescoring.resolve_allowances(allow_partial, allow_unknown, allow_unjudged, config)
-    with ResultsPlace(results_dir) as place:
+    with ResultsPlace(results_dir) as results:
         further = names_of("reports", reports) or ()
         run = open_journal(journal, config.project)
         if loaded is not None:
             loaded = leave_unjudged_of(loaded, allowed.unjudged)
         result = rescoring.rescore(
-            run, loaded, place.folder, config, further, workers=workers, each=each, allow_unjudged=allow_unjudged
+            run, loaded, results.folder, config, further, workers=workers, each=each, allow_unjudged=allow_unjudged
         )
-        return place.keep_for(result, allowed)
+        return results.keep_for(result, allowed)
 
 
 arescore = make_async(rescore)
@@ -639,8 +639,8 @@ async def ainit(
     The other arguments are those of `plan_init`. A file that is there is never overwritten.
     """
     survey = survey_project(folder)
-    found = choose_agent(survey, agent, may_ask=may_ask)
-    plan = await aplan_init(survey, found, prompts=prompts, may_ask=may_ask, allow_effects=allow_effects)
+    target = choose_agent(survey, agent, may_ask=may_ask)
+    plan = await aplan_init(survey, target, prompts=prompts, may_ask=may_ask, allow_effects=allow_effects)
     write_plan(plan)
     return plan
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from karat.checks.base import Check
-from karat.checks.catalog import flaw_of
+from karat.checks.catalog import why_not_a_check
 from karat.checks.external import from_function
 from karat.checks.sample_traces import UNSEEN_TELEMETRY as UNSEEN_TELEMETRY
 from karat.checks.sample_traces import UNSEEN_TOOLS as UNSEEN_TOOLS
@@ -23,8 +23,8 @@ def assert_examples(check: type[Check] | Callable[..., object]) -> None:
     """Assert that each example of a check, a class or a function, comes out as it says, and that one fails."""
     __tracebackhide__ = True  # pytest shows the line of the test, not this one
     cls = check if isinstance(check, type) else from_function(getattr(check, "__name__", "check"), check)
-    if flaw := flaw_of(cls):
-        raise UsageError(f"not a check: {flaw}", fix="Fix it; see docs/extending.md.", slug="bad-check")
+    if reason := why_not_a_check(cls):
+        raise UsageError(f"not a check: {reason}", fix="Fix it; see docs/extending.md.", slug="bad-check")
     wrong = [proof for proof in prove_check(cls) if not proof.holds]
     if wrong:
         raise AssertionError(

@@ -62,14 +62,14 @@ class Attempts:
         attempts: list[Trace] = []
         while True:
             await self._limiter.turn()
-            done = await self.executor.run(item, len(attempts), self._tell_started)
-            for notice in done.notices:
+            result = await self.executor.run(item, len(attempts), self._tell_started)
+            for notice in result.notices:
                 self.tell(Notice(notice))
-            delay = self.policy.retries.delay(len(attempts), done, self._chance)
+            delay = self.policy.retries.delay(len(attempts), result, self._chance)
             if delay is None:
-                return with_attempts(done, attempts)
-            attempts.append(read_attempt(done))
-            self.tell(CaseRetried(item, done.error, delay))
+                return with_attempts(result, attempts)
+            attempts.append(read_attempt(result))
+            self.tell(CaseRetried(item, result.error, delay))
             await asyncio.sleep(delay)
             await self.executor.wait_until_stopped(item)
 

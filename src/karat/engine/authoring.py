@@ -58,11 +58,11 @@ def case(id: str, prompt: str = "", /, **keywords: Unpack[CaseKeywords]) -> dict
     The keywords are the keys of `expected` in a suite, and those of a case. It is what a suite file would hold, for
     `karat.suite` and `karat.judge`; `prompt` is left out if `turns` are given. Raises a UsageError for a mistake in it.
     """
-    own = {key: value for key, value in keywords.items() if key in OF_CASE}
+    case_keys = {key: value for key, value in keywords.items() if key in OF_CASE}
     expected = {key: value for key, value in keywords.items() if key not in OF_CASE}
-    written = {"id": id, **({"prompt": prompt} if prompt else {}), **own, "expected": expected}
-    read_case(written, find_project())
-    return written
+    document = {"id": id, **({"prompt": prompt} if prompt else {}), **case_keys, "expected": expected}
+    read_case(document, find_project())
+    return document
 
 
 def suite(name: str, cases: Iterable[Mapping[str, object]], /, **around: Unpack[SuiteKeywords]) -> dict[str, object]:
@@ -71,9 +71,9 @@ def suite(name: str, cases: Iterable[Mapping[str, object]], /, **around: Unpack[
     It is what a suite file would hold, so everything that takes a suite takes it. Raises a SuiteError with every
     problem in it.
     """
-    written: dict[str, object] = {"karat": 1, "name": name, **around, "cases": list(cases)}
-    load_in(written, find_project())
-    return written
+    document: dict[str, object] = {"karat": 1, "name": name, **around, "cases": list(cases)}
+    load_in(document, find_project())
+    return document
 
 
 def check(trace: Trace | Mapping[str, object], **expected: Unpack[CheckKeywords]) -> Verdict:
@@ -83,52 +83,54 @@ def check(trace: Trace | Mapping[str, object], **expected: Unpack[CheckKeywords]
     ExpectationError, an AssertionError with the evidence of every check that failed or could not be decided.
     """
     __tracebackhide__ = True  # pytest shows the line that asks, not this one
-    asked: dict[str, object] = dict(expected)
+    requirements: dict[str, object] = dict(expected)
     project = find_project()
-    around = {key: asked.pop(key) for key in OF_SUITE if key in asked}
+    around = {key: requirements.pop(key) for key in OF_SUITE if key in requirements}
     prompt = (trace.input if isinstance(trace, Trace) else str(trace.get("input") or "")) or NAME
-    case = read_case({"id": NAME, "prompt": prompt, "expected": asked}, project, **around)
-    seen = read_trace(trace if isinstance(trace, Trace) else {**trace, "case_id": None}, case)
-    found = verdicts.judge_case(case, seen, case.catalog or catalog_for(project))
-    if found.status is not CaseStatus.PASS:
-        record = CaseRecord(index=0, case=case, trace=seen, verdict=found)
+    case = read_case({"id": NAME, "prompt": prompt, "expected": requirements}, project, **around)
+    observed_trace = read_trace(trace if isinstance(trace, Trace) else {**trace, "case_id": None}, case)
+    verdict = verdicts.judge_case(case, observed_trace, case.catalog or catalog_for(project))
+    if verdict.status is not CaseStatus.PASS:
+        record = CaseRecord(index=0, case=case, trace=observed_trace, verdict=verdict)
         raise ExpectationError(record, _differences(record, project))
-    return found
+    return verdict
 
 
 def _differences(record: CaseRecord, project: Project) -> tuple[ComparedValues, ...]:
     checks = catalog_for(project).checks(record.case.checks)
-    found = []
-    for spec, one, result in zip(record.case.checks, checks, record.verdict.checks, strict=False):
-        if result.status is Status.FAILED and (pair := one.compared_values(record.trace)) is not None:
-            found.append(ComparedValues(spec.path, *pair))
-    return tuple(found)
+    differences = []
+    for spec, compiled, result in zip(record.case.checks, checks, record.verdict.checks, strict=False):
+        if result.status is Status.FAILED and (pair := compiled.compared_values(record.trace)) is not None:
+            differences.append(ComparedValues(spec.path, *pair))
+    return tuple(differences)
 
 
-def read_case(given: Mapping[str, object], project: Project, **around: object) -> Case:
+def read_case(document: Mapping[str, object], project: Project, **around: object) -> Case:
     """A case from a dict as a Karat 1 suite has it; `around` are keys of the top of the suite."""
     __tracebackhide__ = True
-    case = {"id": NAME, **given}
+    case = {"id": NAME, **document}
     try:
-        (made,) = load_in({"karat": 1, **around, "cases": [case]}, project).cases
+        (case_read,) = load_in({"karat": 1, **around, "cases": [case]}, project).cases
     except SuiteError as error:
-        problems = "; ".join(f"{one.path.removeprefix('cases[0].')}: {one.message}" for one in error.problems)
+        problems = "; ".join(
+            f"{problem.path.removeprefix('cases[0].')}: {problem.message}" for problem in error.problems
+        )
         raise UsageError(problems, slug=error.problems[0].slug) from None
     except ValueError:
         raise UsageError("the case has several rows.", fix="Give one case, without `each`.", slug="bad-case") from None
-    return made
+    return case_read
 
 
-def read_trace(given: object, case: Case) -> Trace:
+def read_trace(trace: object, case: Case) -> Trace:
     """A trace, or one from a dict as a `python:` agent may return it."""
     __tracebackhide__ = True
-    if isinstance(given, Trace):
-        return given
-    if not isinstance(given, Mapping):
+    if isinstance(trace, Trace):
+        return trace
+    if not isinstance(trace, Mapping):
         fix = "Give a karat.Trace, or a dict with `final_message` and `tool_calls`."
-        raise UsageError(f"{type(given).__name__!r} is not a trace.", fix=fix, slug="bad-trace")
+        raise UsageError(f"{type(trace).__name__!r} is not a trace.", fix=fix, slug="bad-trace")
     try:
-        short = read(dict(given))
+        short = read(dict(trace))
     except ValueError as error:
         raise UsageError(f"the dict is not a trace: {error}.", slug="bad-trace") from None
     if not short.turns:

@@ -121,13 +121,13 @@ class CaseRunner:
         number = next(self._numbers) if index is None else index
         item = Item(number, repeat, self._keys.of(case), case, until)
         async with self._slots:
-            done = await self.attempts.run(item)
-            if done.error != DENIED:
-                self.attempts.tell(CaseFinished(item, done))
+            result = await self.attempts.run(item)
+            if result.error != DENIED:
+                self.attempts.tell(CaseFinished(item, result))
             await self.attempts.wait_until_stopped(item)
-        if done.error == DENIED and (error := read_attempt(done).error) is not None:
+        if result.error == DENIED and (error := read_attempt(result).error) is not None:
             raise ConfigError(f"no case can be run: {error.message}", slug="denied")
-        return done
+        return result
 
     def _executor(self, total: int) -> Executor:
         options, limits, redactor = self._options, self._agent.limits, self._redactor

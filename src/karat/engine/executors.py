@@ -155,9 +155,9 @@ class Job:
         self.started_at = perf_counter()
         self.on_started(self.item)
 
-    def finish(self, done: CaseResult) -> None:
+    def finish(self, result: CaseResult) -> None:
         if not self.future.done():
-            self.future.set_result(done)
+            self.future.set_result(result)
 
     def finish_broken(self, error: TraceError, redactor: Redactor) -> None:
         """Finish it as an ERROR: it was lost with its process."""

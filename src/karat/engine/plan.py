@@ -47,14 +47,14 @@ class Plan:
         return len(self._order)
 
     def __iter__(self) -> Iterator[Item]:
-        for place in self._order:
-            index, repeat = divmod(place, self._repeat)
+        for position in self._order:
+            index, repeat = divmod(position, self._repeat)
             case = self.cases[index]
             yield Item(index, repeat, self._keys.of(case), case, self.until)
 
-    def keep(self, wanted: Callable[[Item], bool]) -> None:
+    def keep(self, is_kept: Callable[[Item], bool]) -> None:
         """Leave out what is not to be run."""
-        self._order = array("Q", (place for place, item in zip(self._order, self, strict=True) if wanted(item)))
+        self._order = array("Q", (position for position, item in zip(self._order, self, strict=True) if is_kept(item)))
 
     def shuffle(self, seed: int) -> None:
         """The same items in an order that the seed decides."""

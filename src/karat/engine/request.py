@@ -68,13 +68,13 @@ class RunOptions(Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
-            option, given = HOW_TO_RUN[name], getattr(self, name)
+            option, value = HOW_TO_RUN[name], getattr(self, name)
             try:
-                msgspec.convert(given, option.type)
+                msgspec.convert(value, option.type)
             except msgspec.ValidationError as error:
-                what = str(error)
-                raise UsageError(f"`{name}`: {what[:1].lower()}{what[1:]}.", slug="bad-option") from None
-            option.refuse_out_of_bounds(given)
+                problem = str(error)
+                raise UsageError(f"`{name}`: {problem[:1].lower()}{problem[1:]}.", slug="bad-option") from None
+            option.refuse_out_of_bounds(value)
         if self.ray_address is not None and self.executor != "ray":
             fix = "Choose the executor 'ray', or leave the address out."
             raise UsageError(
@@ -187,9 +187,9 @@ class RunKeywords(SelectionKeywords, ResumeKeywords, total=False):
 
 def refuse_unknown(how: Mapping[str, object], keywords: type) -> None:
     """Raise UsageError for a keyword that the function does not have."""
-    known = get_type_hints(keywords)
-    for name in how.keys() - known.keys():
-        raise UsageError(f"unknown option {name!r}.", fix=did_you_mean(name, known), slug="bad-option")
+    options = get_type_hints(keywords)
+    for name in how.keys() - options.keys():
+        raise UsageError(f"unknown option {name!r}.", fix=did_you_mean(name, options), slug="bad-option")
 
 
 class RunRequest(Struct, frozen=True, kw_only=True):
@@ -262,11 +262,11 @@ def secret_values(config: Config, environ: Mapping[str, str]) -> tuple[str, ...]
 
 def parse_status(name: str) -> CaseStatus:
     """The status that is meant, in lower case as options have it."""
-    known = {status.value.lower(): status for status in CaseStatus}
-    if name not in known:
-        fix = did_you_mean(name, known) or f"Use one or more of {', '.join(known)}."
+    statuses = {status.value.lower(): status for status in CaseStatus}
+    if name not in statuses:
+        fix = did_you_mean(name, statuses) or f"Use one or more of {', '.join(statuses)}."
         raise UsageError(f"no status is called {name!r}.", fix=fix, slug="bad-option")
-    return known[name]
+    return statuses[name]
 
 
 def _with_rules(target: FunctionTarget) -> Target:

@@ -89,11 +89,11 @@ def last_journal(config: Config) -> Path:
     """The journal of the last run here: the newest in `results_dir` of karat.toml, or where else runs are kept."""
     folder = config.results_dir
     folders = [folder] if folder else usual_results_dirs()
-    found = [file for place in folders for file in place.glob("*.jsonl")]
-    if not found:
+    journals = [file for directory in folders for file in directory.glob("*.jsonl")]
+    if not journals:
         fix = "Run a suite first: karat run SUITE."
         raise UsageError("there is no run here.", where=" or ".join(map(str, folders)), fix=fix, slug="no-run")
-    return max(found, key=lambda file: (file.stat().st_mtime_ns, file.name))
+    return max(journals, key=lambda file: (file.stat().st_mtime_ns, file.name))
 
 
 def default_results_dir(suite: str, config: Config) -> Path:
@@ -148,10 +148,10 @@ def rescore(
     identity = options.get("target", {})
     suite = resolve_sentences(_as_selected(suite, options), identity.get("ui_vocabulary", {}))
     suite = structs.replace(suite, cases=tuple(add_target_surroundings(case, identity) for case in suite.cases))
-    shown = redactor.text(text(suite.file))
-    names = _reserve_names(shown, suite.format, results_dir, now)
+    shown_name = redactor.text(text(suite.file))
+    names = _reserve_names(shown_name, suite.format, results_dir, now)
     changes = {
-        "suite": shown,
+        "suite": shown_name,
         "suite_format": suite.format,
         "suite_version": suite.version,
         "suite_sha256": suite.sha256,
@@ -229,8 +229,8 @@ def _has_trace(line: bytes) -> bool:
 def _refuse_another(journal: Journal, suite: Suite) -> None:
     if journal.header.suite_sha256 == suite.sha256:
         return
-    known = {case.id for case in suite.cases}
-    strange = list(dict.fromkeys(record.case.id for record in journal.records() if record.case.id not in known))
+    case_ids = {case.id for case in suite.cases}
+    strange = list(dict.fromkeys(record.case.id for record in journal.records() if record.case.id not in case_ids))
     if strange:
         names = ", ".join(map(repr, strange[:NAMED])) + (" ..." if len(strange) > NAMED else "")
         message = f"the journal is of another suite, {journal.header.suite}: {suite.file} has no case {names}."
@@ -246,11 +246,11 @@ def find_journals(source: AnyJournal, project: Project) -> list[Journal]:
     """The journal that is meant, or all those of a folder, the oldest first."""
     if isinstance(source, Journal | RunResult) or not os.path.isdir(source):
         return [open_journal(source, project)]
-    found = sorted(path for path in Path(source).glob("*.jsonl") if begins_a_journal(path))
-    if not found:
+    paths = sorted(path for path in Path(source).glob("*.jsonl") if begins_a_journal(path))
+    if not paths:
         fix = "Name a folder with journals of `karat run`, or a journal."
         raise UsageError("there is no run in this folder.", where=str(source), fix=fix, slug="no-run")
-    return [open_journal(path, project) for path in found]
+    return [open_journal(path, project) for path in paths]
 
 
 def begins_a_journal(path: Path) -> bool:
@@ -268,4 +268,4 @@ def resolve_allowances(partial: bool | None, unknown: bool | None, unjudged: boo
         (unknown, config.allow_unknown),
         (unjudged, config.allow_unjudged),
     )
-    return Allowances(*(default if given is None else given for given, default in choices))
+    return Allowances(*(default if choice is None else choice for choice, default in choices))

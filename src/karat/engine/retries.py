@@ -26,24 +26,24 @@ class Retries(Struct, frozen=True):
     most: int = 0
     backoff: float = 1.0
 
-    def delay(self, attempt: int, done: CaseResult, chance: random.Random) -> float | None:
+    def delay(self, attempt: int, result: CaseResult, chance: random.Random) -> float | None:
         """Seconds until the next attempt, or None if there is none. What the agent asks to wait is the least."""
-        asked = done.retry_after or 0.0
-        if done.status is not CaseStatus.ERROR or done.error in ("", DENIED):
+        requested = result.retry_after or 0.0
+        if result.status is not CaseStatus.ERROR or result.error in ("", DENIED):
             return None
-        if attempt >= self.most or asked > LONGEST:
+        if attempt >= self.most or requested > LONGEST:
             return None
         wait: float = min(self.backoff * 2.0 ** min(attempt, 32), LONGEST) * chance.uniform(0.5, 1.5)
-        return max(wait, asked)
+        return max(wait, requested)
 
 
-def read_attempt(done: CaseResult) -> Trace:
-    return _record(done.line).trace
+def read_attempt(result: CaseResult) -> Trace:
+    return _record(result.line).trace
 
 
-def with_attempts(done: CaseResult, attempts: list[Trace]) -> CaseResult:
+def with_attempts(result: CaseResult, attempts: list[Trace]) -> CaseResult:
     """The record with the traces of the attempts before it."""
     if not attempts:
-        return done
-    record = structs.replace(_record(done.line), attempts=tuple(attempts))
-    return structs.replace(done, line=msgspec.Raw(_encode(record)))
+        return result
+    record = structs.replace(_record(result.line), attempts=tuple(attempts))
+    return structs.replace(result, line=msgspec.Raw(_encode(record)))

@@ -14,9 +14,9 @@ MOST_TAGS = 20
 _GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-optional-locks")
 
 
-def revision(place: Path) -> Revision | None:
+def revision(directory: Path) -> Revision | None:
     """The state of a folder's tracked files, or of one file; None if git does not know it."""
-    folder, name = (place, "") if place.is_dir() else (place.parent, place.name)
+    folder, name = (directory, "") if directory.is_dir() else (directory.parent, directory.name)
     asked = ["--", f"./{name}"] if name else ["--untracked-files=no"]
     status = _git(folder, "status", "--porcelain=v2", "--branch", *asked)
     lines = status.splitlines() if status else []
@@ -30,7 +30,7 @@ def revision(place: Path) -> Revision | None:
 
 def _git(folder: Path, *arguments: str) -> str | None:
     try:
-        done = subprocess.run(
+        completed = subprocess.run(
             [*_GIT, "-C", str(folder), *arguments],
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -40,4 +40,4 @@ def _git(folder: Path, *arguments: str) -> str | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return done.stdout.decode(errors="replace") if done.returncode == 0 else None
+    return completed.stdout.decode(errors="replace") if completed.returncode == 0 else None

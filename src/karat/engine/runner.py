@@ -164,8 +164,8 @@ class Runner:
     async def _until_done(self, tasks: list[asyncio.Task[None]], stopped: asyncio.Task[None]) -> None:
         waiting: set[asyncio.Task[None]] = set(tasks)
         while waiting and not stopped.done():
-            done, _ = await asyncio.wait({*waiting, stopped}, return_when=asyncio.FIRST_COMPLETED)
-            for task in done - {stopped}:
+            finished, _ = await asyncio.wait({*waiting, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            for task in finished - {stopped}:
                 waiting.discard(task)
                 task.result()
 
@@ -183,7 +183,7 @@ class Runner:
             if item is None:
                 return
             try:
-                done = await self._attempts.run(item)
+                result = await self._attempts.run(item)
             except KaratError as error:
                 if error.exit_code == ExitCode.INTERNAL:
                     raise
@@ -191,22 +191,24 @@ class Runner:
                 self._broken = not self._interrupted
                 self._stop.set()
                 return
-            if done.error == DENIED:
-                self._end_denied(done)
+            if result.error == DENIED:
+                self._end_denied(result)
                 return
-            journal.write(bytes(done.line))
+            journal.write(bytes(result.line))
             rate, cluster = item.case.min_pass_rate, item.case.cluster
-            tally.add(item.index, done.status, done.soft, rate, done.shortfall, cluster=cluster, spent=done.spent)
+            tally.add(
+                item.index, result.status, result.soft, rate, result.shortfall, cluster=cluster, spent=result.spent
+            )
             items.mark_done(item)
-            self._attempts.tell(CaseFinished(item, done))
-            if tally.is_lost(item.index, done.status):
+            self._attempts.tell(CaseFinished(item, result))
+            if tally.is_lost(item.index, result.status):
                 self._count_failure(item)
-            if done.error:  # one that ended by itself has stopped
+            if result.error:  # one that ended by itself has stopped
                 await self._attempts.wait_until_stopped(item)
 
-    def _end_denied(self, done: CaseResult) -> None:
+    def _end_denied(self, result: CaseResult) -> None:
         """End the run for what is wrong with the configuration. The case is not kept: nothing was done in it."""
-        error = read_attempt(done).error
+        error = read_attempt(result).error
         self._misconfigured = self._misconfigured or not self._why
         self._why = self._why or f"no case can be run: {error.message if error else DENIED}"
         self._stop.set()

@@ -172,8 +172,8 @@ class Session:
 
     def _plan(self) -> Plan:
         identity = self._agent.identity
-        asked = resolve_sentences(self._suite, self._agent.ui_vocabulary, str(identity.get("name", ""))).cases
-        cases = tuple(add_target_surroundings(case, identity) for case in asked)
+        resolved_cases = resolve_sentences(self._suite, self._agent.ui_vocabulary, str(identity.get("name", ""))).cases
+        cases = tuple(add_target_surroundings(case, identity) for case in resolved_cases)
         refuse_unreachable(cases, self._agent.target, self._agent.name)
         options = self._options
         check_provable(self._suite, options)
@@ -259,10 +259,10 @@ async def run_suite(
 ) -> RunResult:
     """Run what is selected of a suite."""
     chosen = select(suite, request.selection)
-    own = None if target else target_of_suite(suite, config)
-    if own:
+    suite_target = None if target else target_of_suite(suite, config)
+    if suite_target:
         request = structs.replace(request, options={**suite.target_options, **request.options})
-    agent, how, request = settle(target or own, how, request, config, chosen)
+    agent, how, request = settle(target or suite_target, how, request, config, chosen)
     return await Session(chosen, agent, how, request, results_dir, config.project).run(previous)
 
 
@@ -277,16 +277,16 @@ async def resume_suite(
 ) -> RunResult:
     """Run what is missing or to be done again, with the selection and target of the journal."""
     header, path = previous.journal.header, previous.journal.path
-    asked = header.options
-    selection = Selection.of_journal(asked.get("selection", {}))
+    recorded = header.options
+    selection = Selection.of_journal(recorded.get("selection", {}))
     here = [case.id for case in suite.cases]
-    gone = [name for name in selection.cases or () if not any(is_meant(one, name) for one in here)]
-    if gone:
-        selection = selection._replace(cases=[name for name in selection.cases or () if name not in gone])
-        request.notice(f"no longer in {suite.file}: {list_some(sorted(gone))}")
+    missing = [name for name in selection.cases or () if not any(is_meant(case_id, name) for case_id in here)]
+    if missing:
+        selection = selection._replace(cases=[name for name in selection.cases or () if name not in missing])
+        request.notice(f"no longer in {suite.file}: {list_some(sorted(missing))}")
     if suite.sha256 != header.suite_sha256:
         request.notice(f"{suite.file} has changed since; unchanged cases are kept")
-    options = {**asked.get("overrides", {}), **request.options}
+    options = {**recorded.get("overrides", {}), **request.options}
     hidden = [name for name, value in options.items() if REMOVED in str(value)]
     if hidden:
         fix = f"Give {' '.join(f'-o {name}=...' for name in hidden)}."
@@ -295,8 +295,8 @@ async def resume_suite(
         fix = "Give it with --target, as for the run."
         raise UsageError("the target contains a secret, which is not in the journal.", where=path, fix=fix)
     request = structs.replace(request, selection=selection, options=options)
-    tape = how.tape or asked.get("tape", {}).get("mode")
-    how = structs.replace(how, timeout=how.timeout or asked.get("timeout"), tape=tape, **_repeats(how, header))
+    tape = how.tape or recorded.get("tape", {}).get("mode")
+    how = structs.replace(how, timeout=how.timeout or recorded.get("timeout"), tape=tape, **_repeats(how, header))
     target = header.target if target is None else target
     return await run_suite(suite, target, how, request, results_dir, config, previous)
 

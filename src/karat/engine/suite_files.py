@@ -58,9 +58,9 @@ def schema(name: str) -> dict[str, object]:
     from karat.suites.formats.catalog import blame, find_format
 
     catalog = catalog_for(find_project())
-    found = find_format(name, catalog.formats)
-    with blame(found):
-        return found.schema(catalog)
+    suite_format = find_format(name, catalog.formats)
+    with blame(suite_format):
+        return suite_format.schema(catalog)
 
 
 def write_schema(name: str, suites: Sequence[str | Path] = (), folder: str | Path = ".") -> list[str]:
@@ -84,9 +84,9 @@ def _with_schema_line(suite: Path, schema_file: Path) -> bytes:
         raise UsageError("only YAML suites can begin with a comment.", where=str(suite), fix=fix, slug="bad-option")
     data = read_bytes(suite)
     address = Path(os.path.relpath(schema_file, suite.parent)).as_posix()
-    first, end, rest = data.partition(b"\n")
+    first, end, remainder = data.partition(b"\n")
     has_line = first.removeprefix(b"\xef\xbb\xbf").startswith(SCHEMA_LINE.encode())
-    return f"{SCHEMA_LINE}{address}\n".encode() + (rest if has_line else first + end + rest)
+    return f"{SCHEMA_LINE}{address}\n".encode() + (remainder if has_line else first + end + remainder)
 
 
 def refuse_place(path: Path, force: bool) -> None:

@@ -28,10 +28,10 @@ TIMES = frozenset({"duration_ms", "timings"})
 
 def read_settings(project: Project) -> TapeTable:
     """The table `[tape]` of a project."""
-    given = project.content.get("tape")
-    if not isinstance(given, dict):
+    table = project.content.get("tape")
+    if not isinstance(table, dict):
         return TapeTable()
-    return read_table(given, TapeTable, Path(project.file), join_dotted(project.section, "tape"))
+    return read_table(table, TapeTable, Path(project.file), join_dotted(project.section, "tape"))
 
 
 def tape_path(suite_file: str, table: TapeTable, project: Project) -> Path:
@@ -61,8 +61,8 @@ def build_with_tape(
     if isinstance(agent, ResolvedTarget):
         if plays is None and not for_faults:
             return agent
-        what = "have a tape" if plays is not None else "have faults of models and services"
-        message = f"a target that is an object cannot {what}: it was loaded before the proxy could be opened."
+        ability = "have a tape" if plays is not None else "have faults of models and services"
+        message = f"a target that is an object cannot {ability}: it was loaded before the proxy could be opened."
         raise UsageError(message, fix=BY_NAME, slug="bad-option")
     if plays is not None and options.repeat == "auto":
         fix = "Give --repeat a number, or leave the tape out."
@@ -86,12 +86,14 @@ def _needs_proxy(case: Case, table: TapeTable) -> bool:
 
 
 def _refuse_unknown_services(cases: Iterable[Case], table: TapeTable, project: Project) -> None:
-    known = [*table.services, *(one.name for one in SERVICES)]
+    services = [*table.services, *(service.name for service in SERVICES)]
     for case in cases:
         for fault in case.faults:
-            if fault.hits == "service" and not any(is_named(fault.name, name) for name in known):
+            if fault.hits == "service" and not any(is_named(fault.name, name) for name in services):
                 message = f"case {case.id!r} has the fault {fault}, and there is no service of that name."
-                fix = did_you_mean(fault.name, known) or f"Add [tape.services.{fault.name}] with its `url` and `env`."
+                fix = (
+                    did_you_mean(fault.name, services) or f"Add [tape.services.{fault.name}] with its `url` and `env`."
+                )
                 raise ConfigError(message, where=project.file, fix=fix, slug="unknown-service")
 
 
@@ -118,8 +120,8 @@ def leave_out_time_budgets(agent: ResolvedTarget, suite: Suite, catalog: CheckCa
         return suite, 0
 
     def is_timed(spec: CheckSpec) -> bool:
-        found = catalog.find(spec.name)
-        return found is not None and bool(found.channels) and TIMES.issuperset(found.channels)
+        cls = catalog.find(spec.name)
+        return cls is not None and bool(cls.channels) and TIMES.issuperset(cls.channels)
 
     count = sum(is_timed(spec) for case in suite.cases for _, spec in case.all_checks)
     cases = tuple(without_checks(case, is_timed) for case in suite.cases)
@@ -171,15 +173,15 @@ def check_tape(suite: Suite, project: Project, today: date) -> TapeReport:
     table = read_settings(project)
     tape = read_tape(tape_path(suite.file, table, project))
     here = [case.id for case in suite.cases if not case.skip]
-    known = {case.id for case in suite.cases}
+    case_ids = {case.id for case in suite.cases}
     taped = {case for case, _ in tape.runs}
     oldest = None if table.max_age_days is None else (today - timedelta(days=table.max_age_days)).isoformat()
     return TapeReport(
         path=tape.path,
         exchanges=len(tape.exchanges),
-        orphans=tuple(sorted(taped - known)),
+        orphans=tuple(sorted(taped - case_ids)),
         missing=tuple(case for case in here if case not in taped),
-        expired=_unique(one.case for one in tape.exchanges if oldest is not None and one.recorded < oldest),
+        expired=_unique(entry.case for entry in tape.exchanges if oldest is not None and entry.recorded < oldest),
     )
 
 

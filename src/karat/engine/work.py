@@ -76,8 +76,8 @@ async def run_case(
         os._exit(0)  # the agent forked, and came back in both
     duration = round((time.perf_counter() - start) * 1000, 3)
     if not (trace.started_at and trace.duration_ms):
-        known = {"started_at": trace.started_at or started_at, "duration_ms": trace.duration_ms or duration}
-        trace = structs.replace(trace, **known)
+        times = {"started_at": trace.started_at or started_at, "duration_ms": trace.duration_ms or duration}
+        trace = structs.replace(trace, **times)
     return finish_case(item, trace, duration, redactor, context, catalog)
 
 
@@ -103,8 +103,8 @@ def finish_case(
     results = () if catalog is None else verdicts.case_results(case, trace, catalog)
     verdict = verdicts.case_verdict(case, results, error)
     if context is not None and context.attached:
-        kept = context.keep_attached(passed=verdict.status is CaseStatus.PASS)
-        trace = structs.replace(trace, attachments=kept, screen=context.screen)
+        attachments = context.keep_attached(passed=verdict.status is CaseStatus.PASS)
+        trace = structs.replace(trace, attachments=attachments, screen=context.screen)
     record = CaseRecord(
         index=item.index,
         repeat=item.repeat,

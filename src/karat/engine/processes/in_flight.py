@@ -25,8 +25,8 @@ def new_file(places: int) -> int:
 
 def tokens_in(fd: int) -> set[int]:
     """The cases that a worker was carrying out when it ended."""
-    found = os.pread(fd, os.fstat(fd).st_size, 0)
-    return {token for (token,) in struct.iter_unpack("Q", found) if token}
+    tokens = os.pread(fd, os.fstat(fd).st_size, 0)
+    return {token for (token,) in struct.iter_unpack("Q", tokens) if token}
 
 
 class InFlight:
@@ -36,10 +36,10 @@ class InFlight:
         self._places = memoryview(mmap.mmap(fd, 0)).cast("Q")
         os.close(fd)
 
-    def set(self, place: int, token: int) -> None:
-        self._places[place] = token
+    def set(self, slot: int, token: int) -> None:
+        self._places[slot] = token
 
     def clear(self) -> None:
         """Say nothing of who is being carried out: not they, but somebody before them broke the worker."""
-        for place in range(len(self._places)):
-            self._places[place] = 0
+        for slot in range(len(self._places)):
+            self._places[slot] = 0

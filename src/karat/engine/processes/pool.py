@@ -189,13 +189,13 @@ class TimedOutCases:
         self._of[item.index, item.repeat] = self._gone.setdefault(worker, asyncio.Event())
 
     def on_ended(self, worker: Worker) -> None:
-        if gone := self._gone.pop(worker, None):
-            gone.set()
+        if ended := self._gone.pop(worker, None):
+            ended.set()
 
     async def over(self, item: Item) -> None:
         """Wait until nothing of a case goes on any more."""
-        if gone := self._of.pop((item.index, item.repeat), None):
-            await gone.wait()
+        if ended := self._of.pop((item.index, item.repeat), None):
+            await ended.wait()
 
 
 class Common(NamedTuple):

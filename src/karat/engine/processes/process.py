@@ -94,9 +94,9 @@ def _channels(ours: ExitStack, theirs: ExitStack) -> tuple[OurEnds, tuple[int, i
     mine, messages = socket.socketpair()
     theirs.callback(messages.close)
     ours.callback(mine.close)
-    heard, words = _pipe(ours, theirs)
+    receiver, words = _pipe(ours, theirs)
     output, printed = _pipe(ours, theirs)
-    return OurEnds(mine, heard, output), (printed, messages.fileno(), words)
+    return OurEnds(mine, receiver, output), (printed, messages.fileno(), words)
 
 
 def _pipe(ours: ExitStack, theirs: ExitStack) -> tuple[int, int]:
@@ -107,16 +107,22 @@ def _pipe(ours: ExitStack, theirs: ExitStack) -> tuple[int, int]:
     return read, write
 
 
-def _spawn(printed: int, *given: int) -> subprocess.Popen[bytes]:
+def _spawn(printed: int, *inherited: int) -> subprocess.Popen[bytes]:
     """A process in a session of its own, so that Ctrl-C reaches the runner alone."""
     # Without the current directory in front of sys.path, where a user's types.py would stand for Python's own.
-    command = [sys.executable, "-P", "-m", "karat.engine.processes.inside.supervisor", *map(str, (os.getpid(), *given))]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "karat.engine.processes.inside.supervisor",
+        *map(str, (os.getpid(), *inherited)),
+    ]
     return subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
         stdout=printed,
         stderr=printed,
-        pass_fds=given,
+        pass_fds=inherited,
         start_new_session=True,
     )
 

@@ -162,8 +162,8 @@ class Worker:
             self._channel.send(encode(self._start))
         except UnicodeEncodeError as error:
             fix = "Rename it, or use --workers 0."
-            what = f"the path {error.object!r} is not UTF-8, so workers cannot use it."
-            raise ConfigError(what, fix=fix) from error
+            answer = f"the path {error.object!r} is not UTF-8, so workers cannot use it."
+            raise ConfigError(answer, fix=fix) from error
         try:
             async with asyncio.timeout(START_LIMIT):
                 await self._ready

@@ -148,9 +148,9 @@ class RayExecutor:
                 self._disconnect()
             self._tell(_settle, self._left, None)
 
-    def _tell(self, what: Callable[..., None], *arguments: object) -> None:
+    def _tell(self, action: Callable[..., None], *arguments: object) -> None:
         with suppress(RuntimeError):  # the loop is closed, so no one waits for this
-            self._loop.call_soon_threadsafe(what, *arguments)
+            self._loop.call_soon_threadsafe(action, *arguments)
 
     def _connect(self) -> None:
         where = f"the Ray cluster at {self._address!r}" if self._address else "a local Ray cluster"
@@ -191,13 +191,13 @@ class RayExecutor:
 
     async def _keep_watch(self) -> None:
         """Hear of the end of the nodes that all depends on: Ray's own calls wait for them to come back."""
-        seen = dict.fromkeys(self._needed, self._loop.time())
+        last_nodes = dict.fromkeys(self._needed, self._loop.time())
         while True:
             await asyncio.sleep(WATCH)
             for address, patience in self._needed.items():
                 if await _answers(address):
-                    seen[address] = self._loop.time()
-                elif self._loop.time() - seen[address] > patience:
+                    last_nodes[address] = self._loop.time()
+                elif self._loop.time() - last_nodes[address] > patience:
                     self._lose(f"{address} no longer responds")
                     return
 

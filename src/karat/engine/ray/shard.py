@@ -59,14 +59,14 @@ class Host:
             self.refused = refusal(error)
 
     def run_jobs(self, works: list[Assignment]) -> Iterator[Batch]:
-        heard: SimpleQueue[bytes | None] = SimpleQueue()
-        running = asyncio.run_coroutine_threadsafe(self._run_jobs(deque(works), heard), self._loop)
-        running.add_done_callback(lambda _: heard.put(None))
-        while (line := heard.get()) is not None:
+        on_event: SimpleQueue[bytes | None] = SimpleQueue()
+        running = asyncio.run_coroutine_threadsafe(self._run_jobs(deque(works), on_event), self._loop)
+        running.add_done_callback(lambda _: on_event.put(None))
+        while (line := on_event.get()) is not None:
             batch = [line]
             ended = False
-            while not heard.empty() and not ended:
-                more = heard.get()
+            while not on_event.empty() and not ended:
+                more = on_event.get()
                 ended = more is None
                 batch += () if more is None else (more,)
             yield batch
@@ -78,20 +78,20 @@ class Host:
         asyncio.run_coroutine_threadsafe(self._executor.close(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
 
-    async def _run_jobs(self, works: deque[Assignment], heard: SimpleQueue[bytes | None]) -> None:
+    async def _run_jobs(self, works: deque[Assignment], on_event: SimpleQueue[bytes | None]) -> None:
         async def lane() -> None:
             while works:
                 work = works.popleft()
                 try:
-                    done = await self._executor.run(work.item, work.attempt, partial(on_started, work.token))
+                    result = await self._executor.run(work.item, work.attempt, partial(on_started, work.token))
                 except KaratError as error:
-                    heard.put(encode(refusal(error)))
+                    on_event.put(encode(refusal(error)))
                     works.clear()
                     return
-                heard.put(encode(Finished(work.token, done)))
+                on_event.put(encode(Finished(work.token, result)))
 
         def on_started(token: int, item: Item) -> None:
-            heard.put(encode(Started(token)))
+            on_event.put(encode(Started(token)))
 
         await asyncio.gather(*(lane() for _ in range(min(self._executor.slots, len(works)))))
 

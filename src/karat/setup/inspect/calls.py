@@ -55,7 +55,7 @@ class CallShape:
 
     @property
     def events(self) -> list[ObservedEvent]:
-        return list(dict.fromkeys(place.event for place in self.places))
+        return list(dict.fromkeys(occurrence.event for occurrence in self.places))
 
 
 @dataclass
@@ -81,18 +81,21 @@ def find_calls(events: Sequence[ObservedEvent], labels: Labels) -> CallShapes:
     if "result" in start.fields:
         return CallShapes(start)
     return CallShapes(
-        start, *_find_ends(start, [place for place in places if place.event not in {*start.events}], labels)
+        start,
+        *_find_ends(start, [occurrence for occurrence in places if occurrence.event not in {*start.events}], labels),
     )
 
 
 def _find_starts(places: Sequence[ObjectPlace], labels: Labels) -> list[CallShape]:
     """The objects that are calls, by the kind of their events; not those that name a tool again later."""
     shapes: dict[object, CallShape] = {}
-    for place in places:
-        if fields := _read_call(place, labels):
-            shape = shapes.setdefault((place.event.kind, place.at, fields["name"]), CallShape(place.at, {}))
+    for occurrence in places:
+        if fields := _read_call(occurrence, labels):
+            shape = shapes.setdefault(
+                (occurrence.event.kind, occurrence.at, fields["name"]), CallShape(occurrence.at, {})
+            )
             shape.fields |= {name: path for name, path in fields.items() if name not in shape.fields}
-            shape.places.append(place)
+            shape.places.append(occurrence)
     starts: list[CallShape] = []
     for shape in shapes.values():
         if not any(_repeats(shape, other) for other in starts):
@@ -103,40 +106,44 @@ def _find_starts(places: Sequence[ObjectPlace], labels: Labels) -> list[CallShap
 def _repeats(shape: CallShape, other: CallShape) -> bool:
     """Whether each of these objects comes after an object of the other shape that names the same tool."""
     first: dict[tuple[int, Json], int] = {}
-    for place in other.places:
-        first.setdefault((place.event.answer, value_at(place.value, other.fields["name"])), place.event.order)
+    for occurrence in other.places:
+        first.setdefault(
+            (occurrence.event.answer, value_at(occurrence.value, other.fields["name"])), occurrence.event.order
+        )
     return all(
-        first.get((place.event.answer, value_at(place.value, shape.fields["name"])), place.event.order + 1)
-        <= place.event.order
-        for place in shape.places
+        first.get(
+            (occurrence.event.answer, value_at(occurrence.value, shape.fields["name"])), occurrence.event.order + 1
+        )
+        <= occurrence.event.order
+        for occurrence in shape.places
     )
 
 
-def _read_call(place: ObjectPlace, labels: Labels) -> dict[str, str]:
+def _read_call(occurrence: ObjectPlace, labels: Labels) -> dict[str, str]:
     """What an object says as a call, by the usual keys; empty if it is none."""
     for inside in ("", *INSIDE):
-        inner = place.value.get(inside) if inside else place.value
+        inner = occurrence.value.get(inside) if inside else occurrence.value
         prefix = f"${step(inside)}" if inside else "$"
-        fields = _read_keys(inner, prefix, place, labels) if isinstance(inner, dict) else {}
+        fields = _read_keys(inner, prefix, occurrence, labels) if isinstance(inner, dict) else {}
         if not fields:
             continue
-        for holder, at in ((place.value, "$"), (inner, prefix)):
+        for holder, at in ((occurrence.value, "$"), (inner, prefix)):
             if isinstance(holder, dict) and "id" not in fields:
                 fields |= find_keys(holder, at, {"id": IDS}, fields, is_id)
         return fields
     return {}
 
 
-def _read_keys(value: dict[str, Json], prefix: str, place: ObjectPlace, labels: Labels) -> dict[str, str]:
-    label = labels.words(place.event)
+def _read_keys(value: dict[str, Json], prefix: str, occurrence: ObjectPlace, labels: Labels) -> dict[str, str]:
+    label = labels.words(occurrence.event)
     for key in usual_keys(value, NAMES):
         name, path = value[key], f"{prefix}{step(key)}"
-        if not (isinstance(name, str) and _IDENTIFIER.fullmatch(name)) or place.at + path[1:] in labels.known:
+        if not (isinstance(name, str) and _IDENTIFIER.fullmatch(name)) or occurrence.at + path[1:] in labels.known:
             continue
         fields = {"name": path}
         fields |= find_keys(value, prefix, {"arguments": ARGUMENTS, "result": RESULTS, "error": ERRORS}, fields)
-        is_call = _CALLS.search(f"{label} {last_key(place.at)} {last_key(prefix)} {'' if key == 'name' else key}")
-        if "arguments" in fields and (is_call or _holds_object(value_at(place.value, fields["arguments"]))):
+        is_call = _CALLS.search(f"{label} {last_key(occurrence.at)} {last_key(prefix)} {'' if key == 'name' else key}")
+        if "arguments" in fields and (is_call or _holds_object(value_at(occurrence.value, fields["arguments"]))):
             return fields
         if is_call and ("result" in fields or not _ENDS.search(label)):
             return fields
@@ -167,11 +174,11 @@ def _find_ends(
         linked: dict[tuple[str, str], list[ObjectPlace]] = {}
         for call in start.places if link in start.fields else ():
             reference = str(value_at(call.value, start.fields[link]))
-            for place in later:
-                if place.event.answer == call.event.answer and place.event.order > call.event.order:
-                    keys = [key for key, value in place.value.items() if is_id(value) and str(value) == reference]
+            for occurrence in later:
+                if occurrence.event.answer == call.event.answer and occurrence.event.order > call.event.order:
+                    keys = [key for key, value in occurrence.value.items() if is_id(value) and str(value) == reference]
                     for key in keys[:1]:
-                        linked.setdefault((place.at, key), []).append(place)
+                        linked.setdefault((occurrence.at, key), []).append(occurrence)
         for (at, key), places in sorted(linked.items(), key=lambda entry: -len(entry[1])):
             ends = _read_ends(at, {link: f"${step(key)}"}, places, labels)
             if any(ends):
@@ -184,12 +191,12 @@ def _find_unlinked_ends(
 ) -> tuple[CallShape | None, CallShape | None]:
     """Ends that name nothing: after each call, and before the next, one event of a kind of its own with a result."""
     kinds: dict[tuple[str, tuple[str, ...]], list[ObjectPlace]] = {}
-    for place in later:
-        if _ENDS.search(f"{labels.words(place.event)} {' '.join(place.value)}"):
-            kinds.setdefault((place.at, place.event.kind), []).append(place)
+    for occurrence in later:
+        if _ENDS.search(f"{labels.words(occurrence.event)} {' '.join(occurrence.value)}"):
+            kinds.setdefault((occurrence.at, occurrence.event.kind), []).append(occurrence)
     for (at, _), places in kinds.items():
-        moments = [(place.event.answer, place.event.order, False) for place in start.places]
-        moments += [(place.event.answer, place.event.order, True) for place in places]
+        moments = [(occurrence.event.answer, occurrence.event.order, False) for occurrence in start.places]
+        moments += [(occurrence.event.answer, occurrence.event.order, True) for occurrence in places]
         if [is_end for *_, is_end in sorted(moments)] == [False, True] * len(start.places):
             return _read_ends(at, {}, places, labels)
     return None, None
@@ -201,15 +208,15 @@ def _read_ends(
     """Ends with their results, and failures, as far as it is clear what each is."""
     end, error = CallShape(at, dict(link)), CallShape(at, dict(link))
     kinds: dict[tuple[str, ...], str] = {}
-    for place in places:
-        fails = bool(_FAILS.search(labels.words(place.event)))
-        fields = find_keys(place.value, "$", {"error": ERRORS, "result": RESULTS}, link)
+    for occurrence in places:
+        fails = bool(_FAILS.search(labels.words(occurrence.event)))
+        fields = find_keys(occurrence.value, "$", {"error": ERRORS, "result": RESULTS}, link)
         if "result" in fields and not fails:
-            kinds.setdefault(place.event.kind, labels.words(place.event))
+            kinds.setdefault(occurrence.event.kind, labels.words(occurrence.event))
         if fields or fails:
             shape = error if fails else end
             shape.fields |= {name: path for name, path in fields.items() if name not in shape.fields}
-            shape.places.append(place)
+            shape.places.append(occurrence)
     if len(kinds) > 1 and not all(map(_ENDS.search, kinds.values())):
         return None, None  # one of these kinds may be that of calls that failed
     return end if "result" in end.fields else None, error if error.places else None

@@ -37,14 +37,14 @@ async def inspect_graph(config: TargetConfig, prompt: str) -> Inspection:
     graph = await _load_graph(config)
     trace, problem = None, NO_TEXT
     options: dict[str, object] = dict(config.options)
-    left = list(_candidates(graph, config.options))
-    while left and trace is None:
-        candidate = left.pop(0)
+    remaining = list(_candidates(graph, config.options))
+    while remaining and trace is None:
+        candidate = remaining.pop(0)
         try:
             options, trace = await _try_options(config, candidate, prompt)
         except (TargetError, ConfigError) as error:
             problem = error.message
-            left += _with_what_is_missing(candidate) if NO_STORE in problem else ()
+            remaining += _with_what_is_missing(candidate) if NO_STORE in problem else ()
     recorded = [Observation("a first prompt records", _describe_recorded(trace))] if trace is not None else []
     table: dict[str, object] = {"use": config.use}
     if options:
@@ -62,8 +62,8 @@ async def _load_graph(config: TargetConfig) -> object:
     """The graph, as far as there is one before a case."""
     async with AsyncExitStack() as stack:
         stack.enter_context(environment(config.spec, config.root, config.env))
-        found = source(config.spec, config.root, config.import_path)
-        return None if found.each else pregel(await found.graph(stack))
+        graph_source = source(config.spec, config.root, config.import_path)
+        return None if graph_source.each else pregel(await graph_source.graph(stack))
 
 
 async def _try_options(
@@ -77,31 +77,31 @@ async def _try_options(
     return options, await prove_target(structs.replace(config, options=options), prompt)
 
 
-def _candidates(graph: object, given: dict[str, object]) -> Iterator[dict[str, object]]:
+def _candidates(graph: object, options: dict[str, object]) -> Iterator[dict[str, object]]:
     """Options to try: those given alone, then with an input of the graph's own fields, and all that it gives read."""
     takes_fields = fields_of(graph, "input") if graph is not None else frozenset()
     gives = fields_of(graph, "output") if graph is not None else frozenset()
     speaks = not takes_fields or MESSAGES in takes_fields
-    if speaks or ("input" in given and "output" in given):
-        yield given
-    outputs: dict[str, object] = {} if "output" in given else {"output": WHOLE}
-    if speaks or "input" in given:
-        yield given | outputs
+    if speaks or ("input" in options and "output" in options):
+        yield options
+    outputs: dict[str, object] = {} if "output" in options else {"output": WHOLE}
+    if speaks or "input" in options:
+        yield options | outputs
         return
     takes = _fields(graph, "input")
     texts = [name for name, kind in takes.items() if kind == "text"]
     for name in sorted(texts, key=_rank(ASKED)):
         others: dict[str, object] = {other: INVENTED for other in texts if other != name}
-        for asked in [{name: PROMPT}, {name: PROMPT, **others}][: 2 if others else 1]:
+        for input_state in [{name: PROMPT}, {name: PROMPT, **others}][: 2 if others else 1]:
             if MESSAGES in gives or not gives:  # the answer may be the last message, or all that it gives
-                yield given | {"input": asked}
-            yield given | outputs | {"input": asked}
+                yield options | {"input": input_state}
+            yield options | outputs | {"input": input_state}
 
 
-def _answer_path(state: Mapping[str, object], asked: object) -> str:
+def _answer_path(state: Mapping[str, object], input_state: object) -> str:
     """Where in the state the answer most likely is: words that were not given to it."""
-    known = set(asked) if isinstance(asked, dict) else set()
-    paths = [path for path in _texts(state) if path[0] not in known]
+    input_keys = set(input_state) if isinstance(input_state, dict) else set()
+    paths = [path for path in _texts(state) if path[0] not in input_keys]
     if not paths:
         raise TargetError("bad-answer", f"no answer found in the state of the graph (it has: {', '.join(state)})")
     best = min(paths, key=lambda path: min(map(_rank(ANSWERED), path)))
@@ -138,9 +138,9 @@ def _kind(hint: object) -> str:
     """What a field holds, as people say it."""
     if get_origin(hint) in (UnionType, Union):
         hint = next((part for part in get_args(hint) if part is not NoneType), hint)
-    found = get_origin(hint) or hint
+    kind = get_origin(hint) or hint
     names: dict[object, str] = {str: "text", list: "list", dict: "table"}
-    return names.get(found, getattr(found, "__name__", str(found)))
+    return names.get(kind, getattr(kind, "__name__", str(kind)))
 
 
 def _sightings(graph: object) -> Iterator[Observation]:

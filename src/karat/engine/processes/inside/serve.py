@@ -79,7 +79,7 @@ class CaseSlots:
         self._closing = False
 
     def open(self) -> None:
-        self._tasks = [asyncio.create_task(self._lane(place)) for place in range(self._concurrency)]
+        self._tasks = [asyncio.create_task(self._lane(slot)) for slot in range(self._concurrency)]
         for task in self._tasks:
             task.add_done_callback(self._lane_ended)
 
@@ -111,10 +111,10 @@ class CaseSlots:
         if running in self.running.values() and not running.given_up:
             running.given_up = True
             self._end()
-            done = self.end_overrun(running, " and ignored its cancellation")
-            self._send(Finished(running.assignment.token, done, deaf=True))
+            result = self.end_overrun(running, " and ignored its cancellation")
+            self._send(Finished(running.assignment.token, result, deaf=True))
 
-    async def _lane(self, place: int) -> None:
+    async def _lane(self, slot: int) -> None:
         me = asyncio.current_task()
         assert me is not None
         loop = asyncio.get_running_loop()
@@ -124,17 +124,17 @@ class CaseSlots:
                 self._idle.append(idle)
                 await idle
             assignment = self._waiting.popleft()
-            self._in_flight.set(place, assignment.token)
+            self._in_flight.set(slot, assignment.token)
             # Only concurrent cases are compared, and process_time() costs as much as a check.
             cpu = process_time() if self._concurrency > 1 else 0.0
             running = self.running[me] = Running(assignment, self._times.held, cpu)
-            done = await run_case(
+            result = await run_case(
                 assignment.item, self._target, self._settings, self._redactor, running.context, self._catalog
             )
             del self.running[me]
             if not running.given_up:
-                self._conclude(running, done)
-            self._in_flight.set(place, 0)
+                self._conclude(running, result)
+            self._in_flight.set(slot, 0)
             self._last_end = perf_counter()
 
     def _lane_ended(self, lane: asyncio.Task[None]) -> None:
@@ -142,14 +142,14 @@ class CaseSlots:
         if not self._closing:
             raise SystemExit(1) from (None if lane.cancelled() else lane.exception())
 
-    def _conclude(self, running: Running, done: CaseResult) -> None:
+    def _conclude(self, running: Running, result: CaseResult) -> None:
         token = running.assignment.token
-        if done.error == TIMEOUT:
+        if result.error == TIMEOUT:
             self._end()
             if self._concurrency > 1 and self._others_may_be_to_blame(running):
                 self._send(Returned(token, alone=True))
                 return
-        self._send(Finished(token, done))
+        self._send(Finished(token, result))
 
     def _others_may_be_to_blame(self, running: Running) -> bool:
         if not self.running and self._last_end < running.begun:
@@ -212,8 +212,8 @@ async def _serve(sock: socket.socket, inbox: Inbox, frames: Frames, words: int, 
     slots = CaseSlots(start, target, redactor, catalog, lambda message: frames.send(encode(message)), in_flight, times)
 
     def on_stuck(running: Running) -> None:
-        done = slots.end_overrun(running, " and blocked the event loop")
-        _speak_and_die(words, Finished(running.assignment.token, done, last=True))
+        result = slots.end_overrun(running, " and blocked the event loop")
+        _speak_and_die(words, Finished(running.assignment.token, result, last=True))
 
     loop = asyncio.get_running_loop()
     watchdog = Watchdog(loop, slots.running, times, start.settings, on_stuck, slots.give_up)

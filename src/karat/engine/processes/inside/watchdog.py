@@ -112,10 +112,10 @@ class Watchdog(threading.Thread):
                 self._stuck(running)
             self._look_for_the_deaf(now)
 
-    def _is_stuck(self, running: Running, now: float, held: float) -> bool:
+    def _is_stuck(self, running: Running, now: float, holder: float) -> bool:
         """Whether a case that has held the loop for so long is late, and by its own fault."""
-        own_fault = held > self._settings.case_timeout or not self._times.is_held_up(running)
-        return held > SURE and self._late_by(running, now) > LATE and own_fault
+        own_fault = holder > self._settings.case_timeout or not self._times.is_held_up(running)
+        return holder > SURE and self._late_by(running, now) > LATE and own_fault
 
     def _look_for_the_deaf(self, now: float) -> None:
         """Have cases looked at that ignore their cancellation, once the event loop has been alive to let them stop."""
