@@ -111,8 +111,16 @@ def test_reports_written_again_get_names_of_their_own(names: Names) -> None:
 
 def test_a_report_of_another_package(names: Names) -> None:
     paths, failures = write_all(passing(2), names, [IDS])
-    assert paths == (names.json, names.markdown, names.report("txt"))
+    assert paths == (names.json, names.markdown, names.report("ids.txt"))
     assert (paths[-1].read_text(), failures) == ("G0\nG1\nend\n", ())
+
+
+def test_a_report_of_json_is_no_copy_of_ours(names: Names) -> None:
+    class Json(Ids):
+        extension = "json"
+
+    paths, _ = write_all(passing(), names, [Wanted("my/flat", Json)])
+    assert [path.name for path in paths] == [f"{names.json.stem}{end}" for end in (".json", ".md", ".my-flat.json")]
 
 
 @pytest.mark.parametrize(
@@ -120,8 +128,8 @@ def test_a_report_of_another_package(names: Names) -> None:
     [
         pytest.param("mine.xml", "mine.xml", id="a-file"),
         pytest.param("deep/er/mine", "deep/er/mine", id="a-file-in-a-new-folder"),
-        pytest.param("there", "there/minimum-eval-results-20261115T183011Z.txt", id="a-folder"),
-        pytest.param("new/", "new/minimum-eval-results-20261115T183011Z.txt", id="a-new-folder"),
+        pytest.param("there", "there/minimum-eval-results-20261115T183011Z.ids.txt", id="a-folder"),
+        pytest.param("new/", "new/minimum-eval-results-20261115T183011Z.ids.txt", id="a-new-folder"),
     ],
 )
 def test_a_report_at_a_place_of_its_own_replaces_the_last_one(
@@ -148,7 +156,7 @@ def test_a_report_that_fails_spares_all_others(names: Names, broken: type[Report
     paths, (failure,) = write_all(passing(2), names, [Wanted("mine", broken), IDS])
     assert [path.suffix for path in paths] == [".json", ".md", ".txt"]
     assert paths[-1].read_text() == "G0\nG1\nend\n"
-    assert str(failure).startswith(f"{names.report('txt')}: {said}")
+    assert str(failure).startswith(f"{names.report('mine.txt')}: {said}")
     assert failure.exit_code == ExitCode.INTERNAL
     assert sorted(path.suffix for path in names.folder.iterdir()) == [".json", ".jsonl", ".md", ".txt"]
 

@@ -92,7 +92,7 @@ def usual_results_dirs() -> list[Path]:
 
 def reserve(results_dir: Path, suite: str, suite_format: str, now: datetime, base: str = "") -> Names:
     """Names for the files of a run of a suite, its journal already created: two runs in one second get two stamps."""
-    stem, folder = _file_stem(PurePath(suite).stem), Path(base, results_dir)
+    stem, folder = safe_stem(PurePath(suite).stem), Path(base, results_dir)
     report_stem = "minimum-eval-results" if suite_format in SEED_FORMATS else f"{stem}-results"
     with explain_errors(results_dir):
         folder.mkdir(parents=True, exist_ok=True)
@@ -198,8 +198,8 @@ def _numbered_names(name: str) -> Iterator[str]:
     yield from (f"{name}-{number}" for number in count(2))
 
 
-def _file_stem(name: str) -> str:
-    """A suite's name as part of a file name: no separators, no control characters, not hidden, not too long."""
+def safe_stem(name: str) -> str:
+    """A name of others as part of a file name: no separators, no control characters, not hidden, not too long."""
     safe = re.sub(r"[^\w.+-]+", "-", name).strip(".-")
     return safe.encode()[:STEM_BYTES].decode(errors="ignore") or "suite"
 

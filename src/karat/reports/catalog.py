@@ -16,6 +16,7 @@ from typing import Final, NamedTuple, TypeGuard
 from karat.errors import ConfigError, UsageError
 from karat.plugins.packages import FIX, find_entry_points, load_entry_point, where
 from karat.plugins.project import Project
+from karat.reports.artifacts import safe_stem
 from karat.reports.base import ParallelReport, Report
 from karat.reports.json import JsonReport
 from karat.reports.markdown import MarkdownReport
@@ -73,7 +74,7 @@ def _refuse_shared(reports: Sequence[Wanted], spared: Sequence[str], base: str) 
     for report in reports:
         if not report.path:
             continue
-        path = report_path(report.path, f"usual.{report.report.extension}", base)
+        path = report_path(report.path, f"usual.{file_extension(report.name, report.report)}", base)
         real_path = os.path.realpath(os.path.join(base, path))
         if real_path in users:
             why = f"{users[real_path]} and the report {report.name!r} cannot both be at {report.path}."
@@ -131,6 +132,11 @@ def _of_project(name: str, spec: str, project: Project) -> type[Report]:
 def _path_from_base(project: Project, path: str, base: str) -> str:
     """A path of the project's file, which is relative to it, as it is written from the folder of the run."""
     return os.path.relpath(project.root / path, base or ".") + path[len(path.rstrip(os.sep)) :] if path else ""
+
+
+def file_extension(name: str, report: type[Report]) -> str:
+    """How the name of its file ends: with the name of a report of others, which else looks like a copy of ours."""
+    return report.extension if name in BUILT_IN else f"{safe_stem(name)}.{report.extension}"
 
 
 def is_report(value: object) -> TypeGuard[type[Report]]:

@@ -12,7 +12,7 @@ from karat.journal.reader import Journal
 from karat.plugins.project import Project
 from karat.reports.artifacts import BinaryWriter, open_atomic
 from karat.reports.base import MultiRunReport, Report
-from karat.reports.catalog import find, report_path
+from karat.reports.catalog import file_extension, find, report_path
 from karat.reports.writing import PLACE, report_error, write_into
 
 USUAL = "usual"
@@ -46,9 +46,8 @@ def _group_by_file(
     for journal in journals:
         journal_path = Path(journal.path)
         folder = journal_path.parent if path is None else Path(path)
-        names = (
-            folder / f"{journal_path.stem}{mark}.{kind.extension}" for mark in chain([""], map("-{}".format, count(2)))
-        )
+        extension = file_extension(name, kind)
+        names = (folder / f"{journal_path.stem}{mark}.{extension}" for mark in chain([""], map("-{}".format, count(2))))
         file = next(candidate for candidate in names if candidate not in used)
         used.add(file)
         yield [journal], file

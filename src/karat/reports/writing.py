@@ -15,7 +15,7 @@ from karat.journal.views import RecordSummary, RunView
 from karat.model.run import CaseRecord
 from karat.reports.artifacts import BinaryWriter, Names, open_atomic
 from karat.reports.base import MultiRunReport, Report
-from karat.reports.catalog import EVERY_RUN, Wanted, report_path
+from karat.reports.catalog import EVERY_RUN, Wanted, file_extension, report_path
 from karat.text.wording import error_text
 
 PLACE = "name another place for it"
@@ -113,7 +113,7 @@ class _Writing(Generic[Made]):
         self._name, self._journal = name, run.path
         self._stack = ExitStack()
         self.failure: ArtifactError | None = None
-        usual = names.report(report.extension)
+        usual = names.report(file_extension(name, report))
         self.file = open_atomic(usual, base=names.base)
         if path_text:
             path = report_path(path_text, usual.name, names.base)
