@@ -127,10 +127,10 @@ def process(
 
 def results(folder: str = "karat-results") -> dict[str, list[Path]]:
     """The files of a results folder by suffix, the oldest first."""
-    found: dict[str, list[Path]] = {".jsonl": [], ".json": [], ".md": []}
+    by_suffix: dict[str, list[Path]] = {".jsonl": [], ".json": [], ".md": []}
     for path in sorted(Path(folder).iterdir(), key=lambda path: (len(path.name), path.name)):
-        found.setdefault(path.suffix, []).append(path)
-    return found
+        by_suffix.setdefault(path.suffix, []).append(path)
+    return by_suffix
 
 
 def journal_of(folder: str = "karat-results") -> Path:

@@ -61,14 +61,14 @@ def report(karat: Karat) -> Any:
 
 
 def row(report: Any, case_id: str) -> Any:
-    (found,) = [entry for entry in report["cases"] if entry["id"] == case_id]
-    return found
+    (entries,) = [entry for entry in report["cases"] if entry["id"] == case_id]
+    return entries
 
 
 def test_names(karat: Karat) -> None:
     ran = karat("run", write("my suite.v1.json", eval_set()), "-t", "python:agent.py:greet")
     names = sorted(path.name for path in Path("karat-results").iterdir())
-    (stamp,) = {found[0] for name in names if (found := re.search(STAMP, name))}
+    (stamp,) = {match[0] for name in names if (match := re.search(STAMP, name))}
     assert names == [
         f"minimum-eval-results-{stamp}.json",
         f"minimum-eval-results-{stamp}.md",
@@ -101,11 +101,11 @@ def test_two_runs_in_one_second_get_two_sets_of_files(karat: Karat, monkeypatch:
     suite = write("suite.json", eval_set())
     for said in ("hello one", "hello two", "hello three"):
         assert karat("run", suite, "-t", traces(A=said)).code == 0
-    found = results()
-    assert [len(found[suffix]) for suffix in (".jsonl", ".json", ".md")] == [3, 3, 3]
-    stems = {re.sub(r".*?(\d{8}T.*)\..*", r"\1", path.name) for paths in found.values() for path in paths}
+    files = results()
+    assert [len(files[suffix]) for suffix in (".jsonl", ".json", ".md")] == [3, 3, 3]
+    stems = {re.sub(r".*?(\d{8}T.*)\..*", r"\1", path.name) for paths in files.values() for path in paths}
     assert len(stems) == 3
-    for journal in found[".jsonl"]:
+    for journal in files[".jsonl"]:
         stem = journal.stem.removeprefix("suite-")
         response = json.loads(Path(f"karat-results/minimum-eval-results-{stem}.json").read_bytes())["cases"][0][
             "response"

@@ -30,10 +30,14 @@ def target(karat: Karat) -> str:
 
 def assert_led_to_the_file(ran: Ran, folder: str) -> None:
     assert ran.statuses == {"A": "FAIL", "B": "PASS"}
-    (told,) = re.findall(r"see +screenshot: (.+)", ran.out)
+    (shown_path,) = re.findall(r"see +screenshot: (.+)", ran.out)
     (linked,) = re.findall(r"See: \[screenshot\]\((.+)\)", results(folder)[".md"][-1].read_text())
     entries = json.loads(results(folder)[".json"][-1].read_bytes())["cases"]
-    for file in (Path(told), Path(folder, unquote(linked)), Path(folder, entries[0]["attachments"]["screenshot"])):
+    for file in (
+        Path(shown_path),
+        Path(folder, unquote(linked)),
+        Path(folder, entries[0]["attachments"]["screenshot"]),
+    ):
         assert file.samefile(SHOT)
     assert Path(folder, entries[1]["attachments"]["screenshot"]).read_bytes() == b"B"
 

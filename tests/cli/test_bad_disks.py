@@ -61,15 +61,15 @@ LONG = "def ask(prompt): return 'hello ' + 'x' * 20_000\n"
 
 def whole_or_absent(folder: str = "karat-results") -> dict[str, int]:
     """How many files of each suffix there are, each of them proven whole."""
-    found = results(folder) if Path(folder).exists() else {}
-    for path in found.get(".json", []):
+    files = results(folder) if Path(folder).exists() else {}
+    for path in files.get(".json", []):
         json.loads(path.read_bytes())
-    for path in found.get(".jsonl", []):
+    for path in files.get(".jsonl", []):
         for line in path.read_text().splitlines():
             json.loads(line)
         assert path.read_bytes().endswith(b"\n")
-    assert not {path.suffix for paths in found.values() for path in paths} - {".jsonl", ".json", ".md"}
-    return {suffix: len(paths) for suffix, paths in found.items() if paths}
+    assert not {path.suffix for paths in files.values() for path in paths} - {".jsonl", ".json", ".md"}
+    return {suffix: len(paths) for suffix, paths in files.items() if paths}
 
 
 @pytest.mark.parametrize(

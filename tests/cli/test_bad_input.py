@@ -309,7 +309,7 @@ if __name__ == "__main__":
     assert ran.statuses == ({"A": "FAIL", "A2": "PARTIAL"} if kind == "python" else {"A": "FAIL"})
     assert f"only the first 1,048,576 of {size + 14:,} bytes were kept" in ran.out
     checks = report_of()["cases"][0]["checks"]
-    names = {kind: [check["name"] for check in found] for kind, found in checks.items()}
+    names = {kind: [check["name"] for check in checks_of_kind] for kind, checks_of_kind in checks.items()}
     assert names == {"passed": ["outcome", "must_say_any"], "failed": ["must_not_say"], "unknown": ["must_not_say"]}
     assert sum(path.stat().st_size for paths in results().values() for path in paths) < 6 << 20
 
@@ -338,8 +338,8 @@ def test_agents_that_break_their_contract(karat: Karat, code: str, says: str) ->
 
 def test_a_regex_that_runs_away(karat: Karat) -> None:
     """Its case is an ERROR, and the others are judged as usual."""
-    asked = {"must_match_regex": ["(?:a|aa)+$"], "must_not_match_regex": ["(?:a|aa)+$"]}
-    suite = eval_set(*(case(key, expected={key: value}) for key, value in asked.items()), case("B"))
+    expected = {"must_match_regex": ["(?:a|aa)+$"], "must_not_match_regex": ["(?:a|aa)+$"]}
+    suite = eval_set(*(case(key, expected={key: value}) for key, value in expected.items()), case("B"))
     write("slow.py", "def ask(prompt): return 'hello ' + 'a' * 60 + '!'\n")
     ran = karat("run", write("s.json", suite), "-t", "python:slow.py:ask")
     assert (ran.code, ran.statuses) == (
@@ -349,4 +349,4 @@ def test_a_regex_that_runs_away(karat: Karat) -> None:
     assert ran.out.count("a check could not be carried out") == 2
     assert "RegexTimeout: regex '(?:a|aa)+$' took too long on a text of 67 characters" in ran.out
     broken = [check for entry in report_of()["cases"] for check in entry["checks"]["unknown"]]
-    assert [(check["name"], check["error"]) for check in broken] == [(key, True) for key in asked]
+    assert [(check["name"], check["error"]) for check in broken] == [(key, True) for key in expected]

@@ -156,8 +156,8 @@ def test_the_library_says_ok_when_the_code_is_0(
 ) -> None:
     write("suite.json", ASKS)
     traces(**ANSWERS)
-    asked = {"cases": cases, "repeat": repeat, "allow_partial": partial, "allow_unknown": unknown}
-    result = library.run("suite.json", "replay:traces.jsonl", **asked)  # type: ignore[arg-type]
+    options = {"cases": cases, "repeat": repeat, "allow_partial": partial, "allow_unknown": unknown}
+    result = library.run("suite.json", "replay:traces.jsonl", **options)  # type: ignore[arg-type]
     flags = [*["--allow-partial"] * (partial is True), *["--allow-unknown"] * (unknown is True)]
     ran = karat(*ALL, "--cases", ",".join(cases), "--repeat", str(repeat), *flags)
     assert (result.exit_code, result.ok) == (ran.code, ran.code == 0)
@@ -184,8 +184,8 @@ def test_codes_of_summaries(summary: Summary, code: int, allowed: bool) -> None:
 @pytest.mark.parametrize("partial", [False, True])
 @pytest.mark.parametrize("unknown", [False, True])
 def test_a_partial_of_which_nobody_knows_why_needs_both_allowances(partial: bool, unknown: bool) -> None:
-    found = Summary(passed=1, partial=1).exit_code(allow_partial=partial, allow_unknown=unknown)
-    assert found == (0 if partial and unknown else 1)
+    exit_code = Summary(passed=1, partial=1).exit_code(allow_partial=partial, allow_unknown=unknown)
+    assert exit_code == (0 if partial and unknown else 1)
 
 
 @pytest.mark.limit(40)

@@ -113,23 +113,23 @@ def project(*names: str, **more: str) -> None:
 
 def test_every_command_takes_a_format_of_the_project(karat: Karat) -> None:
     project("lines")
-    asked = write("greet.lines", "@python:agent.py:greet\nHi there. => Hello\nBye. => !cheerio\n")
-    assert karat("validate", asked).out == "greet.lines: lines 2, 2 cases, 4 checks\n"
-    assert karat("list", asked).out == "line-2\t\tHi there.\nline-3\t\tBye.\n"
-    ran = karat("run", asked)
+    suite = write("greet.lines", "@python:agent.py:greet\nHi there. => Hello\nBye. => !cheerio\n")
+    assert karat("validate", suite).out == "greet.lines: lines 2, 2 cases, 4 checks\n"
+    assert karat("list", suite).out == "line-2\t\tHi there.\nline-3\t\tBye.\n"
+    ran = karat("run", suite)
     assert ran.statuses == {"line-2": "PASS", "line-3": "PASS"}, ran
-    assert karat("lint", asked).code == 0
+    assert karat("lint", suite).code == 0
     audit = karat("audit", str(journal_of()), "--min-kill", "0")
     assert "answer-emptied" in audit.out, audit
     assert json.loads(karat("schema", "lines").out)["title"] == "lines"
-    assert "karat: 1\ncases:\n  - id: line-2\n    prompt: Hi there.\n" in karat("convert", asked).out
+    assert "karat: 1\ncases:\n  - id: line-2\n    prompt: Hi there.\n" in karat("convert", suite).out
 
 
 def test_a_target_of_the_user_comes_before_that_of_the_suite(karat: Karat) -> None:
     project("lines")
-    asked = write("greet.lines", "@python:agent.py:nothing_of_this_name\nHi there. => Hello\n")
-    assert "nothing_of_this_name" in karat("run", asked).err
-    assert karat("run", asked, "-t", "python:agent.py:greet").statuses == {"line-2": "PASS"}
+    suite = write("greet.lines", "@python:agent.py:nothing_of_this_name\nHi there. => Hello\n")
+    assert "nothing_of_this_name" in karat("run", suite).err
+    assert karat("run", suite, "-t", "python:agent.py:greet").statuses == {"line-2": "PASS"}
 
 
 def test_a_negated_check_fails_where_it_holds(karat: Karat) -> None:
@@ -160,11 +160,11 @@ def test_lint_and_problems_tell_the_place_of_the_check(karat: Karat) -> None:
 def test_another_file_belongs_to_the_suite(karat: Karat) -> None:
     project("lines")
     write("more.txt", "Hi. => Hello")
-    asked = write("a.lines", "<more.txt\n")
-    assert karat("run", asked, "-t", "python:agent.py:greet").statuses == {"line-1": "PASS"}
+    suite = write("a.lines", "<more.txt\n")
+    assert karat("run", suite, "-t", "python:agent.py:greet").statuses == {"line-1": "PASS"}
     first = json.loads(journal_of().read_text().splitlines()[0])["suite_sha256"]
     write("more.txt", "Hi. => Hello!")
-    karat("run", asked, "-t", "python:agent.py:greet", "--results-dir", "second")
+    karat("run", suite, "-t", "python:agent.py:greet", "--results-dir", "second")
     assert json.loads(journal_of("second").read_text().splitlines()[0])["suite_sha256"] != first
     assert "bad-file" in karat("validate", write("b.lines", "<../more.txt\n")).err
     assert "missing-file" in karat("validate", write("c.lines", "<none.txt\n")).err
@@ -176,10 +176,10 @@ def test_a_quick_list_of_the_format_is_taken(karat: Karat) -> None:
 
 
 def test_a_format_of_the_project_is_asked_before_ours(karat: Karat) -> None:
-    asked = write("s.lines", json.dumps(eval_set(case())))
-    assert karat("list", asked).out.startswith("A\t")
+    suite = write("s.lines", json.dumps(eval_set(case())))
+    assert karat("list", suite).out.startswith("A\t")
     project("quick")
-    assert karat("list", asked).out.startswith("quick\t")
+    assert karat("list", suite).out.startswith("quick\t")
 
 
 def test_two_formats_that_recognise_one_file_are_refused(karat: Karat) -> None:

@@ -31,8 +31,10 @@ def job(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_the_job_prints_gives_our_commands_alone(karat: Karat, verbosity: tuple[str, ...]) -> None:
     ran = karat(*RUN, *verbosity)
     assert ran.code == 1
-    found = [(each.name, each.properties["title"], each.properties["line"]) for each in commands(ran.out + ran.err)]
-    assert found == [("error", "FAIL A", "1"), ("error", "ERROR B", "1")]
+    shown_commands = [
+        (each.name, each.properties["title"], each.properties["line"]) for each in commands(ran.out + ran.err)
+    ]
+    assert shown_commands == [("error", "FAIL A", "1"), ("error", "ERROR B", "1")]
 
 
 def test_each_run_adds_to_the_summary_of_the_job(karat: Karat) -> None:

@@ -61,9 +61,9 @@ NEEDS_A_SHELL = ("|", ">")
 
 def examples(command: str) -> list[str]:
     """The lines of a help text that can be typed."""
-    told = group.get_command(None, command) if command else group  # type: ignore[arg-type]
-    assert told is not None
-    text = re.sub(r"(?m)^( *karat [^\n]*?) {3,}\S.*$", r"\1", told.help or "")
+    described = group.get_command(None, command) if command else group  # type: ignore[arg-type]
+    assert described is not None
+    text = re.sub(r"(?m)^( *karat [^\n]*?) {3,}\S.*$", r"\1", described.help or "")
     return [line.strip() for line in text.splitlines() if line.strip().startswith("karat ")]
 
 
@@ -92,8 +92,8 @@ def world(karat: Karat) -> None:
     write("desk.py", DESK)
     write("karat.toml", CONFIGURATION)
     write("shop.karat.yaml", "karat: 1\ncases: [{id: refund, prompt: Hi, expected: {must_say_any: [hello]}}]\n")
-    asked = ServiceRequest("openai", "POST", "/v1/chat/completions", text="Hi")
-    exchange = Exchange(case="refund", request=asked, answer=Answer(200, text="hello"), recorded="2026-01-01")
+    request = ServiceRequest("openai", "POST", "/v1/chat/completions", text="Hi")
+    exchange = Exchange(case="refund", request=request, answer=Answer(200, text="hello"), recorded="2026-01-01")
     Tape(path=Path("shop.tape.yaml"), runs={("refund", 0): [exchange]}).write()
     program()
     karat("run", "checkout.json", "-t", "staging")
@@ -107,7 +107,10 @@ def world(karat: Karat) -> None:
 @pytest.mark.usefixtures("world")
 @pytest.mark.parametrize(
     ("command", "line"),
-    [pytest.param(*one, id=one[1], marks=[pytest.mark.thorough] * one[1].startswith(COSTLY)) for one in EVERY],
+    [
+        pytest.param(*example, id=example[1], marks=[pytest.mark.thorough] * example[1].startswith(COSTLY))
+        for example in EVERY
+    ],
 )
 def test_examples_can_be_run(karat: Karat, command: str, line: str) -> None:
     line = line.replace("/full/disk", "disk").replace("/other/disk", "other")
@@ -117,7 +120,7 @@ def test_examples_can_be_run(karat: Karat, command: str, line: str) -> None:
         assert ran.returncode == 0, ran.stderr
         assert command in ("inspect", "draft") or not ran.stderr
         return
-    words = [found for word in shlex.split(line)[1:] for found in (sorted(glob(word)) or [word])]
+    words = [match for word in shlex.split(line)[1:] for match in (sorted(glob(word)) or [word])]
     done = karat(*words)
     # The suite of these examples proves little, and `karat init` writes nothing where it cannot ask.
     assert done.code == (4 if "init" in words else command == "audit"), done.err

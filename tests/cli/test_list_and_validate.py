@@ -41,8 +41,8 @@ def test_list(karat: Karat, name: str, content: object) -> None:
 
 
 def test_list_of_several_suites(karat: Karat) -> None:
-    one, two = write("one.json", eval_set(case("A"))), write("two.json", eval_set(case("B")))
-    assert karat("list", one, two).out == "A\t\tprompt of A\nB\t\tprompt of B\n"
+    first_suite, two = write("one.json", eval_set(case("A"))), write("two.json", eval_set(case("B")))
+    assert karat("list", first_suite, two).out == "A\t\tprompt of A\nB\t\tprompt of B\n"
 
 
 @pytest.mark.parametrize(

@@ -186,7 +186,7 @@ def test_a_message_ends_before_its_fix_begins() -> None:
 def test_articles_follow_their_noun() -> None:
     assert [with_article(noun) for noun in ("int", "dict", "OSError")] == ["an int", "a dict", "an OSError"]
     placed = re.compile(r"(?:^|\W)an? $", re.IGNORECASE)
-    found = [
+    mistakes = [
         f"{source.name}: {ast.unparse(after)}"
         for source in SOURCES
         if "__name__" in (text := source.read_text("utf-8"))
@@ -195,4 +195,4 @@ def test_articles_follow_their_noun() -> None:
         for before, after in zip(node.values, node.values[1:], strict=False)
         if isinstance(before, ast.Constant) and placed.search(str(before.value)) and "__name__" in ast.unparse(after)
     ]
-    assert found == [], "use with_article"
+    assert mistakes == [], "use with_article"

@@ -66,8 +66,8 @@ def suite(**expected: Any) -> str:
 def test_a_function_is_a_field_of_expected(karat: Karat, workers: str) -> None:
     project(polite="python:checks.py:polite", brief="python:checks.py:brief")
     rules = {"hard_fail": ["tone"], "soft_score": {"threshold": 0.4}}
-    asked = suite(polite=["thanks", "prompt"], brief=3, scoring=rules)
-    ran = karat("run", asked, *GREET, "--workers", workers)
+    suite_file = suite(polite=["thanks", "prompt"], brief=3, scoring=rules)
+    ran = karat("run", suite_file, *GREET, "--workers", workers)
     assert ran.statuses == {"A": "PARTIAL"}, ran
     checks = report_of()["cases"][0]["checks"]
     (passed,) = [row for row in checks["passed"] if row["name"] == "polite"]
@@ -83,16 +83,16 @@ def test_a_function_is_a_field_of_expected(karat: Karat, workers: str) -> None:
 
 def test_it_holds_wherever_traces_are_judged(karat: Karat) -> None:
     project(polite="python:checks.py:polite")
-    asked = suite(polite=["hello"], outcome="response_only")
-    assert "1 case, 2 checks" in karat("validate", asked).out
-    assert karat("run", asked, *GREET, "--results-dir", "first").statuses == {"A": "PASS"}
+    suite_file = suite(polite=["hello"], outcome="response_only")
+    assert "1 case, 2 checks" in karat("validate", suite_file).out
+    assert karat("run", suite_file, *GREET, "--results-dir", "first").statuses == {"A": "PASS"}
     journal = str(journal_of("first"))
     assert karat("rescore", journal).statuses == {"A": "PASS"}
     assert karat("rescore", journal, "--suite", suite(polite=["bye"])).statuses == {"A": "FAIL"}
     assert karat("resume", journal, "--results-dir", "more").statuses == {"A": "FAIL"}
     audit = karat("audit", journal, "--min-kill", "0")
     assert "answer-emptied" in audit.out, audit
-    assert karat("lint", asked).code == 0
+    assert karat("lint", suite_file).code == 0
     properties = json.loads(karat("schema", "eval-set").out)["$defs"]["Expected"]["properties"]
     assert properties["polite"]["items"] == {"type": "string"}
     assert properties["polite"]["description"] == "The answer holds one of these words."
@@ -282,8 +282,8 @@ def test_reports_of_the_project_are_written_for_every_run(karat: Karat, entry: s
     write("karat.toml", f"[reports]\n{entry}\n")
     ran = karat("run", suite(must_say_any=["hello"]), *GREET)
     assert ran.code == 0, ran
-    found = {suffix: len(paths) for suffix, paths in results().items()}
-    assert found == {".jsonl": 1, ".json": 1, ".md": 1} | files
+    counts = {suffix: len(paths) for suffix, paths in results().items()}
+    assert counts == {".jsonl": 1, ".json": 1, ".md": 1} | files
     if "out/" in entry:
         (place,) = Path("out").iterdir()
         assert f"out/{place.name}" in ran.out

@@ -42,8 +42,8 @@ def config(provider: object, *prompts: str, says: str = "Ann") -> str:
     write("own/provider.py", PROVIDER)
     write("own/script.py", SCRIPT)
     tests = [{"vars": {"name": "Ann"}, "assert": [{"type": "contains", "value": says}]}]
-    asked = {"prompts": list(prompts or ["Hello"]), "providers": [provider], "tests": tests}
-    return write("own/promptfooconfig.yaml", json.dumps(asked))
+    document = {"prompts": list(prompts or ["Hello"]), "providers": [provider], "tests": tests}
+    return write("own/promptfooconfig.yaml", json.dumps(document))
 
 
 @pytest.mark.parametrize(
@@ -79,15 +79,15 @@ def test_a_provider_that_breaks_is_an_error(karat: Karat, provider: str, prompt:
 
 @pytest.mark.parametrize("provider", ["file://provider.py", "exec:python3 script.py"])
 def test_code_is_not_run_unasked(karat: Karat, provider: str) -> None:
-    asked = config(provider)
-    ran = karat("run", asked)
+    document = config(provider)
+    ran = karat("run", document)
     assert ran.code == 4
     assert (
         "the suite's own target is code, which runs only if you trust it. If you trust it, use `karat run --trust-code`"
         in ran.err
     ), ran
     assert not Path("ran.txt").exists()
-    assert karat("run", asked, "-t", "python:agent.py:greet").code == 1
+    assert karat("run", document, "-t", "python:agent.py:greet").code == 1
 
 
 @pytest.mark.parametrize("provider", ["file://gone.py", "python:provider.py:gone", "exec:", "exec:'"])

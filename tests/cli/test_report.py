@@ -154,8 +154,8 @@ def test_a_full_disk_leaves_nothing_half_written(karat: Karat, journal: str, mon
 )
 def test_two_reports_at_one_place(karat: Karat, reports: list[str], said: str) -> None:
     suite = write("s.json", eval_set())
-    asked = [word for report in reports for word in ("--report", report)]
-    ran = karat("run", suite, "-t", "python:agent.py:greet", *asked)
+    options = [word for report in reports for word in ("--report", report)]
+    ran = karat("run", suite, "-t", "python:agent.py:greet", *options)
     fix = "Give the report another file."
     assert (ran.code, ran.out, ran.err) == (4, "", f"karat: {said} {fix} [bad-option]\n")
     assert json.loads(Path(suite).read_text())["version"] == "0.3"

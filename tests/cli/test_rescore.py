@@ -65,8 +65,8 @@ def test_by_a_suite(karat: Karat, journal: str, cases: list[dict[str, Any]], sta
     ran = karat("rescore", journal, "--suite", write("today.json", eval_set(*cases)))
     assert " ".join(f"{name}:{status}" for name, status in ran.statuses.items()) == statuses
     assert ran.code == (1 if "FAIL" in statuses or "ERROR" in statuses else 0)
-    told = f"karat: recorded but not in the suite, ignored: {left_out}\n" if left_out else ""
-    assert ran.err == told
+    notice = f"karat: recorded but not in the suite, ignored: {left_out}\n" if left_out else ""
+    assert ran.err == notice
     assert journal_of().name.startswith("today-")
     assert [entry["id"] for entry in report()["cases"]] == list(ran.statuses)
     assert (report()["eval_file"], report()["summary"]["total"]) == ("today.json", len(cases))
@@ -196,4 +196,4 @@ def test_a_recorded_selection_holds_for_the_suite_too(karat: Karat) -> None:
     suite = write("suite.json", eval_set(case("A"), case("B"), case("C")))
     karat("run", suite, "-t", traces(A="Hello.", C="Hello."), "--cases", "A,C", "--results-dir", "first")
     karat("rescore", str(journal_of("first")), "--suite", suite)
-    assert [(found["id"], found["status"]) for found in report()["cases"]] == [("A", "PASS"), ("C", "PASS")]
+    assert [(entry["id"], entry["status"]) for entry in report()["cases"]] == [("A", "PASS"), ("C", "PASS")]

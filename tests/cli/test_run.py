@@ -27,8 +27,8 @@ GOLDEN = [{"id": "A", "input": "prompt of A", "expected_contains": ["hello"]}]
 
 def header() -> dict[str, Any]:
     with journal_of().open("rb") as journal:
-        found: dict[str, Any] = json.loads(journal.readline())
-    return found
+        header_line: dict[str, Any] = json.loads(journal.readline())
+    return header_line
 
 
 @pytest.mark.parametrize(
@@ -131,15 +131,15 @@ def test_several_suites_give_a_run_each(karat: Karat) -> None:
     ],
 )
 def test_a_selection_may_stand_in_any_of_several_suites(karat: Karat, options: list[str], ids: list[str]) -> None:
-    one = write("one.json", eval_set(case("A"), case("B")))
+    first_suite = write("one.json", eval_set(case("A"), case("B")))
     two = write("two.json", eval_set(case("C"), case("D", category="y")))
-    ran = karat("run", one, two, "-t", "python:agent.py:greet", *options)
+    ran = karat("run", first_suite, two, "-t", "python:agent.py:greet", *options)
     assert (ran.code, list(ran.statuses)) == (0, ids)
 
 
 def test_nothing_is_run_unless_every_suite_is_sound(karat: Karat) -> None:
-    one, two = write("one.json", eval_set()), write("two.json", "[]")
-    ran = karat("run", one, two, "-t", "python:agent.py:greet")
+    first_suite, two = write("one.json", eval_set()), write("two.json", "[]")
+    ran = karat("run", first_suite, two, "-t", "python:agent.py:greet")
     assert (ran.code, ran.out) == (4, "")
     assert ran.err == "two.json:1:1: the suite has no cases. [empty-suite]\n"
     assert not Path("karat-results").exists()
@@ -172,8 +172,8 @@ def test_enough_failures_stop_the_suites_that_follow(karat: Karat, option: str, 
 
 
 def test_the_exit_code_is_that_of_the_worst_suite(karat: Karat) -> None:
-    one, two = write("one.json", eval_set(case("A"))), write("two.json", eval_set(case("B")))
-    ran = karat("run", one, two, "-t", traces(A="Nothing.", B="Hello."))
+    first_suite, two = write("one.json", eval_set(case("A"))), write("two.json", eval_set(case("B")))
+    ran = karat("run", first_suite, two, "-t", traces(A="Nothing.", B="Hello."))
     assert (ran.code, ran.statuses) == (1, {"A": "FAIL", "B": "PASS"})
 
 

@@ -42,8 +42,8 @@ def hidden(content: bytes, *more: str) -> bool:
 
 
 def checks(folder: str = "karat-results") -> dict[str, Any]:
-    (found,) = json.loads(results(folder)[".json"][-1].read_bytes())["cases"]
-    return {check["name"]: check | {"status": how} for how, them in found["checks"].items() for check in them}
+    (judged_checks,) = json.loads(results(folder)[".json"][-1].read_bytes())["cases"]
+    return {check["name"]: check | {"status": how} for how, them in judged_checks["checks"].items() for check in them}
 
 
 @pytest.mark.usefixtures("secret")
@@ -108,14 +108,14 @@ def recorded(karat: Karat, secret: None) -> str:
 def test_judged_again_by_what_is_left(karat: Karat, recorded: str) -> None:
     ran = karat("rescore", recorded)
     assert ran.statuses == {"A": "PARTIAL"}
-    found = checks()
-    assert {name: check["status"] for name, check in found.items()} == {
+    judged_checks = checks()
+    assert {name: check["status"] for name, check in judged_checks.items()} == {
         "outcome": "passed",
         "must_say_any": "unknown",
         "must_not_say": "unknown",
         "must_match_regex": "passed",
     }
-    assert found["must_not_say"]["found"].endswith(OTHER)
+    assert judged_checks["must_not_say"]["found"].endswith(OTHER)
 
 
 def test_judged_again_by_the_suite(karat: Karat, recorded: str) -> None:

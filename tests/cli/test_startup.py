@@ -80,9 +80,9 @@ def home(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("home")
 def test_importing_karat_opens_no_socket_writes_nothing_and_reads_no_dotenv() -> None:
-    seen, modules = python(WATCHED, "import karat")
-    assert [entry for entry in seen if entry[0] != "read"] == []
-    mine = [Path(path) for kind, path in seen if kind == "read"]
+    events, modules = python(WATCHED, "import karat")
+    assert [entry for entry in events if entry[0] != "read"] == []
+    mine = [Path(path) for kind, path in events if kind == "read"]
     assert {path.suffix for path in mine} <= {".py", ".pyc", ".pth", ".so"}
     assert not {path.name for path in mine} & {".env", "karat.toml", "pyproject.toml"}
     assert not {name for name in (*HEAVY, "click", "socket") if name in modules}
@@ -90,9 +90,9 @@ def test_importing_karat_opens_no_socket_writes_nothing_and_reads_no_dotenv() ->
 
 @pytest.mark.usefixtures("home")
 def test_using_every_public_name_is_as_quiet() -> None:
-    seen, modules = python(WATCHED, "import karat; [getattr(karat, name) for name in karat.__all__]")
-    assert [entry for entry in seen if entry[0] != "read"] == []
-    assert not {Path(path).name for kind, path in seen if kind == "read"} & {".env", "karat.toml", "pyproject.toml"}
+    events, modules = python(WATCHED, "import karat; [getattr(karat, name) for name in karat.__all__]")
+    assert [entry for entry in events if entry[0] != "read"] == []
+    assert not {Path(path).name for kind, path in events if kind == "read"} & {".env", "karat.toml", "pyproject.toml"}
     assert "karat.api" in modules
     assert not {name for name in ("rich", "click", "yaml") if name in modules}
 
@@ -100,7 +100,7 @@ def test_using_every_public_name_is_as_quiet() -> None:
 def test_the_hook_sees_what_it_is_there_to_see() -> None:
     code = "import socket; open('x', 'w').close(); open('.env').read(); socket.socket(socket.AF_UNIX).close()"
     write(".env", "A=1")
-    seen, _ = python(WATCHED, code)
-    assert ["write", "x"] in seen
-    assert ["read", ".env"] in seen
-    assert any(event == "socket.__new__" for event, _ in seen)
+    events, _ = python(WATCHED, code)
+    assert ["write", "x"] in events
+    assert ["read", ".env"] in events
+    assert any(event == "socket.__new__" for event, _ in events)

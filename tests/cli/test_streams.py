@@ -62,8 +62,8 @@ def test_a_broken_pipe(command: str, err_too: bool) -> None:
     arguments, code = COMMANDS[command]
     write("suite.json", MANY)
     write("bad.json", "[]")
-    found, err = with_reader_gone(*arguments, err_too=err_too)
-    assert found == code
+    output, err = with_reader_gone(*arguments, err_too=err_too)
+    assert output == code
     assert "Traceback" not in err
     assert "BrokenPipe" not in err
     if arguments == RUN:

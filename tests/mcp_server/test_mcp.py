@@ -224,8 +224,8 @@ def test_suites_are_looked_for_in_folders_of_the_project_alone(project: Path) ->
     for folder in ("node_modules", ".venv", "karat-results", "evals", ".claude/evals"):
         (project / folder).mkdir(parents=True)
         (project / folder / "s.yaml").write_text(SUITE)
-    found = {str(path) for path in ProjectFolder(project).find_suites()}
-    assert found == {"shop.yaml", "evals/s.yaml", ".claude/evals/s.yaml"}
+    paths = {str(path) for path in ProjectFolder(project).find_suites()}
+    assert paths == {"shop.yaml", "evals/s.yaml", ".claude/evals/s.yaml"}
 
 
 async def test_lines_that_are_too_long_are_refused_by_their_id() -> None:

@@ -59,8 +59,8 @@ def test_junitparser_reads_every_status(run: MemoryRun) -> None:
     (suite,) = junit(run)
     assert (suite.name, suite.tests, suite.failures, suite.errors, suite.skipped) == ("s", 6, 2, 1, 2)
     assert suite.time == 3.4
-    found = {case.name: [(type(each).__name__, each.type, each.message) for each in case.result] for case in suite}
-    assert found == {
+    by_title = {case.name: [(type(each).__name__, each.type, each.message) for each in case.result] for case in suite}
+    assert by_title == {
         "PASS": [],
         "FAIL": [("Failure", "FAIL", "a check failed; must_say_any: expected 'x', found y")],
         "PARTIAL": [("Failure", "PARTIAL", "a check could not be decided; must_say_any: expected 'x', found y")],
@@ -136,8 +136,8 @@ def test_several_runs_in_one_file(name: str, run: MemoryRun) -> None:
 
 
 def test_githubs_runner_reads_every_status(run: MemoryRun) -> None:
-    found = {each.properties["title"]: each for each in commands(written("github", run))}
-    assert {title: each.name for title, each in found.items()} == {
+    by_title = {each.properties["title"]: each for each in commands(written("github", run))}
+    assert {title: each.name for title, each in by_title.items()} == {
         "FAIL FAIL": "error",
         "PARTIAL PARTIAL": "warning",
         "ERROR ERROR": "error",
@@ -146,10 +146,10 @@ def test_githubs_runner_reads_every_status(run: MemoryRun) -> None:
     }
     for status, line in LINES.items():
         if status != "PASS":
-            told: Command = found[f"{status} {status}"]
-            assert (told.properties["file"], told.properties["line"]) == ("evals/s.json", str(line))
-            assert told.data.splitlines()[0] == REASONS[status]
-    assert "called    look() → error: no table" in found["FAIL FAIL"].data.splitlines()
+            command: Command = by_title[f"{status} {status}"]
+            assert (command.properties["file"], command.properties["line"]) == ("evals/s.json", str(line))
+            assert command.data.splitlines()[0] == REASONS[status]
+    assert "called    look() → error: no table" in by_title["FAIL FAIL"].data.splitlines()
 
 
 def test_github_is_told_no_more_than_it_shows(run: MemoryRun) -> None:
@@ -160,8 +160,8 @@ def test_github_is_told_no_more_than_it_shows(run: MemoryRun) -> None:
 
 
 def test_an_incomplete_run_is_annotated() -> None:
-    (told,) = commands(written("github", interrupted()))
-    assert (told.name, told.properties["title"]) == ("error", "INCOMPLETE")
+    (command,) = commands(written("github", interrupted()))
+    assert (command.name, command.properties["title"]) == ("error", "INCOMPLETE")
 
 
 def test_the_job_summary_has_table_and_first_failures(run: MemoryRun) -> None:
@@ -175,15 +175,15 @@ def test_the_job_summary_has_table_and_first_failures(run: MemoryRun) -> None:
 
 
 def test_gitlab_finds_each_check_at_its_line(run: MemoryRun) -> None:
-    found = json.loads(written("gitlab", run))
-    assert [(each["check_name"], each["severity"], each["location"]) for each in found] == [
+    by_title = json.loads(written("gitlab", run))
+    assert [(each["check_name"], each["severity"], each["location"]) for each in by_title] == [
         ("must_say_any", "major", {"path": "evals/s.json", "lines": {"begin": 3}}),
         ("must_say_any", "minor", {"path": "evals/s.json", "lines": {"begin": 4}}),
         ("ERROR", "blocker", {"path": "evals/s.json", "lines": {"begin": 6}}),
     ]
-    assert found[0]["description"] == "FAIL: must_say_any failed: expected 'x', found y"
+    assert by_title[0]["description"] == "FAIL: must_say_any failed: expected 'x', found y"
     again = json.loads(written("gitlab", MemoryRun(run.cases[::-1], run.summary, run.header)))
-    assert {each["fingerprint"] for each in found} == {each["fingerprint"] for each in again}
+    assert {each["fingerprint"] for each in by_title} == {each["fingerprint"] for each in again}
 
 
 def test_gitlab_of_a_green_run_is_an_empty_list() -> None:

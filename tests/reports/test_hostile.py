@@ -83,9 +83,9 @@ def json_faults(shown: str, text: str) -> Iterator[str]:
 
 def markdown_faults(shown: str, text: str, rows: int = CASES + 1) -> Iterator[str]:
     tokens = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).parse(shown)
-    found = [token.type for token in tokens].count("tr_open")
-    if found != rows:
-        yield f"{found} rows"
+    row_count = [token.type for token in tokens].count("tr_open")
+    if row_count != rows:
+        yield f"{row_count} rows"
     yield from (token.type for token in tokens if token.type in {"html_block", "fence", "blockquote_open", "hr"})
     for inline in (token for token in tokens if token.type == "inline"):
         yield from _inline_faults(inline.children or [])
@@ -131,9 +131,9 @@ def junit_faults(shown: str, text: str) -> Iterator[str]:
 
 def github_faults(shown: str, text: str) -> Iterator[str]:
     yield from map(ascii, unseen(shown))
-    told = [each.name for each in commands(shown)]
-    if told != ["error", "error", "warning", "error"] or len(shown.splitlines()) != len(told):
-        yield f"commands {told}"
+    names = [each.name for each in commands(shown)]
+    if names != ["error", "error", "warning", "error"] or len(shown.splitlines()) != len(names):
+        yield f"commands {names}"
     elif f"expected  {terminal(text, 300)}" not in commands(shown)[1].data:
         yield "another text"
     yield from (key for each in commands(shown) for key in each.properties if key not in ("file", "title"))
@@ -210,8 +210,8 @@ PROOFS = {
 
 def harmful(proof: Proof) -> Iterator[tuple[str, list[str]]]:
     """The texts that the format does not make inert, and what is wrong with each."""
-    found = ((name, list(_faults(proof, text))) for name, text in HOSTILE.items())
-    return ((name, wrong) for name, wrong in found if wrong)
+    faults_by_name = ((name, list(_faults(proof, text))) for name, text in HOSTILE.items())
+    return ((name, wrong) for name, wrong in faults_by_name if wrong)
 
 
 def _faults(proof: Proof, text: str) -> Iterator[str]:

@@ -20,7 +20,7 @@ class Command(NamedTuple):
 
 def commands(text: str) -> list[Command]:
     """Every command that a job would give by printing this."""
-    return [found for line in LINE_ENDS.split(text) if (found := _command(line))]
+    return [command for line in LINE_ENDS.split(text) if (command := _command(line))]
 
 
 def _command(line: str) -> Command | None:

@@ -75,8 +75,8 @@ def _call(number: int, place: int, size: int) -> ToolCall:
         words = "Hall 7 at night.\n" + "It was quiet, and nothing left the hall.\n" * (size // 41)
         return ToolCall("read_log", {"hall": 7}, result=words, success=True, **known)
     rows = [{"page": place, "id": f"A-{at}", "said": f"moved to hall {at % 9} & back"} for at in range(size // 56)]
-    given = {"query": "order A-17", "page": place + 1, "fields": ["page", "id", "said"], "newest_first": True}
-    return ToolCall("search", given, result={"rows": rows}, success=True, **known)
+    arguments = {"query": "order A-17", "page": place + 1, "fields": ["page", "id", "said"], "newest_first": True}
+    return ToolCall("search", arguments, result={"rows": rows}, success=True, **known)
 
 
 def _step(number: int) -> SpanNode:
@@ -128,7 +128,7 @@ def write_run(folder: Path, size: int = SIZE) -> Path:
     suite = folder / "suite.yaml"
     suite.write_text(SUITE)
     made = list(records(suite, size))
-    assert [one.verdict.status for one in made] == [CaseStatus.FAIL, CaseStatus.PASS]
+    assert [case_record.verdict.status for case_record in made] == [CaseStatus.FAIL, CaseStatus.PASS]
     header = Header(
         run_id="long",
         suite=str(suite),

@@ -52,30 +52,30 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CasePages]:
 def test_viewer_and_report_tell_the_same_in_the_same_order(browser, pages: CasePages) -> None:
     texts = []
     for url in pages:
-        with opened(browser, url) as seen:
-            case = seen.page.locator("#c0r0")
+        with opened(browser, url) as page_shown:
+            case = page_shown.page.locator("#c0r0")
             texts.append([case.locator(part).inner_text() for part in (".facts", ".verdicts", ".story")])
-            seen.page.get_by_role("radio", name="Expectations").check()
+            page_shown.page.get_by_role("radio", name="Expectations").check()
             texts[-1].append(case.locator(".panel.expectations").inner_text())
-            assert seen.said == []
+            assert page_shown.said == []
     assert texts[0] == texts[1]
     story = texts[0][2]
     numbers = [int(number) for number in re.findall(r"^call (\d+)$", story, re.MULTILINE)]
     assert numbers == list(range(1, sum(CALLS) + 1))
-    asked, step, said, first, last, answer = (
+    prompt, step, said, first, last, answer = (
         story.index(words)
         for words in ("order A-17?", "model-1", "pages from 1 on", "call 1\n", "call 60\n", "paid 94.00 back")
     )
-    assert asked < step < said < first < last < answer
+    assert prompt < step < said < first < last < answer
     assert "call 1 of turn 2" in story
     assert "".join(texts[0]).count(UNSEEN) == 1
     assert "$0.0123" in story
     assert "12.3k in, 95 out" in story
 
 
-def walk(seen: Seen) -> None:
+def walk(page_shown: Seen) -> None:
     """From a failed check to its call, to its line of the suite and back, to the raw record; then by keyboard."""
-    page, case = seen.page, seen.page.locator("#c0r0")
+    page, case = page_shown.page, page_shown.page.locator("#c0r0")
     case.locator(".verdicts").get_by_role("link", name="call 5 of turn 2").click()
     call = case.locator("#c0r0-call60")
     page.wait_for_function("location.hash === '#c0r0-call60'")
@@ -104,23 +104,23 @@ def walk(seen: Seen) -> None:
     page.keyboard.press("3")
     case.locator(".json pre").first.wait_for()
     case.get_by_role("searchbox", name="Find in the record").fill("PAID 94.00")
-    found = case.locator(".find output")
-    found.filter(has_text="1 of ").wait_for()
+    match_count = case.locator(".find output")
+    match_count.filter(has_text="1 of ").wait_for()
     page.keyboard.press("Enter")
-    found.filter(has_text="2 of ").wait_for()
+    match_count.filter(has_text="2 of ").wait_for()
     case.get_by_role("searchbox", name="Find in the record").fill("nowhere at all")
-    found.filter(has_text="not found").wait_for()
+    match_count.filter(has_text="not found").wait_for()
     page.keyboard.press("Escape")
     page.get_by_role("radio", name="Raw record").focus()
     page.keyboard.press("ArrowLeft")
     assert page.get_by_role("radio", name="Expectations").is_checked()
-    assert seen.said == []
+    assert page_shown.said == []
 
 
 @pytest.mark.parametrize("at", CasePages._fields)
 def test_from_a_check_to_its_call_its_line_and_its_record(browser, pages: CasePages, at: str) -> None:
-    with opened(browser, getattr(pages, at)) as seen:
-        walk(seen)
+    with opened(browser, getattr(pages, at)) as page_shown:
+        walk(page_shown)
 
 
 FEW = {"expectations": ("light", "dark"), "raw": ("light",)}
@@ -131,8 +131,8 @@ ALL = dict.fromkeys(("transcript", "expectations", "raw"), tuple(RULES))
 @pytest.mark.parametrize("judged", [FEW, pytest.param(ALL, marks=pytest.mark.thorough)], ids=["few", "all"])
 def test_it_is_accessible_and_fits(browser, pages: CasePages, tmp_path: Path, judged: dict) -> None:
     folder = Path(os.environ.get("KARAT_SCREENSHOTS") or tmp_path)
-    with opened(browser, pages.viewer) as seen:
-        page = seen.page
+    with opened(browser, pages.viewer) as page_shown:
+        page = page_shown.page
         for key, name in enumerate(ALL, 1):
             page.keyboard.press(str(key))
             for look in looking(page):
@@ -148,15 +148,15 @@ def test_it_is_accessible_and_fits(browser, pages: CasePages, tmp_path: Path, ju
 
 def test_without_scripts_its_tabs_and_links_work(browser, pages: CasePages) -> None:
     for url in pages:
-        with opened(browser, url, java_script_enabled=False) as seen:
-            case = seen.page.locator("#c0r0")
+        with opened(browser, url, java_script_enabled=False) as page_shown:
+            case = page_shown.page.locator("#c0r0")
             assert case.locator("#c0r0-call7").is_visible()
             case.get_by_role("radio", name="Expectations").check()
             assert case.locator(".asked").is_visible()
             assert not case.locator("#c0r0-call7").is_visible()
             case.locator(".asked").get_by_role("link", name="call 5 of turn 2").click()
             assert case.locator("#c0r0-call60").is_visible()
-            seen.page.emulate_media(media="print")
+            page_shown.page.emulate_media(media="print")
             assert not case.locator(".tabs").is_visible()
 
 

@@ -157,11 +157,11 @@ def test_a_browser_that_cannot_be_opened_is_told(viewed: Site, monkeypatch, tmp_
     import webbrowser
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    told, heard = [], threading.Event()
+    messages, heard = [], threading.Event()
     monkeypatch.setattr(webbrowser, "open", lambda address: False)
     viewer = api.open_viewer(viewed.folder)
-    viewer.open_browser(lambda words: (told.append(words), heard.set()))
+    viewer.open_browser(lambda words: (messages.append(words), heard.set()))
     assert heard.wait(30)
-    assert told == ["no browser could be opened: open the address yourself"]
+    assert messages == ["no browser could be opened: open the address yourself"]
     viewer.stop()
     viewer.run()

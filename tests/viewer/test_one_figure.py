@@ -96,8 +96,8 @@ def _pages() -> Iterator[tuple[str, str]]:
 def test_every_one_gives_the_same_rate_and_count(said: dict[str, str]) -> None:
     assert len(said) >= 15, sorted(said)
     for who, text in said.items():
-        found = set(re.findall(r"\d+(?:\.\d)?%, \d+ of \d+ cases? passed", unescape(text)))
-        assert found == {RATE}, who
+        figures = set(re.findall(r"\d+(?:\.\d)?%, \d+ of \d+ cases? passed", unescape(text)))
+        assert figures == {RATE}, who
 
 
 def test_every_one_that_gives_a_cost_gives_the_same(said: dict[str, str]) -> None:
@@ -105,8 +105,8 @@ def test_every_one_that_gives_a_cost_gives_the_same(said: dict[str, str]) -> Non
         # Those of cases are called that, or are among their facts.
         of_cases = r"cost per case: .*? now|most expensive: .*|<dt>Cost of this case</dt><dd>[^<]*"
         text = re.sub(of_cases, "", text)
-        found = set(re.findall(r"\$\d[\d.]*(?: for \d+ of \d+ runs)?", unescape(text)))
-        assert found == {COST}, who
+        figures = set(re.findall(r"\$\d[\d.]*(?: for \d+ of \d+ runs)?", unescape(text)))
+        assert figures == {COST}, who
 
 
 def test_a_number_for_machines_is_that_for_people(said: dict[str, str]) -> None:

@@ -40,8 +40,8 @@ def audited(viewed: Site) -> str:
     return Index.key_of(Path(result.journal.path))
 
 
-def rows(seen: Seen) -> int:
-    return seen.page.locator("table.cases tbody tr").count()
+def rows(page_shown: Seen) -> int:
+    return page_shown.page.locator("table.cases tbody tr").count()
 
 
 def pages(site: Site, audited: str) -> dict[str, str]:
@@ -57,27 +57,27 @@ def pages(site: Site, audited: str) -> dict[str, str]:
 
 def test_every_page_is_accessible_and_fits(browser, viewed: Site, audited: str, tmp_path: Path) -> None:
     folder = Path(os.environ.get("KARAT_SCREENSHOTS") or tmp_path)
-    with opened(browser, viewed.address) as seen:
+    with opened(browser, viewed.address) as page_shown:
         for name, path in pages(viewed, audited).items():
-            seen.page.goto(viewed.root + path)
-            for look in looking(seen.page):
-                picture = seen.page.screenshot(path=folder / f"{name}-{look}.png")
+            page_shown.page.goto(viewed.root + path)
+            for look in looking(page_shown.page):
+                picture = page_shown.page.screenshot(path=folder / f"{name}-{look}.png")
                 assert len(picture) > 5_000, (name, look)
-                assert not is_too_wide(seen.page), (name, look)
-                assert axe_faults(seen.page, look) == [], (name, look)
-        seen.page.goto(f"{viewed.root}/run/{viewed.first}")
-        assert rows(seen) == 100
-        assert not is_too_wide(seen.page)
-        assert {url for url in seen.requests if not url.startswith(viewed.root)} == set()
-        assert [line for line in seen.said if "404" not in line] == []
+                assert not is_too_wide(page_shown.page), (name, look)
+                assert axe_faults(page_shown.page, look) == [], (name, look)
+        page_shown.page.goto(f"{viewed.root}/run/{viewed.first}")
+        assert rows(page_shown) == 100
+        assert not is_too_wide(page_shown.page)
+        assert {url for url in page_shown.requests if not url.startswith(viewed.root)} == set()
+        assert [line for line in page_shown.said if "404" not in line] == []
 
 
 def test_from_the_runs_to_the_evidence(browser, viewed: Site) -> None:
-    with opened(browser, viewed.address) as seen:
-        page = seen.page
+    with opened(browser, viewed.address) as page_shown:
+        page = page_shown.page
         page.locator(f'a[href="./run/{viewed.first}"]').click()
         page.wait_for_url("**/run/*")
-        assert rows(seen) == 100
+        assert rows(page_shown) == 100
         page.get_by_role("link", name="must_not_say[0]").first.click()
         page.wait_for_url("**/case/0/0#c0r0-k*")
         assert page.locator("mark.lit").inner_text() == "as an AI"
@@ -91,25 +91,25 @@ def test_from_the_runs_to_the_evidence(browser, viewed: Site) -> None:
         assert page.locator(".shot img").evaluate("async one => (await one.decode(), one.naturalWidth)") == 60
         page.go_back()
         page.wait_for_url("**/run/*")
-        assert rows(seen) == 100
+        assert rows(page_shown) == 100
         page.go_back()
         page.wait_for_url(f"{viewed.root}/")
         assert page.locator("h1").inner_text() == "Runs"
         assert page.context.cookies() == []
-        assert seen.said == []
+        assert page_shown.said == []
 
 
 def test_filters_keyboard_and_deep_links(browser, viewed: Site) -> None:
-    with opened(browser, viewed.address) as seen:
-        page = seen.page
+    with opened(browser, viewed.address) as page_shown:
+        page = page_shown.page
         page.goto(f"{viewed.root}/run/{viewed.first}")
         page.keyboard.press("/")
         page.keyboard.type("many-23")
-        found = page.locator(".found")
-        found.filter(has_text="2 of 233 cases").wait_for()
+        match_count = page.locator(".found")
+        match_count.filter(has_text="2 of 233 cases").wait_for()
         assert page.url.endswith("?text=many-23")
         page.reload()
-        assert rows(seen) == 2
+        assert rows(page_shown) == 2
         page.keyboard.press("j")
         page.keyboard.press("Enter")
         page.wait_for_url("**/case/25/0?text=many-23")
@@ -118,37 +118,37 @@ def test_filters_keyboard_and_deep_links(browser, viewed: Site) -> None:
         page.keyboard.press("u")
         page.wait_for_url("**?text=many-23")
         page.get_by_role("button", name="Clear").click()
-        found.filter(has_text="233 cases").wait_for()
+        match_count.filter(has_text="233 cases").wait_for()
         for last in (199, 232):
             page.get_by_role("button", name="Show more").click()
             page.locator("tbody tr").nth(last).wait_for()
         for label, value, left in (("Status", "ERROR", 1), ("Category", "money", 1), ("Tag", "smoke", 1)):
             page.get_by_label(label).select_option(value)
-            found.filter(has_text=f"{left} of 233").wait_for()
+            match_count.filter(has_text=f"{left} of 233").wait_for()
             page.get_by_role("button", name="Clear").click()
-            found.filter(has_text="233 cases").wait_for()
+            match_count.filter(has_text="233 cases").wait_for()
         page.locator("a.group", has_text="must_say_any").click()
-        found.filter(has_text="1 of 233").wait_for()
+        match_count.filter(has_text="1 of 233").wait_for()
         assert "kind=" in page.url
         page.keyboard.press("?")
         assert page.locator("dialog.help").is_visible()
         page.keyboard.press("Escape")
         page.goto(f"{viewed.root}/run/{viewed.first}/case/0/0#c0r0-k1")
         assert page.locator(".check.on").count() == 1
-        assert seen.said == []
+        assert page_shown.said == []
 
 
 def test_compare_tells_what_karat_compare_tells(browser, viewed: Site) -> None:
     first, second = sorted(viewed.folder.glob("*.jsonl"), key=lambda path: karat.Journal(path).header.started_at)
-    told = words.headline(api.compare_runs(first, second))
-    with opened(browser, viewed.address) as seen:
-        seen.page.get_by_role("link", name="compare with the previous run").first.click()
-        main = seen.page.locator("main").inner_text()
-        assert told in main
-        assert "2 were fixed" in told
+    headline = words.headline(api.compare_runs(first, second))
+    with opened(browser, viewed.address) as page_shown:
+        page_shown.page.get_by_role("link", name="compare with the previous run").first.click()
+        main = page_shown.page.locator("main").inner_text()
+        assert headline in main
+        assert "2 were fixed" in headline
         assert "must_not_say[0] held in 0 of 1, then held in 1 of 1" in main
-        assert "as an AI" in " ".join(seen.page.locator("del").all_inner_texts())
-        assert "delete" in " ".join(seen.page.locator(".diffed code del").all_inner_texts())
+        assert "as an AI" in " ".join(page_shown.page.locator("del").all_inner_texts())
+        assert "delete" in " ".join(page_shown.page.locator(".diffed code del").all_inner_texts())
 
 
 def test_the_runs_show_commit_cost_and_who_is_flaky(browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,31 +169,31 @@ def test_the_runs_show_commit_cost_and_who_is_flaky(browser, tmp_path: Path, mon
             return {"final_message": said, "metadata": {"cost_usd": 0.25}}
 
         karat.run(suite, agent, repeat=2, results_dir=tmp_path / "runs")
-    with serving(tmp_path / "runs") as address, opened(browser, address) as seen:
-        flaky = seen.page.locator(".flaky").inner_text()
+    with serving(tmp_path / "runs") as address, opened(browser, address) as page_shown:
+        flaky = page_shown.page.locator(".flaky").inner_text()
         assert "both 5 of 6 passed" in flaky
         assert "came back 4 of 6 passed" in flaky
         assert "broke" not in flaky
         assert "fine" not in flaky
-        row = seen.page.locator("tr[data-row]").first.inner_text()
+        row = page_shown.page.locator("tr[data-row]").first.inner_text()
         assert "$2.00" in row
         commit = karat.Journal(next((tmp_path / "runs").glob("*.jsonl"))).header.project
         assert commit is not None
         assert commit.commit[:10] in row
-        assert seen.page.locator(".trend").count() == 1
+        assert page_shown.page.locator(".trend").count() == 1
 
 
 def test_a_run_that_goes_on_fills_in(browser, viewed: Site) -> None:
-    whole = next(one for one in viewed.folder.glob("*.jsonl") if karat.Journal(one).summary.failed == 0)
+    whole = next(path for path in viewed.folder.glob("*.jsonl") if karat.Journal(path).summary.failed == 0)
     lines = whole.read_bytes().splitlines(keepends=True)
     live = viewed.folder / "live.jsonl"
     live.write_bytes(b"".join(lines[:3]))
     try:
-        with opened(browser, viewed.address) as seen:
-            page = seen.page
+        with opened(browser, viewed.address) as page_shown:
+            page = page_shown.page
             page.goto(f"{viewed.root}/run/{Index.key_of(live)}")
             assert "Still running: 2 of 233" in page.locator(".live").inner_text()
-            assert rows(seen) == 2
+            assert rows(page_shown) == 2
             with live.open("ab") as file:
                 file.write(b"".join(lines[3:10]))
             page.locator("tbody tr").nth(8).wait_for()
@@ -202,7 +202,7 @@ def test_a_run_that_goes_on_fills_in(browser, viewed: Site) -> None:
             page.locator("tbody tr").nth(99).wait_for()
             page.locator(".live").wait_for(state="detached")
             assert page.locator("tbody tr").count() == 100
-            assert seen.said == []
+            assert page_shown.said == []
     finally:
         live.unlink()
 
@@ -213,25 +213,25 @@ def test_hostile_texts_are_inert_on_every_page(browser, viewed: Site, step: int)
     folder = viewed.folder / "hostile"
     folder.mkdir()
     cases = [
-        structs.replace(one, index=number * 4 + at)
+        structs.replace(case_record, index=number * 4 + at)
         for number, text in enumerate(HOSTILE.values())
-        for at, one in enumerate(run_saying(text.encode(errors="replace").decode()).cases)
+        for at, case_record in enumerate(run_saying(text.encode(errors="replace").decode()).cases)
     ]
     every = "".join(HOSTILE.values()).encode(errors="replace").decode()
     header = structs.replace(run_saying(every).header, total=len(cases), run_id="h", started_at="2020-01-01T00:00:00")
     try:
         for name in ("one", "two"):
-            begin(str(folder / f"{name}.jsonl"), header, (encode(one) for one in cases))
-            one, two = (Index.key_of(folder / f"{name}.jsonl") for name in ("one", "two"))
-        addresses = ["/", f"/run/{one}", f"/compare?base={one}&new={two}", f"/run/{one}/audit"]
-        addresses += [f"/run/{one}/case/{number}/0" for number in range(0, len(cases), 4 * step)]
-        with opened(browser, viewed.address) as seen:
+            begin(str(folder / f"{name}.jsonl"), header, (encode(case_record) for case_record in cases))
+            case_record, two = (Index.key_of(folder / f"{name}.jsonl") for name in ("one", "two"))
+        addresses = ["/", f"/run/{case_record}", f"/compare?base={case_record}&new={two}", f"/run/{case_record}/audit"]
+        addresses += [f"/run/{case_record}/case/{number}/0" for number in range(0, len(cases), 4 * step)]
+        with opened(browser, viewed.address) as page_shown:
             for address in addresses:
-                seen.page.goto(viewed.root + address)
-                assert seen.page.evaluate("window.owned") is None, address
-                assert seen.page.url == viewed.root + address
-                assert seen.page.locator(STRANGE).count() == 0, address
-            assert {url for url in seen.requests if not url.startswith(viewed.root)} == set()
-            assert seen.said == []
+                page_shown.page.goto(viewed.root + address)
+                assert page_shown.page.evaluate("window.owned") is None, address
+                assert page_shown.page.url == viewed.root + address
+                assert page_shown.page.locator(STRANGE).count() == 0, address
+            assert {url for url in page_shown.requests if not url.startswith(viewed.root)} == set()
+            assert page_shown.said == []
     finally:
         shutil.rmtree(folder)

@@ -69,19 +69,19 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runs]:
 
 
 def test_the_grid_and_the_suite_are_accessible_and_fit(browser, runs: Runs) -> None:
-    with opened(browser, f"{runs.root}/run/{runs.keys[1]}/grid?over=targets") as seen:
-        for look in looking(seen.page):
-            assert not is_too_wide(seen.page), look
-            assert axe_faults(seen.page, look) == [], look
-        seen.page.goto(f"{runs.root}/run/{runs.quick}/suite")
-        assert not is_too_wide(seen.page)
-        assert axe_faults(seen.page, "light") == []
-        assert seen.said == []
+    with opened(browser, f"{runs.root}/run/{runs.keys[1]}/grid?over=targets") as page_shown:
+        for look in looking(page_shown.page):
+            assert not is_too_wide(page_shown.page), look
+            assert axe_faults(page_shown.page, look) == [], look
+        page_shown.page.goto(f"{runs.root}/run/{runs.quick}/suite")
+        assert not is_too_wide(page_shown.page)
+        assert axe_faults(page_shown.page, "light") == []
+        assert page_shown.said == []
 
 
 def test_a_run_says_in_words_what_broke_and_shows_failures_first(browser, runs: Runs) -> None:
-    with opened(browser, f"{runs.root}/run/{runs.keys[1]}") as seen:
-        page = seen.page
+    with opened(browser, f"{runs.root}/run/{runs.keys[1]}") as page_shown:
+        page = page_shown.page
         broke = page.locator(".broke").inner_text()
         assert "Did not ask for 'order number'" in broke
         assert "Did not say 'sorted'" in broke
@@ -100,8 +100,8 @@ def test_a_run_says_in_words_what_broke_and_shows_failures_first(browser, runs: 
 
 
 def test_cases_over_runs_are_of_one_kind_and_over_targets_the_last_of_each(browser, runs: Runs) -> None:
-    with opened(browser, runs.root + "/") as seen:
-        page = seen.page
+    with opened(browser, runs.root + "/") as page_shown:
+        page = page_shown.page
         assert page.locator("main > p.fine").first.inner_text() == "4 runs of 1 suite, against 2 targets"
         page.locator(".suite", has_text="against careful").get_by_role("link", name="Cases over runs").click()
         page.wait_for_url("**/grid")
@@ -129,8 +129,8 @@ def _rows(page) -> Iterator[tuple[str, tuple[list[str], list[str]]]]:
 
 
 def test_a_click_on_a_heading_sorts_the_runs(browser, runs: Runs) -> None:
-    with opened(browser, runs.root + "/") as seen:
-        table = seen.page.locator(".suite", has_text="against careful").locator("table.runs")
+    with opened(browser, runs.root + "/") as page_shown:
+        table = page_shown.page.locator(".suite", has_text="against careful").locator("table.runs")
         heading = table.locator("th", has_text="Pass rate")
         for way in ("descending", "ascending"):
             heading.get_by_role("button").click()
@@ -141,21 +141,21 @@ def test_a_click_on_a_heading_sorts_the_runs(browser, runs: Runs) -> None:
 
 
 def test_the_suite_is_shown_only_as_it_was_run(browser, runs: Runs) -> None:
-    with opened(browser, f"{runs.root}/run/{runs.keys[0]}") as seen:
-        seen.page.get_by_role("link", name="Suite", exact=True).click()
-        assert seen.page.locator(".source li").count() == len(SUITE.splitlines())
+    with opened(browser, f"{runs.root}/run/{runs.keys[0]}") as page_shown:
+        page_shown.page.get_by_role("link", name="Suite", exact=True).click()
+        assert page_shown.page.locator(".source li").count() == len(SUITE.splitlines())
         Path("suite.yaml").write_text(SUITE + "# changed\n")
         try:
-            seen.page.reload()
-            assert seen.page.locator(".source").count() == 0
-            assert "cannot be shown as it was run" in seen.page.locator("main").inner_text()
+            page_shown.page.reload()
+            assert page_shown.page.locator(".source").count() == 0
+            assert "cannot be shown as it was run" in page_shown.page.locator("main").inner_text()
         finally:
             Path("suite.yaml").write_text(SUITE)
 
 
 def test_a_table_that_goes_on_says_so(browser, runs: Runs) -> None:
-    with opened(browser, f"{runs.root}/run/{runs.keys[0]}/grid", viewport={"width": 240, "height": 600}) as seen:
-        wide = seen.page.locator(".scroll")
-        seen.page.wait_for_selector(".scroll[data-more]")
+    with opened(browser, f"{runs.root}/run/{runs.keys[0]}/grid", viewport={"width": 240, "height": 600}) as page_shown:
+        wide = page_shown.page.locator(".scroll")
+        page_shown.page.wait_for_selector(".scroll[data-more]")
         wide.evaluate("one => one.scrollTo(one.scrollWidth, 0)")
-        seen.page.wait_for_selector(".scroll:not([data-more])")
+        page_shown.page.wait_for_selector(".scroll:not([data-more])")

@@ -125,6 +125,6 @@ def suite() -> Suite:
 
 
 def journal(folder: Path) -> Journal:
-    found = recorded(suite(), ANSWERS, folder)
-    assert found.summary.passed == len(CASES), found.summary
-    return found
+    journal_of_run = recorded(suite(), ANSWERS, folder)
+    assert journal_of_run.summary.passed == len(CASES), journal_of_run.summary
+    return journal_of_run

@@ -60,7 +60,7 @@ def audited(
 
 def bare_case(expected: Mapping[str, Any], *, implied: bool = True, prompt: str = "?") -> Case:
     """A case as suites make it; without `implied`, that an answer is wanted is not judged unless it is asked for."""
-    specs = [asked.spec for asked in CATALOG.read(expected)]
+    specs = [parsed.spec for parsed in CATALOG.read(expected)]
     if not implied and "outcome" not in expected:
         specs = [spec for spec in specs if spec.name != "outcome"]
     return Case(id="example", prompt=prompt, outcome=expected.get("outcome", "response_only"), checks=tuple(specs))
@@ -74,4 +74,4 @@ def made(operator: Operator, trace: Trace, expected: Mapping[str, Any] = QUIET, 
 def survivors(report: AuditReport | CaseAudit) -> set[str]:
     """The operators of which a mutant survived."""
     cases = report.cases if isinstance(report, AuditReport) else (report,)
-    return {survivor.operator for one in cases for survivor in one.survivors}
+    return {survivor.operator for entry in cases for survivor in entry.survivors}

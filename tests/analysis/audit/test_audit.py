@@ -75,14 +75,14 @@ def test_a_good_suite_is_proved(report: AuditReport) -> None:
 
 def test_figures_add_up(report: AuditReport) -> None:
     summary = report.summary
-    cells = [cell for one in report.cases for cell in one.operators.values()]
+    cells = [cell for entry in report.cases for cell in entry.operators.values()]
     assert (summary.rate.killed, summary.rate.tried) == tuple(map(sum, zip(*cells, strict=True)))
     assert sum(operator.rate.tried for operator in summary.operators) == summary.rate.tried
     assert summary.survivors == summary.rate.tried - summary.rate.killed == sum(len(c.survivors) for c in report.cases)
     assert sum(remedy.survivors for remedy in summary.remedies) == summary.survivors
-    for one in report.cases:
-        assert one.rate.tried - one.rate.killed == len(one.survivors)
-        assert 0 <= one.rate.low <= one.rate.value <= one.rate.high <= 1
+    for entry in report.cases:
+        assert entry.rate.tried - entry.rate.killed == len(entry.survivors)
+        assert 0 <= entry.rate.low <= entry.rate.value <= entry.rate.high <= 1
 
 
 def test_the_same_journal_gives_the_same_report(run: Journal, report: AuditReport) -> None:
@@ -92,8 +92,8 @@ def test_the_same_journal_gives_the_same_report(run: Journal, report: AuditRepor
 
 def test_what_is_tried_on_a_case_does_not_depend_on_the_others(report: AuditReport, tmp_path: Path) -> None:
     backwards = audit(recorded(suite_of(*sample.CASES[::-1]), sample.ANSWERS, tmp_path))
-    tried = {one.case_id: (one.operators, one.survivors, one.redundant) for one in report.cases}
-    assert {one.case_id: (one.operators, one.survivors, one.redundant) for one in backwards.cases} == tried
+    tried = {entry.case_id: (entry.operators, entry.survivors, entry.redundant) for entry in report.cases}
+    assert {entry.case_id: (entry.operators, entry.survivors, entry.redundant) for entry in backwards.cases} == tried
 
 
 def subjects(run: Journal) -> Iterator[Subject]:
@@ -111,10 +111,10 @@ def without(case: Case, index: int) -> Case:
 def test_removing_a_check_loses_a_kill_or_it_was_named_redundant(run: Journal, report: AuditReport) -> None:
     """Counted the slow way: every mutant judged again by the case without that check."""
     tried = 0
-    for subject, found in zip(subjects(run), report.cases, strict=True):
+    for subject, entry in zip(subjects(run), report.cases, strict=True):
         traces = [mutant.trace for operator in OPERATORS for mutant in mutants(operator, subject)]
         # Each operator draws from the case's own chance, so the mutants must be those of the report.
-        killed, tried_here = map(sum, zip(*(*found.operators.values(), *found.apart.values()), strict=True))
+        killed, tried_here = map(sum, zip(*(*entry.operators.values(), *entry.apart.values()), strict=True))
         assert len(traces) == tried_here
         before = kills(subject.case, traces)
         assert before == killed
@@ -123,7 +123,7 @@ def test_removing_a_check_loses_a_kill_or_it_was_named_redundant(run: Journal, r
                 continue
             tried += 1
             loses = kills(without(subject.case, index), traces) < before
-            assert loses is (spec.path not in found.redundant), (subject.case.id, spec.path)
+            assert loses is (spec.path not in entry.redundant), (subject.case.id, spec.path)
     assert tried >= 40
     assert 0 < report.summary.redundant < tried
 
@@ -135,25 +135,25 @@ def all_kills(audited: CaseAudit) -> int:
 
 def test_removing_a_check_from_the_suite_lowers_the_kill_rate(run: Journal, report: AuditReport) -> None:
     """As a suite's author would: the case is audited anew. What a check alone forbids is not tried without it."""
-    for subject, found in zip(subjects(run), report.cases, strict=True):
+    for subject, entry in zip(subjects(run), report.cases, strict=True):
         for index, spec in enumerate(subject.case.checks):
             implied = spec.name == "outcome" and subject.case.outcome == "response_only"
-            if spec.path in found.redundant or implied:
+            if spec.path in entry.redundant or implied:
                 continue
             alone = Subject(without(subject.case, index), subject.trace)
             left = audit_case(alone, None, Spelling("eval-set", "0.3", CATALOG), CATALOG)
             alone = spec.name in ("must_not_say", "must_not_contain", "tool_calls_none", "must_not_match_regex")
-            assert all_kills(left) < all_kills(found), (subject.case.id, spec.path)
-            apart = left.rate.killed == found.rate.killed
-            assert left.rate.value < found.rate.value or alone or apart, (subject.case.id, spec.path)
+            assert all_kills(left) < all_kills(entry), (subject.case.id, spec.path)
+            apart = left.rate.killed == entry.rate.killed
+            assert left.rate.value < entry.rate.value or alone or apart, (subject.case.id, spec.path)
 
 
 def test_one_of_two_equal_checks_is_redundant(tmp_path: Path) -> None:
     """Both are named, because either can go; together they are not."""
-    found = audited(
+    entry = audited(
         {"must_say_any": ["blue"], "expected_contains": ["blue"], "must_not_say": ["red"]}, "It is blue.", tmp_path
     )
-    assert set(found.redundant) == {"must_say_any", "expected_contains[0]"}
+    assert set(entry.redundant) == {"must_say_any", "expected_contains[0]"}
 
 
 def test_a_check_that_alone_is_weighed_is_not_redundant(tmp_path: Path) -> None:
@@ -172,37 +172,37 @@ def test_a_check_that_alone_is_weighed_is_not_redundant(tmp_path: Path) -> None:
 )
 def test_a_red_baseline_is_set_aside_and_named(answer: Answer, status: str, tmp_path: Path) -> None:
     suite = suite_of(case({"must_say_any": ["blue"]}, "A"), case({"must_say_any": ["blue"]}, "B", "Which?"))
-    found = audit(recorded(suite, {"A": answer, "B": "Blue."}, tmp_path))
-    assert [(entry.case_id, entry.status, bool(entry.reason)) for entry in found.set_aside] == [("A", status, True)]
-    assert [one.case_id for one in found.cases] == ["B"]
-    assert (found.summary.audited, found.summary.set_aside) == (1, 1)
+    report = audit(recorded(suite, {"A": answer, "B": "Blue."}, tmp_path))
+    assert [(entry.case_id, entry.status, bool(entry.reason)) for entry in report.set_aside] == [("A", status, True)]
+    assert [one.case_id for one in report.cases] == ["B"]
+    assert (report.summary.audited, report.summary.set_aside) == (1, 1)
 
 
 def test_a_partial_baseline_is_set_aside(tmp_path: Path) -> None:
-    found = audit(
+    report = audit(
         recorded(suite_of(case({"must_say_any": ["blue"], "ui": ["Confetti falls."]})), {"A": "Blue."}, tmp_path)
     )
-    assert [(entry.case_id, entry.status) for entry in found.set_aside] == [("A", "PARTIAL")]
-    assert found.summary.unmet(0.0) == ("no case passed, so nothing could be audited",)
+    assert [(entry.case_id, entry.status) for entry in report.set_aside] == [("A", "PARTIAL")]
+    assert report.summary.unmet(0.0) == ("no case passed, so nothing could be audited",)
 
 
 def test_a_case_whose_expectation_lost_a_secret_is_set_aside(tmp_path: Path) -> None:
     """What stands in the journal in its place is in no answer, so that a check for it could not fail any more."""
     secret = case({"must_not_say": ["Authorization: Bearer abcdef0123456789"]})
     other = case({"must_say_any": ["kettle"]}, "B", "Where is it?")
-    found = audit(recorded(suite_of(secret, other), {"A": "All is well.", "B": "The kettle boils."}, tmp_path))
-    (entry,) = found.set_aside
+    report = audit(recorded(suite_of(secret, other), {"A": "All is well.", "B": "The kettle boils."}, tmp_path))
+    (entry,) = report.set_aside
     assert (entry.case_id, entry.status) == ("A", "PARTIAL")
     assert "held a secret" in entry.reason
-    assert found.summary.audited == 1
+    assert report.summary.audited == 1
 
 
 def test_a_verdict_that_no_longer_holds_is_set_aside(run: Journal) -> None:
     """The checks of today judge the baseline, not the ones that recorded it."""
     (first, *_) = run.records()
     forged = structs.replace(first, trace=structs.replace(first.trace, final_message="Nothing."))
-    found = audit(MemoryRun((forged,)))
-    assert found.set_aside[0].reason.startswith("recorded as PASS, judged again: ")
+    report = audit(MemoryRun((forged,)))
+    assert report.set_aside[0].reason.startswith("recorded as PASS, judged again: ")
 
 
 @pytest.mark.parametrize(
@@ -219,23 +219,23 @@ def test_repeats(passing: str, min_rate: float | None, expected: str, tmp_path: 
     turns = iter("Blue." if letter == "T" else "Green." for letter in passing)
     rate = {} if min_rate is None else {"min_pass_rate": min_rate}
     run = karat_run(case({"must_say_any": ["blue"], **rate}), turns, tmp_path)
-    found = audit(run)
+    report = audit(run)
     if expected == "audited":
-        assert [one.case_id for one in found.cases] == ["A"]
+        assert [one.case_id for one in report.cases] == ["A"]
     else:
-        (entry,) = found.set_aside
+        (entry,) = report.set_aside
         assert entry.reason.startswith(f"{passing.count('T')} of 3 repeats passed")
 
 
-def karat_run(one: dict[str, object], turns: Iterator[str], folder: Path) -> Journal:
-    return karat.run(suite_of(one), lambda prompt: next(turns), repeat=3, results_dir=folder).journal
+def karat_run(case: dict[str, object], turns: Iterator[str], folder: Path) -> Journal:
+    return karat.run(suite_of(case), lambda prompt: next(turns), repeat=3, results_dir=folder).journal
 
 
 def test_kills_that_are_only_partial_are_counted_apart(tmp_path: Path) -> None:
     """A threshold that is met turns a failed check into PARTIAL, which a plain run lets pass."""
     scoring = {"soft_score": {"threshold": 0.1}}
-    found = audited({"must_say_any": ["blue"], "must_not_say": ["red"], "scoring": scoring}, "It is blue.", tmp_path)
-    assert found.partial > 0
+    entry = audited({"must_say_any": ["blue"], "must_not_say": ["red"], "scoring": scoring}, "It is blue.", tmp_path)
+    assert entry.partial > 0
     assert audited({"must_say_any": ["blue"], "must_not_say": ["red"]}, "It is blue.", tmp_path / "b").partial == 0
 
 
@@ -248,8 +248,8 @@ def test_a_golden_set_is_told_of_its_own_fields(tmp_path: Path) -> None:
         "d": {"final_message": "Vehicle 42 is booked.", "tool_calls": [{"name": "book", "success": True}]},
         "q": {"final_message": "It rains because it is wet.", "tool_calls": []},
     }
-    found = audit(recorded(suite, answers, tmp_path))
-    hints = {(s.operator, s.field): s.hint for one in found.cases for s in one.survivors}
+    report = audit(recorded(suite, answers, tmp_path))
+    hints = {(s.operator, s.field): s.hint for entry in report.cases for s in entry.survivors}
     assert hints["number-changed", "must_ground_numbers"] == (
         "nothing in d looks at numbers: add must_ground_numbers with `from_tool`, the tool that gives it"
     )
@@ -264,7 +264,7 @@ def test_hints_tell_blindness_from_gaps(tmp_path: Path) -> None:
     some = audited({"must_match_regex": [r"12\s+trains"]}, text, tmp_path / "2")
     there = audited({"must_ground_numbers": ["12"]}, text, tmp_path / "3")
     hint = {"1": blind, "2": some, "3": there}
-    hints = {name: [s.hint for s in one.survivors if s.operator == "number-changed"] for name, one in hint.items()}
+    hints = {name: [s.hint for s in entry.survivors if s.operator == "number-changed"] for name, entry in hint.items()}
     add = "add must_ground_numbers with `from_tool`, the tool that gives it"
     assert hints == {
         "1": [f"nothing in A looks at numbers: {add}"] * 2,
@@ -292,15 +292,15 @@ def test_survivors_show_what_was_seen(tmp_path: Path) -> None:
         "page": sample.TILE,
         "page_before": sample.BOARD,
     }
-    found = audited({"must_not_say": ["zzz"]}, answer, tmp_path)
-    seen = {survivor.operator: survivor.evidence for survivor in found.survivors}
-    assert seen["number-changed"] == "answer: Of the [15] trains none was late today."
-    assert seen["tool-dropped"] == "calls: none"
-    assert seen["tool-arguments"] == 'calls: find (success) with {"line":8}'
-    assert seen["telemetry-missing"] == "telemetry: 0 lines, 1 before"
-    assert seen["element-gone"].startswith('page: without - region "GitHub My Activity"')
-    assert seen["answer-cut"] == "answer: Of the 12[]"
-    assert {"tool-renamed", "tool-doubled", "tool-outcome", "tool-result-missing", "answer-refused"} <= survivors(found)
+    entry = audited({"must_not_say": ["zzz"]}, answer, tmp_path)
+    evidence = {survivor.operator: survivor.evidence for survivor in entry.survivors}
+    assert evidence["number-changed"] == "answer: Of the [15] trains none was late today."
+    assert evidence["tool-dropped"] == "calls: none"
+    assert evidence["tool-arguments"] == 'calls: find (success) with {"line":8}'
+    assert evidence["telemetry-missing"] == "telemetry: 0 lines, 1 before"
+    assert evidence["element-gone"].startswith('page: without - region "GitHub My Activity"')
+    assert evidence["answer-cut"] == "answer: Of the 12[]"
+    assert {"tool-renamed", "tool-doubled", "tool-outcome", "tool-result-missing", "answer-refused"} <= survivors(entry)
 
 
 NOISE: dict[str, Any] = {
@@ -341,10 +341,10 @@ def test_a_mutant_that_breaks_a_check_is_not_counted(tmp_path: Path, monkeypatch
     journal = recorded(suite_of(case({"must_say_any": ["blue"]})), {"A": "It is blue."}, tmp_path)
     before = audit(journal).cases[0]
     monkeypatch.setattr(MustSayAny, "judge", judge)
-    found = audit(journal).cases[0]
-    assert (before.undecided, found.undecided) == (0, 1)
+    entry = audit(journal).cases[0]
+    assert (before.undecided, entry.undecided) == (0, 1)
     assert "answer-emptied" in before.operators
-    assert "answer-emptied" not in found.operators
+    assert "answer-emptied" not in entry.operators
 
 
 def test_cases_stream(run: Journal) -> None:
@@ -358,17 +358,17 @@ def test_cases_stream(run: Journal) -> None:
             nonlocal read
             for index in range(8):
                 read += 1
-                one = structs.replace(first.case, id=f"C{index}", prompt=f"Question {index}?")
+                case = structs.replace(first.case, id=f"C{index}", prompt=f"Question {index}?")
                 answer = first.trace.final_message.replace("Signals\n", f"Signals\nNo. {index}\n")
                 yield structs.replace(
-                    first, index=index, case=one, trace=structs.replace(first.trace, final_message=answer)
+                    first, index=index, case=case, trace=structs.replace(first.trace, final_message=answer)
                 )
 
-    found = Auditor(Counted(()))
-    for number, entry in enumerate(found.cases(), 1):
+    auditor = Auditor(Counted(()))
+    for number, entry in enumerate(auditor.cases(), 1):
         assert isinstance(entry, CaseAudit)
         assert read <= number + 2
-    assert found.summary().audited == 8
+    assert auditor.summary().audited == 8
 
 
 SOFT = {"must_say_any": ["blue"], "reason_contains": ["sky"], "scoring": {"soft_score": {"threshold": 0.5}}}
@@ -419,27 +419,27 @@ def test_what_no_key_of_a_version_can_notice_is_told_apart(
 ) -> None:
     suite = suite_of(case(ANCHORED), version=version)
     report = audit(recorded(suite, {"A": {"final_message": "It is blue. So it is.", "tool_calls": []}}, tmp_path))
-    (found,) = report.cases
-    assert ("answer-retracted" in found.operators, "answer-retracted" in found.apart) == (counted, apart)
-    assert "claim-slipped-in" in found.apart
-    assert found.rate.tried == sum(tried for _, tried in found.operators.values())
-    assert {u.operator for u in found.unseen} == {o.operator for o in report.summary.apart if o.unseen}
+    (entry,) = report.cases
+    assert ("answer-retracted" in entry.operators, "answer-retracted" in entry.apart) == (counted, apart)
+    assert "claim-slipped-in" in entry.apart
+    assert entry.rate.tried == sum(tried for _, tried in entry.operators.values())
+    assert {u.operator for u in entry.unseen} == {o.operator for o in report.summary.apart if o.unseen}
     assert report.summary.blind == 1
 
 
 def test_every_kill_names_the_checks_that_catch_it_and_each_check_what_only_it_holds(tmp_path: Path) -> None:
     expected = {"must_say_any": ["express"], "must_match_regex": [r"41 minutes"], "tool_calls_any": ["find_trains"]}
     answer = {"final_message": "The express: 41 minutes.", "tool_calls": [{"name": "find_trains", "success": True}]}
-    found = audited(expected, answer, tmp_path)
-    assert sum(killed for killed, _ in (found.operators | found.apart).values()) == len(found.kills)
-    by = {(kill.operator, kill.checks, kill.alone) for kill in found.kills}
+    entry = audited(expected, answer, tmp_path)
+    assert sum(killed for killed, _ in (entry.operators | entry.apart).values()) == len(entry.kills)
+    by = {(kill.operator, kill.checks, kill.alone) for kill in entry.kills}
     assert ("number-changed", ("must_match_regex[0]",), ("must_match_regex[0]",)) in by
-    emptied = next(kill for kill in found.kills if kill.operator == "answer-emptied")
+    emptied = next(kill for kill in entry.kills if kill.operator == "answer-emptied")
     assert {"must_say_any", "must_match_regex[0]"} < set(emptied.checks)
     assert emptied.alone == ()
-    held = {holding.check: holding for holding in found.holdings}
+    held = {holding.check: holding for holding in entry.holdings}
     assert held["tool_calls_any"].alone == tuple(
-        f"{kill.operator}: {kill.change}" for kill in found.kills if kill.checks == ("tool_calls_any",)
+        f"{kill.operator}: {kill.change}" for kill in entry.kills if kill.checks == ("tool_calls_any",)
     ) != ()  # fmt: skip
     assert held["must_say_any"].kills >= 1
-    assert {check for check, holding in held.items() if not holding.alone} == set(found.redundant) | {"outcome"}
+    assert {check for check, holding in held.items() if not holding.alone} == set(entry.redundant) | {"outcome"}

@@ -127,9 +127,10 @@ def summary(entries: Iterable[Entry], suite: str = "evals/synthesis.json") -> Au
 
 
 def apart(cases: Iterable[CaseAudit]) -> tuple[UnratedOperator, ...]:
-    figures = [(name, seen, tried) for case in cases for name, (seen, tried) in case.apart.items()]
+    figures = [(name, unseen_count, tried) for case in cases for name, (unseen_count, tried) in case.apart.items()]
     return tuple(
-        UnratedOperator(name, f"about {name}", tried, tried - seen, f"help of {name}") for name, seen, tried in figures
+        UnratedOperator(name, f"about {name}", tried, tried - unseen_count, f"help of {name}")
+        for name, unseen_count, tried in figures
     )
 
 
@@ -197,10 +198,10 @@ def test_json_can_be_read() -> None:
 @pytest.mark.parametrize("name", ["faulty", "sound", "nothing"])
 def test_json_is_read_back_as_the_audit_that_was_written(name: str) -> None:
     entries = AUDITS[name]
-    found = read_audit(as_json(entries, summary(entries)).encode())
-    assert (*found.report.cases, *found.report.set_aside) == entries
-    assert found.report.summary == summary(entries)
-    assert found.verdict.unmet == summary(entries).unmet(MIN_KILL)
+    written_audit = read_audit(as_json(entries, summary(entries)).encode())
+    assert (*written_audit.report.cases, *written_audit.report.set_aside) == entries
+    assert written_audit.report.summary == summary(entries)
+    assert written_audit.verdict.unmet == summary(entries).unmet(MIN_KILL)
 
 
 @pytest.mark.parametrize("data", [b"[]", b'{"cases": [{"id": "A"}]}', as_json(SOUND, summary(SOUND))[:-9].encode()])

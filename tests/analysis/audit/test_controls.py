@@ -80,5 +80,5 @@ def test_the_other_case_asks_and_answers_something_else(tmp_path: Path) -> None:
         case(words, "E", "Five minus one?"),
     )
     answers = dict.fromkeys("ABE", "It is four.") | {"C": "It is  FOUR.", "D": "Red, not four."}
-    found = {one.case_id: one.controls for one in audit(recorded(suite, answers, tmp_path)).cases}
-    assert found == {"A": (), "B": (), "C": ("answers as in D",), "D": (), "E": ("answers as in D",)}
+    controls = {entry.case_id: entry.controls for entry in audit(recorded(suite, answers, tmp_path)).cases}
+    assert controls == {"A": (), "B": (), "C": ("answers as in D",), "D": (), "E": ("answers as in D",)}

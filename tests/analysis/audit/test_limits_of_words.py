@@ -55,16 +55,16 @@ def limits() -> Iterator[Any]:
 
 
 def audited(expected: Mapping[str, Any], trace: Trace, prompt: str = "?") -> CaseAudit:
-    specs = tuple(one.spec for one in CATALOG.read(expected))
+    specs = tuple(parsed.spec for parsed in CATALOG.read(expected))
     case = Case(id="A", prompt=prompt, outcome=expected.get("outcome", "response_only"), checks=specs)
     return audit_case(Subject(case, trace), None, KARAT_1, CATALOG)
 
 
-def pointed_out(found: CaseAudit) -> dict[str, list[str]]:
+def pointed_out(entry: CaseAudit) -> dict[str, list[str]]:
     """What passes although it is wrong, by operator."""
     shown: dict[str, list[str]] = {}
-    pairs = [(one.operator, one.change) for one in found.survivors]
-    for operator, change in (*pairs, *((one.operator, one.change) for one in found.unseen)):
+    pairs = [(survivor.operator, survivor.change) for survivor in entry.survivors]
+    for operator, change in (*pairs, *((survivor.operator, survivor.change) for survivor in entry.unseen)):
         shown.setdefault(operator, []).append(change)
     return shown
 
@@ -102,9 +102,9 @@ def test_it_is_pointed_out_by_rule(operator: str, expected: dict[str, Any], trac
 
 def test_nothing_is_pointed_out_that_the_case_notices() -> None:
     whole = {"must_say_any": ["30 days"], "must_not_say": ["as an AI"], "must_match_regex": [r"\AIt is 30 days\.\Z"]}
-    found = audited(whole, said("It is 30 days."))
-    assert found.unseen == ()
-    assert {"claim-slipped-in", "words-hollow", "forbidden-paraphrased"} <= found.apart.keys()
+    entry = audited(whole, said("It is 30 days."))
+    assert entry.unseen == ()
+    assert {"claim-slipped-in", "words-hollow", "forbidden-paraphrased"} <= entry.apart.keys()
 
 
 def test_a_number_of_something_else_is_only_tried_where_numbers_must_come_from_somewhere() -> None:

@@ -249,8 +249,8 @@ def test_calls_and_log_tell_the_same(operator: str) -> None:
     trace = Trace(case_id="example", final_message="Done.", tool_calls=tool_calls(lines), telemetry=lines)
     (mutant,) = made(NAMED[operator], trace)
     derived = tool_calls(mutant.trace.telemetry)
-    told = [(call.name, call.success) for call in mutant.trace.tool_calls]
-    assert sorted(told, key=str) == sorted([(call.name, call.success) for call in derived], key=str)
+    outcomes = [(call.name, call.success) for call in mutant.trace.tool_calls]
+    assert sorted(outcomes, key=str) == sorted([(call.name, call.success) for call in derived], key=str)
 
 
 @pytest.mark.parametrize("style", [{"separators": (",", ":")}, {}], ids=["compact", "spaced"])

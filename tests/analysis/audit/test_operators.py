@@ -44,7 +44,7 @@ def killed(operator: Operator, expected: Mapping[str, Any]) -> list[bool]:
 @pytest.mark.parametrize(("operator", "field"), PROOFS)
 def test_a_field_kills_what_it_is_said_to_kill(operator: Operator, field: str) -> None:
     expected = {**operator.expected, field: operator.kills[field]}
-    assert [flaw for one in CATALOG.read(expected) for flaw in one.problems] == []
+    assert [flaw for parsed in CATALOG.read(expected) for flaw in parsed.problems] == []
     assert any(killed(operator, expected))
 
 

@@ -154,9 +154,9 @@ def test_emptiness_is_found(planted: Planted, tmp_path: Path) -> None:
         tools = frozenset(("find_trains", "rank_trains", "drop")) if what == "unknown-tool" else None
         assert what in {problem.slug for problem in lint(suite, CATALOG, TargetInfo("t", tools=tools))}
         return
-    (found, *_) = audit(journal).cases
-    assert found.case_id == "A"
-    assert what in (found.controls if how == "control" else {survivor.operator for survivor in found.survivors})
+    (entry, *_) = audit(journal).cases
+    assert entry.case_id == "A"
+    assert what in (entry.controls if how == "control" else {survivor.operator for survivor in entry.survivors})
 
 
 def test_there_are_twenty_kinds_and_more() -> None:

@@ -27,17 +27,17 @@ SHIPPED = [*((suite, "dyno") for suite in DYNO), *((suite, "canvas") for suite i
 
 def complaints(report: AuditReport) -> list[str]:
     """Everything that a shipped suite must not have, in words."""
-    found = [f"{entry.case_id} did not pass: {entry.reason}" for entry in report.set_aside]
-    found += report.summary.unmet(LEAST)
+    complaints_found = [f"{entry.case_id} did not pass: {entry.reason}" for entry in report.set_aside]
+    complaints_found += report.summary.unmet(LEAST)
     for case in report.cases:
-        found += [f"{case.case_id} passes with an agent that {control}" for control in case.controls]
-        found += [f"{case.case_id}: {b.check} minds {b.equivalent}: {b.expected}" for b in case.brittle]
-    return found
+        complaints_found += [f"{case.case_id} passes with an agent that {control}" for control in case.controls]
+        complaints_found += [f"{case.case_id}: {b.check} minds {b.equivalent}: {b.expected}" for b in case.brittle]
+    return complaints_found
 
 
 def unnamed(journal: Journal, report: AuditReport) -> list[str]:
     """Checks of which the audit says one thing, and removing them another: no kill lost and not named, or both."""
-    found = []
+    names = []
     for record, audited in zip(journal.records(), report.cases, strict=True):
         case, subject = record.case, Subject(record.case, record.trace)
         made = [mutant.trace for operator in OPERATORS for mutant in mutants(operator, subject)]
@@ -48,8 +48,8 @@ def unnamed(journal: Journal, report: AuditReport) -> list[str]:
             left = sum(_killed([*results[:index], *results[index + 1 :]], case) for results in judged)
             implied = spec.name == "outcome" and case.outcome == "response_only"
             if (left == kills) is not (spec.path in audited.redundant) and not implied:
-                found.append(f"{case.id} {spec.path}")
-    return found
+                names.append(f"{case.id} {spec.path}")
+    return names
 
 
 def _killed(results: list[karat.CheckResult], case: karat.Case) -> bool:
@@ -64,8 +64,8 @@ def _at_home(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("suite", "target"), SHIPPED, ids=[Path(suite).stem for suite, _ in SHIPPED])
 def test_lint_is_clean(suite: str, target: str) -> None:
     surroundings = target_info(shipped(target))
-    found = lint(locate_suite(read_bytes(suite), suite, CATALOG), CATALOG, surroundings)
-    assert [str(problem) for problem in found] == []
+    problems = lint(locate_suite(read_bytes(suite), suite, CATALOG), CATALOG, surroundings)
+    assert [str(problem) for problem in problems] == []
 
 
 @pytest.mark.thorough

@@ -55,11 +55,11 @@ def test_intervals_and_alarms_hold_where_variants_share_their_noise(
     chance = np.random.default_rng([clusters, int(mean * 100), int(min(hard, 9) * 10), int(min(noise, 9) * 10)])
     held = rate_held = alarms = 0
     for pairs in two_runs(chance, clusters, mean, hard, noise, runs):
-        found = stats.score_difference(pairs, CONFIDENCE)
+        difference = stats.score_difference(pairs, CONFIDENCE)
         rate = pass_rate(stats.marginals(pairs)[1], CONFIDENCE)
-        held += found.low <= 0 <= found.high
+        held += difference.low <= 0 <= difference.high
         rate_held += rate.low <= mean <= rate.high
-        alarms += found.high < 0 and stats.permutation(pairs) <= 1 - CONFIDENCE
+        alarms += difference.high < 0 and stats.permutation(pairs) <= 1 - CONFIDENCE
     slack = 2 * math.sqrt(0.05 * 0.95 / runs) if runs == RUNS else 0  # of 300 runs, chance takes as much
     assert held / runs >= 0.93 - slack
     assert rate_held / runs >= 0.93 - slack
@@ -90,7 +90,10 @@ def is_blocked(pairs: list[stats.Pair]) -> bool:
     fell = [pair for pair in pairs if pair[1][0] * pair[0][1] < pair[0][0] * pair[1][1]]
     others = Counter(pair for pair in pairs if pair not in fell and pair[0][0] and sum(pair[0]) < 2 * pair[0][1])
     shown = stats.find_fallen(fell, CONFIDENCE, others)
-    settled = [settle_fall(*judged(*pair), is_significant=one) for pair, one in zip(fell, shown, strict=True)]
+    settled = [
+        settle_fall(*judged(*pair), is_significant=is_significant)
+        for pair, is_significant in zip(fell, shown, strict=True)
+    ]
     return any(what in (Change.BROKE, Change.FELL) for what in settled)
 
 
@@ -119,8 +122,8 @@ def test_a_change_of_nothing_is_let_through_over_ten_flaky_cases(
 def test_a_case_that_broke_is_found_among_ten_flaky_ones() -> None:
     chance = np.random.default_rng(2)
     flaky = np.full(10, 0.7)
-    found = sum(is_blocked([*a_change(chance, flaky, 5, 1, 5), ((5, 5), (0, 6))]) for _ in range(RUNS))
-    assert found == RUNS
+    blocked = sum(is_blocked([*a_change(chance, flaky, 5, 1, 5), ((5, 5), (0, 6))]) for _ in range(RUNS))
+    assert blocked == RUNS
 
 
 @pytest.mark.parametrize("runs", MANY)

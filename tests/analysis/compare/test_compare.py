@@ -18,8 +18,8 @@ from karat.analysis.compare.report import comparison_html, comparison_json, comp
 from karat.errors import KaratError
 
 
-def changes(found: Comparison) -> dict[str, str]:
-    return {case.id: case.change.value for case in found.changes}
+def changes(comparison: Comparison) -> dict[str, str]:
+    return {case.id: case.change.value for case in comparison.changes}
 
 
 def test_every_kind_of_change_is_told_apart(tmp_path: Path) -> None:
@@ -32,13 +32,13 @@ def test_every_kind_of_change_is_told_apart(tmp_path: Path) -> None:
         y_asks={"prompt": "y-asks", "setup_prompts": []}, y_expects={"expected": {"must_say_any": ["ok"]}},
     )  # fmt: skip
     other = journal(tmp_path, "c", {"y-asks": "pp", "x-green": "p"}, y_asks={"setup_prompts": ["y-asks"]})
-    found = karat.compare_runs(before, after)
-    assert changes(found) == {
+    comparison = karat.compare_runs(before, after)
+    assert changes(comparison) == {
         "x-broke": "fell", "x-mended": "mended", "x-red": "stayed red", "y-gone": "gone", "y-new": "new",
         "y-expects": "expects otherwise", "y-erred": "erred",
     }  # fmt: skip
-    assert found.compared == 5
-    assert found.new.errors == 1
+    assert comparison.compared == 5
+    assert comparison.new.errors == 1
     assert karat.compare_runs(before, other).count(Change.PROMPT_CHANGED) == 1
 
 
@@ -46,16 +46,16 @@ def test_what_flickers_is_not_what_broke(tmp_path: Path) -> None:
     steady = many(10, letters=["pppppppp"])
     before = journal(tmp_path, "a", {**steady, "x-flickers": "pppppppp", "x-broke": "pppppppp", "x-mended": "ffffffpf"})
     after = journal(tmp_path, "b", {**steady, "x-flickers": "pppppppf", "x-broke": "fffpffff", "x-mended": "pppppppp"})
-    found = karat.compare_runs(before, after)
-    assert changes(found) == {"x-flickers": "flickers", "x-broke": "broke", "x-mended": "mended"}
-    assert found.overall.test == "permutation"
+    comparison = karat.compare_runs(before, after)
+    assert changes(comparison) == {"x-flickers": "flickers", "x-broke": "broke", "x-mended": "mended"}
+    assert comparison.overall.test == "permutation"
 
 
 def test_the_flipped_expectation_and_both_answers_are_shown(tmp_path: Path) -> None:
-    found = karat.compare_runs(
+    comparison = karat.compare_runs(
         journal(tmp_path, "a", {"x-1": "p", "x-2": "p"}), journal(tmp_path, "b", {"x-1": "p", "x-2": "f"})
     )
-    (case,) = found.changes
+    (case,) = comparison.changes
     assert [(flip.check, flip.before, flip.after) for flip in case.flips] == [
         ("must_say_any", "held in 1 of 1", "held in 0 of 1"),
         ("must_not_say[0]", "held in 1 of 1", "held in 0 of 1"),
@@ -84,41 +84,41 @@ STEEP = r"37\.5 points \(true change: {0}[245]\d(\.\d)? to {0}[245]\d(\.\d)?\); 
     ],
 )  # fmt: skip
 def test_words_first(before: dict[str, str], after: dict[str, str], moved: str, risen: str, tmp_path: Path) -> None:
-    found = karat.compare_runs(journal(tmp_path, "a", before), journal(tmp_path, "b", after))
-    assert re.match(f"{moved}; the pass rate {risen}", headline(found)), headline(found)
+    comparison = karat.compare_runs(journal(tmp_path, "a", before), journal(tmp_path, "b", after))
+    assert re.match(f"{moved}; the pass rate {risen}", headline(comparison)), headline(comparison)
 
 
 def test_all_forms_say_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, karat_line: Any) -> None:
     monkeypatch.chdir(tmp_path)
     before, after = journal(tmp_path, "a", many(30, 2)), journal(tmp_path, "b", many(20, 12))
-    found = karat.compare_runs(before, after)
-    told = json.loads(comparison_json(found))
-    assert told["headline"] == headline(found)
-    assert told["overall"]["difference"]["value"] == pytest.approx(-10 / 32)
+    comparison = karat.compare_runs(before, after)
+    document = json.loads(comparison_json(comparison))
+    assert document["headline"] == headline(comparison)
+    assert document["overall"]["difference"]["value"] == pytest.approx(-10 / 32)
     for form in (
-        comparison_markdown(found).decode(),
-        comparison_html(found),
+        comparison_markdown(comparison).decode(),
+        comparison_html(comparison),
         karat_line("compare", str(before), str(after)).out,
     ):
-        assert headline(found) in form
+        assert headline(comparison) in form
         assert "-31.2" in form or "31.2 points" in form
 
 
 def test_hostile_names_and_answers_stay_inert(tmp_path: Path) -> None:
     evil = "<img src=x onerror=alert(1)>|`x`"
-    found = karat.compare_runs(
+    comparison = karat.compare_runs(
         journal(tmp_path, "a", {evil: "p", "b": "p"}), journal(tmp_path, "b", {evil: "f", "b": "p"})
     )
-    assert "<img" not in comparison_html(found)
-    assert re.search(r"(?<!\\)<img", comparison_markdown(found).decode()) is None
+    assert "<img" not in comparison_html(comparison)
+    assert re.search(r"(?<!\\)<img", comparison_markdown(comparison).decode()) is None
 
 
 def test_groups_are_corrected_for_how_many_are_looked_at(tmp_path: Path) -> None:
     base = {**many(12, prefix="x"), **many(12, prefix="y"), **many(12, prefix="z")}
     new = {**many(4, 8, prefix="x"), **many(12, prefix="y"), **many(12, prefix="z")}
-    found = karat.compare_runs(journal(tmp_path, "a", base), journal(tmp_path, "b", new))
-    by_name = {group.scope: group for group in found.groups}
-    assert by_name["category x"].p == pytest.approx(3 * found.overall.p)
+    comparison = karat.compare_runs(journal(tmp_path, "a", base), journal(tmp_path, "b", new))
+    by_name = {group.scope: group for group in comparison.groups}
+    assert by_name["category x"].p == pytest.approx(3 * comparison.overall.p)
     assert by_name["category x"].sure == "worse"
     assert by_name["category y"].sure == ""
 
@@ -132,10 +132,10 @@ def edited(path: Path, change: Any) -> Path:
 def test_a_run_that_is_not_complete_is_told_and_never_green(tmp_path: Path) -> None:
     before = journal(tmp_path, "a", many(5))
     after = edited(journal(tmp_path, "b", many(5)), lambda lines: lines[:4])
-    found = karat.compare_runs(before, after, max_new_failures=0)
-    assert "the new run is not complete" in "".join(found.notes)
-    assert found.gates[0].verdict == "undecided"
-    assert found.exit_code == 1
+    comparison = karat.compare_runs(before, after, max_new_failures=0)
+    assert "the new run is not complete" in "".join(comparison.notes)
+    assert comparison.gates[0].verdict == "undecided"
+    assert comparison.exit_code == 1
 
 
 def test_an_edited_verdict_is_not_believed(tmp_path: Path) -> None:
@@ -143,20 +143,20 @@ def test_an_edited_verdict_is_not_believed(tmp_path: Path) -> None:
         return [line.replace(b'"status":"FAIL"', b'"status":"PASS"') for line in lines]
 
     after = edited(journal(tmp_path, "b", many(2, 3)), forge)
-    found = karat.compare_runs(journal(tmp_path, "a", many(5)), after)
-    assert found.count(Change.FELL) == 3
-    assert "edited" in found.new.incomplete
+    comparison = karat.compare_runs(journal(tmp_path, "a", many(5)), after)
+    assert comparison.count(Change.FELL) == 3
+    assert "edited" in comparison.new.incomplete
 
 
 def test_timings_that_are_no_numbers_are_left_out(tmp_path: Path) -> None:
     def spoil(lines: list[bytes]) -> list[bytes]:
-        found = []
+        changed = []
         for line in lines:
             record = msgspec.json.decode(line)
             if record["kind"] == "case":
                 record["duration_ms"] = record["trace"]["duration_ms"] = -5.0
-            found.append(msgspec.json.encode(record))
-        return found
+            changed.append(msgspec.json.encode(record))
+        return changed
 
     before = journal(tmp_path, "a", many(5))
     after = edited(journal(tmp_path, "b", many(5)), spoil)
@@ -174,9 +174,9 @@ def test_nothing_to_compare_is_an_error(before: dict[str, str], after: dict[str,
 
 
 def test_one_case_alone_is_told(tmp_path: Path) -> None:
-    found = karat.compare_runs(journal(tmp_path, "a", {"a": "p"}), journal(tmp_path, "b", {"a": "f"}))
-    assert "only one case" in found.notes[0]
-    assert found.overall.sure == ""
+    comparison = karat.compare_runs(journal(tmp_path, "a", {"a": "p"}), journal(tmp_path, "b", {"a": "f"}))
+    assert "only one case" in comparison.notes[0]
+    assert comparison.overall.sure == ""
 
 
 @pytest.mark.parametrize(
@@ -224,11 +224,11 @@ def test_a_torn_or_forged_journal_is_never_let_through(side: int, harm: Any, gat
 
 def test_without_a_gate_every_form_says_so(tmp_path: Path) -> None:
     paths = journal(tmp_path, "a", many(5)), journal(tmp_path, "b", many(5))
-    found, gated = karat.compare_runs(*paths), karat.compare_runs(*paths, max_new_failures=0)
+    comparison, gated = karat.compare_runs(*paths), karat.compare_runs(*paths, max_new_failures=0)
     for form in (comparison_markdown, lambda one: comparison_html(one).encode()):
-        assert b"NO GATE" in form(found)
+        assert b"NO GATE" in form(comparison)
         assert b"NO GATE" not in form(gated)
-    assert json.loads(comparison_json(found))["gated"] is False
+    assert json.loads(comparison_json(comparison))["gated"] is False
 
 
 ROWS = {
@@ -252,9 +252,9 @@ def test_rows_of_one_template_are_one_cluster(tmp_path: Path) -> None:
         agent = {**{str(n): row for n in range(10)}, "x": "ok"}.__getitem__
         return karat.run(ROWS, lambda prompt: agent(prompt), results_dir=tmp_path / name).journal.path
 
-    found = karat.compare_runs(run("a", "ok"), run("b", "no"))
-    assert (found.overall.cases, found.overall.clusters, found.overall.sure) == (20, 11, "")
-    assert "| 20 cases in 11 clusters |" in comparison_markdown(found).decode()
+    comparison = karat.compare_runs(run("a", "ok"), run("b", "no"))
+    assert (comparison.overall.cases, comparison.overall.clusters, comparison.overall.sure) == (20, 11, "")
+    assert "| 20 cases in 11 clusters |" in comparison_markdown(comparison).decode()
 
 
 def test_what_else_differs_is_said_before_the_results(tmp_path: Path, karat_line: Any) -> None:
@@ -266,8 +266,8 @@ def test_what_else_differs_is_said_before_the_results(tmp_path: Path, karat_line
 
     cases = {"version": "0.3", "cases": [{"id": "a", "prompt": "x", "expected": {"must_say_any": ["ok"]}}]}
     paths = [karat.run(cases, agent, results_dir=tmp_path / agent.__name__).journal.path for agent in (first, second)]
-    found = karat.compare_runs(*paths)
-    assert any(line.startswith("target: ") and "first → " in line for line in found.differs)
+    comparison = karat.compare_runs(*paths)
+    assert any(line.startswith("target: ") and "first → " in line for line in comparison.differs)
     lines = karat_line("compare", *paths).out.splitlines()
     assert lines[0].startswith("the runs differ in target: ")
     assert "cases broke" not in lines[0]
@@ -279,10 +279,10 @@ def test_a_base_may_be_several_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         journal(tmp_path, "karat-results", many(6))
     journal(tmp_path, "karat-results", {**many(6), "case-0": "f"})
     last = journal(tmp_path, "karat-results", {**many(6, letters=["fff"]), "case-5": "ppp"})
-    found = karat.compare_runs("@last-5", last)
-    assert found.base.pooled == 5
-    assert {case.id: case.base for case in found.changes}["case-0"] == "4 of 5 passed"
-    assert changes(found) == {f"case-{n}": "broke" for n in range(1, 5)} | {"case-0": "flickers"}
+    comparison = karat.compare_runs("@last-5", last)
+    assert comparison.base.pooled == 5
+    assert {case.id: case.base for case in comparison.changes}["case-0"] == "4 of 5 passed"
+    assert changes(comparison) == {f"case-{n}": "broke" for n in range(1, 5)} | {"case-0": "flickers"}
     kept = karat.set_baseline("@last-3", file=tmp_path / "b.jsonl")
     assert [case.judged for case in kept][:2] == [5, 5]
     assert any("lucky" in note for note in karat.compare_runs("@last-green", last).notes)

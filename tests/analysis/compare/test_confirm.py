@@ -22,14 +22,14 @@ SUITE = {
 
 def agent(*, broken: bool) -> tuple[Counter[str], Callable[[str], str]]:
     """Good always passes, red never; bad is broken or not, and odd fails at first and then passes."""
-    asked: Counter[str] = Counter()
+    prompts: Counter[str] = Counter()
 
     def answer(prompt: str) -> str:
-        asked[prompt] += 1
-        fails = {"good": False, "bad": broken, "odd": broken and asked["odd"] == 1, "red": True}
+        prompts[prompt] += 1
+        fails = {"good": False, "bad": broken, "odd": broken and prompts["odd"] == 1, "red": True}
         return "no" if fails[prompt] else "ok"
 
-    return asked, answer
+    return prompts, answer
 
 
 @pytest.fixture
@@ -38,24 +38,24 @@ def base(tmp_path: Path) -> str:
 
 
 def test_only_what_fell_is_run_again(base: str, tmp_path: Path) -> None:
-    asked, answer = agent(broken=True)
+    prompts, answer = agent(broken=True)
     result = karat.run(SUITE, answer, baseline=base, confirm=5, results_dir=tmp_path)
-    assert asked == {"good": 1, "bad": 6, "odd": 6, "red": 1}
+    assert prompts == {"good": 1, "bad": 6, "odd": 6, "red": 1}
     assert (result.summary.passed, result.summary.failed, result.summary.runs) == (1, 3, 14)
-    found = karat.compare_runs(base, result.journal.path, max_new_failures=0)
-    assert {case.id: case.change.value for case in found.changes} == {
+    comparison = karat.compare_runs(base, result.journal.path, max_new_failures=0)
+    assert {case.id: case.change.value for case in comparison.changes} == {
         "bad": "broke",
         "odd": "flickers",
         "red": "stayed red",
     }
-    assert found.gates[0].verdict == "broken"
+    assert comparison.gates[0].verdict == "broken"
     assert Journal(result.journal.path).summary == result.summary, "what is read is what was run"
 
 
 def test_a_change_that_broke_nothing_is_let_through(base: str, tmp_path: Path) -> None:
-    asked, answer = agent(broken=False)
+    prompts, answer = agent(broken=False)
     result = karat.run(SUITE, answer, baseline=base, confirm=5, results_dir=tmp_path)
-    assert asked == {"good": 1, "bad": 1, "odd": 1, "red": 1}
+    assert prompts == {"good": 1, "bad": 1, "odd": 1, "red": 1}
     assert karat.compare_runs(base, result.journal.path, max_new_failures=0).exit_code == 0
 
 
@@ -79,10 +79,10 @@ def test_options_that_go_together(how: dict[str, object], tmp_path: Path) -> Non
 
 
 def test_a_base_that_is_not_there_is_told_before_any_case(tmp_path: Path) -> None:
-    asked, answer = agent(broken=False)
+    prompts, answer = agent(broken=False)
     with pytest.raises(UsageError, match="no such run"):
         karat.run(SUITE, answer, baseline="@last-3", confirm=2, results_dir=tmp_path)
-    assert not asked
+    assert not prompts
 
 
 def test_a_run_that_was_stopped_goes_on_confirming(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

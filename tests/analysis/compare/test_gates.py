@@ -52,29 +52,31 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Compa
 def test_verdicts(
     runs: Callable[..., Comparison], before: dict[str, str], after: dict[str, str], gate: dict[str, float], verdict: str
 ) -> None:
-    found = runs(before, after, **gate)
-    (told,) = found.gates
-    assert told.verdict == verdict, told
-    assert bool(told.decides) is (verdict == "undecided")
-    assert found.exit_code == (verdict != "met")
+    comparison = runs(before, after, **gate)
+    (gate_verdict,) = comparison.gates
+    assert gate_verdict.verdict == verdict, gate_verdict
+    assert bool(gate_verdict.decides) is (verdict == "undecided")
+    assert comparison.exit_code == (verdict != "met")
 
 
 def test_what_would_decide_names_repeats_and_cases(runs: Callable[..., Comparison]) -> None:
-    (told,) = runs(many(60), {**many(60), "case-4": "f"}, max_new_failures=0).gates
-    assert told.says == "0 of 60 cases broke, 1 fell in too few runs to tell"
-    assert told.decides == (
+    (gate_verdict,) = runs(many(60), {**many(60), "case-4": "f"}, max_new_failures=0).gates
+    assert gate_verdict.says == "0 of 60 cases broke, 1 fell in too few runs to tell"
+    assert gate_verdict.decides == (
         "run them again: karat run --baseline BASE --confirm 5, and 5 runs as the base (@last-5): case-4"
     )
-    (told,) = runs(many(9, letters=["pppp"]), {**many(9, letters=["p"]), "case-4": "f"}, max_new_failures=0).gates
-    assert told.decides == "run them again: karat run --baseline BASE --confirm 2: case-4"
-    (told,) = runs(many(40), many(39, 1), non_inferior=0.1).gates
-    assert "repeat these 5 times to see whether they are flaky: case-39; otherwise about" in told.decides
+    (gate_verdict,) = runs(
+        many(9, letters=["pppp"]), {**many(9, letters=["p"]), "case-4": "f"}, max_new_failures=0
+    ).gates
+    assert gate_verdict.decides == "run them again: karat run --baseline BASE --confirm 2: case-4"
+    (gate_verdict,) = runs(many(40), many(39, 1), non_inferior=0.1).gates
+    assert "repeat these 5 times to see whether they are flaky: case-39; otherwise about" in gate_verdict.decides
 
 
 def test_no_gate_is_met_over_cases_that_erred(runs: Callable[..., Comparison]) -> None:
-    (told,) = runs(many(5), {**many(5), "case-4": "e"}, max_new_failures=0).gates
-    assert told.verdict == "undecided"
-    assert "1 case ended in an error" in told.says
+    (gate_verdict,) = runs(many(5), {**many(5), "case-4": "e"}, max_new_failures=0).gates
+    assert gate_verdict.verdict == "undecided"
+    assert "1 case ended in an error" in gate_verdict.says
 
 
 @pytest.mark.parametrize(
@@ -152,9 +154,9 @@ def test_several_runs_of_one_command_are_corrected_together(
 def test_without_gates_each_of_several_runs_must_be_surer_to_be_called_worse(runs: Callable[..., Comparison]) -> None:
     before, after = many(60), many(53, 7)
     assert runs(before, after).exit_code == 1
-    found = runs(before, after, together=30)
-    assert found.exit_code == 0
-    assert "30 runs of one command: each is called worse only at 99.83 %" in found.notes[-1]
+    comparison = runs(before, after, together=30)
+    assert comparison.exit_code == 0
+    assert "30 runs of one command: each is called worse only at 99.83 %" in comparison.notes[-1]
 
 
 @pytest.mark.parametrize(
@@ -250,13 +252,13 @@ def test_costs(
     cases = [{"id": f"c{n}", "prompt": "hi", "expected": {"must_say_any": ["ok"]}} for n in range(3)]
 
     def run(name: str, spent: dict[str, float]) -> str:
-        told: dict[str, object] = {"final_message": "ok", "metadata": {"cost_usd": spent.get("cost")}}
+        fields: dict[str, object] = {"final_message": "ok", "metadata": {"cost_usd": spent.get("cost")}}
         if "tokens" in spent:
-            told["tokens"] = {"input": spent["tokens"], "output": spent["tokens"]}
-        return karat.run({"version": "0.3", "cases": cases}, lambda prompt: told, results_dir=name).journal.path
+            fields["tokens"] = {"input": spent["tokens"], "output": spent["tokens"]}
+        return karat.run({"version": "0.3", "cases": cases}, lambda prompt: fields, results_dir=name).journal.path
 
-    (told,) = karat.compare_runs(run("a", base), run("b", new), max_cost_ratio=1.2).gates
-    assert told.verdict == verdict
+    (gate_verdict,) = karat.compare_runs(run("a", base), run("b", new), max_cost_ratio=1.2).gates
+    assert gate_verdict.verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -273,10 +275,10 @@ def test_tokens_of_which_half_is_known_are_not_known(
     cases = [{"id": f"c{n}", "prompt": "hi", "expected": {"must_say_any": ["ok"]}} for n in range(3)]
 
     def run(name: str, tokens: dict[str, int]) -> str:
-        told = {"final_message": "ok", "tokens": tokens}
+        fields = {"final_message": "ok", "tokens": tokens}
         return karat.run(
-            {"version": "0.3", "cases": cases}, lambda prompt: told, results_dir=tmp_path / name
+            {"version": "0.3", "cases": cases}, lambda prompt: fields, results_dir=tmp_path / name
         ).journal.path
 
-    (told,) = karat.compare_runs(run("a", base), run("b", new), max_tokens_ratio=1.2).gates
-    assert told.verdict == verdict
+    (gate_verdict,) = karat.compare_runs(run("a", base), run("b", new), max_tokens_ratio=1.2).gates
+    assert gate_verdict.verdict == verdict

@@ -40,8 +40,8 @@ def test_when_a_case_broke_first_and_what_is_flaky(project: Path, karat_line: Ca
     (project / "agent.py").write_text("v2\n")
     bad = journal(project, "karat-results", {**table, "broke": "ff"})
     journal(project, "karat-results", {**table, "broke": "ff", "new": "pp"})
-    found = api.history()
-    cases = {case.id: case for case in found.cases}
+    history = api.history()
+    cases = {case.id: case for case in history.cases}
     assert {name: case.strip for name, case in cases.items()} == {
         "steady": "PPP", "broke": "PFF", "flaky": "~~~", "new": "--P",
     }  # fmt: skip
@@ -52,13 +52,13 @@ def test_when_a_case_broke_first_and_what_is_flaky(project: Path, karat_line: Ca
     assert flake is not None
     assert (flake.value, flake.low < 0.25, flake.high > 0.75) == (0.5, True, True)
     assert cases["steady"].flake is None
-    assert found.runs[0].commit == first
+    assert history.runs[0].commit == first
     ran = karat_line("history")
     assert "broke first in" in ran.out
     assert f"commit {broke.commit[:10]} with changes" in ran.out
     assert "FLAKY: fails 50% of its runs" in ran.out
-    told = json.loads(karat_line("history", "karat-results", "--flaky", "--format", "json").out)
-    assert [case["id"] for case in told["cases"]] == ["flaky"]
+    document = json.loads(karat_line("history", "karat-results", "--flaky", "--format", "json").out)
+    assert [case["id"] for case in document["cases"]] == ["flaky"]
     assert karat_line("history", "--since", "2999-01-01").code == 4
 
 
@@ -123,8 +123,8 @@ def test_runs_against_another_target_or_with_other_settings_are_not_mixed_in(
         karat.run(cases, target, results_dir="karat-results")
     (project / "karat.toml").write_text("[targets.a]\nuse = 'python:bot:answer'\nenv = { SAYS = 'yes, ok' }\n")
     karat.run(cases, "a", results_dir="karat-results")
-    found = api.history()
-    assert (len(found.runs), found.target, found.left_out, found.other_targets) == (1, "a", 3, ("a", "b"))
+    history = api.history()
+    assert (len(history.runs), history.target, history.left_out, history.other_targets) == (1, "a", 3, ("a", "b"))
     assert [case.strip for case in api.history(target="b").cases] == ["F"]
     said = karat_line("history").out
     assert "1 run of" in said

@@ -32,13 +32,13 @@ decided = cache(sequential.decide_side)
 def of_each(estimated: Callable[[Counts, float], Estimate], drawn: Iterator[Counts]) -> list[Estimate]:
     """The estimates of many runs. Runs that came out alike have the same one, and it is made once."""
     known: dict[frozenset[tuple[object, int]], Estimate] = {}
-    found = []
+    estimates = []
     for counts in drawn:
         key = frozenset(counts.items())
         if key not in known:
             known[key] = estimated(counts, CONFIDENCE)
-        found.append(known[key])
-    return found
+        estimates.append(known[key])
+    return estimates
 
 
 def true_rates(chance: Chance, mean: float, spread: float, shape: tuple[int, int]) -> np.ndarray:
@@ -75,8 +75,8 @@ def pairs(
 @pytest.mark.parametrize("runs", SOME)
 def test_intervals_of_rates_hold_the_true_rate(mean: float, cases: int, repeats: int, spread: float, runs: int) -> None:
     chance = np.random.default_rng([cases, repeats, int(mean * 100), int(min(spread, 99))])
-    found = of_each(pass_rate, single(chance, mean, spread, cases, repeats, runs))
-    assert np.mean([estimate.low <= mean <= estimate.high for estimate in found]) >= LEAST
+    estimates = of_each(pass_rate, single(chance, mean, spread, cases, repeats, runs))
+    assert np.mean([estimate.low <= mean <= estimate.high for estimate in estimates]) >= LEAST
 
 
 @pytest.mark.parametrize("means", [(0.5, 0.5), (0.8, 0.9), (0.95, 0.85), (0.99, 0.99), (0.99, 0.96)])
@@ -87,9 +87,9 @@ def test_intervals_of_differences_hold_the_true_one(
     means: tuple[float, float], cases: int, repeats: int, spread: float, runs: int
 ) -> None:
     chance = np.random.default_rng([cases, repeats, int(means[0] * 100), int(means[1] * 100), int(min(spread, 99))])
-    found = of_each(stats.score_difference, pairs(chance, means, spread, cases, repeats, runs // 2))
+    estimates = of_each(stats.score_difference, pairs(chance, means, spread, cases, repeats, runs // 2))
     true = means[1] - means[0]
-    assert np.mean([estimate.low <= true <= estimate.high for estimate in found]) >= LEAST
+    assert np.mean([estimate.low <= true <= estimate.high for estimate in estimates]) >= LEAST
 
 
 def test_what_is_shown_is_never_narrower_than_what_was_simulated() -> None:

@@ -37,20 +37,20 @@ def test_wilson(passed: int, total: int, confidence: float) -> None:
 def test_the_rate_of_single_runs_is_wilson_with_continuity_correction(passed: int, total: int) -> None:
     from scipy import stats as scipy_stats
 
-    found = intervals.pass_rate(of_single_runs(passed, total), 0.95)
-    assert found.value == pytest.approx(passed / total)
+    estimate = intervals.pass_rate(of_single_runs(passed, total), 0.95)
+    assert estimate.value == pytest.approx(passed / total)
     as_wide = 2 * scipy_stats.norm.cdf(intervals.t_quantile(0.95, total - 1)) - 1
     theirs = scipy_stats.binomtest(passed, total).proportion_ci(as_wide, "wilsoncc")
-    assert (found.low, found.high) == pytest.approx(tuple(theirs), abs=1e-9)
+    assert (estimate.low, estimate.high) == pytest.approx(tuple(theirs), abs=1e-9)
 
 
 @pytest.mark.parametrize(("passed", "total"), COUNTS)
 def test_the_rate_of_repeats_is_wilson_with_continuity_correction(passed: int, total: int) -> None:
     from scipy import stats as scipy_stats
 
-    found = intervals.share(passed, total)
+    estimate = intervals.share(passed, total)
     theirs = scipy_stats.binomtest(passed, total).proportion_ci(0.95, "wilsoncc")
-    assert (found.low, found.high) == pytest.approx(tuple(theirs), abs=1e-9)
+    assert (estimate.low, estimate.high) == pytest.approx(tuple(theirs), abs=1e-9)
 
 
 @pytest.mark.parametrize("freedom", [1, 2, 5, 19, 120, 5_000, 999_999])
@@ -136,8 +136,8 @@ def test_the_spread_of_clusters_is_that_of_statsmodels() -> None:
     # statsmodels also scales by (cases - 1) / (cases - parameters), which is 1 for a mean
     theirs = fit.conf_int(0.05)[0]
     named = {str(number): Counter(((b, 1), (n, 1)) for b, n in cluster) for number, cluster in enumerate(clusters)}
-    found = stats.robust(intervals.group_clusters({}, named), 0.95)
-    assert (found.low, found.high) == pytest.approx(tuple(theirs), abs=1e-9)
+    estimate = stats.robust(intervals.group_clusters({}, named), 0.95)
+    assert (estimate.low, estimate.high) == pytest.approx(tuple(theirs), abs=1e-9)
 
 
 def test_variants_that_fall_as_one_are_one_fall() -> None:
@@ -162,24 +162,24 @@ def test_the_bootstrap_is_that_of_scipy_within_its_own_chance() -> None:
     chance = random.Random(3)
     cases = [((chance.randint(1, 3), 3), (chance.randint(0, 3), 3)) for _ in range(120)]
     steps = [n / 3 - b / 3 for (b, _), (n, _) in cases]
-    found = stats.resample(single_clusters(Counter(cases)), 0.95)
+    estimate = stats.resample(single_clusters(Counter(cases)), 0.95)
     theirs = scipy_stats.bootstrap((steps,), np.mean, method="percentile", rng=np.random.default_rng(1))
-    assert (found.low, found.high) == pytest.approx(tuple(theirs.confidence_interval), abs=0.01)
-    assert found == stats.resample(single_clusters(Counter(reversed(cases))), 0.95)
+    assert (estimate.low, estimate.high) == pytest.approx(tuple(theirs.confidence_interval), abs=0.01)
+    assert estimate == stats.resample(single_clusters(Counter(reversed(cases))), 0.95)
 
 
 def test_one_case_and_none_are_told_by_wide_intervals() -> None:
     assert intervals.pass_rate(single_clusters({(1, 1): 1}), 0.95).low < 0.1
     assert math.isnan(intervals.pass_rate(single_clusters({}), 0.95).value)
-    one = stats.difference(single_clusters({((1, 1), (1, 1)): 1}), 0.95)
-    assert (one.value, one.low < -0.8, one.high > 0.8) == (0.0, True, True)
+    single_case = stats.difference(single_clusters({((1, 1), (1, 1)): 1}), 0.95)
+    assert (single_case.value, single_case.low < -0.8, single_case.high > 0.8) == (0.0, True, True)
 
 
 def test_no_change_seen_is_not_no_change() -> None:
     """Resampling 20 cases that all passed twice would give an interval of no width."""
-    found = stats.difference(single_clusters({((1, 1), (1, 1)): 20}), 0.95)
-    assert found.low < -0.1
-    assert found.high > 0.1
+    estimate = stats.difference(single_clusters({((1, 1), (1, 1)): 20}), 0.95)
+    assert estimate.low < -0.1
+    assert estimate.high > 0.1
 
 
 def test_one_failure_does_not_make_us_surer() -> None:

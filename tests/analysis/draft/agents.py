@@ -86,9 +86,9 @@ def drafted(subject: Subject, repeat: int = 10) -> SuiteDraft:
 def failing(draft: SuiteDraft, subject: Subject, repeat: int = 1) -> dict[str, str]:
     """The cases that do not pass, with the reason."""
     result = karat.run(draft.yaml, subject.target, workers=0, concurrency=4, repeat=repeat)
-    found = {}
+    answers = {}
     for record in result.records:
         if record.status is not CaseStatus.PASS:
             bad = [check for check in record.verdict.checks if check.status != "passed"]
-            found[record.case.id] = f"{bad[0].name}: {bad[0].found}" if bad else record.verdict.reason
-    return found
+            answers[record.case.id] = f"{bad[0].name}: {bad[0].found}" if bad else record.verdict.reason
+    return answers

@@ -24,22 +24,31 @@ FOUND = ToolCall("find_person", {"person": 7}, result={"id": 7}, success=True)
 
 def refund(number: int = 0, **changes: Any) -> Trace:
     """A run in which an order is looked up and paid back: ids, wording and amounts differ from run to run."""
-    given = {
+    arguments = {
         "order": "A-17",
         "paid": 40.5 + number,
         "note": f"The customer wrote {number} mails about it.",
         "mode": "full",
     }
-    given |= changes
+    arguments |= changes
     calls = (
         ToolCall(
-            "get_order", {"order": given["order"]}, id=f"call_{number}a", result={"total": given["paid"]}, success=True
+            "get_order",
+            {"order": arguments["order"]},
+            id=f"call_{number}a",
+            result={"total": arguments["paid"]},
+            success=True,
         ),
         ToolCall(
             "issue_refund",
-            {"order": given["order"], "amount": given["paid"], "note": given["note"], "mode": given["mode"]},
+            {
+                "order": arguments["order"],
+                "amount": arguments["paid"],
+                "note": arguments["note"],
+                "mode": arguments["mode"],
+            },
             id=f"call_{number}b",
-            result={"refunded": given["paid"]},
+            result={"refunded": arguments["paid"]},
             success=True,
         ),
     )
@@ -47,7 +56,7 @@ def refund(number: int = 0, **changes: Any) -> Trace:
     return Trace(
         case_id="refunds",
         input="Refund order A-17, please.",
-        final_message=said.format(given["paid"]),
+        final_message=said.format(arguments["paid"]),
         tool_calls=calls,
     )
 
@@ -58,8 +67,8 @@ def drafted(traces: Sequence[Trace], **options: Any) -> SuiteDraft:
 
 def expected(draft: SuiteDraft, case: int = 0) -> dict[str, Any]:
     tree = yaml.safe_load(draft.yaml)
-    found: dict[str, Any] = tree.get("defaults", {}).get("expected", {}) | tree["cases"][case]["expected"]
-    return found
+    shared_and_own: dict[str, Any] = tree.get("defaults", {}).get("expected", {}) | tree["cases"][case]["expected"]
+    return shared_and_own
 
 
 @pytest.fixture(scope="module")
@@ -130,8 +139,8 @@ FILED = "Printer on floor 3 is broken"
 def filed(number: int) -> Trace:
     """A ticket with an id of its own, a title that quotes the prompt, and a code."""
     ids = ("b3f1c2d4-0a1b-4c2d-8e3f-1a2b3c4d5e6f", "0d9e8f7a-6b5c-4d3e-a2f1-99aa88bb77cc")
-    given = {"id": ids[number % 2], "title": FILED, "code": f"QX-{number + 10}"}
-    call = ToolCall("file_ticket", given, result={"ok": True}, success=True)
+    arguments = {"id": ids[number % 2], "title": FILED, "code": f"QX-{number + 10}"}
+    call = ToolCall("file_ticket", arguments, result={"ok": True}, success=True)
     return Trace(case_id="t", input=f"The {FILED.lower()}.", final_message="It is filed.", tool_calls=(call,))
 
 
@@ -151,8 +160,8 @@ def test_arguments_that_look_like_matchers_or_variables_are_not_read_as_such() -
     """Each prompt is a row, and a query of a database is an argument."""
 
     def searched(number: int) -> Trace:
-        given = {"city": f"City{number}", "filter": {"price": {"$lt": 50}}, "template": "{asked}", "mode": "fast"}
-        call = ToolCall("search", given, result={"hits": number}, success=True)
+        arguments = {"city": f"City{number}", "filter": {"price": {"$lt": 50}}, "template": "{asked}", "mode": "fast"}
+        call = ToolCall("search", arguments, result={"hits": number}, success=True)
         said = f"Search {{city}} in City{number}."
         return Trace(case_id="", input=said, final_message="Done.", tool_calls=(call,))
 
@@ -172,7 +181,7 @@ def test_a_held_out_trace_loosens_what_it_does_not_hold() -> None:
     draft = drafted(runs)
     assert (draft.summary.held_out, draft.summary.held_out_passed) == (1, 0)
     assert "mode" not in expected(draft)["tool_calls"][1]["arguments"]
-    assert "differs" in [found.kind for found in draft.findings]
+    assert "differs" in [finding.kind for finding in draft.findings]
     case = karat.load_suite(draft.yaml).cases[0]
     assert [karat.judge(case, run).status for run in runs] == ["PASS"] * 5
 
@@ -202,11 +211,11 @@ def test_where_calls_may_be_missing_none_are_counted() -> None:
 def booking(number: int) -> Trace:
     """A conversation whose words differ from run to run, and whose arguments come from them."""
     day, room = f"2026-12-{number % 28 + 1:02d}", {"room": f"R{number}", "price": 80.5 + number}
-    found = ToolCall("find_room", {"day": day, "people": number}, result=room, success=True)
+    room_call = ToolCall("find_room", {"day": day, "people": number}, result=room, success=True)
     booked = ToolCall("book_room", {"room": f"R{number}", "day": day}, result={"ok": True}, success=True)
     turns = [
         Trace(case_id="", input=f"A room for {number}.", final_message="Which day?", tool_calls=()),
-        Trace(case_id="", input=f"On {day}.", final_message="Shall I book it?", tool_calls=(found,)),
+        Trace(case_id="", input=f"On {day}.", final_message="Shall I book it?", tool_calls=(room_call,)),
         Trace(case_id="", input="Yes", final_message="It is booked.", tool_calls=(booked,)),
     ]
     return merge_turns(turns)
@@ -249,7 +258,7 @@ def test_a_line_that_hardly_any_run_misses_is_kept_and_marked() -> None:
     runs[60] = odd
     draft = drafted(runs)
     assert "every number has a source in 99 of 100 runs" in draft.yaml
-    assert ("number", 1) in [(found.kind, found.times) for found in draft.findings]
+    assert ("number", 1) in [(finding.kind, finding.times) for finding in draft.findings]
 
 
 def test_a_conversation_becomes_turns() -> None:
@@ -276,12 +285,12 @@ ORDER, REASON = ("What is your order number?", "A-17."), ("May I ask for the rea
 NUMBER, WHY = ("Please give me the number of the order.", "A-17."), ("I still need a reason.", "It broke.")
 
 
-def talk(*asked: tuple[str, str]) -> Trace:
+def talk(*exchanges: tuple[str, str]) -> Trace:
     """A user who answers what is asked, and gets his money."""
-    said = ["I want a refund.", *(reply for _, reply in asked)]
+    said = ["I want a refund.", *(reply for _, reply in exchanges)]
     asks = [
         Trace(case_id="talk", input=before, final_message=question, tool_calls=())
-        for before, (question, _) in zip(said, asked, strict=False)
+        for before, (question, _) in zip(said, exchanges, strict=False)
     ]
     return merge_turns([*asks, karat.Trace(**{**_fields(refund()), "case_id": "talk", "input": said[-1]})])
 
@@ -334,7 +343,7 @@ def test_a_failure_that_the_answer_hides_is_a_question() -> None:
     with pytest.raises(UsageError, match="none of the 4 traces can be a contract"):
         drafted([hides] * 4)
     draft = drafted([hides] * 4 + [refund(number) for number in range(4)])
-    assert [found.kind for found in draft.findings] == ["failed"]
+    assert [finding.kind for finding in draft.findings] == ["failed"]
     assert "books" not in [case.id for case in karat.load_suite(draft.yaml).cases]
 
 
@@ -356,8 +365,8 @@ def test_nothing_to_draft_from_is_one_clear_line(traces: list[Trace], says: str)
 
 
 def test_the_id_of_a_case_has_no_personal_data() -> None:
-    asked = "I am anna.lind@mail.example.org"
-    runs = [Trace(case_id="", input=asked, final_message="Hello.", tool_calls=()) for _ in range(3)]
+    prompt = "I am anna.lind@mail.example.org"
+    runs = [Trace(case_id="", input=prompt, final_message="Hello.", tool_calls=()) for _ in range(3)]
     assert yaml.safe_load(drafted(runs).yaml)["cases"][0]["id"] == "i-am-person1-example-com"
     assert "anna" in yaml.safe_load(drafted(runs, keep_personal_data=True).yaml)["cases"][0]["id"]
 

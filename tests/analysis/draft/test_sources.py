@@ -143,18 +143,18 @@ def test_prompts_are_lines_or_a_column(name: str, text: str, prompts: list[str],
 
 
 def test_a_function_is_not_asked_before_its_effects_are_allowed() -> None:
-    asked: list[str] = []
+    prompts: list[str] = []
 
     def opaque(prompt: str) -> str:
-        asked.append(prompt)
+        prompts.append(prompt)
         return "Done."
 
     for target in (opaque, TargetConfig(kind="command", spec="true")):
         with pytest.raises(UsageError, match="cannot stub the tools of this target"):
             karat.draft(target=target, prompts=["Hi"])
-    assert asked == []
+    assert prompts == []
     assert karat.draft(target=opaque, prompts=["Hi"], repeat=2, allow_effects=True).summary.traces == 2
-    assert asked == ["Hi", "Hi"]
+    assert prompts == ["Hi", "Hi"]
 
 
 def test_tools_that_change_something_are_stubbed_while_an_agent_is_asked() -> None:

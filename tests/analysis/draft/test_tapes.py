@@ -31,8 +31,8 @@ def words(text: str) -> dict[str, Any]:
 
 
 def call(name: str, arguments: str, id: str = "c1") -> dict[str, Any]:
-    asked = {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
-    return {"role": "assistant", "content": None, "tool_calls": [asked]}
+    requested = {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
+    return {"role": "assistant", "content": None, "tool_calls": [requested]}
 
 
 def result(text: str, id: str = "c1") -> dict[str, Any]:
@@ -56,8 +56,8 @@ def asked(
 
 def taped(path: Path, exchanges: Iterable[Exchange]) -> list[Trace]:
     runs: dict[tuple[str, int], list[Exchange]] = {}
-    for one in exchanges:
-        runs.setdefault((one.case, one.repeat), []).append(one)
+    for exchange in exchanges:
+        runs.setdefault((exchange.case, exchange.repeat), []).append(exchange)
     Tape(path=path, runs=runs).write()
     return read_taped_traces(path)
 
@@ -71,7 +71,9 @@ def looked_up(order: str, **how: Any) -> list[Exchange]:
 
 
 def shown(trace: Trace) -> list[tuple[str, list[str], str]]:
-    return [(turn.input, [one.name for one in turn.tool_calls], turn.final_message) for turn in trace.turns or (trace,)]
+    return [
+        (turn.input, [call.name for call in turn.tool_calls], turn.final_message) for turn in trace.turns or (trace,)
+    ]
 
 
 def test_the_tape_of_a_suite_is_a_source(tmp_path: Path) -> None:
@@ -89,7 +91,7 @@ def test_the_tape_of_a_suite_is_a_source(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("streams", [False, True])
 def test_repeats_of_a_case_support_its_lines(streams: bool, tmp_path: Path) -> None:
-    runs = [one for number in range(5) for one in looked_up("A-17", case="q", repeat=number, streams=streams)]
+    runs = [exchange for number in range(5) for exchange in looked_up("A-17", case="q", repeat=number, streams=streams)]
     assert len(taped(tmp_path / "q.tape.yaml", runs)) == 5
     text = karat.draft(tmp_path / "q.tape.yaml").yaml
     assert "order: A-17  # from the prompt, 5 of 5 runs" in text
@@ -99,7 +101,9 @@ def test_repeats_of_a_case_support_its_lines(streams: bool, tmp_path: Path) -> N
 def test_times_are_not_made_up(tmp_path: Path) -> None:
     (trace,) = taped(tmp_path / "q.tape.yaml", looked_up("A-17", case="q"))
     assert (trace.duration_ms, trace.started_at, trace.spans) == (None, None, ())
-    assert [(one.started_at, one.ended_at, one.result) for one in trace.tool_calls] == [(None, None, {"total": 48.5})]
+    assert [(call.started_at, call.ended_at, call.result) for call in trace.tool_calls] == [
+        (None, None, {"total": 48.5})
+    ]
     assert "page" in trace.unobserved
     assert "tools" not in trace.unobserved, "every call that a model asks for crosses the tape"
 
@@ -180,9 +184,9 @@ def test_a_response_that_goes_on_with_another_is_of_its_conversation(tmp_path: P
         responded("r9", says, input="Where is B-04?"),
         responded("r2", says, input=handed, previous_response_id="r1"),
     ]
-    one, other = taped(tmp_path / "all.tape.yaml", run)
-    assert shown(one) == [("Where is A-17?", ["get_order"], "On its way.")]
-    assert one.tool_calls[0].result == "on its way"
+    first_trace, other = taped(tmp_path / "all.tape.yaml", run)
+    assert shown(first_trace) == [("Where is A-17?", ["get_order"], "On its way.")]
+    assert first_trace.tool_calls[0].result == "on its way"
     assert shown(other) == [("Where is B-04?", [], "On its way.")]
 
 

@@ -28,8 +28,8 @@ PROMPT = "Tell the team what is late."
 def smells(tree: Any, around: TargetInfo = KNOWN) -> list[str]:
     """Path and slug of everything that smells."""
     suite = locate_suite(json.dumps(tree).encode(), "s.json", CATALOG)
-    found = lint(suite, CATALOG, around)
-    return [f"{problem.path.removeprefix('cases[0].expected.')} {problem.slug}" for problem in found]
+    smell_list = lint(suite, CATALOG, around)
+    return [f"{problem.path.removeprefix('cases[0].expected.')} {problem.slug}" for problem in smell_list]
 
 
 def of_case(expected: dict[str, Any], around: TargetInfo = KNOWN, **keys: Any) -> list[str]:
@@ -150,13 +150,19 @@ def test_a_case_that_the_prompt_passes() -> None:
 
 def test_names_and_numbers_of_the_prompt_smell_where_nothing_else_is_asked() -> None:
     """An answer may take them up; but if that is all, the words of the answer are not looked at."""
-    asked = {"required_sources": ["GitHub"], "must_ground_numbers": ["42"], "outcome": "tool_success"}
-    alone = {"version": "0.3", "cases": [case(asked, prompt="Tell of GitHub and 42.")]}
+    expected = {"required_sources": ["GitHub"], "must_ground_numbers": ["42"], "outcome": "tool_success"}
+    alone = {"version": "0.3", "cases": [case(expected, prompt="Tell of GitHub and 42.")]}
     paths = ["required_sources[0] prompt-satisfies", "must_ground_numbers[0] prompt-satisfies"]
     assert sorted(smells(alone)) == sorted(paths)
-    more = {"version": "0.3", "cases": [case({**asked, "must_say_any": ["merged"]}, prompt="Tell of GitHub and 42.")]}
+    more = {
+        "version": "0.3",
+        "cases": [case({**expected, "must_say_any": ["merged"]}, prompt="Tell of GitHub and 42.")],
+    }
     assert smells(more) == []
-    question = {"version": "0.3", "cases": [case({**asked, "outcome": "needs_input"}, prompt="Tell of GitHub and 42.")]}
+    question = {
+        "version": "0.3",
+        "cases": [case({**expected, "outcome": "needs_input"}, prompt="Tell of GitHub and 42.")],
+    }
     assert smells(question) == []
 
 
@@ -192,9 +198,9 @@ def test_golden_sets_smell_at_their_own_places() -> None:
 
 def test_places_are_lines_and_columns() -> None:
     text = 'version: "0.3"\ncases:\n  - id: A\n    prompt: Hi there.\n    expected:\n      must_say_any: [hi, bye]\n'
-    (found,) = lint(locate_suite(text.encode(), "s.yaml", CATALOG), CATALOG, TargetInfo(), ["echo-passes"])
-    assert (found.line, found.column, found.path) == (6, 22, "cases[0].expected.must_say_any[0]")
-    assert str(found).startswith("s.yaml:6:22 cases[0].expected.must_say_any[0]: the prompt itself holds 'hi'")
+    (diagnostic,) = lint(locate_suite(text.encode(), "s.yaml", CATALOG), CATALOG, TargetInfo(), ["echo-passes"])
+    assert (diagnostic.line, diagnostic.column, diagnostic.path) == (6, 22, "cases[0].expected.must_say_any[0]")
+    assert str(diagnostic).startswith("s.yaml:6:22 cases[0].expected.must_say_any[0]: the prompt itself holds 'hi'")
 
 
 @pytest.mark.parametrize("slug", SLUGS)
@@ -211,8 +217,8 @@ def test_ignore(slug: str) -> None:
         "cases": [case({**words, **more}, prompt="Hi."), case({"must_say_any": ["it"]}, "B", "hi.")],
     }
     suite = locate_suite(json.dumps(tree).encode(), "s.json", CATALOG)
-    found = {problem.slug for problem in lint(suite, CATALOG, KNOWN)}
-    assert {problem.slug for problem in lint(suite, CATALOG, KNOWN, [slug])} == found - {slug}
+    slugs = {problem.slug for problem in lint(suite, CATALOG, KNOWN)}
+    assert {problem.slug for problem in lint(suite, CATALOG, KNOWN, [slug])} == slugs - {slug}
 
 
 def test_the_sample_is_clean() -> None:

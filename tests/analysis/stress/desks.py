@@ -40,17 +40,17 @@ def stress(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, suite: Path
     log.touch()
     monkeypatch.setenv(LOG, str(log))
     ran: dict[str, list[dict[str, Any]]] = {}
-    seen = 0
+    line_count = 0
 
     def listen(event: object) -> None:
-        nonlocal seen
+        nonlocal line_count
         if isinstance(event, CaseFinished):
             lines = log.read_text().splitlines()
-            ran[event.item.case.id] = [json.loads(line) for line in lines[seen:]]
-            seen = len(lines)
+            ran[event.item.case.id] = [json.loads(line) for line in lines[line_count:]]
+            line_count = len(lines)
 
     target = f"langgraph:order_desk.weak:{name}"
-    given = {"workers": 0, "results_dir": folder / "results", "listeners": [listen], **how}
-    result = api.stress(suite, target, **given)
+    options = {"workers": 0, "results_dir": folder / "results", "listeners": [listen], **how}
+    result = api.stress(suite, target, **options)
     assert isinstance(result, StressResult)
     return Stressed(result, ran)

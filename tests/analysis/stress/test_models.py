@@ -72,20 +72,20 @@ WEAK = {
 @pytest.mark.parametrize("agent", WEAK)
 def test_a_planted_weakness_is_found(agent: str, model: ScriptedModel, tmp_path: Path) -> None:
     case, fault, rules, reached = WEAK[agent]
-    found = stress(agent, [fault], model, tmp_path, case, timeout=4)
-    (cell,) = found.result.report.cells
+    result = stress(agent, [fault], model, tmp_path, case, timeout=4)
+    (cell,) = result.result.report.cells
     assert (cell.status, cell.hits) == (CellStatus.BROKE, "model")
     assert sorted(finding.rule for finding in cell.findings) == rules
-    assert found.requests[cell.id] == reached
+    assert result.requests[cell.id] == reached
 
 
 def test_the_sound_agent_holds(model: ScriptedModel, tmp_path: Path) -> None:
     faults = ["cut stream", "no access", "bad arguments", "unknown tool", "refusal", "empty answer"]
-    found = stress("sound", faults, model, tmp_path)
-    assert {fault: found.status(fault) for fault in faults} == dict.fromkeys(faults, CellStatus.HELD)
-    assert all(cell.landed for cell in found.result.report.cells)
-    assert found.requests["where/model/no access"] == 0
-    assert found.requests["where/model/cut stream"] == 1
+    result = stress("sound", faults, model, tmp_path)
+    assert {fault: result.status(fault) for fault in faults} == dict.fromkeys(faults, CellStatus.HELD)
+    assert all(cell.landed for cell in result.result.report.cells)
+    assert result.requests["where/model/no access"] == 0
+    assert result.requests["where/model/cut stream"] == 1
 
 
 def test_the_sound_agent_holds_where_the_model_fails_after_it_has_paid(
@@ -93,8 +93,8 @@ def test_the_sound_agent_holds_where_the_model_fails_after_it_has_paid(
 ) -> None:
     monkeypatch.setenv("DESK_LOG", str(tmp_path / "log"))
     faults = ["late cut stream", "late overload"]
-    found = stress("sound", faults, model, tmp_path, "refund")
-    assert {fault: found.status(fault) for fault in faults} == dict.fromkeys(faults, CellStatus.HELD)
+    result = stress("sound", faults, model, tmp_path, "refund")
+    assert {fault: result.status(fault) for fault in faults} == dict.fromkeys(faults, CellStatus.HELD)
     assert [json.loads(line)["tool"] for line in (tmp_path / "log").read_text().splitlines()] == ["issue_refund"] * 3
 
 

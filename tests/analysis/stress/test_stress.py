@@ -59,7 +59,7 @@ def test_every_cell_has_a_canary_of_its_own(sound: Stressed) -> None:
 def test_the_control_is_of_the_same_length_and_holds_the_same_code(sound: Stressed) -> None:
     for cell in sound.result.plan.cells:
         if cell.control is not None:
-            attack, control = (str(one.case.faults[0].value) for one in (cell, cell.control))
+            attack, control = (str(run.case.faults[0].value) for run in (cell, cell.control))
             assert len(attack) == len(control)
             (code,) = cell.expected["no_leak"]
             assert code in attack
@@ -69,18 +69,18 @@ def test_the_control_is_of_the_same_length_and_holds_the_same_code(sound: Stress
 def test_the_most_telling_come_first_and_what_is_left_out_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sound: Stressed
 ) -> None:
-    found = stress("sound", tmp_path, monkeypatch, base=sound.report.base, cases=["refund"], max_runs=2)
-    assert [cell.fault for cell in found.report.cells] == ["lost answer"]
-    assert found.report.cells[0].name == "issue_refund"
-    (left,) = found.report.left_out
+    result = stress("sound", tmp_path, monkeypatch, base=sound.report.base, cases=["refund"], max_runs=2)
+    assert [cell.fault for cell in result.report.cells] == ["lost answer"]
+    assert result.report.cells[0].name == "issue_refund"
+    (left,) = result.report.left_out
     assert "--max-runs 2 was used up" in left.why
 
 
 def test_the_same_seed_gives_the_same_cells(sound: Stressed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def faults(seed: int) -> list[Any]:
         how = {"base": sound.report.base, "cases": ["mail"], "faults": ["inject*"], "max_runs": 2, "seed": seed}
-        found = stress("sound", tmp_path, monkeypatch, **how)
-        return [fault for cell in found.result.plan.cells for fault in cell.case.faults]
+        result = stress("sound", tmp_path, monkeypatch, **how)
+        return [fault for cell in result.result.plan.cells for fault in cell.case.faults]
 
     assert faults(1) == faults(1) != faults(2)
 
@@ -107,10 +107,10 @@ def test_a_fault_that_is_not_reached_is_never_held(tmp_path: Path, monkeypatch: 
 def test_cases_that_do_not_pass_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     suite = tmp_path / "suite.yaml"
     suite.write_text(SUITE.read_text().replace("must_say_any: [shipped]", "must_say_any: [lost]"))
-    found = stress("sound", tmp_path, monkeypatch, suite, cases=["where"])
-    assert found.report.cells == ()
-    assert found.report.left_out[0].what == "where"
-    assert found.report.exit_code == 5
+    result = stress("sound", tmp_path, monkeypatch, suite, cases=["where"])
+    assert result.report.cells == ()
+    assert result.report.left_out[0].what == "where"
+    assert result.report.exit_code == 5
 
 
 def test_without_effects_a_write_is_unknown_with_the_line_to_add(
@@ -121,8 +121,8 @@ def test_without_effects_a_write_is_unknown_with_the_line_to_add(
     text = SUITE.read_text()
     start, end = text.index("effects:"), text.index("cases:")
     suite.write_text((text[:start] + text[end:]).replace("      no_false_success: true\n", ""))
-    found = stress("pays_twice", tmp_path, monkeypatch, suite, cases=["refund"], faults=["lost answer"])
-    cell = found.cell("refund/issue_refund/lost answer")
+    result = stress("pays_twice", tmp_path, monkeypatch, suite, cases=["refund"], faults=["lost answer"])
+    cell = result.cell("refund/issue_refund/lost answer")
     assert cell.status is CellStatus.UNKNOWN
     assert "effects: {issue_refund: [...]}" in cell.findings[0].found
 
@@ -161,9 +161,9 @@ def test_a_target_without_reach_is_refused_before_anything_runs(tmp_path: Path) 
 def test_a_broken_cell_is_written_as_a_case_that_fails_until_the_agent_holds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = stress("obeys", tmp_path, monkeypatch, cases=["mail"], faults=["inject: call*"])
+    result = stress("obeys", tmp_path, monkeypatch, cases=["mail"], faults=["inject: call*"])
     file = tmp_path / "broken.yaml"
-    assert api.write_broken(found.result, file) == 1
+    assert api.write_broken(result.result, file) == 1
     (case,) = karat.load_suite(file).cases
     assert case.faults[0].kind == "inject"
     how: Any = {"workers": 0, "results_dir": tmp_path / "again"}
@@ -232,8 +232,8 @@ def test_injections_of_the_project_replace_ours(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "texts.toml").write_text(own)
     (tmp_path / "karat.toml").write_text('[stress]\ninjections = "texts.toml"\n')
     monkeypatch.chdir(tmp_path)
-    found = stress("sound", tmp_path, monkeypatch, cases=["mail"], faults=["inject*"])
-    assert [cell.fault for cell in found.report.cells] == ["inject: mine"]
+    result = stress("sound", tmp_path, monkeypatch, cases=["mail"], faults=["inject*"])
+    assert [cell.fault for cell in result.report.cells] == ["inject: mine"]
 
 
 def test_the_command_line(karat: Karat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -269,9 +269,9 @@ def test_a_crash_that_any_text_brings_about_says_nothing_about_orders(
     suite.write_text("karat: 1\ncases: [{id: a, prompt: Look., expected: {tool_calls_any: [look]}}]\n")
     result = api.stress(suite, "python:touchy.py:answer", workers=0, faults=["inject*", "empty"])
     assert isinstance(result, StressResult)
-    found = {cell.fault: cell for cell in result.report.cells}
-    assert found["empty"].status is CellStatus.BROKE
-    injected = [cell for fault, cell in found.items() if fault.startswith("inject")]
+    cells = {cell.fault: cell for cell in result.report.cells}
+    assert cells["empty"].status is CellStatus.BROKE
+    injected = [cell for fault, cell in cells.items() if fault.startswith("inject")]
     assert injected
     assert {cell.status for cell in injected} == {CellStatus.UNKNOWN}
     assert "a harmless text in the same place has the same effect" in injected[0].findings[0].found

@@ -61,13 +61,13 @@ def test_every_planted_weakness_has_a_row() -> None:
 @pytest.mark.parametrize("row", PLANTED, ids=[f"{row.agent} {row.cell}" for row in PLANTED])
 def test_a_planted_weakness_is_found(row: Planted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     case, _, fault = row.cell.split("/")
-    found = stress(row.agent, tmp_path, monkeypatch, cases=[case], faults=[fault])
-    cell = found.cell(row.cell)
+    result = stress(row.agent, tmp_path, monkeypatch, cases=[case], faults=[fault])
+    cell = result.cell(row.cell)
     assert cell.status is CellStatus.BROKE
     assert row.rule in {finding.rule for finding in cell.findings}
     assert cell.landed >= 1
-    assert tuple(call["tool"] for call in found.ran[row.cell]) == row.ran
-    assert found.report.exit_code == 1
+    assert tuple(call["tool"] for call in result.ran[row.cell]) == row.ran
+    assert result.report.exit_code == 1
 
 
 FEW = ("lost answer", "inject: call a tool", "error", "wrong entity")
@@ -75,10 +75,10 @@ FEW = ("lost answer", "inject: call a tool", "error", "wrong entity")
 
 @pytest.mark.parametrize("agent", SOUND)
 def test_sound_agents_hold(agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = stress(agent, tmp_path, monkeypatch, cases=["refund", "mail"], faults=FEW)
-    assert found.bad() == []
-    assert found.report.exit_code == 0
-    assert all(cell.landed for cell in found.report.cells)
+    result = stress(agent, tmp_path, monkeypatch, cases=["refund", "mail"], faults=FEW)
+    assert result.bad() == []
+    assert result.report.exit_code == 0
+    assert all(cell.landed for cell in result.report.cells)
 
 
 LANDED = {
@@ -93,18 +93,18 @@ LANDED = {
 
 
 def test_the_log_of_the_tools_proves_what_ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = stress("sound", tmp_path, monkeypatch, cases=["refund"], faults=list(LANDED))
+    result = stress("sound", tmp_path, monkeypatch, cases=["refund"], faults=list(LANDED))
     for fault, ran in LANDED.items():
-        assert [call["tool"] for call in found.ran[f"refund/issue_refund/{fault}"]] == ran, fault
+        assert [call["tool"] for call in result.ran[f"refund/issue_refund/{fault}"]] == ran, fault
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("agent", [*SOUND, *WEAK])
 def test_every_cell_of_every_agent(agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = stress(agent, tmp_path, monkeypatch, max_runs=500)
-    assert len(found.report.cells) > 100
-    assert all(cell.landed for cell in found.report.cells)
+    result = stress(agent, tmp_path, monkeypatch, max_runs=500)
+    assert len(result.report.cells) > 100
+    assert all(cell.landed for cell in result.report.cells)
     rows = [row for row in PLANTED if row.agent == agent]
     for row in rows:
-        assert found.cell(row.cell).status is CellStatus.BROKE
-    assert rows or found.bad() == []
+        assert result.cell(row.cell).status is CellStatus.BROKE
+    assert rows or result.bad() == []

@@ -46,8 +46,8 @@ cases:
 """
 
 
-def seen(one: CaseRecord, lines: SuiteLines | None = None) -> CaseView:
-    return case_view(one, CaseSetting(HEADER, CATALOG, None, lines), lambda name: None)
+def seen(case_record: CaseRecord, lines: SuiteLines | None = None) -> CaseView:
+    return case_view(case_record, CaseSetting(HEADER, CATALOG, None, lines), lambda name: None)
 
 
 def html_of(view: CaseView) -> str:
@@ -85,8 +85,8 @@ OF_ALL = f"karat: 1\ncases: [{{ id: t, turns: [{{ prompt: a }}, {{ prompt: b }}]
 )
 def test_a_check_names_the_call_that_the_page_numbers(suite: str, words: str) -> None:
     """Two calls, then two: the fourth is the one that comes nearest, and a check of its turn calls it the second."""
-    (one,) = judged(suite, [talk(("find", "find"), ("find", "book"))])
-    view = seen(one)
+    (judged_record,) = judged(suite, [talk(("find", "find"), ("find", "book"))])
+    view = seen(judged_record)
     failed = view.broken[0]
     assert f'nearest is <a href="#c0r0-call4">{words}</a>, book' in failed.found
     assert [(call.number, call.of_turn) for call in view.calls] == [
@@ -123,7 +123,7 @@ def test_each_reason_why_something_was_not_observed_is_given_once() -> None:
     turns = [Trace(case_id="a", unobserved=why), Trace(case_id="a", unobserved={**why, "page": "no page"})]
     rows = [check(f"tool_calls_any[{n}]", Group.TOOL_HYGIENE, Status.UNKNOWN, found="no log") for n in range(3)]
     view = seen(record("a", CaseStatus.PARTIAL, rows, trace=merge_turns(turns)))
-    assert [(one.what, one.why) for one in view.unobserved] == [
+    assert [(unobserved.what, unobserved.why) for unobserved in view.unobserved] == [
         ("tools, tool results", "no log"),
         ("page in turn 2", "no page"),
     ]
@@ -155,8 +155,8 @@ def test_times_of_calls_are_from_the_start_of_their_turn(started: float | None, 
 
 
 def test_the_raw_record_is_whole_and_inert() -> None:
-    one = record("a\u202e", CaseStatus.PASS, trace=Trace(case_id="a", final_message="\x1b\ud800\u2066 <b>"))
-    text = record_json(one).decode()
+    case_record = record("a\u202e", CaseStatus.PASS, trace=Trace(case_id="a", final_message="\x1b\ud800\u2066 <b>"))
+    text = record_json(case_record).decode()
     assert json.loads(text)["trace"]["final_message"] == "\x1b\ufffd\u2066 <b>"
     assert not set("\x1b\u202e\u2066") & set(text)
 
@@ -169,13 +169,13 @@ def suite_file(folder: Path, text: str, name: str = "suite.yaml") -> SuiteLines:
 
 def asked(view: CaseView) -> list[tuple[int | None, str]]:
     lines = [*view.expectations.lines, *view.expectations.others]
-    return [(line.number, f"{one.label} {one.status}") for line in lines for one in line.checks]
+    return [(line.number, f"{check.label} {check.status}") for line in lines for check in line.checks]
 
 
 def test_the_lines_of_the_suite_carry_the_verdicts(tmp_path: Path) -> None:
     trace = Trace(case_id="one", final_message="ok, as an AI", tool_calls=(ToolCall("book", {"day": "Tue"}),))
-    one, two = judged(SUITE, [trace, structs.replace(trace, case_id="two")])
-    view = seen(one, suite_file(tmp_path, SUITE))
+    first, two = judged(SUITE, [trace, structs.replace(trace, case_id="two")])
+    view = seen(first, suite_file(tmp_path, SUITE))
     assert [line.number for line in view.expectations.lines] == list(range(5, 15))
     assert asked(view) == [
         (8, "must_say_any passed"),
@@ -191,15 +191,17 @@ def test_the_lines_of_the_suite_carry_the_verdicts(tmp_path: Path) -> None:
 def test_json_has_lines_too(tmp_path: Path) -> None:
     cases = [{"id": "one", "prompt": "Hi", "expected": {"must_say_any": ["ok"]}}]
     text = '{"karat": 1, "cases": [' + json.dumps(cases[0], indent=1) + "]}"
-    (one,) = judged(text, [Trace(case_id="one", final_message="ok", tool_calls=())], "suite.json")
-    view = seen(one, suite_file(tmp_path, text, "suite.json"))
+    (case_record,) = judged(text, [Trace(case_id="one", final_message="ok", tool_calls=())], "suite.json")
+    view = seen(case_record, suite_file(tmp_path, text, "suite.json"))
     assert asked(view) == [(5, "must_say_any passed"), (None, "outcome passed")]
     assert [line.number for line in view.expectations.lines] == list(range(1, 10))
 
 
 @pytest.mark.parametrize("change", ["other", "gone", "one-line"])
 def test_another_file_is_not_shown(tmp_path: Path, change: str) -> None:
-    (one, _) = judged(SUITE, [Trace(case_id=name, final_message="ok", tool_calls=()) for name in ("one", "two")])
+    (case_record, _) = judged(
+        SUITE, [Trace(case_id=name, final_message="ok", tool_calls=()) for name in ("one", "two")]
+    )
     lines = suite_file(tmp_path, SUITE)
     if change == "gone":
         (tmp_path / "suite.yaml").unlink()
@@ -208,7 +210,7 @@ def test_another_file_is_not_shown(tmp_path: Path, change: str) -> None:
     else:
         lines = suite_file(tmp_path, json.dumps({"karat": 1, "cases": [{"id": "one", "prompt": "x" * 3000,
                                                  "expected": {"must_say_any": ["ok"]}}]}), "s.json")  # fmt: skip
-    view = seen(one, lines)
+    view = seen(case_record, lines)
     assert view.expectations.file == ""
     assert [number for number, _ in asked(view)] == [None] * 5
     assert 'tool_calls[0]: {"tool": "book", "arguments": {"day": "Mon"}}' in [

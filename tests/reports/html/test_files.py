@@ -48,9 +48,9 @@ def test_nothing_else_is_shown(journal: str, name: str) -> None:
 
 def test_a_file_is_what_its_bytes_say(journal: str) -> None:
     for name, kind in (("files/shot.png", "image/png"), ("files/page.html", "application/octet-stream")):
-        found = find_own_file(journal, name)
-        assert found is not None
-        assert (found.type, found.is_picture) == (kind, kind == "image/png")
+        own_file = find_own_file(journal, name)
+        assert own_file is not None
+        assert (own_file.type, own_file.is_picture) == (kind, kind == "image/png")
 
 
 def test_names_and_sizes_are_bounded(journal: str, monkeypatch: pytest.MonkeyPatch) -> None:

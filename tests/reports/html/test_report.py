@@ -41,8 +41,8 @@ DOM_FAULTS = """(tags) => {
 def written(run: MemoryRun, place: Path) -> str:
     out = Kept()
     report = HtmlReport(run, out)
-    for one in run.records():
-        report.case(one)
+    for case_record in run.records():
+        report.case(case_record)
     report.end()
     place.write_bytes(out.data)
     return place.as_uri()
@@ -65,20 +65,20 @@ def large_report(tmp_path_factory: pytest.TempPathFactory) -> str:
 def hostile(*names: str) -> MemoryRun:
     """Hostile texts in one run, four cases each; of many, those that passed are packed."""
     numbers, texts = count(), [HOSTILE[name] for name in names]
-    cases = tuple(structs.replace(one, index=next(numbers)) for text in texts for one in run_saying(text).cases)
+    cases = tuple(structs.replace(case, index=next(numbers)) for text in texts for case in run_saying(text).cases)
     every = "".join(texts)
     header = structs.replace(HEADER, suite=every, target=every, total=len(cases))
     return MemoryRun(cases, Summary(failed=1, total=len(cases), incomplete=every), header)
 
 
-def rows(seen: Seen) -> int:
-    return seen.page.locator("table.cases tbody tr").count()
+def rows(page_shown: Seen) -> int:
+    return page_shown.page.locator("table.cases tbody tr").count()
 
 
 def test_from_a_red_mark_to_its_evidence(browser, large_report: str) -> None:
     url = large_report
-    with opened(browser, url) as seen:
-        page = seen.page
+    with opened(browser, url) as page_shown:
+        page = page_shown.page
         page.get_by_role("link", name="must_not_say[0]").first.click()
         lit = page.locator("mark.lit")
         assert lit.inner_text() == "As an AI"
@@ -94,20 +94,20 @@ def test_from_a_red_mark_to_its_evidence(browser, large_report: str) -> None:
         assert page.locator("pre mark.lit").inner_text() == "list"
         page.go_back()
         assert page.locator("#run").is_visible()
-        assert seen.said == []
-        assert seen.requests == [url]
+        assert page_shown.said == []
+        assert page_shown.requests == [url]
 
 
 def test_filters_keyboard_deep_links_and_packed_cases(browser, large_report: str) -> None:
     url = large_report
-    with opened(browser, url) as seen:
-        page = seen.page
-        assert rows(seen) == 60
+    with opened(browser, url) as page_shown:
+        page = page_shown.page
+        assert rows(page_shown) == 60
         page.get_by_role("button", name="Show more").click()
-        assert rows(seen) == 120
+        assert rows(page_shown) == 120
         page.keyboard.press("/")
         page.keyboard.type("P29")
-        assert rows(seen) == 11
+        assert rows(page_shown) == 11
         assert page.locator(".found").inner_text() == "11 of 300 cases"
         page.keyboard.press("Escape")
         page.keyboard.press("j")
@@ -119,7 +119,7 @@ def test_filters_keyboard_deep_links_and_packed_cases(browser, large_report: str
         page.keyboard.press("k")
         page.locator("#c290r0").wait_for()
         page.keyboard.press("u")
-        assert rows(seen) == 11
+        assert rows(page_shown) == 11
         page.get_by_role("button", name="Clear").click()
         for label, value, left in (
             ("Status", "FAIL", 2),
@@ -127,7 +127,7 @@ def test_filters_keyboard_deep_links_and_packed_cases(browser, large_report: str
             ("Category", "many", 60),
         ):
             page.get_by_label(label).select_option(value)
-            assert rows(seen) == left, label
+            assert rows(page_shown) == left, label
             page.get_by_role("button", name="Clear").click()
         page.locator("a.group", has_text="must_not_say").first.click()
         assert {"must_not_say"} == {page.get_by_label("Broken check").input_value()}
@@ -140,54 +140,54 @@ def test_filters_keyboard_deep_links_and_packed_cases(browser, large_report: str
         page.goto("about:blank")
         page.goto(f"{url}#c1r0-k0")
         assert page.locator("mark.lit").inner_text() == "As an AI"
-        assert seen.said == []
+        assert page_shown.said == []
 
 
 def test_without_scripts_it_can_be_read_and_printed(browser, tmp_path: Path) -> None:
     url = written(every_status(), tmp_path / "report.html")
-    with opened(browser, url, java_script_enabled=False) as seen:
-        assert rows(seen) == 6
-        seen.page.locator("tbody a", has_text="must_not_say[0]").first.click()
-        assert seen.page.locator("#c1r0").is_visible()
-        assert not seen.page.locator("#run").is_visible()
-        seen.page.locator("#c1r0 .crumbs a").click()
-        assert seen.page.locator("#run").is_visible()
-        seen.page.emulate_media(media="print")
-        assert seen.page.locator("#c1r0").is_visible()
-        assert not seen.page.locator("#c0r0").is_visible()
+    with opened(browser, url, java_script_enabled=False) as page_shown:
+        assert rows(page_shown) == 6
+        page_shown.page.locator("tbody a", has_text="must_not_say[0]").first.click()
+        assert page_shown.page.locator("#c1r0").is_visible()
+        assert not page_shown.page.locator("#run").is_visible()
+        page_shown.page.locator("#c1r0 .crumbs a").click()
+        assert page_shown.page.locator("#run").is_visible()
+        page_shown.page.emulate_media(media="print")
+        assert page_shown.page.locator("#c1r0").is_visible()
+        assert not page_shown.page.locator("#c0r0").is_visible()
 
 
 @pytest.mark.parametrize("look", ["light", *(pytest.param(look, marks=pytest.mark.thorough) for look in [*LOOKS][1:])])
 def test_it_is_accessible_and_fits(browser, tmp_path: Path, look: str) -> None:
     url = written(every_status(), tmp_path / "report.html")
-    with opened(browser, url, **LOOKS[look]) as seen:
+    with opened(browser, url, **LOOKS[look]) as page_shown:
         for part in ("", "#c1r0"):
-            seen.page.goto(f"{url}{part}")
-            assert axe_faults(seen.page, look) == [], part
-            assert not is_too_wide(seen.page), part
+            page_shown.page.goto(f"{url}{part}")
+            assert axe_faults(page_shown.page, look) == [], part
+            assert not is_too_wide(page_shown.page), part
 
 
 def test_repeats_are_a_strip(browser, tmp_path: Path) -> None:
-    with opened(browser, written(repeated(), tmp_path / "report.html")) as seen:
-        assert rows(seen) == 4
-        strip = seen.page.locator("tbody tr").first.locator(".strip a")
+    with opened(browser, written(repeated(), tmp_path / "report.html")) as page_shown:
+        assert rows(page_shown) == 4
+        strip = page_shown.page.locator("tbody tr").first.locator(".strip a")
         assert [strip.nth(n).get_attribute("title") for n in range(3)] == ["run 1: FAIL", "run 2: PASS", "run 3: PASS"]
         strip.nth(1).click()
-        assert seen.page.locator("#c0r1").is_visible()
+        assert page_shown.page.locator("#c0r1").is_visible()
 
 
 def faults(browser, url: str) -> list[str]:
     """What hostile texts did to a page, with every case of it opened."""
-    with opened(browser, url) as seen:
-        page = seen.page
+    with opened(browser, url) as page_shown:
+        page = page_shown.page
         page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
         for number in range(3, len(HOSTILE) * 4, 40):
             page.evaluate(f"location.hash = 'c{number}r0'")
             page.wait_for_timeout(30)
-        found = page.evaluate(DOM_FAULTS, TAGS)
-        found += [request for request in seen.requests if request != url]
-        found += [page.url] * (not page.url.startswith(url))
-        return found + [line for line in seen.said if "Content Security Policy" not in line]
+        dom_faults = page.evaluate(DOM_FAULTS, TAGS)
+        dom_faults += [request for request in page_shown.requests if request != url]
+        dom_faults += [page.url] * (not page.url.startswith(url))
+        return dom_faults + [line for line in page_shown.said if "Content Security Policy" not in line]
 
 
 def test_hostile_texts_are_inert(browser, tmp_path: Path) -> None:
@@ -205,9 +205,9 @@ def no_sight(patch: pytest.MonkeyPatch) -> None:
 def test_without_its_escape_they_are_not(browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     no_escape(monkeypatch)
     texts = ("script", "img-onerror", "table-break", "attribute-double", "svg-onload")
-    found = faults(browser, written(hostile(*texts), tmp_path / "report.html"))
-    assert {"SCRIPT", "IMG onerror", "circle"} <= set(found)
-    assert "owned" not in found  # the policy of the page holds on its own
+    dom_faults = faults(browser, written(hostile(*texts), tmp_path / "report.html"))
+    assert {"SCRIPT", "IMG onerror", "circle"} <= set(dom_faults)
+    assert "owned" not in dom_faults  # the policy of the page holds on its own
 
 
 @pytest.mark.parametrize(("take_out", "hidden"), [(lambda patch: None, False), (no_sight, True)])
@@ -221,5 +221,5 @@ def test_nothing_is_hidden_or_reordered(
 
 
 def test_a_link_to_a_case_that_is_not_in_the_file_says_so(browser, large_report: str) -> None:
-    with opened(browser, f"{large_report}#c999r0") as seen:
-        seen.page.get_by_text("This case did not fit into the file").wait_for()
+    with opened(browser, f"{large_report}#c999r0") as page_shown:
+        page_shown.page.get_by_text("This case did not fit into the file").wait_for()

@@ -16,7 +16,7 @@ def told(trace: Trace) -> str:
 
 def messages(*said: str) -> tuple[Message, ...]:
     """`user: words`, or `tool search: words`."""
-    parts = [one.partition(": ") for one in said]
+    parts = [text.partition(": ") for text in said]
     return tuple(Message(who.split()[0], words, who.partition(" ")[2] or None) for who, _, words in parts)
 
 

@@ -42,7 +42,9 @@ class Shape(HTMLParser):
 
 
 def marked(html: str) -> str:
-    return "".join(unescape(re.sub("<.*?>", "", found)) for found in re.findall(r"(?s)<mark.*?</mark>", html))
+    return "".join(
+        unescape(re.sub("<.*?>", "", marked_text)) for marked_text in re.findall(r"(?s)<mark.*?</mark>", html)
+    )
 
 
 def assert_inert(html: str) -> None:
