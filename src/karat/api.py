@@ -345,7 +345,7 @@ def report(
 
     `path` is a file, a folder, or what takes bytes such as `io.BytesIO`; without it, the report is next to the journal.
     """
-    from karat.reports.filing import file_report
+    from karat.reports.writing import file_report
 
     sources = as_journals(journals)
     project = project_for(journal=next(iter(sources), None))

@@ -15,7 +15,7 @@ from mcp_types import TextContent
 
 import karat
 from karat.journal.redaction import Redactor
-from karat.mcp import output, places
+from karat.mcp import places, serving
 from karat.mcp.places import ProjectFolder
 from karat.mcp.serving import LARGEST_REQUEST, BoundedLines, build_server
 
@@ -211,9 +211,9 @@ async def test_too_many_cases_are_refused(project: Path) -> None:
 
 
 def test_answers_are_bounded_after_secrets_are_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(output, "LONGEST", 1000)
-    lines = ["x" * (output.LINE - 5) + SECRET, *["y" * 100] * 50]
-    text = output.as_data(lines, Redactor([SECRET]))
+    monkeypatch.setattr(serving, "LONGEST_ANSWER", 1000)
+    lines = ["x" * (serving.LINE - 5) + SECRET, *["y" * 100] * 50]
+    text = serving.as_data(lines, Redactor([SECRET]))
     assert len(text) < 1500
     assert SECRET[:5] not in text
     assert "lines left out" in text

@@ -1,24 +1,27 @@
-"""How reports are written: each whole or not at all, and none spoils another."""
+"""How reports are written, of an ended run or of recorded ones: each whole or not at all, and none spoils another."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from itertools import cycle, islice
+from itertools import chain, count, cycle, islice
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
-from karat.errors import ArtifactError
+from karat.errors import ArtifactError, KaratError, UsageError
 from karat.journal.parallel import map_in_processes
 from karat.journal.reader import Journal
 from karat.journal.views import RecordSummary, RunView
 from karat.model.run import CaseRecord
+from karat.plugins.project import Project
 from karat.reports.artifacts import BinaryWriter, Names, open_atomic
 from karat.reports.base import MultiRunReport, Report
-from karat.reports.catalog import EVERY_RUN, Wanted, file_extension, report_path
+from karat.reports.catalog import EVERY_RUN, Wanted, file_extension, find, report_path
 from karat.text.wording import error_text
 
 PLACE = "name another place for it"
+USUAL = "usual"
 PIECE = 250
 """Cases per piece of work where several processes write the reports."""
 AT_ONCE = 10
@@ -167,3 +170,59 @@ def write_into(runs: Sequence[RunView], report: type[Report], out: BinaryWriter)
         for record in run.records():
             writer.case(record)
     writer.end()
+
+
+def file_report(
+    journals: Sequence[Journal], name: str, path: str | Path | BinaryWriter | None, project: Project
+) -> tuple[Path, ...]:
+    """Write a report of recorded runs: into one file, into a folder, next to each journal, or to what takes bytes."""
+    if not journals:
+        raise UsageError("no journal was given.", fix="Name at least one.", slug="bad-option")
+    kind = find(name, project)
+    if isinstance(path, str | Path | None):
+        return tuple(
+            _write_report(group, name, kind, file) for group, file in _group_by_file(journals, kind, name, path)
+        )
+    _refuse_several(journals, kind, name)
+    write_into(journals, kind, path)
+    return ()
+
+
+def _group_by_file(
+    journals: Sequence[Journal], kind: type[Report], name: str, path: str | Path | None
+) -> Iterator[tuple[Sequence[Journal], Path]]:
+    """Which journals go into which file."""
+    if path is not None and (file := report_path(os.fspath(path), USUAL)).name != USUAL:
+        _refuse_several(journals, kind, name)
+        yield journals, file
+        return
+    used: set[Path] = set()
+    for journal in journals:
+        journal_path = Path(journal.path)
+        folder = journal_path.parent if path is None else Path(path)
+        extension = file_extension(name, kind)
+        names = (folder / f"{journal_path.stem}{mark}.{extension}" for mark in chain([""], map("-{}".format, count(2))))
+        file = next(candidate for candidate in names if candidate not in used)
+        used.add(file)
+        yield [journal], file
+
+
+def _refuse_several(journals: Sequence[Journal], kind: type[Report], name: str) -> None:
+    if len(journals) > 1 and not issubclass(kind, MultiRunReport):
+        fix = "Name a folder, as in 'reports/', or one journal."
+        raise UsageError(f"a {name!r} report covers one run, not {len(journals)}.", fix=fix, slug="bad-option")
+
+
+def _write_report(journals: Sequence[Journal], name: str, kind: type[Report], file: Path) -> Path:
+    precious = [source for journal in journals for source in (journal.path, journal.header.suite)]
+    if os.path.realpath(file) in map(os.path.realpath, precious):
+        fix = "Name another file with -o."
+        raise UsageError("the report would overwrite its own source.", where=str(file), fix=fix, slug="bad-option")
+    try:
+        with open_atomic(file, replace=True, elsewhere=PLACE) as out:
+            write_into(journals, kind, out)
+    except (KaratError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # code of others may raise anything
+        raise report_error(name, file, error) from error
+    return file

@@ -78,6 +78,11 @@ class Screen(NamedTuple):
         return self.verbosity is Verbosity.QUIET or (self.live and self.verbosity < Verbosity.VERBOSE)
 
 
+def paint(text: str, style: str, colour: bool) -> str:
+    """Text in a style, where there is one and colours are shown."""
+    return f"{style}{text}{PLAIN}" if colour and style else text
+
+
 def wants_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:
     """Whether to colour: on a terminal that can, unless NO_COLOR says no."""
     return not environ.get("NO_COLOR") and environ.get("TERM") != "dumb" and stream.isatty()

@@ -14,6 +14,7 @@ from karat.journal.index import Index, IndexedRun
 from karat.model.cost import TokenPrices
 from karat.reports.html import run_view
 from karat.reports.html.run_view import RateView
+from karat.reports.run_facts import seconds_between
 from karat.scoring.figures import cost_words, pass_share, token_words
 from karat.text.wording import pluralize
 
@@ -130,7 +131,7 @@ def _run_row(run: IndexedRun, before: str, prices: TokenPrices | None) -> RunLin
         sort={
             "started": run.header.started_at,
             "rate": -1.0 if share is None else share,
-            "took": run_view.milliseconds(run.header.started_at, run.finished_at) or 0.0,
+            "took": (seconds_between(run.header.started_at, run.finished_at) or 0.0) * 1000,
             "tokens": spent.input + spent.output,
             "cost": cost or 0.0,
         },

@@ -29,12 +29,36 @@ LINES: Final = 500
 EXCERPT: Final = 400
 
 
+TITLES: Final = (
+    "Not audited: these cases did not pass",
+    "Controls that pass: agents that do not do the work",
+    "What this suite cannot catch; not in the kill rate",
+    "Brittle: right answers that these checks fail",
+    "Redundant: you can remove any one of these checks without losing a kill",
+)
+
+
 class AuditSection(NamedTuple):
-    """Cases with what is said of each, under a title; of `more` there is no row."""
+    """Cases with what is said of each, under a title."""
 
     title: str
     rows: list[tuple[str, str]]
-    more: int
+    total: int
+
+    @property
+    def more(self) -> int:
+        """How many have no row."""
+        return self.total - len(self.rows)
+
+
+class AuditSections(NamedTuple):
+    """Every list of an audit, in the order of `TITLES`."""
+
+    unaudited: AuditSection
+    controls: AuditSection
+    undetectable: AuditSection
+    brittle: AuditSection
+    redundant: AuditSection
 
 
 class AuditRows:
@@ -106,25 +130,12 @@ class AuditRows:
     def left_out(self) -> int:
         return self._counted - len(self.cases)
 
-    def unaudited_cases(self, summary: AuditSummary) -> AuditSection:
-        return _section("Not audited: these cases did not pass", self._unaudited, summary.set_aside)
-
-    def controls(self, summary: AuditSummary) -> AuditSection:
-        return _section("Controls that pass: agents that do not do the work", self._controls, summary.controls)
-
-    def undetectable_mutants(self, summary: AuditSummary) -> AuditSection:
-        return _section("What this suite cannot catch; not in the kill rate", self._unseen, summary.blind)
-
-    def brittle(self, summary: AuditSummary) -> AuditSection:
-        return _section("Brittle: right answers that these checks fail", self._brittle, summary.brittle)
-
-    def redundant(self, summary: AuditSummary) -> AuditSection:
-        title = "Redundant: you can remove any one of these checks without losing a kill"
-        return AuditSection(title, self._redundant, summary.redundant - self._redundant_checks)
-
-
-def _section(title: str, rows: list[tuple[str, str]], total: int) -> AuditSection:
-    return AuditSection(title, rows, total - len(rows))
+    def sections(self, summary: AuditSummary) -> AuditSections:
+        """What is listed next to the matrix and the survivors."""
+        redundant_total = len(self._redundant) + summary.redundant - self._redundant_checks
+        rows = (self._unaudited, self._controls, self._unseen, self._brittle, self._redundant)
+        totals = (summary.set_aside, summary.controls, summary.blind, summary.brittle, redundant_total)
+        return AuditSections(*(AuditSection(*each) for each in zip(TITLES, rows, totals, strict=True)))
 
 
 MARKS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -277,7 +288,7 @@ class AuditMarkdown:
             self._out.write(f"{line}\n".encode())
 
     def _lines(self, summary: AuditSummary) -> Iterator[str]:
-        rows = self._rows
+        rows, sections = self._rows, self._rows.sections(summary)
         yield "# Audit\n"
         yield f"**{verdict(summary, self._min_kill)}**\n"
         yield f"- Eval file: {markdown_cell(summary.suite)}"
@@ -288,8 +299,8 @@ class AuditMarkdown:
         yield from (f"- {line}" for line in (headline(summary), *remarks(summary)))
         if summary.rate.tried:
             yield from self._matrix(summary)
-        yield from _list_lines(rows.unaudited_cases(summary))
-        yield from _list_lines(rows.controls(summary))
+        yield from _list_lines(sections.unaudited)
+        yield from _list_lines(sections.controls)
         if summary.survivors:
             yield "\n## Survivors: wrong answers that the suite would pass\n"
             remedies = [(remedy.field, remedy.survivors, remedy.cases) for remedy in summary.remedies]
@@ -298,21 +309,20 @@ class AuditMarkdown:
             survivors = [(case, s.operator, s.change, s.evidence, s.hint) for case, s in rows.survivors]
             yield from _table("Case | Operator | Change | Seen | Fix", survivors)
             yield from _more(summary.survivors - len(rows.survivors))
-        unseen = rows.undetectable_mutants(summary)
         if any(operator.unseen for operator in summary.apart):
-            yield f"\n## {unseen.title}\n"
+            yield f"\n## {sections.undetectable.title}\n"
             header = "Operator | What it makes wrong | Unseen in cases | Tried on cases | What would help"
             yield from _table(header, [(o.operator, o.about, o.unseen, o.cases, o.help) for o in summary.apart])
             yield ""
-            yield from _list_lines(unseen._replace(title=""))
+            yield from _list_lines(sections.undetectable._replace(title=""))
         if rows.holdings:
             yield "\n## Which check catches what\n"
             yield "Without a check, the mutants that only it catches would pass.\n"
             holdings = [(case, h.check, h.kills, len(h.alone), "; ".join(h.alone)) for case, h in rows.holdings]
             yield from _table("Case | Check | Catches | Only it | Which", holdings)
             yield from _more(rows.holdings_left_out)
-        yield from _list_lines(rows.brittle(summary))
-        yield from _list_lines(rows.redundant(summary))
+        yield from _list_lines(sections.brittle)
+        yield from _list_lines(sections.redundant)
 
     def _matrix(self, summary: AuditSummary) -> Iterator[str]:
         operators = list(zip(MARKS, summary.operators, strict=False))

@@ -24,7 +24,7 @@ from karat.analysis.audit.report import (
 )
 from karat.reports.artifacts import open_atomic
 from karat.reports.escaping import terminal
-from karat.terminal.screen import BOLD, GREEN, PLAIN, RED, YELLOW, show, wants_colour, width
+from karat.terminal.screen import BOLD, GREEN, RED, YELLOW, paint, show, wants_colour, width
 from karat.text.wording import pluralize
 
 if TYPE_CHECKING:
@@ -72,18 +72,18 @@ class AuditLines:
         show(self._out, "".join(f"{line}\n" for line in lines))
 
     def _lines(self, summary: AuditSummary) -> Iterator[str]:
-        rows = self._rows
+        sections = self._rows.sections(summary)
         yield self._bold(f"Audit of {terminal(summary.suite)}")
         yield f"  {terminal(summary.journal)}, {pluralize(summary.audited, 'case')} audited, seed {summary.seed}"
-        yield from self._section(rows.unaudited_cases(summary))
-        yield from self._section(rows.controls(summary), RED)
+        yield from self._section(sections.unaudited)
+        yield from self._section(sections.controls, RED)
         if summary.rate.tried:
             yield from self._matrix(summary)
         if summary.survivors:
             yield from self._survivors(summary)
-        yield from self._unrated_lines(summary)
-        yield from self._section(rows.brittle(summary))
-        yield from self._section(rows.redundant(summary))
+        yield from self._unrated_lines(summary, sections.undetectable)
+        yield from self._section(sections.brittle)
+        yield from self._section(sections.redundant)
         yield ""
         yield headline(summary)
         yield from remarks(summary)
@@ -136,11 +136,10 @@ class AuditLines:
             survivors = f"{pluralize(remedy.survivors, 'survivor'):<14}in {pluralize(remedy.cases, 'case')}"
             yield f"  {terminal(remedy.field):<36}{survivors}"
 
-    def _unrated_lines(self, summary: AuditSummary) -> Iterator[str]:
+    def _unrated_lines(self, summary: AuditSummary, section: AuditSection) -> Iterator[str]:
         blind = [operator for operator in summary.apart if operator.unseen]
         if not blind:
             return
-        section = self._rows.undetectable_mutants(summary)
         yield from self._title(section.title)
         for operator in blind:
             cases = f"unseen in {operator.unseen} of {pluralize(operator.cases, 'case')}"
@@ -161,7 +160,7 @@ class AuditLines:
         return self._paint(text, BOLD)
 
     def _paint(self, text: str, colour: str) -> str:
-        return f"{colour}{text}{PLAIN}" if self._colour and colour else text
+        return paint(text, colour, self._colour)
 
 
 def _section_rows(section: AuditSection) -> Iterator[str]:

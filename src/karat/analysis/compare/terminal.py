@@ -24,7 +24,7 @@ from karat.analysis.compare.report import (
 )
 from karat.reports.artifacts import open_atomic
 from karat.reports.escaping import terminal
-from karat.terminal.screen import BOLD, GREEN, PLAIN, RED, YELLOW, show, wants_colour
+from karat.terminal.screen import BOLD, GREEN, RED, YELLOW, paint, show, wants_colour
 from karat.text.wording import dollars, pluralize
 
 if TYPE_CHECKING:
@@ -68,24 +68,20 @@ def write_comparisons(comparisons: Sequence[Comparison], out: TextIO, *, colour:
     else:
         lines = []
         for comparison in comparisons:
-            title = _paint(terminal(heading(comparison), LINE), BOLD, colour)
+            title = paint(terminal(heading(comparison), LINE), BOLD, colour)
             lines += [title, *_lines(comparison, colour), ""]
         lines.append(summarize(comparisons))
     show(out, "".join(f"{line}\n" for line in lines))
 
 
-def _paint(text: str, style: str, colour: bool) -> str:
-    return f"{style}{text}{PLAIN}" if colour else text
-
-
 def _lines(comparison: Comparison, colour: bool) -> Iterator[str]:
     view = view_comparison(comparison)
-    yield from (_paint(terminal(line, LINE), BOLD + YELLOW, colour) for line in view.preamble)
-    yield _paint(view.headline, BOLD + _COLOURS[comparison.overall.sure], colour)
+    yield from (paint(terminal(line, LINE), BOLD + YELLOW, colour) for line in view.preamble)
+    yield paint(view.headline, BOLD + _COLOURS[comparison.overall.sure], colour)
     if view.uncompared:
         yield f"  {view.uncompared}"
     for verdict, says in view.gates:
-        yield f"gate {_paint(verdict, _GATES[verdict], colour)}: {terminal(says, LINE)}"
+        yield f"gate {paint(verdict, _GATES[verdict], colour)}: {terminal(says, LINE)}"
     yield from (f"note: {terminal(note, LINE)}" for note in view.notes)
     yield from (f"  {figure}" for figure in view.figures)
     for _, title, total, cases in view.sections:

@@ -15,7 +15,7 @@ from karat.reports.escaping import terminal
 from karat.reports.run_result import RunResult
 from karat.terminal.ending import show_ending
 from karat.terminal.live_run import run_interruptibly
-from karat.terminal.screen import BOLD, GREEN, PLAIN, RED, YELLOW, Screen, Verbosity, show, width
+from karat.terminal.screen import BOLD, GREEN, RED, YELLOW, Screen, Verbosity, paint, show, width
 
 if TYPE_CHECKING:
     from karat.analysis.stress.session import StressResult
@@ -50,53 +50,46 @@ def stress_with_progress(
 
 def stress_lines(report: StressReport, *, colour: bool = False) -> Iterator[str]:
     """The table, then what did not hold, then what was left out, then the verdict."""
-
-    def paint(text: str, style: str) -> str:
-        return f"{style}{text}{PLAIN}" if colour and style else text
-
-    yield paint(f"Stress of {terminal(report.suite)}", BOLD)
+    yield paint(f"Stress of {terminal(report.suite)}", BOLD, colour)
     if report.names:
         yield ""
-        yield from _table(report, paint)
+        yield from _table(report, colour)
     unmet = unmet_cells(report)
     sections = [
-        ("Broke", [*_cell_lines([cell for cell in unmet if cell.status is CellStatus.BROKE], paint)]),
-        ("Unknown", [*_cell_lines([cell for cell in unmet if cell.status is CellStatus.UNKNOWN], paint)]),
+        ("Broke", [*_cell_lines([cell for cell in unmet if cell.status is CellStatus.BROKE], colour)]),
+        ("Unknown", [*_cell_lines([cell for cell in unmet if cell.status is CellStatus.UNKNOWN], colour)]),
         ("Left out", [f"  {terminal(f'{entry.what}: {entry.why}', LINE)}" for entry in report.left_out]),
         ("Notes", [f"  {terminal(note, LINE)}" for note in report.notes]),
     ]
     for title, lines in sections:
         if lines:
             yield ""
-            yield paint(title, BOLD)
+            yield paint(title, BOLD, colour)
             yield from lines
     yield ""
-    yield paint(paint(stress_verdict(report), BOLD), GREEN if report.exit_code == ExitCode.OK else RED)
+    yield paint(stress_verdict(report), BOLD + (GREEN if report.exit_code == ExitCode.OK else RED), colour)
 
 
-Paint = Callable[[str, str], str]
-
-
-def _table(report: StressReport, paint: Paint) -> Iterator[str]:
+def _table(report: StressReport, colour: bool) -> Iterator[str]:
     names = [terminal(name, NAME) for name in report.names]
     columns = [max(width(name), len("not reached")) + 2 for name in names]
     first = max(len(fault) for fault in report.faults) + 2
     head = "".join(name + " " * (size - width(name)) for name, size in zip(names, columns, strict=True))
-    yield paint(f"  {'':{first}}{head}".rstrip(), BOLD)
+    yield paint(f"  {'':{first}}{head}".rstrip(), BOLD, colour)
     for row in stress_rows(report):
-        cells = [_cell(*cell, size, paint) for cell, size in zip(row.cells, columns, strict=True)]
+        cells = [_cell(*cell, size, colour) for cell, size in zip(row.cells, columns, strict=True)]
         yield f"  {terminal(row.fault):<{first}}{''.join(cells)}".rstrip()
 
 
-def _cell(cells: tuple[CellResult, ...], status: CellStatus | None, size: int, paint: Paint) -> str:
+def _cell(cells: tuple[CellResult, ...], status: CellStatus | None, size: int, colour: bool) -> str:
     count = sum(cell.status is status for cell in cells)
     text = f"{MARKS[status]}{f' ×{count}' if count > 1 else ''}" if status is not None else "·"
-    return paint(text, COLOURS.get(status, "")) + " " * (size - width(text))
+    return paint(text, COLOURS.get(status, ""), colour) + " " * (size - width(text))
 
 
-def _cell_lines(cells: Sequence[CellResult], paint: Paint) -> Iterator[str]:
+def _cell_lines(cells: Sequence[CellResult], colour: bool) -> Iterator[str]:
     for cell in cells[:SHOWN]:
-        yield f"  {paint(terminal(cell.id, LINE), COLOURS[cell.status])}: {terminal(cell.about, LINE)}"
+        yield f"  {paint(terminal(cell.id, LINE), COLOURS[cell.status], colour)}: {terminal(cell.about, LINE)}"
         findings = (finding for finding in cell.findings if finding.status is cell.status)
         yield from (f"    {terminal(finding.rule)}: {terminal(finding.found, LINE)}" for finding in findings)
     if len(cells) > SHOWN:

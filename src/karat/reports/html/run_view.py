@@ -18,7 +18,7 @@ from karat.model.verdict import CaseStatus, Status
 from karat.reports.escaping import clip
 from karat.reports.html.calls import duration
 from karat.reports.html.case_view import anchor_of
-from karat.reports.run_facts import repeats
+from karat.reports.run_facts import repeats, seconds_between
 from karat.scoring.figures import cost_words, pass_percent, pass_share, rate_words, token_words
 
 WIDTH: Final = 1_000
@@ -219,17 +219,8 @@ def moment(text: str) -> str:
 
 
 def format_time_between(started: str, ended: str) -> str:
-    elapsed = milliseconds(started, ended)
-    return "" if elapsed is None else duration(elapsed)
-
-
-def milliseconds(started: str, ended: str) -> float | None:
-    """From one time to the other; None where one of them is not a time."""
-    try:
-        elapsed = datetime.fromisoformat(ended) - datetime.fromisoformat(started)
-    except (ValueError, TypeError):
-        return None
-    return max(elapsed.total_seconds(), 0) * 1000
+    elapsed = seconds_between(started, ended)
+    return "" if elapsed is None else duration(elapsed * 1000)
 
 
 def commit(header: Header) -> str:
