@@ -90,15 +90,32 @@ def errors_page() -> str:
 
 def messages() -> Iterator[tuple[str, str, str]]:
     """The name, the message and the fix of every error in the source."""
-    for folder in SOURCES:
-        for file in sorted(folder.rglob("*.py")):
-            tree = ast.parse(file.read_text())
-            scopes = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-            outer = _texts(tree.body)
-            for scope in scopes:
-                texts = outer | _texts(ast.walk(scope))
-                for call in (node for node in ast.walk(scope) if isinstance(node, ast.Call)):
-                    yield from _error(call, texts)
+    trees = [ast.parse(file.read_text()) for folder in SOURCES for file in sorted(folder.rglob("*.py"))]
+    rules = dict(rule for tree in trees for rule in _lint_rules(tree))
+    for tree in trees:
+        scopes = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+        outer = _texts(tree.body)
+        for scope in scopes:
+            texts = outer | _texts(ast.walk(scope))
+            for node in ast.walk(scope):
+                match node:
+                    case ast.Call():
+                        yield from _error(node, texts)
+                    case ast.Yield(value=ast.Tuple(elts=[_, message])) if scope.name in rules:
+                        yield from _split(rules[scope.name], _text(message, texts))
+
+
+def _lint_rules(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """The functions that find smells, each with the name of its smell."""
+    texts = _texts(tree.body)
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name(id="Rule"), args=[slug, ast.Name(id=function), *_]):
+                yield function, _text(slug, texts)
+            case ast.AnnAssign(target=ast.Name(id="SUITE_RULES"), value=ast.Dict(keys=slugs, values=functions)):
+                for slug, function in zip(slugs, functions, strict=True):
+                    if isinstance(function, ast.Attribute):
+                        yield function.attr, _text(slug, texts)
 
 
 def _error(call: ast.Call, texts: dict[str, str]) -> Iterator[tuple[str, str, str]]:
@@ -109,13 +126,14 @@ def _error(call: ast.Call, texts: dict[str, str]) -> Iterator[tuple[str, str, st
     message = call.args[said] if said < len(call.args) else None
     if not isinstance(slug, ast.Constant) or not isinstance(slug.value, str) or not NAME.fullmatch(slug.value):
         return
-    text = _text(message, texts)
-    if not text or " " not in text:
-        return
-    fix = _text(keywords.get("fix"), texts)
-    if not fix:  # a message of a suite holds its fix as its last sentence
-        text, _, fix = text.partition(". ")
-    yield slug.value, text.rstrip("."), fix
+    yield from _split(slug.value, _text(message, texts), _text(keywords.get("fix"), texts))
+
+
+def _split(slug: str, text: str, fix: str = "") -> Iterator[tuple[str, str, str]]:
+    if " " in text:
+        if not fix:  # a message of a suite holds its fix as its last sentence
+            text, _, fix = text.partition(". ")
+        yield slug, text.rstrip("."), fix
 
 
 def _texts(nodes: Iterator[ast.AST] | list[ast.stmt]) -> dict[str, str]:
@@ -132,8 +150,11 @@ def _text(node: ast.AST | None, texts: dict[str, str]) -> str:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.JoinedStr):
-        parts = [part.value if isinstance(part, ast.Constant) else MARK for part in node.values]
-        return re.sub(r"…+", MARK, "".join(str(part) for part in parts))
+        parts = [
+            _text(getattr(part, "value", None) if isinstance(part, ast.FormattedValue) else part, texts) or MARK
+            for part in node.values
+        ]
+        return re.sub(r"…+", MARK, "".join(parts))
     if isinstance(node, ast.Name):
         return texts.get(node.id, "")
     if isinstance(node, ast.BoolOp):
