@@ -14,16 +14,8 @@ from typing import Any
 
 from karat.suites.diagnostics import Document, Path
 from karat.suites.documents.json import JsonLinesDocument
-from karat.suites.formats.base import SuiteFile
-from karat.suites.formats.translated import (
-    Evaluators,
-    Expected,
-    Problems,
-    TranslatedCase,
-    TranslatedFormat,
-    TranslatedTurn,
-    Translation,
-)
+from karat.suites.formats.base import Format, ParsedSuite, SuiteCatalog, SuiteFile
+from karat.suites.formats.builder import SuiteBuilder
 from karat.text.wording import did_you_mean, join_words, quoted
 
 MODES = {"strict": "ordered", "unordered": "any_order", "subset": "subset", "superset": "superset"}
@@ -34,7 +26,7 @@ _EXAMPLE = ("id", "name", "inputs", "outputs", "reference_outputs", "metadata", 
 _ROLES = {"human": "user", "ai": "assistant", "HumanMessage": "user", "AIMessage": "assistant"}
 
 
-class AgentEvals(TranslatedFormat):
+class AgentEvals(Format):
     """Reference trajectories, compared call by call."""
 
     name = "agentevals"
@@ -46,19 +38,16 @@ class AgentEvals(TranslatedFormat):
         first = next(iter(rows), None)
         return isinstance(first, dict) and _messages(_reference(first)) is not None
 
-    def translate(self, file: SuiteFile, evaluators: Evaluators) -> Translation:
+    def read(self, file: SuiteFile, catalog: SuiteCatalog) -> ParsedSuite:
         rows, at, document = _rows(file)
-        problems = Problems()
+        suite = SuiteBuilder(file, catalog, document)
         how: Mapping[str, Any] = {}
         if isinstance(file_tree := None if document else file.tree, dict) and at:
-            problems.refuse_unknown_keys(file_tree, (*_HOW, "examples", "name"), ())
+            suite.refuse_unknown_keys(file_tree, (*_HOW, "examples", "name"), ())
             how = {key: file_tree[key] for key in _HOW if key in file_tree}
-        cases = [
-            case
-            for index, row in enumerate(rows)
-            if (case := _case(row, index, (*at, index) if len(rows) > 1 or at or document else (), how, problems))
-        ]
-        return Translation(cases, problems.found, document=document)
+        for index, row in enumerate(rows):
+            _add_case(suite, row, index, (*at, index) if len(rows) > 1 or at or document else (), how)
+        return suite.build()
 
 
 def _rows(file: SuiteFile) -> tuple[Sequence[Any], Path, Document | None]:
@@ -94,29 +83,30 @@ def _role(message: Mapping[str, Any]) -> str:
     return _ROLES.get(str(name), "tool" if name == "ToolMessage" else str(name))
 
 
-def _case(row: Any, index: int, path: Path, how: Mapping[str, Any], problems: Problems) -> TranslatedCase | None:
+def _add_case(suite: SuiteBuilder, row: Any, index: int, path: Path, how: Mapping[str, Any]) -> None:
     messages = _messages(_reference(row)) if isinstance(row, dict) else None
     if messages is None:
-        problems.add(path, "an example is an object with 'reference_outputs', a list of messages.", "wrong-type")
-        return None
-    problems.refuse_unknown_keys(row, _EXAMPLE, path)
+        suite.problem(path, "an example is an object with 'reference_outputs', a list of messages.", "wrong-type")
+        return
+    suite.refuse_unknown_keys(row, _EXAMPLE, path)
     place = (*path, "reference_outputs" if "reference_outputs" in row else "outputs")
-    fields = _read_expected({**how, **row}, messages, path, place, problems)
+    fields = _read_expected({**how, **row}, messages, path, place, suite)
     prompts = [_words(message) for message in messages if message["role"] == "user"] or [_input(row)]
     name = str(row.get("id") or row.get("name") or f"trajectory-{index + 1}")
-    expected = Expected({"outcome": "completed", "trajectory": fields}, {"trajectory": place})
-    turns = [TranslatedTurn(prompt, Expected({}), path) for prompt in prompts] if len(prompts) > 1 else []
-    return TranslatedCase(name, prompts[0], expected, path, turns)
+    case = suite.case(name, prompts[0], path)
+    case.expect({"outcome": "completed", "trajectory": fields}, path, {"trajectory": place})
+    for prompt in prompts if len(prompts) > 1 else ():
+        case.turn(prompt, path)
 
 
 def _read_expected(
-    how: Mapping[str, Any], messages: Sequence[Mapping[str, Any]], path: Path, place: Path, problems: Problems
+    how: Mapping[str, Any], messages: Sequence[Mapping[str, Any]], path: Path, place: Path, suite: SuiteBuilder
 ) -> dict[str, Any]:
     mode, arguments = how.get(_MODE, "strict"), how.get(_ARGUMENTS, "exact")
     for key, value, known in ((_MODE, mode, [*MODES]), (_ARGUMENTS, arguments, ARGUMENTS)):
         if value not in known:
             fix = did_you_mean(str(value), known) or f"Known: {join_words(known, 'and')}."
-            problems.add((*path, key), f"unknown mode {quoted(str(value))}. {fix}", "unknown-value")
+            suite.problem((*path, key), f"unknown mode {quoted(str(value))}. {fix}", "unknown-value")
     overrides = how.get(_OVERRIDES) or {}
     steps: list[Any] = []
     for number, message in enumerate(messages):
@@ -124,7 +114,7 @@ def _read_expected(
         for call in message.get("tool_calls") or ():
             name, given = _call(call)
             if not isinstance(given, dict):
-                problems.add(
+                suite.problem(
                     (*place, number), "a tool call has 'name' and 'args', or a 'function' with JSON arguments."
                 )
                 continue

@@ -14,21 +14,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from karat.suites.diagnostics import Document, Path, RefusedError, refuse
+from karat.importers.evaluators import Evaluators, add_fields, fill
+from karat.suites.diagnostics import Document, Path, PathDiagnostic, RefusedError, refuse
 from karat.suites.documents.json import JsonLinesDocument
-from karat.suites.formats.base import SuiteFile
-from karat.suites.formats.builder import TextPlaces
-from karat.suites.formats.translated import (
-    Evaluators,
-    Expected,
-    Problems,
-    TranslatedCase,
-    TranslatedFormat,
-    TranslatedTurn,
-    Translation,
-    add_fields,
-    fill,
-)
+from karat.suites.formats.base import Format, ParsedSuite, SuiteCatalog, SuiteFile
+from karat.suites.formats.builder import SuiteBuilder, TextPlaces
 
 _SINGLE = (
     *(
@@ -66,7 +56,7 @@ _LONGEST = 300
 _CAMEL = re.compile(r"(?<!^)(?=[A-Z])")
 
 
-class DeepEval(TranslatedFormat):
+class DeepEval(Format):
     """What to ask, and what a good answer would be."""
 
     name = "deepeval"
@@ -77,31 +67,30 @@ class DeepEval(TranslatedFormat):
         if file.name.endswith(".csv"):
             columns = {_snake(name) for name in next(csv.reader(io.StringIO(file.text[:65_536])), [])}
         else:
-            rows, _ = _json_rows(file)
+            rows, _ = _read_json(file)
             first = next(iter(rows), None)
             columns = {_snake(name) for name in first} if isinstance(first, dict) else set()
         return ("input" in columns and not columns.isdisjoint(_MARKS)) or (
             "scenario" in columns and not columns.isdisjoint(("expected_outcome", "turns", "user_description"))
         )
 
-    def translate(self, file: SuiteFile, evaluators: Evaluators) -> Translation:
-        problems = Problems()
-        rows, document = _csv_rows(file, problems) if file.name.endswith(".csv") else _json_rows(file)
-        goldens = [_golden(row, (index,), problems) for index, row in enumerate(rows)]
+    def read(self, file: SuiteFile, catalog: SuiteCatalog) -> ParsedSuite:
+        rows, document = _read_csv(file) if file.name.endswith(".csv") else _read_json(file)
+        suite = SuiteBuilder(file, catalog, document)
+        goldens = [_read_golden(row, (index,), suite) for index, row in enumerate(rows)]
         names = [str(golden.get("name") or "") for golden in goldens]
-        own = all(names) and len(set(names)) == len(names)
-        cases = [
-            _case(golden, names[index] if own else f"golden-{index + 1}", (index,), evaluators, problems)
-            for index, golden in enumerate(goldens)
-        ]
-        return Translation(cases, problems.found, document=document)
+        has_names = all(names) and len(set(names)) == len(names)
+        for index, golden in enumerate(goldens):
+            name = names[index] if has_names else f"golden-{index + 1}"
+            _add_case(suite, golden, name, (index,), catalog.declared.evaluators)
+        return suite.build()
 
 
 def _snake(name: str) -> str:
     return _CAMEL.sub("_", name).lower()
 
 
-def _json_rows(file: SuiteFile) -> tuple[Sequence[Any], Document | None]:
+def _read_json(file: SuiteFile) -> tuple[Sequence[Any], Document | None]:
     if file.name.endswith(".jsonl"):
         document = JsonLinesDocument(file.data)
         if document.diagnostics:
@@ -111,7 +100,7 @@ def _json_rows(file: SuiteFile) -> tuple[Sequence[Any], Document | None]:
     return (tree, None) if isinstance(tree, Sequence) and not isinstance(tree, str) else ([], None)
 
 
-def _csv_rows(file: SuiteFile, problems: Problems) -> tuple[Sequence[Any], Document]:
+def _read_csv(file: SuiteFile) -> tuple[Sequence[Any], Document]:
     """Rows of a table. Lists are written with `|`, tools as JSON or with `;`."""
     document = TextPlaces()
     reader = csv.reader(io.StringIO(file.text, newline=""), strict=True)
@@ -123,7 +112,8 @@ def _csv_rows(file: SuiteFile, problems: Problems) -> tuple[Sequence[Any], Docum
             document.places[(len(rows),)] = (at, 1)
             at = reader.line_num + 1
             if len(cells) > len(head):
-                problems.add((len(rows),), f"the row has {len(cells)} cells, the header {len(head)}.", "syntax")
+                message = f"the row has {len(cells)} cells, the header {len(head)}."
+                document.diagnostics.append(PathDiagnostic((len(rows),), message, "syntax"))
             if cells:
                 rows.append({name: _cell(name, text) for name, text in zip(head, cells, strict=False) if text})
     except csv.Error as error:
@@ -139,31 +129,29 @@ def _cell(name: str, text: str) -> Any:
     return text
 
 
-def _golden(row: Any, path: Path, problems: Problems) -> dict[str, Any]:
+def _read_golden(row: Any, path: Path, suite: SuiteBuilder) -> dict[str, Any]:
     """A golden in snake case; columns that a team added are notes of its own."""
     if not isinstance(row, dict):
-        problems.add(path, "a golden is an object with 'input' or 'scenario'.", "wrong-type")
+        suite.problem(path, "a golden is an object with 'input' or 'scenario'.", "wrong-type")
         return {}
     golden = {_snake(name): value for name, value in row.items()}
-    problems.refuse_unknown_keys(golden, _KNOWN, path, only_near=True)
+    suite.refuse_unknown_keys(golden, _KNOWN, path, only_near=True)
     for name in ("expected_tools", "tools_called", "turns"):
         if isinstance(given := golden.get(name), str):
             try:
                 golden[name] = json.loads(given)
             except ValueError:
-                problems.add((*path, name), f"'{name}' is not JSON.", "wrong-type")
+                suite.problem((*path, name), f"'{name}' is not JSON.", "wrong-type")
                 golden[name] = []
     return golden
 
 
-def _case(
-    golden: Mapping[str, Any], name: str, path: Path, evaluators: Evaluators, problems: Problems
-) -> TranslatedCase:
+def _add_case(suite: SuiteBuilder, golden: Mapping[str, Any], name: str, path: Path, evaluators: Evaluators) -> None:
     key = "expected_outcome" if "scenario" in golden else "expected_output"
     fields: dict[str, Any] = {}
     places: dict[str, Path] = {}
     if tools := golden.get("expected_tools"):
-        fields |= {"outcome": "completed", "trajectory": _tools(tools, (*path, "expected_tools"), problems)}
+        fields |= {"outcome": "completed", "trajectory": _tools(tools, (*path, "expected_tools"), suite)}
         places["trajectory"] = (*path, "expected_tools")
     if (text := golden.get(key)) is not None:
         mapped = fill(evaluators[key], {key: text}) if key in evaluators else {"unjudged": [f"{key}: {_short(text)}"]}
@@ -174,13 +162,13 @@ def _case(
     if "outcome" not in fields and set(fields) == {"unjudged"}:
         fields["outcome"] = "completed"
     prompts = [str(turn.get("content", "")) for turn in golden.get("turns") or () if turn.get("role") == "user"]
-    turns = [TranslatedTurn(prompt, Expected({}), path) for prompt in prompts]
     notes = {key: value for key, value in golden.items() if key not in _KNOWN}
-    if turns and "scenario" in golden:
+    if prompts and "scenario" in golden:
         notes["scenario"] = golden["scenario"]
-    more = {"metadata": notes} if notes else {}
-    prompt = str(golden.get("input", golden.get("scenario", "")))
-    return TranslatedCase(name, prompt, Expected(fields, places), path, turns, more)
+    case = suite.case(name, str(golden.get("input", golden.get("scenario", ""))), path, metadata=notes)
+    case.expect(fields, path, places)
+    for prompt in prompts:
+        case.turn(prompt, path)
 
 
 def _short(text: Any) -> str:
@@ -188,13 +176,13 @@ def _short(text: Any) -> str:
     return words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1]}…"
 
 
-def _tools(tools: Any, path: Path, problems: Problems) -> dict[str, Any]:
+def _tools(tools: Any, path: Path, suite: SuiteBuilder) -> dict[str, Any]:
     """All of these were called, others too; with the same parameters where the golden has them."""
     calls = []
     for index, tool in enumerate(tools if isinstance(tools, list) else [tools]):
         about = {_snake(key): value for key, value in tool.items()} if isinstance(tool, dict) else {"name": tool}
         if not isinstance(about.get("name"), str) or not about["name"].strip():
-            problems.add((*path, index), "an expected tool has a 'name'.", "wrong-type")
+            suite.problem((*path, index), "an expected tool has a 'name'.", "wrong-type")
             continue
         given = about.get("input_parameters")
         calls.append({"tool": about["name"], **({"arguments": {"$eq": given}} if isinstance(given, dict) else {})})

@@ -10,18 +10,10 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from karat.importers.evaluators import Evaluators, add_fields, fill
 from karat.suites.diagnostics import Path
-from karat.suites.formats.base import SuiteFile
-from karat.suites.formats.translated import (
-    Evaluators,
-    Expected,
-    Problems,
-    TranslatedCase,
-    TranslatedFormat,
-    Translation,
-    add_fields,
-    fill,
-)
+from karat.suites.formats.base import Format, ParsedSuite, SuiteCatalog, SuiteFile
+from karat.suites.formats.builder import SuiteBuilder
 from karat.text.wording import did_you_mean, quoted
 
 _TOP = ("$schema", "name", "cases", "evaluators", "report_evaluators", "metadata")
@@ -46,7 +38,7 @@ class _Evaluator(NamedTuple):
     fields: Callable[[Arguments], Fields | None]
 
 
-class PydanticEvals(TranslatedFormat):
+class PydanticEvals(Format):
     """Inputs, expected outputs and evaluators."""
 
     name = "pydantic-evals"
@@ -58,54 +50,53 @@ class PydanticEvals(TranslatedFormat):
         first = next(iter(cases), None) if isinstance(cases, Sequence) and not isinstance(cases, str) else None
         return isinstance(first, dict) and "inputs" in first
 
-    def translate(self, file: SuiteFile, evaluators: Evaluators) -> Translation:
+    def read(self, file: SuiteFile, catalog: SuiteCatalog) -> ParsedSuite:
         tree = file.tree
-        problems = Problems()
-        problems.refuse_unknown_keys(tree, _TOP, ())
+        suite = SuiteBuilder(file, catalog)
+        suite.refuse_unknown_keys(tree, _TOP, ())
         common = _as_list(tree.get("evaluators"))
-        cases = []
         for index, row in enumerate(tree["cases"]):
             path = ("cases", index)
             if not isinstance(row, dict) or "inputs" not in row:
-                problems.add(path, "a case is an object with 'inputs'.", "wrong-type")
+                suite.problem(path, "a case is an object with 'inputs'.", "wrong-type")
                 continue
-            problems.refuse_unknown_keys(row, _CASE, path)
-            cases.append(_case(row, index, path, common, evaluators, problems))
+            suite.refuse_unknown_keys(row, _CASE, path)
+            _add_case(suite, row, index, path, common, catalog.declared.evaluators)
         reports = _as_list(tree.get("report_evaluators"))
         metadata = {"report_evaluators": reports} if reports else {}
-        return Translation(cases, problems.found, str(tree.get("name") or ""), metadata=metadata)
+        return suite.build(name=str(tree.get("name") or ""), metadata=metadata)
 
 
 def _as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else []
 
 
-def _case(
+def _add_case(
+    suite: SuiteBuilder,
     row: Mapping[str, Any],
     index: int,
     path: Path,
     common: Sequence[Any],
     evaluators: Evaluators,
-    problems: Problems,
-) -> TranslatedCase:
+) -> None:
     fields: Fields = {}
     places: dict[str, Path] = {}
     own = _as_list(row.get("evaluators"))
     asked = [(one, (*path, "evaluators", number)) for number, one in enumerate(own)]
     asked += [(one, ("evaluators", number)) for number, one in enumerate(common)]
     for spec, place in asked:
-        more = _fields(spec, row.get("expected_output"), place, evaluators, problems)
+        more = _fields(spec, row.get("expected_output"), place, evaluators, suite)
         if not add_fields(fields, more):
             name = next(iter(more))
             message = f"two evaluators set '{name}' in ways that cannot be combined. Keep one."
-            problems.add(place, message, "duplicate-field")
+            suite.problem(place, message, "duplicate-field")
         places |= {key: place for key in more if key not in places}
     if not fields:
         fields["unjudged"] = ["no evaluator: the dataset contains only the expected output"]
     fields.setdefault("outcome", "completed")
-    more_keys = {"metadata": {"notes": row["metadata"]}} if row.get("metadata") is not None else {}
+    metadata = {"notes": row["metadata"]} if row.get("metadata") is not None else {}
     name = str(row.get("name") or f"Case {index + 1}")
-    return TranslatedCase(name, _prompt(row["inputs"]), Expected(fields, places), path, more=more_keys)
+    suite.case(name, _prompt(row["inputs"]), path, metadata=metadata).expect(fields, path, places)
 
 
 def _prompt(inputs: Any) -> str:
@@ -114,7 +105,7 @@ def _prompt(inputs: Any) -> str:
     return inputs if isinstance(inputs, str) else json.dumps(inputs, ensure_ascii=False, default=str)
 
 
-def _fields(spec: Any, expected: Any, place: Path, evaluators: Evaluators, problems: Problems) -> Fields:
+def _fields(spec: Any, expected: Any, place: Path, evaluators: Evaluators, suite: SuiteBuilder) -> Fields:
     """What an evaluator asks for: `Name`, `{Name: value}`, `{Name: {argument: value}}`, or {name, arguments}."""
     if isinstance(spec, str):
         name, given = spec, None
@@ -123,7 +114,7 @@ def _fields(spec: Any, expected: Any, place: Path, evaluators: Evaluators, probl
     elif isinstance(spec, dict) and "name" in spec:
         name, given = str(spec["name"]), spec.get("arguments")
     else:
-        problems.add(place, "an evaluator is a name, or an object with its name and arguments.", "wrong-type")
+        suite.problem(place, "an evaluator is a name, or an object with its name and arguments.", "wrong-type")
         return {}
     if name in evaluators:
         values = given if isinstance(given, dict) else {"value": given}
@@ -131,18 +122,18 @@ def _fields(spec: Any, expected: Any, place: Path, evaluators: Evaluators, probl
     known = _BUILT_IN.get(name)
     if known is None:
         if near := did_you_mean(name, _BUILT_IN):
-            problems.add(place, f"unknown evaluator {quoted(name)}. {near}", "unknown-evaluator")
+            suite.problem(place, f"unknown evaluator {quoted(name)}. {near}", "unknown-evaluator")
         return {
             "unjudged": [f"{name}: code of the project; say what it expects under [evaluators.{name}] of karat.toml"]
         }
     arguments = _arguments(given, known.arguments)
     for key in arguments.keys() - {*known.arguments, "evaluation_name"}:
         message = f"unknown argument {quoted(key)} of {name}. {did_you_mean(key, known.arguments)}".rstrip()
-        problems.add((*place, name), message, "unknown-field")
+        suite.problem((*place, name), message, "unknown-field")
     try:
         fields = known.fields({**arguments, "expected_output": expected})
     except (KeyError, TypeError, ValueError) as error:
-        problems.add(
+        suite.problem(
             place,
             f"the argument {error} of {name} is missing or wrong. Known: {', '.join(known.arguments)}.",
             "wrong-type",

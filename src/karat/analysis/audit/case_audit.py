@@ -26,7 +26,7 @@ from karat.model.suite import Case, Turn
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus, CheckResult, Status
 from karat.scoring.intervals import wilson
-from karat.suites.formats.cases import DEFAULT_OUTCOME
+from karat.suites.formats.builder import DEFAULT_OUTCOME
 from karat.text.json_answers import json_answer
 
 DIGITS = 4

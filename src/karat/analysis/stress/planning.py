@@ -41,7 +41,7 @@ from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus, Status
 from karat.scoring.verdicts import run_check
 from karat.suites.formats.base import CaseExpectations
-from karat.suites.formats.cases import DEFAULT_OUTCOME
+from karat.suites.formats.builder import DEFAULT_OUTCOME
 from karat.text.tool_names import is_any_named
 from karat.text.wording import pluralize
 

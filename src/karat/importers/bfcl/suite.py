@@ -15,16 +15,8 @@ from typing import Any
 from karat.importers.bfcl.values import argument, source_argument
 from karat.suites.diagnostics import Path, RefusedError, refuse
 from karat.suites.documents.json import JsonLinesDocument
-from karat.suites.formats.base import SuiteFile
-from karat.suites.formats.translated import (
-    Evaluators,
-    Expected,
-    Problems,
-    TranslatedCase,
-    TranslatedFormat,
-    TranslatedTurn,
-    Translation,
-)
+from karat.suites.formats.base import Format, ParsedSuite, SuiteCatalog, SuiteFile
+from karat.suites.formats.builder import CaseFields, SuiteBuilder
 from karat.text.python_values import PythonCall, parse_calls
 from karat.text.wording import quoted
 
@@ -48,7 +40,10 @@ _KNOWN = (
 _IGNORED = r"[,./\-_*^()]*"
 
 
-class Bfcl(TranslatedFormat):
+Expected = tuple[dict[str, Any], dict[str, Path]]
+
+
+class Bfcl(Format):
     """Questions, the tools that there are, and the calls that answer them."""
 
     name = "bfcl"
@@ -65,82 +60,85 @@ class Bfcl(TranslatedFormat):
             return False
         return "id" in found and not {"question", "ground_truth"}.isdisjoint(found)
 
-    def translate(self, file: SuiteFile, evaluators: Evaluators) -> Translation:
+    def read(self, file: SuiteFile, catalog: SuiteCatalog) -> ParsedSuite:
         document = JsonLinesDocument(file.data)
         if document.diagnostics:
             raise RefusedError(*document.diagnostics)
-        return _Reader(file, document).read()
+        return _Reader(file, catalog, document).read()
 
 
 class _Reader:
-    def __init__(self, file: SuiteFile, document: JsonLinesDocument) -> None:
+    def __init__(self, file: SuiteFile, catalog: SuiteCatalog, document: JsonLinesDocument) -> None:
         self._file = file
         self._document = document
-        self._problems = Problems()
+        self._suite = SuiteBuilder(file, catalog, document)
         self._answers: dict[str, Any] | None = None
         self._source = next((name for name in ("javascript", "java") if name in file.name), "")
         self._tools: dict[str, list[str]] | None = None
 
-    def read(self) -> Translation:
-        cases = [case for index, row in enumerate(self._document.rows) if (case := self._case(row, (index,)))]
-        return Translation(cases, self._problems.found, PurePath(self._file.name).stem, self._document)
+    def read(self) -> ParsedSuite:
+        for index, row in enumerate(self._document.rows):
+            self._read_question(row, (index,))
+        return self._suite.build(name=PurePath(self._file.name).stem)
 
-    def _case(self, row: Any, path: Path) -> TranslatedCase | None:
+    def _read_question(self, row: Any, path: Path) -> None:
         if not isinstance(row, dict) or not isinstance(row.get("id"), str):
-            self._problems.add(path, "a question is an object with an 'id'.", "wrong-type")
-            return None
+            self._suite.problem(path, "a question is an object with an 'id'.", "wrong-type")
+            return
         if "question" not in row:
             fix = f"Name the file with the questions: it has the same name, in the folder above '{ANSWERS}'."
             raise refuse(f"the file contains answers without their questions. {fix}", "no-questions")
-        self._problems.refuse_unknown_keys(row, _KNOWN, path)
+        self._suite.refuse_unknown_keys(row, _KNOWN, path)
         turns = (
             row["question"] if isinstance(row["question"], list) else [[{"role": "user", "content": row["question"]}]]
         )
         if not turns or not all(_is_turn(turn) for turn in turns):
-            self._problems.add(
+            self._suite.problem(
                 (*path, "question"), "a question is a list of turns, each a list of messages.", "wrong-type"
             )
-            return None
+            return
         category = row["id"].rsplit("_", 1)[0]
         said = [[str(message["content"]) for message in turn if message["role"] == "user"] for turn in turns]
         system = [message["content"] for turn in turns for message in turn if message["role"] == "system"]
-        more: dict[str, Any] = {"category": category}
+        about: CaseFields = {"category": category}
         if system:
-            more["metadata"] = {"system": "\n".join(map(str, system))}
+            about["metadata"] = {"system": "\n".join(map(str, system))}
         if "multi_turn" in category:
             prompts = [words[-1] if words else MORE_TOOLS for words in said]
-            return self._conversation(row, prompts, path, more)
+            self._read_conversation(row, prompts, path, about)
+            return
         if said[0][:-1]:
-            more["setup_prompts"] = said[0][:-1]
-        expected = self._read_expected(row, category, path)
-        prompt = said[0][-1] if said[0] else ""
-        return expected and TranslatedCase(row["id"], prompt, expected, path, more=more)
+            about["setup_prompts"] = said[0][:-1]
+        if expected := self._read_expected(row, category, path):
+            fields, places = expected
+            self._suite.case(row["id"], said[0][-1] if said[0] else "", path, **about).expect(fields, path, places)
 
     def _read_expected(self, row: Mapping[str, Any], category: str, path: Path) -> Expected | None:
+        """What is expected, in fields of Karat 1 with the place of each; None if it cannot be known."""
         if "irrelevance" in category:
-            return Expected({"outcome": "completed", "tools_used": []}, {"tools_used": (*path, "id")})
+            return ({"outcome": "completed", "tools_used": []}, {"tools_used": (*path, "id")})
         if "relevance" in category:
-            return Expected({"outcome": "tool_started"}, {"outcome": (*path, "id")})
+            return ({"outcome": "tool_started"}, {"outcome": (*path, "id")})
         gold = self._gold(row, path)
         if gold is None:
             return None
         if all(isinstance(one, str) for one in gold) and not row.get("function"):
-            return Expected({"must_match_regex": [_says_any(gold)]}, {"must_match_regex": path})
+            return ({"must_match_regex": [_says_any(gold)]}, {"must_match_regex": path})
         calls = [*self._calls(row, gold, path)]
         fields = {"outcome": "tool_started", "tool_calls": calls, "max_tool_calls": len(calls)}
-        return Expected(fields, dict.fromkeys(fields, path)) if calls else None
+        return (fields, dict.fromkeys(fields, path)) if calls else None
 
     def _calls(self, row: Mapping[str, Any], gold: Sequence[Any], path: Path) -> Iterator[dict[str, Any]]:
         functions = row.get("function", [])
         by_name = {one["name"]: one.get("parameters", {}) for one in _as_list(functions) if isinstance(one, dict)}
         for call in gold:
             if not isinstance(call, dict) or len(call) != 1:
-                self._problems.add(path, f"the answer of {quoted(row['id'])} is not an object with one function.")
+                self._suite.problem(path, f"the answer of {quoted(row['id'])} is not an object with one function.")
                 continue
             ((name, wanted),) = call.items()
             if name not in by_name:
                 message = f"the answer of {quoted(row['id'])} names {quoted(name)}, which is not among its functions."
-                self._problems.add((*path, "function"), message, "unknown-tool")
+                self._suite.problem((*path, "function"), message, "unknown-tool")
                 continue
             yield {"tool": name, "arguments": {"$only": self._arguments(by_name[name], wanted)}}
 
@@ -158,30 +156,27 @@ class _Reader:
                 found[name] = argument(values, about, needed=name in required)
         return found
 
-    def _conversation(
-        self, row: Mapping[str, Any], prompts: Sequence[str], path: Path, more: Mapping[str, Any]
-    ) -> TranslatedCase | None:
+    def _read_conversation(self, row: Mapping[str, Any], prompts: Sequence[str], path: Path, about: CaseFields) -> None:
         gold = self._gold(row, path)
         if gold is None:
-            return None
+            return
         if len(gold) != len(prompts):
             message = f"the answer of {quoted(row['id'])} has {len(gold)} turns, the question {len(prompts)}."
-            self._problems.add((*path, "question"), message)
-            return None
-        turns = []
+            self._suite.problem((*path, "question"), message)
+            return
+        case = self._suite.case(row["id"], prompts[0], path, **about)
         for number, (prompt, calls) in enumerate(zip(prompts, gold, strict=True)):
             place = (*path, "question", number)
             wanted = [self._gold_call(text, row["id"], place) for text in calls]
-            fields = {"outcome": "tool_started", "tool_calls": wanted} if wanted else {}
-            turns.append(TranslatedTurn(prompt, Expected(fields, dict.fromkeys(fields, place)), place))
-        return TranslatedCase(row["id"], prompts[0], Expected({}), path, turns, more)
+            fields: dict[str, Any] = {"outcome": "tool_started", "tool_calls": wanted} if wanted else {}
+            case.turn(prompt, place).expect(fields, place, dict.fromkeys(fields, place))
 
     def _gold_call(self, text: str, name: str, path: Path) -> dict[str, Any]:
         try:
             (call,) = parse_calls(text)
             return {"tool": call.name, "arguments": {"$eq": self._all_named(call)}}
         except (ValueError, KeyError) as error:
-            self._problems.add(path, f"the answer of {quoted(name)} cannot be read: {quoted(text)}: {error}.")
+            self._suite.problem(path, f"the answer of {quoted(name)} cannot be read: {quoted(text)}: {error}.")
             return {"tool": "unknown"}
 
     def _all_named(self, call: PythonCall) -> dict[str, Any]:
@@ -216,7 +211,7 @@ class _Reader:
             }
         if row["id"] not in self._answers:
             message = f"'{ANSWERS}/{self._file.name}' has no answer to {quoted(row['id'])}. Add it."
-            self._problems.add((*path, "id"), message, "no-checks")
+            self._suite.problem((*path, "id"), message, "no-checks")
             return None
         return _as_list(self._answers[row["id"]])
 

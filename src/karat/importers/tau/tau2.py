@@ -19,15 +19,8 @@ from karat.importers.tau.contracts import (
     writing_tools,
 )
 from karat.suites.diagnostics import Path
-from karat.suites.formats.base import SuiteFile
-from karat.suites.formats.translated import (
-    Evaluators,
-    Expected,
-    Problems,
-    TranslatedCase,
-    TranslatedFormat,
-    Translation,
-)
+from karat.suites.formats.base import Format, ParsedSuite, SuiteCatalog, SuiteFile
+from karat.suites.formats.builder import SuiteBuilder
 from karat.text.wording import join_words, quoted
 
 _BASIS = ("DB", "COMMUNICATE")
@@ -47,7 +40,7 @@ _CRITERIA = ("actions", "env_assertions", "communicate_info", "nl_assertions", "
 _KINDS = ("DB", "ENV_ASSERTION", "NL_ASSERTION", "ACTION", "COMMUNICATE")
 
 
-class Tau2(TranslatedFormat):
+class Tau2(Format):
     """What a simulated user wants, and the criteria by which tau2 rewards the agent."""
 
     name = "tau2"
@@ -59,14 +52,16 @@ class Tau2(TranslatedFormat):
         first = next(iter(rows), None)
         return isinstance(first, dict) and "user_scenario" in first
 
-    def translate(self, file: SuiteFile, evaluators: Evaluators) -> Translation:
-        problems = Problems()
-        rows, at = _rows(file.tree)
-        tasks = [(row, (*at, index) if file.tree is not row else ()) for index, row in enumerate(rows)]
-        every = [action for task, path in tasks for action in _actions(task, path, Problems())]
-        tools = writing_tools(every)
-        cases = [_case(task, path, tools, problems) for task, path in tasks if isinstance(task, dict)]
-        return Translation(cases, problems.found)
+    def read(self, file: SuiteFile, catalog: SuiteCatalog) -> ParsedSuite:
+        suite = SuiteBuilder(file, catalog)
+        rows, inside = _rows(file.tree)
+        paths: list[Path] = [(*inside, index) if file.tree is not row else () for index, row in enumerate(rows)]
+        tasks = [(task, path, _actions(task, path, suite)) for task, path in zip(rows, paths, strict=True)]
+        tools = writing_tools(action for *_, actions in tasks for action in actions)
+        for task, path, actions in tasks:
+            if isinstance(task, dict):
+                _add_case(suite, task, path, actions, tools)
+        return suite.build()
 
 
 def _rows(tree: Any) -> tuple[Sequence[Any], Path]:
@@ -83,7 +78,7 @@ def _criteria(task: Mapping[str, Any]) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _actions(task: Any, path: Path, problems: Problems) -> list[Action]:
+def _actions(task: Any, path: Path, suite: SuiteBuilder) -> list[Action]:
     found = []
     for index, one in enumerate(_criteria(task).get("actions") or () if isinstance(task, dict) else ()):
         if (
@@ -92,24 +87,25 @@ def _actions(task: Any, path: Path, problems: Problems) -> list[Action]:
             or not isinstance(one.get("arguments"), dict)
         ):
             place = (*path, "evaluation_criteria", "actions", index)
-            problems.add(place, "an action is an object with 'name' and 'arguments'.", "wrong-type")
+            suite.problem(place, "an action is an object with 'name' and 'arguments'.", "wrong-type")
             continue
         by_user = one.get("requestor") == "user"
         found.append(Action(f"{USER if by_user else ''}{one['name']}", one["arguments"], one.get("compare_args")))
     return found
 
 
-def _case(task: Mapping[str, Any], path: Path, tools: Sequence[str], problems: Problems) -> TranslatedCase:
+def _add_case(
+    suite: SuiteBuilder, task: Mapping[str, Any], path: Path, actions: Sequence[Action], tools: Sequence[str]
+) -> None:
     at = (*path, "evaluation_criteria")
     criteria = _criteria(task)
-    problems.refuse_unknown_keys(task, _TASK, path)
-    problems.refuse_unknown_keys(criteria, _CRITERIA, at)
+    suite.refuse_unknown_keys(task, _TASK, path)
+    suite.refuse_unknown_keys(criteria, _CRITERIA, at)
     basis = criteria.get("reward_basis") or _BASIS
     for index, kind in enumerate(basis):
         if kind not in _KINDS:
             message = f"unknown reward {quoted(str(kind))}. Known: {join_words(_KINDS, 'and')}."
-            problems.add((*at, "reward_basis", index), message, "unknown-value")
-    actions = _actions(task, path, problems)
+            suite.problem((*at, "reward_basis", index), message, "unknown-value")
     # Without a list of actions tau2 compares no database; with an empty one, it must be as it was.
     calls = expect_writes(actions, tools) if "DB" in basis and criteria.get("actions") is not None else []
     if "ACTION" in basis:  # what the database shows was done needs no second call
@@ -125,12 +121,11 @@ def _case(task: Mapping[str, Any], path: Path, tools: Sequence[str], problems: P
         "in_any_turn": (*at, "communicate_info"),
         "unjudged": (*at, "nl_assertions" if "NL_ASSERTION" in basis else "env_assertions"),
     }
-    more: dict[str, Any] = {}
-    if ungated := {key: criteria[key] for key in _uncounted_criteria(basis) if criteria.get(key)}:
-        more["metadata"] = {"not rewarded": ungated}
-    if not criteria:
-        more["skip"] = "it has no evaluation_criteria"
-    return TranslatedCase(str(task.get("id", "")), _script(task), Expected(fields, places), path, more=more)
+    ungated = {key: criteria[key] for key in _uncounted_criteria(basis) if criteria.get(key)}
+    metadata: dict[str, object] = {"not rewarded": ungated} if ungated else {}
+    skip = "" if criteria else "it has no evaluation_criteria"
+    case = suite.case(str(task.get("id", "")), _script(task), path, metadata=metadata, skip=skip)
+    case.expect(fields, path, places)
 
 
 def _unjudged_criteria(criteria: Mapping[str, Any], basis: Sequence[str]) -> Sequence[str]:

@@ -8,22 +8,14 @@ from typing import Any
 
 from karat.importers.tau.contracts import NO_WRITES, Action, expect_words, expect_writes, writing_tools
 from karat.suites.diagnostics import Document, Path, RefusedError, refuse
-from karat.suites.formats.base import SuiteFile
-from karat.suites.formats.builder import TextPlaces
-from karat.suites.formats.translated import (
-    Evaluators,
-    Expected,
-    Problems,
-    TranslatedCase,
-    TranslatedFormat,
-    Translation,
-)
+from karat.suites.formats.base import Format, ParsedSuite, SuiteCatalog, SuiteFile
+from karat.suites.formats.builder import SuiteBuilder, TextPlaces
 
 _KNOWN = ("annotator", "user_id", "instruction", "synthetic_instruction", "actions", "outputs")
 _ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
-class TauBench(TranslatedFormat):
+class TauBench(Format):
     """What a simulated user wants, the calls that do it, and words that the agent says."""
 
     name = "tau-bench"
@@ -38,29 +30,30 @@ class TauBench(TranslatedFormat):
             {"instruction", "actions"} <= first.keys() or {"traj", "info"} <= first.keys()
         )
 
-    def translate(self, file: SuiteFile, evaluators: Evaluators) -> Translation:
+    def read(self, file: SuiteFile, catalog: SuiteCatalog) -> ParsedSuite:
         document: Document | None = None
         if file.name.endswith(".py"):
             rows, document = _python_tasks(file.text)
         else:
             rows = [(row, (index,)) for index, row in enumerate(file.tree)]
-        problems = Problems()
-        tasks = [*_tasks(rows, problems)]
-        tools = writing_tools(action for _, task, path in tasks for action in _actions(task, path, Problems()))
-        cases = [_case(name, task, path, tools, problems) for name, task, path in tasks]
-        return Translation(cases, problems.found, document=document)
+        suite = SuiteBuilder(file, catalog, document)
+        tasks = [(name, task, path, _actions(task, path, suite)) for name, task, path in _tasks(rows, suite)]
+        tools = writing_tools(action for *_, actions in tasks for action in actions)
+        for name, task, path, actions in tasks:
+            _add_case(suite, name, task, path, actions, tools)
+        return suite.build()
 
 
 def _is_rows(tree: object) -> bool:
     return hasattr(tree, "__getitem__") and hasattr(tree, "__len__") and not isinstance(tree, str | dict)
 
 
-def _tasks(rows: list[tuple[Any, Path]], problems: Problems) -> Iterator[tuple[str, Mapping[str, Any], Path]]:
+def _tasks(rows: list[tuple[Any, Path]], suite: SuiteBuilder) -> Iterator[tuple[str, Mapping[str, Any], Path]]:
     """Each task once, by its number: trajectories hold it again for every trial, but not where a run broke."""
     found: dict[str, tuple[Mapping[str, Any], Path]] = {}
     for index, (row, path) in enumerate(rows):
         if not isinstance(row, dict):
-            problems.add(path, "a task is an object with 'instruction' and 'actions'.", "wrong-type")
+            suite.problem(path, "a task is an object with 'instruction' and 'actions'.", "wrong-type")
         elif "traj" in row:
             task = row["info"].get("task") if isinstance(row.get("info"), dict) else None
             name, place = f"task-{row.get('task_id')}", (*path, "info", "task")
@@ -69,33 +62,34 @@ def _tasks(rows: list[tuple[Any, Path]], problems: Problems) -> Iterator[tuple[s
         else:
             found[f"task-{index}"] = (row, path)
     for name, (task, path) in found.items():
-        problems.refuse_unknown_keys(task, _KNOWN, path)
+        suite.refuse_unknown_keys(task, _KNOWN, path)
         yield name, task, path
 
 
-def _actions(task: Mapping[str, Any], path: Path, problems: Problems) -> list[Action]:
+def _actions(task: Mapping[str, Any], path: Path, suite: SuiteBuilder) -> list[Action]:
     found = []
     for index, one in enumerate(task.get("actions") or ()):
         arguments = one.get("kwargs", one.get("arguments")) if isinstance(one, dict) else None
         if not isinstance(arguments, dict) or not isinstance(one.get("name"), str):
-            problems.add((*path, "actions", index), "an action is an object with 'name' and 'kwargs'.", "wrong-type")
+            suite.problem((*path, "actions", index), "an action is an object with 'name' and 'kwargs'.", "wrong-type")
             continue
         found.append(Action(one["name"], arguments))
     return found
 
 
-def _case(name: str, task: Mapping[str, Any], path: Path, tools: list[str], problems: Problems) -> TranslatedCase:
-    calls = expect_writes(_actions(task, path, problems), tools)
+def _add_case(
+    suite: SuiteBuilder, name: str, task: Mapping[str, Any], path: Path, actions: list[Action], tools: list[str]
+) -> None:
+    calls = expect_writes(actions, tools)
     fields: dict[str, Any] = {"outcome": "completed", "ended": True}
     fields |= {"tool_calls": calls} if calls else {"unjudged": [NO_WRITES]}
     if words := expect_words([str(word) for word in task.get("outputs") or ()]):
         fields["in_any_turn"] = words
     places = {"tool_calls": (*path, "actions"), "in_any_turn": (*path, "outputs")}
-    more: dict[str, Any] = {"metadata": {"user_id": task["user_id"]}} if "user_id" in task else {}
-    if not task:
-        more["skip"] = "every run of it ended before its task was recorded"
+    metadata = {"user_id": task["user_id"]} if "user_id" in task else {}
+    skip = "" if task else "every run of it ended before its task was recorded"
     prompt = str(task.get("instruction", "")) if task else "(no task)"
-    return TranslatedCase(name, prompt, Expected(fields, places), path, more=more)
+    suite.case(name, prompt, path, metadata=metadata, skip=skip).expect(fields, path, places)
 
 
 def _python_tasks(text: str) -> tuple[list[tuple[Any, Path]], Document]:

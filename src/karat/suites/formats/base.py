@@ -14,7 +14,7 @@ from karat.model.check import Field, Vocabulary
 from karat.model.suite import Case, Suite
 from karat.suites.diagnostics import Document, Json, Path, PathDiagnostic, RefusedError
 from karat.suites.documents.source import read_bytes, utf8
-from karat.suites.formats.spelling import Commented, spell_cases
+from karat.suites.formats.spelling import Commented, WrittenCase, spell_cases
 from karat.suites.listing import Row
 from karat.suites.shapes.containers import KnownKeys, RecordShape
 from karat.suites.shapes.types import shape_of
@@ -64,6 +64,8 @@ class ParsedSuite(NamedTuple):
     target_options: Mapping[str, Json] = {}
     target_is_code: bool = False
     draft: bool = False
+    written: Sequence[WrittenCase] = ()
+    """Its cases as they were put together, from which they are converted."""
 
 
 class Karat1Parts(NamedTuple):
@@ -203,9 +205,11 @@ class Format:
 
     def convert(self, file: SuiteFile, suite: Suite, catalog: SuiteCatalog) -> Karat1Parts:
         """The same suite as Karat 1; what has no equal there is a comment, and counted."""
-        top = {key: value for key in ("name", "description") if (value := getattr(suite, key))}
+        top = {key: value for key in ("name", "description", "metadata") if (value := getattr(suite, key))}
         origin = f"Karat 1 from {quoted(file.name)} ({self.title or self.name})."
-        return Karat1Parts(Commented(top), spell_cases(suite.cases, catalog), origin)
+        written = self.read(file, catalog).written
+        exact = bool(written) and all(case.is_plain for case in written)
+        return Karat1Parts(Commented(top), spell_cases(suite.cases, written, catalog), origin, exact)
 
     def fields(self, version: str, known: Iterable[Field]) -> frozenset[str]:
         """The fields of checks that a suite of this version may use: those that `karat audit` may advise."""

@@ -1,17 +1,24 @@
-"""Cases of other formats, put together check by check, each at its place in the file."""
+"""How every format makes its cases: what is expected of each, check by check, at its place in the file."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypedDict, Unpack
 
-from karat.model.check import CheckSpec, Field, ParsedCheck
+from karat.errors import UsageError
+from karat.model.check import CheckSpec, Declared, Field, ParsedCheck
 from karat.model.suite import Case, Reply, Scoring, Turn
-from karat.suites.diagnostics import Document, Json, Path, PathDiagnostic, Place, Tree, render
-from karat.suites.formats.base import CaseExpectations, ParsedSuite, SuiteCatalog, SuiteFile
-from karat.suites.formats.cases import DEFAULT_OUTCOME, UniqueIds, check_keys
-from karat.suites.shapes.containers import KnownKeys, RecordShape
+from karat.suites.declared import with_declared
+from karat.suites.diagnostics import Document, Json, Path, PathDiagnostic, Place, RefusedError, Tree, render
+from karat.suites.documents.source import read_bytes, utf8
+from karat.suites.formats.base import CaseExpectations, JsonObject, ParsedSuite, SuiteCatalog, SuiteFile
+from karat.suites.shapes.containers import Key, KnownKeys, RecordShape
+from karat.suites.shapes.types import shape_of
+from karat.text.wording import did_you_mean, quoted
+
+DEFAULT_OUTCOME = "response_only"
+Specs = tuple[CheckSpec, ...]
 
 
 class CaseFields(TypedDict, total=False):
@@ -48,12 +55,17 @@ class TextPlaces:
 class Expectations:
     """What is expected of a case, or of one turn of it."""
 
-    def __init__(self, suite: SuiteBuilder, path: Path) -> None:
+    def __init__(self, suite: SuiteBuilder, path: Path, prompt: str = "") -> None:
         self._suite = suite
         self.path = path
-        self._expected: dict[str, Any] = {}
-        self._where: dict[str, Path] = {}
-        self._checks: list[tuple[CheckSpec, Path]] = []
+        self.prompt = prompt
+        self.expected: JsonObject = {}
+        self.checks: list[tuple[CheckSpec, Path]] = []
+        """Checks that were asked for by name, each with where the file does so."""
+        self._places: Mapping[str, Path] = {}
+        self._inside: Path | None = None
+        """The object that holds the fields without a place of their own."""
+        self._is_whole = True
         self.weights: dict[str, float] = {}
         self.is_empty = True
 
@@ -79,9 +91,9 @@ class Expectations:
             group = group if group and group not in self.weights else f"{name}: {label}"
             self.weights[group] = float(weight)  # a journal has it as it was decoded, and 3 is not 3.0 there
         more = {**({"$not": True} if negated else {}), **({"$group": group} if group else {})}
-        asked = self._suite.catalog.ask(name, {**args, **more}, path)
-        self._suite.add_problems(asked, path)
-        self._checks.append((CheckSpec(asked.spec.name, asked.spec.args, label), path))
+        parsed = self._suite.catalog.ask(name, {**args, **more}, path)
+        self._suite.add_problems(parsed, path)
+        self.checks.append((CheckSpec(parsed.spec.name, parsed.spec.args, label), path))
 
     def expect(self, expected: Mapping[str, Json], path: Path, places: Mapping[str, Path] | None = None) -> None:
         """Ask by the fields of `expected`, as Karat 1 has them; `path` is where the file has that object.
@@ -89,39 +101,62 @@ class Expectations:
         `places`: where the file asks for a field, if it is not a key of that object.
         """
         self.is_empty = self.is_empty and not expected
-        wrong = _expected_shape(tuple(self._suite.catalog.fields)).validate(expected)
-        self._suite.diagnostics += [diagnostic.under(*path) for diagnostic in wrong]
-        if not wrong:
-            self._expected |= expected
-            self._where |= {field: (*path, field) for field in expected} | dict(places or {})
+        if problems := _expected_shape(tuple(self._suite.catalog.fields)).validate(expected):
+            self._is_whole = False
+            self._suite.diagnostics += [diagnostic.under(*path) for diagnostic in problems]
+            return
+        self.expected |= expected
+        self._places = {**self._places, **{field: (*path, field) for field in expected}, **(places or {})}
 
-    def build(self, *, answered: bool) -> tuple[tuple[CheckSpec, ...], CaseExpectations]:
-        """The checks, those of fields first, and what lint needs to know of them."""
-        found: list[tuple[CheckSpec, Path]] = []
-        for one in self._suite.catalog.read(self._expected):
-            field = str(one.path[0])
-            path = (*self._where.get(field, self.path), *one.path[1:])
-            self._suite.add_problems(one, path)
-            if answered or field in self._expected:
-                found.append((one.spec, path))
-        found += self._checks
-        specs, places = tuple(spec for spec, _ in found), tuple(path for _, path in found)
-        where = self._where
-        about = CaseExpectations(
-            self._expected, self.path, lambda field: where.get(field, self.path), answered=answered, places=places
+    def expect_valid(self, expected: JsonObject, path: Path, places: Mapping[str, Path], *, whole: bool) -> None:
+        """The same with fields whose shape is known to be right. `whole`: no others had to be left out."""
+        self.is_empty = False
+        self.expected, self._inside, self._places, self._is_whole = expected, path, places, whole
+
+    def where(self, field: str) -> Path:
+        """Where the file asks for a field, or would."""
+        if field in self._places:
+            return self._places[field]
+        return self.path if self._inside is None else (*self._inside, field)
+
+    def build(self, *, answered: bool) -> tuple[Specs, CaseExpectations, bool]:
+        """The checks, those of fields first; what lint needs to know of them; and whether there is none."""
+        suite, expected = self._suite, self._suite.complete(self)
+        parsed = list(suite.catalog.read(expected))
+        for check in parsed:
+            if check.problems:
+                suite.add_problems(check, self._locate(check))
+        if not answered and "outcome" not in expected:
+            parsed = [check for check in parsed if check.path != ("outcome",)]
+        if self._is_whole:
+            for stray in suite.catalog.unused_fields(expected):
+                path = (*self.where(str(stray.path[0])), *stray.path[1:])
+                suite.warnings.append(PathDiagnostic(path, stray.message, stray.slug, key=True))
+        is_nothing = (
+            self._is_whole
+            and not self.checks
+            and "outcome" not in expected
+            and all(check.path[:1] == ("outcome",) for check in parsed)
         )
-        return specs, about
+        places = None
+        if self._inside is None and suite.locates:
+            places = (*map(self._locate, parsed), *(path for _, path in self.checks))
+        specs = (*[check.spec for check in parsed], *[spec for spec, _ in self.checks])
+        about = CaseExpectations(expected, self.path, self.where, self._is_whole, answered, (), places)
+        return specs, about, is_nothing
+
+    def _locate(self, check: ParsedCheck) -> Path:
+        return (*self.where(str(check.path[0])), *check.path[1:])
 
 
 class CaseBuilder(Expectations):
     """One case: its checks, and the turns of a conversation if it is one."""
 
-    def __init__(self, suite: SuiteBuilder, case_id: str, prompt: str, path: Path, more: CaseFields) -> None:
-        super().__init__(suite, path)
+    def __init__(self, suite: SuiteBuilder, case_id: str, prompt: str, path: Path, fields: Mapping[str, Any]) -> None:
+        super().__init__(suite, path, prompt)
         self.id = case_id
-        self._prompt = prompt
-        self._more = more
-        self._turns: list[tuple[str, Expectations]] = []
+        self.fields = fields
+        self.turns: list[Expectations] = []
         self.threshold: float | None = None
         self.hard_fail: tuple[str, ...] = ()
         self.answered = True
@@ -129,44 +164,47 @@ class CaseBuilder(Expectations):
 
     def turn(self, prompt: str, path: Path) -> Expectations:
         """A further turn of the conversation, with what is expected of the answer to it."""
-        turn = Expectations(self._suite, path)
-        self._turns.append((prompt, turn))
-        return turn
+        self.turns.append(Expectations(self._suite, path, prompt))
+        return self.turns[-1]
 
-    def finish(self) -> tuple[Case, CaseExpectations]:
-        specs, about = self.build(answered=self.answered and not self._turns)
-        built = [(prompt, turn.build(answered=self.answered and not turn.is_empty)) for prompt, turn in self._turns]
-        for _, turn in self._turns:
-            self.weights |= turn.weights
-        more: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in self._more.items()}
+    @property
+    def is_plain(self) -> bool:
+        """Whether fields of `expected` ask for all that it checks, so that Karat 1 says the same."""
+        return self.answered and not any(part.checks for part in (self, *self.turns))
+
+    def finish(self, fix: str) -> tuple[Case, CaseExpectations]:
+        """The case. `fix` says what to do if it checks nothing."""
+        before = len(self._suite.diagnostics)
+        specs, about, is_nothing = self.build(answered=self.answered and not self.turns)
+        built = [turn.build(answered=self.answered and not turn.is_empty) for turn in self.turns]
+        if fix and is_nothing and all(nothing for *_, nothing in built) and len(self._suite.diagnostics) == before:
+            self._suite.problem(self.path, f"the case checks nothing. {fix}", "no-checks")
+        weights = self.weights
+        for turn in self.turns:
+            weights = {**weights, **turn.weights}
+        fields: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in self.fields.items()}
+        if "scoring" not in fields:
+            threshold = None if self.threshold is None else float(self.threshold)
+            fields["scoring"] = Scoring(self.hard_fail, threshold, weights or None)
+        if fields.get("replies") and self._suite.declared.words:
+            fields["words"] = self._suite.declared.words
+        # A conversation ends as its last turn, unless the case itself says how.
+        last = self.turns[-1].expected if self.turns else {}
         case = Case(
             id=self.id,
-            prompt=built[0][0] if built else self._prompt,
-            outcome=self._outcome,
+            prompt=self.turns[0].prompt if self.turns else self.prompt,
+            outcome=str(self.expected.get("outcome", last.get("outcome", DEFAULT_OUTCOME))),
             checks=specs,
-            scoring=Scoring(
-                self.hard_fail, None if self.threshold is None else float(self.threshold), self.weights or None
-            ),
-            turns=tuple(Turn(prompt, checks) for prompt, (checks, _) in built),
-            **more,
+            turns=tuple([Turn(turn.prompt, checks) for turn, (checks, *_) in zip(self.turns, built, strict=True)]),
+            **fields,
         )
-        return case, about._replace(turns=tuple(about for _, (_, about) in built)) if built else about
+        return case, about._replace(turns=tuple(about for _, about, _ in built)) if built else about
 
     @property
-    def _outcome(self) -> str:
-        """How the case must end: a conversation as its last turn, unless the case itself says it."""
-        last = self._turns[-1][1]._expected if self._turns else {}
-        return str(self._expected.get("outcome", last.get("outcome", DEFAULT_OUTCOME)))
-
-    @property
-    def problem(self) -> PathDiagnostic | None:
-        """What no case may lack."""
-        prompts = [prompt for prompt, _ in self._turns] or [self._prompt]
-        if not self.id.strip() or not all(prompt.strip() for prompt in prompts):
-            return PathDiagnostic(self.path, "the case needs an id and a prompt that are not blank.", "empty-value")
-        if self.is_empty and all(turn.is_empty for _, turn in self._turns):
-            return PathDiagnostic(self.path, "the case checks nothing. Say what you expect.", "no-checks")
-        return None
+    def is_blank(self) -> bool:
+        """Whether it has no id, or a prompt without words."""
+        prompts = [turn.prompt for turn in self.turns] or [self.prompt]
+        return not self.id.strip() or not all(prompt.strip() for prompt in prompts)
 
 
 class SuiteBuilder:
@@ -176,29 +214,93 @@ class SuiteBuilder:
         self.catalog = catalog
         self.diagnostics: list[PathDiagnostic] = []
         self.warnings: list[PathDiagnostic] = []
+        self.cases: list[Case] = []
+        """The cases that are finished."""
+        self.declared: Declared = catalog.declared
+        self._first: dict[str, tuple[Path, str]] = {}
+        """The first case of each id, with the row of a table that it is of."""
         self._file = file
         self._document = document
-        self._cases: list[CaseBuilder] = []
+        self._open: list[CaseBuilder] = []
+        self._of_files = frozenset(field.name for field in catalog.fields if field.holds_files)
 
-    def case(self, case_id: str, prompt: str, path: Path, **more: Unpack[CaseFields]) -> CaseBuilder:
+    @property
+    def locates(self) -> bool:
+        """Whether somebody asks where each check is."""
+        return self._file.expectations is not None
+
+    def case(self, case_id: str, prompt: str, path: Path, **fields: Unpack[CaseFields]) -> CaseBuilder:
         """A case, to which checks and turns can be added."""
-        self._cases.append(CaseBuilder(self, case_id, prompt, path, more))
-        return self._cases[-1]
+        self._open.append(CaseBuilder(self, case_id, prompt, path, fields))
+        return self._open[-1]
 
-    def problem(self, path: Path, message: str, slug: str = "invalid-value") -> None:
-        """Something that is wrong with the file."""
-        self.diagnostics.append(PathDiagnostic(path, message, slug))
+    def problem(self, path: Path, message: str, slug: str = "invalid-value", *, key: bool = False) -> None:
+        """Something that is wrong with the file; `key`: with the name of the last step rather than its value."""
+        self.diagnostics.append(PathDiagnostic(path, message, slug, key=key))
 
     def warn(self, path: Path, message: str, slug: str) -> None:
         """Something that is most likely not meant."""
         self.warnings.append(PathDiagnostic(path, message, slug))
 
-    def add_problems(self, asked: ParsedCheck, path: Path) -> None:
+    def refuse_unknown_keys(
+        self, keys: Iterable[str], known: Sequence[str], path: Path, *, only_near: bool = False
+    ) -> None:
+        """Refuse keys that the format does not have: what they ask for would be dropped in silence.
+
+        `only_near`: the other tool takes any key as a note, so that only one that is nearly a known key is refused.
+        """
+        for key in keys:
+            if key in known or key.startswith(("x-", "_")):
+                continue
+            if (near := did_you_mean(key, known)) or not only_near:
+                message = f"unknown key {quoted(key)}. {near}".rstrip()
+                self.problem((*path, key), message, "unknown-field", key=True)
+
+    def add_problems(self, parsed: ParsedCheck, path: Path) -> None:
         """What is wrong with a check as it is written."""
-        if asked.problems:
-            self.diagnostics += [
-                PathDiagnostic((*path, *flaw.path), flaw.message, flaw.slug) for flaw in asked.problems
-            ]
+        self.diagnostics += [
+            PathDiagnostic((*path, *problem.path), problem.message, problem.slug, problem.key)
+            for problem in parsed.problems
+        ]
+
+    def complete(self, part: Expectations) -> JsonObject:
+        """What is expected, with what is declared and the texts of the files that it names."""
+        expected = with_declared(part.expected, self.declared)
+        for field in self._of_files.intersection(expected):
+            expected[field] = self._read_texts(expected[field], part.where(field))
+        return expected
+
+    def _read_texts(self, names: Sequence[str], path: Path) -> dict[str, str]:
+        texts, known = {}, self._file.others
+        for index, name in enumerate(names):
+            try:
+                if name not in known:
+                    known[name] = utf8(read_bytes(self._file.folder / name))
+                texts[name] = known[name].decode()
+            except UsageError as error:
+                message = f"{quoted(name)} {error.message} Name a text file next to the suite."
+                self.problem((*path, index), message, error.slug)
+            except RefusedError as refused:
+                file = str(self._file.folder / name)
+                self.diagnostics += [diagnostic._replace(file=file) for diagnostic in refused.diagnostics]
+        return texts
+
+    def claim_id(self, case_id: str, path: Path, row: str = "") -> None:
+        """Report that another case has the id already. `row`: the row of a table that this case is of."""
+        claim = path, row
+        first = self._first.setdefault(case_id, claim)
+        if first is not claim:
+            where = f"{render(first[0])}, {first[1]}," if first[1] else render(first[0])
+            message = f"{where} already has the id {quoted(case_id)}. Give each case its own."
+            self.problem((*path, "id"), message, "duplicate-id")
+
+    def finish(self, case: CaseBuilder, fix: str, *, sound: bool = True) -> None:
+        """Read what a case expects, and keep the case if it is `sound`. Nothing else of it is held on to."""
+        finished, expectations = case.finish(fix)
+        if sound:
+            self.cases.append(finished)
+            if self._file.expectations is not None:
+                self._file.expectations.append(expectations)
 
     def build(
         self,
@@ -210,19 +312,17 @@ class SuiteBuilder:
         target: str = "",
     ) -> ParsedSuite:
         """The suite, with everything that is wrong with it."""
-        ids = UniqueIds()
-        cases = []
-        if not self._cases and not self.diagnostics:
+        if not self._open and not self.cases and not self.diagnostics:
             self.problem((), "the suite has no cases.", "empty-suite")
-        for builder in self._cases:
-            self.diagnostics += filter(None, (builder.problem, ids.claim(builder.id, builder.path)))
-            case, expectations = builder.finish()
-            cases.append(case)
-            if self._file.expectations is not None:
-                self._file.expectations.append(expectations)
+        for case in self._open:
+            if case.is_blank:
+                message = "the case needs an id and a prompt that are not blank."
+                self.problem(case.path, message, "empty-value")
+            self.claim_id(case.id, case.path)
+            self.finish(case, "" if case.is_blank else "Say what you expect.")
         return ParsedSuite(
             version,
-            tuple(cases),
+            tuple(self.cases),
             self.diagnostics,
             self.warnings,
             name,
@@ -230,7 +330,13 @@ class SuiteBuilder:
             metadata or {},
             target,
             self._document,
+            written=self._open,
         )
+
+
+def check_keys(fields: Iterable[Field], known: KnownKeys) -> dict[str, Key]:
+    """The keys that checks declare."""
+    return {field.name: Key(shape_of(field.type, known), field.doc) for field in fields}
 
 
 @lru_cache(maxsize=8)

@@ -8,23 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from karat.model.check import Field, Vocabulary
-from karat.model.suite import Case, Suite
+from karat.model.check import Field
+from karat.model.suite import Suite
 from karat.suites.declared import declared_keys
 from karat.suites.diagnostics import Json, Path, PathDiagnostic
 from karat.suites.documents.yaml_text import text
-from karat.suites.formats.base import (
-    CaseExpectations,
-    Format,
-    JsonObject,
-    Karat1Parts,
-    ParsedSuite,
-    SuiteCatalog,
-    SuiteFile,
-    complete_schema,
-)
-from karat.suites.formats.cases import (
-    DEFAULT_OUTCOME,
+from karat.suites.formats.base import JsonObject, Karat1Parts, ParsedSuite, SuiteCatalog, SuiteFile, complete_schema
+from karat.suites.formats.builder import check_keys
+from karat.suites.formats.language import (
     LABEL,
     NO_CHECKS,
     PASS_RATE,
@@ -32,21 +23,14 @@ from karat.suites.formats.cases import (
     TEXT,
     CaseReader,
     CasesShape,
-    Notes,
-    Specs,
+    Language,
     add_metadata,
     any_of,
-    check_keys,
     name_notes,
     sound_keys,
     split_notes,
 )
-from karat.suites.formats.scoring import (
-    SCORING,
-    read_scoring,
-    scoring_shape,
-    weightless,
-)
+from karat.suites.formats.scoring import SCORING, scoring_shape, weightless
 from karat.suites.formats.spelling import Commented
 from karat.suites.listing import is_eval_set
 from karat.suites.shapes.containers import Key, KnownKeys, ListShape, RecordShape
@@ -58,7 +42,6 @@ VERSIONS = ("0.1", "0.2", "0.3")
 _PATCHED = re.compile(r"\A([0-9]+\.[0-9]+)\.[0-9]+\Z")
 _KARAT_1 = ("1", "1.0", "1.0.0")
 """What people write for the version of a Karat 1 suite."""
-_NO_CHECKS = ("scoring", "min_pass_rate")
 _SCORING_SINCE = "0.2"
 _TOP = ("$schema", "version", "captured_at", "integration_baseline", "metadata", "cases")
 """Keys that do not stay as they are in Karat 1."""
@@ -125,7 +108,7 @@ def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> EvalSetShape:
     return EvalSetShape(RecordShape("EvalSet", about, around, known), case)
 
 
-class EvalSet(Format):
+class EvalSet(Language):
     """Prompts, and what is expected of the answers."""
 
     name = "eval-set"
@@ -139,16 +122,15 @@ class EvalSet(Format):
         tree = file.tree
         made = shape(tuple(catalog.fields), tuple(catalog.groups))
         notes, _, wrong = split_notes(tree, made.suite.validate(tree))
-        dialect = EvalCases(made.case, catalog, without_patch(tree.get("version", VERSIONS[-1])))
-        reader = CaseReader(dialect, catalog, file)
+        reader = _Reader(self, made.case, file, catalog)
         reader.read(tree["cases"], ("cases",))
         if found := [*wrong, *reader.diagnostics]:
             return ParsedSuite("", (), _without_karat_1(tree, found, catalog))
         return ParsedSuite(
-            dialect.version,
+            reader.version,
             tuple(reader.cases),
             [],
-            [*_versionless(tree), *dialect.newer_fields(), *reader.warnings],
+            [*_versionless(tree), *reader.newer_fields(), *reader.warnings],
             name=tree.get("name", ""),
             description=tree.get("description", ""),
             metadata={key: tree[key] for key in _KEPT if key in tree} | dict(name_notes(notes)),
@@ -160,36 +142,14 @@ class EvalSet(Format):
         _add_rules(defs)
         return complete_schema(made, self.title, defs)
 
-    def convert(self, file: SuiteFile, suite: Suite, catalog: SuiteCatalog) -> Karat1Parts:
-        origin = f"Karat 1 from the eval set {quoted(file.name)}."
-        return Karat1Parts(_convert_top(file.tree), map(_convert_case, file.tree["cases"]), origin, exact=True)
+    def to_karat1(self, raw: JsonObject, catalog: SuiteCatalog) -> Commented:
+        if "scoring" not in raw["expected"]:
+            return Commented(raw)
+        expected = dict(raw["expected"])
+        scoring = expected.pop("scoring")
+        return Commented({**raw, "expected": expected, "scoring": scoring}, ["'scoring' was in 'expected'."])
 
-    def fields(self, version: str, known: Iterable[Field]) -> frozenset[str]:
-        newest = _numbers(version) or (sys.maxsize,)
-        return frozenset(field.name for field in known if _numbers(field.since) <= newest)
-
-
-class EvalCases:
-    """How an eval set spells a case."""
-
-    def __init__(self, case_shape: RecordShape, vocabulary: Vocabulary, version: object) -> None:
-        self.case_shape = case_shape
-        self.version = version if isinstance(version, str) and version in VERSIONS else VERSIONS[-1]
-        since = {f.name: f.since for f in vocabulary.fields} | {"scoring": _SCORING_SINCE}
-        self._newer = {name: first for name, first in since.items() if _numbers(first) > _numbers(self.version)}
-        self._used: dict[str, tuple[Path, int]] = {}
-
-    def expectations(self, raw: JsonObject, path: Path, faults: set[Path]) -> list[CaseExpectations]:
-        expected = raw.get("expected")
-        if not isinstance(expected, dict):
-            return []
-        usable = sound_keys(expected, faults, "expected")
-        asked = {key: value for key, value in usable.items() if key not in _NO_CHECKS}
-        return [
-            CaseExpectations(asked, path, lambda field: (*path, "expected", field), whole=len(usable) == len(expected))
-        ]
-
-    def wrong(self, raw: JsonObject, path: Path, faults: set[Path]) -> Iterator[PathDiagnostic]:
+    def find_contradictions(self, raw: JsonObject, path: Path, faults: set[Path]) -> Iterator[PathDiagnostic]:
         expected = raw["expected"]
         if "scoring" not in raw and "scoring" not in expected:
             return
@@ -199,25 +159,35 @@ class EvalCases:
         yield from weightless(sound_keys(raw, faults).get("scoring"), path)
         yield from weightless(sound_keys(expected, faults, "expected").get("scoring"), (*path, "expected"))
 
-    def case(self, raw: JsonObject, path: Path, specs: Sequence[Specs], notes: Notes) -> Case:
-        expected = raw["expected"]
-        if self._newer:
-            self._see(raw, path)
-            self._see(expected, (*path, "expected"))
-        return Case(
-            id=raw["id"],
-            prompt=raw["prompt"],
-            category=raw.get("category", ""),
-            setup_prompts=tuple(raw.get("setup_prompts", ())),
-            preconditions=tuple(raw.get("preconditions", ())),
-            outcome=expected.get("outcome", DEFAULT_OUTCOME),
-            checks=specs[0],
-            scoring=read_scoring(expected.get("scoring", raw.get("scoring"))),
-            min_pass_rate=expected.get("min_pass_rate"),
-            metadata=dict(name_notes(notes)) if notes else {},
-        )
+    def convert(self, file: SuiteFile, suite: Suite, catalog: SuiteCatalog) -> Karat1Parts:
+        origin = f"Karat 1 from the eval set {quoted(file.name)}."
+        cases = (self.to_karat1(case, catalog) for case in file.tree["cases"])
+        return Karat1Parts(_convert_top(file.tree), cases, origin, exact=True)
 
-    def _see(self, keys: JsonObject, path: Path) -> None:
+    def fields(self, version: str, known: Iterable[Field]) -> frozenset[str]:
+        newest = _numbers(version) or (sys.maxsize,)
+        return frozenset(field.name for field in known if _numbers(field.since) <= newest)
+
+
+class _Reader(CaseReader):
+    """Notes which fields of a suite are newer than the version that it names."""
+
+    def __init__(self, language: Language, case_shape: RecordShape, file: SuiteFile, catalog: SuiteCatalog) -> None:
+        super().__init__(language, case_shape, file, catalog)
+        version = without_patch(file.tree.get("version", VERSIONS[-1]))
+        self.version = version if isinstance(version, str) and version in VERSIONS else VERSIONS[-1]
+        since = {field.name: field.since for field in catalog.fields} | {"scoring": _SCORING_SINCE}
+        self._newer = {name: first for name, first in since.items() if _numbers(first) > _numbers(self.version)}
+        self._used: dict[str, tuple[Path, int]] = {}
+
+    def _read(self, raw: Json, path: Path) -> None:
+        super()._read(raw, path)
+        if self._newer and isinstance(raw, dict):
+            self._note_newer(raw, path)
+            if isinstance(expected := raw.get("expected"), dict):
+                self._note_newer(expected, (*path, "expected"))
+
+    def _note_newer(self, keys: JsonObject, path: Path) -> None:
         for name in self._newer.keys() & keys.keys():
             first, count = self._used.get(name, ((*path, name), 0))
             self._used[name] = first, count + 1
@@ -289,11 +259,3 @@ def _convert_top(tree: JsonObject) -> Commented:
         comments.append(f"Moved into metadata: {join_words(notes, 'and')}.")
     kept = {key: value for key, value in tree.items() if key not in _TOP}
     return Commented({**kept, **add_metadata(tree, notes)}, comments)
-
-
-def _convert_case(case: JsonObject) -> Commented:
-    expected = dict(case["expected"])
-    if "scoring" not in expected:
-        return Commented(case)
-    scoring = expected.pop("scoring")
-    return Commented({**case, "expected": expected, "scoring": scoring}, ["'scoring' was in 'expected'."])

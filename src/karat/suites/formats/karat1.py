@@ -3,46 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from karat.model.check import Field, Vocabulary
-from karat.model.suite import Case, Reply, Suite, Turn
+from karat.model.check import Field
+from karat.model.suite import Suite
 from karat.suites.declared import declared_keys
 from karat.suites.diagnostics import Json, Path, PathDiagnostic
 from karat.suites.fault_keys import add_surroundings, fault_keys, read_faults, read_stubs
-from karat.suites.formats.base import (
-    CaseExpectations,
-    Format,
-    JsonObject,
-    Karat1Parts,
-    ParsedSuite,
-    SuiteCatalog,
-    SuiteFile,
-    complete_schema,
-)
-from karat.suites.formats.cases import (
-    DEFAULT_OUTCOME,
+from karat.suites.formats.base import JsonObject, Karat1Parts, ParsedSuite, SuiteCatalog, SuiteFile, complete_schema
+from karat.suites.formats.builder import check_keys
+from karat.suites.formats.language import (
     LABEL,
     PASS_RATE,
     PROMPT,
     TEXT,
     CaseReader,
     CasesShape,
-    Notes,
-    Specs,
-    check_keys,
+    Language,
+    as_object,
     name_notes,
     sound_keys,
     split_notes,
 )
-from karat.suites.formats.scoring import (
-    SCORING,
-    read_scoring,
-    scoring_shape,
-    weightless,
-)
+from karat.suites.formats.scoring import SCORING, scoring_shape, weightless
 from karat.suites.formats.spelling import Commented
 from karat.suites.shapes.containers import Key, KnownKeys, ListShape, MapShape, RecordShape
 from karat.suites.shapes.scalars import FINE, AnyShape, ChoiceShape, Found, NumberShape, TextShape
@@ -55,7 +40,6 @@ VERSION = "1"
 _VARIABLE = {"$ref": "#/$defs/Variable"}
 _ANYTHING = ("string", ["string", "number", "boolean", "null"])
 """Types of a JSON Schema among which a variable is one value more."""
-_NO_CHECKS = ("min_pass_rate",)
 _OF_TEMPLATES = ("each", "vars")
 _ALONE = Row({}, "")
 """The row of a case that has no table."""
@@ -142,7 +126,7 @@ def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> Karat1Shape:
     return Karat1Shape(RecordShape("Karat1", "A suite in Karat's own format.", around, known), case)
 
 
-class Karat1(Format):
+class Karat1(Language):
     """Karat's own format."""
 
     name = "karat-1"
@@ -156,7 +140,7 @@ class Karat1(Format):
         tree = file.tree
         made = shape(tuple(catalog.fields), tuple(catalog.groups))
         notes, _, wrong = split_notes(tree, made.suite.validate(tree))
-        reader = _Reader(file, made.case, catalog)
+        reader = _Reader(self, made.case, file, catalog)
         reader.read(tree.get("cases"), ("cases",))
         if found := [*wrong, *_find_unshared(tree), *reader.diagnostics]:
             return ParsedSuite(VERSION, (), found)
@@ -171,6 +155,19 @@ class Karat1(Format):
             metadata=({"$schema": tree["$schema"]} if "$schema" in tree else {}) | dict(name_notes(notes)),
             draft=tree.get("draft") is True,
         )
+
+    def find_contradictions(self, raw: JsonObject, path: Path, faults: set[Path]) -> Iterator[PathDiagnostic]:
+        if "prompt" not in raw and "turns" not in raw:
+            yield PathDiagnostic(
+                path, "the case says nothing to the agent. Give it a 'prompt' or 'turns'.", "missing-field"
+            )
+        for key, other in (("prompt", "turns"), ("replies", "turns")):
+            if key in raw and other in raw:
+                yield PathDiagnostic((*path, key), f"'{other}' is here too. Keep one.", "duplicate-field", key=True)
+        if "max_turns" in raw and "replies" not in raw:
+            message = "it limits 'replies', which are missing. Leave it out, or add them."
+            yield PathDiagnostic((*path, "max_turns"), message, "no-effect", key=True)
+        yield from weightless(sound_keys(raw, faults).get("scoring"), path)
 
     def schema(self, catalog: SuiteCatalog) -> JsonObject:
         defs: JsonObject = {}
@@ -188,7 +185,7 @@ class Karat1(Format):
 
 def _find_unshared(tree: JsonObject) -> Iterator[PathDiagnostic]:
     """Defaults that no two cases can share."""
-    for key in {"id", "each"} & _object(tree.get("defaults")).keys():
+    for key in {"id", "each"} & as_object(tree.get("defaults")).keys():
         message = "it differs in every case. Write it there."
         yield PathDiagnostic(("defaults", key), message, "unknown-field", key=True)
 
@@ -196,10 +193,10 @@ def _find_unshared(tree: JsonObject) -> Iterator[PathDiagnostic]:
 class _Reader(CaseReader):
     """Makes of each case of the file one for each row of its table, and says which row a diagnostic is about."""
 
-    def __init__(self, file: SuiteFile, case_shape: RecordShape, vocabulary: Vocabulary) -> None:
-        super().__init__(_Cases(case_shape), vocabulary, file)
-        self._defaults = _object(file.tree.get("defaults"))
-        self._vars = _object(file.tree.get("vars"))
+    def __init__(self, language: Language, case_shape: RecordShape, file: SuiteFile, catalog: SuiteCatalog) -> None:
+        super().__init__(language, case_shape, file, catalog)
+        self._defaults = as_object(file.tree.get("defaults"))
+        self._vars = as_object(file.tree.get("vars"))
         self._templates: Counter[str] = Counter()
 
     def _read(self, raw: Json, path: Path) -> None:
@@ -208,7 +205,7 @@ class _Reader(CaseReader):
             super()._read(raw, path)  # as it is written
             return
         origin = _Origin(raw, self._defaults, path, self._name_cluster(raw))
-        given = {**self._vars, **_object(self._defaults.get("vars")), **_object(raw.get("vars"))}
+        given = {**self._vars, **as_object(self._defaults.get("vars")), **as_object(raw.get("vars"))}
         plain = {key: value for key, value in _merge(self._defaults, raw).items() if key not in _OF_TEMPLATES}
         rows = self._rows(raw["each"], path) if "each" in raw else [_ALONE]
         if "vars" in raw:
@@ -226,7 +223,7 @@ class _Reader(CaseReader):
             message = f"circular variables: {' → '.join(circle)}. Give one of them a value."
             self.diagnostics.append(PathDiagnostic((*origin.path, "vars", circle[0]), message, "cyclic-variable"))
         variables = Variables(values, missing)
-        filled = _object(variables.substitute(plain))
+        filled = as_object(variables.substitute(plain))
         if origin.cluster:
             filled.setdefault("cluster", origin.cluster)
         self.diagnostics += [diagnostic.under(*origin.path) for diagnostic in variables.diagnostics]
@@ -259,7 +256,7 @@ class _Reader(CaseReader):
             return []
         if not each:
             self.diagnostics.append(PathDiagnostic((*path, "each"), "the table has no rows.", "empty-table"))
-        return [Row(columns_of(_object(row)), f"row {number}") for number, row in enumerate(each, 1)]
+        return [Row(columns_of(as_object(row)), f"row {number}") for number, row in enumerate(each, 1)]
 
 
 class _Origin(NamedTuple):
@@ -290,10 +287,6 @@ def _holds(tree: Json, path: Path) -> bool:
     return True
 
 
-def _object(value: Json) -> JsonObject:
-    return value if isinstance(value, dict) else {}
-
-
 def _merge(defaults: JsonObject, own: JsonObject) -> JsonObject:
     """Maps merge, lists and scalars are replaced."""
     merged = {**defaults, **own}
@@ -302,70 +295,6 @@ def _merge(defaults: JsonObject, own: JsonObject) -> JsonObject:
         if isinstance(under, dict) and isinstance(value, dict):
             merged[key] = _merge(under, value)
     return merged
-
-
-class _Cases:
-    """How Karat 1 spells a case, once its variables are replaced."""
-
-    def __init__(self, case_shape: RecordShape) -> None:
-        self.case_shape = case_shape
-
-    def expectations(self, raw: JsonObject, path: Path, faults: set[Path]) -> list[CaseExpectations]:
-        whole = not faults
-        own = _check_keys(sound_keys(_object(raw.get("expected")), faults, "expected"))
-        turns = raw.get("turns", ()) if whole else ()
-        case = CaseExpectations(own, path, lambda field: (*path, "expected", field), whole, answered="turns" not in raw)
-        return [case, *(_turn_expectations(turn, (*path, "turns", index), path) for index, turn in enumerate(turns))]
-
-    def wrong(self, raw: JsonObject, path: Path, faults: set[Path]) -> Iterator[PathDiagnostic]:
-        if "prompt" not in raw and "turns" not in raw:
-            yield PathDiagnostic(
-                path, "the case says nothing to the agent. Give it a 'prompt' or 'turns'.", "missing-field"
-            )
-        for key, other in (("prompt", "turns"), ("replies", "turns")):
-            if key in raw and other in raw:
-                yield PathDiagnostic((*path, key), f"'{other}' is here too. Keep one.", "duplicate-field", key=True)
-        if "max_turns" in raw and "replies" not in raw:
-            message = "it limits 'replies', which are missing. Leave it out, or add them."
-            yield PathDiagnostic((*path, "max_turns"), message, "no-effect", key=True)
-        yield from weightless(sound_keys(raw, faults).get("scoring"), path)
-
-    def case(self, raw: JsonObject, path: Path, specs: Sequence[Specs], notes: Notes) -> Case:
-        turns = tuple(Turn(turn["prompt"], asked) for turn, asked in zip(raw.get("turns", ()), specs[1:], strict=True))
-        expected = raw.get("expected", {})
-        last = raw["turns"][-1].get("expected", {}) if turns else {}
-        return Case(
-            id=raw["id"],
-            prompt=turns[0].prompt if turns else raw.get("prompt", ""),
-            category=raw.get("category", ""),
-            setup_prompts=tuple(raw.get("setup_prompts", ())),
-            preconditions=tuple(raw.get("preconditions", ())),
-            outcome=expected.get("outcome", last.get("outcome", DEFAULT_OUTCOME)),
-            checks=specs[0],
-            scoring=read_scoring(raw.get("scoring")),
-            min_pass_rate=expected.get("min_pass_rate"),
-            metadata=dict(name_notes(notes)) if notes else {},
-            tags=tuple(dict.fromkeys(raw.get("tags", ()))),
-            skip=raw.get("skip", ""),
-            xfail=raw.get("xfail", ""),
-            turns=turns,
-            replies=tuple(Reply(tuple(reply["asks_for"]), reply["say"]) for reply in raw.get("replies", ())),
-            max_turns=raw.get("max_turns"),
-            cluster=raw.get("cluster", ""),
-            stubs=read_stubs(raw.get("stubs")),
-            faults=read_faults(raw.get("faults")),
-        )
-
-
-def _turn_expectations(turn: JsonObject, at: Path, case: Path) -> CaseExpectations:
-    expected = turn.get("expected")
-    return CaseExpectations(
-        _check_keys(_object(expected)), case, lambda field: (*at, "expected", field), answered=expected is not None
-    )
-
-
-def _check_keys(expected: JsonObject) -> JsonObject:
-    return {key: value for key, value in expected.items() if key not in _NO_CHECKS}
 
 
 def _add_rules(made: JsonObject, defs: JsonObject) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
 from karat.model.check import CheckSpec, Field, Vocabulary
 from karat.model.suite import Case
-from karat.suites.diagnostics import Json
+from karat.suites.diagnostics import Json, Path
 from karat.suites.shapes.containers import KnownKeys
 from karat.suites.shapes.types import shape_of
 
@@ -25,16 +25,50 @@ class Commented(NamedTuple):
 
     value: dict[str, Any]
     comments: Sequence[str] = ()
+    moved: Mapping[str, Path] = {}
+    """Where the fields of `expected` were in the case, if not there."""
 
 
-def spell_cases(cases: Iterable[Case], vocabulary: Vocabulary) -> Iterator[Commented]:
-    """Each case as Karat 1 writes it."""
-    return (_CaseSpeller(case, vocabulary).spell() for case in cases)
+class WrittenPart(Protocol):
+    """What is expected of a case or a turn: fields of Karat 1, and checks that were asked for by name."""
+
+    @property
+    def expected(self) -> dict[str, Any]: ...
+    @property
+    def checks(self) -> Sequence[tuple[CheckSpec, Path]]: ...
+
+
+class WrittenCase(WrittenPart, Protocol):
+    """A case as its format put it together. `is_plain`: it has no checks by name."""
+
+    @property
+    def turns(self) -> Sequence[WrittenPart]: ...
+    @property
+    def is_plain(self) -> bool: ...
+
+
+class _Checks(NamedTuple):
+    """All checks by name, where it is not known which fields asked for them."""
+
+    checks: Sequence[tuple[CheckSpec, Path]]
+    expected: dict[str, Any]
+
+
+def spell_cases(cases: Sequence[Case], written: Sequence[WrittenCase], vocabulary: Vocabulary) -> Iterator[Commented]:
+    """Each case as Karat 1 writes it: its fields as they are, and its other checks by the fields that ask for them."""
+    for index, case in enumerate(cases):
+        if written:
+            parts: Sequence[WrittenPart] = (written[index], *written[index].turns)
+        else:
+            all_checks = (case.checks, *(turn.checks for turn in case.turns))
+            parts = [_Checks([(spec, ()) for spec in checks], {}) for checks in all_checks]
+        yield _CaseSpeller(case, parts, vocabulary).spell()
 
 
 class _CaseSpeller:
-    def __init__(self, case: Case, vocabulary: Vocabulary) -> None:
+    def __init__(self, case: Case, parts: Sequence[WrittenPart], vocabulary: Vocabulary) -> None:
         self._case = case
+        self._parts = parts
         self._vocabulary = vocabulary
         self._weights = case.scoring.weights or {}
         self._comments: list[str] = []
@@ -45,17 +79,14 @@ class _CaseSpeller:
         value |= {key: _as_list(given) for key in _COPIED if (given := getattr(case, key))}
         if case.turns:
             value["turns"] = [
-                {
-                    "prompt": turn.prompt,
-                    **({"expected": expected} if (expected := self._find_expected(turn.checks)) else {}),
-                }
-                for turn in case.turns
+                {"prompt": turn.prompt, **({"expected": expected} if (expected := self._find_expected(part)) else {})}
+                for turn, part in zip(case.turns, self._parts[1:], strict=True)
             ]
         else:
             value["prompt"] = case.prompt
         if case.replies:
             value["replies"] = [{"asks_for": list(reply.asks_for), "say": reply.say} for reply in case.replies]
-        expected = self._find_expected(case.checks)
+        expected = self._find_expected(self._parts[0])
         if not expected and not any("expected" in turn for turn in value.get("turns", ())):
             # A case that asks for nothing any more must not pass.
             value.setdefault("skip", "nothing that it expects has an equivalent in Karat 1")
@@ -77,12 +108,14 @@ class _CaseSpeller:
         hard_fail = [group for group in scoring.hard_fail if group in groups]
         return {**({"hard_fail": hard_fail} if hard_fail else {}), **({"soft_score": soft} if soft else {})}
 
-    def _find_expected(self, specs: Iterable[CheckSpec]) -> dict[str, Any]:
+    def _find_expected(self, part: WrittenPart) -> dict[str, Any]:
         """The `expected` that asks for these checks and no others; a comment on each that it cannot ask for."""
-        expected: dict[str, Any] = {}
+        expected = dict(part.expected)
+        if not part.checks:
+            return expected
         usual = self._read_checks({})
-        asked: Asked = []
-        for spec in specs:
+        asked = [check for check in self._read_checks(expected) if check not in usual]
+        for spec, _ in part.checks:
             args = msgspec.json.decode(spec.args)
             if group := args.pop("$group", ""):
                 weighs = f", which weighs {self._weights[group]:g}" if group in self._weights else ""

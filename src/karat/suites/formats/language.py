@@ -1,0 +1,223 @@
+"""Karat's own three languages: what they share on the way from a tree, whose shape is validated, to cases."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeGuard
+
+from karat.model.suite import Case, Reply
+from karat.suites.declared import read_declared
+from karat.suites.diagnostics import Json, Path, PathDiagnostic, render
+from karat.suites.fault_keys import read_faults, read_stubs
+from karat.suites.formats.base import Format, JsonObject, SuiteCatalog, SuiteFile
+from karat.suites.formats.builder import CaseBuilder, Expectations, SuiteBuilder
+from karat.suites.formats.scoring import read_scoring
+from karat.suites.formats.spelling import Commented
+from karat.suites.shapes.containers import FILLER, NOTE, Key, ListShape, RecordShape
+from karat.suites.shapes.scalars import FINE, NOT_BLANK, ONE_LINE, Found, NumberShape, Schema, TextShape, wrong_type
+
+NO_CHECKS = ("scoring", "min_pass_rate", "constraints", "metadata")
+"""Keys of `expected` that no check has, in one language or another."""
+
+TEXT = TextShape()
+LABEL = TextShape(pattern=ONE_LINE)
+PROMPT = TextShape(pattern=NOT_BLANK)
+PASS_RATE = Key(
+    NumberShape(over=0, most=1), "The share of repeats that must pass, over 0 and at most 1; all by default."
+)
+
+Notes = dict[Path, Json]
+
+
+class CasesShape(NamedTuple):
+    """The list of cases, which is looked at one case at a time."""
+
+    case: RecordShape
+    words: str = "a list"
+    types: tuple[type, ...] = (list,)
+
+    def validate(self, value: object) -> Found:
+        if not is_list(value):
+            return wrong_type(self.words, value)
+        return FINE if value else [PathDiagnostic((), "the suite has no cases.", "empty-suite")]
+
+    def schema(self, known: dict[str, Schema]) -> Schema:
+        return ListShape(self.case, fewest=1).schema(known)
+
+
+def is_list(value: object) -> TypeGuard[Sequence[Json]]:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+class Language(Format):
+    """Base of the three. What a case says in Karat 1 is what it is read as, and what it is converted to."""
+
+    def to_karat1(self, raw: JsonObject, catalog: SuiteCatalog) -> Commented:
+        """A case in the words of Karat 1, with where its expectations were if not in `expected`."""
+        return Commented(raw)
+
+    def find_contradictions(self, raw: JsonObject, path: Path, faults: set[Path]) -> Iterable[PathDiagnostic]:
+        """What is wrong between the fields of a case."""
+        return ()
+
+
+class CaseReader:
+    """Reads the cases of one file one after another, and holds on to nothing else of them."""
+
+    def __init__(self, language: Language, case_shape: RecordShape, file: SuiteFile, catalog: SuiteCatalog) -> None:
+        self._suite = SuiteBuilder(file, catalog)
+        self._suite.declared = read_declared(file.tree if isinstance(file.tree, dict) else {}, catalog.declared)
+        self._language = language
+        self._shape = case_shape
+        self._file = file
+        self._row = ""
+        """Which row of a table the case is of that is being read."""
+        self.diagnostics = self._suite.diagnostics
+        self.warnings = self._suite.warnings
+
+    @property
+    def cases(self) -> list[Case]:
+        """The cases of which nothing is wrong."""
+        return self._suite.cases
+
+    def read(self, listed: object, prefix: Path) -> None:
+        """Read the cases of a list. Those that are sound are in `cases` then, what is wrong in `diagnostics`."""
+        for index, raw in enumerate(listed if is_list(listed) else ()):
+            self._read(raw, (*prefix, index))
+
+    def _read(self, raw: Json, path: Path) -> None:
+        problems = self._shape.validate(raw)
+        notes, fillers, wrong = split_notes(raw, problems) if problems else NO_NOTES
+        if problems:
+            self.warnings += [diagnostic.under(*path) for diagnostic in fillers]
+            self.diagnostics += [diagnostic.under(*path) for diagnostic in wrong]
+        if isinstance(raw, dict):
+            if isinstance(case_id := raw.get("id"), str):
+                self._suite.claim_id(case_id, path, self._row)
+            self._add(raw, path, {diagnostic.path[:2] for diagnostic in wrong}, notes)
+
+    def _add(self, raw: JsonObject, path: Path, faults: set[Path], notes: Notes) -> None:
+        needs_expected = self._shape.keys["expected"].required
+        if needs_expected and not isinstance(raw.get("expected"), dict):
+            return
+        words, _, moved = self._language.to_karat1(raw, self._suite.catalog)
+        fields = {} if faults else case_fields(words, notes)
+        case = CaseBuilder(self._suite, words.get("id", ""), words.get("prompt", ""), path, fields)
+        given = as_object(words.get("expected"))
+        sound = {
+            name: value
+            for name, value in given.items()
+            if name not in NO_CHECKS and not (faults and _is_wrong(moved.get(name, ("expected", name)), faults))
+        }
+        whole = not faults or (needs_expected and all(_is_right_key(name, faults) for name in given))
+        places = {name: (*path, *place) for name, place in moved.items()} if moved else moved
+        case.expect_valid(sound, (*path, "expected"), places, whole=whole)
+        for index, turn in enumerate(() if faults else words.get("turns", ())):
+            expected = turn.get("expected")
+            part = Expectations(self._suite, path, turn["prompt"])
+            asked = {name: value for name, value in (expected or {}).items() if name not in NO_CHECKS}
+            part.expect_valid(asked, (*path, "turns", index, "expected"), {}, whole=True)
+            part.is_empty = expected is None
+            case.turns.append(part)
+        if faults and "turns" in words:
+            case.answered = False
+        self._suite.finish(case, "Say in 'expected' what you expect.", sound=not faults)
+        self.diagnostics += self._language.find_contradictions(raw, path, faults)
+
+
+def _is_wrong(place: Path, faults: Collection[Path]) -> bool:
+    return any(fault[: len(place)] == place for fault in faults)
+
+
+def _is_right_key(name: str, faults: Collection[Path]) -> bool:
+    return ("expected", name) not in faults
+
+
+def case_fields(words: JsonObject, notes: Notes) -> dict[str, Any]:
+    """What a case has besides id, prompt and checks, in the words of Karat 1."""
+    fields: dict[str, Any] = {
+        key: words[key] for key in ("category", "skip", "xfail", "max_turns", "cluster") if key in words
+    }
+    fields |= {key: tuple(words[key]) for key in ("setup_prompts", "preconditions") if key in words}
+    if "tags" in words:
+        fields["tags"] = tuple(dict.fromkeys(words["tags"]))
+    if "replies" in words:
+        fields["replies"] = tuple(Reply(tuple(reply["asks_for"]), reply["say"]) for reply in words["replies"])
+    if "stubs" in words:
+        fields["stubs"] = read_stubs(words["stubs"])
+    if "faults" in words:
+        fields["faults"] = read_faults(words["faults"])
+    if "scoring" in words:
+        fields["scoring"] = read_scoring(words["scoring"])
+    if (rate := as_object(words.get("expected")).get("min_pass_rate")) is not None:
+        fields["min_pass_rate"] = rate
+    metadata = {**as_object(words.get("metadata")), **(dict(name_notes(notes)) if notes else {})}
+    return fields | ({"metadata": metadata} if metadata else {})
+
+
+class SplitNotes(NamedTuple):
+    """What validating a tree gave: notes, which were taken out of it; fillers, which were too; and what is wrong."""
+
+    notes: Notes
+    fillers: Sequence[PathDiagnostic]
+    wrong: Sequence[PathDiagnostic]
+
+
+NO_NOTES = SplitNotes({}, (), ())
+
+
+def split_notes(tree: object, diagnostics: Iterable[PathDiagnostic]) -> SplitNotes:
+    """Take notes and fillers out of a tree, as validating it named them."""
+    notes: Notes = {}
+    fillers, wrong = [], []
+    for diagnostic in diagnostics:
+        if diagnostic.slug == NOTE:
+            notes[diagnostic.path] = _take(tree, diagnostic.path)
+        elif diagnostic.slug == FILLER:
+            _take(tree, diagnostic.path)
+            fillers.append(diagnostic)
+        else:
+            wrong.append(diagnostic)
+    return SplitNotes(notes, fillers, wrong)
+
+
+def _take(tree: Any, path: Path) -> Json:
+    for step in path[:-1]:
+        tree = tree[step]
+    taken: Json = tree.pop(path[-1])
+    return taken
+
+
+def name_notes(notes: Notes) -> Iterator[tuple[str, Json]]:
+    """Notes by name: the entries of `metadata` as they are, notes from deeper down by their path."""
+    deeper = {render(path): value for path, value in notes.items() if path != ("metadata",)}
+    own = notes.get(("metadata",), {})
+    for name, value in own.items() if isinstance(own, dict) else [("metadata", own)]:
+        yield f"metadata.{name}" if name in deeper else name, value
+    yield from deeper.items()
+
+
+def as_object(value: object) -> JsonObject:
+    """An object, and an empty one in place of anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def sound_keys(keys: JsonObject, faults: Collection[Path], *place: str) -> JsonObject:
+    """The keys of an object that nothing is wrong with, so that they can be read whatever the others hold."""
+    if not faults:
+        return keys
+    wrong = {fault[: len(place) + 1] for fault in faults}
+    return {key: value for key, value in keys.items() if (*place, key) not in wrong}
+
+
+def any_of(keys: Iterable[str]) -> list[dict[str, object]]:
+    """That at least one of these keys is there, in a JSON Schema."""
+    return [{"required": [key]} for key in keys]
+
+
+def add_metadata(raw: Mapping[str, Any], more: dict[str, Json]) -> JsonObject:
+    """The metadata of an object with more in it, which gives way to what it has already."""
+    if not more:
+        return {"metadata": raw["metadata"]} if "metadata" in raw else {}
+    own = raw.get("metadata", {})
+    return {"metadata": {**more, **(own if isinstance(own, dict) else {"metadata": own})}}
