@@ -226,7 +226,7 @@ class SuiteBuilder:
 
     @property
     def locates(self) -> bool:
-        """Whether somebody asks where each check is."""
+        """Whether the place of each check is wanted."""
         return self._file.expectations is not None
 
     def case(self, case_id: str, prompt: str, path: Path, **fields: Unpack[CaseFields]) -> CaseBuilder:

@@ -109,7 +109,7 @@ class CaseReader:
             for name, value in given.items()
             if name not in NO_CHECKS and not (faults and _is_wrong(moved.get(name, ("expected", name)), faults))
         }
-        whole = not faults or (needs_expected and all(_is_right_key(name, faults) for name in given))
+        whole = not faults or (needs_expected and all(("expected", name) not in faults for name in raw["expected"]))
         places = {name: (*path, *place) for name, place in moved.items()} if moved else moved
         case.expect_valid(sound, (*path, "expected"), places, whole=whole)
         for index, turn in enumerate(() if faults else words.get("turns", ())):
@@ -127,10 +127,6 @@ class CaseReader:
 
 def _is_wrong(place: Path, faults: Collection[Path]) -> bool:
     return any(fault[: len(place)] == place for fault in faults)
-
-
-def _is_right_key(name: str, faults: Collection[Path]) -> bool:
-    return ("expected", name) not in faults
 
 
 def case_fields(words: JsonObject, notes: Notes) -> dict[str, Any]:

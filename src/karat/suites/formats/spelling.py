@@ -97,7 +97,7 @@ class _CaseSpeller:
             value["scoring"] = scoring
         if case.metadata:
             value["metadata"] = case.metadata
-        return Commented({**value, "expected": expected}, self._comments)
+        return Commented({**value, **({"expected": expected} if expected or not case.turns else {})}, self._comments)
 
     def _scoring(self) -> dict[str, Any]:
         groups, scoring = self._vocabulary.groups, self._case.scoring
