@@ -14,6 +14,7 @@ from functools import lru_cache
 import regex
 from msgspec import Struct
 
+from karat.text.words.consent import CONSENT
 from karat.text.words.deeds import CLAIMS, DENIALS
 from karat.text.words.quantities import AGES, NUMBERS
 from karat.text.words.results import RESULTS
@@ -51,7 +52,7 @@ def _read_lists(text: str, replaceable: bool) -> Iterator[tuple[str, WordList]]:
 
 LISTS = {
     name: word_list
-    for text in (CLAIMS, DENIALS, ASKING, OUTCOMES, SENTENCES, RESULTS, NUMBERS, AGES)
+    for text in (CLAIMS, DENIALS, ASKING, OUTCOMES, CONSENT, SENTENCES, RESULTS, NUMBERS, AGES)
     for name, word_list in _read_lists(text, replaceable=text not in (RESULTS, NUMBERS, AGES))
 }
 """All lists by name."""

@@ -1,0 +1,207 @@
+"""`where`: a condition in CEL on the events of a rule, or matchers by path. What cannot be evaluated is not known."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from datetime import UTC, datetime
+from functools import lru_cache
+from types import ModuleType
+from typing import Any, Final, Protocol
+
+from msgspec import Struct
+
+from karat.errors import UsageError
+from karat.matchers.matcher import Matcher
+from karat.matchers.values import MISSING
+from karat.rules.cel_tree import Node, always_holds, find_paths, read_tree
+from karat.rules.patterns import LOST, MEMBERS, Fit, Occurrence
+from karat.rules.values import Steps, ValuePath, format_steps, holds_removed
+from karat.text.wording import did_you_mean
+
+INSTALL: Final = "Install it: pip install 'karat[cel]'."
+LONGEST: Final = 4_000
+NOW: Final = "now"
+ALWAYS: Final = "empty-expectation"
+FUNCTIONS: Final = (
+    "size", "contains", "startsWith", "endsWith", "matches", "has", "all", "exists", "exists_one", "map", "filter",
+    "int", "uint", "double", "string", "bool", "bytes", "timestamp", "duration", "type", "dyn", "getFullYear",
+    "getMonth", "getDate", "getDayOfMonth", "getDayOfWeek", "getDayOfYear", "getHours", "getMinutes", "getSeconds",
+    "getMilliseconds",
+)  # fmt: skip
+_COMPLAINT = re.compile(r"<input>:(?P<line>\d+):(?P<column>-?\d+): (?P<what>.*?)(?: \(in container '.*?'\))?$", re.M)
+_UNDECLARED = re.compile(r"undeclared reference to '(?P<name>[^']*)'")
+_CODE = re.compile(r"^[A-Z_]+: |\s*\[[A-Z_]+\]$")
+
+
+class ConditionError(Exception):
+    """A condition that makes no sense: what is wrong with it."""
+
+    def __init__(self, message: str, slug: str = "bad-condition") -> None:
+        super().__init__(message)
+        self.slug = slug
+
+
+class Condition(Protocol):
+    """What must hold of the events of a rule, by the names that the rule gives them."""
+
+    @property
+    def words(self) -> str: ...
+
+    @property
+    def paths(self) -> tuple[ValuePath, ...]:
+        """The values that it reads."""
+        ...
+
+    def holds(self, events: Mapping[str, Occurrence]) -> Fit: ...
+
+
+class Matched(Struct, frozen=True):
+    """`where` as matchers by path: `{each.arguments.amount: {$lte: 500}}`."""
+
+    parts: tuple[tuple[ValuePath, Matcher], ...]
+
+    @property
+    def words(self) -> str:
+        return " and ".join(
+            f"{path.root}.{format_steps(path.steps)} is {matcher.words}" for path, matcher in self.parts
+        )
+
+    @property
+    def paths(self) -> tuple[ValuePath, ...]:
+        return tuple(path for path, _ in self.parts)
+
+    def holds(self, events: Mapping[str, Occurrence]) -> Fit:
+        doubt: Fit = True
+        for path, matcher in self.parts:
+            event = events[path.root]
+            value = event.at(path.steps)
+            if value is MISSING and (not matcher.about_absence or event.part(str(path.steps[0])) is MISSING):
+                doubt = f"{event} has no {format_steps(path.steps)}"
+            elif not matcher.holds(value):
+                return False
+        return doubt
+
+
+class CelCondition:
+    """`where` as an expression, compiled once."""
+
+    def __init__(self, source: str, names: Collection[str]) -> None:
+        """Compile it. Raises ConditionError, and UsageError if the library is missing."""
+        self.source = " ".join(source.split())
+        if len(source) > LONGEST:
+            raise ConditionError(f"the condition has {len(source)} characters, more than {LONGEST}. Split the rule.")
+        try:
+            self._program = _environment(tuple(sorted(names))).compile(source)
+        except RuntimeError as error:
+            raise ConditionError(_explain(str(error), source, names)) from None
+        tree = read_tree(self._program.serialize())
+        reads = tuple(dict.fromkeys(find_paths(tree, {*names, NOW})))
+        _check_reads(reads, tree, self._program.return_type().name())
+        self._reads_now = any(name == NOW for name, _ in reads)
+        self._reads = _shortest([(name, steps) for name, steps in reads if name != NOW])
+
+    @property
+    def words(self) -> str:
+        return self.source
+
+    @property
+    def paths(self) -> tuple[ValuePath, ...]:
+        return tuple(ValuePath(name, steps) for name, steps in self._reads)
+
+    def holds(self, events: Mapping[str, Occurrence]) -> Fit:
+        values: dict[str, Any] = {}
+        for name, steps in self._reads:
+            _copy(events[name], steps, values.setdefault(name, {}))
+        if self._reads_now:
+            moment = events["each"].event.time
+            if moment is None:
+                return f"the time of {events['each']} was not observed"
+            values[NOW] = datetime.fromtimestamp(moment, UTC)
+        if any(events[name].doubt for name, _ in self._reads) and holds_removed(values):
+            return LOST
+        try:
+            value = self._program.eval(data=values)
+            kind, plain = value.type().name(), value.plain_value()
+        except (RuntimeError, TypeError, ValueError) as error:
+            return self._doubt(str(error))
+        # The value of an error is a text, which Python takes for true.
+        return plain is True if kind == "BOOL" else self._doubt(str(plain) if kind == "ERROR" else f"it gives {kind}")
+
+    def _doubt(self, why: str) -> str:
+        why = _CODE.sub("", why.splitlines()[0] if why else "it failed").strip()
+        return f"`{self.source}` could not be evaluated: {why}"
+
+
+def _copy(event: Occurrence, steps: Steps, target: dict[str, Any]) -> None:
+    """Copy what an expression reads of an event, and nothing else: the library converts all that it is given."""
+    for name in (str(steps[0]),) if steps else MEMBERS:
+        value = event.part(name)
+        if value is MISSING:
+            continue
+        inner = target
+        for step in map(str, steps[1:]):
+            if not isinstance(value, dict):
+                break
+            inner = inner.setdefault(name, {})
+            if step not in value:
+                break
+            name, value = step, value[step]
+        else:
+            inner[name] = value
+            continue
+        if not isinstance(value, dict):
+            inner[name] = value
+
+
+def _shortest(reads: list[tuple[str, Steps]]) -> tuple[tuple[str, Steps], ...]:
+    """Those of the paths that no other one begins with."""
+    return tuple(
+        (name, steps)
+        for name, steps in reads
+        if not any(other == name and len(s) < len(steps) and steps[: len(s)] == s for other, s in reads)
+    )
+
+
+def _check_reads(reads: tuple[tuple[str, Steps], ...], tree: Node, gives: str) -> None:
+    if gives not in ("BOOL", "DYN"):
+        raise ConditionError(f"a condition is true or false, and this gives {gives}.")
+    if always_holds(tree):
+        raise ConditionError("this always holds, so nothing can break the rule. Say what must be true.", ALWAYS)
+    if not reads:
+        raise ConditionError("this reads nothing of an event, so it is the same for all of them.", ALWAYS)
+    for name, steps in reads:
+        if name != NOW and steps and steps[0] not in MEMBERS:
+            hint = did_you_mean(str(steps[0]), MEMBERS) or f"It has {', '.join(MEMBERS)}."
+            raise ConditionError(f"an event has no {str(steps[0])!r}. {hint}")
+
+
+def _explain(error: str, source: str, names: Collection[str]) -> str:
+    """What the library complains of first, with its place and what may have been meant."""
+    complaint = _COMPLAINT.search(error)
+    if complaint is None:
+        return f"this is not CEL: {_CODE.sub('', error.splitlines()[0])}."
+    what = complaint["what"]
+    where = f"line {complaint['line']}, " if "\n" in source.strip() else ""
+    hint = ""
+    if undeclared := _UNDECLARED.search(what):
+        root = undeclared["name"].lstrip(".").split(".")[0]
+        hint = did_you_mean(root, (*names, NOW, *FUNCTIONS)) or f"This rule knows {', '.join((*names, NOW))}."
+    elif len(what) > 120:
+        what = f"{what[:119]}…"
+    return f"{where}column {complaint['column']}: {what}. {hint}".rstrip()
+
+
+@lru_cache(maxsize=64)
+def _environment(names: tuple[str, ...]) -> Any:
+    cel = _load()
+    return cel.NewEnv(variables={**dict.fromkeys(names, cel.Type.DYN), NOW: cel.Type.TIMESTAMP})
+
+
+def _load() -> ModuleType:
+    try:
+        from cel_expr_python import cel  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    except ImportError as error:
+        message = f"`where` needs the package cel-expr-python, which cannot be imported: {error}."
+        raise UsageError(message, fix=INSTALL, slug="missing-extra") from error
+    return cel  # type: ignore[no-any-return]

@@ -1,0 +1,158 @@
+"""Rules that are ready to judge, and which of them an event concerns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from msgspec import Struct, structs
+
+from karat.matchers.matcher import Matcher
+from karat.matchers.values import MISSING
+from karat.rules.clauses import NeverAfter, Plan, WithStore
+from karat.rules.events import TEXT_KINDS, Event, Facts
+from karat.rules.patterns import OF_RESULT, Pattern
+from karat.text.tool_names import may_be_same_tool
+
+Mode: TypeAlias = Literal["block", "ask", "observe"]
+"""What a guard does with a call that would break the rule."""
+KEPT_TOOLS: Final = 4096
+"""For so many names of tools it is remembered which rules they concern."""
+ClauseNumber: TypeAlias = tuple[int, int]
+"""A rule by its number, and one of its clauses."""
+
+
+class When(Struct, frozen=True):
+    """The conversations that a rule is for: one of these tags, and metadata like this."""
+
+    tags: tuple[str, ...] = ()
+    metadata: tuple[tuple[str, Matcher], ...] = ()
+
+    def holds(self, facts: Facts) -> bool:
+        if self.tags and not set(self.tags) & set(facts.tags):
+            return False
+        return all(matcher.holds(facts.metadata.get(name, MISSING)) for name, matcher in self.metadata)
+
+
+class Rule(Struct, frozen=True, kw_only=True):
+    """One rule, compiled: the events that trigger it, and what it asks of each."""
+
+    id: str
+    why: str = ""
+    each: Pattern
+    clauses: tuple[Plan, ...]
+    when: When | None = None
+    excepted: tuple[str, ...] = ()
+    """Tags of cases that it is not for."""
+    mode: Mode = "block"
+    allow_unknown: bool = False
+    """Whether a guard lets a call through of which it is not known whether it breaks the rule."""
+
+    def concerns(self, facts: Facts) -> bool:
+        """Whether the rule is for this conversation."""
+        return (self.when is None or self.when.holds(facts)) and not set(self.excepted) & set(facts.tags)
+
+    @property
+    def is_known_afterwards(self) -> bool:
+        """Whether only the result of a call triggers it, so that no guard can stop the call."""
+        each = self.each
+        return each.at_end and (each.success is not True or any(part in OF_RESULT for part in each.read_parts))
+
+
+class Slots(NamedTuple):
+    """What one kind of event of one tool concerns: rules that it triggers, and clauses that look for it.
+
+    A call concerns some when it is requested, others when it starts, and others when it ends.
+    """
+
+    requested: tuple[int, ...]
+    ended: tuple[int, ...]
+    forbidden: tuple[ClauseNumber, ...]
+    forbidden_ended: tuple[ClauseNumber, ...]
+    recorded_request: tuple[ClauseNumber, ...]
+    recorded_start: tuple[ClauseNumber, ...]
+    recorded_end: tuple[ClauseNumber, ...]
+    stored_request: tuple[Pattern, ...]
+    stored_start: tuple[Pattern, ...]
+    stored_end: tuple[Pattern, ...]
+
+    @property
+    def waits_for_end(self) -> bool:
+        return bool(self.ended or self.forbidden_ended or self.recorded_end or self.stored_end)
+
+
+class Contract:
+    """Rules that are judged together. It is shared by the monitors of many conversations, and holds nothing of them."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        shared: dict[str, Pattern] = {}
+        self.rules = tuple(_share_patterns(rule, shared) for rule in rules)
+        self.narrowed = tuple(n for n, rule in enumerate(self.rules) if rule.when is not None or rule.excepted)
+        """The rules that are not for every conversation."""
+        self._slots: dict[tuple[str, str], Slots] = {}
+
+    def slots(self, kind: str, tool: str) -> Slots:
+        """What an event of this kind concerns."""
+        key = kind, "" if kind in TEXT_KINDS else tool
+        slots = self._slots.get(key)
+        if slots is None:
+            if len(self._slots) >= KEPT_TOOLS:
+                self._slots.clear()
+            slots = self._slots[key] = self._find_slots(lambda pattern: pattern.kind == kind and pattern.names(tool))
+        return slots
+
+    def hidden_by(self, gap: Event) -> tuple[tuple[int, ...], tuple[ClauseNumber, ...]]:
+        """The rules whose triggers a gap may hide, and the clauses whose events it may."""
+        rules = [number for number, rule in enumerate(self.rules) if _may_hide(gap, rule.each)]
+        clauses = [
+            (number, place)
+            for number, rule in enumerate(self.rules)
+            for place, plan in enumerate(rule.clauses)
+            if any(_may_hide(gap, pattern) for pattern in plan.patterns)
+        ]
+        return tuple(rules), tuple(clauses)
+
+    def _find_slots(self, concerns: Callable[[Pattern], bool]) -> Slots:
+        triggers: tuple[list[int], list[int]] = ([], [])
+        clauses: tuple[list[ClauseNumber], ...] = ([], [], [], [], [])
+        stored: tuple[dict[int, Pattern], ...] = ({}, {}, {})
+        for number, rule in enumerate(self.rules):
+            if concerns(rule.each):
+                triggers[rule.each.at_end].append(number)
+            for place, plan in enumerate(rule.clauses):
+                for pattern in plan.patterns:
+                    if not concerns(pattern):
+                        continue
+                    if issubclass(plan.clause, WithStore):
+                        stored[_recorded_at(pattern)][id(pattern)] = pattern
+                        continue
+                    at = int(pattern.at_end) if plan.clause is NeverAfter else 2 + _recorded_at(pattern)
+                    if (number, place) not in clauses[at]:
+                        clauses[at].append((number, place))
+        patterns = (tuple(by_id.values()) for by_id in stored)
+        return Slots(*map(tuple, triggers), *map(tuple, clauses), *patterns)  # type: ignore[arg-type]
+
+
+def _recorded_at(pattern: Pattern) -> int:
+    """When an event is remembered: what is forbidden when it is requested, what is needed when it has started."""
+    if pattern.at_end:
+        return 2
+    return 0 if pattern.wide or pattern.kind != "call" else 1
+
+
+def _share_patterns(rule: Rule, shared: dict[str, Pattern]) -> Rule:
+    """The rule with one object for each pattern that others have too, so that its events are remembered once."""
+    plans = tuple(
+        structs.replace(plan, patterns=tuple(shared.setdefault(repr(p), p) for p in plan.patterns))
+        for plan in rule.clauses
+    )
+    return structs.replace(rule, clauses=plans)
+
+
+def _may_hide(gap: Event, pattern: Pattern) -> bool:
+    if gap.hides and gap.hides != pattern.kind:
+        return False
+    if not gap.tool or pattern.kind in TEXT_KINDS:
+        return True
+    names = [name for part in pattern.tools for name in part.split(" | ")]
+    return pattern.names(gap.tool) or any(may_be_same_tool(name, gap.tool) for name in names)

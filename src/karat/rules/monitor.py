@@ -1,0 +1,323 @@
+"""The monitor: judges one conversation event by event, and remembers only what its rules need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from karat.rules.clauses import AtMost, Clause, Last, Memory, Trigger
+from karat.rules.contract import Contract, Rule
+from karat.rules.events import BY_ITSELF, Ending, Event, Facts, Finding, Outcome, RuleVerdict
+from karat.rules.patterns import Fit, Occurrence, Pattern
+
+KEPT_MESSAGES = 256
+"""For so many of the latest messages it is known where they began."""
+MOST_FINDINGS = 20
+"""So many findings of a rule are kept: the first decides, the others are shown."""
+_CALL_KINDS = frozenset(("call", "start", "result", "cancelled"))
+
+
+class Foreseen(NamedTuple):
+    """What a call would do to a rule if it were made and succeeded."""
+
+    rule: Rule
+    finding: Finding
+
+
+class _RuleState:
+    """One rule in one conversation."""
+
+    __slots__ = ("clauses", "findings", "hidden", "is_broken", "rule", "triggered")
+
+    def __init__(self, rule: Rule, memory: Memory) -> None:
+        self.rule = rule
+        self.clauses: tuple[Clause, ...] = tuple([plan.clause(plan, memory) for plan in rule.clauses])
+        self.findings: list[Finding] = []
+        self.triggered = 0
+        self.hidden = ""
+        """Why an event that would trigger it may not have been seen."""
+        self.is_broken = False
+
+    def add(self, finding: Finding) -> None:
+        if finding.broken and not self.is_broken:
+            self.is_broken = True
+            self.findings.insert(0, finding)
+        elif len(self.findings) < MOST_FINDINGS:
+            self.findings.append(finding)
+
+    def verdict(self) -> RuleVerdict:
+        findings = tuple(self.findings)
+        if self.is_broken:
+            outcome = Outcome.BROKEN
+        elif findings or self.hidden:
+            outcome = Outcome.UNKNOWN
+            findings = findings or (Finding(False, self.hidden),)
+        else:
+            outcome = Outcome.HELD if self.triggered else Outcome.NOT_TRIGGERED
+        return RuleVerdict(self.rule.id, outcome, self.triggered, findings)
+
+
+class _OpenCall:
+    """A call that has not ended."""
+
+    __slots__ = ("has_started", "occurrence")
+
+    def __init__(self, occurrence: Occurrence) -> None:
+        self.occurrence = occurrence
+        self.has_started = False
+
+
+class Monitor:
+    """Judges one conversation. `feed` it every event in order, then `finish`; `verdicts` can be asked at any time."""
+
+    def __init__(self, contract: Contract, facts: Facts | None = None) -> None:
+        facts = facts or Facts()
+        self._contract = contract
+        self._idle = frozenset([n for n in contract.narrowed if not contract.rules[n].concerns(facts)])
+        self._states: dict[int, _RuleState] = {}
+        self._memory = Memory()
+        self._open: dict[str, _OpenCall] = {}
+        self._ended: set[str] = set()
+        self._messages: dict[str, int] = {}
+        self.last_index = -1
+
+    def feed(self, event: Event) -> None:
+        """Take the next event of the conversation."""
+        if event.index <= self.last_index:
+            raise ValueError(f"event {event.index} comes after event {self.last_index}: indexes must grow")
+        self.last_index = event.index
+        self._memory.talk.hear(event)
+        if event.kind == "gap":
+            self._note_gap(event)
+        elif event.kind in _CALL_KINDS:
+            self._feed_call(event)
+        else:
+            slots = self._contract.slots(event.kind, event.tool)
+            if slots.requested or slots.forbidden or slots.recorded_request or slots.stored_request:
+                occurrence = Occurrence(event, self._horizon(event))
+                self._trigger(slots.requested, occurrence)
+                self._forbid(slots.forbidden, occurrence)
+                self._record(slots.recorded_request, slots.stored_request, occurrence)
+
+    def finish(self, ending: Ending = BY_ITSELF) -> None:
+        """The conversation is over: what had to come later did not come, and calls that have not ended never did."""
+        for call in self._open.values():
+            self._end_call(call.occurrence)
+        self._open.clear()
+        for state in self._states.values():
+            for clause in state.clauses:
+                for finding in clause.end(ending):
+                    state.add(finding)
+
+    def verdicts(self) -> list[RuleVerdict]:
+        """The verdict of every rule on what was fed so far, in the order of the contract."""
+        states = self._states
+        return [
+            states[number].verdict() if number in states else RuleVerdict(rule.id, Outcome.NOT_TRIGGERED)
+            for number, rule in enumerate(self._contract.rules)
+        ]
+
+    def preview(self, call: Event) -> list[Foreseen]:
+        """What this call would break, or may break, if it were made next and succeeded; nothing is remembered."""
+        slots = self._contract.slots("call", call.tool)
+        if not (slots.requested or slots.ended or slots.forbidden or slots.forbidden_ended):
+            return []
+        requested = Occurrence(call, self._messages.get(call.message, call.index) if call.message else call.index)
+        ended = requested.ended(Event(kind="result", index=call.index, tool=call.tool, success=True))
+        foreseen: list[Foreseen] = []
+        for numbers, occurrence in ((slots.requested, requested), (slots.ended, ended)):
+            for number in numbers:
+                state = self._states.get(number) or self._new_state(number)
+                if number not in self._idle and not (occurrence is ended and state.rule.is_known_afterwards):
+                    foreseen += [Foreseen(state.rule, finding) for finding in self._foresee(state, occurrence)]
+        for clauses, occurrence in ((slots.forbidden, requested), (slots.forbidden_ended, ended)):
+            for number, place in clauses:
+                if number in self._states:
+                    state = self._states[number]
+                    finding = state.clauses[place].find_violation(occurrence)
+                    foreseen += [Foreseen(state.rule, finding)] if finding else []
+        return foreseen
+
+    def _foresee(self, state: _RuleState, occurrence: Occurrence) -> Iterator[Finding]:
+        each = state.rule.each
+        fit = each.fits(occurrence)
+        trigger = self._read_trigger(state, occurrence) if fit is not False else None
+        if trigger is None:
+            return
+        if isinstance(trigger, Finding):
+            yield trigger
+            return
+        lacks = False
+        for clause in state.clauses:
+            applies = clause.applies(trigger)
+            if applies is False or (lacks and clause.plan.depends):
+                continue
+            if isinstance(clause, AtMost):
+                finding = clause.judge_with(trigger, self._pending(state) if each.at_end else ())
+            else:
+                finding = clause.judge(trigger)
+            if finding is not None:
+                lacks = lacks or isinstance(clause, Last)
+                yield _weaken(finding, fit if isinstance(fit, str) else applies)
+
+    def _pending(self, state: _RuleState) -> Iterator[Trigger]:
+        """Calls that would trigger a rule if they succeed, and have not ended."""
+        for call in self._open.values():
+            event = call.occurrence.event
+            if not state.rule.each.names(event.tool):
+                continue
+            possible = call.occurrence.ended(Event(kind="result", index=self.last_index, success=True))
+            trigger = self._read_trigger(state, possible) if state.rule.each.fits(possible) is not False else None
+            if isinstance(trigger, Trigger):
+                yield trigger
+
+    def _feed_call(self, event: Event) -> None:
+        call = self._open.get(event.call)
+        if event.kind == "call":
+            if call is None and event.call not in self._ended:
+                self._request(event)
+            elif call is not None and event.started:
+                self._start(call)
+        elif call is None:
+            return
+        elif event.kind == "start":
+            self._start(call)
+        else:
+            del self._open[event.call]
+            self._ended.add(event.call)
+            if event.kind == "result":
+                if event.success:
+                    self._start(call)
+                self._end_call(call.occurrence.ended(event))
+
+    def _request(self, event: Event) -> None:
+        occurrence = Occurrence(event, self._horizon(event))
+        slots = self._contract.slots("call", event.tool)
+        call = self._open[event.call] = _OpenCall(occurrence)
+        self._trigger(slots.requested, occurrence)
+        self._forbid(slots.forbidden, occurrence)
+        self._record(slots.recorded_request, slots.stored_request, occurrence)
+        if event.started:
+            self._start(call)
+
+    def _start(self, call: _OpenCall) -> None:
+        if not call.has_started:
+            call.has_started = True
+            occurrence = call.occurrence
+            slots = self._contract.slots("call", occurrence.event.tool)
+            self._record(slots.recorded_start, slots.stored_start, occurrence)
+
+    def _end_call(self, occurrence: Occurrence) -> None:
+        slots = self._contract.slots("call", occurrence.event.tool)
+        if slots.waits_for_end:
+            self._trigger(slots.ended, occurrence)
+            self._forbid(slots.forbidden_ended, occurrence)
+            self._record(slots.recorded_end, slots.stored_end, occurrence)
+
+    def _horizon(self, event: Event) -> int:
+        """The index before which everything was known when the event was requested."""
+        if not event.message:
+            return event.index
+        horizon = self._messages.setdefault(event.message, event.index)
+        if len(self._messages) > KEPT_MESSAGES:
+            del self._messages[next(iter(self._messages))]
+        return horizon
+
+    def _new_state(self, number: int) -> _RuleState:
+        return _RuleState(self._contract.rules[number], self._memory)
+
+    def _state(self, number: int) -> _RuleState:
+        state = self._states.get(number)
+        if state is None:
+            state = self._states[number] = self._new_state(number)
+        return state
+
+    def _trigger(self, numbers: Iterable[int], occurrence: Occurrence) -> None:
+        if occurrence.event.is_setup:
+            return
+        for number in numbers:
+            if number in self._idle:
+                continue
+            rule = self._contract.rules[number]
+            fit = rule.each.fits(occurrence)
+            if fit is not False:
+                self._judge(self._state(number), occurrence, fit)
+
+    def _judge(self, state: _RuleState, occurrence: Occurrence, fit: Fit) -> None:
+        trigger = self._read_trigger(state, occurrence)
+        if trigger is None:
+            return
+        if isinstance(trigger, Finding):
+            state.triggered += 1
+            state.add(trigger)
+            return
+        was_triggered = lacks = False
+        for clause in state.clauses:
+            applies = clause.applies(trigger)
+            if applies is False or (lacks and clause.plan.depends):
+                continue
+            was_triggered = True
+            doubt = fit if isinstance(fit, str) else applies if isinstance(applies, str) else ""
+            finding = clause.judge(trigger)
+            clause.commit(trigger, doubt)
+            if finding is not None:
+                lacks = lacks or isinstance(clause, Last)
+                state.add(_weaken(finding, doubt or True))
+            elif doubt and clause.plan.once:
+                state.add(trigger.unknown(doubt))
+        # An event that may not have triggered the rule, and broke nothing, is no test of it.
+        state.triggered += was_triggered and fit is True
+
+    def _read_trigger(self, state: _RuleState, occurrence: Occurrence) -> Trigger | Finding | None:
+        """The values that a rule takes from an event; a finding where one is not known, None if they do not agree."""
+        each = state.rule.each
+        scope = each.bind(occurrence)
+        if isinstance(scope, str):
+            return Finding(False, scope, (occurrence.index,))
+        own = each.own_fit(occurrence, scope) if each.own_sames else True
+        if own is False:
+            return None
+        if isinstance(own, str):
+            return Finding(False, own, (occurrence.index,))
+        return Trigger(occurrence, dict(scope), {"each": occurrence})
+
+    def _forbid(self, clauses: Iterable[tuple[int, int]], occurrence: Occurrence) -> None:
+        for number, place in clauses:
+            state = self._states.get(number)
+            if state is not None and not occurrence.event.is_setup:
+                finding = state.clauses[place].find_violation(occurrence)
+                if finding is not None:
+                    state.add(finding)
+
+    def _record(self, clauses: Iterable[tuple[int, int]], patterns: Iterable[Pattern], occurrence: Occurrence) -> None:
+        for pattern in patterns:
+            self._memory.store(pattern).add(pattern, occurrence)
+        for number, place in clauses:
+            if number not in self._idle:
+                self._state(number).clauses[place].record(occurrence)
+
+    def _note_gap(self, gap: Event) -> None:
+        rules, clauses = self._contract.hidden_by(gap)
+        for number in rules:
+            if number not in self._idle and not gap.is_setup:
+                state = self._state(number)
+                state.hidden = state.hidden or gap.text
+        for number, place in clauses:
+            if number not in self._idle:
+                self._state(number).clauses[place].note_gap(gap)
+
+
+def _weaken(finding: Finding, fit: Fit) -> Finding:
+    """A finding at an event that may not have triggered the rule is not a breach."""
+    return Finding(False, f"{finding.why} ({fit})", finding.events) if isinstance(fit, str) else finding
+
+
+def judge_events(
+    contract: Contract, events: Iterable[Event], ending: Ending = BY_ITSELF, facts: Facts | None = None
+) -> list[RuleVerdict]:
+    """The verdict of every rule on a whole conversation."""
+    monitor = Monitor(contract, facts)
+    for event in events:
+        monitor.feed(event)
+    monitor.finish(ending)
+    return monitor.verdicts()

@@ -1,0 +1,89 @@
+"""What the user said last, and whether it gives consent."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from karat.rules.events import Event
+from karat.text.prose.consent import gives_consent
+from karat.text.words import WordLists
+
+KEPT_RUNS = 8
+"""So many of the latest runs of user messages are kept: a call refers to the one before the message that made it."""
+
+
+class Consent(Struct, frozen=True):
+    """Words of which a user must have said one: those of an author, or a published list."""
+
+    phrases: tuple[str, ...]
+    lists: WordLists
+    names: tuple[str, ...] = ()
+    """The published lists."""
+
+    @property
+    def words(self) -> str:
+        shown = [*(repr(phrase) for phrase in self.phrases), *(f"a word of the list {name}" for name in self.names)]
+        return " or ".join(shown)
+
+
+class UserWords(Struct):
+    """Messages of the user that nothing of the agent came between."""
+
+    number: int
+    texts: list[tuple[int, str]]
+    consents: dict[Consent, bool]
+
+    @property
+    def index(self) -> int:
+        return self.texts[-1][0]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(text for _, text in self.texts)
+
+    def gives(self, consent: Consent) -> bool:
+        if consent not in self.consents:
+            self.consents[consent] = gives_consent(self.text, consent.phrases, consent.names, consent.lists)
+        return self.consents[consent]
+
+
+class Talk:
+    """The latest words of the user, and where some may be missing."""
+
+    __slots__ = ("_count", "_gap", "_is_open", "_runs")
+
+    def __init__(self) -> None:
+        self._runs: list[UserWords] = []
+        self._is_open = False
+        self._gap: Event | None = None
+        self._count = 0
+
+    def hear(self, event: Event) -> None:
+        """Take any event: one that is not of the user ends the run of his messages."""
+        if event.kind != "user":
+            self._is_open = False
+            if event.kind == "gap" and event.hides in ("", "user"):
+                self._gap = event
+            return
+        if self._is_open:
+            self._runs[-1].texts.append((event.index, event.text))
+            self._runs[-1].consents.clear()
+            return
+        self._is_open = True
+        self._count += 1
+        self._runs = [*self._runs[1 - KEPT_RUNS :], UserWords(self._count, [(event.index, event.text)], {})]
+
+    def before(self, horizon: int) -> UserWords | None:
+        """What the user had said last before this event."""
+        for words in reversed(self._runs):
+            if words.index < horizon:
+                return words
+            earlier = [pair for pair in words.texts if pair[0] < horizon]
+            if earlier:
+                return UserWords(words.number, earlier, {})
+        return None
+
+    def gap_between(self, after: int, before: int) -> str:
+        """Why words of the user may be missing between two events."""
+        gap = self._gap
+        return gap.text if gap is not None and after < gap.index < before else ""

@@ -1,0 +1,35 @@
+"""Whether a user agrees, by the words of an author or of a published list; words that the user denies do not count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from karat.text.folding import Span
+from karat.text.prose.sentences import Prose, clause_before, denies, prose
+from karat.text.words import PUBLISHED, WordLists
+
+
+def gives_consent(
+    text: str, phrases: Sequence[str] = (), lists: Sequence[str] = (), words: WordLists = PUBLISHED
+) -> bool:
+    """Whether one of the phrases, or of the entries of the lists, is in a text and is not denied there."""
+    answer = prose(text)
+    places = (*_phrase_places(answer, phrases), *_listed_places(answer, lists, words))
+    return any(not _is_denied(answer, start, words) for start, _ in places)
+
+
+def _phrase_places(answer: Prose, phrases: Sequence[str]) -> Iterator[Span]:
+    for phrase in phrases:
+        yield from answer.places(phrase)
+
+
+def _listed_places(answer: Prose, lists: Sequence[str], words: WordLists) -> Iterator[Span]:
+    for name in lists:
+        for match in words.pattern(name).finditer(answer.text):
+            yield match.span()
+
+
+def _is_denied(answer: Prose, start: int, words: WordLists) -> bool:
+    sentence = answer.sentence_at(start, words)
+    before = answer.text[sentence.start : start]
+    return denies(clause_before(before, words), words) or words.pattern("conditionals").search(before) is not None
