@@ -25,6 +25,7 @@ ALLOWED = {
     '"mended"': "a word of comparisons as JSON",
     '"behind"': "an argument of a recorded check",
     "|behind|": "a word that answers use, in a pattern",
+    "beside_words": "what a rule calls a call that is requested together with words",
     "(nobody|none|nothing)": "an entry of a word list",
 }
 

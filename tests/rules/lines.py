@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 
 from karat.rules.contract import Contract
-from karat.rules.events import BY_ITSELF, Ending, Event, Facts, RuleVerdict
+from karat.rules.events import BY_ITSELF, ConversationEnd, ConversationEvent, Facts, RuleVerdict
 from karat.rules.monitor import judge_events
 from karat.rules.reading import Surroundings, read_rules
 
@@ -33,13 +33,13 @@ def arguments(text: str) -> dict[str, object] | None:
     return {name.strip(): value(given.strip()) for name, given in re.findall(r"(\w+)\s*=\s*([^,]+)", text)}
 
 
-def events(*lines: str) -> list[Event]:
+def events(*lines: str) -> list[ConversationEvent]:
     """The events of the lines; every line of calls is a message of its own."""
-    made: list[Event] = []
+    made: list[ConversationEvent] = []
     for number, line in enumerate(lines):
         is_setup = line.startswith("setup: ")
         for raw in _events(line.removeprefix("setup: "), f"m{number}"):
-            made.append(Event(index=len(made), is_setup=is_setup, **raw))
+            made.append(ConversationEvent(index=len(made), is_setup=is_setup, **raw))
     return made
 
 
@@ -85,7 +85,7 @@ def contract(*rules: dict, groups: dict | None = None, words: dict | None = None
 
 
 def judge(
-    rule: dict, *lines: str, ending: Ending = BY_ITSELF, facts: Facts | None = None, **around: dict
+    rule: dict, *lines: str, ending: ConversationEnd = BY_ITSELF, facts: Facts | None = None, **around: dict
 ) -> RuleVerdict:
     [verdict] = judge_events(contract(rule, **around), events(*lines), ending, facts)
     return verdict

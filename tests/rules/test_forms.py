@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec import structs
 
-from karat.rules.events import Ending, Facts
+from karat.rules.events import ConversationEnd, Facts
 from karat.rules.monitor import judge_events
 from rules.lines import contract, events, judge
 
@@ -199,7 +199,7 @@ def test_verdict_of_a_conversation(rule: dict, lines: list[str], outcome: str) -
 
 
 def test_a_conversation_that_was_cut_off_leaves_open_what_had_to_come() -> None:
-    verdict = judge(CLOSED, 'open() -> {"t": 7}', ending=Ending("the recursion limit was reached"))
+    verdict = judge(CLOSED, 'open() -> {"t": 7}', ending=ConversationEnd("the recursion limit was reached"))
     assert verdict.outcome == "unknown"
     assert "recursion limit" in verdict.first.why
 

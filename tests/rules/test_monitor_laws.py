@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from karat.rules.events import BY_ITSELF, Event, Outcome
+from karat.rules.events import BY_ITSELF, ConversationEvent, RuleOutcome
 from karat.rules.monitor import Monitor, judge_events
 from rules.lines import contract, events
 from rules.test_forms import TABLE
@@ -23,7 +23,7 @@ SEEN = settings(max_examples=60, deadline=None, derandomize=True)
 
 
 @st.composite
-def conversations(draw: st.DrawFn) -> list[Event]:
+def conversations(draw: st.DrawFn) -> list[ConversationEvent]:
     """Calls of a few tools with few values, in messages of one or two, and words of the user between them."""
     lines = []
     for _ in range(draw(st.integers(1, 8))):
@@ -46,7 +46,7 @@ def _call(draw: st.DrawFn) -> str:
 
 @SEEN
 @given(conversations())
-def test_judged_event_by_event_or_at_once_the_verdict_is_the_same(made: list[Event]) -> None:
+def test_judged_event_by_event_or_at_once_the_verdict_is_the_same(made: list[ConversationEvent]) -> None:
     for rules in CONTRACTS:
         monitor = Monitor(rules)
         broken_since = None
@@ -54,8 +54,8 @@ def test_judged_event_by_event_or_at_once_the_verdict_is_the_same(made: list[Eve
             monitor.feed(event)
             [verdict] = monitor.verdicts()
             if broken_since is not None:
-                assert verdict.outcome is Outcome.BROKEN, "once broken, broken"
-            elif verdict.outcome is Outcome.BROKEN:
+                assert verdict.outcome is RuleOutcome.BROKEN, "once broken, broken"
+            elif verdict.outcome is RuleOutcome.BROKEN:
                 broken_since = event.index
         monitor.finish()
         assert monitor.verdicts() == judge_events(rules, made)
@@ -63,7 +63,7 @@ def test_judged_event_by_event_or_at_once_the_verdict_is_the_same(made: list[Eve
 
 @SEEN
 @given(conversations())
-def test_rules_judged_together_are_judged_as_if_alone(made: list[Event]) -> None:
+def test_rules_judged_together_are_judged_as_if_alone(made: list[ConversationEvent]) -> None:
     together = judge_events(TOGETHER, made)
     for verdict, rules in zip(together, CONTRACTS, strict=True):
         [alone] = judge_events(rules, made)
@@ -72,33 +72,33 @@ def test_rules_judged_together_are_judged_as_if_alone(made: list[Event]) -> None
 
 @SEEN
 @given(conversations(), st.randoms(use_true_random=False))
-def test_less_evidence_never_makes_held(made: list[Event], chance: random.Random) -> None:
+def test_less_evidence_never_makes_held(made: list[ConversationEvent], chance: random.Random) -> None:
     """An event that is hidden, and leaves a gap behind, takes no breach away but into UNKNOWN."""
     places = [n for n, event in enumerate(made) if event.kind in ("call", "user", "result")]
     if not places:
         return
     place = chance.choice(places)
     hidden = made[place]
-    left: list[Event] = []
+    left: list[ConversationEvent] = []
     for event in made:
         if hidden.kind == "call" and event.call == hidden.call:
             if event is hidden:
-                left.append(Event(kind="gap", index=event.index, hides="call", text="hidden"))
+                left.append(ConversationEvent(kind="gap", index=event.index, hides="call", text="hidden"))
         elif event is not hidden:
             left.append(event)
         elif hidden.kind == "user":
-            left.append(Event(kind="gap", index=event.index, hides="user", text="hidden"))
+            left.append(ConversationEvent(kind="gap", index=event.index, hides="user", text="hidden"))
         else:
             left.append(structs.replace(event, success=None, result=None))
     for rules in CONTRACTS:
         [before], [after] = judge_events(rules, made), judge_events(rules, left)
-        if after.outcome is Outcome.HELD:
-            assert before.outcome in (Outcome.HELD, Outcome.NOT_TRIGGERED), (rules.rules, before, after)
+        if after.outcome is RuleOutcome.HELD:
+            assert before.outcome in (RuleOutcome.HELD, RuleOutcome.NOT_TRIGGERED), (rules.rules, before, after)
 
 
 @SEEN
 @given(conversations())
-def test_a_preview_says_what_the_call_would_do(made: list[Event]) -> None:
+def test_a_preview_says_what_the_call_would_do(made: list[ConversationEvent]) -> None:
     """Judging the next call as if it succeeds, and calls that have not ended as possible successes."""
     calls = [n for n, event in enumerate(made) if event.kind == "call"]
     for rule, rules in zip(RULES, CONTRACTS, strict=True):
@@ -107,7 +107,7 @@ def test_a_preview_says_what_the_call_would_do(made: list[Event]) -> None:
             for event in made[:place]:
                 monitor.feed(event)
             [before] = monitor.verdicts()
-            if before.outcome in (Outcome.BROKEN, Outcome.UNKNOWN):
+            if before.outcome in (RuleOutcome.BROKEN, RuleOutcome.UNKNOWN):
                 break
             call = made[place]
             foreseen = monitor.preview(call)
@@ -115,11 +115,11 @@ def test_a_preview_says_what_the_call_would_do(made: list[Event]) -> None:
             monitor.feed(call)
             if not rules.rules[0].is_known_afterwards:
                 end = {"kind": "result", "tool": call.tool, "call": call.call, "success": True}
-                monitor.feed(Event(index=call.index + 1, **end))
+                monitor.feed(ConversationEvent(index=call.index + 1, **end))
             [after] = monitor.verdicts()
-            if after.outcome is Outcome.BROKEN:
+            if after.outcome is RuleOutcome.BROKEN:
                 assert any(one.finding.broken for one in foreseen), (rule, after)
-            elif after.outcome is Outcome.UNKNOWN:
+            elif after.outcome is RuleOutcome.UNKNOWN:
                 assert foreseen, (rule, after)
             else:
                 assert not any(one.finding.broken for one in foreseen), (rule, foreseen)
@@ -127,9 +127,9 @@ def test_a_preview_says_what_the_call_would_do(made: list[Event]) -> None:
 
 def test_indexes_must_grow() -> None:
     monitor = Monitor(contract(RULES[0]))
-    monitor.feed(Event(kind="user", index=3, text="hi"))
+    monitor.feed(ConversationEvent(kind="user", index=3, text="hi"))
     with pytest.raises(ValueError, match="indexes must grow"):
-        monitor.feed(Event(kind="user", index=3, text="hi"))
+        monitor.feed(ConversationEvent(kind="user", index=3, text="hi"))
 
 
 def test_the_work_of_an_event_does_not_grow_with_the_conversation() -> None:

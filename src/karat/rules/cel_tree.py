@@ -16,25 +16,25 @@ _CONSTANT, _NAME, _MEMBER, _CALL, _LIST, _OBJECT, _LOOP = 3, 4, 5, 6, 7, 8, 9
 _ALWAYS_EQUAL: Final = frozenset(("_==_", "_<=_", "_>=_"))
 
 
-class Node(NamedTuple):
+class CelNode(NamedTuple):
     """One part of an expression. `text`: a name, the member that is read, the function that is called, a constant."""
 
     kind: int
     text: bytes = b""
-    parts: tuple[Node, ...] = ()
+    parts: tuple[CelNode, ...] = ()
 
     @property
     def name(self) -> str:
         return self.text.decode()
 
 
-def read_tree(serialized: bytes) -> Node:
+def read_tree(serialized: bytes) -> CelNode:
     """The tree of an expression as the library serializes it: an `Any` around a `CheckedExpr`."""
     checked = _first(serialized, 2)
     return _read_node(_first(checked, _TREE))
 
 
-def find_paths(node: Node, names: Collection[str]) -> Iterator[tuple[str, Steps]]:
+def find_paths(node: CelNode, names: Collection[str]) -> Iterator[tuple[str, Steps]]:
     """The values of events that an expression reads, as deep as it says; a loop may hide a part of one."""
     steps: list[str] = []
     inner = node
@@ -48,7 +48,7 @@ def find_paths(node: Node, names: Collection[str]) -> Iterator[tuple[str, Steps]
         yield from find_paths(part, names)
 
 
-def always_holds(node: Node) -> bool:
+def always_holds(node: CelNode) -> bool:
     """Whether an expression is true whatever happens, as far as its form shows it: `true`, `x == x`, `a || !a`."""
     if node.kind == _CONSTANT:
         return node.text == b"true"
@@ -64,32 +64,32 @@ def always_holds(node: Node) -> bool:
     return node.name == "_?_:_" and all(map(always_holds, parts[1:]))
 
 
-def _is_denial(node: Node, others: tuple[Node, ...]) -> bool:
+def _is_denial(node: CelNode, others: tuple[CelNode, ...]) -> bool:
     return node.kind == _CALL and node.name == "!_" and node.parts[0] in others
 
 
-def _read_node(data: bytes) -> Node:
+def _read_node(data: bytes) -> CelNode:
     for field, value in _fields(data):
         if field == _CONSTANT:
-            return Node(_CONSTANT, _read_constant(value))
+            return CelNode(_CONSTANT, _read_constant(value))
         if field == _NAME:
-            return Node(_NAME, _first(value, 1))
+            return CelNode(_NAME, _first(value, 1))
         if field == _MEMBER:
-            return Node(_MEMBER, _first(value, 2), (_read_node(_first(value, 1)),))
+            return CelNode(_MEMBER, _first(value, 2), (_read_node(_first(value, 1)),))
         if field == _CALL:
             parts = tuple(_read_node(part) for number, part in _fields(value) if number in (1, 3))
-            return Node(_CALL, _first(value, 2), parts)
+            return CelNode(_CALL, _first(value, 2), parts)
         if field == _LIST:
-            return Node(_LIST, parts=tuple(_read_node(part) for number, part in _fields(value) if number == 1))
+            return CelNode(_LIST, parts=tuple(_read_node(part) for number, part in _fields(value) if number == 1))
         if field == _OBJECT:
             entries = [entry for number, entry in _fields(value) if number == 2]
             values = [part for entry in entries for number, part in _fields(entry) if number in (3, 4)]
-            return Node(_OBJECT, parts=tuple(map(_read_node, values)))
+            return CelNode(_OBJECT, parts=tuple(map(_read_node, values)))
         if field == _LOOP:
             names = b" ".join(name for number, name in _fields(value) if number in (1, 3))
             values = [part for number, part in _fields(value) if number in (2, 4, 5, 6, 7)]
-            return Node(_LOOP, names, tuple(map(_read_node, values)))
-    return Node(0)
+            return CelNode(_LOOP, names, tuple(map(_read_node, values)))
+    return CelNode(0)
 
 
 def _read_constant(data: bytes) -> bytes:

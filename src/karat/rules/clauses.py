@@ -13,9 +13,9 @@ from msgspec import Struct
 
 from karat.matchers.values import MISSING, format_value
 from karat.rules.conditions import Condition
-from karat.rules.events import Ending, Event, Finding
-from karat.rules.patterns import LOST, Bound, Fit, Occurrence, Pattern
-from karat.rules.talk import Consent, Talk
+from karat.rules.events import ConversationEnd, ConversationEvent, RuleFinding
+from karat.rules.patterns import LOST, BoundValue, EventPattern, Fit, Occurrence
+from karat.rules.talk import ConsentWords, Talk
 from karat.rules.values import ValuePath, freeze, holds_removed
 
 MOST_CANDIDATES = 64
@@ -28,44 +28,44 @@ ORDER_UNSEEN = (
 TOO_MANY = f"more than {MOST_CANDIDATES} earlier events could be meant"
 
 
-class Source(Struct, frozen=True):
+class ValueSource(Struct, frozen=True):
     """Where a value may come from: what the user said, or the results of a tool."""
 
     name: str
-    pattern: Pattern
+    pattern: EventPattern
 
 
 class Trigger(Struct, frozen=True):
     """An event at which a rule is judged, the values that it binds, and the events that conditions can name."""
 
     occurrence: Occurrence
-    scope: dict[str, Bound]
+    scope: dict[str, BoundValue]
     events: dict[str, Occurrence]
 
     @property
     def index(self) -> int:
         return self.occurrence.index
 
-    def broken(self, why: str, *events: int) -> Finding:
-        return Finding(True, f"{self.occurrence}: {why}", (*events, self.index))
+    def report_breach(self, why: str, *events: int) -> RuleFinding:
+        return RuleFinding(True, f"{self.occurrence}: {why}", (*events, self.index))
 
-    def unknown(self, why: str, *events: int) -> Finding:
-        return Finding(False, f"{self.occurrence}: {why}", (*events, self.index))
+    def report_doubt(self, why: str, *events: int) -> RuleFinding:
+        return RuleFinding(False, f"{self.occurrence}: {why}", (*events, self.index))
 
 
-class Plan(Struct, frozen=True, kw_only=True):
+class ClausePlan(Struct, frozen=True, kw_only=True):
     """One clause as the rule says it: which kind, and what it needs."""
 
     clause: type[Clause]
     name: str = ""
     """What conditions call the event that it looks for."""
-    patterns: tuple[Pattern, ...] = ()
+    patterns: tuple[EventPattern, ...] = ()
     where: Condition | None = None
     once: bool = False
     path: ValuePath | None = None
     most: Decimal = Decimal(0)
-    consent: Consent | None = None
-    sources: tuple[tuple[ValuePath, tuple[Source, ...]], ...] = ()
+    consent: ConsentWords | None = None
+    sources: tuple[tuple[ValuePath, tuple[ValueSource, ...]], ...] = ()
     within_text: bool = False
     depends: bool = False
     """Whether it speaks of the events of other clauses, and cannot be judged without them."""
@@ -76,20 +76,20 @@ class Clause:
 
     __slots__ = ("_gaps", "plan", "talk")
 
-    def __init__(self, plan: Plan, memory: Memory) -> None:
+    def __init__(self, plan: ClausePlan, memory: Memory) -> None:
         self.plan = plan
         self.talk = memory.talk
-        self._gaps: list[Event] = []
+        self._gaps: list[ConversationEvent] = []
 
     @property
-    def pattern(self) -> Pattern:
+    def pattern(self) -> EventPattern:
         return self.plan.patterns[0]
 
     def applies(self, trigger: Trigger) -> Fit:
         """Whether there is anything to judge at this event."""
         return True
 
-    def judge(self, trigger: Trigger) -> Finding | None:
+    def judge(self, trigger: Trigger) -> RuleFinding | None:
         """What is wrong at this event, if anything is."""
         return None
 
@@ -99,15 +99,15 @@ class Clause:
     def record(self, occurrence: Occurrence) -> None:
         """Remember an event of one of its patterns."""
 
-    def find_violation(self, occurrence: Occurrence) -> Finding | None:
+    def find_violation(self, occurrence: Occurrence) -> RuleFinding | None:
         """What an event of its pattern breaks that was triggered before."""
         return None
 
-    def note_gap(self, gap: Event) -> None:
+    def note_gap(self, gap: ConversationEvent) -> None:
         """Remember that events of its patterns may be missing here."""
         self._gaps.append(gap)
 
-    def end(self, ending: Ending) -> Iterator[Finding]:
+    def end(self, ending: ConversationEnd) -> Iterator[RuleFinding]:
         """What only the end of the conversation shows."""
         return iter(())
 
@@ -125,7 +125,7 @@ class Memory:
         self.talk = Talk()
         self.stores: dict[int, EventStore] = {}
 
-    def store(self, pattern: Pattern) -> EventStore:
+    def store(self, pattern: EventPattern) -> EventStore:
         """The events of a pattern; a contract has one object for all patterns that are equal."""
         store = self.stores.get(id(pattern))
         if store is None:
@@ -151,7 +151,7 @@ class EventStore:
         self._loose: list[Possible] = []
         """Events whose values are not known."""
 
-    def add(self, pattern: Pattern, occurrence: Occurrence) -> None:
+    def add(self, pattern: EventPattern, occurrence: Occurrence) -> None:
         fit = pattern.fits(occurrence)
         if fit is False:
             return
@@ -185,7 +185,7 @@ class WithStore(Clause):
 
     __slots__ = ("_spent", "store")
 
-    def __init__(self, plan: Plan, memory: Memory) -> None:
+    def __init__(self, plan: ClausePlan, memory: Memory) -> None:
         super().__init__(plan, memory)
         self.store = memory.store(plan.patterns[0])
         self._spent: dict[Hashable, int] = {}
@@ -223,7 +223,7 @@ class Before(WithStore):
 
     __slots__ = ()
 
-    def judge(self, trigger: Trigger) -> Finding | None:
+    def judge(self, trigger: Trigger) -> RuleFinding | None:
         key = self.pattern.wanted_key(trigger.scope)
         listed = self._candidates(trigger, key)
         left = listed[self._spent.get(key, 0) :] if self.plan.once else listed
@@ -232,9 +232,9 @@ class Before(WithStore):
             trigger.events[self.plan.name] = chosen
             return None
         if doubt := doubt or self._doubt_between(key, -1, trigger.occurrence.horizon):
-            return trigger.unknown(f"it is not known whether there was an earlier {self._words(trigger)}: {doubt}")
+            return trigger.report_doubt(f"it is not known whether there was an earlier {self._words(trigger)}: {doubt}")
         more = " that no other one used" if self.plan.once and listed else ""
-        return trigger.broken(f"no earlier {self._words(trigger)}{more}")
+        return trigger.report_breach(f"no earlier {self._words(trigger)}{more}")
 
     def commit(self, trigger: Trigger, doubt: str = "") -> None:
         if self.plan.once and self.plan.name in trigger.events:
@@ -251,23 +251,23 @@ class Last(WithStore):
 
     __slots__ = ()
 
-    def judge(self, trigger: Trigger) -> Finding | None:
+    def judge(self, trigger: Trigger) -> RuleFinding | None:
         pattern, occurrence = self.pattern, trigger.occurrence
         key = pattern.wanted_key(trigger.scope)
         listed = self.store.certain.get(key, ())
         last = next((event for event in reversed(listed) if event.index < occurrence.horizon), None)
         if doubt := self._doubt_between(key, -1 if last is None else last.index, occurrence.horizon):
-            return trigger.unknown(
+            return trigger.report_doubt(
                 f"it is not known which the latest {pattern.wanted_words(trigger.scope)} was: {doubt}"
             )
         if last is None:
-            return trigger.broken(f"no earlier {pattern.wanted_words(trigger.scope)}")
+            return trigger.report_breach(f"no earlier {pattern.wanted_words(trigger.scope)}")
         if is_order_unseen(last, occurrence):
-            return trigger.unknown(f"{ORDER_UNSEEN} ({last})", last.index)
+            return trigger.report_doubt(f"{ORDER_UNSEEN} ({last})", last.index)
         trigger.events[self.plan.name] = last
         scope = pattern.bind(last)
         if isinstance(scope, str):
-            return trigger.unknown(scope, last.index)
+            return trigger.report_doubt(scope, last.index)
         trigger.scope.update(scope)
         return judge_where(self.plan.where, trigger, last)
 
@@ -277,25 +277,25 @@ class LastUser(Clause):
 
     __slots__ = ("_spent",)
 
-    def __init__(self, plan: Plan, memory: Memory) -> None:
+    def __init__(self, plan: ClausePlan, memory: Memory) -> None:
         super().__init__(plan, memory)
         self._spent: dict[int, int] = {}
 
-    def judge(self, trigger: Trigger) -> Finding | None:
+    def judge(self, trigger: Trigger) -> RuleFinding | None:
         assert self.plan.consent is not None
         words = self.talk.before(trigger.occurrence.horizon)
         last = -1 if words is None else words.index
         if doubt := self.talk.gap_between(last, trigger.occurrence.horizon):
-            return trigger.unknown(f"it is not known what the user said last: {doubt}")
+            return trigger.report_doubt(f"it is not known what the user said last: {doubt}")
         if words is None:
-            return trigger.broken("the user has said nothing before")
+            return trigger.report_breach("the user has said nothing before")
         if not words.gives(self.plan.consent):
-            return trigger.broken(
+            return trigger.report_breach(
                 f"the user said last {format_value(words.text)}, not {self.plan.consent.words}", words.index
             )
         if self.plan.once and words.number in self._spent:
             spent = self._spent[words.number]
-            return trigger.broken(f"event {spent} used the consent already", words.index, spent)
+            return trigger.report_breach(f"event {spent} used the consent already", words.index, spent)
         return None
 
     def commit(self, trigger: Trigger, doubt: str = "") -> None:
@@ -319,7 +319,7 @@ class After(Clause):
 
     __slots__ = ("_duties", "_loose")
 
-    def __init__(self, plan: Plan, memory: Memory) -> None:
+    def __init__(self, plan: ClausePlan, memory: Memory) -> None:
         super().__init__(plan, memory)
         self._duties: dict[Hashable, list[Duty]] = {}
         self._loose: list[Possible] = []
@@ -356,7 +356,7 @@ class After(Clause):
             return False
         return True
 
-    def end(self, ending: Ending) -> Iterator[Finding]:
+    def end(self, ending: ConversationEnd) -> Iterator[RuleFinding]:
         loose = self._loose[-1] if self._loose else Possible(-1, "")
         for duties in self._duties.values():
             for duty in duties:
@@ -364,9 +364,9 @@ class After(Clause):
                 doubt = duty.doubt or ending.doubt or (loose.why if loose.at > trigger.index else "")
                 what = f"no later {self._words(trigger)}"
                 if doubt := doubt or self._gap_after(trigger.index):
-                    yield trigger.unknown(f"{what} was seen: {doubt}")
+                    yield trigger.report_doubt(f"{what} was seen: {doubt}")
                 else:
-                    yield trigger.broken(f"{what} by the end of the conversation")
+                    yield trigger.report_breach(f"{what} by the end of the conversation")
 
     def _gap_after(self, index: int) -> str:
         return self._gaps[-1].text if self._gaps and self._gaps[-1].index > index else ""
@@ -381,14 +381,14 @@ class NeverBefore(WithStore):
 
     __slots__ = ()
 
-    def judge(self, trigger: Trigger) -> Finding | None:
+    def judge(self, trigger: Trigger) -> RuleFinding | None:
         key = self.pattern.wanted_key(trigger.scope)
         chosen, doubt = self._choose(trigger, self._candidates(trigger, key))
         if chosen is not None:
-            return trigger.broken(f"after {chosen}, which must not come before it", chosen.index)
+            return trigger.report_breach(f"after {chosen}, which must not come before it", chosen.index)
         if doubt := doubt or self._doubt_between(key, -1, trigger.occurrence.horizon):
             words = self.pattern.wanted_words(trigger.scope)
-            return trigger.unknown(f"it is not known whether {words} came before it: {doubt}")
+            return trigger.report_doubt(f"it is not known whether {words} came before it: {doubt}")
         return None
 
 
@@ -397,7 +397,7 @@ class NeverAfter(Clause):
 
     __slots__ = ("_first", "_triggers")
 
-    def __init__(self, plan: Plan, memory: Memory) -> None:
+    def __init__(self, plan: ClausePlan, memory: Memory) -> None:
         super().__init__(plan, memory)
         self._triggers: dict[Hashable, list[Duty]] = {}
         self._first: Duty | None = None
@@ -410,7 +410,7 @@ class NeverAfter(Clause):
         if self.plan.where is not None or not listed or (listed[-1].doubt and not doubt):
             listed.append(duty)
 
-    def find_violation(self, occurrence: Occurrence) -> Finding | None:
+    def find_violation(self, occurrence: Occurrence) -> RuleFinding | None:
         if self._first is None or self._first.trigger.index >= occurrence.horizon:
             return None
         fit = self.pattern.fits(occurrence)
@@ -418,23 +418,23 @@ class NeverAfter(Clause):
             return None
         key = self.pattern.key(occurrence)
         if isinstance(key, str):
-            return self._first.trigger.unknown(f"{occurrence} may be what must not come after it: {key}")
-        doubtful: Finding | None = None
+            return self._first.trigger.report_doubt(f"{occurrence} may be what must not come after it: {key}")
+        doubtful: RuleFinding | None = None
         listed = self._triggers.get(key, [])
         if len(listed) > MOST_CANDIDATES:
-            doubtful = self._first.trigger.unknown(f"{occurrence} may be what must not come after it: {TOO_MANY}")
+            doubtful = self._first.trigger.report_doubt(f"{occurrence} may be what must not come after it: {TOO_MANY}")
         for duty in listed[-MOST_CANDIDATES:]:
             trigger = duty.trigger
             doubt = self._doubt(duty, occurrence, fit)
             if doubt == "":
-                return Finding(
+                return RuleFinding(
                     True,
                     f"{occurrence}: after {trigger.occurrence}, which forbids it",
                     (trigger.index, occurrence.index),
                 )
             if doubt is not None:
                 why = f"{occurrence} may be what must not come after it: {doubt}"
-                doubtful = trigger.unknown(why, occurrence.index)
+                doubtful = trigger.report_doubt(why, occurrence.index)
         return doubtful
 
     def _doubt(self, duty: Duty, occurrence: Occurrence, fit: Fit) -> str | None:
@@ -449,14 +449,14 @@ class NeverAfter(Clause):
             return ORDER_UNSEEN
         return next((doubt for doubt in (fit, holds) if isinstance(doubt, str)), duty.doubt)
 
-    def end(self, ending: Ending) -> Iterator[Finding]:
+    def end(self, ending: ConversationEnd) -> Iterator[RuleFinding]:
         gap = self._gaps[-1] if self._gaps else None
         if self._first is not None and gap is not None and gap.index > self._first.trigger.index:
             words = self.pattern.words
-            yield self._first.trigger.unknown(f"it is not known whether {words} came after it: {gap.text}")
+            yield self._first.trigger.report_doubt(f"it is not known whether {words} came after it: {gap.text}")
 
 
-def judge_where(where: Condition | None, trigger: Trigger, other: Occurrence | None = None) -> Finding | None:
+def judge_where(where: Condition | None, trigger: Trigger, other: Occurrence | None = None) -> RuleFinding | None:
     """What is wrong with a condition on the events of a trigger."""
     if where is None:
         return None
@@ -465,8 +465,8 @@ def judge_where(where: Condition | None, trigger: Trigger, other: Occurrence | N
         return None
     events = () if other is None else (other.index,)
     if isinstance(fit, str):
-        return trigger.unknown(fit, *events)
-    return trigger.broken(f"`{where.words}` does not hold{f' with {other}' if other else ''}", *events)
+        return trigger.report_doubt(fit, *events)
+    return trigger.report_breach(f"`{where.words}` does not hold{f' with {other}' if other else ''}", *events)
 
 
 class Where(Clause):
@@ -474,11 +474,11 @@ class Where(Clause):
 
     __slots__ = ()
 
-    def judge(self, trigger: Trigger) -> Finding | None:
+    def judge(self, trigger: Trigger) -> RuleFinding | None:
         return judge_where(self.plan.where, trigger)
 
 
-class Tally:
+class RunningTotal:
     """What was counted or added up for one binding; `possible`: what may have to be added."""
 
     __slots__ = ("certain", "events", "possible", "why")
@@ -495,22 +495,22 @@ class AtMost(Clause):
 
     __slots__ = ("_tallies",)
 
-    def __init__(self, plan: Plan, memory: Memory) -> None:
+    def __init__(self, plan: ClausePlan, memory: Memory) -> None:
         super().__init__(plan, memory)
-        self._tallies: dict[Hashable, Tally] = {}
+        self._tallies: dict[Hashable, RunningTotal] = {}
 
-    def judge(self, trigger: Trigger) -> Finding | None:
+    def judge(self, trigger: Trigger) -> RuleFinding | None:
         return self._judge(trigger, ())
 
-    def judge_with(self, trigger: Trigger, pending: Iterable[Trigger]) -> Finding | None:
+    def judge_with(self, trigger: Trigger, pending: Iterable[Trigger]) -> RuleFinding | None:
         """The same if calls whose results are not there yet may succeed."""
         return self._judge(trigger, [other for other in pending if _binding(other) == _binding(trigger)])
 
-    def _judge(self, trigger: Trigger, pending: Iterable[Trigger]) -> Finding | None:
+    def _judge(self, trigger: Trigger, pending: Iterable[Trigger]) -> RuleFinding | None:
         amount = self._amount(trigger)
         if isinstance(amount, str):
-            return trigger.unknown(amount)
-        tally = self._tallies.get(_binding(trigger)) or Tally()
+            return trigger.report_doubt(amount)
+        tally = self._tallies.get(_binding(trigger)) or RunningTotal()
         certain, possible, why = tally.certain + amount, tally.possible, tally.why
         for other in pending:
             more = self._amount(other)
@@ -519,13 +519,13 @@ class AtMost(Clause):
         events = tally.events[:MOST_SHOWN]
         what = "the total" if self.plan.path else "the number"
         if certain > self.plan.most:
-            return trigger.broken(f"{what} is {certain:f}, at most {self.plan.most:f} allowed", *events)
+            return trigger.report_breach(f"{what} is {certain:f}, at most {self.plan.most:f} allowed", *events)
         if certain + possible > self.plan.most:
-            return trigger.unknown(f"{what} may be more than {self.plan.most:f}: {why}", *events)
+            return trigger.report_doubt(f"{what} may be more than {self.plan.most:f}: {why}", *events)
         return None
 
     def commit(self, trigger: Trigger, doubt: str = "") -> None:
-        tally = self._tallies.setdefault(_binding(trigger), Tally())
+        tally = self._tallies.setdefault(_binding(trigger), RunningTotal())
         amount = self._amount(trigger)
         if isinstance(amount, str):
             tally.possible, tally.why = Decimal("Infinity"), amount
@@ -561,31 +561,33 @@ class Same(Clause):
 
     __slots__ = ("_values",)
 
-    def __init__(self, plan: Plan, memory: Memory) -> None:
+    def __init__(self, plan: ClausePlan, memory: Memory) -> None:
         super().__init__(plan, memory)
         self._values: dict[Hashable, tuple[Hashable, Any, int, str]] = {}
 
-    def judge(self, trigger: Trigger) -> Finding | None:
+    def judge(self, trigger: Trigger) -> RuleFinding | None:
         value = self._value(trigger)
         if isinstance(value, str):
-            return trigger.unknown(value)
+            return trigger.report_doubt(value)
         first = self._values.get(_binding(trigger))
         if first is None or first[0] == value.key:
             return None
         path = self.plan.path.words if self.plan.path else ""
         why = f"{path} is {format_value(value.value)}, and was {format_value(first[1])} at event {first[2]}"
-        return trigger.unknown(f"{why}: {first[3]}", first[2]) if first[3] else trigger.broken(why, first[2])
+        return (
+            trigger.report_doubt(f"{why}: {first[3]}", first[2]) if first[3] else trigger.report_breach(why, first[2])
+        )
 
     def commit(self, trigger: Trigger, doubt: str = "") -> None:
         value, binding = self._value(trigger), _binding(trigger)
         first = self._values.get(binding)
-        if isinstance(value, Bound) and (first is None or (first[3] and not doubt)):
+        if isinstance(value, BoundValue) and (first is None or (first[3] and not doubt)):
             self._values[binding] = value.key, value.value, trigger.index, doubt
 
-    def _value(self, trigger: Trigger) -> Bound | str:
+    def _value(self, trigger: Trigger) -> BoundValue | str:
         assert self.plan.path is not None
         value = trigger.occurrence.at(self.plan.path.steps)
         if value is MISSING:
             return f"there is no {self.plan.path.words}"
         is_lost = trigger.occurrence.doubt and holds_removed(value)
-        return LOST if is_lost else Bound(freeze(value), value)
+        return LOST if is_lost else BoundValue(freeze(value), value)

@@ -14,7 +14,7 @@ from msgspec import Struct
 from karat.errors import UsageError
 from karat.matchers.matcher import Matcher
 from karat.matchers.values import MISSING
-from karat.rules.cel_tree import Node, always_holds, find_paths, read_tree
+from karat.rules.cel_tree import CelNode, always_holds, find_paths, read_tree
 from karat.rules.patterns import LOST, MEMBERS, Fit, Occurrence
 from karat.rules.values import Steps, ValuePath, format_steps, holds_removed
 from karat.text.wording import did_you_mean
@@ -163,7 +163,7 @@ def _shortest(reads: list[tuple[str, Steps]]) -> tuple[tuple[str, Steps], ...]:
     )
 
 
-def _check_reads(reads: tuple[tuple[str, Steps], ...], tree: Node, gives: str) -> None:
+def _check_reads(reads: tuple[tuple[str, Steps], ...], tree: CelNode, gives: str) -> None:
     if gives not in ("BOOL", "DYN"):
         raise ConditionError(f"a condition is true or false, and this gives {gives}.")
     if always_holds(tree):

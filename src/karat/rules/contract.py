@@ -9,9 +9,9 @@ from msgspec import Struct, structs
 
 from karat.matchers.matcher import Matcher
 from karat.matchers.values import MISSING
-from karat.rules.clauses import NeverAfter, Plan, WithStore
-from karat.rules.events import TEXT_KINDS, Event, Facts
-from karat.rules.patterns import OF_RESULT, Pattern
+from karat.rules.clauses import ClausePlan, NeverAfter, WithStore
+from karat.rules.events import TEXT_KINDS, ConversationEvent, Facts
+from karat.rules.patterns import OF_RESULT, EventPattern
 from karat.text.tool_names import may_be_same_tool
 
 Mode: TypeAlias = Literal["block", "ask", "observe"]
@@ -34,13 +34,13 @@ class When(Struct, frozen=True):
         return all(matcher.holds(facts.metadata.get(name, MISSING)) for name, matcher in self.metadata)
 
 
-class Rule(Struct, frozen=True, kw_only=True):
+class CompiledRule(Struct, frozen=True, kw_only=True):
     """One rule, compiled: the events that trigger it, and what it asks of each."""
 
     id: str
     why: str = ""
-    each: Pattern
-    clauses: tuple[Plan, ...]
+    each: EventPattern
+    clauses: tuple[ClausePlan, ...]
     when: When | None = None
     excepted: tuple[str, ...] = ()
     """Tags of cases that it is not for."""
@@ -72,9 +72,9 @@ class Slots(NamedTuple):
     recorded_request: tuple[ClauseNumber, ...]
     recorded_start: tuple[ClauseNumber, ...]
     recorded_end: tuple[ClauseNumber, ...]
-    stored_request: tuple[Pattern, ...]
-    stored_start: tuple[Pattern, ...]
-    stored_end: tuple[Pattern, ...]
+    stored_request: tuple[EventPattern, ...]
+    stored_start: tuple[EventPattern, ...]
+    stored_end: tuple[EventPattern, ...]
 
     @property
     def waits_for_end(self) -> bool:
@@ -84,8 +84,8 @@ class Slots(NamedTuple):
 class Contract:
     """Rules that are judged together. It is shared by the monitors of many conversations, and holds nothing of them."""
 
-    def __init__(self, rules: Sequence[Rule]) -> None:
-        shared: dict[str, Pattern] = {}
+    def __init__(self, rules: Sequence[CompiledRule]) -> None:
+        shared: dict[str, EventPattern] = {}
         self.rules = tuple(_share_patterns(rule, shared) for rule in rules)
         self.narrowed = tuple(n for n, rule in enumerate(self.rules) if rule.when is not None or rule.excepted)
         """The rules that are not for every conversation."""
@@ -101,7 +101,7 @@ class Contract:
             slots = self._slots[key] = self._find_slots(lambda pattern: pattern.kind == kind and pattern.names(tool))
         return slots
 
-    def hidden_by(self, gap: Event) -> tuple[tuple[int, ...], tuple[ClauseNumber, ...]]:
+    def find_hidden(self, gap: ConversationEvent) -> tuple[tuple[int, ...], tuple[ClauseNumber, ...]]:
         """The rules whose triggers a gap may hide, and the clauses whose events it may."""
         rules = [number for number, rule in enumerate(self.rules) if _may_hide(gap, rule.each)]
         clauses = [
@@ -112,10 +112,10 @@ class Contract:
         ]
         return tuple(rules), tuple(clauses)
 
-    def _find_slots(self, concerns: Callable[[Pattern], bool]) -> Slots:
+    def _find_slots(self, concerns: Callable[[EventPattern], bool]) -> Slots:
         triggers: tuple[list[int], list[int]] = ([], [])
         clauses: tuple[list[ClauseNumber], ...] = ([], [], [], [], [])
-        stored: tuple[dict[int, Pattern], ...] = ({}, {}, {})
+        stored: tuple[dict[int, EventPattern], ...] = ({}, {}, {})
         for number, rule in enumerate(self.rules):
             if concerns(rule.each):
                 triggers[rule.each.at_end].append(number)
@@ -124,23 +124,23 @@ class Contract:
                     if not concerns(pattern):
                         continue
                     if issubclass(plan.clause, WithStore):
-                        stored[_recorded_at(pattern)][id(pattern)] = pattern
+                        stored[_recording_stage(pattern)][id(pattern)] = pattern
                         continue
-                    at = int(pattern.at_end) if plan.clause is NeverAfter else 2 + _recorded_at(pattern)
+                    at = int(pattern.at_end) if plan.clause is NeverAfter else 2 + _recording_stage(pattern)
                     if (number, place) not in clauses[at]:
                         clauses[at].append((number, place))
         patterns = (tuple(by_id.values()) for by_id in stored)
         return Slots(*map(tuple, triggers), *map(tuple, clauses), *patterns)  # type: ignore[arg-type]
 
 
-def _recorded_at(pattern: Pattern) -> int:
+def _recording_stage(pattern: EventPattern) -> int:
     """When an event is remembered: what is forbidden when it is requested, what is needed when it has started."""
     if pattern.at_end:
         return 2
     return 0 if pattern.wide or pattern.kind != "call" else 1
 
 
-def _share_patterns(rule: Rule, shared: dict[str, Pattern]) -> Rule:
+def _share_patterns(rule: CompiledRule, shared: dict[str, EventPattern]) -> CompiledRule:
     """The rule with one object for each pattern that others have too, so that its events are remembered once."""
     plans = tuple(
         structs.replace(plan, patterns=tuple(shared.setdefault(repr(p), p) for p in plan.patterns))
@@ -149,7 +149,7 @@ def _share_patterns(rule: Rule, shared: dict[str, Pattern]) -> Rule:
     return structs.replace(rule, clauses=plans)
 
 
-def _may_hide(gap: Event, pattern: Pattern) -> bool:
+def _may_hide(gap: ConversationEvent, pattern: EventPattern) -> bool:
     if gap.hides and gap.hides != pattern.kind:
         return False
     if not gap.tool or pattern.kind in TEXT_KINDS:

@@ -20,7 +20,7 @@ TOOL_KINDS = frozenset(("call", "asks_approval", "approved", "denied", "handoff"
 """Kinds that name a tool, or for a handoff an agent."""
 
 
-class Event(Struct, frozen=True, omit_defaults=True, kw_only=True):
+class ConversationEvent(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One event of a conversation. `index` grows from event to event."""
 
     kind: EventKind
@@ -63,17 +63,17 @@ class Facts(Struct, frozen=True):
     metadata: Mapping[str, Any] = {}
 
 
-class Ending(Struct, frozen=True):
+class ConversationEnd(Struct, frozen=True):
     """How a conversation ended: by itself, or why that is not known or not so."""
 
     doubt: str = ""
 
 
-BY_ITSELF = Ending()
+BY_ITSELF = ConversationEnd()
 
 
-class Outcome(StrEnum):
-    """How a rule came out in a conversation. `not_triggered` is no pass: nothing was judged."""
+class RuleOutcome(StrEnum):
+    """How a rule came out in a conversation. `not_triggered` is not a pass: nothing was judged."""
 
     HELD = "held"
     BROKEN = "broken"
@@ -81,7 +81,7 @@ class Outcome(StrEnum):
     NOT_TRIGGERED = "not_triggered"
 
 
-class Finding(Struct, frozen=True):
+class RuleFinding(Struct, frozen=True):
     """A place at which a rule is broken, or at which it is not known whether it is."""
 
     broken: bool
@@ -93,12 +93,12 @@ class RuleVerdict(Struct, frozen=True):
     """How one rule came out: its findings, and how many events it was judged at."""
 
     rule: str
-    outcome: Outcome
+    outcome: RuleOutcome
     triggered: int = 0
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[RuleFinding, ...] = ()
 
     @property
-    def first(self) -> Finding | None:
+    def first(self) -> RuleFinding | None:
         """The finding that decided it."""
-        wanted = self.outcome is Outcome.BROKEN
+        wanted = self.outcome is RuleOutcome.BROKEN
         return next((finding for finding in self.findings if finding.broken is wanted), None)

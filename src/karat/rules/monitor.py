@@ -6,9 +6,17 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from karat.rules.clauses import AtMost, Clause, Last, Memory, Trigger
-from karat.rules.contract import Contract, Rule
-from karat.rules.events import BY_ITSELF, Ending, Event, Facts, Finding, Outcome, RuleVerdict
-from karat.rules.patterns import Fit, Occurrence, Pattern
+from karat.rules.contract import CompiledRule, Contract
+from karat.rules.events import (
+    BY_ITSELF,
+    ConversationEnd,
+    ConversationEvent,
+    Facts,
+    RuleFinding,
+    RuleOutcome,
+    RuleVerdict,
+)
+from karat.rules.patterns import EventPattern, Fit, Occurrence
 
 KEPT_MESSAGES = 256
 """For so many of the latest messages it is known where they began."""
@@ -20,8 +28,8 @@ _CALL_KINDS = frozenset(("call", "start", "result", "cancelled"))
 class Foreseen(NamedTuple):
     """What a call would do to a rule if it were made and succeeded."""
 
-    rule: Rule
-    finding: Finding
+    rule: CompiledRule
+    finding: RuleFinding
 
 
 class _RuleState:
@@ -29,16 +37,16 @@ class _RuleState:
 
     __slots__ = ("clauses", "findings", "hidden", "is_broken", "rule", "triggered")
 
-    def __init__(self, rule: Rule, memory: Memory) -> None:
+    def __init__(self, rule: CompiledRule, memory: Memory) -> None:
         self.rule = rule
         self.clauses: tuple[Clause, ...] = tuple([plan.clause(plan, memory) for plan in rule.clauses])
-        self.findings: list[Finding] = []
+        self.findings: list[RuleFinding] = []
         self.triggered = 0
         self.hidden = ""
         """Why an event that would trigger it may not have been seen."""
         self.is_broken = False
 
-    def add(self, finding: Finding) -> None:
+    def add(self, finding: RuleFinding) -> None:
         if finding.broken and not self.is_broken:
             self.is_broken = True
             self.findings.insert(0, finding)
@@ -48,12 +56,12 @@ class _RuleState:
     def verdict(self) -> RuleVerdict:
         findings = tuple(self.findings)
         if self.is_broken:
-            outcome = Outcome.BROKEN
+            outcome = RuleOutcome.BROKEN
         elif findings or self.hidden:
-            outcome = Outcome.UNKNOWN
-            findings = findings or (Finding(False, self.hidden),)
+            outcome = RuleOutcome.UNKNOWN
+            findings = findings or (RuleFinding(False, self.hidden),)
         else:
-            outcome = Outcome.HELD if self.triggered else Outcome.NOT_TRIGGERED
+            outcome = RuleOutcome.HELD if self.triggered else RuleOutcome.NOT_TRIGGERED
         return RuleVerdict(self.rule.id, outcome, self.triggered, findings)
 
 
@@ -81,7 +89,7 @@ class Monitor:
         self._messages: dict[str, int] = {}
         self.last_index = -1
 
-    def feed(self, event: Event) -> None:
+    def feed(self, event: ConversationEvent) -> None:
         """Take the next event of the conversation."""
         if event.index <= self.last_index:
             raise ValueError(f"event {event.index} comes after event {self.last_index}: indexes must grow")
@@ -99,7 +107,7 @@ class Monitor:
                 self._forbid(slots.forbidden, occurrence)
                 self._record(slots.recorded_request, slots.stored_request, occurrence)
 
-    def finish(self, ending: Ending = BY_ITSELF) -> None:
+    def finish(self, ending: ConversationEnd = BY_ITSELF) -> None:
         """The conversation is over: what had to come later did not come, and calls that have not ended never did."""
         for call in self._open.values():
             self._end_call(call.occurrence)
@@ -113,17 +121,17 @@ class Monitor:
         """The verdict of every rule on what was fed so far, in the order of the contract."""
         states = self._states
         return [
-            states[number].verdict() if number in states else RuleVerdict(rule.id, Outcome.NOT_TRIGGERED)
+            states[number].verdict() if number in states else RuleVerdict(rule.id, RuleOutcome.NOT_TRIGGERED)
             for number, rule in enumerate(self._contract.rules)
         ]
 
-    def preview(self, call: Event) -> list[Foreseen]:
+    def preview(self, call: ConversationEvent) -> list[Foreseen]:
         """What this call would break, or may break, if it were made next and succeeded; nothing is remembered."""
         slots = self._contract.slots("call", call.tool)
         if not (slots.requested or slots.ended or slots.forbidden or slots.forbidden_ended):
             return []
         requested = Occurrence(call, self._messages.get(call.message, call.index) if call.message else call.index)
-        ended = requested.ended(Event(kind="result", index=call.index, tool=call.tool, success=True))
+        ended = requested.with_end(ConversationEvent(kind="result", index=call.index, tool=call.tool, success=True))
         foreseen: list[Foreseen] = []
         for numbers, occurrence in ((slots.requested, requested), (slots.ended, ended)):
             for number in numbers:
@@ -138,13 +146,13 @@ class Monitor:
                     foreseen += [Foreseen(state.rule, finding)] if finding else []
         return foreseen
 
-    def _foresee(self, state: _RuleState, occurrence: Occurrence) -> Iterator[Finding]:
+    def _foresee(self, state: _RuleState, occurrence: Occurrence) -> Iterator[RuleFinding]:
         each = state.rule.each
         fit = each.fits(occurrence)
         trigger = self._read_trigger(state, occurrence) if fit is not False else None
         if trigger is None:
             return
-        if isinstance(trigger, Finding):
+        if isinstance(trigger, RuleFinding):
             yield trigger
             return
         lacks = False
@@ -158,7 +166,7 @@ class Monitor:
                 finding = clause.judge(trigger)
             if finding is not None:
                 lacks = lacks or isinstance(clause, Last)
-                yield _weaken(finding, fit if isinstance(fit, str) else applies)
+                yield _make_doubtful(finding, fit if isinstance(fit, str) else applies)
 
     def _pending(self, state: _RuleState) -> Iterator[Trigger]:
         """Calls that would trigger a rule if they succeed, and have not ended."""
@@ -166,12 +174,12 @@ class Monitor:
             event = call.occurrence.event
             if not state.rule.each.names(event.tool):
                 continue
-            possible = call.occurrence.ended(Event(kind="result", index=self.last_index, success=True))
+            possible = call.occurrence.with_end(ConversationEvent(kind="result", index=self.last_index, success=True))
             trigger = self._read_trigger(state, possible) if state.rule.each.fits(possible) is not False else None
             if isinstance(trigger, Trigger):
                 yield trigger
 
-    def _feed_call(self, event: Event) -> None:
+    def _feed_call(self, event: ConversationEvent) -> None:
         call = self._open.get(event.call)
         if event.kind == "call":
             if call is None and event.call not in self._ended:
@@ -188,9 +196,9 @@ class Monitor:
             if event.kind == "result":
                 if event.success:
                     self._start(call)
-                self._end_call(call.occurrence.ended(event))
+                self._end_call(call.occurrence.with_end(event))
 
-    def _request(self, event: Event) -> None:
+    def _request(self, event: ConversationEvent) -> None:
         occurrence = Occurrence(event, self._horizon(event))
         slots = self._contract.slots("call", event.tool)
         call = self._open[event.call] = _OpenCall(occurrence)
@@ -214,7 +222,7 @@ class Monitor:
             self._forbid(slots.forbidden_ended, occurrence)
             self._record(slots.recorded_end, slots.stored_end, occurrence)
 
-    def _horizon(self, event: Event) -> int:
+    def _horizon(self, event: ConversationEvent) -> int:
         """The index before which everything was known when the event was requested."""
         if not event.message:
             return event.index
@@ -247,7 +255,7 @@ class Monitor:
         trigger = self._read_trigger(state, occurrence)
         if trigger is None:
             return
-        if isinstance(trigger, Finding):
+        if isinstance(trigger, RuleFinding):
             state.triggered += 1
             state.add(trigger)
             return
@@ -262,23 +270,23 @@ class Monitor:
             clause.commit(trigger, doubt)
             if finding is not None:
                 lacks = lacks or isinstance(clause, Last)
-                state.add(_weaken(finding, doubt or True))
+                state.add(_make_doubtful(finding, doubt or True))
             elif doubt and clause.plan.once:
-                state.add(trigger.unknown(doubt))
-        # An event that may not have triggered the rule, and broke nothing, is no test of it.
+                state.add(trigger.report_doubt(doubt))
+        # An event that may not have triggered the rule, and broke nothing, does not test it.
         state.triggered += was_triggered and fit is True
 
-    def _read_trigger(self, state: _RuleState, occurrence: Occurrence) -> Trigger | Finding | None:
+    def _read_trigger(self, state: _RuleState, occurrence: Occurrence) -> Trigger | RuleFinding | None:
         """The values that a rule takes from an event; a finding where one is not known, None if they do not agree."""
         each = state.rule.each
         scope = each.bind(occurrence)
         if isinstance(scope, str):
-            return Finding(False, scope, (occurrence.index,))
+            return RuleFinding(False, scope, (occurrence.index,))
         own = each.own_fit(occurrence, scope) if each.own_sames else True
         if own is False:
             return None
         if isinstance(own, str):
-            return Finding(False, own, (occurrence.index,))
+            return RuleFinding(False, own, (occurrence.index,))
         return Trigger(occurrence, dict(scope), {"each": occurrence})
 
     def _forbid(self, clauses: Iterable[tuple[int, int]], occurrence: Occurrence) -> None:
@@ -289,15 +297,17 @@ class Monitor:
                 if finding is not None:
                     state.add(finding)
 
-    def _record(self, clauses: Iterable[tuple[int, int]], patterns: Iterable[Pattern], occurrence: Occurrence) -> None:
+    def _record(
+        self, clauses: Iterable[tuple[int, int]], patterns: Iterable[EventPattern], occurrence: Occurrence
+    ) -> None:
         for pattern in patterns:
             self._memory.store(pattern).add(pattern, occurrence)
         for number, place in clauses:
             if number not in self._idle:
                 self._state(number).clauses[place].record(occurrence)
 
-    def _note_gap(self, gap: Event) -> None:
-        rules, clauses = self._contract.hidden_by(gap)
+    def _note_gap(self, gap: ConversationEvent) -> None:
+        rules, clauses = self._contract.find_hidden(gap)
         for number in rules:
             if number not in self._idle and not gap.is_setup:
                 state = self._state(number)
@@ -307,13 +317,16 @@ class Monitor:
                 self._state(number).clauses[place].note_gap(gap)
 
 
-def _weaken(finding: Finding, fit: Fit) -> Finding:
+def _make_doubtful(finding: RuleFinding, fit: Fit) -> RuleFinding:
     """A finding at an event that may not have triggered the rule is not a breach."""
-    return Finding(False, f"{finding.why} ({fit})", finding.events) if isinstance(fit, str) else finding
+    return RuleFinding(False, f"{finding.why} ({fit})", finding.events) if isinstance(fit, str) else finding
 
 
 def judge_events(
-    contract: Contract, events: Iterable[Event], ending: Ending = BY_ITSELF, facts: Facts | None = None
+    contract: Contract,
+    events: Iterable[ConversationEvent],
+    ending: ConversationEnd = BY_ITSELF,
+    facts: Facts | None = None,
 ) -> list[RuleVerdict]:
     """The verdict of every rule on a whole conversation."""
     monitor = Monitor(contract, facts)

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from karat.matchers.matcher import Matcher
 from karat.matchers.values import MISSING, format_value
-from karat.rules.events import TEXT_KINDS, Event, EventKind
+from karat.rules.events import TEXT_KINDS, ConversationEvent, EventKind
 from karat.rules.values import Steps, format_steps, freeze, holds_removed, value_at
 from karat.text.forbidden import find_phrase
 from karat.text.phrases import find_word
@@ -43,7 +43,7 @@ class Occurrence:
 
     __slots__ = ("_arguments", "_result", "end", "event", "horizon")
 
-    def __init__(self, event: Event, horizon: int, end: Event | None = None) -> None:
+    def __init__(self, event: ConversationEvent, horizon: int, end: ConversationEvent | None = None) -> None:
         self.event = event
         self.horizon = horizon
         self.end = end
@@ -71,7 +71,7 @@ class Occurrence:
     def success(self) -> bool | None:
         return None if self.end is None else self.end.success
 
-    def ended(self, end: Event) -> Occurrence:
+    def with_end(self, end: ConversationEvent) -> Occurrence:
         """The same call with its result."""
         occurrence = Occurrence(self.event, self.horizon, end)
         occurrence._arguments = self._arguments
@@ -124,18 +124,18 @@ class Occurrence:
         return f"event {self.index}: {kind}{event.tool}({inner})"
 
 
-class Bound(NamedTuple):
+class BoundValue(NamedTuple):
     """A value that `$as` took from an event."""
 
     key: Hashable
     value: Any
 
 
-Scope: TypeAlias = Mapping[str, Bound]
+Scope: TypeAlias = Mapping[str, BoundValue]
 """The values that a pattern bound, by name."""
 
 
-class Place(NamedTuple):
+class NamePlace(NamedTuple):
     """A name at a value of an event: where `$as` takes it, or where `$same` compares it."""
 
     name: str
@@ -157,7 +157,7 @@ class Phrases(Struct, frozen=True):
         return isinstance(text, str) and any(find(text, phrase) is not None for phrase in self.phrases)
 
 
-class Pattern(Struct, frozen=True, kw_only=True):
+class EventPattern(Struct, frozen=True, kw_only=True):
     """One kind of event, with what its parts must be.
 
     `tools` are names with `*`; none: any. `wide`: under whatever spelling of the name, and as soon as it is requested.
@@ -172,10 +172,10 @@ class Pattern(Struct, frozen=True, kw_only=True):
     text: Matcher | Phrases | None = None
     flags: tuple[tuple[str, bool], ...] = ()
     """`parallel` and `beside_words`, as they must be."""
-    binds: tuple[Place, ...] = ()
-    sames: tuple[Place, ...] = ()
-    own_sames: tuple[Place, ...] = ()
-    """Values that must equal one that the pattern itself binds."""
+    binds: tuple[NamePlace, ...] = ()
+    sames: tuple[NamePlace, ...] = ()
+    own_sames: tuple[NamePlace, ...] = ()
+    """SourceValues that must equal one that the pattern itself binds."""
     at_end: bool = False
     """Whether a call fits when it has ended; else as soon as it is requested, or where it is needed, started."""
 
@@ -233,14 +233,14 @@ class Pattern(Struct, frozen=True, kw_only=True):
 
     def bind(self, occurrence: Occurrence) -> Scope | str:
         """The values that it binds, or why one of them is not known."""
-        scope: dict[str, Bound] = {}
+        scope: dict[str, BoundValue] = {}
         for name, steps in self.binds:
             value = occurrence.at(steps)
             if value is MISSING:
                 return f"{occurrence} has no {format_steps(steps)}"
             if occurrence.doubt and holds_removed(value):
                 return f"{format_steps(steps)}: {LOST}"
-            scope[name] = Bound(freeze(value), value)
+            scope[name] = BoundValue(freeze(value), value)
         return scope
 
     def own_fit(self, occurrence: Occurrence, scope: Scope) -> Fit:

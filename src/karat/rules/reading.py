@@ -16,21 +16,21 @@ from karat.rules.clauses import (
     AtMost,
     Before,
     Clause,
+    ClausePlan,
     Last,
     LastUser,
     NeverAfter,
     NeverBefore,
-    Plan,
     Same,
-    Source,
+    ValueSource,
     Where,
 )
 from karat.rules.conditions import CelCondition, Condition, ConditionError, Matched
-from karat.rules.contract import Rule, When
+from karat.rules.contract import CompiledRule, When
 from karat.rules.events import TEXT_KINDS
-from karat.rules.patterns import MEMBERS, OF_RESULT, Pattern, Phrases, Place
+from karat.rules.patterns import MEMBERS, OF_RESULT, EventPattern, NamePlace, Phrases
 from karat.rules.sources import USER, Sources
-from karat.rules.talk import Consent
+from karat.rules.talk import ConsentWords
 from karat.rules.values import Steps, ValuePath, read_path
 from karat.text.tool_names import invisible_in, is_any_named
 from karat.text.wording import did_you_mean, join_words, kind, quoted
@@ -67,11 +67,11 @@ class _Wrong(Exception):
     """A part of a rule that cannot be read; what is wrong with it was reported."""
 
 
-def read_rules(tree: object, around: Surroundings = Surroundings()) -> tuple[list[Rule], list[CheckProblem]]:  # noqa: B008
+def read_rules(tree: object, around: Surroundings = Surroundings()) -> tuple[list[CompiledRule], list[CheckProblem]]:  # noqa: B008
     """The rules of a list, and what is wrong with it. Paths are from the list."""
     if not isinstance(tree, list | tuple):
         return [], [CheckProblem("wrong-type", f"rules are a list, found {kind(tree)}.")]
-    rules: list[Rule] = []
+    rules: list[CompiledRule] = []
     problems: list[CheckProblem] = []
     places: dict[str, int] = {}
     for number, raw in enumerate(tree):
@@ -86,7 +86,7 @@ def read_rules(tree: object, around: Surroundings = Surroundings()) -> tuple[lis
     return rules, problems
 
 
-def read_rule(raw: object, around: Surroundings = Surroundings()) -> tuple[Rule | None, list[CheckProblem]]:  # noqa: B008
+def read_rule(raw: object, around: Surroundings = Surroundings()) -> tuple[CompiledRule | None, list[CheckProblem]]:  # noqa: B008
     """One rule, if nothing is wrong with it. Paths are from the rule."""
     reader = _RuleReader(around)
     try:
@@ -134,7 +134,7 @@ class _Need(NamedTuple):
 
     form: str
     name: str
-    plan: Plan
+    plan: ClausePlan
 
 
 class _RuleReader:
@@ -146,7 +146,7 @@ class _RuleReader:
         self._lists = WordLists.of(around.words)
         self._bound: dict[str, Path] = {}
 
-    def read(self, raw: object) -> Rule:
+    def read(self, raw: object) -> CompiledRule:
         rule = self._object(raw, (), RULE_KEYS, "a rule")
         for key in ("id", "each"):
             if key not in rule:
@@ -160,7 +160,7 @@ class _RuleReader:
         self._check_never(each, rule)
         plans = tuple(self._clauses(rule))
         each = self._with_end(each, EACH, self._read_of_each(plans))
-        return Rule(
+        return CompiledRule(
             id=name,
             why=why,
             each=each,
@@ -171,7 +171,7 @@ class _RuleReader:
             allow_unknown=self._choice(rule.get("on_unknown", "block"), ("on_unknown",), ON_UNKNOWN) == "allow",
         )
 
-    def _clauses(self, rule: Mapping[str, Any]) -> Iterator[Plan]:
+    def _clauses(self, rule: Mapping[str, Any]) -> Iterator[ClausePlan]:
         forms = [form for form in FORMS if form in rule]
         if not forms:
             message = f"the rule asks nothing of the event. Give it one of {join_words(map(repr, FORMS))}."
@@ -184,18 +184,18 @@ class _RuleReader:
             if key in rule and not any(form in rule for form in refined):
                 message = f"it only modifies '{refined[0]}', which is not set. Remove it, or add '{refined[0]}'."
                 self._report("no-effect", message, (key,), key=True)
-        readers: Mapping[str, Callable[[Mapping[str, Any]], Iterable[Plan]]] = {
+        readers: Mapping[str, Callable[[Mapping[str, Any]], Iterable[ClausePlan]]] = {
             "needs": self._needs,
             "forbids": self._forbids,
             "where": self._where_alone,
             "at_most": self._at_most,
-            "same": self._same,
+            "same": self._read_same,
             "values_from": self._values_from,
         }
         for form in forms[:1]:
             yield from readers[form](rule)
 
-    def _needs(self, rule: Mapping[str, Any]) -> Iterable[Plan]:
+    def _needs(self, rule: Mapping[str, Any]) -> Iterable[ClausePlan]:
         raw = rule["needs"]
         is_list = isinstance(raw, list)
         if is_list and not raw:
@@ -226,7 +226,7 @@ class _RuleReader:
         if form == "last_user":
             if where is not None:
                 self._report("no-effect", "'last_user' looks for words, and has no event to name.", where_path)
-            plan = Plan(clause=LastUser, consent=self._consent(entry[form], (*path, form)), once=once)
+            plan = ClausePlan(clause=LastUser, consent=self._consent(entry[form], (*path, form)), once=once)
         else:
             plan = self._event_need(form, name, entry[form], (*path, form), earlier, (where, where_path))
             if once and (form != "before" or plan.where is not None):
@@ -237,7 +237,7 @@ class _RuleReader:
 
     def _event_need(
         self, form: str, name: str, raw: object, path: Path, earlier: Sequence[_Need], where: tuple[object, Path]
-    ) -> Plan:
+    ) -> ClausePlan:
         pattern = self._pattern(raw, path, wide=False, can_bind=form == "last")
         lasts = [need.name for need in earlier if need.form == "last"]
         condition = None if where[0] is None else self._condition(*where, (EACH, *lasts, name))
@@ -250,9 +250,9 @@ class _RuleReader:
                 self._report("duplicate-id", f"{quoted(place.name)} is bound already.", path)
             self._bound[place.name] = path
         clauses: Mapping[str, type[Clause]] = {"before": Before, "last": Last, "after": After}
-        return Plan(clause=clauses[form], name=name, patterns=(pattern,), where=condition, depends=depends)
+        return ClausePlan(clause=clauses[form], name=name, patterns=(pattern,), where=condition, depends=depends)
 
-    def _joint_where(self, raw: object, needs: Sequence[_Need]) -> list[Plan]:
+    def _joint_where(self, raw: object, needs: Sequence[_Need]) -> list[ClausePlan]:
         """The plans of a list of needs, and a condition on all of its latest events."""
         condition = self._condition(raw, ("where",), (EACH, *(need.name for need in needs if need.form == "last")))
         plans = []
@@ -261,9 +261,9 @@ class _RuleReader:
             if need.form == "last":
                 plan = structs.replace(plan, patterns=(self._with_end(plan.patterns[0], need.name, [condition]),))
             plans.append(plan)
-        return [*plans, Plan(clause=Where, where=condition, depends=True)]
+        return [*plans, ClausePlan(clause=Where, where=condition, depends=True)]
 
-    def _forbids(self, rule: Mapping[str, Any]) -> Iterable[Plan]:
+    def _forbids(self, rule: Mapping[str, Any]) -> Iterable[ClausePlan]:
         entry = self._object(rule["forbids"], ("forbids",), (*FORBIDS, "where"), "'forbids'")
         forms = [form for form in FORBIDS if form in entry]
         if not forms:
@@ -275,12 +275,12 @@ class _RuleReader:
             condition = None if where is None else self._condition(where, where_path, (EACH, form))
             pattern = self._with_end(pattern, form, [condition] if condition else [])
             clause = NeverBefore if form == "before" else NeverAfter
-            yield Plan(clause=clause, name=form, patterns=(pattern,), where=condition)
+            yield ClausePlan(clause=clause, name=form, patterns=(pattern,), where=condition)
 
-    def _where_alone(self, rule: Mapping[str, Any]) -> Iterable[Plan]:
-        yield Plan(clause=Where, where=self._condition(rule["where"], ("where",), (EACH,)))
+    def _where_alone(self, rule: Mapping[str, Any]) -> Iterable[ClausePlan]:
+        yield ClausePlan(clause=Where, where=self._condition(rule["where"], ("where",), (EACH,)))
 
-    def _at_most(self, rule: Mapping[str, Any]) -> Iterable[Plan]:
+    def _at_most(self, rule: Mapping[str, Any]) -> Iterable[ClausePlan]:
         most, path = rule["at_most"], None
         is_number = isinstance(most, int | float) and not isinstance(most, bool) and most >= 0 and most < 1e18
         if not is_number or ("total" not in rule and most != int(most)):
@@ -288,16 +288,16 @@ class _RuleReader:
             self._fail("wrong-type", f"at_most is {wanted}, found {kind(most)}.", ("at_most",))
         if "total" in rule:
             path = self._value_path(rule["total"], ("total",))
-        yield Plan(clause=AtMost, path=path, most=Decimal(repr(most)))
+        yield ClausePlan(clause=AtMost, path=path, most=Decimal(repr(most)))
 
-    def _same(self, rule: Mapping[str, Any]) -> Iterable[Plan]:
-        yield Plan(clause=Same, path=self._value_path(rule["same"], ("same",)))
+    def _read_same(self, rule: Mapping[str, Any]) -> Iterable[ClausePlan]:
+        yield ClausePlan(clause=Same, path=self._value_path(rule["same"], ("same",)))
 
-    def _values_from(self, rule: Mapping[str, Any]) -> Iterable[Plan]:
+    def _values_from(self, rule: Mapping[str, Any]) -> Iterable[ClausePlan]:
         raw = rule["values_from"]
         if not isinstance(raw, dict) or not raw:
             self._fail("wrong-type", "values_from takes an object: {each.arguments.x: [user, tool]}.", ("values_from",))
-        sources: list[tuple[ValuePath, tuple[Source, ...]]] = []
+        sources: list[tuple[ValuePath, tuple[ValueSource, ...]]] = []
         for text, names in raw.items():
             place = ("values_from", text)
             path = self._value_path(text, place, key=True)
@@ -305,23 +305,23 @@ class _RuleReader:
             sources.append((path, tuple(self._sources(listed, place))))
         patterns = {source.pattern for _, listed in sources for source in listed}
         within = self._flag(rule.get("within_text", False), ("within_text",))
-        yield Plan(clause=Sources, sources=tuple(sources), patterns=tuple(patterns), within_text=within)
+        yield ClausePlan(clause=Sources, sources=tuple(sources), patterns=tuple(patterns), within_text=within)
 
-    def _sources(self, names: Sequence[object], path: Path) -> Iterator[Source]:
+    def _sources(self, names: Sequence[object], path: Path) -> Iterator[ValueSource]:
         tools = [name for name in self._tool_names(names, path) if name != USER]
         if USER in names:
-            yield Source(USER, Pattern(kind="user", wide=False))
+            yield ValueSource(USER, EventPattern(kind="user", wide=False))
         for tool in tools:
-            yield Source(tool, Pattern(kind="call", tools=(tool,), wide=False, at_end=True))
+            yield ValueSource(tool, EventPattern(kind="call", tools=(tool,), wide=False, at_end=True))
 
-    def _read_of_each(self, plans: Sequence[Plan]) -> list[Condition]:
+    def _read_of_each(self, plans: Sequence[ClausePlan]) -> list[Condition]:
         """What the clauses read of the event that triggers the rule."""
         paths = [path for plan in plans for path in ((plan.path,) if plan.path else ())]
         paths += [path for plan in plans for path, _ in plan.sources]
         read = Matched(tuple((path, matcher({})) for path in paths))
         return [read, *(plan.where for plan in plans if plan.where is not None)]
 
-    def _with_end(self, pattern: Pattern, name: str, conditions: Sequence[Condition]) -> Pattern:
+    def _with_end(self, pattern: EventPattern, name: str, conditions: Sequence[Condition]) -> EventPattern:
         """The pattern as what is read of its event needs it: a result is there when a call has ended.
 
         A result that a condition reads of another event than `each` is that of a call that succeeded.
@@ -335,7 +335,7 @@ class _RuleReader:
         at_end = pattern.success is not None or not OF_RESULT.isdisjoint(reads)
         return structs.replace(pattern, at_end=at_end)
 
-    def _check_never(self, each: Pattern, rule: Mapping[str, Any]) -> None:
+    def _check_never(self, each: EventPattern, rule: Mapping[str, Any]) -> None:
         """What keeps a rule from ever being triggered."""
         if each.tools and each.excluded and all(is_any_named(each.excluded, tool) for tool in each.tools):
             message = "'except' leaves out every tool that 'each' names, so nothing triggers the rule."
@@ -353,7 +353,7 @@ class _RuleReader:
 
     # Patterns
 
-    def _pattern(self, raw: object, path: Path, *, wide: bool, can_bind: bool = True) -> Pattern:
+    def _pattern(self, raw: object, path: Path, *, wide: bool, can_bind: bool = True) -> EventPattern:
         """A pattern of an event. `wide`: names match in any spelling, and a request is enough."""
         known = self._object(raw, path, PATTERN_KEYS, "a pattern")
         kinds = [key for key in KINDS if key in known]
@@ -369,7 +369,7 @@ class _RuleReader:
         for key in ended:
             message = f"only a call has it, not {quoted(name)}. Remove it."
             self._report("no-effect", message, (*path, key), key=True)
-        places: dict[str, list[Place]] = {AS: [], SAME: []}
+        places: dict[str, list[NamePlace]] = {AS: [], SAME: []}
         parts = tuple(self._parts(known, path, places))
         binds = tuple(places[AS])
         if binds and not can_bind:
@@ -377,7 +377,7 @@ class _RuleReader:
             self._report("bad-binding", message, path)
         own = {place.name for place in binds}
         success = self._flag(known["success"], (*path, "success")) if "success" in known else None
-        pattern = Pattern(
+        pattern = EventPattern(
             kind=name,  # type: ignore[arg-type]
             tools=tools,
             excluded=excluded,
@@ -394,31 +394,31 @@ class _RuleReader:
             pattern, at_end=name == "call" and (success is not None or not OF_RESULT.isdisjoint(pattern.read_parts))
         )
 
-    def _check_bound(self, pattern: Pattern, path: Path) -> None:
+    def _check_bound(self, pattern: EventPattern, path: Path) -> None:
         for place in pattern.sames:
             if place.name not in self._bound:
                 hint = did_you_mean(place.name, self._bound) or "Bind it with '$as' in 'each'."
                 message = f"nothing binds {quoted(place.name)} before. {hint}"
                 self._report("unbound", message, (*path, *place.steps, SAME))
 
-    def _text_pattern(self, known: Mapping[str, Any], name: str, path: Path, wide: bool) -> Pattern:
+    def _text_pattern(self, known: Mapping[str, Any], name: str, path: Path, wide: bool) -> EventPattern:
         for key in known:
             if key != name and not _is_note(key):
                 message = f"{quoted(name)} has no {quoted(key)}. Remove it."
                 self._report("no-effect", message, (*path, key), key=True)
         raw, place = known[name], (*path, name)
         if raw == "*":
-            return Pattern(kind=name, wide=wide)  # type: ignore[arg-type]
+            return EventPattern(kind=name, wide=wide)  # type: ignore[arg-type]
         text: Matcher | Phrases
         if isinstance(raw, dict):
             self._matchers(raw, place)
             text = matcher(raw)
         else:
             text = Phrases(tuple(self._phrases(raw, place)), wide)
-        return Pattern(kind=name, wide=wide, text=text)  # type: ignore[arg-type]
+        return EventPattern(kind=name, wide=wide, text=text)  # type: ignore[arg-type]
 
     def _parts(
-        self, known: Mapping[str, Any], path: Path, places: dict[str, list[Place]]
+        self, known: Mapping[str, Any], path: Path, places: dict[str, list[NamePlace]]
     ) -> Iterator[tuple[str, Matcher]]:
         for part in PARTS:
             if part in known:
@@ -427,7 +427,7 @@ class _RuleReader:
                     self._matchers(rest, (*path, part))
                     yield part, matcher(rest)
 
-    def _take_names(self, value: Any, steps: Steps, path: Path, places: dict[str, list[Place]]) -> Any:
+    def _take_names(self, value: Any, steps: Steps, path: Path, places: dict[str, list[NamePlace]]) -> Any:
         """What is left of a value without `$as` and `$same`, which are noted with their places."""
         if not isinstance(value, dict):
             self._refuse_names(value, path)
@@ -436,7 +436,7 @@ class _RuleReader:
         rest = {key: member for key, member in value.items() if key not in names}
         for key, name in names.items():
             if isinstance(name, str) and name.isidentifier():
-                places[key].append(Place(name, steps))
+                places[key].append(NamePlace(name, steps))
             else:
                 self._report("wrong-type", f"{key} takes a name of letters, digits and _.", (*path, key))
         if any(key.startswith(SIGN) for key in rest):
@@ -453,7 +453,7 @@ class _RuleReader:
         members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
         for key, member in members:
             if key in (AS, SAME):
-                message = f"{key} stands at a member of an object, not within a list or another matcher."
+                message = f"{key} belongs to a member of an object, not into a list or another matcher."
                 self._report("bad-binding", message, (*path, key), key=True)
             self._refuse_names(member, (*path, key))
 
@@ -486,7 +486,7 @@ class _RuleReader:
             raise _Wrong
         return expanded
 
-    def _consent(self, raw: object, path: Path) -> Consent:
+    def _consent(self, raw: object, path: Path) -> ConsentWords:
         phrases, names = [], []
         for phrase in self._phrases(raw, path):
             if not phrase.startswith("@"):
@@ -498,13 +498,13 @@ class _RuleReader:
                 hint = did_you_mean(phrase, known) or f"Known: {join_words(known, 'and')}."
                 self._fail("unknown-value", f"no published list is called {quoted(phrase)}. {hint}", path)
             names.append(f"{CONSENT_LISTS[base]}_{language}" if language else CONSENT_LISTS[base])
-        return Consent(tuple(phrases), self._lists, tuple(names))
+        return ConsentWords(tuple(phrases), self._lists, tuple(names))
 
-    # Values
+    # SourceValues
 
     def _condition(self, raw: object, path: Path, names: Sequence[str]) -> Condition:
         if isinstance(raw, dict) and raw:
-            return Matched(tuple(self._matched(raw, path, names)))
+            return Matched(tuple(self._read_matchers(raw, path, names)))
         if not isinstance(raw, str) or not raw.strip():
             self._fail("wrong-type", f"'where' is a condition, or matchers by path, found {kind(raw)}.", path)
         try:
@@ -512,7 +512,9 @@ class _RuleReader:
         except ConditionError as error:
             self._fail(error.slug, str(error), path)
 
-    def _matched(self, raw: Mapping[str, Any], path: Path, names: Sequence[str]) -> Iterator[tuple[ValuePath, Matcher]]:
+    def _read_matchers(
+        self, raw: Mapping[str, Any], path: Path, names: Sequence[str]
+    ) -> Iterator[tuple[ValuePath, Matcher]]:
         for text, wanted in raw.items():
             place = self._value_path(text, (*path, text), names, key=True)
             self._refuse_names(wanted, (*path, text))

@@ -8,8 +8,8 @@ from decimal import Decimal
 from typing import Any, Final, TypeAlias
 
 from karat.matchers.values import MISSING, format_value
-from karat.rules.clauses import ORDER_UNSEEN, Clause, Memory, Plan, Source, Trigger
-from karat.rules.events import Event, Finding
+from karat.rules.clauses import ORDER_UNSEEN, Clause, ClausePlan, Memory, Trigger, ValueSource
+from karat.rules.events import ConversationEvent, RuleFinding
 from karat.rules.patterns import LOST, UNSEEN, Fit, Occurrence
 from karat.rules.values import holds_removed, scalars_of
 from karat.text.folding import fold, fold_phrase
@@ -19,12 +19,12 @@ from karat.text.phrases import find_whole_words
 USER: Final = "user"
 SAID: Final = "the words of the user"
 LONGEST_VALUE: Final = 1_000
-"""A longer text of a result is no value of its own: it is only looked into."""
+"""A longer text of a result is not a value of its own: it is only looked into."""
 _NUMBER = re.compile(r"[$€£]?\s?-?(?:0|[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d*)(?:\.\d+)?%?")
 _WORD = re.compile(r"\w+")
 _NOT_FOLLOWED = (bool, type(None))
 
-Place: TypeAlias = tuple[int, str]
+NamePlace: TypeAlias = tuple[int, str]
 """The event that a value was in, and the stretch of the conversation that it belongs to."""
 
 
@@ -34,16 +34,16 @@ class TextIndex:
     __slots__ = ("_by_word", "_texts")
 
     def __init__(self) -> None:
-        self._texts: list[tuple[Place, str]] = []
+        self._texts: list[tuple[NamePlace, str]] = []
         self._by_word: dict[str, list[int]] = {}
 
-    def add(self, text: str, place: Place) -> None:
+    def add(self, text: str, place: NamePlace) -> None:
         folded = fold(text)
         for word in dict.fromkeys(_WORD.findall(folded)):
             self._by_word.setdefault(word, []).append(len(self._texts))
         self._texts.append((place, folded))
 
-    def find(self, value: str) -> Iterator[Place]:
+    def find(self, value: str) -> Iterator[NamePlace]:
         """The texts in which the value is, as whole words."""
         words = _WORD.findall(fold_phrase(value))
         if not words:
@@ -55,24 +55,24 @@ class TextIndex:
                 yield place
 
 
-class Values:
+class SourceValues:
     """The values that one source gave, each with the event in which it first was."""
 
     __slots__ = ("exact", "texts")
 
     def __init__(self) -> None:
-        self.exact: dict[Hashable, Place] = {}
+        self.exact: dict[Hashable, NamePlace] = {}
         self.texts = TextIndex()
 
-    def add(self, value: Any, place: Place) -> None:
+    def add(self, value: Any, place: NamePlace) -> None:
         self.exact.setdefault(value_key(value), place)
 
-    def add_text(self, text: str, place: Place) -> None:
+    def add_text(self, text: str, place: NamePlace) -> None:
         self.texts.add(text, place)
         for number in numbers_in(text):
             self.exact.setdefault(number.normalize(), place)
 
-    def places(self, value: Any) -> Iterator[Place]:
+    def places(self, value: Any) -> Iterator[NamePlace]:
         if (place := self.exact.get(value_key(value))) is not None:
             yield place
         if isinstance(value, str):
@@ -96,9 +96,9 @@ class Sources(Clause):
 
     __slots__ = ("_doubts", "_values")
 
-    def __init__(self, plan: Plan, memory: Memory) -> None:
+    def __init__(self, plan: ClausePlan, memory: Memory) -> None:
         super().__init__(plan, memory)
-        self._values: dict[str, Values] = {}
+        self._values: dict[str, SourceValues] = {}
         self._doubts: list[tuple[str, int, str]] = []
         """Sources of which something was not seen, since which event, and why."""
 
@@ -108,14 +108,14 @@ class Sources(Clause):
             pattern = source.pattern
             if pattern.kind != event.kind or not pattern.names(event.tool):
                 continue
-            values = self._values.setdefault(source.name, Values())
+            values = self._values.setdefault(source.name, SourceValues())
             place = occurrence.index, event.stretch
             if source.name == USER:
                 values.add_text(event.text, place)
             elif occurrence.success is not False:
                 self._add_result(source.name, values, occurrence, place)
 
-    def _add_result(self, name: str, values: Values, occurrence: Occurrence, place: Place) -> None:
+    def _add_result(self, name: str, values: SourceValues, occurrence: Occurrence, place: NamePlace) -> None:
         result = occurrence.result
         if result is None:
             if occurrence.success is None or occurrence.doubt:
@@ -137,15 +137,15 @@ class Sources(Clause):
             if value is MISSING:
                 if trigger.occurrence.part(str(path.steps[0])) is MISSING:
                     doubt = UNSEEN.get(str(path.steps[0]), f"{path.words} was not observed")
-            elif next(_followed(value), None) is not None:
+            elif next(_scalars_to_follow(value), None) is not None:
                 return True
         return doubt
 
-    def judge(self, trigger: Trigger) -> Finding | None:
-        doubtful: Finding | None = None
+    def judge(self, trigger: Trigger) -> RuleFinding | None:
+        doubtful: RuleFinding | None = None
         for path, sources in self.plan.sources:
             value = trigger.occurrence.at(path.steps)
-            for scalar in () if value is MISSING else _followed(value):
+            for scalar in () if value is MISSING else _scalars_to_follow(value):
                 doubt = self._doubt(scalar, sources, trigger)
                 if doubt is None:
                     continue
@@ -154,11 +154,11 @@ class Sources(Clause):
                 )
                 what = f"{path.words} {format_value(scalar)}"
                 if not doubt:
-                    return trigger.broken(f"{what} was not in {names}")
-                doubtful = trigger.unknown(f"it is not known whether {what} was in {names}: {doubt}")
+                    return trigger.report_breach(f"{what} was not in {names}")
+                doubtful = trigger.report_doubt(f"it is not known whether {what} was in {names}: {doubt}")
         return doubtful
 
-    def _doubt(self, scalar: Any, sources: Sequence[Source], trigger: Trigger) -> str | None:
+    def _doubt(self, scalar: Any, sources: Sequence[ValueSource], trigger: Trigger) -> str | None:
         """Why a value may have come from one of the sources; None if it did, empty if it did not."""
         occurrence, doubt = trigger.occurrence, ""
         if occurrence.doubt and holds_removed(scalar):
@@ -182,10 +182,10 @@ class Sources(Clause):
                 return gap.text
         return ""
 
-    def note_gap(self, gap: Event) -> None:
+    def note_gap(self, gap: ConversationEvent) -> None:
         self._gaps.append(gap)
 
 
-def _followed(value: Any) -> Iterator[Any]:
+def _scalars_to_follow(value: Any) -> Iterator[Any]:
     """The scalars of a value that can be followed: true, false, null and the empty text are everywhere."""
     return (scalar for scalar in scalars_of(value) if not isinstance(scalar, _NOT_FOLLOWED) and scalar != "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from karat.rules.events import Event
+from karat.rules.events import ConversationEvent
 from karat.text.prose.consent import gives_consent
 from karat.text.words import WordLists
 
@@ -12,7 +12,7 @@ KEPT_RUNS = 8
 """So many of the latest runs of user messages are kept: a call refers to the one before the message that made it."""
 
 
-class Consent(Struct, frozen=True):
+class ConsentWords(Struct, frozen=True):
     """Words of which a user must have said one: those of an author, or a published list."""
 
     phrases: tuple[str, ...]
@@ -31,7 +31,7 @@ class UserWords(Struct):
 
     number: int
     texts: list[tuple[int, str]]
-    consents: dict[Consent, bool]
+    consents: dict[ConsentWords, bool]
 
     @property
     def index(self) -> int:
@@ -41,7 +41,7 @@ class UserWords(Struct):
     def text(self) -> str:
         return "\n".join(text for _, text in self.texts)
 
-    def gives(self, consent: Consent) -> bool:
+    def gives(self, consent: ConsentWords) -> bool:
         if consent not in self.consents:
             self.consents[consent] = gives_consent(self.text, consent.phrases, consent.names, consent.lists)
         return self.consents[consent]
@@ -55,10 +55,10 @@ class Talk:
     def __init__(self) -> None:
         self._runs: list[UserWords] = []
         self._is_open = False
-        self._gap: Event | None = None
+        self._gap: ConversationEvent | None = None
         self._count = 0
 
-    def hear(self, event: Event) -> None:
+    def hear(self, event: ConversationEvent) -> None:
         """Take any event: one that is not of the user ends the run of his messages."""
         if event.kind != "user":
             self._is_open = False

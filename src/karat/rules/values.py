@@ -1,4 +1,4 @@
-"""Values of events: where they are, when two are the same, and a key that is equal for the same ones."""
+"""SourceValues of events: where they are, when two are the same, and a key that is equal for the same ones."""
 
 from __future__ import annotations
 
