@@ -5,8 +5,8 @@ consent: The user agrees to what the agent proposes (`@yes` in a rule).
     yes; yeah; yep; yup; yea; ok; okay; k; sure; absolutely; definitely; certainly; of course; agreed; correct; fine;
     perfect; great; alright; all right; affirmative; confirm; confirmed; confirming; confirms; i confirm; i agree;
     i approve; approved; i accept; i consent; go ahead; go for it; proceed; please do; do it; let's do it;
-    let's do that; let's go; let's proceed; let's go (ahead|with); sounds (good|great|fine|right|perfect); looks (good|great|fine|
-        right|correct|perfect);
+    let's do that; let's go; let's proceed; let's go (ahead|with); sounds (good|great|fine|right|perfect);
+    looks (good|great|fine|right|correct|perfect);
     that's (right|correct|fine|good|great|perfect|ok|okay|all right|it);
     that is (right|correct|fine|good|great|perfect|ok|okay|all right);
     that (works|sounds good|would be great|would be perfect|would work|will work|will do);
