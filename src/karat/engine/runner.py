@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import heapq
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Protocol
 
 from karat.engine.attempts import Attempts
 from karat.engine.events import (
     CaseFinished,
+    Event,
     RunFinished,
     RunStarted,
 )
@@ -239,3 +241,39 @@ async def open_executor(executor: Executor, interrupted: asyncio.Event, limit: f
             task.cancel()
         await asyncio.gather(opening, waiting, return_exceptions=True)
         await asyncio.shield(asyncio.ensure_future(executor.close()))
+
+
+LONG = 60.0
+"""Seconds; a shorter run is not worth a hint."""
+AT_ONCE = 4
+WORTH = 0.7
+"""The share of the time that is left at most, for a hint to be worth it."""
+
+
+class ConcurrencyHint:
+    """Records how long cases take one at a time, and reports at the end what several at once would have taken."""
+
+    def __init__(self) -> None:
+        self._seconds: list[float] = []
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, CaseFinished):
+            self._seconds.append(event.done.duration_ms / 1000)
+
+    @property
+    def hint(self) -> str:
+        """Nothing after a short run, or where little would have been saved."""
+        alone, together = sum(self._seconds), total_duration(self._seconds, AT_ONCE)
+        if alone < LONG or together > WORTH * alone:
+            return ""
+        return (
+            f"running one case at a time took {alone:.0f} s; --concurrency {AT_ONCE} would take about {together:.0f} s"
+        )
+
+
+def total_duration(seconds: Iterable[float], slots: int) -> float:
+    """How long cases last that are begun in this order as soon as one of the slots is free."""
+    free = [0.0] * slots
+    for each in seconds:
+        heapq.heappush(free, heapq.heappop(free) + each)
+    return max(free)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import platform
+import subprocess
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
@@ -14,18 +16,16 @@ from msgspec import UNSET, Struct, structs
 from karat.checks.catalog import catalog_for
 from karat.checks.page.ui import resolve_sentences
 from karat.engine.case_runner import CaseRunner, files_folder, new_run_id, policy_for, settle, target_of_suite
-from karat.engine.concurrency_hint import ConcurrencyHint
 from karat.engine.plan import Plan
 from karat.engine.request import AnyTarget, ResolvedTarget, RunOptions, RunRequest
-from karat.engine.revisions import revision
-from karat.engine.runner import Runner
+from karat.engine.runner import ConcurrencyHint, Runner
 from karat.engine.tapes import MissCounter, leave_out_time_budgets, tape_in_header
 from karat.errors import UsageError
 from karat.journal.carry_over import CarryOver, Planned, list_some
 from karat.journal.reader import Journal
 from karat.journal.writer import begin
 from karat.model.keys import target_identity
-from karat.model.run import Header, Summary
+from karat.model.run import Header, Revision, Summary
 from karat.model.sequential import min_runs_to_prove
 from karat.model.suite import Suite
 from karat.model.trace import REMOVED
@@ -45,6 +45,10 @@ from karat.text.wording import pluralize
 from karat.version import __version__
 
 LONGEST_VERSION = 200
+GIT_TIMEOUT = 5.0
+MOST_TAGS = 20
+# Nothing that a repository configures is run, and nothing in it is written.
+_GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-optional-locks")
 
 
 class PreviousRun(Struct, frozen=True):
@@ -234,12 +238,41 @@ def run_header(
         repeat=options.most_runs,
         until=options.until,
         confirm=options.confirm,
-        project=revision(Path(request.folder)),
-        suite_revision=revision(file) if file.is_file() else None,
+        project=find_revision(Path(request.folder)),
+        suite_revision=find_revision(file) if file.is_file() else None,
         target_version=text(agent.version)[:LONGEST_VERSION],
         deterministic=agent.deterministic,
         draft=suite.draft or UNSET,
     )
+
+
+def find_revision(directory: Path) -> Revision | None:
+    """The state of a folder's tracked files, or of one file; None if git does not know it."""
+    folder, name = (directory, "") if directory.is_dir() else (directory.parent, directory.name)
+    asked = ["--", f"./{name}"] if name else ["--untracked-files=no"]
+    status = _git(folder, "status", "--porcelain=v2", "--branch", *asked)
+    lines = status.splitlines() if status else []
+    commit = next((line.split()[2] for line in lines if line.startswith("# branch.oid ")), "")
+    if not commit or commit == "(initial)":
+        return None
+    tags = _git(folder, "tag", "--points-at", "HEAD") or ""
+    dirty = any(not line.startswith("#") for line in lines)
+    return Revision(commit, dirty, tuple(tags.split()[:MOST_TAGS]))
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    try:
+        completed = subprocess.run(
+            [*_GIT, "-C", str(folder), *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=GIT_TIMEOUT,
+            check=False,
+            env={**os.environ, "GIT_TERMINAL_PROMPT": "0"},
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return completed.stdout.decode(errors="replace") if completed.returncode == 0 else None
 
 
 def _drop_if_empty(journal: Path) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import karat
-from karat.engine import concurrency_hint
-from karat.engine.concurrency_hint import total_duration
+from karat.engine import runner
+from karat.engine.runner import total_duration
 
 SUITE = {
     "version": "0.3",
@@ -32,8 +32,8 @@ def test_how_long_cases_last(seconds: list[float], lanes: int, taken: float) -> 
 
 
 def said(monkeypatch: pytest.MonkeyPatch, long: float, worth: float, **options: object) -> list[str]:
-    monkeypatch.setattr(concurrency_hint, "LONG", long)
-    monkeypatch.setattr(concurrency_hint, "WORTH", worth)
+    monkeypatch.setattr(runner, "LONG", long)
+    monkeypatch.setattr(runner, "WORTH", worth)
     heard: list[karat.Event] = []
     karat.run(SUITE, fine, listeners=[heard.append], **options)  # type: ignore[arg-type]
     return [event.message for event in heard if isinstance(event, karat.Notice)]
