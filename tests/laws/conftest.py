@@ -1,0 +1,15 @@
+"""Prints what the laws ran over."""
+
+from __future__ import annotations
+
+import pytest
+
+from laws.coverage import LAW
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    reports = (*terminalreporter.stats.get("passed", ()), *terminalreporter.stats.get("xpassed", ()))
+    lines = {text for report in reports for name, text in report.user_properties if name == LAW}
+    if lines:
+        terminalreporter.section("laws")
+        terminalreporter.write_line("\n".join(sorted(lines)))

@@ -1,0 +1,77 @@
+"""Law 11: every key is reached by the audit: some operator makes a wrong answer that this key alone notices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pytest
+from msgspec import structs
+
+from karat.analysis.audit.case_audit import mutants
+from karat.analysis.audit.operators.base import Operator, Subject
+from karat.analysis.audit.operators.catalog import OPERATORS
+from karat.model.suite import Case
+from karat.model.verdict import CaseStatus
+from laws.coverage import Coverage, require
+from laws.samples import CATALOG, KEYS, SAMPLES, WITHOUT_SAMPLE, Sample, build_case, judge
+
+COMPANIONS = {
+    key: f"it only says how `{refined}` is read, which is reached"
+    for cls in CATALOG.classes.values()
+    for key, refined in cls.companions.items()
+}
+EXCEPTIONS = {
+    **COMPANIONS,
+    **WITHOUT_SAMPLE,
+    "source_patterns": "it says how `required_sources` is read",
+    "grounded_constants": "it says how `grounded_numbers` is read",
+    "grounded_in": "it says how `grounded_numbers` is read",
+}
+
+
+def _alone(sample: Sample) -> Case:
+    """A case with nothing but the checks of one key."""
+    case = build_case(sample.expected)
+    return structs.replace(case, checks=tuple(spec for spec in case.checks if spec.name == sample.check))
+
+
+def table_of_kills(operators: tuple[Operator, ...] = OPERATORS) -> Mapping[str, dict[str, int]]:
+    """How many mutants of each operator each key kills by itself, on the answer that meets it."""
+    table: dict[str, dict[str, int]] = {key: {} for key in KEYS}
+    for sample in SAMPLES:
+        case = _alone(sample)
+        if judge(case, sample.passing).status is not CaseStatus.PASS:
+            continue
+        for operator in operators:
+            killed = [
+                mutant
+                for mutant in mutants(operator, Subject(case, sample.passing))
+                if judge(case, mutant.trace).status is not CaseStatus.PASS
+            ]
+            if killed:
+                row = table[sample.key]
+                row[operator.name] = row.get(operator.name, 0) + len(killed)
+    return table
+
+
+def find_unreached(operators: tuple[Operator, ...] = OPERATORS) -> Coverage:
+    coverage = Coverage(11, "every key is reached by the audit", checks=KEYS, exceptions=EXCEPTIONS)
+    for key, row in table_of_kills(operators).items():
+        coverage.try_one(bool(row) or key in EXCEPTIONS, f"no mutant reaches `{key}`")
+    return coverage
+
+
+@pytest.mark.xfail(strict=True, reason="issue 41, must show 4")
+def test_every_key_is_reached(record_property: Callable[[str, object], None]) -> None:
+    require(find_unreached(), record_property)
+
+
+def test_a_key_that_no_operator_reaches_is_noticed() -> None:
+    """Planted: the operators of calls are gone."""
+    left = tuple(operator for operator in OPERATORS if not operator.name.startswith("tool-"))
+    assert find_unreached(left).violations
+
+
+@pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
+def test_every_operator_has_a_key_that_kills(operator: Operator) -> None:
+    assert {key for key in operator.kills if key in KEYS}
