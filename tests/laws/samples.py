@@ -15,7 +15,7 @@ from msgspec import structs
 
 from karat.checks.base import Check
 from karat.checks.catalog import CHECKS, CheckCatalog
-from karat.engine.trace_checks import read_trace
+from karat.engine.authoring import read_trace
 from karat.model.check import CheckSpec, Example
 from karat.model.suite import Case
 from karat.model.trace import SpanNode, ToolCall, Trace

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import karat
-from karat.engine.trace_checks import ExpectationError
+from karat.engine.authoring import ExpectationError
 from laws.coverage import Coverage, require
 from laws.samples import EFFECTS, KEYS
 from seeds import test_fields as seeds
