@@ -19,8 +19,8 @@ class Answer(NamedTuple):
     trace: Trace
 
 
-def told(rule: str, expected: Expected, *texts: str) -> Iterator[Answer]:
-    """An agent that only answered, and whose tools nobody saw."""
+def answered(rule: str, expected: Expected, *texts: str) -> Iterator[Answer]:
+    """An agent that only answered, and whose tools were not observed."""
     return (Answer(rule, expected, says(text)) for text in texts)
 
 
@@ -45,7 +45,7 @@ ASKS = {"outcome": "needs_input"}
 ASKS_TO_BOOK = {"outcome": "needs_input", "tool_calls_any": ["book_slot"]}
 
 WRONG = [
-    *told(
+    *answered(
         "what is forbidden is found in any dress",
         NO_AI,
         "As an **AI**, I cannot.",
@@ -91,7 +91,7 @@ WRONG = [
         "As an A.I. I cannot.",
         "as an a.i",
     ),
-    *told(
+    *answered(
         "a forbidden regex sees every form",
         NO_TODO,
         "to**do**: call Anna",
@@ -101,10 +101,10 @@ WRONG = [
         "<i>to</i>do",
         "to-\ndo list",
     ),
-    *told(
+    *answered(
         "a forbidden word may hide in a hyphen", {"must_not_contain": ["well-known"]}, "well-\nknown", "**well**-known"
     ),
-    *told(
+    *answered(
         "what is required counts if a reader sees it",
         REFUND,
         "<!-- refund -->Nothing was done.",
@@ -129,14 +129,14 @@ WRONG = [
         "ｒｅｆｕｎｄ",
         "re-fund",
     ),
-    *told(
+    *answered(
         "a required regex counts if a reader sees it",
         {"must_match_regex": [r"^Total:\s*[0-9]+"]},
         "<!--\nTotal: 12\n-->",
         "~~Total: 12~~",
         "<div hidden>\nTotal: 12</div>",
     ),
-    *told(
+    *answered(
         "a phrase with a digit at its end is no part of a number",
         {"must_say_any": ["GitHub: 12"]},
         "GitHub: 124",
@@ -148,7 +148,7 @@ WRONG = [
         "GitHub: 12½",
         "GitHub: 12<b>4</b>",
     ),
-    *told(
+    *answered(
         "a phrase with a digit at its start is no part of a number",
         {"expected_contains": ["12 commits"]},
         "112 commits",
@@ -156,7 +156,7 @@ WRONG = [
         "1,12 commits",
         "٣12 commits",
     ),
-    *told(
+    *answered(
         "a number is whole",
         TWELVE,
         "124",
@@ -181,8 +181,8 @@ WRONG = [
         "12,5 Grad",
         "12.000.000",
     ),
-    *told("a magnitude makes another number", TWELVE, "12万", "12 억", "$12m", "12 1/2 hours", "€12b"),
-    *told(
+    *answered("a magnitude makes another number", TWELVE, "12万", "12 억", "$12m", "12 1/2 hours", "€12b"),
+    *answered(
         "a magnitude that is not read is unknown",
         TWELVE,
         "12 Millionen",
@@ -197,16 +197,18 @@ WRONG = [
         "**12** Millionen",
         "12 × 10^6",
     ),
-    *told("a point may group", {"must_ground_numbers": [1200]}, "1.200 Nutzer"),
-    *told(
+    *answered("a point may group", {"must_ground_numbers": [1200]}, "1.200 Nutzer"),
+    *answered(
         "a context is whole words",
         {"must_ground_numbers": [{"value": 12, "context_any": ["PR"]}]},
         "12 in April",
         "12 approaches",
         "12 <!-- PR -->",
     ),
-    *told("a source is whole words", {"required_sources": ["PR"]}, "An approach in April.", "<!-- PR -->", "[x](PR)"),
-    *told(
+    *answered(
+        "a source is whole words", {"required_sources": ["PR"]}, "An approach in April.", "<!-- PR -->", "[x](PR)"
+    ),
+    *answered(
         "an age that is not read is unknown",
         FRESH,
         "Slack 5m ago; GitHub data from yesterday",
@@ -227,8 +229,8 @@ WRONG = [
         "Slack 5m ago; GitHub from 2019",
         "Everything is from yesterday.",
     ),
-    *told(
-        "an old age is old however it is told",
+    *answered(
+        "an old age is old however it is stated",
         FRESH,
         "Slack 5m ago; GitHub two days ago",
         "Slack 5m ago; GitHub vor 3 Tagen",
@@ -238,7 +240,7 @@ WRONG = [
         "Slack 5m ago; no data for 3 days",
         "Slack 5m ago; a 3-day lag",
     ),
-    *told(
+    *answered(
         "a future and a length are no age",
         FRESH,
         "It starts in 5 minutes.",
@@ -249,7 +251,7 @@ WRONG = [
         "Snoozed for 30 minutes.",
         "<!-- 5m ago -->No age here.",
     ),
-    *told(
+    *answered(
         "an action that is denied is not offered",
         SNOOZE,
         "You cannot snooze this.",
@@ -266,7 +268,7 @@ WRONG = [
         "The Snooze button is greyed out.",
         "You may not\nsnooze this.",
     ),
-    *told(
+    *answered(
         "a marker that is denied is no marker",
         LABELLED,
         "There is no assumption in it.",
@@ -288,7 +290,7 @@ WRONG = [
         ("book:pending", "Booked."),
     ),
     *did("of the tools that were to be used", {**MADE, "tools_used": ["book"]}, ("find:ok", "Booked.")),
-    *told(
+    *answered(
         "a promise, a wish and a question are no success",
         MADE,
         "Shall I have it booked?",
@@ -352,12 +354,14 @@ WRONG = [
         ("book_slot:failed book_slot:ok", "It failed."),
         ("find:failed", "It failed."),
     ),
-    *told("levers differ", {"required_levers": 2}, "1. roll back\n2. roll back", "- Roll back\n* **roll back**"),
-    *told("words that nobody sees are no answer", {"outcome": "response_only"}, "<!-- hi -->", "\u200b", "---", "👍"),
+    *answered("levers differ", {"required_levers": 2}, "1. roll back\n2. roll back", "- Roll back\n* **roll back**"),
+    *answered(
+        "words that nobody sees are no answer", {"outcome": "response_only"}, "<!-- hi -->", "\u200b", "---", "👍"
+    ),
 ]
 
 RIGHT = [
-    *told(
+    *answered(
         "other words are not forbidden",
         NOT_COP,
         "Мусор убран.",
@@ -373,7 +377,7 @@ RIGHT = [
         "5 * 3 * 2 < 31 & more",
         "مرحبا، كيف حالك؟",
     ),
-    *told(
+    *answered(
         "a reader sees what is required",
         REFUND,
         "Your **refund** is on its way.",
@@ -397,14 +401,14 @@ RIGHT = [
         "<order id> refund",
         "`<!-- refund -->`",
     ),
-    *told(
+    *answered(
         "in other languages too",
         {"must_say_any": ["תודה", "спасибо", "感谢"]},
         "**תודה** רבה",
         "Спасибо!",
         "非常感谢。",
     ),
-    *told(
+    *answered(
         "markup that is asked for is seen as written",
         {"must_say_any": ["**Total**", "https://example.org/refund", "supported_drives"]},
         "**Total** 12",
@@ -412,14 +416,14 @@ RIGHT = [
         "It depends on `supported_drives`.",
         "It depends on supported\\_drives.",
     ),
-    *told(
+    *answered(
         "a regex matches in rendered text",
         {"must_match_regex": [r"^GitHub:\s*[0-9]+"]},
         "**GitHub:** 12 commits",
         "> GitHub: 12",
         "Signals\nGITHUB: 12",
     ),
-    *told(
+    *answered(
         "a phrase with a digit stands whole",
         {"must_say_any": ["GitHub: 12"]},
         "GitHub: 12 commits",
@@ -429,7 +433,7 @@ RIGHT = [
         "GitHub: 12%",
         "(GitHub: 12)",
     ),
-    *told(
+    *answered(
         "a number stands whole",
         TWELVE,
         "12 commits",
@@ -452,7 +456,7 @@ RIGHT = [
         "12 Tage",
         "12 件",
     ),
-    *told(
+    *answered(
         "separators of other places",
         {"must_ground_numbers": [1234.5]},
         "1,234.5",
@@ -461,15 +465,15 @@ RIGHT = [
         "1'234.5",
         "1234,5",
     ),
-    *told("grouped in lakhs", {"must_ground_numbers": [1234567]}, "12,34,567", "1.234.567", "1,234,567"),
-    *told(
+    *answered("grouped in lakhs", {"must_ground_numbers": [1234567]}, "12,34,567", "1.234.567", "1,234,567"),
+    *answered(
         "a context beside it",
         {"must_ground_numbers": [{"value": 12, "context_any": ["PR"], "within": "line"}]},
         "12 PRs",
         "PR: **12**",
         "| PR | 12 |",
     ),
-    *told(
+    *answered(
         "a fresh age",
         FRESH,
         "GitHub: 12 commits today, 9 yesterday (5m ago)",
@@ -490,12 +494,12 @@ RIGHT = [
         "5m ago; back to yesterday's level",
         "**5 minutes** ago",
     ),
-    *told(
+    *answered(
         "an age that is old enough for anyone",
         {"evidence_freshness_max_age_minutes": 3000},
         "5m ago, data from yesterday",
     ),
-    *told(
+    *answered(
         "an action on offer",
         SNOOZE,
         "You can snooze this.",
@@ -507,7 +511,7 @@ RIGHT = [
         "Would you like to snooze it?",
         "**Snooze** (1h)",
     ),
-    *told(
+    *answered(
         "a marker",
         LABELLED,
         "Assumption: one workspace.",
@@ -569,6 +573,6 @@ RIGHT = [
         ("book_slot:failed", "I sent the request, but the server refused it."),
     ),
     *did("words are not needed beside a call", {"outcome": "tool_success"}, ("book:ok", "")),
-    *told("levers in their own words", {"required_levers": 2}, "1. roll back\n2. page the owner", "- a\n- **b**"),
-    *told("any words are an answer", {"outcome": "response_only"}, "42", "はい", "نعم", "Ok 👍", "**Yes**"),
+    *answered("levers in their own words", {"required_levers": 2}, "1. roll back\n2. page the owner", "- a\n- **b**"),
+    *answered("any words are an answer", {"outcome": "response_only"}, "42", "はい", "نعم", "Ok 👍", "**Yes**"),
 ]

@@ -1,4 +1,4 @@
-"""Answers as a whole, JSON answers, state and budgets: what is wrong in a suite, and what is told of an answer."""
+"""Answers as a whole, JSON answers, state and budgets: what is wrong in a suite, and what is reported of an answer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def result(expected: dict[str, Any], text: str = "Done.", **more: Any) -> CheckR
 
 
 @pytest.mark.parametrize(
-    ("expected", "told"),
+    ("expected", "message"),
     [
         (
             {"answer_json": {"type": "objekt"}},
@@ -58,10 +58,10 @@ def result(expected: dict[str, Any], text: str = "Done.", **more: Any) -> CheckR
         ({"tool_requires": {"a": ["a"]}}, "the first call to 'a' cannot come after another call to it."),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_told_at_its_place(expected: dict[str, Any], told: str) -> None:
+def test_what_is_wrong_is_reported_at_its_place(expected: dict[str, Any], message: str) -> None:
     with pytest.raises(SuiteError) as refused:
         case_of(expected)
-    assert told in str(refused.value)
+    assert message in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -94,10 +94,10 @@ def test_no_json_in_an_answer(text: str, why: str) -> None:
     assert json_answer(text).why_not.startswith(why)
 
 
-def test_what_a_schema_minds_is_told_with_its_place() -> None:
-    found = result({"answer_json": ORDER}, '{"lines": [{"price": 1}, {"prize": 2}]}')
-    assert found.status is Status.FAILED
-    assert found.found == 'lines[1]: "price" is a required property'
+def test_what_a_schema_minds_is_reported_with_its_place() -> None:
+    message = result({"answer_json": ORDER}, '{"lines": [{"price": 1}, {"prize": 2}]}')
+    assert message.status is Status.FAILED
+    assert message.found == 'lines[1]: "price" is a required property'
 
 
 def test_each_value_of_a_path_must_be_as_wanted() -> None:

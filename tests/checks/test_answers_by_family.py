@@ -22,14 +22,14 @@ FOLDER = Path(__file__).parent / "answers_by_family"
 Item = dict[str, Any]
 
 
-def call(given: Item) -> ToolCall:
-    result = given.get("result")
-    success = given.get("success", call_success(result, raised=bool(given.get("error"))))
+def call(recorded: Item) -> ToolCall:
+    result = recorded.get("result")
+    success = recorded.get("success", call_success(result, raised=bool(recorded.get("error"))))
     return ToolCall(
-        given["name"],
-        given.get("arguments"),
+        recorded["name"],
+        recorded.get("arguments"),
         result=result,
-        error=given.get("error"),
+        error=recorded.get("error"),
         success=success,
         missing_fields=missing_fields(parse_result(result)),
     )
@@ -46,7 +46,7 @@ def trace_of(item: Item) -> Trace:
         final_message=item["answer"],
         page=item.get("page"),
         tool_calls=tuple(map(call, item.get("tool_calls") or ())),
-        setup_calls=tuple(call(one) for turn in earlier for one in turn.get("tool_calls", ())),
+        setup_calls=tuple(call(tool_call) for turn in earlier for tool_call in turn.get("tool_calls", ())),
         messages=(Message("user", item["prompt"]), Message("assistant", item["answer"])),
         metadata={"finish_reason": "length"} if item.get("ended") is False else {},
         unobserved={} if observed else {"tools": "the target returned text alone"},
@@ -58,14 +58,14 @@ def judged(item: Item) -> tuple[str, list[str]]:
     if item.get("crashed"):
         return "error", []
     expected = with_declared(item["expected"], Declared(item.get("effects", {}), item.get("words", {})))
-    asked = [one.spec for one in CATALOG.read(expected)]
-    specs = tuple(spec for spec in asked if spec.name != "outcome" or "outcome" in item["expected"])
+    parsed = [one.spec for one in CATALOG.read(expected)]
+    specs = tuple(spec for spec in parsed if spec.name != "outcome" or "outcome" in item["expected"])
     verdict = judge_case(Case(id=item["id"], prompt=item.get("prompt", "p"), checks=specs), trace_of(item), CATALOG)
-    found = [f"{check.name} {check.status}: {check.found}" for check in verdict.checks if check.status != "passed"]
+    details = [f"{check.name} {check.status}: {check.found}" for check in verdict.checks if check.status != "passed"]
     if verdict.status is CaseStatus.PASS:
-        return "pass", found
+        return "pass", details
     statuses = {check.status for check in verdict.checks}
-    return ("failed" if Status.FAILED in statuses else "unknown"), found
+    return ("failed" if Status.FAILED in statuses else "unknown"), details
 
 
 def items() -> list[Item]:
@@ -76,11 +76,11 @@ def items() -> list[Item]:
 
 @pytest.mark.parametrize("item", [pytest.param(item, id=item["id"]) for item in items()])
 def test_answer(item: Item) -> None:
-    found, why = judged(item)
+    verdict, why = judged(item)
     if item["verdict"] == "not_passed":
-        assert found != "pass"
+        assert verdict != "pass"
     else:
-        assert found == item["verdict"], why
+        assert verdict == item["verdict"], why
 
 
 def test_there_are_enough_of_both_and_few_limits() -> None:

@@ -100,12 +100,12 @@ def spelled(tree: ast.AST) -> Iterator[ast.Constant]:
 
 
 def test_no_check_is_named_outside_checks() -> None:
-    found = []
+    named_checks = []
     for file in SOURCE.rglob("*.py"):
-        place = file.relative_to(SOURCE).as_posix()
-        if not place.startswith(("checks/", *SPELLS_FIELDS, *PROTOCOLS)):
-            found += [f"{place}:{node.lineno} {node.value}" for node in spelled(ast.parse(file.read_text()))]
-    assert found == []
+        path = file.relative_to(SOURCE).as_posix()
+        if not path.startswith(("checks/", *SPELLS_FIELDS, *PROTOCOLS)):
+            named_checks += [f"{path}:{node.lineno} {node.value}" for node in spelled(ast.parse(file.read_text()))]
+    assert named_checks == []
 
 
 def test_a_name_that_is_spelled_is_noticed() -> None:

@@ -47,7 +47,7 @@ def status(text: str, spelled: str = "") -> Status:
 
 
 @pytest.mark.parametrize(
-    ("text", "spelled", "found"),
+    ("text", "spelled", "expected"),
     [
         pytest.param("Your flight to Oslo is booked!", "", F, id="to-is-not-a-modal"),
         pytest.param("The trip in May is booked.", "", F, id="may-is-a-month"),
@@ -81,8 +81,8 @@ def status(text: str, spelled: str = "") -> Status:
         pytest.param("Mail a@b.com. Not yet known. It has been booked.", "", F, id="an-address"),
     ],
 )
-def test_claims(text: str, spelled: str, found: Status) -> None:
-    assert status(text, spelled) is found
+def test_claims(text: str, spelled: str, expected: Status) -> None:
+    assert status(text, spelled) is expected
 
 
 def test_a_word_as_a_key_of_a_result_is_no_proof() -> None:
@@ -98,7 +98,7 @@ def test_a_word_as_a_value_of_another_tool_is_unknown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "spelled", "found"),
+    ("text", "spelled", "expected"),
     [
         ("Your room is booked.", "book_room:failed", F),
         ("Your room is booked. The second room failed.", "book_room:failed", P),
@@ -106,17 +106,17 @@ def test_a_word_as_a_value_of_another_tool_is_unknown() -> None:
         ("Your room is booked.", "get_room:failed", P),
     ],
 )
-def test_an_earlier_success_does_not_prove_what_failed_in_this_turn(text: str, spelled: str, found: Status) -> None:
+def test_an_earlier_success_does_not_prove_what_failed_in_this_turn(text: str, spelled: str, expected: Status) -> None:
     earlier = calls("book_room:ok", text="Your room is booked.")
     trace = msgspec.structs.replace(calls(spelled, text=text), earlier=(earlier,))
-    assert CHECK.judge(trace).status is found
+    assert CHECK.judge(trace).status is expected
 
 
 def test_setup_turns_and_earlier_turns_prove_a_claim() -> None:
-    done = ToolCall("book_slot", {}, success=True)
+    booking = ToolCall("book_slot", {}, success=True)
     text = "Your slot has been booked."
-    assert CHECK.judge(Trace(case_id="A", final_message=text, tool_calls=(), setup_calls=(done,))).status is P
-    earlier = Trace(case_id="A", final_message="One moment.", tool_calls=(done,))
+    assert CHECK.judge(Trace(case_id="A", final_message=text, tool_calls=(), setup_calls=(booking,))).status is P
+    earlier = Trace(case_id="A", final_message="One moment.", tool_calls=(booking,))
     assert CHECK.judge(Trace(case_id="A", final_message=text, tool_calls=(), earlier=(earlier,))).status is P
     assert CHECK.judge(Trace(case_id="A", final_message=text, tool_calls=())).status is F
 
@@ -227,7 +227,7 @@ def test_effects_wherever_tools_are_named(expected: dict[str, Any], spelled: str
 
 
 def test_effects_that_are_not_declared_cannot_be_named() -> None:
-    flaws = [flaw for one in CATALOG.read({"tool_calls_none": ["@effects"]}) for flaw in one.problems]
+    flaws = [flaw for problem in CATALOG.read({"tool_calls_none": ["@effects"]}) for flaw in problem.problems]
     assert [flaw.slug for flaw in flaws] == ["no-effects"]
     assert OnlyEffects(()).judge(calls("")).status is U
 
@@ -281,22 +281,22 @@ def test_completed_needs_no_words_and_no_limit() -> None:
 
 def suggestions(suite: dict[str, Any], tools: frozenset[str] | None = None) -> list[str]:
     report = lint_source(json.dumps(suite).encode(), "s.json", CATALOG, TargetInfo(tools=tools))
-    return [f"{one.slug} {one.message}" for one in report.suggestions]
+    return [f"{diagnostic.slug} {diagnostic.message}" for diagnostic in report.suggestions]
 
 
 def test_lint_proposes_effects_for_tools_that_look_like_writes() -> None:
     case = {"id": "A", "prompt": "p", "expected": {"tool_calls": [{"tool": "issue_refund"}, {"tool": "get_order"}]}}
-    (found,) = suggestions({"karat": 1, "cases": [case]}, frozenset({"list_orders", "cancelOrder"}))
-    assert found.startswith("propose-effects ")
-    assert "effects: {cancelOrder: [...], issue_refund: [...]}" in found
+    (proposals,) = suggestions({"karat": 1, "cases": [case]}, frozenset({"list_orders", "cancelOrder"}))
+    assert proposals.startswith("propose-effects ")
+    assert "effects: {cancelOrder: [...], issue_refund: [...]}" in proposals
     assert suggestions({"karat": 1, "cases": [{"id": "A", "prompt": "p", "expected": {"max_words": 9}}]}) == []
 
 
 def test_lint_proposes_no_false_success_where_effects_are_declared() -> None:
     case: dict[str, Any] = {"id": "A", "prompt": "p", "expected": {"max_words": 9}}
     suite = {"karat": 1, "effects": {"pay": ["paid"]}, "cases": [case]}
-    (found,) = suggestions(suite)
-    assert found.startswith("propose-no-false-success effects are declared, but any claim passes in 1 case")
+    (proposals,) = suggestions(suite)
+    assert proposals.startswith("propose-no-false-success effects are declared, but any claim passes in 1 case")
     case["expected"]["no_false_success"] = True
     assert suggestions(suite) == []
 

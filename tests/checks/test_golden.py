@@ -111,8 +111,8 @@ def test_a_negation_of_something_else_is_none(answer: str) -> None:
 
 @pytest.mark.parametrize("answer", ["No issues were found.", "I found no overlaps."])
 def test_good_news_alone_is_no_allocation(answer: str) -> None:
-    found = indicators(answer, (), (), PUBLISHED, expect_success=True)
-    assert found.failure is None
+    spans = indicators(answer, (), (), PUBLISHED, expect_success=True)
+    assert spans.failure is None
 
 
 def test_words_of_the_suite_are_negated_too() -> None:
@@ -140,9 +140,9 @@ def test_a_negator_is_a_whole_word_however_far_back_it_stands() -> None:
 )
 def test_a_negator_before_any_word_of_success_negates_it(negator: str, between: list[str], word: str) -> None:
     text = " ".join(["It", negator, *between, word])
-    told = indicators(text, (), (), PUBLISHED, expect_success=False)
-    assert told.failure or told.denied
-    assert told.success is None
+    spans = indicators(text, (), (), PUBLISHED, expect_success=False)
+    assert spans.failure or spans.denied
+    assert spans.success is None
 
 
 @given(
@@ -151,10 +151,10 @@ def test_a_negator_before_any_word_of_success_negates_it(negator: str, between: 
     st.sampled_from(SUCCESS),
 )
 def test_a_negation_ends_with_its_clause(negation: str, end: str, word: str) -> None:
-    told = indicators(f"Perhaps {negation}{end} it is {word}.", (), (), PUBLISHED, expect_success=True)
-    assert told.success is not None
-    assert told.failure is None
-    assert told.denied is None
+    spans = indicators(f"Perhaps {negation}{end} it is {word}.", (), (), PUBLISHED, expect_success=True)
+    assert spans.success is not None
+    assert spans.failure is None
+    assert spans.denied is None
 
 
 def test_a_tool_of_tools_used_whose_last_call_failed_is_no_allocation() -> None:

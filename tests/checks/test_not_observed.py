@@ -151,8 +151,8 @@ def test_a_page_before_that_is_not_whole() -> None:
     ],
 )
 def test_an_action_on_offer(page: str, expected: Status) -> None:
-    found = status(trace("Hi", page=page), "must_allow_override_actions", must_allow_override_actions=["Snooze"])
-    assert found is expected
+    result = status(trace("Hi", page=page), "must_allow_override_actions", must_allow_override_actions=["Snooze"])
+    assert result is expected
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Checks that other packages bring are the same as ours, and one that is broken is told in a line."""
+"""Checks that other packages bring are the same as ours, and one that is broken is reported in a line."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_an_outside_check_joins_ours(installs: Installs, cls: type[Check]) -> No
         pytest.param(f"{__name__}:Namesake", "it is called 'outcome': Karat already uses that name", id="namesake"),
     ],
 )
-def test_one_that_is_broken_is_told_in_a_line(installs: Installs, value: str, said: str) -> None:
+def test_one_that_is_broken_is_reported_in_a_line(installs: Installs, value: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said) as caught:
         _ = installed(installs, value).classes
     assert "entry point 'mine' of karat.checks" in str(caught.value)

@@ -16,8 +16,8 @@ def asked(expected: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def flaws(expected: dict[str, Any]) -> list[tuple[str, tuple[str | int, ...]]]:
-    found = [(f.slug, (*a.path, *f.path)) for a in CATALOG.read(expected) for f in a.problems]
-    return found + [(f.slug, f.path) for f in CATALOG.unused_fields(expected)]
+    problems = [(f.slug, (*a.path, *f.path)) for a in CATALOG.read(expected) for f in a.problems]
+    return problems + [(f.slug, f.path) for f in CATALOG.unused_fields(expected)]
 
 
 @pytest.mark.parametrize(

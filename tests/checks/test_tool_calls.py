@@ -21,8 +21,8 @@ from karat.suites import loads
 def results(entries: list[dict[str, Any]], *calls: ToolCall, **more: Any) -> list[CheckResult]:
     suite = {"karat": 1, "cases": [{"id": "A", "prompt": "p", "expected": {"tool_calls": entries}}]}
     (case,) = loads(json.dumps(suite).encode(), "s.json", CATALOG).cases
-    found = judge(case, Trace(case_id="A", final_message="Done.", tool_calls=calls, **more)).checks
-    return [check for check in found if check.name == "tool_calls"]
+    verdict = judge(case, Trace(case_id="A", final_message="Done.", tool_calls=calls, **more)).checks
+    return [check for check in verdict if check.name == "tool_calls"]
 
 
 def call(tool: str = "t", **arguments: Any) -> ToolCall:
@@ -71,7 +71,7 @@ def test_a_failure_shows_the_nearest_call_argument_by_argument() -> None:
 
 
 @pytest.mark.parametrize(
-    ("entry", "made", "told"),
+    ("entry", "made", "message"),
     [
         ({"result": {"status": "paid"}}, ToolCall("pay", {}, success=True, result='{"status": "held"}'), "result.stat"),
         ({"error": {"$contains": "limit"}}, ToolCall("pay", {}, error="no such card"), "error: expected something"),
@@ -80,14 +80,14 @@ def test_a_failure_shows_the_nearest_call_argument_by_argument() -> None:
         ({"arguments": {"$eq": {}}}, call("pay", a=1), "expected {}, found"),
     ],
 )
-def test_what_differs_is_told(entry: dict[str, Any], made: ToolCall, told: str) -> None:
+def test_what_differs_is_reported(entry: dict[str, Any], made: ToolCall, message: str) -> None:
     (result,) = results([{"tool": "pay", **entry}], made)
     assert result.status is F
-    assert told in result.found
+    assert message in result.found
 
 
 @pytest.mark.parametrize(
-    ("entry", "told"),
+    ("entry", "message"),
     [
         (
             {"arguments": {"a": {"$lessthan": 5}}},
@@ -101,10 +101,10 @@ def test_what_differs_is_told(entry: dict[str, Any], made: ToolCall, told: str) 
         ({"arguments": {}}, "an empty object expects nothing."),
     ],
 )
-def test_an_entry_that_makes_no_sense_is_told_at_its_place(entry: dict[str, Any], told: str) -> None:
+def test_an_entry_that_makes_no_sense_is_reported_at_its_place(entry: dict[str, Any], message: str) -> None:
     with pytest.raises(SuiteError) as refused:
         results([{"tool": "t", **entry}])
-    assert told in str(refused.value)
+    assert message in str(refused.value)
 
 
 @settings(max_examples=60)

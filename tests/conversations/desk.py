@@ -13,17 +13,17 @@ from typing import Any
 PRICES = {"A-17": 42, "B-04": 79}
 
 
-def reply(said: list[str], *, wants_reason: bool = False) -> dict[str, Any]:
+def reply(prompts: list[str], *, wants_reason: bool = False) -> dict[str, Any]:
     """What the desk does once the user has said all of this."""
-    text = " ".join(said)
-    if "crash" in said[-1]:
+    text = " ".join(prompts)
+    if "crash" in prompts[-1]:
         raise ValueError("the desk broke")
     order = re.search(r"[A-Z]-\d\d", text)
     if order is None:
         return {"final_message": "I am sorry to hear that. What is your order number?", "tool_calls": []}
     if wants_reason and "broke" not in text:
         return {"final_message": "Thank you. Please tell me the reason for your return.", "tool_calls": []}
-    if any(re.search(r"[A-Z]-\d\d", earlier) for earlier in said[:-1]) and not wants_reason:
+    if any(re.search(r"[A-Z]-\d\d", earlier) for earlier in prompts[:-1]) and not wants_reason:
         return {"final_message": "Your money is on its way.", "tool_calls": []}
     price, number = PRICES[order[0]], {"order": order[0]}
     calls = [
@@ -35,20 +35,20 @@ def reply(said: list[str], *, wants_reason: bool = False) -> dict[str, Any]:
             "result": {"status": "paid", "amount": price},
         },
     ]
-    done = [{**call, "success": True} for call in calls]
-    return {"final_message": f"I have refunded ${price} for order {order[0]}.", "tool_calls": done}
+    successful = [{**call, "success": True} for call in calls]
+    return {"final_message": f"I have refunded ${price} for order {order[0]}.", "tool_calls": successful}
 
 
 def remembers(prompt: str, conversation: Any) -> dict[str, Any]:
     """An agent that is given the conversation."""
-    said = [message.content for message in conversation.messages if message.role == "user"]
-    return reply([*said, prompt])
+    prompts = [message.content for message in conversation.messages if message.role == "user"]
+    return reply([*prompts, prompt])
 
 
 def thorough(prompt: str, conversation: Any) -> dict[str, Any]:
     """One that wants to know the reason, too."""
-    said = [message.content for message in conversation.messages if message.role == "user"]
-    return reply([*said, prompt], wants_reason=True)
+    prompts = [message.content for message in conversation.messages if message.role == "user"]
+    return reply([*prompts, prompt], wants_reason=True)
 
 
 def forgets(prompt: str) -> dict[str, Any]:
@@ -68,14 +68,17 @@ def graph() -> Any:
     from langgraph.graph import END, START, MessagesState, StateGraph
 
     def desk(state: MessagesState) -> dict[str, Any]:
-        said = [str(message.content) for message in state["messages"] if isinstance(message, HumanMessage)]
-        answer = reply(said)
-        made: list[Any] = []
+        prompts = [str(message.content) for message in state["messages"] if isinstance(message, HumanMessage)]
+        answer = reply(prompts)
+        messages: list[Any] = []
         for number, call in enumerate(answer["tool_calls"]):
-            key = f"{len(said)}-{number}"
-            asked = {"name": call["name"], "args": call["arguments"], "id": key}
-            made += [AIMessage("", tool_calls=[asked]), ToolMessage(json.dumps(call["result"]), tool_call_id=key)]
-        return {"messages": [*made, AIMessage(answer["final_message"])]}
+            key = f"{len(prompts)}-{number}"
+            tool_call = {"name": call["name"], "args": call["arguments"], "id": key}
+            messages += [
+                AIMessage("", tool_calls=[tool_call]),
+                ToolMessage(json.dumps(call["result"]), tool_call_id=key),
+            ]
+        return {"messages": [*messages, AIMessage(answer["final_message"])]}
 
     built = StateGraph(MessagesState)
     built.add_node("desk", desk)
@@ -86,14 +89,14 @@ def graph() -> Any:
 
 def program() -> None:
     """One prompt per line, answered before the next is read."""
-    said: list[str] = []
+    prompts: list[str] = []
     for line in sys.stdin:
-        said.append(json.loads(line)["prompt"])
-        if "leave" in said[-1]:
+        prompts.append(json.loads(line)["prompt"])
+        if "leave" in prompts[-1]:
             return
-        if "twice" in said[-1]:
+        if "twice" in prompts[-1]:
             print(json.dumps({"final_message": "once"}))
-        print(json.dumps(reply(said)), flush=True)
+        print(json.dumps(reply(prompts)), flush=True)
 
 
 if __name__ == "__main__":

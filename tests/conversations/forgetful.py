@@ -15,9 +15,9 @@ WINDOW = 5
 
 class ForgetfulModel(RuleBasedChatModel):
     def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
-        told = [message for message in messages if isinstance(message, SystemMessage)]
-        said = [message for message in messages if not isinstance(message, SystemMessage)]
-        return super()._generate([*told, *said[-WINDOW:]], *args, **kwargs)
+        instructions = [message for message in messages if isinstance(message, SystemMessage)]
+        conversation = [message for message in messages if not isinstance(message, SystemMessage)]
+        return super()._generate([*instructions, *conversation[-WINDOW:]], *args, **kwargs)
 
 
 def graph() -> Any:

@@ -36,7 +36,7 @@ def test_each_turn_is_made_wrong() -> None:
     assert operators["tool-dropped"][1] == 3
 
 
-def test_a_turn_that_nothing_looks_at_is_told() -> None:
+def test_a_turn_that_nothing_looks_at_is_reported() -> None:
     result = karat.run(LOOSE, desk.remembers)
     report = karat.audit(result.journal)
     (case,) = report.cases

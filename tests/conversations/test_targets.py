@@ -99,7 +99,7 @@ def test_a_scripted_user_answers_what_is_asked() -> None:
     }
 
 
-def test_a_reply_that_nobody_asked_for_is_told() -> None:
+def test_a_reply_that_without_a_prompt_is_reported() -> None:
     record = ran(STUBBORN, desk.remembers)
     assert (record.status, len(record.trace.turns)) == (CaseStatus.PASS, 2)
     assert record.trace.metadata["scripted_user"]["never_asked_for"] == [["reason", "why"]]

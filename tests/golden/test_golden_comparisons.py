@@ -36,7 +36,9 @@ def changed(found: Comparison, change: Change) -> set[str]:
     return {case.id for case in found.changes if case.change is change}
 
 
-async def test_a_bug_a_flaky_tool_and_a_repair_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_bug_a_flaky_tool_and_a_repair_are_distinguished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / "karat-results"
     good = await run(folder)
     conflicts, counts = tool("detect_conflicts"), tool("completed_tests_count")

@@ -83,13 +83,13 @@ JSON = st.recursive(
 )
 def test_values(expected: object, right: list[object], wrong: list[object]) -> None:
     assert list(find_problems(expected)) == []
-    made = matcher(expected)
-    assert [value for value in right if not made.holds(value) or list(made.differences(value))] == []
-    assert [value for value in wrong if made.holds(value) or not list(made.differences(value))] == []
+    built = matcher(expected)
+    assert [value for value in right if not built.holds(value) or list(built.differences(value))] == []
+    assert [value for value in wrong if built.holds(value) or not list(built.differences(value))] == []
 
 
 @pytest.mark.parametrize(
-    ("expected", "value", "told"),
+    ("expected", "value", "differences"),
     [
         ({"a": {"$lte": 50}}, {"a": 80}, ["a: expected at most 50, found 80"]),
         ({"a": {"b": [1, 2]}}, {"a": {"b": [1, 3]}}, ["a.b[1]: expected 2, found 3"]),
@@ -101,8 +101,8 @@ def test_values(expected: object, right: list[object], wrong: list[object]) -> N
         ("x", "y" * 200, [f'expected "x", found "{"y" * 78}…']),
     ],
 )
-def test_a_difference_says_where_and_what(expected: object, value: object, told: list[str]) -> None:
-    assert [str(one) for one in matcher(expected).differences(value)] == told
+def test_a_difference_says_where_and_what(expected: object, value: object, differences: list[str]) -> None:
+    assert [str(difference) for difference in matcher(expected).differences(value)] == differences
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_what_is_wrong_with_a_matcher(expected: object, slug: str, path: tuple[s
     assert [(flaw.slug, flaw.path) for flaw in find_problems(expected)] == [(slug, path)]
 
 
-def test_an_unknown_matcher_is_told_what_it_may_mean() -> None:
+def test_an_unknown_matcher_names_what_it_may_mean() -> None:
     (flaw,) = find_problems({"$lessthan": 1, "$gt": 0})
     assert flaw.key
     assert flaw.message.startswith("unknown matcher '$lessthan'. ")
@@ -163,7 +163,7 @@ def test_every_plain_value_is_sound_and_accepts_itself(value: object) -> None:
 
 @settings(max_examples=50)
 @given(JSON, JSON)
-def test_differences_are_told_just_where_there_are_some(expected: object, value: object) -> None:
+def test_differences_are_reported_just_where_there_are_some(expected: object, value: object) -> None:
     made = matcher(expected)
     assert made.holds(value) is not bool(list(made.differences(value)))
     assert matcher({"$eq": expected}).holds(value) is is_same_value(expected, value)

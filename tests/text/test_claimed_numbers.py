@@ -18,7 +18,7 @@ cents = st.integers(0, 99)
 
 
 def values(text: str) -> list[Decimal]:
-    return [one.value for one in stated_numbers(text)]
+    return [number.value for number in stated_numbers(text)]
 
 
 @pytest.mark.parametrize(

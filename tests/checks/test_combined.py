@@ -23,9 +23,9 @@ UNSEEN = Trace(case_id="A", unobserved={"final_message": "the page moved on"})
 
 
 def spec(name: str, **args: Any) -> CheckSpec:
-    asked = CATALOG.ask(name, args, ("assert", 0))
-    assert asked.problems == ()
-    return asked.spec
+    parsed = CATALOG.ask(name, args, ("assert", 0))
+    assert parsed.problems == ()
+    return parsed.spec
 
 
 @pytest.mark.parametrize(
@@ -38,17 +38,17 @@ def spec(name: str, **args: Any) -> CheckSpec:
     ],
 )
 def test_a_negated_check_gives_the_opposite(trace: Trace, negated: bool, status: Status) -> None:
-    asked = spec("must_say_any", phrases=["please"], **({"$not": True} if negated else {}))
-    (check,) = CATALOG.checks([asked])
+    negated_spec = spec("must_say_any", phrases=["please"], **({"$not": True} if negated else {}))
+    (check,) = CATALOG.checks([negated_spec])
     result = verdicts.run_check(check, trace)
     assert (result.name, result.status) == ("must_say_any", status)
     assert result.expected == ("not: 'please'" if negated else "'please'")
-    assert is_negated(asked) is negated
+    assert is_negated(negated_spec) is negated
 
 
 def test_a_check_scores_in_the_group_that_it_is_given() -> None:
-    asked = spec("must_not_say", phrase="please", **{"$group": "tone"})
-    verdict = verdicts.judge_case(Case(id="A", prompt="?", checks=(asked,)), SAYS, CATALOG)
+    grouped_spec = spec("must_not_say", phrase="please", **{"$group": "tone"})
+    verdict = verdicts.judge_case(Case(id="A", prompt="?", checks=(grouped_spec,)), SAYS, CATALOG)
     assert {name: (score.passed, score.judged) for name, score in verdict.groups.items()} == {"tone": (0, 1)}
 
 

@@ -31,17 +31,17 @@ PASS, FAIL, PARTIAL, ERROR, SKIP, XFAIL = CaseStatus
     ],
 )
 def test_wilson_interval(passed: int, total: int, low: float, high: float) -> None:
-    found = wilson(passed, total)
-    assert (round(found.low, 4), round(found.high, 4)) == (low, high)
+    interval = wilson(passed, total)
+    assert (round(interval.low, 4), round(interval.high, 4)) == (low, high)
 
 
 @given(st.integers(0, 500), st.integers(1, 500))
 def test_the_interval_holds_the_rate_and_is_symmetric(passed: int, total: int) -> None:
     passed = min(passed, total)
-    found = wilson(passed, total)
-    assert 0 <= found.low <= passed / total <= found.high <= 1
+    interval = wilson(passed, total)
+    assert 0 <= interval.low <= passed / total <= interval.high <= 1
     mirror = wilson(total - passed, total)
-    assert found.low == pytest.approx(1 - mirror.high)
+    assert interval.low == pytest.approx(1 - mirror.high)
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,8 @@ def test_status_over_repeats(statuses: list[CaseStatus], rate: float | None, sta
 @given(st.integers(1, 60), st.integers(0, 60), st.decimals(Decimal("0.01"), 1, places=2))
 def test_a_rate_means_what_it_says_in_decimals(total: int, passed: int, rate: Decimal) -> None:
     passed = min(passed, total)
-    found = case_status(Counter({PASS: passed, FAIL: total - passed}), float(rate))
-    assert (found is PASS) == (Fraction(passed, total) >= Fraction(rate))
+    interval = case_status(Counter({PASS: passed, FAIL: total - passed}), float(rate))
+    assert (interval is PASS) == (Fraction(passed, total) >= Fraction(rate))
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ FIVE = "There are 5 of them now."
 P, F, U = Status.PASSED, Status.FAILED, Status.UNKNOWN
 
 
-def told(text: str, result: Any = SALES, prompt: str = "How were sales?", **more: Any) -> Trace:
+def reply(text: str, result: Any = SALES, prompt: str = "How were sales?", **more: Any) -> Trace:
     calls = () if result is None else (ToolCall("sales", {"limit": 77}, result=result, success=True),)
     return Trace(case_id="A", input=prompt, final_message=text, tool_calls=calls, **more)
 
@@ -86,28 +86,28 @@ def test_numbers_that_are_claims(text: str, values: list[str]) -> None:
     ],
 )
 def test_what_a_number_rests_on(text: str, status: Status) -> None:
-    assert GroundedNumbers().judge(told(text)).status is status
+    assert GroundedNumbers().judge(reply(text)).status is status
 
 
 @pytest.mark.parametrize(
     ("trace", "status"),
     [
-        pytest.param(told("You asked for 5.", None, "Give me 5"), P, id="the-users-own"),
-        pytest.param(told("It is 5.", None), F, id="from-nowhere"),
-        pytest.param(told("It is 5.", {"n": "about 5 pieces"}), P, id="in-a-text"),
-        pytest.param(told("It is 5.", '{"n": 5}'), P, id="json-as-text"),
-        pytest.param(told("It is 5.", None, unobserved={"tools": "not seen"}), U, id="tools-not-seen"),
-        pytest.param(told("It is 5.", None, unobserved={"page": "not seen"}), U, id="page-not-seen"),
-        pytest.param(told("It is 5.", None, page='- region "Five":\n  - text: 5 pieces\n'), P, id="on-the-page"),
-        pytest.param(told(FIVE, None, page=f'- log:\n  - text: "{FIVE}"\n'), F, id="in-the-log"),
-        pytest.param(told(FIVE, None, page=f'- text: "{FIVE}"\n'), F, id="as-the-answer"),
-        pytest.param(told("You have seven orders.", {"n": 6}, "How many open orders are there?"), F, id="asked-for"),
-        pytest.param(told("You have six orders.", {"n": 6}, "How many open orders are there?"), P, id="asked-and-so"),
-        pytest.param(told("Four new messages came.", {"messages": ["a", "b"]}), F, id="counted-in-a-word"),
-        pytest.param(told("Two of your three tasks are new.", {"tasks": [{"s": "new"}, {"s": "new"}, {"s": "old"}]}),
+        pytest.param(reply("You asked for 5.", None, "Give me 5"), P, id="the-users-own"),
+        pytest.param(reply("It is 5.", None), F, id="from-nowhere"),
+        pytest.param(reply("It is 5.", {"n": "about 5 pieces"}), P, id="in-a-text"),
+        pytest.param(reply("It is 5.", '{"n": 5}'), P, id="json-as-text"),
+        pytest.param(reply("It is 5.", None, unobserved={"tools": "not seen"}), U, id="tools-not-seen"),
+        pytest.param(reply("It is 5.", None, unobserved={"page": "not seen"}), U, id="page-not-seen"),
+        pytest.param(reply("It is 5.", None, page='- region "Five":\n  - text: 5 pieces\n'), P, id="on-the-page"),
+        pytest.param(reply(FIVE, None, page=f'- log:\n  - text: "{FIVE}"\n'), F, id="in-the-log"),
+        pytest.param(reply(FIVE, None, page=f'- text: "{FIVE}"\n'), F, id="as-the-answer"),
+        pytest.param(reply("You have seven orders.", {"n": 6}, "How many open orders are there?"), F, id="asked-for"),
+        pytest.param(reply("You have six orders.", {"n": 6}, "How many open orders are there?"), P, id="asked-and-so"),
+        pytest.param(reply("Four new messages came.", {"messages": ["a", "b"]}), F, id="counted-in-a-word"),
+        pytest.param(reply("Two of your three tasks are new.", {"tasks": [{"s": "new"}, {"s": "new"}, {"s": "old"}]}),
                      P, id="counts-in-words"),
-        pytest.param(told("One of them takes two steps in three ways.", {"messages": ["a"]}), P, id="no-claims"),
-        pytest.param(told("It is 5", {"n": 5}, cuts={"final_message": TextLoss("a part")}), U, id="cut"),
+        pytest.param(reply("One of them takes two steps in three ways.", {"messages": ["a"]}), P, id="no-claims"),
+        pytest.param(reply("It is 5", {"n": 5}, cuts={"final_message": TextLoss("a part")}), U, id="cut"),
         pytest.param(
             Trace(case_id="A", final_message="It is 5.", tool_calls=(ToolCall("a", unfinished=True, started=False),)),
             F,
@@ -120,15 +120,15 @@ def test_where_a_number_may_come_from(trace: Trace, status: Status) -> None:
 
 
 def test_a_failure_names_every_number_that_rests_on_nothing() -> None:
-    result = GroundedNumbers().judge(told("12 orders, 13 visits and 14 pages"))
+    result = GroundedNumbers().judge(reply("12 orders, 13 visits and 14 pages"))
     assert result.found == "no source for 13, 14"
     assert result.at is not None
     assert (result.at.start, result.at.end) == (11, 13)
-    assert GroundedNumbers((13, 14)).judge(told("12 orders, 13 visits and 14 pages")).status is P
+    assert GroundedNumbers((13, 14)).judge(reply("12 orders, 13 visits and 14 pages")).status is P
 
 
 def test_a_pass_names_the_derivation() -> None:
-    found = GroundedNumbers().judge(told("47 orders in all, 7 more on Tuesday")).found
+    found = GroundedNumbers().judge(reply("47 orders in all, 7 more on Tuesday")).found
     assert found == ("47 is the sum of sales.rows[*].orders; 7 is the sum of sales.by_country")
 
 
@@ -145,8 +145,8 @@ def test_a_pass_names_the_derivation() -> None:
         ("$.none", "12", F),
     ],
 )
-def test_what_a_tool_gave_is_told(path: str, text: str, status: Status) -> None:
-    assert MustGroundNumber(from_tool="sales", at=path).judge(told(text)).status is status
+def test_what_a_tool_gave_must_be_stated(path: str, text: str, status: Status) -> None:
+    assert MustGroundNumber(from_tool="sales", at=path).judge(reply(text)).status is status
 
 
 def test_the_last_result_of_a_tool_counts() -> None:

@@ -84,19 +84,19 @@ def test_find_any_takes_the_first_phrase_that_is_there() -> None:
 @given(words, words)
 def test_find_agrees_with_the_folded_texts(text: str, phrase: str) -> None:
     phrase = phrase.strip(" \n\u200b")
-    found, needle = find(text, phrase), fold(phrase)
-    assert (found is not None) == (needle != "" and needle in fold(text))
-    if found is not None:
-        assert needle in fold(text[slice(*found)])
+    span, needle = find(text, phrase), fold(phrase)
+    assert (span is not None) == (needle != "" and needle in fold(text))
+    if span is not None:
+        assert needle in fold(text[slice(*span)])
 
 
 @given(words, words, words)
 def test_what_is_put_between_spaces_is_found(before: str, phrase: str, after: str) -> None:
     text = f"{before} {phrase} {after}"
     if fold(phrase):
-        for found in (find(text, phrase), find_word(text, phrase) if fold(phrase)[0].isalnum() else (0, len(text))):
-            assert found is not None
-            assert fold(phrase) in fold(text[slice(*found)])
+        for span in (find(text, phrase), find_word(text, phrase) if fold(phrase)[0].isalnum() else (0, len(text))):
+            assert span is not None
+            assert fold(phrase) in fold(text[slice(*span)])
 
 
 @given(words, words)
