@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct, field, structs
 
 from karat.model.trace import ToolCall
-from karat.providers.base import tool_schemas
+from karat.providers.base import table, tool_schemas
 from karat.providers.sse import parse_event
 from karat.system import memory_estimate
 from karat.system.memory_estimate import json_weight
@@ -70,12 +70,12 @@ class McpTraffic:
         with self._lock:
             messages = _read_messages(body)
             for message in [{"method": CALL}] if messages is None else messages:
-                message_id, params = str(message.get("id")), _table(message.get("params"))
+                message_id, params = str(message.get("id")), table(message.get("params"))
                 if message.get("method") == LIST:
                     exchange.lists.add(message_id)
                 if message.get("method") != CALL:
                     continue
-                context = {**headers, **_table(params.get("_meta"))}
+                context = {**headers, **table(params.get("_meta"))}
                 exchange.calls[message_id] = proxied = ProxiedCall(
                     ToolCall(str(params.get("name", "")), params.get("arguments", {}), started_at=time.time()),
                     str(context.get("traceparent", "")),
@@ -150,7 +150,7 @@ def _read_messages(body: bytes) -> list[Message] | None:
 
 
 def _end_call(call: ToolCall, answer: Message) -> ToolCall:
-    error, result = answer.get("error"), _table(answer.get("result"))
+    error, result = answer.get("error"), table(answer.get("result"))
     return structs.replace(
         call,
         result=result.get("structuredContent", parse_result(result.get("content"))),
@@ -158,7 +158,3 @@ def _end_call(call: ToolCall, answer: Message) -> ToolCall:
         success=call_success(result, raised=error is not None),
         ended_at=time.time(),
     )
-
-
-def _table(value: object) -> Message:
-    return value if isinstance(value, Mapping) else {}

@@ -12,6 +12,7 @@ from karat.model.cost import COST, reported_cost
 from karat.model.trace import BY_ITSELF, Message, PossibleCall, SpanNode, Tokens, ToolCall, Trace, TraceError
 
 Value = TypeVar("Value")
+Evidence = TypeVar("Evidence")
 
 OF_EVERY_TURN = ("messages", "tools", "tool_results", "tool_schemas", "telemetry", "case")
 """A conversation lacks such a channel if any of its turns lacks it. For the others, one turn is enough."""
@@ -104,9 +105,7 @@ def merge_evidence(
     )
 
 
-def merge_by_turn(
-    trace: Trace, evidence: Sequence[TurnEvidence], merge: Callable[[Trace, TurnEvidence], Trace]
-) -> Trace:
+def merge_by_turn(trace: Trace, evidence: Sequence[Evidence], merge: Callable[[Trace, Evidence], Trace]) -> Trace:
     """The trace, and each of its turns, with the evidence of it; the evidence is of the last turns."""
     if not trace.turns:
         return merge(trace, evidence[-1])

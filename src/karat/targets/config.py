@@ -23,6 +23,7 @@ Address = Annotated[str, Meta(pattern="^https?://.")]
 
 Options = TypeVar("Options", bound=Struct)
 
+_BEHAVIOUR = ("setup", "teardown", "database", "ui_vocabulary", "success", "tool_names")
 HIDDEN = frozenset({"headers", "cookies", "start_env"})
 """Options whose values are distinguished in a journal but never shown."""
 WIRE_KINDS = frozenset({"http", "https", "openai", "langgraph-server", "ag-ui", "ai-sdk", "a2a"})
@@ -93,12 +94,7 @@ class TargetConfig(Struct, frozen=True, kw_only=True):
             "name": self.name,
             "python_path": list(self.python_path),
             "env": _digests(dict(sorted(self.env.items()))),
-            "setup": self.setup,
-            "teardown": self.teardown,
-            "database": self.database,
-            "ui_vocabulary": self.ui_vocabulary,
-            "success": self.success,
-            "tool_names": self.tool_names,
+            **{name: getattr(self, name) for name in _BEHAVIOUR},
             "ignore_tools": list(self.ignore_tools),
             "telemetry": self.telemetry,
             "mcp_record": self.mcp_record,
@@ -157,6 +153,9 @@ class _TargetTable(Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 _SHARED = _TargetTable.__struct_encode_fields__
+_READ_FURTHER = ("mcp_record", "version", "options")
+_AS_WRITTEN = tuple(name for name in _SHARED if name in TargetConfig.__struct_fields__ and name not in _READ_FURTHER)
+"""What a target is given as the file has it."""
 _OPTION = re.compile(r"at `\$\.(\w+)")
 
 
@@ -180,6 +179,9 @@ class _Top(Struct, forbid_unknown_fields=True, kw_only=True):
     stress: dict[str, object] = field(default_factory=dict)
 
 
+_ALLOWANCES = ("allow_partial", "allow_unknown", "allow_unjudged")
+
+
 class _NoOptions(Struct, forbid_unknown_fields=True):
     pass
 
@@ -198,17 +200,8 @@ def read_config(project: Project) -> Config:
             fix=did_you_mean(top.target, targets),
         )
     results = None if top.results_dir is None else file.parent / top.results_dir
-    return Config(
-        project=project,
-        file=file,
-        target=top.target,
-        results_dir=results,
-        secrets=top.secrets,
-        allow_partial=top.allow_partial,
-        allow_unknown=top.allow_unknown,
-        allow_unjudged=top.allow_unjudged,
-        targets=targets,
-    )
+    plain = {name: getattr(top, name) for name in ("target", "secrets", *_ALLOWANCES)}
+    return Config(project=project, file=file, results_dir=results, targets=targets, **plain)
 
 
 def resolve(spec_or_name: str, config: Config, cwd: Path) -> TargetConfig:
@@ -302,26 +295,12 @@ def _target(name: str, table: dict[str, object], project: Project) -> TargetConf
         root=file.parent,
         folder=Path(project.folder),
         file=file,
-        timeout=settings.timeout,
-        turn_timeout=settings.turn_timeout,
-        python_path=settings.python_path,
-        env=settings.env,
-        setup=settings.setup,
-        teardown=settings.teardown,
-        database=settings.database,
-        ui_vocabulary=settings.ui_vocabulary,
-        success=settings.success,
-        tool_names=settings.tool_names,
-        ignore_tools=settings.ignore_tools,
-        telemetry=settings.telemetry,
         mcp_record=recorded.url if recorded else None,
         mcp_complete=recorded is not None and recorded.complete,
-        stubs=settings.stubs,
-        faults=settings.faults,
         limits=limits,
         version=settings.version or "",
-        deterministic=settings.deterministic,
         options={**settings.options, **own_options},
+        **{name: getattr(settings, name) for name in _AS_WRITTEN},
     )
 
 

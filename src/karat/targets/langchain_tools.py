@@ -10,7 +10,8 @@ import dataclasses
 import functools
 import gc
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from threading import Lock
 from typing import Any
@@ -147,16 +148,23 @@ class _Wrapping:
 _wrapping = _Wrapping()
 
 
+@contextmanager
+def _entered(tool: Any, call_id: str | None) -> Iterator[None]:
+    """While a tool is run from outside: what it runs is wrapped, and was not let through yet."""
+    _wrapping.cover(type(tool))
+    tokens = _inside.set(False), _call_id.set(call_id)
+    try:
+        yield
+    finally:
+        _inside.reset(tokens[0])
+        _call_id.reset(tokens[1])
+
+
 def _wrap_entry(run: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(run)
     def enter(self: Any, *args: Any, **kwargs: Any) -> Any:
-        _wrapping.cover(type(self))
-        tokens = _inside.set(False), _call_id.set(kwargs.get("tool_call_id"))
-        try:
+        with _entered(self, kwargs.get("tool_call_id")):
             return run(self, *args, **kwargs)
-        finally:
-            _inside.reset(tokens[0])
-            _call_id.reset(tokens[1])
 
     return enter
 
@@ -164,13 +172,8 @@ def _wrap_entry(run: Callable[..., Any]) -> Callable[..., Any]:
 def _wrap_entry_async(arun: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
     @functools.wraps(arun)
     async def enter(self: Any, *args: Any, **kwargs: Any) -> Any:
-        _wrapping.cover(type(self))
-        tokens = _inside.set(False), _call_id.set(kwargs.get("tool_call_id"))
-        try:
+        with _entered(self, kwargs.get("tool_call_id")):
             return await arun(self, *args, **kwargs)
-        finally:
-            _inside.reset(tokens[0])
-            _call_id.reset(tokens[1])
 
     return enter
 

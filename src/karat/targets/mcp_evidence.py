@@ -9,7 +9,7 @@ from time import time
 from msgspec import structs
 
 from karat.evidence.mcp_calls import McpTraffic, ProxiedCall
-from karat.evidence.merge import merge_calls, merge_turns
+from karat.evidence.merge import merge_by_turn, merge_calls
 from karat.evidence.spans.trace_context import conversation_in
 from karat.model.trace import PossibleCall, Trace
 from karat.targets.base import RunContext
@@ -58,14 +58,8 @@ class McpEvidence:
         of_case = [call for call in calls if _is_of(call, _names(context))]
         cases = {*self._over}.union(*(_names(other) for other in self._running))
         unowned = [call for call in calls if not _is_of(call, cases)]
-        turns = [
-            self._join_turn(turn, _calls_of_turn(of_case, context, number - max(1, len(trace.turns))), unowned)
-            for number, turn in enumerate(trace.turns or (trace,))
-        ]
-        joined = turns[0]
-        if trace.turns:
-            joined = merge_turns(turns, trace.error)
-            joined = structs.replace(joined, metadata={**joined.metadata, **trace.metadata})
+        by_turn = [_calls_of_turn(of_case, context, turn) for turn in range(-max(1, len(trace.turns)), 0)]
+        joined = merge_by_turn(trace, by_turn, lambda turn, calls: self._join_turn(turn, calls, unowned))
         return joined if self._traffic.lost_at < since else _with_loss(joined)
 
     def _join_turn(self, trace: Trace, calls: Sequence[ProxiedCall], unowned: Sequence[ProxiedCall]) -> Trace:

@@ -21,7 +21,6 @@ from msgspec import Raw, Struct, UnsetType, structs
 
 from karat.errors import ConfigError, Diagnostic, SuiteError
 from karat.evidence.merge import merge_turns
-from karat.importers.bfcl.results import restore_names
 from karat.model.attachments import move_attachments, way
 from karat.model.suite import Case
 from karat.model.trace import Channel, Message, SpanNode, Tokens, ToolCall, Trace, TraceError
@@ -30,8 +29,7 @@ from karat.targets.capabilities import ALL
 from karat.targets.config import TargetConfig, no_options
 from karat.targets.conversation import converse
 from karat.targets.otlp.recording import OtlpRecording, is_otlp
-from karat.targets.recordings.base import RecordedCase
-from karat.targets.recordings.catalog import read_results
+from karat.targets.recordings.result_files import RecordedCase, read_results, restore_names
 from karat.targets.short_form import Short, read, to_trace
 from karat.text.clean import loads
 from karat.text.key_names import suggest_keys

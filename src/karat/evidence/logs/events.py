@@ -61,7 +61,7 @@ def parse(line: str, dialect_json: str = "") -> Event | None:
 
     Values of the wrong type count as absent.
     """
-    top = _object(line)
+    top = read_object(line)
     configured = dialect(dialect_json)
     matched = configured.match(line, top) if configured is not None else None
     if matched is not None:
@@ -153,7 +153,8 @@ def moment(value: object) -> float | None:
     return seconds / 1000 if abs(seconds) >= MILLISECONDS_FROM else seconds
 
 
-def _object(line: str) -> dict[str, object] | None:
+def read_object(line: str) -> dict[str, object] | None:
+    """The object that a line is; None for any other line."""
     text = line.strip("\ufeff \t\r\n")
     if not (text.startswith("{") and text.endswith("}")):
         return None

@@ -17,7 +17,6 @@ from karat.errors import ConfigError
 if TYPE_CHECKING:
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
     from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
-    from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 Attributes = Mapping[str, object]
 MISSING = "pip install 'karat[otlp]'"
@@ -67,15 +66,36 @@ class SpanRecord(Struct, frozen=True):
     """Whether its maker had to leave attributes or events out."""
 
 
+ReadTable = Callable[[Any], Attributes]
+
+
 class Origin(NamedTuple):
     """Where spans of a request come from, which is the same for many of them, and what reads one of them."""
 
     scope: str
     resource: Attributes
-    read: Callable[[Any, Origin], SpanRecord]
+    read_table: ReadTable
+    read_id: Callable[[Any], bytes]
 
-    def record(self, span: object) -> SpanRecord:
-        return self.read(span, self)
+    def record(self, span: Any) -> SpanRecord:
+        status, read_table, read_id = span.status or _Status(), self.read_table, self.read_id
+        return SpanRecord(
+            trace_id=read_id(span.trace_id).hex(),
+            span_id=read_id(span.span_id).hex(),
+            parent_id=read_id(span.parent_span_id).hex(),
+            name=span.name,
+            started=int(span.start_time_unix_nano) / NANO,
+            ended=int(span.end_time_unix_nano) / NANO,
+            attributes=read_table(span.attributes),
+            events=tuple(
+                SpanEvent(e.name, int(e.time_unix_nano) / NANO, read_table(e.attributes)) for e in span.events
+            ),
+            failed=status.code in (ERROR, "STATUS_CODE_ERROR"),
+            status=status.message,
+            scope=self.scope,
+            resource=self.resource,
+            lossy=bool(span.dropped_attributes_count or span.dropped_events_count),
+        )
 
 
 ArrivedSpan = tuple[bytes, Any, Origin]
@@ -90,7 +110,9 @@ class SpanBatch:
     def __init__(self, body: bytes, *, json: bool = False) -> None:
         """Raises ValueError if it cannot be read."""
         self._read_spans: Callable[[], Iterator[ArrivedSpan]] = (
-            partial(_json_spans, _parse_json(body)) if json else partial(_protobuf_spans, _parse_protobuf(body))
+            partial(_spans, _parse_json(body), _json_table, bytes.fromhex)
+            if json
+            else partial(_spans, _parse_protobuf(body), _protobuf_table, bytes)
         )
 
     def spans(self) -> list[ArrivedSpan]:
@@ -118,32 +140,6 @@ def _parse_protobuf(body: bytes) -> ExportTraceServiceRequest:
     except DecodeError as error:
         raise ValueError("not an OTLP request in protobuf") from error
     return request
-
-
-def _protobuf_spans(request: ExportTraceServiceRequest) -> Iterator[ArrivedSpan]:
-    for group in request.resource_spans:
-        resource = _protobuf_table(group.resource.attributes[:RESOURCE_CAP])
-        for scope in group.scope_spans:
-            origin = Origin(scope.scope.name, resource, _protobuf_record)
-            yield from ((span.trace_id, span, origin) for span in scope.spans)
-
-
-def _protobuf_record(span: Span, origin: Origin) -> SpanRecord:
-    return SpanRecord(
-        trace_id=span.trace_id.hex(),
-        span_id=span.span_id.hex(),
-        parent_id=span.parent_span_id.hex(),
-        name=span.name,
-        started=span.start_time_unix_nano / NANO,
-        ended=span.end_time_unix_nano / NANO,
-        attributes=_protobuf_table(span.attributes),
-        events=tuple(SpanEvent(e.name, e.time_unix_nano / NANO, _protobuf_table(e.attributes)) for e in span.events),
-        failed=span.status.code == ERROR,
-        status=span.status.message,
-        scope=origin.scope,
-        resource=origin.resource,
-        lossy=bool(span.dropped_attributes_count or span.dropped_events_count),
-    )
 
 
 def _protobuf_table(pairs: Iterable[KeyValue]) -> Attributes:
@@ -246,31 +242,13 @@ def _parse_json(body: bytes) -> _Request:
         raise ValueError("it is nested too deeply") from error
 
 
-def _json_spans(request: _Request) -> Iterator[ArrivedSpan]:
+def _spans(request: Any, read_table: ReadTable, read_id: Callable[[Any], bytes]) -> Iterator[ArrivedSpan]:
+    """The spans of a request. What is parsed of JSON has the same names as a message of protobuf."""
     for group in request.resource_spans:
-        resource = _json_table(group.resource.attributes[:RESOURCE_CAP]) if group.resource else {}
+        resource = read_table(group.resource.attributes[:RESOURCE_CAP]) if group.resource else {}
         for scope in group.scope_spans:
-            origin = Origin(scope.scope.name if scope.scope else "", resource, _json_record)
-            yield from ((bytes.fromhex(span.trace_id), span, origin) for span in scope.spans)
-
-
-def _json_record(span: _Span, origin: Origin) -> SpanRecord:
-    status = span.status or _Status()
-    return SpanRecord(
-        trace_id=span.trace_id.lower(),
-        span_id=span.span_id.lower(),
-        parent_id=span.parent_span_id.lower(),
-        name=span.name,
-        started=int(span.start_time_unix_nano) / NANO,
-        ended=int(span.end_time_unix_nano) / NANO,
-        attributes=_json_table(span.attributes),
-        events=tuple(SpanEvent(e.name, int(e.time_unix_nano) / NANO, _json_table(e.attributes)) for e in span.events),
-        failed=status.code in (ERROR, "STATUS_CODE_ERROR"),
-        status=status.message,
-        scope=origin.scope,
-        resource=origin.resource,
-        lossy=bool(span.dropped_attributes_count or span.dropped_events_count),
-    )
+            origin = Origin(scope.scope.name if scope.scope else "", resource, read_table, read_id)
+            yield from ((read_id(span.trace_id), span, origin) for span in scope.spans)
 
 
 def _json_table(pairs: list[_Pair], depth: int = 0) -> Attributes:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from karat.importers.adk.suite import content_text, field, read_calls
-from karat.targets.recordings.base import RecordedCase, ResultFile
+from karat.targets.recordings.result_files import RecordedCase, ResultFile
 
 
 class AdkResults(ResultFile):

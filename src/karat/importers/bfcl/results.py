@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-import msgspec
-
-from karat.model.suite import Case
-from karat.targets.recordings.base import RecordedCase, ResultFile
+from karat.targets.recordings.result_files import POSITIONAL, RecordedCase, ResultFile
 from karat.text.python_values import parse_calls
-
-POSITIONAL = "positional"
-"""Values of arguments without a name, until it is known which case the call belongs to."""
 
 
 class BfclResults(ResultFile):
@@ -27,33 +21,6 @@ class BfclResults(ResultFile):
                 yield RecordedCase(case_id, {"turns": [*map(_read_steps, result)]})
             else:
                 yield RecordedCase(case_id, _read_steps([result]))
-
-
-def restore_names(form: dict[str, Any], case: Case) -> dict[str, Any]:
-    """The calls by the names of the case: many services take no dot, and `math.sqrt` was asked for as `math_sqrt`.
-
-    Arguments without a name are those that the case expects of the tool, in their order.
-    """
-    if "turns" in form:
-        return {**form, "turns": [restore_names(turn, case) for turn in form["turns"]]}
-    if not form.get("tool_calls"):
-        return form
-    wanted = [msgspec.json.decode(spec.args) for _, spec in case.all_checks if spec.name == "tool_calls"]
-    names = {one["tool"].replace(".", "_"): one["tool"] for one in wanted if "." in one["tool"]}
-    return {**form, "tool_calls": [_restore(call, names, wanted) for call in form["tool_calls"]]}
-
-
-def _restore(call: dict[str, Any], names: Mapping[str, str], wanted: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    name = names.get(call["name"], call["name"])
-    restored = {key: value for key, value in call.items() if key != POSITIONAL} | {"name": name}
-    if values := call.get(POSITIONAL):
-        given: Mapping[str, Any] = next(
-            (one["arguments"] for one in wanted if one["tool"] == name and one.get("arguments")), {}
-        )
-        parameters = [*given.get("$eq", given.get("$only", given))]
-        parameters += map(str, range(len(parameters), len(values)))
-        restored["arguments"] = dict(zip(parameters, values, strict=False)) | call["arguments"]
-    return restored
 
 
 def _read_steps(steps: Sequence[Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from karat.importers.promptfoo.suite import user_messages
-from karat.targets.recordings.base import RecordedCase, ResultFile
+from karat.targets.recordings.result_files import RecordedCase, ResultFile
 
 
 class PromptfooResults(ResultFile):

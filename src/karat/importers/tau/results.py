@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from karat.model.trace import BY_ITSELF
-from karat.targets.recordings.base import RecordedCase, ResultFile
+from karat.targets.recordings.result_files import RecordedCase, ResultFile
 
 STOP = "###STOP###"
 """What the simulated user of tau-bench says once it is done."""

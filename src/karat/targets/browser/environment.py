@@ -237,22 +237,17 @@ class AppProcess:
         for tries_left in reversed(range(TRIES)):
             if await asyncio.to_thread(answers, self.fill(health)):
                 if not tries_left or "{port}" not in health:
-                    raise ConfigError(
-                        f"something else answers at {self.fill(health)} already.",
-                        fix="End it, or start the app on {port}.",
-                        slug="app-not-started",
-                    )
+                    cause = f"something else answers at {self.fill(health)} already."
+                    raise _not_started(cause, "End it, or start the app on {port}.")
                 self.port = _free_port()
                 continue
             self._spawn()
             if await self._healthy(health, seconds):
                 return
             if tries_left and TAKEN in self.last_output().lower():
-                self.port = _free_port()  # somebody else was faster
+                self.port = _free_port()  # another process took the port
                 continue
-            raise ConfigError(
-                f"{self.describe_end()}.", fix="Check that `start` works by hand.", slug="app-not-started"
-            )
+            raise _not_started(f"{self.describe_end()}.", "Check that `start` works by hand.")
 
     def _spawn(self) -> None:
         """In this thread, because it ends with the thread that starts it."""
@@ -270,9 +265,7 @@ class AppProcess:
                 preexec_fn=partial(process_tree.end_with, os.getpid(), signal.SIGTERM),
             )
         except OSError as error:
-            raise ConfigError(
-                f"the app cannot be started: {error}.", fix="Fix `start`.", slug="app-not-started"
-            ) from error
+            raise _not_started(f"the app cannot be started: {error}.", "Fix `start`.") from error
         finally:
             os.close(printed)
 
@@ -285,11 +278,8 @@ class AppProcess:
                 return False
             if loop.time() > deadline:
                 await self.end()
-                raise ConfigError(
-                    f"the app did not answer at {self.fill(health)} within {seconds:g} s.",
-                    fix="Fix `start` or `health`, or increase `start_timeout`.",
-                    slug="app-not-started",
-                )
+                cause = f"the app did not answer at {self.fill(health)} within {seconds:g} s."
+                raise _not_started(cause, "Fix `start` or `health`, or increase `start_timeout`.")
             await asyncio.sleep(0.05)
         return self.alive
 
@@ -324,6 +314,10 @@ class AppProcess:
             await self.end()
         finally:
             self._folder.cleanup()
+
+
+def _not_started(cause: str, fix: str) -> ConfigError:
+    return ConfigError(cause, fix=fix, slug="app-not-started")
 
 
 def answers(url: str) -> bool:

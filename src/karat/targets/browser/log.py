@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from pathlib import Path
 
 from msgspec import structs
 
 from karat.evidence.logs.calls import tool_calls
-from karat.evidence.logs.events import PREFIX, parse, parse_all
+from karat.evidence.logs.events import PREFIX, parse, parse_all, read_object
 from karat.evidence.logs.jsonl_tail import CaptureBrokenError, Fits, LogSegment
 from karat.model.trace import PossibleCall, ToolCall
 from karat.targets.base import TargetError
@@ -128,7 +127,7 @@ def _has(field: str, session: str, dialect: str) -> Fits:
         tool = event.source if event is not None and event.tool is not None else ""
         if session not in line and not tool and f'"{PREFIX}' not in line:
             return False
-        fields = _object(line)
+        fields = read_object(line) or {}
         if not fields and not tool:
             raise CaptureBrokenError(f"a line of it cannot be read: {shorten(line, EXCERPT)}")
         if fields.get(field) in (None, "") and tool:
@@ -142,7 +141,7 @@ def _is_event(source: str, event: str) -> Fits:
     def fits(line: str) -> bool:
         if event not in line:
             return False
-        fields = _object(line)
+        fields = read_object(line) or {}
         return fields.get("event") == event and (not source or fields.get("source") == source)
 
     return fits
@@ -152,7 +151,7 @@ def _fits(line: str, sign: Line) -> bool:
     """Whether a line has all that a sign names; a tool's own failure is in its result, not here."""
     if sign.text.casefold() not in line.casefold():
         return False
-    fields = _object(line)
+    fields = read_object(line) or {}
     return all(
         not expected or fields.get(field) == expected
         for field, expected in structs.asdict(sign).items()
@@ -166,7 +165,7 @@ def _only_own(ends: Fits, field: str, session: str) -> Fits:
     def fits(line: str) -> bool:
         if not ends(line):
             return False
-        conversation = _object(line).get(field)
+        conversation = (read_object(line) or {}).get(field)
         if isinstance(conversation, str) and conversation not in ("", session):
             excerpt = shorten(conversation, EXCERPT)
             raise CaptureBrokenError(
@@ -175,11 +174,3 @@ def _only_own(ends: Fits, field: str, session: str) -> Fits:
         return True
 
     return fits
-
-
-def _object(line: str) -> dict[str, object]:
-    try:
-        value = json.loads(line.strip("\ufeff \t\r\n"))
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}

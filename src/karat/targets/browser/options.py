@@ -177,22 +177,17 @@ class BrowserOptions(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 def check_options(options: BrowserOptions, address: str) -> BrowserOptions:
     """The options, if they can be followed together and with the address that the target was given."""
+    cause = fix = ""
     if options.complete.event and not options.telemetry.end_event:
-        raise ConfigError(
-            "`complete.event` needs a line to wait for.", fix="Set `telemetry.end_event`.", slug="bad-options"
-        )
-    if options.telemetry.correlation_field and not options.names_session(address):
-        raise ConfigError(
-            "`telemetry.correlation_field` is set, but nothing passes the conversation to the app.",
-            fix="Set `session_query`, or write {session} into a header, a cookie or an address.",
-            slug="bad-options",
-        )
-    if any(line == Line() for line in options.telemetry.failure):
-        raise ConfigError(
-            "an entry of `telemetry.failure` matches every line.",
-            fix="Give it at least one of source, event, level and text.",
-            slug="bad-options",
-        )
+        cause, fix = "`complete.event` needs a line to wait for.", "Set `telemetry.end_event`."
+    elif options.telemetry.correlation_field and not options.names_session(address):
+        cause = "`telemetry.correlation_field` is set, but nothing passes the conversation to the app."
+        fix = "Set `session_query`, or write {session} into a header, a cookie or an address."
+    elif any(line == Line() for line in options.telemetry.failure):
+        cause = "an entry of `telemetry.failure` matches every line."
+        fix = "Give it at least one of source, event, level and text."
+    if cause:
+        raise ConfigError(cause, fix=fix, slug="bad-options")
     return options
 
 

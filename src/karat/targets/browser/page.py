@@ -19,7 +19,15 @@ from karat.targets.browser.log import TurnLog
 from karat.targets.browser.navigation import ChatNavigation, locate
 from karat.targets.browser.options import BrowserOptions, Place
 from karat.targets.browser.prompt_echo import PromptMatcher
-from karat.targets.browser.screen import SentPrompt, element_boxes, screen_map, with_sight, with_unseen, without_prompts
+from karat.targets.browser.screen import (
+    SentPrompt,
+    element_boxes,
+    read_script,
+    screen_map,
+    with_sight,
+    with_unseen,
+    without_prompts,
+)
 from karat.targets.browser.watch import Activity, Watch
 from karat.targets.browser.window import HURRY
 from karat.text.wording import join_words, likeness, shorten
@@ -51,37 +59,10 @@ RESTLESS_MS = 3000
 
 LONGEST_COMPLAINT = 300
 
-AT_REST = """([rest, most]) => new Promise((done) => {
-  let timer = setTimeout(done, rest);
-  const observer = new MutationObserver(() => { clearTimeout(timer); timer = setTimeout(done, rest); });
-  observer.observe(document, { subtree: true, childList: true, characterData: true });
-  setTimeout(done, most);
-})"""
+AT_REST = read_script("rest.js")
 TEXTS = "(elements) => elements.map((element) => element.innerText)"
-CLEARED = """(elements) => {
-  window.karatCleared = [];
-  for (const element of elements) {
-    let text = element.innerText.trim();
-    new MutationObserver(() => {
-      if (text && element.isConnected && !element.innerText.trim()) { window.karatCleared.push(text); text = ""; }
-    }).observe(element, { subtree: true, childList: true, characterData: true, attributes: true });
-  }
-}"""
-# What is at the place of the answer is held on to: it may go before it is complete. Words in shadow roots and in boxes
-# that cannot be written into count too.
-SIZE = """(elements) => {
-  if (elements.length && elements[0] !== document.body) window.karatHeld = elements;
-  const own = (one) => /^(TEXTAREA|INPUT)$/.test(one.tagName) ? one.value : one.innerText || "";
-  const boxes = (one) => [...one.querySelectorAll("textarea[readonly]")].map((box) => box.value);
-  const said = (element) => [element, ...element.querySelectorAll("*")].filter((one) => one.shadowRoot)
-    .flatMap((one) => [...one.shadowRoot.children])
-    .reduce((text, one) => text + said(one), own(element) + boxes(element).join());
-  return (elements.length ? elements : [document.body]).reduce((sum, element) => {
-    const text = said(element);
-    for (let i = 0; i < text.length; i++) sum = (sum * 31 + text.charCodeAt(i)) | 0;
-    return sum;
-  }, 7);
-}"""
+CLEARED = read_script("cleared.js")
+SIZE = read_script("size.js")
 HIDE = with_sight("hide.js")
 NEAREST = 3
 UNSENT = "the prompt was not sent, because {}; if something is in the way, name it in `dismiss` or `steps`"

@@ -25,10 +25,16 @@ if TYPE_CHECKING:
 _HERE = files(__package__)
 
 
+def read_script(name: str) -> str:
+    """A function of JavaScript that runs in the page."""
+    return _HERE.joinpath(name).read_text(encoding="utf-8")
+
+
 def with_sight(name: str) -> str:
     """A function of JavaScript that can ask what a reader sees."""
-    sight, function = (_HERE.joinpath(file).read_text(encoding="utf-8") for file in ("seen.js", name))
-    return f"(...given) => {{\n{sight}\nreturn touchable(() => (\n{function}\n)(...given));\n}}"
+    return (
+        f"(...given) => {{\n{read_script('seen.js')}\nreturn touchable(() => (\n{read_script(name)}\n)(...given));\n}}"
+    )
 
 
 MASK = "[the prompt]"

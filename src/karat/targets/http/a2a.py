@@ -9,6 +9,7 @@ from karat.providers.sse import ServerEvent
 from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
 from karat.targets.http.conversation import AnswerReader, HttpConversation, TurnBuffer
+from karat.targets.http.jsonpath import objects
 from karat.targets.http.options import ServiceOptions
 from karat.targets.http.service import WireRequest
 from karat.targets.http.streams import loads, protocol_error
@@ -95,7 +96,7 @@ class A2aReader:
             self._artifact(payload.get("artifact"))
         elif kind in ("task", "status"):
             self._talk.notes["task"] = payload.get("id" if kind == "task" else "taskId")
-            for artifact in _list(payload.get("artifacts")):
+            for artifact in objects(payload.get("artifacts")):
                 self._artifact(artifact)
             self._status(payload.get("status"))
 
@@ -132,8 +133,4 @@ def _unwrap(result: dict[str, Json]) -> tuple[str, dict[str, Json]]:
 
 
 def _text(message: dict[str, Json]) -> str:
-    return "".join(str(part.get("text") or "") for part in _list(message.get("parts")) if isinstance(part, dict))
-
-
-def _list(value: Json) -> list[Json]:
-    return value if isinstance(value, list) else []
+    return "".join(str(part.get("text") or "") for part in objects(message.get("parts")))

@@ -14,6 +14,7 @@ from typing import Any
 
 from karat.errors import ConfigError
 from karat.plugins.code import load_attribute
+from karat.targets.user_code import Environment
 from karat.text.clean import loads
 from karat.text.wording import did_you_mean, join_words, with_article
 
@@ -98,16 +99,12 @@ def environment(spec: str, root: Path, variables: Mapping[str, str]) -> Iterator
     project = read_project(root / file) if file.endswith(".json") else None
     defaults = project.env if project is not None else {}
     new_variables = {name: value for name, value in defaults.items() if name not in os.environ} | dict(variables)
-    before = {name: os.environ.get(name) for name in new_variables}
-    os.environ.update(new_variables)
+    environment = Environment(new_variables)
+    environment.set()
     try:
         yield project.without_env if project is not None else ""
     finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        environment.restore()
 
 
 def source(spec: str, root: Path, path: Sequence[Path]) -> GraphSource:

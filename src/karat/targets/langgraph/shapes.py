@@ -14,6 +14,7 @@ import msgspec
 
 from karat.errors import ConfigError
 from karat.targets.base import TargetError
+from karat.targets.http.jsonpath import JsonPath
 from karat.targets.langgraph.loading import pregel
 from karat.targets.langgraph.messages import as_messages
 from karat.text.clean import jsonable, text
@@ -41,7 +42,7 @@ class Shapes:
     def __init__(self, template: Given, output: str, asking: Asking | None = None) -> None:
         self._given = template
         self._asking = asking
-        self._output = _compile(output) if output else None
+        self._output = _compile(output).all if output else None
         self._path = output
 
     @property
@@ -121,14 +122,11 @@ class Shapes:
         return "\n".join(v if isinstance(v, str) else msgspec.json.encode(v).decode() for v in values)
 
 
-def _compile(path: str) -> Callable[[Any], list[Any]]:
-    from jsonpath_rfc9535 import JSONPathError, compile
-
+def _compile(path: str) -> JsonPath:
     try:
-        query = compile(path)
-    except JSONPathError as error:
-        raise ConfigError(f"`output` {path!r} is not a JSONPath: {error}.", fix="For instance: $.answer") from error
-    return lambda state: list(query.find(state).values())
+        return JsonPath(path)
+    except ValueError as error:
+        raise ConfigError(f"`output` {error}.", fix="For instance: $.answer") from error
 
 
 def _fill(template: object, prompt: str, messages: Sequence[BaseMessage]) -> object:
