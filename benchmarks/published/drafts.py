@@ -21,7 +21,7 @@ from karat.model.verdict import Status
 from karat.plugins.project import find_project
 from karat.scoring import verdicts
 from karat.suites.reading import read_suite
-from karat.targets.replay import RecordedTraces
+from karat.targets.recordings.replay import RecordedTraces
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -12,7 +12,7 @@ from msgspec.structs import FieldInfo
 
 from karat.journal import views
 from karat.model.run import CaseRecord, Header
-from karat.targets import replay
+from karat.targets.recordings import replay
 
 VIEWS = {
     name: value

@@ -14,8 +14,8 @@ from karat.errors import ConfigError
 from karat.model.verdict import CaseStatus
 from karat.targets.capabilities import Limits
 from karat.targets.config import TargetConfig
-from karat.targets.otlp.options import Models
-from karat.targets.proxied import WithProxy
+from karat.targets.wrappers.proxied import WithProxy
+from karat.targets.wrappers.telemetry import Models
 from proxy.test_taped_runs import Project, error, statuses
 from scripted_model import serve
 

@@ -24,7 +24,7 @@ from karat.targets.browser.log import TurnLog
 from karat.targets.browser.options import LogOptions
 from karat.targets.config import TargetConfig
 from karat.targets.python import Conversation
-from targets.test_mcp_evidence import StandIn, call
+from targets.wrappers.test_mcp_evidence import StandIn, call
 
 CASES = 50
 USED, FORBIDDEN, MISSING = "lookup", "delete_all", "refund"

@@ -28,9 +28,9 @@ from karat.targets.base import Target
 from karat.targets.capabilities import Limits, version_of
 from karat.targets.catalog import build
 from karat.targets.config import Config, TargetConfig, parse_rate, resolve
-from karat.targets.hooks import RESET_GRACE
 from karat.targets.python import FunctionTarget
-from karat.targets.success_rules import WithSuccessRules
+from karat.targets.wrappers.hooks import RESET_GRACE
+from karat.targets.wrappers.success_rules import WithSuccessRules
 from karat.text.clean import text
 from karat.text.wording import did_you_mean, names_of
 

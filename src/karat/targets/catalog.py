@@ -9,9 +9,9 @@ from karat.errors import ConfigError
 from karat.plugins import packages
 from karat.targets.base import Target, build_external
 from karat.targets.config import TargetConfig
-from karat.targets.hooks import WithHooks
-from karat.targets.otlp.options import models_of, otlp_of
-from karat.targets.success_rules import WithSuccessRules
+from karat.targets.wrappers.hooks import WithHooks
+from karat.targets.wrappers.success_rules import WithSuccessRules
+from karat.targets.wrappers.telemetry import models_of, otlp_of
 from karat.text.wording import did_you_mean
 
 
@@ -41,7 +41,7 @@ KINDS = (
         "LangGraphServerTarget",
         "langgraph-server:http://127.0.0.1:2024",
     ),
-    Kind("replay", "karat.targets.replay", "ReplayTarget", "replay:traces.jsonl"),
+    Kind("replay", "karat.targets.recordings.replay", "ReplayTarget", "replay:traces.jsonl"),
 )
 
 
@@ -54,7 +54,7 @@ def build(config: TargetConfig) -> Target:
     if otlp is None:
         inner = build_inner(config)
     else:
-        from karat.targets.otlp.span_capture import SpanCapture  # few targets have spans, and it takes time to load
+        from karat.targets.wrappers.span_capture import SpanCapture  # few targets have spans, and it takes time to load
 
         inner = SpanCapture(build_inner, config, otlp)
     target = WithSuccessRules(inner, config)
@@ -68,7 +68,7 @@ def _needs_proxy(config: TargetConfig) -> bool:
 
 
 def _build_with_proxy(config: TargetConfig) -> Target:
-    from karat.targets.proxied import WithProxy  # few runs have a proxy
+    from karat.targets.wrappers.proxied import WithProxy  # few runs have a proxy
 
     return WithProxy(_build, config, config.tape, models_of(config))
 

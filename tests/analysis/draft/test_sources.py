@@ -13,7 +13,7 @@ import karat
 from karat.cli.main import run as command_line
 from karat.errors import UsageError
 from karat.targets.config import TargetConfig
-from karat.targets.replay import RecordedTraces
+from karat.targets.recordings.replay import RecordedTraces
 from recordings import shipped
 
 ASKED = {"q": "Where is A-17?"}

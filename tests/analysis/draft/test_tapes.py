@@ -15,7 +15,7 @@ from karat.model.trace import Trace
 from karat.providers.catalog import CHAT
 from karat.proxy.tape.file import Answer, Exchange, StreamEvent, Tape
 from karat.proxy.tape.requests import ServiceRequest
-from karat.targets.taped_traces import read_taped_traces
+from karat.targets.recordings.taped_traces import read_taped_traces
 
 TAPES = Path(__file__).parents[2] / "proxy" / "tapes"
 OFFERED = [{"type": "function", "function": {"name": name}} for name in ("get_order", "issue_refund")]

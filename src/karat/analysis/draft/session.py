@@ -33,8 +33,8 @@ from karat.suites.documents.source import read_bytes, utf8
 from karat.system.sync_async import make_sync
 from karat.targets.capabilities import reach_of
 from karat.targets.config import Config
-from karat.targets.replay import RecordedTraces
-from karat.targets.taped_traces import read_taped_traces
+from karat.targets.recordings.replay import RecordedTraces
+from karat.targets.recordings.taped_traces import read_taped_traces
 
 TAPES = (".yaml", ".yml")
 PROMPT_COLUMN = "prompt"

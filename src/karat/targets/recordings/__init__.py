@@ -1,1 +1,1 @@
-"""Result files of other tools that hold what agents did: recordings for `replay:`."""
+"""What was recorded and is played or read again: traces, spans, tapes, and result files of other tools."""

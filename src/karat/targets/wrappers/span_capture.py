@@ -21,8 +21,8 @@ from karat.model.suite import Case
 from karat.model.trace import PossibleCall, Trace
 from karat.targets.base import RunContext, Target
 from karat.targets.config import TargetConfig, place_of
-from karat.targets.otlp.options import Otlp, add_endpoint, plugins_left_out, without_plugin, without_plugins
-from karat.targets.wrappers import ServedTarget
+from karat.targets.wrappers.base import ServedTarget
+from karat.targets.wrappers.telemetry import Otlp, add_endpoint, plugins_left_out, without_plugin, without_plugins
 from karat.text.wording import shorten, visible
 
 POLL = 0.02

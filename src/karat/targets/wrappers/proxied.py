@@ -25,10 +25,10 @@ from karat.proxy.tape.settings import MISS, UNREACHABLE, UNUSED, TapeSettings, s
 from karat.targets.base import RunContext, Target, TargetError
 from karat.targets.capabilities import ALL, TOOLS, Limits
 from karat.targets.config import WIRE_KINDS, TargetConfig
-from karat.targets.mcp_evidence import McpEvidence
-from karat.targets.model_evidence import ModelEvidence
-from karat.targets.otlp.options import Models, fill_address
-from karat.targets.wrappers import ServedTarget
+from karat.targets.wrappers.base import ServedTarget
+from karat.targets.wrappers.mcp_evidence import McpEvidence
+from karat.targets.wrappers.model_evidence import ModelEvidence
+from karat.targets.wrappers.telemetry import Models, fill_address
 from karat.text.wording import pluralize
 
 OWN_PROCESS = frozenset({"command"})

@@ -28,7 +28,7 @@ from karat.targets.base import RunContext, TargetError
 from karat.targets.capabilities import ALL
 from karat.targets.config import TargetConfig, no_options
 from karat.targets.conversation import converse
-from karat.targets.otlp.recording import OtlpRecording, is_otlp
+from karat.targets.recordings.otlp import OtlpRecording, is_otlp
 from karat.targets.recordings.result_files import RecordedCase, read_results, restore_names
 from karat.targets.short_form import Short, read, to_trace
 from karat.text.clean import loads

@@ -71,7 +71,7 @@ agent_operation = {"gen_ai__operation__name": "invoke_agent"}
 
 
 def target(name: str, **otlp: object) -> TargetConfig:
-    folder = Path(__file__).parents[1]
+    folder = Path(__file__).parents[2]
     return TargetConfig(
         kind="python",
         spec=f"{__name__}:{name}",
@@ -140,7 +140,7 @@ def test_a_receiver_that_nobody_sends_to_is_told_once_with_what_to_check(tmp_pat
     assert all("no span has reached http://127.0.0.1:" in (r.trace.why_unobserved("tools") or "") for r in result)
     (notice,) = heard
     assert re.sub(r":\d+:", ":4318:", notice) == (
-        "[targets.python:targets.test_span_capture:mute.telemetry]: no span has reached http://127.0.0.1:4318: is the "
+        "[targets.python:targets.wrappers.test_span_capture:mute.telemetry]: no span has reached http://127.0.0.1:4318: is the "
         "agent instrumented, does it export there (OTEL_EXPORTER_OTLP_ENDPOINT) over HTTP (http/protobuf or http/json, "
         "not gRPC), and does it flush?"
     )

@@ -11,7 +11,7 @@ from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.targets.base import RunContext, TargetError
 from karat.targets.config import TargetConfig, place_of
-from karat.targets.otlp.options import Models
+from karat.targets.wrappers.telemetry import Models
 from karat.text.wording import shorten, visible
 
 

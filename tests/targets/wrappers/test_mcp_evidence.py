@@ -25,9 +25,9 @@ from karat.proxy.server import ServiceProxy
 from karat.targets.base import RunContext
 from karat.targets.capabilities import Limits
 from karat.targets.config import TargetConfig
-from karat.targets.mcp_evidence import LOST, UNREAD
-from karat.targets.proxied import WithProxy
 from karat.targets.python import Conversation
+from karat.targets.wrappers.mcp_evidence import LOST, UNREAD
+from karat.targets.wrappers.proxied import WithProxy
 from targets.http.server import Asked, http, serving
 
 
@@ -105,7 +105,7 @@ def judged(
     file = folder / "suite.json"
     listed = [{"id": key, "prompt": prompt, "expected": expected} for key, (prompt, expected) in cases.items()]
     file.write_text(json.dumps({"version": "0.3", "cases": listed}))
-    root = Path(__file__).parent
+    root = Path(__file__).parents[1]
     target = TargetConfig(
         kind="python", spec=f"{__name__}:{agent}", root=root, mcp_record=server, mcp_complete=complete
     )

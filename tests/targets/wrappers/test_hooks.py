@@ -13,9 +13,8 @@ from karat.model.trace import Trace
 from karat.targets.base import RunContext, TargetError
 from karat.targets.capabilities import Limits
 from karat.targets.config import TargetConfig
-from karat.targets.hooks import WithHooks
-
-from .conftest import case, opened
+from karat.targets.wrappers.hooks import WithHooks
+from targets.conftest import case, opened
 
 MODULE = """
 import asyncio
@@ -138,7 +137,7 @@ async def test_a_cancelled_case_is_reset(hooks: Path) -> None:
 async def test_a_reset_that_fails_does_not_hold_up_cancelling(
     hooks: Path, teardown: str, grace: float, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("karat.targets.hooks.RESET_GRACE", grace)
+    monkeypatch.setattr("karat.targets.wrappers.hooks.RESET_GRACE", grace)
     name = hooks.stem
     async with opened("python", f"{name}:wait", hooks.parent, teardown=f"{name}:{teardown}") as target:
         running = asyncio.create_task(target.run(case("p"), RunContext()))

@@ -19,8 +19,8 @@ from karat.model.suite import Case
 from karat.model.trace import ToolCall, Trace
 from karat.targets.base import RunContext, Target, TargetError
 from karat.targets.config import TargetConfig, place_of
-from karat.targets.otlp.options import Models, Otlp
-from karat.targets.wrappers import WrappedTarget
+from karat.targets.wrappers.base import WrappedTarget
+from karat.targets.wrappers.telemetry import Models, Otlp
 from karat.text.regexes import safe_regex
 from karat.text.tool_names import is_any_named, is_helper, is_named
 from karat.text.tool_results import parse_result

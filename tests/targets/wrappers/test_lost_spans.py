@@ -12,8 +12,8 @@ from karat.model.trace import Trace
 from karat.targets.base import RunContext
 from karat.targets.capabilities import Limits
 from karat.targets.config import TargetConfig
-from karat.targets.otlp.options import Otlp
-from karat.targets.otlp.span_capture import SpanCapture
+from karat.targets.wrappers.span_capture import SpanCapture
+from karat.targets.wrappers.telemetry import Otlp
 
 
 class Instrumented:

@@ -13,8 +13,7 @@ from karat.model.run import CaseRecord, Footer, Header, Summary
 from karat.model.trace import TextLoss, ToolCall, Trace, TraceError
 from karat.model.verdict import CaseStatus, Verdict
 from karat.targets.base import RunContext, TargetError
-
-from .conftest import ask, case, opened
+from targets.conftest import ask, case, opened
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from karat.targets.config import TargetConfig
 from karat.targets.conversation import timeout
 from karat.targets.threads import DaemonThreads
 from karat.targets.user_code import Callee, build_error, from_outside
-from karat.targets.wrappers import WrappedTarget
+from karat.targets.wrappers.base import WrappedTarget
 from karat.text.clean import jsonable
 
 DATABASE = "database"

@@ -24,8 +24,8 @@ from karat.model.trace import Message, Trace
 from karat.providers.messages import find_prompts
 from karat.targets.base import RunContext, TargetError
 from karat.targets.conversation import converse
-from karat.targets.otlp.options import plugins_left_out, without_plugins
 from karat.targets.short_form import NO_PAGE, NO_TELEMETRY
+from karat.targets.wrappers.telemetry import plugins_left_out, without_plugins
 
 NO_ANSWER = "no span of the turn carries the answer"
 BEGINNING = 4096
