@@ -140,9 +140,9 @@ def test_a_receiver_that_nobody_sends_to_is_told_once_with_what_to_check(tmp_pat
     assert all("no span has reached http://127.0.0.1:" in (r.trace.why_unobserved("tools") or "") for r in result)
     (notice,) = heard
     assert re.sub(r":\d+:", ":4318:", notice) == (
-        "[targets.python:targets.wrappers.test_span_capture:mute.telemetry]: no span has reached http://127.0.0.1:4318: is the "
-        "agent instrumented, does it export there (OTEL_EXPORTER_OTLP_ENDPOINT) over HTTP (http/protobuf or http/json, "
-        "not gRPC), and does it flush?"
+        "[targets.python:targets.wrappers.test_span_capture:mute.telemetry]: no span has reached "
+        "http://127.0.0.1:4318: is the agent instrumented, does it export there (OTEL_EXPORTER_OTLP_ENDPOINT) over "
+        "HTTP (http/protobuf or http/json, not gRPC), and does it flush?"
     )
 
 
