@@ -149,7 +149,7 @@ _wrapping = _Wrapping()
 
 
 @contextmanager
-def _entered(tool: Any, call_id: str | None) -> Iterator[None]:
+def _enter_tool(tool: Any, call_id: str | None) -> Iterator[None]:
     """While a tool is run from outside: what it runs is wrapped, and was not let through yet."""
     _wrapping.cover(type(tool))
     tokens = _inside.set(False), _call_id.set(call_id)
@@ -163,7 +163,7 @@ def _entered(tool: Any, call_id: str | None) -> Iterator[None]:
 def _wrap_entry(run: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(run)
     def enter(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with _entered(self, kwargs.get("tool_call_id")):
+        with _enter_tool(self, kwargs.get("tool_call_id")):
             return run(self, *args, **kwargs)
 
     return enter
@@ -172,7 +172,7 @@ def _wrap_entry(run: Callable[..., Any]) -> Callable[..., Any]:
 def _wrap_entry_async(arun: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
     @functools.wraps(arun)
     async def enter(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with _entered(self, kwargs.get("tool_call_id")):
+        with _enter_tool(self, kwargs.get("tool_call_id")):
             return await arun(self, *args, **kwargs)
 
     return enter
