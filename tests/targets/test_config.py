@@ -78,7 +78,7 @@ A = "[targets.a]\nuse = 'python:m:f'\n"
 def test_the_nearest_upward_counts(tmp_path: Path) -> None:
     inner = tmp_path / "a" / "b"
     inner.mkdir(parents=True)
-    assert read_config(find_project(inner)) == Config()
+    assert read_config(find_project(inner)) == Config(project=find_project(inner))
     write(tmp_path, "[tool.karat]\ntarget = 'command:outer'\n", "pyproject.toml")
     assert read_config(find_project(inner)).target == "command:outer"
     write(inner, "[tool.other]\n", "pyproject.toml")
