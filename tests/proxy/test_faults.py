@@ -286,7 +286,7 @@ def test_a_tool_that_is_called_where_karat_does_not_reach_it() -> None:
         pytest.param(
             f"python:{MODULE}:python_agent",
             {"stubs": {NO_TOOL: {"result": 1}}},
-            f"no LangChain tool '{NO_TOOL}'",
+            f"no tool '{NO_TOOL}'",
             id="no-tool",
         ),
         pytest.param(
@@ -318,7 +318,7 @@ def test_whether_an_agent_hands_its_tools_over(code: str, handed: bool, tmp_path
 def test_a_plain_agent_that_only_reports_its_calls_is_refused(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text("def agent(prompt, conversation):\n  raise SystemExit")
     config = TargetConfig(kind="python", spec="agent.py:agent", root=tmp_path)
-    with pytest.raises(ConfigError, match=f"no LangChain tool '{NO_TOOL}'"):
+    with pytest.raises(ConfigError, match=f"no tool '{NO_TOOL}'"):
         cases_of(config, {"a": {"stubs": {NO_TOOL: {"result": 1}}}})
 
 

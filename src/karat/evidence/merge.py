@@ -7,7 +7,9 @@ from typing import TypeVar
 
 from msgspec import Struct, structs
 
+from karat.evidence.call_pairs import merge_by_time, merge_calls
 from karat.evidence.logs.calls import tool_calls
+from karat.evidence.ran_calls import RanCall
 from karat.model.cost import COST, reported_cost
 from karat.model.trace import BY_ITSELF, Message, PossibleCall, SpanNode, Tokens, ToolCall, Trace, TraceError
 
@@ -120,51 +122,24 @@ def answers_by_turn(trace: Trace, turns: int) -> list[str]:
     return [""] * (turns - len(answers)) + answers
 
 
+def merge_ran_calls(trace: Trace, ran: Sequence[RanCall], possible: Sequence[PossibleCall]) -> Trace:
+    """A turn with the calls that were seen to run in this process, and those that may have been of it."""
+    others = [call.as_call() for call in ran if not call.is_linked]
+    if not others and not possible:
+        return trace
+    return structs.replace(
+        trace,
+        tool_calls=tuple(merge_by_time(trace.tool_calls, others)),
+        possible_calls=tuple(dict.fromkeys([*trace.possible_calls, *possible])),
+    )
+
+
 def merge_telemetry(calls: Sequence[ToolCall], telemetry: tuple[str, ...], dialect: str = "") -> tuple[ToolCall, ...]:
     """The reported calls, completed by the telemetry, then those that only the telemetry has.
 
     Any event of a tool is a call of it: what an agent leaves out of its list must not escape a check.
     """
-    return tuple(merge_calls(calls, tool_calls(telemetry, dialect))) if telemetry else tuple(calls)
-
-
-def merge_calls(calls: Sequence[ToolCall], derived: Sequence[ToolCall]) -> list[ToolCall]:
-    """The calls of one source, completed by another, then those that only the other has."""
-    unmatched: dict[str, list[int]] = {}
-    for index, twin in enumerate(derived):
-        unmatched.setdefault(twin.name, []).append(index)
-    merged = []
-    for call in calls:
-        match = _take_twin(call, derived, unmatched.get(call.name, []))
-        merged.append(call if match is None else _complete_call(call, derived[match]))
-    extra = sorted(index for indices in unmatched.values() for index in indices)
-    return [*merged, *(derived[index] for index in extra)]
-
-
-def _take_twin(call: ToolCall, derived: Sequence[ToolCall], unmatched: list[int]) -> int | None:
-    """Take the derived call of the same name: the one with the same id, else the earliest."""
-    if not unmatched:
-        return None
-    if call.id is None:
-        return unmatched.pop(0)
-    return unmatched.pop(next((n for n, index in enumerate(unmatched) if derived[index].id == call.id), 0))
-
-
-def _complete_call(call: ToolCall, twin: ToolCall) -> ToolCall:
-    """A call with neither result, success nor error takes them from the same call of the other source."""
-    if call.result is not None or call.error is not None or call.success is not None:
-        return call
-    return structs.replace(
-        call,
-        arguments=twin.arguments if call.arguments is None else call.arguments,
-        result=twin.result,
-        error=twin.error,
-        success=twin.success,
-        unfinished=call.unfinished and twin.unfinished,
-        missing_fields=call.missing_fields or twin.missing_fields,
-        started_at=twin.started_at if call.started_at is None else call.started_at,
-        ended_at=twin.ended_at if call.ended_at is None else call.ended_at,
-    )
+    return tuple(merge_calls(calls, tool_calls(telemetry, dialect), by_order=True)) if telemetry else tuple(calls)
 
 
 def merge_turns(turns: Sequence[Trace], error: TraceError | None = None) -> Trace:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from karat.evidence.merge import merge_telemetry, merge_turns
+from collections.abc import Callable
+
+from karat.evidence.merge import merge_ran_calls, merge_telemetry, merge_turns
+from karat.evidence.ran_calls import RanCall
 from karat.model.suite import Case
-from karat.model.trace import Message, ToolCall, Trace, TraceError
+from karat.model.trace import Message, PossibleCall, ToolCall, Trace, TraceError
 
 UNFINISHED = "the turn did not finish"
 
@@ -20,8 +23,11 @@ class Recorder:
         "dialect",
         "final_message",
         "messages",
+        "on_ran",
         "page",
         "page_before",
+        "possible_calls",
+        "ran_calls",
         "telemetry",
         "tool_calls",
         "turns",
@@ -32,6 +38,8 @@ class Recorder:
         """The turns of a conversation that are over."""
         self.dialect = ""
         """How the target's configuration says that its log spells tool calls."""
+        self.on_ran: Callable[[RanCall], None] | None = None
+        """Hears of each call that begins to run in this process."""
         self._prompt: str | None = None
         self.restart()
 
@@ -44,6 +52,19 @@ class Recorder:
         self.telemetry: list[str] | None = None
         self.page: str | None = None
         self.page_before: str | None = None
+        self.ran_calls: list[RanCall] = []
+        """The calls of this turn that were seen to run in this process."""
+        self.possible_calls: list[PossibleCall] = []
+
+    def note_ran(self, call: RanCall) -> None:
+        """A call begins to run in this process."""
+        self.ran_calls.append(call)
+        if self.on_ran is not None:
+            self.on_ran(call)
+
+    def with_ran_calls(self, trace: Trace) -> Trace:
+        """A turn with the calls that were seen to run in this process."""
+        return merge_ran_calls(trace, self.ran_calls, self.possible_calls)
 
     def finish(self, turn: Trace) -> None:
         """Keep a turn of a conversation that is over."""
@@ -64,7 +85,7 @@ class Recorder:
         """The trace of a case that broke; in a conversation, with the turns before."""
         if self._prompt is None and self.turns:
             return merge_turns(self.turns, error)
-        broken = self._turn(case, error)
+        broken = self.with_ran_calls(self._turn(case, error))
         return broken if self._prompt is None else merge_turns([*self.turns, broken], error)
 
     def _turn(self, case: Case, error: TraceError) -> Trace:

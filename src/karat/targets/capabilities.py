@@ -18,9 +18,9 @@ TOOLS: Final[frozenset[Hit]] = frozenset({"tool"})
 ALL: Final[frozenset[Hit]] = frozenset({"tool", "service", "model"})
 UNREACHABLE = "faults-unreachable"
 WHERE = (
-    "Karat can reach LangChain tools of `langgraph:` and `python:` targets, functions that a `python:` agent hands "
-    "to `conversation.tool`, the functions of an `openai:` target in the mode 'loop', and tools of MCP servers that "
-    "[tape] names in `services` or `stdio`: see docs/faults.md."
+    "Karat can reach tools of known frameworks in `langgraph:` and `python:` targets, functions that a `python:` "
+    "agent hands to `conversation.tool`, the functions of an `openai:` target in the mode 'loop', and tools of MCP "
+    "servers that [tape] names in `services` or `stdio`: see docs/faults.md."
 )
 
 

@@ -23,18 +23,18 @@ import msgspec
 from msgspec import structs
 
 from karat.errors import ConfigError
-from karat.evidence.recorder import Recorder
 from karat.evidence.spans.trace_context import TraceContext, enter_turn
 from karat.journal.limits import check_trace
 from karat.model.suite import Case
 from karat.model.trace import Channel, Message, Trace
 from karat.plugins.code import load
-from karat.proxy.faults.world import CaseWorld
 from karat.targets.base import DENIED, RunContext, Target, TargetError, build_external, is_target, open_safely
 from karat.targets.capabilities import TOOLS, WHERE, hit_by, reach_of
 from karat.targets.config import TargetConfig, no_options
 from karat.targets.conversation import converse
-from karat.targets.langchain_tools import ToolReach, require_tools
+from karat.targets.in_process.cases import RunningCase
+from karat.targets.in_process.reach import require_tools
+from karat.targets.in_process.wrapping import WRAPPING, wrap_function
 from karat.targets.short_form import (
     NO_TELEMETRY,
     NO_TOOLS,
@@ -55,15 +55,15 @@ T = TypeVar("T")
 class Conversation:
     """One per run of a case: setup prompts and the prompt share it, and nothing else does."""
 
-    __slots__ = ("_recorder", "_trace_context", "_world", "messages", "state")
+    __slots__ = ("_recorder", "_running", "_trace_context", "messages", "state")
 
-    def __init__(self, recorder: Recorder, trace_context: TraceContext, world: CaseWorld | None = None) -> None:
+    def __init__(self, running: RunningCase, trace_context: TraceContext) -> None:
         self.messages: list[Message] = []
         """What was said before the current prompt."""
         self.state: dict[str, object] = {}
-        self._recorder = recorder
+        self._running = running
+        self._recorder = running.recorder
         self._trace_context = trace_context
-        self._world = world
 
     @property
     def id(self) -> str:
@@ -80,11 +80,11 @@ class Conversation:
         self._recorder.tool_call(tool_call(msgspec.convert({"name": name, **fields}, ShortCall)))
 
     def tool(self, function: Callable[P, T], name: str = "") -> Callable[P, T]:
-        """The function as a tool that stubs and faults can hit, sync or async; without them it is as it was.
+        """The function as a tool, sync or async: its calls are recorded, and stubs and faults can hit it.
 
-        It reports no call: an agent that reports its calls by `tool_call`, or in its answer, still does.
+        A call that the agent also reports itself, by `tool_call` or in its answer, is one call.
         """
-        return function if self._world is None else self._world.surround(function, name)
+        return wrap_function(function, name, self._running)
 
     def event(self, event: str | dict[str, object]) -> None:
         """Tell of a telemetry event as it happens: an object, or a raw line."""
@@ -112,6 +112,7 @@ class PythonTarget:
         self._own: Target | None = None
         self._environment = Environment(config.env)
         self._handed = False
+        self._is_wrapping = False
 
     async def open(self) -> None:
         config = self._config
@@ -120,14 +121,22 @@ class PythonTarget:
         if is_target(function):
             self._own = build_external(function, config, repr(config.spec))
             await open_safely(self._own, repr(config.spec))
+            self._start_wrapping()
             return
         no_options(config)
         callee = Callee(function, repr(config.spec), "prompt", OFFERED)
         if not callee.takes_first and "case" not in callee.takes:
             raise ConfigError(f"{config.spec!r} does not take the prompt.", fix="Give it a parameter `prompt`.")
         self._callee = callee
+        self._start_wrapping()
+
+    def _start_wrapping(self) -> None:
+        WRAPPING.open()
+        self._is_wrapping = True
 
     async def close(self) -> None:
+        if self._is_wrapping:
+            WRAPPING.close()
         if self._own is not None:
             await self._own.close()
         self._threads.close()
@@ -138,8 +147,11 @@ class PythonTarget:
             if beyond := hit_by(case).keys() - reach_of(self._own):
                 kinds = " and ".join(f"{hits}s" for hits in sorted(beyond))
                 raise TargetError(DENIED, f"Karat cannot reach the {kinds} of {self._config.spec!r}. {WHERE}")
-            return await self._own.run(case, context)
-        conversation = Conversation(context.recorder, context.trace_context, context.world)
+            with RunningCase(context.recorder, None):
+                trace = await self._own.run(case, context)
+            return trace if trace.turns else context.recorder.with_ran_calls(trace)
+        running = RunningCase(context.recorder, context.world)
+        conversation = Conversation(running, context.trace_context)
         offered = {"case": case, "conversation": conversation, "context": context.given}
 
         async def turn(prompt: str) -> Trace:
@@ -147,7 +159,7 @@ class PythonTarget:
             began, started_at = perf_counter(), time()
             answer = await self._call(prompt, offered)
             took = (perf_counter() - began) * 1000
-            trace = _trace(answer, case, context)
+            trace = context.recorder.with_ran_calls(_trace(answer, case, context))
             if trace.duration_ms is None:
                 trace = structs.replace(trace, started_at=started_at, duration_ms=round(took, 3))
             conversation.messages += (Message("user", prompt), Message("assistant", trace.final_message))
@@ -155,7 +167,7 @@ class PythonTarget:
 
         if context.world is not None:
             require_tools(context.world, elsewhere=self._hands_over())
-        with ToolReach(context.world):
+        with running:
             return await converse(case, context, turn, self._config.turn_timeout)
 
     def _hands_over(self) -> bool:
@@ -218,6 +230,7 @@ class FunctionTarget(PythonTarget):
 
     async def open(self) -> None:
         self._callee = Callee(self._function, repr(self._config.spec), "prompt", OFFERED)
+        self._start_wrapping()
 
 
 def hands_over_tools(function: Callable[..., object], root: Path) -> bool:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import hashlib
-import inspect
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any
 
 import msgspec
 from msgspec import structs
@@ -32,9 +30,6 @@ from karat.model.trace import ToolCall, Trace, TraceError
 from karat.text.clean import jsonable
 from karat.text.tool_names import is_named, is_same_tool
 from karat.text.wording import pluralize, shorten
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 MAX_NOTED = 1000
 MAX_LISTED = 8
@@ -276,27 +271,6 @@ class CaseWorld:
             return await self.acall(name, arguments, result), None
         except FaultError as error:
             return None, str(error)
-
-    def surround(self, function: Callable[P, T], name: str = "") -> Callable[P, T]:
-        """The function as a tool of this world, sync or async as it is."""
-        tool = name or getattr(function, "__name__", type(function).__name__)
-
-        def join_arguments(args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, object]:
-            return {**kwargs, **({"": [*args]} if args else {})}
-
-        if inspect.iscoroutinefunction(function):
-
-            @functools.wraps(function)
-            async def acall_tool(*args: P.args, **kwargs: P.kwargs) -> Any:
-                return await self.acall(tool, join_arguments(args, kwargs), lambda: function(*args, **kwargs))
-
-            return cast("Callable[P, T]", acall_tool)
-
-        @functools.wraps(function)
-        def call_tool(*args: P.args, **kwargs: P.kwargs) -> Any:
-            return self.call(tool, join_arguments(args, kwargs), lambda: function(*args, **kwargs))
-
-        return call_tool
 
     def stub_of(self, name: str) -> Stub | None:
         """The stub of a tool: one of its very name before one of a pattern."""

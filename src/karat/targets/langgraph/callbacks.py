@@ -9,7 +9,9 @@ from time import time
 from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from karat.evidence.ran_calls import RanCall
 from karat.providers.base import tool_schemas
+from karat.targets.in_process.cases import open_call
 from karat.text.clean import text
 
 if TYPE_CHECKING:
@@ -54,6 +56,8 @@ class TurnRecorder:
         self._changed = changed
         self._count = 0
         self._runs: dict[object, Run] = {}
+        self._unseen: dict[int, RanCall] = {}
+        """The runs of tools that no callback saw, in threads and loops of nodes."""
         self._above: dict[object, object] = {}
         self._nodes: dict[object, str | None] = {}
         self.written: list[WrittenMessage] = []
@@ -67,7 +71,13 @@ class TurnRecorder:
 
     @property
     def runs(self) -> list[Run]:
-        return list(self._runs.values())
+        unseen = [_run_of(call) for call in list(self._unseen.values())]
+        return sorted([*self._runs.values(), *unseen], key=lambda run: run.order)
+
+    def note_ran(self, call: RanCall) -> None:
+        """A tool of LangChain is entered; if a callback reports it, that is this very run."""
+        call.order, call.is_linked = self._next(), True
+        self._unseen[id(call)] = call
 
     def handler(self) -> object:
         """The callback handler; its class is made here because its base is an extra."""
@@ -143,7 +153,10 @@ class TurnRecorder:
     def note_start(
         self, run_id: object, name: str, call_id: str | None, arguments: object, parent: str | None = None
     ) -> None:
-        run = Run(len(self._runs), self._next(), name, call_id, arguments, time(), parent)
+        ran = open_call.get()
+        is_same = ran is not None and ran.name == name and self._unseen.pop(id(ran), None) is not None
+        order = ran.order if ran is not None and is_same else self._next()
+        run = Run(len(self._runs), order, name, call_id, arguments, time(), parent)
         self._runs[run_id] = run
         self._changed(run)
 
@@ -177,6 +190,25 @@ class TurnRecorder:
     def _next(self) -> int:
         self._count += 1
         return self._count
+
+
+def _run_of(call: RanCall) -> Run:
+    """A run that only the tool itself showed."""
+    made = call.as_call()
+    return Run(
+        -1,
+        call.order,
+        call.name,
+        call.call_id,
+        call.arguments,
+        call.started_at,
+        call.parent,
+        call.ended_at,
+        call.result,
+        broke=call.shows_failure or call.error is not None,
+        began=made.started,
+        error=call.error,
+    )
 
 
 def _is_before_run(error: BaseException) -> bool:

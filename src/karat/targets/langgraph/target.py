@@ -23,7 +23,9 @@ from karat.targets.base import RunContext, TargetError
 from karat.targets.capabilities import TOOLS
 from karat.targets.config import TargetConfig, read_options
 from karat.targets.conversation import converse
-from karat.targets.langchain_tools import ToolReach, require_tools
+from karat.targets.in_process.cases import RunningCase
+from karat.targets.in_process.reach import require_tools
+from karat.targets.in_process.wrapping import WRAPPING
 from karat.targets.langgraph.loading import GraphSource, environment, pregel, source
 from karat.targets.langgraph.shapes import Given, Shapes
 from karat.targets.langgraph.stores import Stores
@@ -85,6 +87,8 @@ class LangGraphTarget:
         self._source = source(config.spec, config.root, config.import_path)
         if not self._source.each:
             self._graph = await self._check_graph(await self._source.graph(self._opened))
+        WRAPPING.open()
+        self._opened.callback(WRAPPING.close)
 
     async def close(self) -> None:
         await self._opened.aclose()
@@ -113,7 +117,7 @@ class LangGraphTarget:
             if context.world is not None:
                 require_tools(context.world)
             try:
-                with ToolReach(context.world):
+                with RunningCase(context.recorder, context.world):
                     return await converse(case, context, turn, self._config.turn_timeout)
             finally:
                 context.tool_schemas, context.lists_tools = run_context.tool_schemas, run_context.lists_tools

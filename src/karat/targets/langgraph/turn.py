@@ -68,6 +68,7 @@ class GraphConversation:
         prompt_id = uuid4().hex
         book, before = TurnRecorder(self._record), self._history
         self._context.recorder.tool_calls = []
+        self._context.recorder.on_ran = book.note_ran
         config = self._config(book)
         schemas = schemas_of(pregel(self._graph))
         enter_turn(self._context.trace_context)
@@ -111,6 +112,7 @@ class GraphConversation:
             metadata={name: value for name, value in stopped.items() if value},
             state=_state(state),
         )
+        trace = self._context.recorder.with_ran_calls(trace)
         if trace.final_message == OUT_OF_STEPS and judges_end(case):
             return structs.replace(trace, ended_by=STEPS)
         if trace.final_message == OUT_OF_STEPS:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from msgspec import structs
 
-from karat.evidence.merge import TurnEvidence, answers_by_turn, merge_by_turn, merge_calls, merge_evidence
+from karat.evidence.call_pairs import merge_calls
+from karat.evidence.merge import TurnEvidence, answers_by_turn, merge_by_turn, merge_evidence
 from karat.evidence.model_evidence import read_traffic, why_model_failed
 from karat.evidence.model_traffic import ModelExchange, ModelTraffic
 from karat.model.suite import Case

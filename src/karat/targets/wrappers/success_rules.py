@@ -11,10 +11,10 @@ from msgspec import Meta, Struct, field, structs
 from karat.checks.tools.naming import tools_named
 from karat.checks.tools.validity import judges_arguments
 from karat.errors import ConfigError
+from karat.evidence.call_pairs import merge_calls
 from karat.evidence.logs.calls import tool_calls
 from karat.evidence.logs.dialects import LogEvents
 from karat.evidence.logs.events import find_broken_backend
-from karat.evidence.merge import merge_calls
 from karat.model.suite import Case
 from karat.model.trace import ToolCall, Trace
 from karat.targets.base import RunContext, Target, TargetError
@@ -125,7 +125,7 @@ class WithSuccessRules(WrappedTarget):
             calls = [call for turn in turns for call in turn.tool_calls]
             return structs.replace(trace, dialect=self._dialect, tool_calls=tuple(calls), turns=turns)
         if self._dialect and trace.telemetry:
-            calls = merge_calls(trace.tool_calls, tool_calls(trace.telemetry, self._dialect))
+            calls = merge_calls(trace.tool_calls, tool_calls(trace.telemetry, self._dialect), by_order=True)
             trace = structs.replace(trace, dialect=self._dialect, tool_calls=tuple(calls))
         calls = [call for call in trace.tool_calls if not self._is_helper(call.name)]
         if self._names or self._rules:

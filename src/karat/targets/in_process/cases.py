@@ -1,0 +1,145 @@
+"""Of which case a call in this process is.
+
+A task knows its case, and so does work that it hands to a pool. A thread that the agent started itself does not: what
+it calls is of the one case that ran since the thread was started, if there is just one. Else nothing says whose call it
+is, and no case can claim that the tool was not called.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar, Token
+from typing import Any
+
+from karat.evidence.ran_calls import RanCall
+from karat.evidence.recorder import Recorder
+from karat.model.trace import PossibleCall
+from karat.proxy.faults.world import CaseWorld, FaultError
+
+MARK = "_karat_mark"
+"""Where a thread keeps which cases had begun, and which were running, when it was started."""
+UNOWNED = (
+    "{} was called in a thread of the agent's own while or after several cases ran in this process, so it is unknown "
+    "whose call it is. Call tools in a ThreadPoolExecutor or in asyncio tasks, or run one case in each process: "
+    "--workers N --concurrency N"
+)
+_current: ContextVar[RunningCase | None] = ContextVar("karat_case", default=None)
+open_call: ContextVar[RanCall | None] = ContextVar("karat_open_call", default=None)
+"""The call that this task is within."""
+
+
+class RunningCase:
+    """One run of one case in this process, while it runs."""
+
+    __slots__ = ("_token", "number", "recorder", "world")
+
+    def __init__(self, recorder: Recorder, world: CaseWorld | None) -> None:
+        self.recorder = recorder
+        self.world = world
+        self.number = 0
+        self._token: Token[RunningCase | None]
+
+    def __enter__(self) -> RunningCase:
+        self._token = _current.set(self)
+        CASES.enter(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        CASES.leave(self)
+        _current.reset(self._token)
+
+
+class _Cases:
+    """The cases of this process: how many have begun, and which are running."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._begun = 0
+        self._running: dict[int, RunningCase] = {}
+
+    def enter(self, case: RunningCase) -> None:
+        with self._lock:
+            self._begun += 1
+            case.number = self._begun
+            self._running[case.number] = case
+
+    def leave(self, case: RunningCase) -> None:
+        with self._lock:
+            self._running.pop(case.number, None)
+
+    def mark(self) -> tuple[int, tuple[int, ...]]:
+        with self._lock:
+            return self._begun, tuple(self._running)
+
+    def of_call(self, name: str) -> RunningCase | None:
+        """The case that a call of this tool is of; None for a late one, and for one that may be of several.
+
+        Raises FaultError if it may be that of a stubbed tool: the real one must not run.
+        """
+        current = _current.get()
+        if current is not None:
+            return current if current.number in self._running else None
+        begun, running = getattr(threading.current_thread(), MARK, (0, ()))
+        with self._lock:
+            possible = {*running, *range(begun + 1, self._begun + 1)} if self._begun - begun < 2 else None
+            others = list(self._running.values())
+        if possible is not None and len(possible) == 1:
+            return self._running.get(possible.pop())
+        for case in others:
+            _refuse_stubbed(case.world, name)
+            if (possible_call := PossibleCall(name, UNOWNED.format(name))) not in case.recorder.possible_calls:
+                case.recorder.possible_calls.append(possible_call)
+        return None
+
+
+CASES = _Cases()
+
+
+def _refuse_stubbed(world: CaseWorld | None, name: str) -> None:
+    if world is not None and world.stub_of(world.names.get(name, name)):
+        message = f"{name} was called in a separate thread while or after several cases ran: run them one at a time"
+        raise FaultError(message)
+
+
+class _Carried:
+    """Work for a pool, with the case of whoever handed it over."""
+
+    __slots__ = ("_call", "_case", "_work")
+
+    def __init__(self, work: Callable[..., Any], case: RunningCase) -> None:
+        self._work = work
+        self._case = case
+        self._call = open_call.get()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        tokens = _current.set(self._case), open_call.set(self._call)
+        try:
+            return self._work(*args, **kwargs)
+        finally:
+            _current.reset(tokens[0])
+            open_call.reset(tokens[1])
+
+
+def wrap_submit(submit: Callable[..., Any]) -> Callable[..., Any]:
+    """`ThreadPoolExecutor.submit` that carries the case along."""
+
+    @functools.wraps(submit)
+    def carry(self: ThreadPoolExecutor, work: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        case = _current.get()
+        return submit(self, work if case is None else _Carried(work, case), *args, **kwargs)
+
+    return carry
+
+
+def wrap_start(start: Callable[[threading.Thread], None]) -> Callable[[threading.Thread], None]:
+    """`Thread.start` that notes which cases there were."""
+
+    @functools.wraps(start)
+    def note(self: threading.Thread) -> None:
+        setattr(self, MARK, CASES.mark())
+        start(self)
+
+    return note
