@@ -141,7 +141,7 @@ class Expectations:
         places = None
         if self._inside is None and suite.locates:
             places = (*map(self._locate, parsed), *(path for _, path in self.checks))
-        specs = (*[check.spec for check in parsed], *[spec for spec, _ in self.checks])
+        specs = tuple([check.spec for check in parsed] + [spec for spec, _ in self.checks])
         about = CaseExpectations(expected, self.path, self.where, self._is_whole, answered, (), places)
         return specs, about, is_nothing
 
@@ -152,7 +152,7 @@ class Expectations:
 class CaseBuilder(Expectations):
     """One case: its checks, and the turns of a conversation if it is one."""
 
-    def __init__(self, suite: SuiteBuilder, case_id: str, prompt: str, path: Path, fields: Mapping[str, Any]) -> None:
+    def __init__(self, suite: SuiteBuilder, case_id: str, prompt: str, path: Path, fields: dict[str, Any]) -> None:
         super().__init__(suite, path, prompt)
         self.id = case_id
         self.fields = fields
@@ -177,13 +177,13 @@ class CaseBuilder(Expectations):
         before = len(self._suite.diagnostics)
         specs, about, is_nothing = self.build(answered=self.answered and not self.turns)
         built = [turn.build(answered=self.answered and not turn.is_empty) for turn in self.turns]
-        if fix and is_nothing and all(nothing for *_, nothing in built) and len(self._suite.diagnostics) == before:
+        if is_nothing and fix and all(nothing for *_, nothing in built) and len(self._suite.diagnostics) == before:
             self._suite.problem(self.path, f"the case checks nothing. {fix}", "no-checks")
-        weights = self.weights
-        for turn in self.turns:
-            weights = {**weights, **turn.weights}
-        fields: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in self.fields.items()}
+        fields = self.fields
         if "scoring" not in fields:
+            weights = self.weights
+            for turn in self.turns:
+                weights = {**weights, **turn.weights}
             threshold = None if self.threshold is None else float(self.threshold)
             fields["scoring"] = Scoring(self.hard_fail, threshold, weights or None)
         if fields.get("replies") and self._suite.declared.words:
@@ -231,7 +231,8 @@ class SuiteBuilder:
 
     def case(self, case_id: str, prompt: str, path: Path, **fields: Unpack[CaseFields]) -> CaseBuilder:
         """A case, to which checks and turns can be added."""
-        self._open.append(CaseBuilder(self, case_id, prompt, path, fields))
+        frozen = {key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}
+        self._open.append(CaseBuilder(self, case_id, prompt, path, frozen))
         return self._open[-1]
 
     def problem(self, path: Path, message: str, slug: str = "invalid-value", *, key: bool = False) -> None:

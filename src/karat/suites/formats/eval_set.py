@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -142,12 +142,8 @@ class EvalSet(Language):
         _add_rules(defs)
         return complete_schema(made, self.title, defs)
 
-    def to_karat1(self, raw: JsonObject, catalog: SuiteCatalog) -> Commented:
-        if "scoring" not in raw["expected"]:
-            return Commented(raw)
-        expected = dict(raw["expected"])
-        scoring = expected.pop("scoring")
-        return Commented({**raw, "expected": expected, "scoring": scoring}, ["'scoring' was in 'expected'."])
+    def case_converter(self, catalog: SuiteCatalog) -> Callable[[JsonObject], Commented]:
+        return _convert_case
 
     def find_contradictions(self, raw: JsonObject, path: Path, faults: set[Path]) -> Iterator[PathDiagnostic]:
         expected = raw["expected"]
@@ -161,8 +157,7 @@ class EvalSet(Language):
 
     def convert(self, file: SuiteFile, suite: Suite, catalog: SuiteCatalog) -> Karat1Parts:
         origin = f"Karat 1 from the eval set {quoted(file.name)}."
-        cases = (self.to_karat1(case, catalog) for case in file.tree["cases"])
-        return Karat1Parts(_convert_top(file.tree), cases, origin, exact=True)
+        return Karat1Parts(_convert_top(file.tree), map(_convert_case, file.tree["cases"]), origin, exact=True)
 
     def fields(self, version: str, known: Iterable[Field]) -> frozenset[str]:
         newest = _numbers(version) or (sys.maxsize,)
@@ -259,3 +254,11 @@ def _convert_top(tree: JsonObject) -> Commented:
         comments.append(f"Moved into metadata: {join_words(notes, 'and')}.")
     kept = {key: value for key, value in tree.items() if key not in _TOP}
     return Commented({**kept, **add_metadata(tree, notes)}, comments)
+
+
+def _convert_case(raw: JsonObject) -> Commented:
+    if "scoring" not in raw["expected"]:
+        return Commented(raw)
+    expected = dict(raw["expected"])
+    scoring = expected.pop("scoring")
+    return Commented({**raw, "expected": expected, "scoring": scoring}, ["'scoring' was in 'expected'."])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from karat.model.check import Field
@@ -88,28 +88,8 @@ class GoldenSet(Language):
         found = [*made.suite.validate(file.tree), *reader.diagnostics]
         return ParsedSuite(VERSION, tuple(reader.cases), found, reader.warnings)
 
-    def to_karat1(self, raw: JsonObject, catalog: SuiteCatalog) -> Commented:
-        """Keys next to `expected` go into it, constraints into the metadata."""
-        flat_fields = shape(tuple(catalog.fields)).flat_fields
-        inside = raw.get("expected", {})
-        is_short = isinstance(inside, list)
-        expected = {_CONTAINS: inside} if is_short else dict(inside) if isinstance(inside, dict) else {}
-        moved: dict[str, Path] = {_CONTAINS: ("expected",)} if is_short else {}
-        notes: dict[str, Json] = {}
-        if _CONSTRAINTS in expected:
-            notes[f"expected.{_CONSTRAINTS}"] = expected.pop(_CONSTRAINTS)
-        if _CONSTRAINTS in raw:
-            notes[_CONSTRAINTS] = raw[_CONSTRAINTS]
-        comments = ["Moved into metadata, where they are not judged either: constraints."] if notes else []
-        for name in flat_fields:
-            if name in raw:
-                expected[name] = raw[name]
-                moved[name] = (name,)
-        gone = (*_LABELS, "input", "expected", _CONSTRAINTS, "metadata", *flat_fields)
-        labels = {key: raw[key] for key in _LABELS if key in raw}
-        kept = {key: value for key, value in raw.items() if key not in gone}
-        words = {**labels, "prompt": raw.get("input", ""), **kept, **add_metadata(raw, notes), "expected": expected}
-        return Commented(words, comments, moved)
+    def case_converter(self, catalog: SuiteCatalog) -> Callable[[JsonObject], Commented]:
+        return partial(_convert_case, shape(tuple(catalog.fields)).flat_fields)
 
     def find_contradictions(self, raw: JsonObject, path: Path, faults: set[Path]) -> Iterator[PathDiagnostic]:
         if _CONTAINS in raw and isinstance(raw.get("expected"), list):
@@ -127,7 +107,7 @@ class GoldenSet(Language):
             f"Karat 1 from the golden set {quoted(file.name)}, "
             "with 'input' renamed to 'prompt' and expectations in 'expected'."
         )
-        return Karat1Parts(Commented({}), (self.to_karat1(case, catalog) for case in file.tree), origin, exact=True)
+        return Karat1Parts(Commented({}), map(self.case_converter(catalog), file.tree), origin, exact=True)
 
     def fields(self, version: str, known: Iterable[Field]) -> frozenset[str]:
         return frozenset(field.name for field in known if field.since != "1")
@@ -143,3 +123,26 @@ def _add_rules(defs: JsonObject) -> None:
     asked = any_of(key for key in defs["Expected"]["properties"] if key not in NO_CHECKS)
     case["if"] = {"not": {"anyOf": any_of(key for key in flat_fields if key != "expected")}}
     case["then"] = {"properties": {"expected": {"anyOf": [{"type": "array"}, {"anyOf": asked}]}}}
+
+
+def _convert_case(flat_fields: Sequence[str], raw: JsonObject) -> Commented:
+    """Keys next to `expected` go into it, constraints into the metadata."""
+    inside = raw.get("expected", {})
+    is_short = isinstance(inside, list)
+    expected = {_CONTAINS: inside} if is_short else dict(inside) if isinstance(inside, dict) else {}
+    moved: dict[str, Path] = {_CONTAINS: ("expected",)} if is_short else {}
+    notes: dict[str, Json] = {}
+    if _CONSTRAINTS in expected:
+        notes[f"expected.{_CONSTRAINTS}"] = expected.pop(_CONSTRAINTS)
+    if _CONSTRAINTS in raw:
+        notes[_CONSTRAINTS] = raw[_CONSTRAINTS]
+    comments = ["Moved into metadata, where they are not judged either: constraints."] if notes else []
+    for name in flat_fields:
+        if name in raw:
+            expected[name] = raw[name]
+            moved[name] = (name,)
+    gone = (*_LABELS, "input", "expected", _CONSTRAINTS, "metadata", *flat_fields)
+    labels = {key: raw[key] for key in _LABELS if key in raw}
+    kept = {key: value for key, value in raw.items() if key not in gone}
+    words = {**labels, "prompt": raw.get("input", ""), **kept, **add_metadata(raw, notes), "expected": expected}
+    return Commented(words, comments, moved)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeGuard
 
 from karat.model.suite import Case, Reply
@@ -19,6 +19,7 @@ from karat.suites.shapes.scalars import FINE, NOT_BLANK, ONE_LINE, Found, Number
 NO_CHECKS = ("scoring", "min_pass_rate", "constraints", "metadata")
 """Keys of `expected` that no check has, in one language or another."""
 
+_COPIED = ("category", "skip", "xfail", "max_turns", "cluster")
 TEXT = TextShape()
 LABEL = TextShape(pattern=ONE_LINE)
 PROMPT = TextShape(pattern=NOT_BLANK)
@@ -52,9 +53,9 @@ def is_list(value: object) -> TypeGuard[Sequence[Json]]:
 class Language(Format):
     """Base of the three. What a case says in Karat 1 is what it is read as, and what it is converted to."""
 
-    def to_karat1(self, raw: JsonObject, catalog: SuiteCatalog) -> Commented:
-        """A case in the words of Karat 1, with where its expectations were if not in `expected`."""
-        return Commented(raw)
+    def case_converter(self, catalog: SuiteCatalog) -> Callable[[JsonObject], Commented]:
+        """What gives a case in the words of Karat 1, with where its expectations were if not in `expected`."""
+        return Commented
 
     def find_contradictions(self, raw: JsonObject, path: Path, faults: set[Path]) -> Iterable[PathDiagnostic]:
         """What is wrong between the fields of a case."""
@@ -68,6 +69,7 @@ class CaseReader:
         self._suite = SuiteBuilder(file, catalog)
         self._suite.declared = read_declared(file.tree if isinstance(file.tree, dict) else {}, catalog.declared)
         self._language = language
+        self._convert = language.case_converter(catalog)
         self._shape = case_shape
         self._file = file
         self._row = ""
@@ -100,15 +102,17 @@ class CaseReader:
         needs_expected = self._shape.keys["expected"].required
         if needs_expected and not isinstance(raw.get("expected"), dict):
             return
-        words, _, moved = self._language.to_karat1(raw, self._suite.catalog)
+        words, _, moved = self._convert(raw)
         fields = {} if faults else case_fields(words, notes)
         case = CaseBuilder(self._suite, words.get("id", ""), words.get("prompt", ""), path, fields)
         given = as_object(words.get("expected"))
-        sound = {
-            name: value
-            for name, value in given.items()
-            if name not in NO_CHECKS and not (faults and _is_wrong(moved.get(name, ("expected", name)), faults))
-        }
+        sound = {name: value for name, value in given.items() if name not in NO_CHECKS}
+        if faults:
+            sound = {
+                name: value
+                for name, value in sound.items()
+                if not _is_wrong(moved.get(name, ("expected", name)), faults)
+            }
         whole = not faults or (needs_expected and all(("expected", name) not in faults for name in raw["expected"]))
         places = {name: (*path, *place) for name, place in moved.items()} if moved else moved
         case.expect_valid(sound, (*path, "expected"), places, whole=whole)
@@ -131,10 +135,10 @@ def _is_wrong(place: Path, faults: Collection[Path]) -> bool:
 
 def case_fields(words: JsonObject, notes: Notes) -> dict[str, Any]:
     """What a case has besides id, prompt and checks, in the words of Karat 1."""
-    fields: dict[str, Any] = {
-        key: words[key] for key in ("category", "skip", "xfail", "max_turns", "cluster") if key in words
-    }
-    fields |= {key: tuple(words[key]) for key in ("setup_prompts", "preconditions") if key in words}
+    fields: dict[str, Any] = {key: words[key] for key in _COPIED if key in words}
+    for key in ("setup_prompts", "preconditions"):
+        if key in words:
+            fields[key] = tuple(words[key])
     if "tags" in words:
         fields["tags"] = tuple(dict.fromkeys(words["tags"]))
     if "replies" in words:
@@ -147,8 +151,9 @@ def case_fields(words: JsonObject, notes: Notes) -> dict[str, Any]:
         fields["scoring"] = read_scoring(words["scoring"])
     if (rate := as_object(words.get("expected")).get("min_pass_rate")) is not None:
         fields["min_pass_rate"] = rate
-    metadata = {**as_object(words.get("metadata")), **(dict(name_notes(notes)) if notes else {})}
-    return fields | ({"metadata": metadata} if metadata else {})
+    if notes or "metadata" in words:
+        fields["metadata"] = {**as_object(words.get("metadata")), **(dict(name_notes(notes)) if notes else {})}
+    return fields
 
 
 class SplitNotes(NamedTuple):
