@@ -180,14 +180,14 @@ class CaseBuilder(Expectations):
         if is_nothing and fix and all(nothing for *_, nothing in built) and len(self._suite.diagnostics) == before:
             self._suite.problem(self.path, f"the case checks nothing. {fix}", "no-checks")
         fields = self.fields
-        if "scoring" not in fields:
+        if self._inside is None:  # languages of our own have read it
             weights = self.weights
             for turn in self.turns:
                 weights = {**weights, **turn.weights}
             threshold = None if self.threshold is None else float(self.threshold)
-            fields["scoring"] = Scoring(self.hard_fail, threshold, weights or None)
+            fields = {**fields, "scoring": Scoring(self.hard_fail, threshold, weights or None)}
         if fields.get("replies") and self._suite.declared.words:
-            fields["words"] = self._suite.declared.words
+            fields = {**fields, "words": self._suite.declared.words}
         # A conversation ends as its last turn, unless the case itself says how.
         last = self.turns[-1].expected if self.turns else {}
         case = Case(
