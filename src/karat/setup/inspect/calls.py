@@ -7,32 +7,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from karat.setup.inspect.events import Labels, ObservedEvent, last_key, objects_in, step, value_at
+from karat.setup.inspect.events import ObservedEvent, last_key, objects_in, step, value_at
 from karat.suites.diagnostics import Json
 from karat.targets.http.streams import loads
 
 NAMES = ("tool", "tool_name", "tool_call_name", "function_name", "name", "fn", "func", "function", "action", "call")
 ARGUMENTS = ("arguments", "args", "input", "parameters", "params", "tool_input", "tool_args", "kwargs", "with")
 RESULTS = (
-    "result",
-    "output",
-    "out",
-    "returned",
-    "return",
-    "tool_output",
-    "observation",
-    "value",
-    "response",
-    "content",
+    *("result", "output", "out", "returned", "return", "tool_output", "observation", "value", "response", "content"),
 )
 ERRORS = ("error", "err", "errors", "exception", "exc", "failure", "error_message", "errorMessage", "errorText")
 IDS = ("tool_call_id", "call_id", "tool_use_id", "ref", "id", "uid", "call", "index")
 INSIDE = ("function", "func", "tool", "call", "tool_call", "function_call")
 """Keys of an object in a call that says what is called."""
 _CALLS = re.compile(r"tool|func|\bfn|call|act(?!iv)|invo|exec|use\b|step|skill|command", re.IGNORECASE)
-_ENDS = re.compile(
-    r"result|output|out\b|return|respon|observ|end|done|finish|complet|success|acted|gave|answered", re.IGNORECASE
-)
+_ENDS = re.compile(r"result|output|out\b|return|respon|observ|end|done|finish|complet|success|acted", re.IGNORECASE)
 _FAILS = re.compile(r"fail|error|exception|reject|denied|refus|abort|crash|time[ds]?_?out", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"[A-Za-z_][\w.:/-]{0,79}")
 
@@ -41,21 +30,23 @@ class ObjectPlace(NamedTuple):
     """An object in an event, and where it is."""
 
     event: ObservedEvent
+    order: int
     at: str
     value: dict[str, Json]
 
 
 @dataclass
 class CallShape:
-    """Events that say something of calls: where in them it is, and the path of each thing from there."""
+    """Objects in events of one kind that say something of calls: where they are, and what each has where."""
 
+    kind: str
     at: str
-    fields: dict[str, str]
+    fields: dict[str, str] = field(default_factory=dict)
     places: list[ObjectPlace] = field(default_factory=list)
 
-    @property
-    def events(self) -> list[ObservedEvent]:
-        return list(dict.fromkeys(occurrence.event for occurrence in self.places))
+    def add(self, place: ObjectPlace, fields: Mapping[str, str]) -> None:
+        self.fields = {**fields, **self.fields}
+        self.places.append(place)
 
 
 @dataclass
@@ -64,162 +55,111 @@ class CallShapes:
 
     start: CallShape | None = None
     end: CallShape | None = None
-    error: CallShape | None = None
     unclear: str = ""
 
 
-def find_calls(events: Sequence[ObservedEvent], labels: Labels) -> CallShapes:
-    """The calls of some answers, where they are clear."""
-    places = [ObjectPlace(event, at, value) for event in events for at, value in objects_in(event.value)]
-    starts = _find_starts(places, labels)
-    if len(starts) > 1:
-        kinds = " and ".join(repr(labels.describe(shape.events[0])) for shape in starts[:2])
-        return CallShapes(unclear=f"events of the kinds {kinds} look like tool calls, and only one can be `tool`")
-    if not starts:
-        return CallShapes()
-    start = starts[0]
-    if "result" in start.fields:
-        return CallShapes(start)
-    return CallShapes(
-        start,
-        *_find_ends(start, [occurrence for occurrence in places if occurrence.event not in {*start.events}], labels),
-    )
-
-
-def _find_starts(places: Sequence[ObjectPlace], labels: Labels) -> list[CallShape]:
-    """The objects that are calls, by the kind of their events; not those that name a tool again later."""
+def find_calls(events: Sequence[ObservedEvent], label: str) -> CallShapes:
+    """The calls of some answers, where they are clear: one kind of events has them, and at most one their results."""
+    places = [
+        ObjectPlace(event, order, at, value)
+        for order, event in enumerate(events)
+        for at, value in objects_in(event.value)
+    ]
     shapes: dict[object, CallShape] = {}
-    for occurrence in places:
-        if fields := _read_call(occurrence, labels):
-            shape = shapes.setdefault(
-                (occurrence.event.kind, occurrence.at, fields["name"]), CallShape(occurrence.at, {})
-            )
-            shape.fields |= {name: path for name, path in fields.items() if name not in shape.fields}
-            shape.places.append(occurrence)
-    starts: list[CallShape] = []
-    for shape in shapes.values():
-        if not any(_repeats(shape, other) for other in starts):
-            starts.append(shape)
-    return starts
-
-
-def _repeats(shape: CallShape, other: CallShape) -> bool:
-    """Whether each of these objects comes after an object of the other shape that names the same tool."""
-    first: dict[tuple[int, Json], int] = {}
-    for occurrence in other.places:
-        first.setdefault(
-            (occurrence.event.answer, value_at(occurrence.value, other.fields["name"])), occurrence.event.order
+    for place in places:
+        kind, fields = place.event.kind, _read_call(place, label)
+        inside = any(
+            place.at.startswith((f"{shape.at}.", f"{shape.at}[")) for shape in shapes.values() if shape.kind == kind
         )
-    return all(
-        first.get(
-            (occurrence.event.answer, value_at(occurrence.value, shape.fields["name"])), occurrence.event.order + 1
-        )
-        <= occurrence.event.order
-        for occurrence in shape.places
+        if fields and not inside:
+            shapes.setdefault((kind, place.at, fields["name"]), CallShape(kind, place.at)).add(place, fields)
+    starts = [shape for shape in shapes.values() if "arguments" in shape.fields] or list(shapes.values())
+    if len(starts) > 1:
+        kinds = " and ".join(repr(shape.places[0].event.describe()) for shape in starts[:2])
+        return CallShapes(unclear=f"events of the kinds {kinds} look like tool calls, and only one can be `tool`")
+    if not starts or "result" in starts[0].fields:
+        return CallShapes(*starts)
+    return CallShapes(
+        starts[0], _find_end(starts[0], [place for place in places if place.event.kind != starts[0].kind])
     )
 
 
-def _read_call(occurrence: ObjectPlace, labels: Labels) -> dict[str, str]:
+def _read_call(place: ObjectPlace, label: str) -> dict[str, str]:
     """What an object says as a call, by the usual keys; empty if it is none."""
     for inside in ("", *INSIDE):
-        inner = occurrence.value.get(inside) if inside else occurrence.value
+        inner = place.value.get(inside) if inside else place.value
         prefix = f"${step(inside)}" if inside else "$"
-        fields = _read_keys(inner, prefix, occurrence, labels) if isinstance(inner, dict) else {}
-        if not fields:
-            continue
-        for holder, at in ((occurrence.value, "$"), (inner, prefix)):
-            if isinstance(holder, dict) and "id" not in fields:
-                fields |= find_keys(holder, at, {"id": IDS}, fields, is_id)
-        return fields
+        fields = _read_keys(inner, prefix, place, label) if isinstance(inner, dict) else {}
+        if fields:
+            holders = (("$", place.value), (prefix, inner))
+            ids = [
+                f"{at}{step(key)}"
+                for at, holder in holders
+                for key in usual_keys(holder, IDS)
+                if _is_id(holder[key]) and f"{at}{step(key)}" not in fields.values()
+            ]
+            return fields | ({"id": ids[0]} if ids else {})
     return {}
 
 
-def _read_keys(value: dict[str, Json], prefix: str, occurrence: ObjectPlace, labels: Labels) -> dict[str, str]:
-    label = labels.words(occurrence.event)
+def _read_keys(value: dict[str, Json], prefix: str, place: ObjectPlace, label: str) -> dict[str, str]:
     for key in usual_keys(value, NAMES):
         name, path = value[key], f"{prefix}{step(key)}"
-        if not (isinstance(name, str) and _IDENTIFIER.fullmatch(name)) or occurrence.at + path[1:] in labels.known:
+        if not (isinstance(name, str) and _IDENTIFIER.fullmatch(name)) or place.at + path[1:] == label:
             continue
-        fields = {"name": path}
-        fields |= find_keys(value, prefix, {"arguments": ARGUMENTS, "result": RESULTS, "error": ERRORS}, fields)
-        is_call = _CALLS.search(f"{label} {last_key(occurrence.at)} {last_key(prefix)} {'' if key == 'name' else key}")
-        if "arguments" in fields and (is_call or _holds_object(value_at(occurrence.value, fields["arguments"]))):
+        others = {other: inner for other, inner in value.items() if other != key}
+        fields = {"name": path, **find_keys(others, prefix, arguments=ARGUMENTS, result=RESULTS, error=ERRORS)}
+        about = f"{place.event.kind} {last_key(place.at)} {last_key(prefix)} {'' if key == 'name' else key}"
+        is_call = _CALLS.search(about)
+        if "arguments" in fields and (is_call or _holds_object(value_at(place.value, fields["arguments"]))):
             return fields
-        if is_call and ("result" in fields or not _ENDS.search(label)):
+        if is_call and "result" in fields:
             return fields
     return {}
 
 
-def find_keys(
-    value: dict[str, Json],
-    prefix: str,
-    usual: Mapping[str, tuple[str, ...]],
-    used: Mapping[str, str],
-    accepts: object = None,
-) -> dict[str, str]:
-    """The first usual key of each thing that an object has, without those that are taken."""
-    fields: dict[str, str] = {}
-    for attribute, keys in usual.items():
-        paths = [f"{prefix}{step(key)}" for key in usual_keys(value, keys) if accepts is not is_id or is_id(value[key])]
-        path = next((path for path in paths if path not in {*used.values(), *fields.values()}), None)
-        fields |= {} if path is None else {attribute: path}
-    return fields
+def _find_end(start: CallShape, others: Sequence[ObjectPlace]) -> CallShape | None:
+    """The kind of events that end the calls: each names its call, or there is one after each call."""
+    ends: dict[object, CallShape] = {}
+    for place in others:
+        link = _link_to_call(start, place)
+        fields = find_keys(
+            {key: value for key, value in place.value.items() if f"${step(key)}" not in link.values()},
+            "$",
+            result=RESULTS,
+            error=ERRORS,
+        )
+        if fields and (link or _ENDS.search(place.event.kind)):
+            end = ends.setdefault((place.event.kind, place.at, *link.items()), CallShape(place.event.kind, place.at))
+            end.add(place, link | fields)
+    with_results = [end for end in ends.values() if "result" in end.fields and not _FAILS.search(end.kind)]
+    if linked := [end for end in with_results if {"id", "name"} & end.fields.keys()]:
+        return linked[0] if len({end.kind for end in linked}) == 1 else None
+    for end in with_results:
+        turns = sorted([(place.order, False) for place in start.places] + [(place.order, True) for place in end.places])
+        if [is_end for _, is_end in turns] == [False, True] * len(start.places):
+            return end
+    return None
 
 
-def _find_ends(
-    start: CallShape, later: Sequence[ObjectPlace], labels: Labels
-) -> tuple[CallShape | None, CallShape | None]:
-    """The events that end the calls, and those that say that one failed: they name a call by its id or its name."""
+def _link_to_call(start: CallShape, place: ObjectPlace) -> dict[str, str]:
+    """How an object names a call before it: by its id, or by the name of its tool."""
     for link in ("id", "name"):
-        linked: dict[tuple[str, str], list[ObjectPlace]] = {}
-        for call in start.places if link in start.fields else ():
-            reference = str(value_at(call.value, start.fields[link]))
-            for occurrence in later:
-                if occurrence.event.answer == call.event.answer and occurrence.event.order > call.event.order:
-                    keys = [key for key, value in occurrence.value.items() if is_id(value) and str(value) == reference]
-                    for key in keys[:1]:
-                        linked.setdefault((occurrence.at, key), []).append(occurrence)
-        for (at, key), places in sorted(linked.items(), key=lambda entry: -len(entry[1])):
-            ends = _read_ends(at, {link: f"${step(key)}"}, places, labels)
-            if any(ends):
-                return ends
-    return _find_unlinked_ends(start, later, labels)
+        earlier = {
+            str(value_at(call.value, start.fields[link]))
+            for call in start.places
+            if link in start.fields and call.event.answer == place.event.answer and call.order < place.order
+        }
+        for key, value in place.value.items():
+            if _is_id(value) and str(value) in earlier:
+                return {link: f"${step(key)}"}
+    return {}
 
 
-def _find_unlinked_ends(
-    start: CallShape, later: Sequence[ObjectPlace], labels: Labels
-) -> tuple[CallShape | None, CallShape | None]:
-    """Ends that name nothing: after each call, and before the next, one event of a kind of its own with a result."""
-    kinds: dict[tuple[str, tuple[str, ...]], list[ObjectPlace]] = {}
-    for occurrence in later:
-        if _ENDS.search(f"{labels.words(occurrence.event)} {' '.join(occurrence.value)}"):
-            kinds.setdefault((occurrence.at, occurrence.event.kind), []).append(occurrence)
-    for (at, _), places in kinds.items():
-        moments = [(occurrence.event.answer, occurrence.event.order, False) for occurrence in start.places]
-        moments += [(occurrence.event.answer, occurrence.event.order, True) for occurrence in places]
-        if [is_end for *_, is_end in sorted(moments)] == [False, True] * len(start.places):
-            return _read_ends(at, {}, places, labels)
-    return None, None
-
-
-def _read_ends(
-    at: str, link: dict[str, str], places: Sequence[ObjectPlace], labels: Labels
-) -> tuple[CallShape | None, CallShape | None]:
-    """Ends with their results, and failures, as far as it is clear what each is."""
-    end, error = CallShape(at, dict(link)), CallShape(at, dict(link))
-    kinds: dict[tuple[str, ...], str] = {}
-    for occurrence in places:
-        fails = bool(_FAILS.search(labels.words(occurrence.event)))
-        fields = find_keys(occurrence.value, "$", {"error": ERRORS, "result": RESULTS}, link)
-        if "result" in fields and not fails:
-            kinds.setdefault(occurrence.event.kind, labels.words(occurrence.event))
-        if fields or fails:
-            shape = error if fails else end
-            shape.fields |= {name: path for name, path in fields.items() if name not in shape.fields}
-            shape.places.append(occurrence)
-    if len(kinds) > 1 and not all(map(_ENDS.search, kinds.values())):
-        return None, None  # one of these kinds may be that of calls that failed
-    return end if "result" in end.fields else None, error if error.places else None
+def find_keys(value: Mapping[str, Json], prefix: str, **usual: tuple[str, ...]) -> dict[str, str]:
+    """The path of the most usual key of each thing that an object has."""
+    keys = {attribute: usual_keys(value, names) for attribute, names in usual.items()}
+    return {attribute: f"{prefix}{step(names[0])}" for attribute, names in keys.items() if names}
 
 
 def with_usual_errors(fields: dict[str, str]) -> dict[str, str]:
@@ -248,5 +188,5 @@ def _holds_object(value: Json) -> bool:
     return isinstance(value, dict)
 
 
-def is_id(value: Json) -> bool:
+def _is_id(value: Json) -> bool:
     return isinstance(value, int | str) and not isinstance(value, bool) and 0 < len(str(value)) <= 100

@@ -7,25 +7,23 @@ is left out and reported with the events, so that the `stream` table can be fill
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from karat.providers.sse import ServerEvent
 from karat.setup.inspect.calls import CallShape, CallShapes, find_calls, with_usual_errors
 from karat.setup.inspect.events import (
+    LABEL_KEYS,
     MOST_EVENTS,
     RAW,
-    Labels,
     ObservedEvent,
-    as_filter,
-    keep_common_paths,
+    label_events,
     last_key,
     objects_in,
-    step,
     value_at,
+    when_kind,
 )
 from karat.suites.diagnostics import Json
-from karat.targets.http.conditions import condition
 from karat.targets.http.guess import answer_path, conversation_path
 from karat.targets.http.jsonpath import JsonPath
 from karat.targets.http.options import Format
@@ -66,6 +64,7 @@ class Draft:
 class _Words:
     """A field with words, in events of one kind."""
 
+    kind: str
     path: str
     events: list[ObservedEvent]
 
@@ -98,57 +97,51 @@ def _find_tool_calls(answers: Sequence[Json]) -> tuple[dict[str, object], str]:
     for path in list(paths)[:MOST_LISTS]:
         select = JsonPath(path).all
         members = [(number, member) for number, value in enumerate(answers) for member in select(value)]
-        events = [
-            ObservedEvent("", member, number, order) for order, (number, member) in enumerate(members[:MOST_EVENTS])
-        ]
-        keep_common_paths(events)
-        labels = Labels(events)
-        calls = find_calls(events, labels)
+        events = [ObservedEvent("", member, number) for number, member in members[:MOST_EVENTS]]
+        label = label_events(events)
+        calls = find_calls(events, label)
         if calls.start is not None:
-            return _calls_table(path, calls.start, calls.end, labels), ""
+            return _calls_table(path, calls.start, calls.end, label), ""
         unclear = unclear or calls.unclear
     return {}, f"{unclear}: set `tool_calls`" if unclear else ""
 
 
-def _calls_table(path: str, start: CallShape, end: CallShape | None, labels: Labels) -> dict[str, object]:
+def _calls_table(path: str, start: CallShape, end: CallShape | None, label: str) -> dict[str, object]:
     """`tool_calls`, with `results` where they are apart from their calls."""
-    fields = start.fields if end is not None or "result" not in start.fields else with_usual_errors(start.fields)
-    table: dict[str, object] = {"at": _path_of(path, start, labels), **fields}
+    fields = with_usual_errors(start.fields) if "result" in start.fields else start.fields
+    table: dict[str, object] = {"at": _path_of(path, start, label), **fields}
     if end is not None and "id" in end.fields:
         results = {name: path for name, path in end.fields.items() if name in ("id", "result", "error")}
-        table["results"] = {"at": _path_of(path, end, labels), **with_usual_errors(results)}
+        table["results"] = {"at": _path_of(path, end, label), **with_usual_errors(results)}
     return table
 
 
-def _path_of(path: str, shape: CallShape, labels: Labels) -> str:
-    """Where in an answer the objects of a shape are: all members of the list, or those that its labels choose."""
-    chosen = as_filter(labels.when(shape.events)) if shape.at == "$" else ""
-    return f"{path.removesuffix('[*]')}[{chosen or '*'}]{shape.at[1:]}"
+def _path_of(path: str, shape: CallShape, label: str) -> str:
+    """Where in an answer the objects of a shape are: all members of the list, or those that their label chooses."""
+    chosen = f"?@{label[1:]} == '{shape.kind}'" if label and shape.at == "$" else "*"
+    return f"{path.removesuffix('[*]')}[{chosen}]{shape.at[1:]}"
 
 
 def draft_stream(form: Format, answers: Sequence[Sequence[ServerEvent]], prompts: Sequence[str]) -> Draft:
     """The stream of a service, from what it answered to each prompt."""
-    draft = Draft()
     literal = _literal_end(answers)
     events = _read_events(answers, literal)
-    keep_common_paths(events)
-    labels = Labels(events)
-    calls = find_calls(events, labels)
+    label = label_events(events)
+    calls = find_calls(events, label)
     stream: dict[str, object] = {"format": form}
-    candidates = _find_words(events, labels, calls, prompts)
-    if len(candidates) == 1 and labels.cover_all and _is_distinct(candidates[0], labels):
-        stream["text"] = _text_part(candidates[0], labels)
+    draft, roles = Draft(), _call_roles(calls)
+    candidates = _find_words(events, label, roles, prompts)
+    if len(candidates) == 1 and _is_distinct(candidates[0], events, label):
+        stream["text"] = _text_part(candidates[0], label)
+        roles[candidates[0].kind] = "words"
     else:
-        options = [f"{words.path} of {labels.describe(words.events[0])!r}" for words in candidates]
+        options = [f"{words.path} of {words.events[0].describe()!r}" for words in candidates]
         maybe = f": it may be {join_words(options)}" if options else ""
         draft.unclear.append(f"{NO_TEXT}{maybe}; set `text` of `stream`")
-    stream |= _call_parts(calls, labels, draft)
-    stream |= {"done": literal} if literal else _find_end(len(answers), events, labels, calls, candidates)
+    stream |= _call_parts(calls, label, draft)
+    stream |= {"done": literal} if literal else _find_end(len(answers), events, label, roles)
     draft.options = ({"stream": stream} if "text" in stream else {}) | _find_usage(events)
-    end_rule = stream.get("done")
-    ends = condition(end_rule["when"]) if isinstance(end_rule, dict) else None
-    last = [event for event in events if ends is not None and ends(event.value, event.name)]
-    draft.kinds = _describe(events, labels, calls, candidates, last)
+    draft.kinds = _describe(events, roles)
     return draft
 
 
@@ -170,137 +163,109 @@ def _value(event: ServerEvent) -> Json:
 def _read_events(answers: Sequence[Sequence[ServerEvent]], literal: str) -> list[ObservedEvent]:
     """The events to read; the data of a name under which plain text comes is all that its events have."""
     half = MOST_EVENTS // 2
-    bounded = [events if len(events) <= MOST_EVENTS else [*events[:half], *events[-half:]] for events in answers]
-    plain = {
-        event.name for events in bounded for event in events if event.data.strip() != literal and _value(event) is None
-    }
     wire = [
         (number, event)
-        for number, events in enumerate(bounded)
-        for event in events
+        for number, events in enumerate(answers)
+        for event in (events if len(events) <= MOST_EVENTS else [*events[:half], *events[-half:]])
         if not literal or literal not in (event.data.strip(), event.name)
     ]
+    plain = {event.name for _, event in wire if _value(event) is None}
     return [
-        ObservedEvent(event.name, None if event.name in plain else _value(event), number, order, event.data)
-        for order, (number, event) in enumerate(wire)
+        ObservedEvent(event.name, None if event.name in plain else _value(event), number, event.data)
+        for number, event in wire
     ]
 
 
 def _find_words(
-    events: Sequence[ObservedEvent], labels: Labels, calls: CallShapes, prompts: Sequence[str]
+    events: Sequence[ObservedEvent], label: str, roles: Mapping[str, str], prompts: Sequence[str]
 ) -> list[_Words]:
     """The fields that may be the answer: the likeliest alone, or several of which none is likelier."""
-    of_calls = {event for shape in _shapes(calls) for event in shape.events}
-    fields: dict[tuple[tuple[str, ...], str], _Words] = {}
+    fields: dict[tuple[str, str], _Words] = {}
     for event in events:
         for path, value in event.leaves.items():
-            if isinstance(value, str) and path not in labels.known and event not in of_calls and value not in prompts:
-                fields.setdefault((event.kind, path), _Words(path, [])).events.append(event)
-    ranks = [(rank, words) for words in fields.values() if (rank := _rank(words, labels)) is not None]
-    best = min((rank for rank, _ in ranks), default=0)
-    likely = _without_repeats([words for rank, words in ranks if rank == best])
-    answers = {event.answer for event in events}
-    everywhere = [words for words in likely if {event.answer for event in words.events} == answers]
-    return everywhere if len(everywhere) == 1 else likely  # each answer has words: what one lacks is not the answer
-
-
-def _rank(words: _Words, labels: Labels) -> int | None:
-    """How likely a field is the answer, the least number the most; None if it is not."""
-    key, label = last_key(words.path) or words.path, labels.words(words.events[0])
-    texts = [(event.answer, str(event.leaves[words.path])) for event in words.events]
-    if not any(re.search(r"[^\W\d_]", text) for _, text in texts):
-        return None
-    if len({*texts}) == len({number for number, _ in texts}) < len(texts):
-        return None  # the same words in every event
-    is_usual = key in TEXTS or words.path in ("$", RAW) or words.path.startswith("$[")
-    if _ASIDE.search(f"{label} {words.path}"):
-        return 3 if is_usual and _WORDS.search(f"{label} {key}") else None
-    if is_usual:
-        return 0 if _WORDS.search(label) else 1
-    return 2 if _WORDS.search(f"{label} {key}") else None
-
-
-def _without_repeats(likely: list[_Words]) -> list[_Words]:
-    """Of fields that say the same, the one that comes in more pieces."""
+            is_usual = last_key(path) in TEXTS or path in ("$", RAW)
+            if isinstance(value, str) and is_usual and path != label and value not in prompts:
+                fields.setdefault((event.kind, path), _Words(event.kind, path, [])).events.append(event)
+    candidates = [words for words in fields.values() if words.kind not in roles and _may_be_answer(words)]
+    likely = [words for words in candidates if _WORDS.search(words.kind)] or candidates
     distinct: list[_Words] = []
     for words in sorted(likely, key=lambda candidate: -len(candidate.events)):
         answers = {event.answer for event in words.events}
         if not any(all(earlier.join(answer) == words.join(answer) for answer in answers) for earlier in distinct):
-            distinct.append(words)
+            distinct.append(words)  # of fields that say the same, the one that comes in more pieces
     return distinct
 
 
-def _is_distinct(words: _Words, labels: Labels) -> bool:
-    """Whether words are not mistaken for something else that other events have in the same place."""
-    others = [event for event in labels.events if event not in {*words.events}]
-    return labels.when(words.events) is not None or not any(event.has_path(words.path) for event in others)
+def _may_be_answer(words: _Words) -> bool:
+    texts = [(event.answer, str(event.leaves[words.path])) for event in words.events]
+    if _ASIDE.search(f"{words.kind} {words.path}") or not any(re.search(r"[^\W\d_]", text) for _, text in texts):
+        return False
+    is_repeated = len({*texts}) == len({number for number, _ in texts}) < len(texts)  # the same words in every event
+    return not is_repeated
 
 
-def _text_part(words: _Words, labels: Labels) -> object:
+def _is_distinct(words: _Words, events: Sequence[ObservedEvent], label: str) -> bool:
+    """Whether the kind of the events says that these are the words: no further label does, and all have one shape."""
+    if not label:
+        return len({frozenset(event.leaves) for event in events}) == 1
+    labels = {path for event in words.events for path in event.leaves if last_key(path) in LABEL_KEYS}
+    return all(len({event.leaves.get(path) for event in words.events}) == 1 for path in labels)
+
+
+def _text_part(words: _Words, label: str) -> object:
     part: dict[str, object] = {"raw": True} if words.path == RAW else {"at": words.path}
-    when = labels.when(words.events)
     grows = [
         (str(event.leaves[words.path]), str(later.leaves[words.path]))
         for event, later in zip(words.events, words.events[1:], strict=False)
         if event.answer == later.answer
     ]
-    part |= {"when": when} if when is not None else {}
+    part |= {"when": when_kind(label, words.kind)} if label else {}
     part |= {"whole": True} if grows and all(text and later.startswith(text) for text, later in grows) else {}
     return words.path if part == {"at": words.path} else part
 
 
-def _call_parts(calls: CallShapes, labels: Labels, draft: Draft) -> dict[str, object]:
-    """`tool`, `result` and `error`, as far as something distinguishes each from all other events."""
-    if calls.start is None:
-        draft.unclear += [f"{calls.unclear}: set `tool` of `stream`"] if calls.unclear else []
+def _call_roles(calls: CallShapes) -> dict[str, str]:
+    """What each kind of events is that says something of calls."""
+    shapes = {"a call": calls.start, "the end of a call": calls.end}
+    return {shape.kind: role for role, shape in shapes.items() if shape is not None}
+
+
+def _call_parts(calls: CallShapes, label: str, draft: Draft) -> dict[str, object]:
+    """`tool` and `result`, where a label distinguishes them from all other events."""
+    start, end = calls.start, calls.end
+    if start is None or not label:
+        why = "nothing distinguishes tool calls from other events" if start is not None else calls.unclear
+        draft.unclear += [f"{why}: set `tool` of `stream`"] if why else []
         return {}
-    start = calls.start
     if not any(value_at(place.value, start.fields.get("arguments", "$.-")) for place in start.places):
         draft.unclear.append("the arguments of tool calls may come in other events: set `tool` of `stream`")
         return {}
-    fields = with_usual_errors(start.fields) if "result" in start.fields else start.fields
-    parts = {"tool": _call_part(start, labels, fields)}
-    if parts["tool"] is None:
-        draft.unclear.append("nothing distinguishes tool calls from other events: set `tool` of `stream`")
-        return {}
-    if calls.end is not None:
-        parts["result"] = _call_part(calls.end, labels, with_usual_errors(calls.end.fields))
-    parts["error"] = _call_part(calls.error, labels, calls.error.fields) if calls.error else None
-    if calls.end is None and "result" not in fields:
+    if end is None and "result" not in start.fields:
         draft.unclear.append("no event was seen that ends a tool call: results are unknown until `result` is set")
-    return {name: part for name, part in parts.items() if part is not None}
+    parts = {"tool": start, "result": end}
+    return {name: _call_part(shape, label) for name, shape in parts.items() if shape is not None}
 
 
-def _call_part(shape: CallShape, labels: Labels, fields: dict[str, str]) -> dict[str, object] | None:
-    """A part of `stream`; None where nothing distinguishes its events from others."""
-    keys = [shape.at, *(f"{shape.at}{path[1:]}" for path in shape.fields.values())]
-    when = labels.when(shape.events, keys)
-    if when is None and len(shape.events) < len(labels.events) and shape.at == "$":
-        return None
-    selected = shape.at != "$" and isinstance(when, str) and when.startswith(f"?@{shape.at[1:]}")  # by its path already
-    part: dict[str, object] = {"when": when} if when is not None and not selected else {}
-    return part | ({"at": shape.at} if shape.at != "$" else {}) | fields
+def _call_part(shape: CallShape, label: str) -> dict[str, object]:
+    fields = with_usual_errors(shape.fields) if "result" in shape.fields else shape.fields
+    return {"when": when_kind(label, shape.kind), **({"at": shape.at} if shape.at != "$" else {}), **fields}
 
 
-def _find_end(
-    answers: int, events: Sequence[ObservedEvent], labels: Labels, calls: CallShapes, candidates: Sequence[_Words]
-) -> dict[str, object]:
+def _find_end(answers: int, events: Sequence[ObservedEvent], label: str, roles: dict[str, str]) -> dict[str, object]:
     """What ends the stream: a flag, or a kind of event, that was in the last of every answer and nowhere else."""
-    lasts = [[event for event in events if event.answer == number][-1:] for number in range(answers)]
-    ends = [event for last in lasts for event in last]
+    ends = list({event.answer: event for event in events}.values())
+    others = [event for event in events if event not in ends]
     if not ends or len(ends) < answers:
         return {}
-    others = [event for event in events if event not in ends]
     for path in ends[0].leaves:
         if all(event.leaves.get(path) is True for event in ends) and not any(o.leaves.get(path) for o in others):
             return {"done": path}
-    used = {event for shape in _shapes(calls) for event in shape.events}
-    used |= {event for words in candidates for event in words.events}
-    if used & {*ends}:
+    kind = ends[0].kind
+    is_end = label and {event.kind for event in ends} == {kind} and kind not in {event.kind for event in others}
+    if not is_end or kind in roles:
         return {}
-    value = ends[0].value if isinstance(ends[0].value, dict) else {}
-    when = labels.when(ends, [f"${step(key)}" for key in value if key != "id"])
-    return {"done": {"when": when}} if when is not None else {}
+    roles[kind] = "the end of the stream"
+    return {"done": {"when": when_kind(label, kind)}}
 
 
 def _find_usage(events: Sequence[ObservedEvent]) -> dict[str, object]:
@@ -316,33 +281,13 @@ def _find_usage(events: Sequence[ObservedEvent]) -> dict[str, object]:
     return {}
 
 
-def _shapes(calls: CallShapes) -> list[CallShape]:
-    return [shape for shape in (calls.start, calls.end, calls.error) if shape is not None]
-
-
-def _describe(
-    events: Sequence[ObservedEvent],
-    labels: Labels,
-    calls: CallShapes,
-    candidates: Sequence[_Words],
-    last: Sequence[ObservedEvent],
-) -> tuple[str, ...]:
+def _describe(events: Sequence[ObservedEvent], roles: Mapping[str, str]) -> tuple[str, ...]:
     """The kinds of events, how many of each, and what each was taken for."""
-    words = [event for field in candidates if len(candidates) == 1 for event in field.events]
-    roles: dict[ObservedEvent, str] = {}
-    for role, of_role in (
-        ("a call", calls.start.events if calls.start else []),
-        ("the end of a call", calls.end.events if calls.end else []),
-        ("a call that failed", calls.error.events if calls.error else []),
-        ("words", words),
-        ("the end of the stream", last),
-    ):
-        roles |= {event: role for event in of_role if event not in roles}
-    kinds: dict[tuple[str, str], list[ObservedEvent]] = {}
+    kinds: dict[str, list[ObservedEvent]] = {}
     for event in events:
-        kinds.setdefault((labels.describe(event), roles.get(event, "not mapped")), []).append(event)
+        kinds.setdefault(event.describe(), []).append(event)
     return tuple(
-        f"{visible(shorten(kind, 60))}: {pluralize(len(alike), 'event')}, {role}; "
+        f"{visible(shorten(kind, 60))}: {pluralize(len(alike), 'event')}, {roles.get(alike[0].kind, 'not mapped')}; "
         f"for instance {visible(shorten(alike[0].raw, 160))}"
-        for (kind, role), alike in list(kinds.items())[:30]
+        for kind, alike in list(kinds.items())[:30]
     )
