@@ -77,11 +77,10 @@ def find_calls(events: Sequence[ObservedEvent], label: str) -> CallShapes:
     if len(starts) > 1:
         kinds = " and ".join(repr(shape.places[0].event.describe()) for shape in starts[:2])
         return CallShapes(unclear=f"events of the kinds {kinds} look like tool calls, and only one can be `tool`")
-    if not starts or "result" in starts[0].fields:
-        return CallShapes(*starts)
-    return CallShapes(
-        starts[0], _find_end(starts[0], [place for place in places if place.event.kind != starts[0].kind])
-    )
+    if not starts:
+        return CallShapes()
+    others = [place for place in places if place.event.kind != starts[0].kind]
+    return CallShapes(starts[0], None if "result" in starts[0].fields else _find_end(starts[0], others))
 
 
 def _read_call(place: ObjectPlace, label: str) -> dict[str, str]:
@@ -89,8 +88,7 @@ def _read_call(place: ObjectPlace, label: str) -> dict[str, str]:
     for inside in ("", *INSIDE):
         inner = place.value.get(inside) if inside else place.value
         prefix = f"${step(inside)}" if inside else "$"
-        fields = _read_keys(inner, prefix, place, label) if isinstance(inner, dict) else {}
-        if fields:
+        if isinstance(inner, dict) and (fields := _read_keys(inner, prefix, place, label)):
             holders = (("$", place.value), (prefix, inner))
             ids = [
                 f"{at}{step(key)}"
