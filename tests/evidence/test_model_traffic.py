@@ -50,6 +50,62 @@ RULES: dict[str, Any] = {
 }
 
 
+def exchanged(traffic: ModelTraffic, *messages: dict[str, Any], said: dict[str, Any], **rest: Any) -> None:
+    """One exchange with a model, as OpenAI's chat has it."""
+    offered = [{"type": "function", "function": {"name": "refund", "parameters": {"type": "object"}}}]
+    body = {"model": "m", "messages": messages, "tools": offered, **rest}
+    exchange = traffic.add_request("openai", "/v1/chat/completions", msgspec.json.encode(body))
+    assert exchange is not None
+    reply = {"choices": [{"message": {"role": "assistant", **said}, "finish_reason": "stop"}]}
+    traffic.add_reply(exchange, 200, msgspec.json.encode(reply), (), torn=False)
+
+
+def asking(arguments: str = '{"order": "A"}') -> dict[str, Any]:
+    call = {"id": "c1", "type": "function", "function": {"name": "refund", "arguments": arguments}}
+    return {"content": None, "tool_calls": [call]}
+
+
+USER = {"role": "user", "content": "Refund A"}
+
+
+@pytest.mark.parametrize(
+    ("result", "success"),
+    [
+        pytest.param("the card has expired", None, id="the-words-of-an-exception"),
+        pytest.param("", None, id="no-words"),
+        pytest.param("Error: the card has expired", False, id="words-of-failure"),
+        pytest.param('{"status": "paid"}', True, id="an-object"),
+        pytest.param('["A-17"]', True, id="a-list"),
+        pytest.param("null", True, id="null"),
+        pytest.param("12.5", True, id="a-number"),
+        pytest.param("{'status': 'paid'}", True, id="a-printed-object"),
+    ],
+)
+def test_plain_text_that_only_messages_show_is_no_success(result: str, success: bool | None) -> None:
+    traffic = ModelTraffic()
+    exchanged(traffic, USER, said=asking())
+    answered = {"role": "tool", "tool_call_id": "c1", "content": result}
+    exchanged(traffic, USER, {"role": "assistant", **asking()}, answered, said={"content": "Done."})
+    (call,) = read_traffic(traffic, traffic.exchanges, "Done.").calls
+    assert (call.called, call.success) == (True, success)
+
+
+@pytest.mark.parametrize(
+    ("choice", "calls"),
+    [
+        pytest.param({"type": "function", "function": {"name": "refund"}}, [], id="the-model-had-to"),
+        pytest.param("auto", ["refund"], id="the-model-chose"),
+        pytest.param("required", ["refund"], id="any-tool"),
+    ],
+)
+def test_a_call_whose_arguments_are_the_answer_vanishes_only_where_it_had_to_be_made(
+    choice: object, calls: list[str]
+) -> None:
+    traffic = ModelTraffic()
+    exchanged(traffic, USER, said=asking(), tool_choice=choice)
+    assert [call.name for call in read_traffic(traffic, traffic.exchanges, '{"order": "A"}').calls] == calls
+
+
 class Served:
     """A scripted model, the proxy before it, and one run of a case."""
 

@@ -12,7 +12,7 @@ from karat.evidence.spans.envelopes import result_within
 from karat.evidence.spans.reading import NAME_CAP, NODES, add_tokens, is_said, leaves
 from karat.model.trace import PossibleCall, SpanNode, Tokens, ToolCall
 from karat.providers.base import read_ending
-from karat.text.tool_results import call_success, missing_fields, parse_result
+from karat.text.tool_results import call_success, is_plain_text, missing_fields, parse_result
 
 VOUCH = "vouch that all its model calls go through the proxy, telemetry = { models = { complete = true } }."
 NO_REQUEST = f"no model request of this turn went through the proxy. Send the agent's model calls to it, or {VOUCH}"
@@ -100,10 +100,11 @@ def _build_call(observed: ObservedCall, traffic: ModelTraffic) -> ToolCall:
     is_unreadable = traffic.schemas.get(request.name) is not None and not isinstance(arguments, Mapping)
     if is_unknown or is_unreadable:  # what was handed back can only say that it was not run
         return structs.replace(call, started=False, unfinished=True, result=result, success=False)
+    success = call_success(result, raised=observed.result.failed)
     return structs.replace(
         call,
         result=result,
-        success=call_success(result, raised=observed.result.failed),
+        success=None if success and is_plain_text(result) else success,
         missing_fields=missing_fields(result),
         ended_at=observed.answered_at,
     )
@@ -117,8 +118,8 @@ def _read_result(content: object) -> object:
 
 
 def _hands_over(call: ObservedCall, answer: object) -> bool:
-    """Whether a call is how the model gives its answer: its arguments are the answer."""
-    return bool(call.request.arguments) and call.request.arguments == answer
+    """Whether a call is how the model gives its answer: it had to call this tool, and the arguments are the answer."""
+    return call.request.name in call.exchange.forced_tools and call.request.arguments == answer
 
 
 def _words(exchange: ModelExchange) -> Iterator[str]:

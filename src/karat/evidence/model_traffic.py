@@ -55,6 +55,8 @@ class ModelExchange(Struct, eq=False):
     """The tools that the model was offered by name."""
     names_all_tools: bool = True
     """Whether each tool that it was offered has a name there, and is not one that the API defines."""
+    forced_tools: frozenset[str] = frozenset()
+    """The tool that the model had to call."""
     unread: str = ""
     """Why it, or its reply, could not be read."""
     status: int = 0
@@ -142,6 +144,7 @@ class ModelTraffic:
         exchange.prompt = self._intern(next(reversed(find_prompts(request.messages)), ""))
         schemas = tool_schemas(request.tools)
         exchange.tools = self._intern(frozenset(schemas))
+        exchange.forced_tools = self._intern(request.forced_tools)
         exchange.names_all_tools = len(schemas) >= _count_tools(request.tools)
         self.schemas |= schemas
         turn_start = len(request.messages) - len(since_last_prompt(request.messages))

@@ -8,7 +8,7 @@ from re import Pattern
 from typing import Any, ClassVar, cast
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from karat.model.trace import BY_ITSELF, Tokens, ToolCall
 from karat.providers.messages import SYSTEM, ChatMessage, read_message
@@ -34,6 +34,15 @@ SCHEMA_KEYS = (
 WRAPPERS = ("function", "tool", "json_schema", "tool_spec", "toolSpec", "data")
 TOOL_LISTS = ("tools", "functionDeclarations", "function_declarations")
 DEEPEST_DEFINITION = 4
+_CHOICES = (
+    ("tool_choice", "function", "name"),
+    ("tool_choice", "name"),
+    ("function_call", "name"),
+    ("toolConfig", "functionCallingConfig", "allowedFunctionNames"),
+    ("tool_config", "function_calling_config", "allowed_function_names"),
+    ("toolConfig", "toolChoice", "tool", "name"),
+)
+"""Where a request names the tool that is to be called."""
 
 
 class ModelRequest(Struct, frozen=True):
@@ -44,6 +53,8 @@ class ModelRequest(Struct, frozen=True):
     system: str = ""
     tools: object = None
     """The definitions of tools."""
+    forced_tools: frozenset[str] = frozenset()
+    """The tool that the model has to call: so an answer of a given form is asked for."""
 
 
 class ModelReply(Struct, frozen=True):
@@ -126,7 +137,9 @@ class ModelApi(ABC):
     def read_request(self, data: bytes) -> ModelRequest | None:
         """None: it cannot be read."""
         body = read_json(data)
-        return self.request(body) if isinstance(body, Mapping) and self.fits(body) else None
+        if not isinstance(body, Mapping) or not self.fits(body):
+            return None
+        return structs.replace(self.request(body), forced_tools=forced_tools(body))
 
     def read_reply(self, data: bytes, events: Sequence[str]) -> ModelReply | None:
         """None: it cannot be read."""
@@ -243,6 +256,19 @@ def read_ending(finish_reason: str) -> str:
 def tool_schemas(definitions: object) -> dict[str, object]:
     """The JSON Schema of each tool by its name, whoever writes the definitions; None for a tool without one."""
     return dict(_read_definitions(definitions, 0))
+
+
+def forced_tools(request: object) -> frozenset[str]:
+    """The name of the tool that a request makes the model call, whatever the API; empty if it leaves a choice."""
+    names: set[str] = set()
+    for path in _CHOICES:
+        value = request
+        for key in path:
+            value = value.get(key) if isinstance(value, Mapping) else None
+        if isinstance(value, list) and len(value) == 1:
+            value = value[0]
+        names |= {value} if isinstance(value, str) else set()
+    return frozenset(names)
 
 
 def _read_definitions(definitions: object, depth: int) -> Iterator[tuple[str, object]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct, field
@@ -55,6 +55,8 @@ class TargetConfig(Struct, frozen=True, kw_only=True):
     success: dict[str, object] = field(default_factory=dict)
     tool_names: dict[str, str] = field(default_factory=dict)
     """What tools are called in suites, by the names that the agent's framework gives them."""
+    plain_text: str = ""
+    """`success`: plain text that only messages show as a result is none of an exception."""
     ignore_tools: tuple[str, ...] = ()
     """Tools that are not part of a trace, with `*` for any part of a name."""
     telemetry: dict[str, object] = field(default_factory=dict)
@@ -95,6 +97,7 @@ class TargetConfig(Struct, frozen=True, kw_only=True):
             "python_path": list(self.python_path),
             "env": _digests(dict(sorted(self.env.items()))),
             **{name: getattr(self, name) for name in _BEHAVIOUR},
+            "plain_text": self.plain_text,
             "ignore_tools": list(self.ignore_tools),
             "telemetry": self.telemetry,
             "mcp_record": self.mcp_record,
@@ -140,6 +143,7 @@ class _TargetTable(Struct, forbid_unknown_fields=True, kw_only=True):
     ui_vocabulary: dict[str, object] = field(default_factory=dict)
     success: dict[str, object] = field(default_factory=dict)
     tool_names: dict[Text, Text] = field(default_factory=dict)
+    plain_text: Literal["", "success"] = ""
     ignore_tools: tuple[Text, ...] = ()
     telemetry: dict[str, object] = field(default_factory=dict)
     mcp_record: Address | _McpTable | None = None

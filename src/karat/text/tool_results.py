@@ -119,6 +119,17 @@ def parse_result(result: object) -> object:
     return data if isinstance(data, dict | list) else result
 
 
+def is_plain_text(result: object) -> bool:
+    """Whether a result is words and not data: where only messages were seen, it may be what an exception said."""
+    if not isinstance(result, str):
+        return False
+    try:
+        msgspec.json.decode(result)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return True
+    return False
+
+
 def missing_fields(result: object) -> tuple[str, ...]:
     """The fields that a result names as missing."""
     if not isinstance(result, dict):

@@ -97,13 +97,30 @@ def test_success_is_what_the_result_says(made: Span, success: bool | None, error
     assert (call.success, call.error, set(call.unobserved)) == (success, error, unseen)
 
 
-def test_a_server_that_a_tool_hands_on_to_is_no_call_of_its_own() -> None:
-    inner = tool("find", T, parent=FIND.span_id.hex(), at=102.1, mcp__method__name="tools/call")
-    handed = tool("other", T, parent=FIND.span_id.hex(), at=102.2)
-    assert [(call.name, call.parent) for call in read(ROOT, FIND, inner, handed).calls] == [
-        ("find", "bot"),
-        ("other", "find"),
-    ]
+MCP_CALL = {"mcp__method__name": "tools/call"}
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "rest", "calls"),
+    [
+        pytest.param("find", '{"n": 1}', MCP_CALL, ["find"], id="the-servers-own-view"),
+        pytest.param("find", '{"n": 1}', {}, ["find"], id="a-second-instrumentation"),
+        pytest.param("find", "", MCP_CALL, ["find"], id="its-arguments-are-not-known"),
+        pytest.param("find", '{"n": 2}', MCP_CALL, ["find", "find"], id="a-server-with-other-arguments"),
+        pytest.param("find", '{"n": 2}', {}, ["find", "find"], id="the-tool-calls-itself"),
+        pytest.param("pay", '{"n": 1}', MCP_CALL, ["find", "pay"], id="another-tool-of-a-server"),
+        pytest.param("pay", '{"n": 1}', {}, ["find", "pay"], id="another-tool"),
+        pytest.param("find", '{"n": 2}', {"gen_ai__tool__call__id": "c1"}, ["find"], id="the-same-id"),
+        pytest.param("find", '{"n": 1}', {"gen_ai__tool__call__id": "c2"}, ["find", "find"], id="another-id"),
+    ],
+)
+def test_a_span_within_a_call_is_that_call_by_its_id_or_by_tool_and_arguments(
+    name: str, arguments: str, rest: dict[str, str], calls: list[str]
+) -> None:
+    inner = tool(name, T, arguments, parent=FIND.span_id.hex(), at=102.1, **rest)
+    found = read(ROOT, FIND, inner).calls
+    assert [call.name for call in found] == calls
+    assert [call.parent for call in found] == ["bot", "find"][: len(calls)]
 
 
 def test_a_bare_argument_takes_its_name_from_what_the_model_asked_for() -> None:
@@ -178,10 +195,21 @@ def test_a_call_that_hands_over_the_answer_is_not_waited_for(model: Span, doubt:
     assert [call.name for call in reading.calls] == (["reply_to_user"] if doubt else [])
 
 
-def test_a_call_whose_arguments_are_the_answer_hands_it_over() -> None:
-    spans = records_of(ROOT, chat(TOP, [USER], [handing_over("Weather")]))
-    assert read_turn(spans, answer='{"text": "Done."}').calls == ()
-    assert [call.name for call in read_turn(spans, answer="Done.").calls] == ["Weather"]
+@pytest.mark.parametrize(
+    ("request_parameters", "answer", "calls"),
+    [
+        pytest.param('{"tool_choice": {"function": {"name": "Weather"}}}', '{"text": "Done."}', [], id="it-had-to-be"),
+        pytest.param('{"tool_choice": {"name": "Weather"}}', "Done.", ["Weather"], id="another-answer"),
+        pytest.param('{"tool_choice": "auto"}', '{"text": "Done."}', ["Weather"], id="by-choice"),
+        pytest.param('{"tool_choice": {"name": "Rain"}}', '{"text": "Done."}', ["Weather"], id="another-tool"),
+    ],
+)
+def test_a_call_that_the_request_makes_the_model_give_as_its_answer_is_none_of_a_tool(
+    request_parameters: str, answer: str, calls: list[str]
+) -> None:
+    said = {"model_request_parameters": request_parameters}
+    spans = records_of(ROOT, chat(TOP, [USER], [handing_over("Weather")], **said))
+    assert [call.name for call in read_turn(spans, answer=answer).calls] == calls
 
 
 @pytest.mark.parametrize(

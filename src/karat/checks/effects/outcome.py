@@ -293,10 +293,19 @@ def _by_more_than(check: Check, trace: Trace, echo: Trace) -> bool:
     return check.judge(echo).status is not Status.PASSED
 
 
+PLAIN_TEXT = (
+    "its result is plain text, and only messages were seen, so it may be the words of an exception. Add a `success` "
+    'rule for the tool, vouch with plain_text = "success", or send spans of the calls'
+)
+
+
 def _find_unknown_success(calls: Sequence[ToolCall]) -> Judgement | None:
     """What is found where it is unknown whether one of these calls succeeded."""
     call = next((c for c in calls if c.has_unknown_outcome), None)
-    return Judgement(None, f"it is unknown whether {call.name} succeeded") if call else None
+    if call is None:
+        return None
+    why = f": {PLAIN_TEXT}" if isinstance(call.result, str) else ""
+    return Judgement(None, f"it is unknown whether {call.name} succeeded{why}")
 
 
 def _judge_call(trace: Trace, call: ToolCall, detail: str = "") -> Judgement:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from karat.evidence.spans.envelopes import arguments_within, result_within
-from karat.evidence.spans.facts import MCP, SpanFacts
+from karat.evidence.spans.facts import SpanFacts
 from karat.evidence.spans.otlp import NOT_RECORDED
 from karat.model.trace import ToolCall
 from karat.providers.messages import CallRequest, since_last_prompt
@@ -54,7 +54,7 @@ class TurnSpans:
     def unseen_calls(self, answer: str = "") -> list[CallRequest]:
         """The calls that models asked for, in answers or in later messages, and that have no span.
 
-        A call whose arguments are the answer of the turn hands it over: it is not one of a tool.
+        A call of a tool that the model had to call hands over the answer, if its arguments are the answer.
         """
         handed_over = parse_result(answer)
         ids = {entry.call_id for entry in self.tools if entry.call_id}
@@ -66,7 +66,7 @@ class TurnSpans:
             requested = [call for message in messages for call in message.calls if not entry.hands_over(call.name)]
             counts: Counter[str] = Counter()
             for call in requested:
-                if call.id in ids or (call.arguments and call.arguments == handed_over):
+                if call.id in ids or (call.name in entry.forced_tools and call.arguments == handed_over):
                     continue
                 counts[call.name] += 1
                 if counts[call.name] > (without_id if call.id else spans)[call.name]:
@@ -107,11 +107,15 @@ class TurnSpans:
 
 
 def _is_same_call(entry: SpanFacts, outer: SpanFacts) -> bool:
+    """Whether a call within another is that one, as a server or a second instrumentation shows it."""
     if outer.kind != "tool":
         return False
-    if MCP in entry.span.attributes:
-        return True  # a call that a tool hands on to a server, or the server's own view of it
-    return outer.name == entry.name and (not entry.call_id or not outer.call_id or entry.call_id == outer.call_id)
+    if entry.call_id and outer.call_id:
+        return entry.call_id == outer.call_id
+    if outer.name != entry.name:
+        return False
+    inner, around = (arguments_within(each.arguments, NOT_RECORDED) for each in (entry, outer))
+    return inner is NOT_RECORDED or around is NOT_RECORDED or inner == around
 
 
 def _build_call(entry: SpanFacts, request: CallRequest | None, parent: str | None, inner_failed: bool) -> ToolCall:

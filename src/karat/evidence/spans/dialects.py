@@ -45,6 +45,8 @@ class SpanDialect(Struct, frozen=True, kw_only=True):
     """The definitions of the tools that the model was offered."""
     output_tools: Places = ()
     """Those of them that are not tools of the agent: by a call of one the model hands over its answer."""
+    request: Places = ()
+    """The parameters of the request, as the API of the model spells them."""
     answer: Places = ()
     """The answer of the whole turn, as its root reports it."""
     state: Places = ()
@@ -172,6 +174,7 @@ GENAI = SpanDialect(
     output=("gen_ai.output.messages", attribute_list("gen_ai.completion")),
     finish=("gen_ai.response.finish_reasons", "gen_ai.response.finish_reason"),
     tools=("gen_ai.tool.definitions", "gen_ai.request.tools", "ai.prompt.tools"),
+    request=("model_request_parameters", "gen_ai.request.parameters"),
     output_tools=(json_field(("model_request_parameters",), "output_tools"),),
     answer=("final_result",),
 )  # fmt: skip
@@ -278,6 +281,7 @@ OPENINFERENCE = SpanDialect(
     output=(attribute_list("llm.output_messages"),),
     finish=("llm.finish_reason",),
     tools=(attribute_objects("llm.tools"),),
+    request=("llm.invocation_parameters",),
     answer=("output.value",),
     state=("output.value",),
 )

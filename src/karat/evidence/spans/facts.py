@@ -9,7 +9,7 @@ from msgspec import Struct
 from karat.evidence.spans.dialects import dialect_of, first, first_messages, first_number
 from karat.evidence.spans.otlp import NOT_RECORDED, SpanRecord
 from karat.model.trace import SpanKind, Tokens
-from karat.providers.base import text_of, tool_schemas
+from karat.providers.base import forced_tools, text_of, tool_schemas
 from karat.providers.messages import CallRequest, ChatMessage, decode_value, read_messages
 from karat.text.tool_names import is_helper
 
@@ -44,6 +44,8 @@ class SpanFacts(Struct, frozen=True):
     """The definitions of the tools that the model was offered."""
     output_tools: tuple[str, ...] = ()
     """The names of those by which the model hands over its answer."""
+    forced_tools: frozenset[str] = frozenset()
+    """The tool that the model had to call: so an answer of a given form is asked for."""
     answer: object = NOT_RECORDED
     state: object = NOT_RECORDED
 
@@ -96,6 +98,7 @@ def read_facts(span: SpanRecord) -> SpanFacts | None:
         finish=_finish_reasons(first(dialect.finish, span)) if is_model else (),
         tools=first(dialect.tools, span) if kind in ("model", "agent") else NOT_RECORDED,
         output_tools=tuple(tool_schemas(first(dialect.output_tools, span))) if is_model else (),
+        forced_tools=forced_tools(decode_value(first(dialect.request, span))) if is_model else frozenset(),
         answer=first(dialect.answer, span),
         state=first(dialect.state, span),
     )

@@ -10,6 +10,11 @@ from typing import Any
 from karat.importers.promptfoo.suite import user_messages
 from karat.targets.recordings.result_files import RecordedCase, ResultFile
 
+AMBIGUOUS = (
+    "{} tests, prompts or providers of the results have the last words of this case, so it is unknown which answer is "
+    "its own: run promptfoo with one of them (--filter-pattern, --filter-providers), and replay that"
+)
+
 
 class PromptfooResults(ResultFile):
     def recognizes(self, first: object) -> bool:
@@ -18,12 +23,29 @@ class PromptfooResults(ResultFile):
 
     def read(self, values: Sequence[Any]) -> Iterator[RecordedCase]:
         repeats: Counter[str] = Counter()
-        for row in values[0]["results"]["results"]:
-            prompt = row.get("prompt") or {}
-            raw = prompt.get("raw", "") if isinstance(prompt, dict) else str(prompt)
-            said = (user_messages(raw) or [raw])[-1]
-            yield RecordedCase(said, _form(row), repeats[said], by_prompt=True)
-            repeats[said] += 1
+        rows = [(_last_words(row), row) for row in values[0]["results"]["results"]]
+        sources: dict[str, set[str]] = {}
+        for words, row in rows:
+            sources.setdefault(words, set()).add(_source(row))
+        for words, row in rows:
+            ambiguous = AMBIGUOUS.format(len(sources[words])) if len(sources[words]) > 1 else ""
+            yield RecordedCase(words, _form(row), repeats[words], by_prompt=True, ambiguous=ambiguous)
+            repeats[words] += 1
+
+
+def _last_words(row: dict[str, Any]) -> str:
+    prompt = row.get("prompt") or {}
+    raw = prompt.get("raw", "") if isinstance(prompt, dict) else str(prompt)
+    return (user_messages(raw) or [raw])[-1]
+
+
+def _source(row: dict[str, Any]) -> str:
+    """The test, the prompt and the provider that a row is of: rows that differ in it are no repeats of each other."""
+    provider = row.get("provider")
+    named = provider.get("id") if isinstance(provider, dict) else provider
+    prompt = row.get("prompt")
+    raw = prompt.get("raw") if isinstance(prompt, dict) else prompt
+    return json.dumps([row.get("testIdx"), row.get("promptIdx"), named, raw], sort_keys=True)
 
 
 def _form(row: dict[str, Any]) -> dict[str, Any]:

@@ -26,9 +26,13 @@ from karat.targets.base import RunContext, TargetError
 from karat.targets.conversation import converse
 from karat.targets.short_form import NO_PAGE, NO_TELEMETRY
 from karat.targets.wrappers.telemetry import plugins_left_out, without_plugins
+from karat.text.wording import pluralize
 
 NO_ANSWER = "no span of the turn carries the answer"
 BEGINNING = 4096
+
+
+NAME_IT = "record it with the case id as the attribute karat.case, gen_ai.conversation.id or session.id of a span"
 
 
 class RecordedTrace:
@@ -64,6 +68,8 @@ class OtlpRecording:
         self._path = path
         self._file = file
         self._traces: dict[str, RecordedTrace] = {}
+        self._by_prompt: dict[str, str] = {}
+        """The cases that traces were given to by their prompt alone."""
 
     def __bool__(self) -> bool:
         return bool(self._traces)
@@ -136,8 +142,20 @@ class OtlpRecording:
             runs.setdefault(trace.entry, set()).add(key)
         if runs:
             return list(runs.values())
+        return [{key} for key in self._find_by_prompt(case)]
+
+    def _find_by_prompt(self, case: Case) -> list[str]:
+        """The trace with the prompt of a case, where none names the case. Raises TargetError if several may be it."""
         keys = [key for key, trace in self._traces.items() if not trace.entry and case.prompt in trace.prompts]
-        return [{key} for key in sorted(keys, key=lambda key: self._traces[key].began)]
+        if len(keys) > 1:
+            found = f"{pluralize(len(keys), 'trace')} of {self._path} have the prompt of this case"
+            raise TargetError("not-recorded", f"{found}, and none names a case: {NAME_IT}")
+        for key in keys:
+            owner = self._by_prompt.setdefault(key, case.id)
+            if owner != case.id:
+                found = f"the only trace of {self._path} with the prompt of this case is also that of case {owner!r}"
+                raise TargetError("not-recorded", f"{found}: {NAME_IT}")
+        return keys
 
     def _records(self, trace_ids: set[str]) -> Iterator[SpanRecord]:
         for offset in sorted({offset for key in trace_ids for offset in self._traces[key].offsets}):

@@ -131,6 +131,8 @@ class ReplayTarget:
         result = self._results.get((case.id, context.repeat)) or self._by_prompt(case, context.repeat)
         if result is None:
             raise self._not_recorded(case.id, context.repeat)
+        if result.ambiguous:
+            raise TargetError("not-recorded", f"{self._path}: {result.ambiguous}")
         try:
             recorded = Recorded(case.id, context.repeat, read(restore_names(result.form, case)))
         except ValueError as error:
@@ -147,6 +149,9 @@ class ReplayTarget:
         matches = [result for result in results if result is not None and result.by_prompt]
         if len(matches) != len(results):
             return None
+        unclear = next((result for result in matches if result.ambiguous), None)
+        if unclear is not None:
+            return unclear
         return (
             RecordedCase(case.id, {"turns": [result.form for result in matches]}, repeat) if case.turns else matches[0]
         )

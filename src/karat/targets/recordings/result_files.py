@@ -38,6 +38,8 @@ class RecordedCase(NamedTuple):
     repeat: int = 0
     simulated: bool = False
     by_prompt: bool = False
+    ambiguous: str = ""
+    """Why it may be of another case that has this prompt."""
 
 
 class ResultFile:

@@ -75,6 +75,7 @@ class WithSuccessRules(WrappedTarget):
         self._reported: set[str] = set()
         self._names = config.tool_names
         self._ignored = config.ignore_tools
+        self._trusts_text = config.plain_text == "success"
         log = _convert(config.telemetry, LogReading, "telemetry", config)
         for flaw in log.events.validate():
             raise _option_error(config, "telemetry.events", flaw)
@@ -128,8 +129,8 @@ class WithSuccessRules(WrappedTarget):
             calls = merge_calls(trace.tool_calls, tool_calls(trace.telemetry, self._dialect), by_order=True)
             trace = structs.replace(trace, dialect=self._dialect, tool_calls=tuple(calls))
         calls = [call for call in trace.tool_calls if not self._is_helper(call.name)]
-        if self._names or self._rules:
-            calls = [self._apply_rule(self._rename(call)) for call in calls]
+        if self._names or self._rules or self._trusts_text:
+            calls = [self._apply_rule(self._rename(self._trust_text(call))) for call in calls]
         elif len(calls) == len(trace.tool_calls):
             return trace
         return structs.replace(trace, tool_calls=tuple(calls))
@@ -143,6 +144,11 @@ class WithSuccessRules(WrappedTarget):
     def _rename(self, call: ToolCall) -> ToolCall:
         name = self._names.get(call.name, call.name)
         return call if name == call.name else structs.replace(call, name=name)
+
+    def _trust_text(self, call: ToolCall) -> ToolCall:
+        """A call whose plain text was only seen in messages, which the configuration vouches for."""
+        is_text = call.has_unknown_outcome and isinstance(call.result, str)
+        return structs.replace(call, success=True) if self._trusts_text and is_text else call
 
     def _apply_rule(self, call: ToolCall) -> ToolCall:
         """By the rule with the longest name that is the tool's; what it does not tell leaves a sign of failure one."""
