@@ -40,7 +40,7 @@ def _last_words(row: dict[str, Any]) -> str:
 
 
 def _source(row: dict[str, Any]) -> str:
-    """The test, the prompt and the provider that a row is of: rows that differ in it are no repeats of each other."""
+    """The test, the prompt and the provider that a row is of: rows that differ in it do not repeat each other."""
     provider = row.get("provider")
     named = provider.get("id") if isinstance(provider, dict) else provider
     prompt = row.get("prompt")
