@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from karat.evidence.recorder import Recorder
 from karat.model.trace import PossibleCall, ToolCall, Trace, TraceError
 from karat.model.verdict import Status
 from karat.targets.base import RunContext, TargetError
-from karat.targets.browser.log import TurnLog, select_own_lines
+from karat.targets.browser.log import TurnLog, select_own_lines, wait_until_quiet
 from karat.targets.browser.options import LogOptions
 from targets.conftest import ask, case, opened
 from targets.http.server import Asked, serving
@@ -216,6 +217,49 @@ def test_without_a_field_that_names_it_a_logged_call_may_be_a_late_one() -> None
     assert own == (lines[0], named)
     assert [call.text for call in possible] == ["delete", "refund"]
     assert all("telemetry = { complete = true }" in call.why and "correlation_field" in call.why for call in possible)
+
+
+def event(tool: str, kind: str) -> str:
+    return json.dumps({"source": f"tool.{tool}", "event": kind, "data": {"success": True}})
+
+
+@pytest.mark.parametrize(
+    ("lines", "own", "late"),
+    [
+        pytest.param([("look", "start"), ("look", "result")], 2, [], id="a-call-and-its-result"),
+        pytest.param([("delete", "result"), ("look", "start"), ("look", "result")], 2, ["delete"], id="a-late-result"),
+        pytest.param([("look", "start"), ("look", "result"), ("look", "result")], 2, ["look"], id="two-results"),
+        pytest.param([("look", "start"), ("look", "start"), ("look", "result")], 3, [], id="one-is-still-running"),
+        pytest.param([("look", "start"), ("look", "error")], 2, [], id="an-error"),
+        pytest.param([("look", "progress")], 0, ["look"], id="neither-start-nor-end"),
+    ],
+)
+def test_after_a_quiet_moment_a_turn_has_the_calls_that_begin_in_it(
+    lines: list[tuple[str, str]], own: int, late: list[str]
+) -> None:
+    written = tuple(event(*each) for each in lines)
+    kept, possible = select_own_lines(written, "karat-1", "", was_quiet=True)
+    assert (len(kept), [call.text for call in possible]) == (own, late)
+    assert select_own_lines(written, "karat-1", "")[0] == ()
+
+
+async def test_a_log_is_quiet_once_nothing_was_written_for_a_moment(tmp_path: Path) -> None:
+    file = tmp_path / "log.jsonl"
+    assert await wait_until_quiet(file)
+    file.write_text("{}\n")
+    began = time.monotonic()
+    assert await wait_until_quiet(file)
+    assert time.monotonic() - began > 0.2
+
+    async def write() -> None:
+        while True:
+            file.write_text("{}\n")
+            await asyncio.sleep(0.05)
+
+    busy = asyncio.create_task(write())
+    await asyncio.sleep(0.1)
+    assert not await wait_until_quiet(file)
+    busy.cancel()
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from collections import Counter
 from pathlib import Path
 
 from msgspec import structs
 
-from karat.evidence.logs.calls import tool_calls
+from karat.evidence.logs.calls import BEGINS, ENDS, tool_calls
 from karat.evidence.logs.events import PREFIX, parse, parse_all, read_object
 from karat.evidence.logs.jsonl_tail import CaptureBrokenError, Fits, LogSegment
 from karat.model.trace import PossibleCall, ToolCall
@@ -16,6 +18,10 @@ from karat.targets.browser.options import Line, LogOptions
 from karat.text.wording import shorten, visible
 
 FOLLOW = 0.05
+QUIET = 0.5
+"""So many seconds without a new line, and no line of an earlier turn is expected any more."""
+LONGEST_WAIT = 3.0
+BEGIN_RUNNING = ("call", "start")
 EXCERPT = 80
 COMPLAINT = 300
 MAY_BE_LATE = (
@@ -101,14 +107,38 @@ class TurnLog:
                 self._why = error
 
 
+async def wait_until_quiet(path: Path) -> bool:
+    """Wait, before a prompt, until nothing was written to the log for a moment; False if that takes too long."""
+    for _ in range(int(LONGEST_WAIT / FOLLOW)):
+        try:
+            if time.time() - path.stat().st_mtime >= QUIET:
+                return True
+        except OSError:
+            return True  # nothing was ever written
+        await asyncio.sleep(FOLLOW)
+    return False
+
+
 def select_own_lines(
-    lines: tuple[str, ...], session: str, dialect: str
+    lines: tuple[str, ...], session: str, dialect: str, *, was_quiet: bool = False
 ) -> tuple[tuple[str, ...], tuple[PossibleCall, ...]]:
-    """The lines of a turn, without events of tools that do not name its conversation, and the calls these may be."""
+    """The lines of a turn, without events of tools that may be of an earlier one, and the calls these may be.
+
+    Those that name the conversation are its own. If the log was quiet before the prompt, so is every call that begins
+    after it, with its result: only a result without its start gives reason for doubt.
+    """
     own_lines: list[str] = []
     possible: dict[str, PossibleCall] = {}
+    running: Counter[str] = Counter()
     for line, event in zip(lines, parse_all(lines, dialect), strict=True):
-        if event is None or event.tool is None or (session and session in line):
+        if event is None or event.tool is None:
+            own_lines.append(line)
+            continue
+        is_own = bool(session) and session in line
+        if was_quiet and not is_own:
+            is_own = event.event in BEGINS or running[event.tool] > 0
+        if is_own:
+            running[event.tool] += (event.event in BEGIN_RUNNING) - (event.event in ENDS and running[event.tool] > 0)
             own_lines.append(line)
         else:
             possible[event.tool] = PossibleCall(event.tool, MAY_BE_LATE.format(event.tool))

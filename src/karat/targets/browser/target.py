@@ -25,7 +25,7 @@ from karat.model.trace import REMOVED, UNSEEN_WORDS, Message, Trace
 from karat.targets.base import RunContext, TargetError
 from karat.targets.browser import window
 from karat.targets.browser.environment import BrowserEnvironment
-from karat.targets.browser.log import TurnLog, select_own_lines
+from karat.targets.browser.log import TurnLog, select_own_lines, wait_until_quiet
 from karat.targets.browser.options import (
     LOG,
     SESSION,
@@ -122,8 +122,9 @@ class BrowserTarget:
         self._spoken_to = starts
 
         async def turn(prompt: str) -> Trace:
+            was_quiet = late and self._stage.log is not None and await wait_until_quiet(self._stage.log)
             trace = await self._turn(case, context.recorder, chat, session, prompt)
-            trace = self._without_late(trace, session) if late else trace
+            trace = self._without_late(trace, session, was_quiet=was_quiet) if late else trace
             why = await self._stage.why_left(starts)
             if why:  # what the page shows may be half an answer
                 raise TargetError("gone", why, partial=trace)
@@ -184,9 +185,10 @@ class BrowserTarget:
         options = self._options
         return options.telemetry.complete or bool(options.telemetry.correlation_field and not options.session)
 
-    def _without_late(self, trace: Trace, session: str) -> Trace:
+    def _without_late(self, trace: Trace, session: str, *, was_quiet: bool) -> Trace:
         """The trace without events of tools that may be of an earlier case."""
-        own_lines, possible = select_own_lines(trace.telemetry, "" if self._options.session else session, trace.dialect)
+        named = "" if self._options.session else session
+        own_lines, possible = select_own_lines(trace.telemetry, named, trace.dialect, was_quiet=was_quiet)
         if not possible:
             return trace
         return structs.replace(

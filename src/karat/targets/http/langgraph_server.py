@@ -48,7 +48,7 @@ class LangGraphServerTarget(ServiceTarget[LangGraphServerOptions]):
     form: ClassVar[type[ServiceOptions]] = LangGraphServerOptions
 
     async def converse(self, talk: HttpConversation, prompt: str, buffer: TurnBuffer) -> None:
-        run = RunReader(talk, buffer)
+        run = RunReader(talk, buffer, prompt)
         await talk.exchange(self.build_request(talk, prompt), run)
         state = WireRequest(f"{self._thread(talk)}/state", method="GET", headers=self.headers(talk, prompt))
         await talk.exchange(state, _StateReader(talk, buffer, run))
@@ -70,7 +70,7 @@ class LangGraphServerTarget(ServiceTarget[LangGraphServerOptions]):
         return WireRequest(url, body, headers=headers, stream="sse", protocol=True)
 
     def reader(self, talk: HttpConversation, buffer: TurnBuffer) -> AnswerReader:
-        return RunReader(talk, buffer)
+        return RunReader(talk, buffer, "")
 
     def _thread(self, talk: HttpConversation) -> str:
         return f"{self.address(talk).rstrip('/')}/threads/{talk.id}"
@@ -113,7 +113,8 @@ def notes_of(talk: HttpConversation) -> ThreadNotes:
 class RunReader:
     """The updates of one run: messages that nodes wrote, each once."""
 
-    def __init__(self, talk: HttpConversation, buffer: TurnBuffer) -> None:
+    def __init__(self, talk: HttpConversation, buffer: TurnBuffer, prompt: str) -> None:
+        self._prompt = prompt
         self._buffer = buffer
         self._seen_ids: set[str] = talk.seen_ids
         self._notes = notes_of(talk)
@@ -157,7 +158,7 @@ class RunReader:
 
     def finish(self, interrupts: Sequence[Interrupt]) -> None:
         """The run is over: its answer, and what it spent."""
-        self._buffer.answer = final_text([*self._turn.values()], [each.value for each in interrupts])
+        self._buffer.answer = final_text([*self._turn.values()], [each.value for each in interrupts], self._prompt)
         for used in chain.from_iterable(self._used.values()):
             self._buffer.spend(used)
 

@@ -36,22 +36,29 @@ def as_messages(turn: Iterable[BaseMessage]) -> tuple[Message, ...]:
     return tuple(Message(ROLES.get(m.type, m.type), plain_text(m.content), m.name) for m in turn)
 
 
-def final_text(turn: Sequence[Spoken], interrupts: Sequence[object]) -> str:
+def final_text(turn: Sequence[Spoken], interrupts: Sequence[object], prompt: str) -> str:
     """The words that the turn ends with: the last answer, or that of a tool which answers directly, and what is asked.
 
-    An answer that is empty is empty: what was said on the way to it does not replace it. Graphs of several agents write
-    the answer of one of them as a human message that has its name.
+    An answer that is empty is empty: what was said on the way to it does not replace it. A graph that ends at a tool
+    node ends with what the assistant said beside the call; a tool answers only where the assistant said nothing. Graphs
+    of several agents write the answer of one of them as a human message that has its name.
     """
-    last = next((m for m in reversed(turn) if m.type in ("ai", "tool") or _is_of_an_agent(m)), None)
+    spoken = [m for m in turn if m.type in ("ai", "tool") or _is_of_an_agent(m, prompt)]
+    last = spoken[-1] if spoken else None
     answer = plain_text(last.content) if last is not None else ""
-    if interrupts and last is not None and last.type == "tool":
-        answer = ""
+    if last is not None and last.type == "tool":
+        before = next((m for m in reversed(spoken) if m.type != "tool"), None)
+        answer = (plain_text(before.content) if before is not None else "") or answer
+        answer = "" if interrupts else answer
     questions = [question for question in map(interrupt_text, interrupts) if question not in answer]
     return "\n".join(filter(None, (answer, *questions)))
 
 
-def _is_of_an_agent(message: Spoken) -> bool:
-    return message.type == "human" and bool(message.name) and str(message.name).lower() not in ("user", "human")
+def _is_of_an_agent(message: Spoken, prompt: str) -> bool:
+    """Whether a human message is that of another agent, and not what the person said, with a name for him or her."""
+    if message.type != "human" or not message.name or message.name.lower() in ("user", "human"):
+        return False
+    return plain_text(message.content).strip() != prompt.strip()
 
 
 def plain_text(content: object) -> str:

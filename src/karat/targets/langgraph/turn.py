@@ -99,7 +99,7 @@ class GraphConversation:
         trace = Trace(
             case_id=case.id,
             input=case.prompt,
-            final_message=final_text(turn, interrupts),
+            final_message=final_text(turn, interrupts, prompt),
             messages=as_messages(turn),
             tool_calls=tool_calls(entries, book, before, structured, schemas),
             unobserved={"telemetry": NO_TELEMETRY},
