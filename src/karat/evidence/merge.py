@@ -91,13 +91,16 @@ def merge_evidence(
     # Where every call is shown, what the target could not read is not one more.
     possible = [call for call in trace.possible_calls if not blind or doubt or call.of != "words"]
     in_words = () if structured or vouched else evidence.possible_calls
+    calls = merge_calls(trace.tool_calls, evidence.calls)
+    still_open = {call.name for call in calls if not call.called}
+    open_calls = tuple(call for call in evidence.open_calls if call.text in still_open)
     has_system_prompt = any(message.role == SYSTEM for message in trace.messages)
     prompts = () if has_system_prompt else tuple(Message(SYSTEM, text) for text in evidence.system_prompts)
     return structs.replace(
         trace,
         messages=(*prompts, *trace.messages),
-        tool_calls=tuple(merge_calls(trace.tool_calls, evidence.calls)),
-        possible_calls=(*possible, *unowned, *((*in_words, *evidence.open_calls) if blind else ())),
+        tool_calls=tuple(calls),
+        possible_calls=(*possible, *unowned, *((*in_words, *open_calls) if blind else ())),
         unobserved=unobserved,
         spans=evidence.nodes or trace.spans,
         ended_by=trace.ended_by or evidence.ended_by,

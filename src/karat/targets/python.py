@@ -46,6 +46,7 @@ from karat.targets.short_form import (
 )
 from karat.targets.threads import DaemonThreads
 from karat.targets.user_code import Callee, Environment, build_error, from_outside
+from karat.text.clean import text
 from karat.text.wording import did_you_mean
 
 P = ParamSpec("P")
@@ -193,8 +194,8 @@ def _trace(answer: object, case: Case, context: RunContext) -> Trace:
     recorder = context.recorder
     if isinstance(answer, str):
         if recorder.tool_calls is None and recorder.telemetry is None:
-            return Trace(case_id=case.id, input=case.prompt, final_message=answer, unobserved=TEXT_ONLY)
-        answer = {"final_message": answer}
+            return Trace(case_id=case.id, input=case.prompt, final_message=text(answer), unobserved=TEXT_ONLY)
+        answer = {"final_message": text(answer)}
     try:
         if isinstance(answer, dict):
             return to_trace(read(answer), case, has_page=False, recorder=recorder)

@@ -28,7 +28,7 @@ def text(value: str) -> str:
         value.encode()
     except UnicodeEncodeError:
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return str(value)
+    return str.__str__(value)  # some frameworks have texts of a class of their own, which not every reader takes
 
 
 def jsonable(value: Any) -> Any:

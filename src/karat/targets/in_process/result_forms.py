@@ -61,6 +61,25 @@ class ResultObject(PlainForm):
         return FunctionExecutionResult
 
 
+class ToolOutput(PlainForm):
+    """LlamaIndex: an object with what the tool gave, and with words of it for the model."""
+
+    def open(self, raw: Any) -> Any:
+        self.raw = raw
+        self.failed = bool(getattr(raw, "is_error", False))
+        return getattr(raw, "raw_output", raw)
+
+    def close(self, value: Any) -> Any:
+        from llama_index.core.tools.types import (  # type: ignore[import-not-found, unused-ignore]
+            ToolOutput as LlamaIndexOutput,
+        )
+
+        if self.raw is not None and value is self.open(self.raw):
+            return self.raw
+        name = self.tool.metadata.get_name()
+        return LlamaIndexOutput(content=str(value), tool_name=name, raw_input={}, raw_output=value)
+
+
 class ContextResult(PlainForm):
     """Semantic Kernel: the function puts its result into the context that it was called with."""
 

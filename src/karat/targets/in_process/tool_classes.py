@@ -16,6 +16,7 @@ from karat.targets.in_process.result_forms import (
     McpResult,
     PlainForm,
     ResultObject,
+    ToolOutput,
     ToolUseResult,
 )
 
@@ -198,7 +199,7 @@ TOOL_CLASSES = (
     ),
     ToolClass(
         "llama_index.core.tools.types", "BaseTool", ("call", "acall"), _read_llamaindex,
-        in_subclasses=True, names=lambda tool: (tool.metadata.get_name(),),
+        in_subclasses=True, form=ToolOutput, names=lambda tool: (tool.metadata.get_name(),),
     ),
     ToolClass(
         "agno.tools.function", "FunctionCall", ("execute", "aexecute"), _read_agno, form=ResultObject,

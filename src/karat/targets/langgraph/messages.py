@@ -40,7 +40,7 @@ def final_text(turn: Sequence[Spoken], interrupts: Sequence[object], prompt: str
     """The words that the turn ends with: the last answer, or that of a tool which answers directly, and what is asked.
 
     An answer that is empty is empty: what was said on the way to it does not replace it. A graph that ends at a tool
-    node ends with what the assistant said beside the call; a tool answers only where the assistant said nothing. Graphs
+    node ends with what the assistant said with the call; a tool answers only where the assistant said nothing. Graphs
     of several agents write the answer of one of them as a human message that has its name.
     """
     spoken = [m for m in turn if m.type in ("ai", "tool") or _is_of_an_agent(m, prompt)]
