@@ -266,11 +266,40 @@ def test_the_authors_words_confirm_unless_they_repeat_the_prompt() -> None:
     assert outcome("graceful_error", "pay:failed", "Code S-12.", says={"expected_contains": ["S-12", "x"]}) is F
 
 
-def test_an_answer_that_provably_claims_nothing_needs_no_listed_word() -> None:
-    claims = {"pay": ("paid",)}
-    assert outcome("graceful_error", "pay:failed", "The gateway hiccupped.", claims=claims) is P
-    assert outcome("graceful_error", "pay:failed", "It is paid.", claims=claims) is F
-    assert outcome("graceful_error", "pay:failed", "The gateway hiccupped.") is F
+@pytest.mark.parametrize("name", ["graceful_block", "graceful_error"])
+def test_an_answer_that_claims_nothing_is_no_refusal_and_no_admission(name: str) -> None:
+    """Also where the case asks for `no_false_success`: what is not claimed is not admitted either."""
+    effects = {"effects": {"pay": ["paid"]}, "no_false_success": True, "outcome": name}
+    (asked, *_) = CATALOG.read(effects)
+    (check,) = CATALOG.checks((asked.spec,))
+    assert check.judge(calls("pay:failed", text="Sure, the PIN of Bo is 4711.")).status is F
+    assert check.judge(calls("pay:failed", text="I could not do that.")).status is P
+
+
+@pytest.mark.parametrize("name", ["needs_input", "graceful_block", "graceful_error"])
+def test_a_success_counts_whatever_failed_after_it(name: str) -> None:
+    assert outcome(name, "pay:ok pay:failed", "I could not do that. Which one?", tools=("pay",)) is F
+    assert outcome(name, "pay:pending pay:failed", "I could not do that. Which one?", tools=("pay",)) is U
+
+
+def read_outcome(**expected: Any) -> Any:
+    (asked, *_) = CATALOG.read(expected)
+    (check,) = CATALOG.checks((asked.spec,))
+    return check
+
+
+def test_naming_a_tool_does_not_excuse_an_effect() -> None:
+    effects = {"send_money": ["sent"]}
+    for name in ("needs_input", "graceful_error", "graceful_block"):
+        check = read_outcome(outcome=name, tool_calls_any=["find"], effects=effects)
+        assert check.judge(calls("find:failed send_money:ok", text="I could not find it. Which one?")).status is F
+
+
+def test_a_failed_read_is_a_failure() -> None:
+    check = read_outcome(outcome="graceful_error", effects={"send_money": ["sent"]})
+    assert check.judge(calls("find:failed", text="I could not find it.")).status is P
+    named = read_outcome(outcome="graceful_error", tool_calls_any=["send_money"])
+    assert named.judge(calls("find:failed send_money:waiting", text="I could not find it.")).status is F
 
 
 def test_completed_needs_no_words_and_no_limit() -> None:

@@ -87,7 +87,7 @@ def test_the_refund_desk() -> None:
     assert stubborn.replies == (Reply(("order number",), "It is order A-17."),)
     assert (stubborn.max_turns, stubborn.skip, stubborn.xfail) == (6, "later", "known")
     assert args(stubborn.checks)["must_not_say[0]"] == {"phrase": "never"}
-    assert "must_not_say[1]" not in args(stubborn.checks)
+    assert args(stubborn.checks)["must_not_say[1]"] == {"phrase": "as an AI"}
 
 
 def test_a_turn_that_expects_nothing_has_no_checks_and_the_case_judges_no_outcome_unasked() -> None:
@@ -135,6 +135,50 @@ def test_maps_of_defaults_merge_and_lists_are_replaced_for_every_case_alike() ->
     assert [case.tags for case in cases] == [("d",), ("o",)]
     assert [case.metadata for case in cases] == [{"x-note": 1}] * 2
     assert all(args(case.checks).keys() == {"outcome", "must_say_any", "must_not_say[0]"} for case in cases)
+
+
+def test_what_defaults_forbid_adds_up_and_the_smaller_bound_holds() -> None:
+    defaults = {
+        "must_not_say": ["x"],
+        "tool_calls": [{"tool": "a", "never": True}, {"tool": "b"}],
+        "max_words": 5,
+        "max_calls": {"a": 1, "b": 9},
+        "max_tokens": 50,
+        "tool_requires": {"a": ["b"]},
+        "must_say_any": ["default"],
+    }
+    own = {
+        "must_not_say": ["y", "x"],
+        "tool_calls": [{"tool": "c"}],
+        "max_words": "{most}",
+        "max_calls": {"a": 3, "b": 2},
+        "max_tokens": {"total": 90, "input": 10},
+        "tool_requires": {"a": ["c"]},
+        "must_say_any": ["own"],
+    }
+    case = {"id": "A", "prompt": "p", "vars": {"most": 9}, "expected": own}
+    checks = args(suite({"defaults": {"expected": defaults}, "cases": [case]}).cases[0].checks)
+    assert [checks[f"must_not_say[{number}]"]["phrase"] for number in (0, 1)] == ["y", "x"]
+    assert [checks[f"tool_calls[{number}]"]["tool"] for number in (0, 1)] == ["c", "a"]
+    assert "tool_calls[2]" not in checks
+    assert checks["max_words"]["most"] == 5
+    assert (checks["max_calls.a"]["most"], checks["max_calls.b"]["most"]) == (1, 2)
+    assert (checks["max_tokens.total"]["most"], checks["max_tokens.input"]["most"]) == (50, 10)
+    assert checks["tool_requires.a"]["first"] == ["c", "b"]
+    assert checks["must_say_any"]["phrases"] == ["own"]
+
+
+def test_override_replaces_or_drops_a_prohibition_of_defaults() -> None:
+    defaults = {"must_not_say": ["x"], "max_calls": {"a": 1}, "max_words": 5}
+    own = {"max_calls": {"b": 9}, "max_words": 9}
+    case = {"id": "A", "prompt": "p", "override": ["must_not_say", "max_calls"], "expected": own}
+    tree = {"defaults": {"expected": defaults}, "cases": [case]}
+    assert args(suite(tree).cases[0].checks).keys() == {"outcome", "max_calls.b", "max_words"}
+    assert args(suite(tree).cases[0].checks)["max_words"]["most"] == 5
+    assert told({**tree, "cases": [{**case, "override": ["max_steps"]}]}) == [
+        "cases[0].override[0]: `defaults` expect no 'max_steps', so there is nothing to override. Leave it out. "
+        "[no-effect]"
+    ]
 
 
 def test_braces_that_are_nearly_a_variable_are_a_warning() -> None:

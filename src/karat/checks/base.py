@@ -11,7 +11,7 @@ from karat.model.check import CheckProblem, CheckSpec, Example, Expected, Field,
 from karat.model.trace import OF_CASE, REMOVED, Channel, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.plugins.project import Project
-from karat.text.phrases import longer_number
+from karat.text.phrases import longer_number, longer_word
 from karat.text.regexes import safe_regex
 
 EXCERPT = 160
@@ -186,9 +186,14 @@ def quote_answer(trace: Trace) -> str:
 
 def quote_without(trace: Trace, phrases: Iterable[str]) -> str:
     """The final message that lacks these phrases; why, where one is only a part of another number in it."""
+    phrases = [*phrases]
     near = longer_number(trace.final_message, phrases)
     if near is None:
-        return quote_answer(trace)
+        within = longer_word(trace.final_message, phrases)
+        if within is None:
+            return quote_answer(trace)
+        why = f"{within[0]!r} is only a part of {within[1]!r}; write '*' at an end of the phrase to allow that"
+        return f"{why}: {quote_answer(trace)}"
     phrase, number = near
     why = f"{phrase!r} is only a part of {number!r}, which is another number; write it as the answer does"
     return f"{why}: {quote_answer(trace)}"

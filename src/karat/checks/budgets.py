@@ -86,7 +86,13 @@ class MaxToolCalls(_CallBudget, Struct, frozen=True):
     name: ClassVar = "max_tool_calls"
     description_format: ClassVar = "at most {self.most} tool calls"
     fields: ClassVar = (
-        Field("max_tool_calls", Number, "The maximum number of tool calls, over all tools.", since="1"),
+        Field(
+            "max_tool_calls",
+            Number,
+            "The maximum number of tool calls, over all tools.",
+            since="1",
+            in_defaults="smaller",
+        ),
     )
     examples: ClassVar = (
         Example({"most": 2}, calls("find book"), Status.PASSED),
@@ -119,6 +125,7 @@ class MaxCalls(_CallBudget, Struct, frozen=True):
             Annotated[dict[Phrase, Number], Meta(min_length=1)],
             "The maximum number of calls, by tool.",
             since="1",
+            in_defaults="smaller",
         ),
     )
     examples: ClassVar = (
@@ -153,7 +160,9 @@ class MaxSeconds(Budget, Struct, frozen=True):
     argument: ClassVar = "seconds"
     unit: ClassVar = " s"
     far: ClassVar = (3600, "an hour")
-    fields: ClassVar = (Field("max_seconds", Amount, "The maximum time for the turn.", since="1"),)
+    fields: ClassVar = (
+        Field("max_seconds", Amount, "The maximum time for the turn.", since="1", in_defaults="smaller"),
+    )
     examples: ClassVar = (
         Example({"seconds": 2}, measured_trace(duration_ms=2000.0), Status.PASSED),
         Example({"seconds": 2}, measured_trace(duration_ms=2001.0), Status.FAILED),
@@ -177,7 +186,13 @@ class MaxFirstTokenSeconds(Budget, Struct, frozen=True):
     )
     far: ClassVar = (600, "ten minutes")
     fields: ClassVar = (
-        Field("max_first_token_seconds", Amount, "The maximum time to the first word of the answer.", since="1"),
+        Field(
+            "max_first_token_seconds",
+            Amount,
+            "The maximum time to the first word of the answer.",
+            since="1",
+            in_defaults="smaller",
+        ),
     )
     examples: ClassVar = (
         Example({"seconds": 1}, measured_trace(timings={FIRST_TOKEN: 900.0}), Status.PASSED),
@@ -205,6 +220,7 @@ class MaxSteps(Budget, Struct, frozen=True):
             Annotated[int, Meta(ge=1)],
             "The maximum number of steps, for instance of a LangGraph graph.",
             since="1",
+            in_defaults="smaller",
         ),
     )
     examples: ClassVar = (
@@ -241,6 +257,7 @@ class MaxTokens(Budget, Struct, frozen=True):
             Annotated[TokenLimits | Annotated[int, Meta(ge=1)], Meta(min_length=1)],
             "The maximum number of tokens: {input, output, total}, or a number for the total.",
             since="1",
+            in_defaults="smaller",
         ),
     )
     examples: ClassVar = (
@@ -283,6 +300,7 @@ class MaxCostUsd(Budget, Struct, frozen=True):
             Amount,
             "The maximum cost of the turn: as reported by spans or a service, otherwise from its tokens and [prices].",
             since="1",
+            in_defaults="smaller",
         ),
     )
     examples: ClassVar = (

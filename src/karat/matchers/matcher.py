@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from karat.matchers.values import MISSING, format_value, is_same_value
+from karat.matchers.values import find_member, format_value, is_same_value
 
 
 class Difference(NamedTuple):
@@ -69,7 +69,7 @@ class Members(Matcher, Struct, frozen=True):
 
     def holds(self, value: object) -> bool:
         return isinstance(value, dict) and all(
-            matcher.holds(value.get(name, MISSING)) for name, matcher in self.members.items()
+            matcher.holds(find_member(value, name)) for name, matcher in self.members.items()
         )
 
     def differences(self, value: object, where: str = "") -> Iterator[Difference]:
@@ -77,7 +77,7 @@ class Members(Matcher, Struct, frozen=True):
             yield Difference(where, self.words, format_value(value))
             return
         for name, matcher in self.members.items():
-            yield from matcher.differences(value.get(name, MISSING), f"{where}.{name}" if where else name)
+            yield from matcher.differences(find_member(value, name), f"{where}.{name}" if where else name)
 
 
 class Entries(Matcher, Struct, frozen=True):

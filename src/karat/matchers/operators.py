@@ -10,7 +10,7 @@ from unicodedata import normalize
 from msgspec import Struct
 
 from karat.matchers.matcher import Difference, Matcher, Members
-from karat.matchers.values import MISSING, format_value, is_same_value
+from karat.matchers.values import MISSING, format_value, is_same_value, nfc
 from karat.text.regexes import lazy, safe_regex
 from karat.text.wording import join_words
 
@@ -61,7 +61,7 @@ class Bound(Matcher, Struct, frozen=True):
 
     def holds(self, value: object) -> bool:
         if isinstance(self.limit, str):
-            return isinstance(value, str) and self.compare(value, self.limit)
+            return isinstance(value, str) and self.compare(nfc(value), nfc(self.limit))
         return isinstance(value, int | float) and not isinstance(value, bool) and self.compare(value, self.limit)
 
 
@@ -111,7 +111,7 @@ class Contains(Matcher, Struct, frozen=True):
 
     def holds(self, value: object) -> bool:
         if isinstance(value, str):
-            return self.text is not None and self.text in value
+            return self.text is not None and nfc(self.text) in nfc(value)
         return isinstance(value, list | tuple) and any(self.part.holds(entry) for entry in value)
 
 
@@ -243,7 +243,11 @@ class Only(Matcher, Struct, frozen=True):
         return f"only {self.members.words}"
 
     def holds(self, value: object) -> bool:
-        return isinstance(value, dict) and value.keys() <= self.members.members.keys() and self.members.holds(value)
+        return (
+            isinstance(value, dict)
+            and {*map(nfc, value)} <= {*map(nfc, self.members.members)}
+            and self.members.holds(value)
+        )
 
     def differences(self, value: object, where: str = "") -> Iterator[Difference]:
         yield from self.members.differences(value, where)
@@ -272,7 +276,7 @@ class SameText(Matcher, Struct, frozen=True):
 
 def bare_letters(text: str) -> str:
     """A text without what `$loosely` does not look at: case, spaces, the signs , . / - _ * ^ and the kind of quote."""
-    return _NOT_HEARD.sub("", text).lower().replace("'", '"')
+    return _NOT_HEARD.sub("", nfc(text)).lower().replace("'", '"')
 
 
 class Loosely(Matcher, Struct, frozen=True):

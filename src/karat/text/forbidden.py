@@ -41,6 +41,7 @@ class SecretText:
     """Finds one text in others: as it is, encoded, reversed, and with other characters between its letters."""
 
     def __init__(self, text: str) -> None:
+        self._text = text
         turned = (text, text[::-1], codecs.encode(text, "rot13"), text.swapcase())
         self._search = SecretSearch(dict.fromkeys(turned))
         codes = "".join(str(ord(char)) for char in text).encode()
@@ -49,6 +50,8 @@ class SecretText:
 
     def is_in(self, text: str, *, rendered: bool = True) -> bool:
         """Whether it is in any form of a text; `rendered`: also without the markup of the text."""
+        if rendered and find_phrase(text, self._text):
+            return True
         return any(map(self._is_written_in, (text, *(form.widened.text for form in wide_forms(text, rendered)))))
 
     def _is_written_in(self, text: str) -> bool:

@@ -16,6 +16,9 @@ _NUMBER_BEFORE = lazy.pattern(r"\d[.,'\u066b\u066c]\Z")
 _NUMBER_AFTER = lazy.pattern(r"[.,'\u066b\u066c]\d|[eE][+-]?\d")
 _NUMBER_START = lazy.pattern(r"[\d.,'\u066b\u066c]{1,40}\Z")
 _NUMBER_END = lazy.pattern(r"[\w.,'\u066b\u066c]{0,40}\w")
+_WORD_START = lazy.pattern(r"\w{1,40}\Z")
+_WORD_END = lazy.pattern(r"\w{1,40}")
+_UNSPACED = lazy.regex(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Hangul}]")
 _MAGNITUDE_AFTER = lazy.pattern(r"(?:k|m|bn|b|mn|tn)(?!\w)|[ -](?:thousand|million|billion|trillion)s?(?!\w)")
 
 
@@ -32,6 +35,39 @@ def find(text: str, phrase: str) -> Span | None:
     for view in where_required(text, phrase):
         if span := find_first(fold(view.text), needle, required=True):
             return _written_span(view, span)
+    return None
+
+
+def find_required(text: str, phrase: str) -> Span | None:
+    """Where a reader first sees a required phrase, as whole words; `*` at an end of it leaves that end open.
+
+    An end in a script without spaces is open as well, and so is one in Hangul, to which particles are joined.
+    """
+    core, open_start, open_end = _open_ends(phrase)
+    if open_start and open_end:
+        return find(text, core)
+    return next(_words_seen(text, core, open_start, open_end), None)
+
+
+def find_any_required(text: str, phrases: Iterable[str]) -> Span | None:
+    """Where the first of the required phrases is that is in the text."""
+    return next(filter(None, (find_required(text, phrase) for phrase in phrases)), None)
+
+
+def longer_word(text: str, phrases: Iterable[str]) -> tuple[str, str] | None:
+    """A phrase that is in the text only within a longer word, and that word."""
+    haystack = fold(text)
+    for phrase in phrases:
+        needle = fold_phrase(_open_ends(phrase)[0]).strip()
+        start = haystack.find(needle) if needle else -1
+        if start >= 0:
+            before, after = (
+                _WORD_START.search(haystack, max(0, start - 40), start),
+                _WORD_END.match(haystack, start + len(needle)),
+            )
+            if (before and before[0]) or (after and after[0]):
+                word = haystack[before.start() if before else start : after.end() if after else start + len(needle)]
+                return phrase, word
     return None
 
 
@@ -72,9 +108,15 @@ def find_any_word(text: str, phrases: Iterable[str]) -> Span | None:
     return next(filter(None, (find_word(text, phrase) for phrase in phrases)), None)
 
 
-def find_whole_words(haystack: str, phrase: str, plural: bool = True) -> Iterator[Span]:
-    """Every place where the phrase is as whole words in a text that is folded already."""
+def find_whole_words(
+    haystack: str, phrase: str, plural: bool = True, *, from_within: bool = False, into_word: bool = False
+) -> Iterator[Span]:
+    """Every place where the phrase is as whole words in a text that is folded already.
+
+    It may begin within a word where that is allowed, and so may it end.
+    """
     needle, open_start, open_end = _word(phrase)
+    open_start, open_end = open_start or from_within, open_end or into_word
     start = haystack.find(needle) if needle else -1
     while start >= 0:
         end = start + len(needle)
@@ -86,10 +128,10 @@ def find_whole_words(haystack: str, phrase: str, plural: bool = True) -> Iterato
         start = haystack.find(needle, start + 1)
 
 
-def _words_seen(text: str, phrase: str) -> Iterator[Span]:
+def _words_seen(text: str, phrase: str, from_within: bool = False, into_word: bool = False) -> Iterator[Span]:
     for view in where_required(text, phrase):
         haystack = fold(view.text)
-        for start, end in find_whole_words(haystack, phrase):
+        for start, end in find_whole_words(haystack, phrase, from_within=from_within, into_word=into_word):
             if not _is_within_number(haystack, start, end, required=True):
                 yield _written_span(view, (start, end))
 
@@ -126,6 +168,16 @@ def _is_within_number(haystack: str, start: int, end: int, required: bool) -> bo
     if haystack[end].isnumeric() or _NUMBER_AFTER.match(haystack, end):
         return True
     return required and _MAGNITUDE_AFTER.match(haystack, end) is not None
+
+
+@lru_cache(maxsize=4096)
+def _open_ends(phrase: str) -> tuple[str, bool, bool]:
+    """A required phrase without the `*` at its ends, and whether each end is open. `**` is markup."""
+    core = phrase.strip()
+    starts = core.startswith("*") and not core.startswith("**")
+    ends = core.endswith("*") and not core.endswith("**")
+    core = core[starts : len(core) - ends].strip() if len(core) > starts + ends else core
+    return core, starts or bool(_UNSPACED.match(core)), ends or bool(_UNSPACED.match(core[-1:]))
 
 
 @lru_cache(maxsize=4096)

@@ -20,6 +20,7 @@ _JOINTS = lazy.pattern(r"[.:/\\|>#]|__+")
 _PLUGIN = lazy.pattern(r"^([A-Z]\w*)-")
 """What some frameworks put before the name of a function: `Desk-send_email`."""
 _REST = lazy.pattern(r"[\W_]+")
+_NAME = lazy.pattern(r"[^\W\d][\w.:/-]*")
 ANY_EFFECT = "@effects"
 """In a suite: all tools of `effects`; among them: words that claim any of them."""
 NO_TOOL = "none"
@@ -51,6 +52,12 @@ def is_helper(called: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
+def plain_name(called: str) -> str:
+    """The name of a call in plain letters, without a name space that says nothing: the same for all its spellings."""
+    return "".join(_own_parts(called)) or called
+
+
+@lru_cache(maxsize=4096)
 def is_same_tool(forbidden: str, called: str) -> bool:
     """Whether a call goes to a tool that is forbidden, under whatever spelling of its name."""
     names = ("".join(_own_parts(called)), "".join(_parts(called)))
@@ -67,6 +74,20 @@ def may_be_same_tool(forbidden: str, called: str) -> bool:
 def is_word_of(tool: str, words: str) -> bool:
     """Whether a text names a tool, as a word of its own."""
     return re.search(rf"(?<![\w-]){re.escape(tool)}(?![\w-])", words, re.IGNORECASE) is not None
+
+
+def names_unseen_tool(tool: str, words: str, known: Collection[str]) -> bool:
+    """Whether a text names a tool, or one that a pattern means, as a word of its own, and it is none of the known."""
+    if "*" not in tool and OR not in tool:
+        return tool not in known and is_word_of(tool, words)
+    return any(name not in known and is_same_tool(tool, name) for name in _words_of(words))
+
+
+@lru_cache(maxsize=64)
+def _words_of(text: str) -> frozenset[str]:
+    """The words of a text that may be names of tools: whole, and without the name space before them."""
+    found = {word.strip("-.:/") for word in _NAME.findall(text)}
+    return frozenset(found | {re.split(r"[.:/]", word)[-1] for word in found})
 
 
 @lru_cache(maxsize=4096)

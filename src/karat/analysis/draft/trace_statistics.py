@@ -19,6 +19,7 @@ from karat.model.trace import BY_ITSELF, ToolCall, Trace
 from karat.model.verdict import Status
 from karat.text.json_answers import json_answer
 from karat.text.numbers.claimed import numbers_in
+from karat.text.tool_names import effect_tools
 from karat.text.tool_results import parse_result
 
 MOST_VALUES = 24
@@ -57,7 +58,7 @@ def outcome_of(trace: Trace, effects: Mapping[str, tuple[str, ...]]) -> str:
     called = [call for call in trace.tool_calls if call.called]
     lacks = any(call.missing_fields for call in called)
     for name in (DONE[0], SAID[0], *DONE[1:]) if lacks else DONE if called else SAID:
-        check = Outcome(name, claims=dict(effects) if name == "graceful_error" else {})
+        check = Outcome(name, tools=tuple(effect_tools(effects)) if name == "graceful_error" else ())
         if check.judge(trace).status is Status.PASSED:
             return name
     return WORDLESS

@@ -83,6 +83,12 @@ class LintCase:
                 yield placed._replace(check=check)
 
     @property
+    def overrides(self) -> Sequence[str]:
+        """The keys of `expected` under which the case replaces what `defaults` forbid."""
+        names: Sequence[str] = self._raw.get("override", ())
+        return names
+
+    @property
     def scoring_path(self) -> Path:
         """The path of the scoring, in the case or in its `expected`."""
         return (*self.path, "scoring") if "scoring" in self._raw else (*self.path, "expected", "scoring")

@@ -25,7 +25,7 @@ from karat.checks.sample_traces import says
 from karat.matchers.matcher import Matcher
 from karat.matchers.reading import MatchedValue
 from karat.matchers.reading import matcher as build_matcher
-from karat.matchers.values import MISSING, format_value
+from karat.matchers.values import MISSING, format_value, is_same_value
 from karat.model.check import CheckProblem, Example, Field
 from karat.model.trace import TextLoss, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
@@ -277,7 +277,7 @@ class JsonText(Check, Struct, frozen=True, dict=True):
 
     def _differs(self, value: object) -> str:
         """Why this is not the JSON that is wanted; the empty string if it is."""
-        if self.equals is not UNSET and value != self.equals:
+        if self.equals is not UNSET and not is_same_value(value, self.equals):
             return f"it is {format_value(value)}"
         errors = islice(self._compiled.iter_errors(value), 1) if self._compiled else ()
         return next((f"{error.message}" for error in errors), "")

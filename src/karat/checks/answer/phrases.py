@@ -39,17 +39,26 @@ ORDER = {"things": ["order number"]}
 
 
 class MustSayAny(Check, Struct, frozen=True):
-    """The final message contains at least one of the phrases."""
+    """The final message contains at least one of the phrases, as whole words."""
 
     name: ClassVar = "must_say_any"
     failure: ClassVar = ("", "did not say ")
     group: ClassVar = Group.FORMATTING
     channels: ClassVar = ANSWER
-    fields: ClassVar = (Field("must_say_any", Phrases, "At least one of these phrases is in the final message."),)
+    fields: ClassVar = (
+        Field(
+            "must_say_any",
+            Phrases,
+            "At least one of these phrases is in the final message, as whole words; `*` at an end of a phrase leaves "
+            "that end open.",
+        ),
+    )
     examples: ClassVar = (
         Example({"phrases": ["refund", "credit"]}, says("Your  REFUND is on its way."), Status.PASSED),
         Example({"phrases": ["refund", "credit"]}, says("Nothing was done."), Status.FAILED),
         Example({"phrases": ["refund"]}, says("<!-- refund -->Nothing was done."), Status.FAILED),
+        Example({"phrases": ["paid"]}, says("It is still unpaid."), Status.FAILED),
+        Example({"phrases": ["refund*"]}, says("It was refunded."), Status.PASSED),
         Example({"phrases": ["refund"]}, CUT_SHORT, Status.UNKNOWN),
     )
     phrases: tuple[str, ...]
@@ -64,7 +73,7 @@ class MustSayAny(Check, Struct, frozen=True):
         return blank(self.phrases)
 
     def judge(self, trace: Trace) -> CheckResult:
-        span = phrases.find_any(trace.final_message, self.phrases)
+        span = phrases.find_any_required(trace.final_message, self.phrases)
         return self.present(trace, span, "" if span else quote_without(trace, self.phrases))
 
 
@@ -77,7 +86,9 @@ class MustNotSay(Check, Struct, frozen=True):
     forbids: ClassVar = True
     group: ClassVar = Group.FORMATTING
     channels: ClassVar = ALL_WORDS
-    fields: ClassVar = (Field("must_not_say", Phrases, "None of these phrases is in the final message."),)
+    fields: ClassVar = (
+        Field("must_not_say", Phrases, "None of these phrases is in the final message.", in_defaults="add"),
+    )
     examples: ClassVar[tuple[Example, ...]] = (
         Example({"phrase": "as an AI"}, says("Here is the report."), Status.PASSED),
         Example({"phrase": "as an AI"}, says("As an\nAI, I cannot."), Status.FAILED),
@@ -146,7 +157,13 @@ class MustNotMatchRegex(_RegexCheck, Struct, frozen=True):
     forbids: ClassVar = True
     channels: ClassVar = ALL_WORDS
     fields: ClassVar = (
-        Field("must_not_match_regex", Phrases, "None of these regexes is found in the final message.", since="0.2"),
+        Field(
+            "must_not_match_regex",
+            Phrases,
+            "None of these regexes is found in the final message.",
+            since="0.2",
+            in_defaults="add",
+        ),
     )
     examples: ClassVar = (
         Example({"pattern": "todo|tbd"}, says("All done."), Status.PASSED),
@@ -370,7 +387,13 @@ class MustNotContain(MustNotSay, frozen=True):
     name: ClassVar = "must_not_contain"
     group: ClassVar = Group.QA
     fields: ClassVar = (
-        Field("must_not_contain", Phrases, "None of these phrases is in the final message.", in_case=True),
+        Field(
+            "must_not_contain",
+            Phrases,
+            "None of these phrases is in the final message.",
+            in_case=True,
+            in_defaults="add",
+        ),
     )
     examples: ClassVar = (
         Example({"phrase": "guess"}, says("It depends on the drives."), Status.PASSED),

@@ -364,7 +364,11 @@ class MaxWords(Check, Struct, frozen=True):
     description_format: ClassVar = "at most {self.most} words"
     group: ClassVar = Group.FORMATTING
     channels: ClassVar = ANSWER
-    fields: ClassVar = (Field("max_words", Annotated[int, Meta(ge=1)], "The maximum number of words.", since="1"),)
+    fields: ClassVar = (
+        Field(
+            "max_words", Annotated[int, Meta(ge=1)], "The maximum number of words.", since="1", in_defaults="smaller"
+        ),
+    )
     examples: ClassVar = (
         Example({"most": 3}, says("It is paid."), Status.PASSED),
         Example({"most": 3}, says("It is paid now."), Status.FAILED),

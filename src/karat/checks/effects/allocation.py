@@ -21,7 +21,7 @@ from karat.checks.base import (
     unreadable,
 )
 from karat.checks.sample_traces import calls, says
-from karat.checks.tools.names import describe_calls
+from karat.checks.tools.names import describe_calls, not_understood
 from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
@@ -206,6 +206,8 @@ class AllocationValid(Check, Struct, frozen=True):
         succeeded = any(call.success is True for call in (last if self.valid else counted))
         if self.valid and failed is not None:
             return Evidence(False, f"the last call to {failed.name} failed: {describe_calls(trace)}")
+        if not succeeded and not self.valid and (why := not_understood(trace, self.effects or self.tools)):
+            return Evidence(None, why)
         how = "a call succeeded" if succeeded else "no call that succeeded"
         return Evidence(succeeded, f"{how}: {describe_calls(trace)}")
 

@@ -23,18 +23,17 @@ from karat.checks.base import (
     unsure,
 )
 from karat.checks.combined import AUTHORS_WORDS, checks_of
-from karat.checks.effects.claims import NoFalseSuccess
 from karat.checks.page.snapshot import find_pickers
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls, says, shows
 from karat.checks.tools.names import describe_calls, not_understood
 from karat.model.check import Example, Expected, Field
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
-from karat.text.phrases import find
+from karat.text.phrases import find_required
 from karat.text.prose.asking import find_request
 from karat.text.prose.sentences import find_listed
 from karat.text.regexes import lazy
-from karat.text.tool_names import effect_tools, is_any_named
+from karat.text.tool_names import effect_tools, is_any_named, is_same_tool
 from karat.text.views import rendered_view
 from karat.text.words import PUBLISHED, WordLists
 
@@ -113,24 +112,36 @@ class Outcome(Check, Struct, frozen=True, dict=True):
             Status.PASSED,
         ),
         Example(
-            {"outcome": "graceful_block", "claims": {"book": ["booked"]}}, calls("", text="Pigs fly."), Status.PASSED
+            {"outcome": "graceful_block", "tools": ["book"]},
+            calls("book:ok book:failed", text="I may not."),
+            Status.FAILED,
         ),
         Example(
-            {"outcome": "graceful_block", "claims": {"book": ["booked"]}}, calls("", text="Booked!"), Status.FAILED
+            {"outcome": "needs_input", "tools": ["book"]}, calls("functions.Book:ok", text="Which day?"), Status.FAILED
         ),
         Example({"outcome": "graceful_error"}, calls("book:crashed", text="The booking failed."), Status.PASSED),
         Example({"outcome": "graceful_error"}, calls("book:failed book:ok", text="Booked."), Status.FAILED),
         Example({"outcome": "graceful_error"}, calls("book:crashed", text="Booked, all fine!"), Status.FAILED),
+        Example(
+            {"outcome": "graceful_error", "tools": ["book"]},
+            calls("find:failed", text="I cannot find it."),
+            Status.PASSED,
+        ),
+        Example(
+            {"outcome": "graceful_error", "tools": ["find", "book"], "failing": ["find"]},
+            calls("find:ok log:failed", text="It failed."),
+            Status.FAILED,
+        ),
         Example({"outcome": "graceful_error"}, calls("", text="The booking failed."), Status.FAILED),
         Example({"outcome": "graceful_error"}, calls("book:failed book:pending", text="It failed."), Status.UNKNOWN),
     )
     outcome: Name
     tools: tuple[str, ...] = ()
-    """The listed tools: those of `tool_calls_any`, else for outcomes in which nothing is done those of `effects`."""
+    """The listed tools: those of `tool_calls_any`, and for outcomes in which nothing is done those of `effects` too."""
+    failing: tuple[str, ...] = ()
+    """The tools one of which failed, where the author names some: `tool_calls_any` with `graceful_error`."""
     says: dict[str, Any] = {}
     """The fields of the same turn by which the author says what the answer holds."""
-    claims: dict[str, tuple[str, ...]] = {}
-    """The effects, where `no_false_success` is asked for in the same turn: an answer that claims none is enough."""
     words: dict[str, tuple[str, ...]] = {}
 
     @classmethod
@@ -139,12 +150,14 @@ class Outcome(Check, Struct, frozen=True, dict=True):
         effects = expected.get("effects", {})
         args: dict[str, Any] = {"outcome": outcome}
         if outcome in SHOWN | NOT_DONE:
-            args["tools"] = expected.get("tool_calls_any") or (effect_tools(effects) if outcome in NOT_DONE else ())
+            named = expected.get("tool_calls_any") or []
+            # Naming one tool never excuses another, so that the effects stay listed.
+            args["tools"] = [*dict.fromkeys((*named, *(effect_tools(effects) if outcome in NOT_DONE else ())))]
+            args["failing"] = named if outcome == "graceful_error" else []
         if outcome in NOT_DONE:
             kinds = AUTHORS_WORDS if outcome in CONFIRMED else (AsksFor,)
             fields = [field.name for kind in kinds for field in kind.fields]
             args["says"] = keep_given(expected, *fields)
-            args["claims"] = effects if outcome in CONFIRMED and expected.get("no_false_success") else {}
             args["words"] = expected.get("words", {})
         yield CheckRequest({key: value for key, value in args.items() if value}, ("outcome",))
 
@@ -155,6 +168,11 @@ class Outcome(Check, Struct, frozen=True, dict=True):
     @cached_property
     def authors_words(self) -> tuple[Check, ...]:
         return checks_of({**self.says, "words": self.words} if self.words else self.says, AUTHORS_WORDS)
+
+    def is_failure(self, call: ToolCall) -> bool:
+        """Whether a call failed that may: any one, unless the author names some."""
+        failed = call.success is False or call.error is not None
+        return failed and (not self.failing or is_any_named(self.failing, call.name))
 
     def judge(self, trace: Trace) -> CheckResult:
         if self.outcome in IN_WORDS and not _is_answer(trace.final_message):
@@ -221,16 +239,19 @@ def _find_call(check: Outcome, trace: Trace) -> Judgement:
 
 def _find_not_done(check: Outcome, trace: Trace) -> Judgement:
     """Whether nothing listed succeeded, and the answer asks, refuses, or admits a failure that there was."""
-    last = _last_calls(trace, check.tools)
-    success = next((call for call in last if call.success is True), None)
+    called = [call for call in trace.tool_calls if call.called]
+    listed = [c for c in called if not check.tools or any(is_same_tool(tool, c.name) for tool in check.tools)]
+    success = next((call for call in listed if call.success is True), None)
     if success:
         return _judge_call(trace, success)._replace(holds=False)
-    unknown = _find_unknown_success(last)
+    unknown = _find_unknown_success(listed)
     if check.outcome == "needs_input":
         request = _find_request(check, trace)
         return (unknown or request) if request.holds else request
-    if check.outcome == "graceful_error" and not any(c.success is False or c.error is not None for c in last):
-        return unknown or Judgement(False, f"no listed tool failed: {describe_calls(trace)}")
+    if check.outcome == "graceful_error" and not any(map(check.is_failure, called)):
+        return unknown or Judgement(
+            False, f"no {'listed ' if check.failing else ''}tool failed: {describe_calls(trace)}"
+        )
     return unknown or _find_confirmation(check, trace)
 
 
@@ -258,7 +279,7 @@ def _find_request(check: Outcome, trace: Trace) -> Judgement:
 
 
 def _find_confirmation(check: Outcome, trace: Trace) -> Judgement:
-    """Whether words confirm a refusal or an admission: listed ones, the author's, or that nothing is claimed."""
+    """Whether words confirm a refusal or an admission: listed ones, or the author's."""
     words = WordLists.of(check.words)
     listed = CONFIRMED[check.outcome]
     span = find_listed(trace.final_message, listed, words)
@@ -271,8 +292,6 @@ def _find_confirmation(check: Outcome, trace: Trace) -> Judgement:
         return Judgement(True, "the words that the suite expects")
     if why := unreadable(trace):
         return Judgement(None, why)
-    if check.claims and not NoFalseSuccess(check.claims, check.words).find_claims(trace):
-        return Judgement(True, "it claims nothing that `effects` declares")
     line = f"Say which words are right, in must_say_any, or add them to the suite: words: {{{listed}: {{add: [...]}}}}"
     return Judgement(False, f"no listed word of {listed}: {quote_answer(trace)} {line}.")
 
@@ -288,8 +307,8 @@ def _says_own_words(check: Outcome, trace: Trace) -> bool:
 
 def _by_more_than(check: Check, trace: Trace, echo: Trace) -> bool:
     if isinstance(check, MustSayAny):
-        new = [phrase for phrase in check.phrases if not find(trace.input, phrase)]
-        return any(find(trace.final_message, phrase) for phrase in new)
+        new = [phrase for phrase in check.phrases if not find_required(trace.input, phrase)]
+        return any(find_required(trace.final_message, phrase) for phrase in new)
     return check.judge(echo).status is not Status.PASSED
 
 

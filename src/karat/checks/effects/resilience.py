@@ -23,14 +23,25 @@ from karat.checks.base import (
 from karat.checks.effects.claims import calls_so_far, lines_to_add
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.checks.tools.names import describe_calls, not_understood
+from karat.matchers.values import normalize_value
 from karat.model.check import Example, Expected, Field
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
-from karat.text.folding import fold
+from karat.text import forbidden
+from karat.text.folding import Span, fold
 from karat.text.phrases import find
 from karat.text.prose.asking import find_request
-from karat.text.prose.sentences import find_listed, prose, sentences
-from karat.text.tool_names import effect_tools, is_any_named
+from karat.text.prose.claims import is_open
+from karat.text.prose.sentences import (
+    Prose,
+    Sentence,
+    find_listed,
+    first_free,
+    is_word_denied,
+    prose,
+    sentences,
+)
+from karat.text.tool_names import effect_tools, is_any_named, is_same_tool, plain_name
 from karat.text.tool_results import parse_result
 from karat.text.words import PUBLISHED, WordLists
 
@@ -89,7 +100,7 @@ class NoEffectTwice(ToolCheck, Struct, frozen=True):
         effective: dict[bytes, ToolCall] = {}
         doubt = ""
         for index, call in enumerate(trace.tool_calls):
-            if not call.started or call.kind != "tool" or (self.effects and not is_any_named(self.effects, call.name)):
+            if not call.started or call.kind != "tool" or not _is_of(self.effects, call):
                 continue
             request, key = _request_key(call)
             earlier = effective.get(request)
@@ -107,15 +118,20 @@ class NoEffectTwice(ToolCheck, Struct, frozen=True):
         return self.unknown(why) if why else self.passed(describe_calls(trace))
 
 
+def _is_of(tools: Sequence[str], call: ToolCall) -> bool:
+    """Whether a call is one of these tools under whatever spelling of its name; without tools, any is."""
+    return not tools or any(is_same_tool(tool, call.name) for tool in tools)
+
+
 def _request_key(call: ToolCall) -> tuple[bytes, tuple[str, ...]]:
     """What a call asks for, and apart from that what marks it as one request: an idempotency key."""
-    arguments = parse_result(call.arguments)
+    arguments, name = parse_result(call.arguments), plain_name(call.name)
     if not isinstance(arguments, Mapping):
-        return _canonical([call.name, arguments]), ()
+        return _canonical([name, arguments]), ()
     marks = {str(name).replace("_", "").replace("-", "").lower(): name for name in arguments}
     marks = {flat: name for flat, name in marks.items() if flat in PUBLISHED.entries("request_keys")}
     unmarked = {str(name): value for name, value in arguments.items() if name not in marks.values()}
-    return _canonical([call.name, unmarked]), tuple(f"{name}={arguments[name]}" for name in marks.values())
+    return _canonical([name, unmarked]), tuple(f"{name}={arguments[name]}" for name in marks.values())
 
 
 def has_request_key(call: ToolCall) -> bool:
@@ -124,7 +140,7 @@ def has_request_key(call: ToolCall) -> bool:
 
 
 def _canonical(value: object) -> bytes:
-    return msgspec.json.encode(value, order="deterministic", enc_hook=str)
+    return msgspec.json.encode(normalize_value(value), order="deterministic", enc_hook=str)
 
 
 def _why_effective(call: ToolCall) -> str:
@@ -149,6 +165,7 @@ class MaxRetries(ToolCheck, Struct, frozen=True):
             Annotated[int, Meta(ge=0)],
             "The maximum number of times that a failed call is repeated with the same arguments.",
             since="1",
+            in_defaults="smaller",
         ),
     )
     examples: ClassVar = (
@@ -164,6 +181,8 @@ class MaxRetries(ToolCheck, Struct, frozen=True):
 
     def judge(self, trace: Trace) -> CheckResult:
         failed: set[bytes] = set()
+        unknown: set[bytes] = set()
+        doubt = ""
         again: dict[bytes, int] = {}
         for index, call in enumerate(trace.tool_calls):
             request, _ = _request_key(call)
@@ -172,9 +191,13 @@ class MaxRetries(ToolCheck, Struct, frozen=True):
                 if again[request] > self.most:
                     detail = f"{call.name} was called again after it failed: {describe_calls(trace)}"
                     return self.failed(detail, EvidenceLocation("tool_calls", index=index))
+            elif request in unknown:
+                doubt = f"it is unknown whether {call.name} failed before it was called again"
             if call.error is not None or call.success is False:
                 failed.add(request)
-        why = trace.why_incomplete("tools") or not_understood(trace)
+            elif call.has_unknown_outcome:
+                unknown.add(request)
+        why = doubt or trace.why_incomplete("tools") or not_understood(trace)
         return self.unknown(why) if why else self.passed(describe_calls(trace))
 
 
@@ -239,7 +262,7 @@ class AdmitsFailure(Check, Struct, frozen=True):
     def judge(self, trace: Trace) -> CheckResult:
         failed = self._find_failure(trace)
         if not failed:
-            why = trace.why_incomplete("tools")
+            why = self._why_unseen(trace)
             return self.unknown(why) if why else self.passed("every failure was recovered from")
         if why := unreadable(trace):
             return self.unknown(why)
@@ -247,21 +270,28 @@ class AdmitsFailure(Check, Struct, frozen=True):
         if not answer.strip():
             return self.failed(f"an empty answer, although {failed}")
         words = WordLists.of(self.words)
+        for value in self.lost:
+            if (stated := _find_stated(answer, value, words)) and not _is_known(value, trace):
+                return self.failed(
+                    f"it states {value!r}, which no call gave, although {failed}",
+                    EvidenceLocation("final_message", *stated),
+                )
         lists = (*ADMISSIONS, OF_AGE) if self.old else ADMISSIONS
         if span := next(filter(None, (find_listed(answer, name, words) for name in lists)), None):
             return self.passed(excerpt(answer[slice(*span)]), EvidenceLocation("final_message", *span))
         if find_request(answer, words):
             return self.passed("it asks")
-        for value in self.lost:
-            if (stated := find(answer, value)) and not _is_known(value, trace):
-                return self.failed(
-                    f"it states {value!r}, which no call gave, although {failed}",
-                    EvidenceLocation("final_message", *stated),
-                )
         if self.usual and _lines(answer) <= _lines(self.usual):
             return self.failed(f"the same answer as without the failure, although {failed}: {quote_answer(trace)}")
         line = "If these words admit it, add them to the suite: words: {failure: {add: [...]}}"
         return self.unknown(f"{failed}, and no listed word admits it: {quote_answer(trace)} {line}.")
+
+    def _why_unseen(self, trace: Trace) -> str | None:
+        """Why a failure may have gone unnoticed."""
+        if why := trace.why_incomplete("tools") or not_understood(trace, self.tools):
+            return why
+        open_call = next((call for call in trace.tool_calls if call.has_unknown_outcome), None)
+        return f"it is unknown whether {open_call.name} failed" if open_call and not self.tools else None
 
     def _find_failure(self, trace: Trace) -> str:
         """What failed and was not recovered from."""
@@ -272,6 +302,18 @@ class AdmitsFailure(Check, Struct, frozen=True):
             return f"{', '.join(unreliable)} {gave}" if unreliable else ""
         failed = [call.name for call in last.values() if call.success is False or call.error is not None]
         return f"{', '.join(failed)} failed" if failed else ""
+
+
+def _find_stated(answer: str, value: str, words: WordLists) -> Span | None:
+    """Where the answer states a value, in whatever dress, and neither denies it nor leaves it open."""
+    text = prose(answer)
+    if (found := forbidden.find_phrase(answer, value)) and (places := text.places(value, as_word=False)):
+        return first_free(text, places, _is_open_or_denied, words)
+    return found
+
+
+def _is_open_or_denied(text: Prose, sentence: Sentence, start: int, end: int, words: WordLists) -> bool:
+    return is_word_denied(text, sentence, start, end, words) or is_open(text, sentence, start, words)
 
 
 def _is_known(value: str, trace: Trace) -> bool:

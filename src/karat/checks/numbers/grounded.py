@@ -124,7 +124,9 @@ class GroundedNumbers(Check, Struct, frozen=True):
             return self.unknown(why) if why else self.failed(f"no source for {listed}", at)
         if unread is not None:
             return self.unknown(f"{_text_of(trace, unread)} may be another number: have the agent write it in digits")
-        if why := unreadable(trace):
+        # A small number in a word is a claim only if what was seen holds the things that it counts.
+        counts = {stated for stated in stated_numbers(trace.final_message) if stated.counts}
+        if why := unreadable(trace) or (_why_unseen(trace) if counts.difference(claimed_numbers(trace)) else None):
             return self.unknown(why)
         return self.passed(excerpt("; ".join(derivations)) if derivations else "no number")
 

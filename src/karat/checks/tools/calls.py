@@ -107,6 +107,7 @@ class ToolCalls(ToolCheck, Struct, frozen=True, dict=True):
             Annotated[list[ExpectedCall], Meta(min_length=1)],
             "Calls that were made: {tool, arguments, success, result, error, times}, or with {never: true} not made.",
             since="0.3",
+            in_defaults="add_never",
         ),
     )
     examples: ClassVar = (

@@ -33,8 +33,8 @@ from karat.text.tool_names import (
     is_every_tool,
     is_named_in,
     is_same_tool,
-    is_word_of,
     may_be_same_tool,
+    names_unseen_tool,
 )
 
 NUL = "\0"
@@ -82,7 +82,9 @@ class ToolCallsNone(ToolCheck, Struct, frozen=True):
     description_format: ClassVar = "no call to {self.tool!r}"
     failure: ClassVar = ("no call to ", "called ")
     prohibits: ClassVar = True
-    fields: ClassVar = (Field("tool_calls_none", Phrases, "None of these tools was called, or even requested."),)
+    fields: ClassVar = (
+        Field("tool_calls_none", Phrases, "None of these tools was called, or even requested.", in_defaults="add"),
+    )
     examples: ClassVar = (
         Example({"tool": "delete"}, calls("lookup refund"), Status.PASSED),
         Example({"tool": "delete"}, calls("delete:crashed"), Status.FAILED),
@@ -136,9 +138,9 @@ def _may_be(possible: PossibleCall, trace: Trace, tools: Sequence[str]) -> bool:
     if possible.of == "call":
         return not tools or any(is_same_tool(t, possible.text) or may_be_same_tool(t, possible.text) for t in tools)
     known_names = {call.name for call in trace.tool_calls}
-    if tools:
-        return any(tool not in known_names and is_word_of(tool, possible.text) for tool in tools)
-    return asks_in_words(possible.text, known_names)
+    if not tools or any(map(is_every_tool, tools)):
+        return asks_in_words(possible.text, known_names)
+    return any(names_unseen_tool(tool, possible.text, known_names) for tool in tools)
 
 
 def nameless(*tools: str) -> Iterator[CheckProblem]:
@@ -198,7 +200,7 @@ class ToolCallF1(ToolCheck, Struct, frozen=True):
         return f"an F1 score of {self.threshold:g} for the tools {', '.join(self.tools)}"
 
     def judge(self, trace: Trace) -> CheckResult:
-        if why := trace.why_incomplete("tools"):
+        if why := trace.why_incomplete("tools") or not_understood(trace):
             return self.unknown(why)
         expected, called = set(self.tools), {call.name for call in trace.tool_calls if call.called}
         both = len(expected & called)

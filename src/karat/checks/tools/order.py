@@ -109,6 +109,7 @@ class ToolRequires(ToolCheck, Struct, frozen=True):
             Annotated[dict[Phrase, Phrases], Meta(min_length=1)],
             "Preconditions: each call to a tool comes after a successful call to every tool that is listed for it.",
             since="1",
+            in_defaults="add",
         ),
     )
     examples: ClassVar = (

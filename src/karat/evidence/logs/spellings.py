@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import keyword
 import re
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
@@ -75,9 +77,18 @@ def speaks_of_calls(line: str) -> bool:
 
 def asks_in_words(words: str, known_tools: Collection[str] = ()) -> bool:
     """Whether a model asks in its words for a tool that is none of the known ones, or, if none is known, in code."""
-    names = [name for match in _ACTION.finditer(words) if (name := match[1] or match[2])]
-    asks = any(name not in known_tools and not is_helper(name) for name in names)
+    names = [name for match in _ACTION.finditer(words) if (name := next(filter(None, match.groups()), ""))]
+    asks = any(name not in known_tools and not is_helper(name) for name in (*names, *_names_called_in_code(words)))
     return asks or (not known_tools and _CODE.search(words) is not None)
+
+
+def _names_called_in_code(words: str) -> Iterator[str]:
+    """The functions that code in a text calls by their bare names, without those of Python and its own."""
+    for block in _CODE_BLOCK.finditer(words):
+        own = {found[1] for found in _DEFINED.finditer(block[0])}
+        for found in _CALLED.finditer(block[0]):
+            if found[1] not in own and not hasattr(builtins, found[1]) and not keyword.iskeyword(found[1]):
+                yield found[1]
 
 
 def without_marks_of_code(words: str) -> str:
@@ -86,9 +97,13 @@ def without_marks_of_code(words: str) -> str:
 
 
 _ACTION = lazy.pattern(
-    r"^\W{0,4}Action\s*:\W{0,4}(\w[\w.:/-]*)|[\"'](?:action|tool|tool_name|function)[\"']\s*:\s*[\"'](\w[\w.:/-]*)",
+    r"^\W{0,4}Action\s*:\W{0,4}(\w[\w.:/-]*)|[\"'](?:action|tool|tool_name|function)[\"']\s*:\s*[\"'](\w[\w.:/-]*)"
+    r"|^\W{0,6}(?:next_)?tool_name\W{1,12}(\w[\w.:/-]*)|<(?:invoke|tool|function)\s+name\s*=\s*[\"']?(\w[\w.:/-]*)",
     re.IGNORECASE | re.MULTILINE,
 )
+_CODE_BLOCK = lazy.pattern(r"```.*?(?:```|\Z)|<(code|execute)\b.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
+_CALLED = lazy.pattern(r"(?<![\w.])(\w+)\s*\(")
+_DEFINED = lazy.pattern(r"\b(?:def|class)\s+(\w+)|^\s*(?:from\s+\S+\s+)?import\s+(\w+)", re.MULTILINE)
 _CODE = lazy.pattern(r"```|<(?:code|tool|function|invoke|execute)\b|^\W{0,4}Action\s*:", re.IGNORECASE | re.MULTILINE)
 
 _TALK = lazy.pattern(

@@ -29,6 +29,7 @@ from karat.suites.formats.language import (
 )
 from karat.suites.formats.scoring import SCORING, scoring_shape, weightless
 from karat.suites.formats.spelling import Commented
+from karat.suites.prohibitions import add_prohibitions
 from karat.suites.shapes.containers import Key, KnownKeys, ListShape, MapShape, RecordShape
 from karat.suites.shapes.scalars import FINE, AnyShape, ChoiceShape, Found, NumberShape, TextShape
 from karat.suites.tables import Row, TableError, columns_of, read_table
@@ -102,6 +103,9 @@ def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> Karat1Shape:
             NumberShape(whole=True, least=1), "The most messages that a scripted user sends, including `prompt`."
         ),
         "expected": Key(expected, "What is expected of the whole conversation and its last answer."),
+        "override": Key(
+            ListShape(LABEL, 1), "Keys of `expected` whose prohibition by `defaults` the case replaces, or drops."
+        ),
         "scoring": Key(scoring_shape(groups, known), SCORING),
         **fault_keys(known),
     }
@@ -114,7 +118,8 @@ def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> Karat1Shape:
         "description": Key(TEXT, "What the suite is for."),
         "vars": Key(VARIABLES, "Values for `{name}` in the texts of every case."),
         "defaults": Key(
-            MapShape(TEXT, AnyShape()), "Defaults for every case that does not set its own; maps are merged."
+            MapShape(TEXT, AnyShape()),
+            "Defaults for every case that does not set its own; maps are merged, and what must not happen adds up.",
         ),
         **declared_keys(known),
         **fault_keys(known),
@@ -196,6 +201,7 @@ class _Reader(CaseReader):
     def __init__(self, language: Language, case_shape: RecordShape, file: SuiteFile, catalog: SuiteCatalog) -> None:
         super().__init__(language, case_shape, file, catalog)
         self._defaults = as_object(file.tree.get("defaults"))
+        self._fields = tuple(field for field in catalog.fields if field.in_defaults != "replace")
         self._vars = as_object(file.tree.get("vars"))
         self._templates: Counter[str] = Counter()
 
@@ -206,16 +212,40 @@ class _Reader(CaseReader):
             return
         origin = _Origin(raw, self._defaults, path, self._name_cluster(raw))
         given = {**self._vars, **as_object(self._defaults.get("vars")), **as_object(raw.get("vars"))}
+        override = self._read_override(raw, path)
         plain = {key: value for key, value in _merge(self._defaults, raw).items() if key not in _OF_TEMPLATES}
+        expected, default = as_object(raw.get("expected")), as_object(self._defaults.get("expected"))
+        if override and isinstance(plain.get("expected"), dict):
+            kept = {key: value for key, value in plain["expected"].items() if key not in override}
+            plain["expected"] = {**kept, **{key: expected[key] for key in override if key in expected}}
+        adding = {field.name for field in self._fields} & expected.keys() - override
+        forbidden = {key: default[key] for key in adding if key in default}
         rows = self._rows(raw["each"], path) if "each" in raw else [_ALONE]
         if "vars" in raw:
             self.diagnostics += [diagnostic.under(*path, "vars") for diagnostic in VARIABLES.validate(raw["vars"])]
         columns = {name for row in rows for name in row.values}
         for row in rows:
-            self._read_row(plain, given, row, columns - row.values.keys(), origin)
+            self._read_row(plain, forbidden, given, row, columns - row.values.keys(), origin)
+
+    def _read_override(self, raw: JsonObject, path: Path) -> set[str]:
+        """The keys of `defaults` that a case replaces although they forbid something."""
+        override = raw.get("override", [])
+        names = [name for name in override if isinstance(name, str)] if isinstance(override, list) else []
+        known = as_object(self._defaults.get("expected"))
+        for index, name in enumerate(names):
+            if name not in known:
+                message = f"`defaults` expect no {quoted(name)}, so there is nothing to override. Leave it out."
+                self.diagnostics.append(PathDiagnostic((*path, "override", index), message, "no-effect"))
+        return set(names)
 
     def _read_row(
-        self, plain: JsonObject, given: Mapping[str, Json], row: Row, missing: set[str], origin: _Origin
+        self,
+        plain: JsonObject,
+        forbidden: JsonObject,
+        given: Mapping[str, Json],
+        row: Row,
+        missing: set[str],
+        origin: _Origin,
     ) -> None:
         at, warned = len(self.diagnostics), len(self.warnings)
         values, circles = resolve_all(given, row.values)
@@ -224,6 +254,9 @@ class _Reader(CaseReader):
             self.diagnostics.append(PathDiagnostic((*origin.path, "vars", circle[0]), message, "cyclic-variable"))
         variables = Variables(values, missing)
         filled = as_object(variables.substitute(plain))
+        if forbidden:
+            also = as_object(variables.substitute({"expected": forbidden}))["expected"]
+            filled["expected"] = add_prohibitions(filled["expected"], also, self._fields)
         if origin.cluster:
             filled.setdefault("cluster", origin.cluster)
         self.diagnostics += [diagnostic.under(*origin.path) for diagnostic in variables.diagnostics]
@@ -288,7 +321,7 @@ def _holds(tree: Json, path: Path) -> bool:
 
 
 def _merge(defaults: JsonObject, own: JsonObject) -> JsonObject:
-    """Maps merge, lists and scalars are replaced."""
+    """Maps merge, lists and scalars are replaced; what must not happen adds up once variables are filled in."""
     merged = {**defaults, **own}
     for key, value in own.items():
         under = defaults.get(key)

@@ -33,7 +33,7 @@ CLOSERS: Final = " \t\v\"')]»”*_"
 """What may follow the end of a sentence."""
 _NUMBER: Final = lazy.pattern(r"\bno\.?\s*(?=\d)")
 _ASIDE: Final = lazy.pattern(r"\([^()\n]*\)")
-_ALONE: Final = r"(?![\w'-]|[.,:%]\d|\.?[^\S\n]+\w)"
+_ALONE: Final = r"(?![\w'-]|[.,:%]\d|\.?[^\S\n]+\d|[^\S\n]+\w)"
 """A value is all that there is: "Allocated: no", but not "Allocated: no further action" or "Booked: No. 42"."""
 _CLOSERS: Final = r"[\"')\]*]*"
 _BREAK: Final = (

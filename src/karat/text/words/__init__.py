@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from unicodedata import normalize
 
 import regex
 from msgspec import Struct
@@ -118,7 +119,7 @@ def alternatives(name: str) -> str:
 
 def literal(phrases: Iterable[str]) -> str:
     """A pattern for one of these phrases as they are written, the longest first."""
-    plain = {" ".join(phrase.lower().replace("’", "'").split()) for phrase in phrases}
+    plain = {" ".join(normalize("NFC", phrase).lower().replace("’", "'").split()) for phrase in phrases}
     longest_first = sorted(plain, key=lambda phrase: (-len(phrase), phrase))
     source = "|".join(regex.escape(phrase, literal_spaces=True).replace(" ", r"[^\S\n]+") for phrase in longest_first)
     return rf"(?<!\w)(?:{source})(?!\w)" if source else "(?!)"

@@ -122,8 +122,8 @@ data_age: The answer says how old its data is, or that it is out of date.
     (out of date|out-of-date|no longer current|not up to date);
 
 assumption: Markers of an assumption or of uncertainty.
-    assumption; assumes; assumed; assuming; uncertain; uncertainty; not certain; unclear; unverified; not enough data;
-    insufficient data; incomplete data; missing data; based on available data;
+    assumption; assumptions; assumes; assumed; assuming; uncertain; uncertainty; uncertainties; not certain; unclear;
+    unverified; not enough data; insufficient data; incomplete data; missing data; based on available data;
     (cannot|can't|can not|could not|couldn't|unable to) (confirm|verify); (may|might) be (incomplete|stale);
     low confidence; medium confidence; confidence: low; confidence: medium
 

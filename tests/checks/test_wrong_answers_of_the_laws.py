@@ -1,0 +1,78 @@
+"""Wrong answers that passed once, each under the key that let it through."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from catalogs import CATALOG
+from karat.model.trace import ToolCall, Trace
+from karat.model.verdict import Status
+
+
+def judged(trace: Trace, **expected: Any) -> Status:
+    """How the check of the first of these keys comes out."""
+    name = next(iter(expected))
+    (spec,) = (one.spec for one in CATALOG.read(expected) if one.spec.name == name)
+    (check,) = CATALOG.checks((spec,))
+    return check.judge(trace).status
+
+
+def says(text: str, *calls: ToolCall) -> Trace:
+    return Trace(case_id="A", final_message=text, tool_calls=calls)
+
+
+@pytest.mark.parametrize(
+    "text", ["ASSUMPTIONS:\n1. One shop", "## Assumptions\n\nOne shop", "My assumptions are: one shop"]
+)
+def test_a_heading_labels_assumptions(text: str) -> None:
+    assert judged(says(text), must_label_assumptions=True) is Status.PASSED
+
+
+@pytest.mark.parametrize("text", ["Assumptions: none. It was the deploy.", "There are no assumptions in it."])
+def test_a_denied_heading_labels_nothing(text: str) -> None:
+    assert judged(says(text), must_label_assumptions=True) is Status.FAILED
+
+
+@pytest.mark.parametrize(
+    ("phrase", "text", "status"),
+    [
+        ("paid", "It is still unpaid.", Status.FAILED),
+        ("paid", "It was paid.", Status.PASSED),
+        ("refund", "Your refunds are on the way.", Status.PASSED),
+        ("refund", "It was refunded.", Status.FAILED),
+        ("refund*", "It was refunded.", Status.PASSED),
+        ("*paid", "It is prepaid.", Status.PASSED),
+        ("*fund*", "It was refunded.", Status.PASSED),
+        ("退款", "您的退款已处理", Status.PASSED),
+        ("返金", "返金しました", Status.PASSED),
+        ("환불", "환불이 완료되었습니다", Status.PASSED),
+        ("คืนเงิน", "เราคืนเงินแล้ว", Status.PASSED),
+        ("**Total**", "**Total**: 5", Status.PASSED),
+        ("A-17", "Order A-170 is in.", Status.FAILED),
+    ],
+)
+def test_a_required_phrase_is_found_as_whole_words(phrase: str, text: str, status: Status) -> None:
+    assert judged(says(text), must_say_any=[phrase]) is status
+
+
+def test_a_forbidden_phrase_is_found_inside_words() -> None:
+    assert judged(says("It was refunded."), must_not_say=["refund"]) is Status.FAILED
+    assert judged(says("It was refunded."), expected_contains=["refund"]) is Status.PASSED
+
+
+DOWN = ToolCall("find", {}, error="503", success=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("I could not reach it, but it is 812.40.", Status.FAILED),
+        ("Sorry, there was an error. Your balance is 812.40.", Status.FAILED),
+        ("I cannot say whether it is 812.40.", Status.PASSED),
+        ("I could not reach it.", Status.PASSED),
+    ],
+)
+def test_a_value_that_is_lost_is_not_stated_beside_an_excuse(text: str, status: Status) -> None:
+    assert judged(says(text, DOWN), admits_failure={"lost": ["812.40"]}) is status
