@@ -48,7 +48,7 @@ class CheckProblem(NamedTuple):
 class Field(Struct, frozen=True):
     """A key of `expected`, as suite files spell it.
 
-    `in_defaults`: how a value of `defaults` and that of a case are joined. `replace`: the latter holds; `add`: both hold;
+    `in_defaults`: how a value of `defaults` and that of a case are joined. `replace`: the latter holds; `add`: both do;
     `add_never`: entries with `never` are added; `smaller`: the smaller bound holds.
     `in_case`: golden sets have it next to `expected`, not in it. `holds_files`: it lists text files next to the suite,
     and a check is given their texts by name.
