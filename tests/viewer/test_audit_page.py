@@ -22,7 +22,7 @@ def run(tmp_path: Path) -> IndexedRun:
 
 def page_of(run: IndexedRun) -> str:
     template = environment(TEMPLATES).get_template("audit.html")
-    return template.render(home="../../", key=run.key, run=run_head(run, None), audit=audit_page(run))
+    return template.render(home="../../", key=run.key, run=run_head(run, None), **audit_page(run))
 
 
 def test_audit_page_shows_what_nothing_notices(run: IndexedRun) -> None:

@@ -14,9 +14,10 @@ from karat.checks.catalog import catalog_for
 from karat.errors import KaratError, UsageError
 from karat.journal.index import CaseFilter, Index, IndexedRun
 from karat.plugins.project import Project, token_prices
+from karat.reports.html.case_view import CaseSetting
 from karat.reports.html.files import find_own_file, record_json
 from karat.reports.html.pages import assets, environment, fragment
-from karat.reports.suite_lines import suite_lines
+from karat.reports.suite_lines import SuiteLines, suite_lines
 from karat.viewer import pages, run_list
 from karat.viewer.grid import ORDERS, OVERS, grid_page
 from karat.viewer.guard import Guard
@@ -104,10 +105,13 @@ class Viewer:
         run = self._run(request)
         at, repeat = self._place(request)
         to = OfRun(home(request), run.key, _read_filter(request))
-        page = pages.case_page(self._index, run, at, repeat, to, self._catalog, self._prices)
-        if page is None:
+        setting = CaseSetting(run.header, self._catalog, self._prices, SuiteLines(run.header, self._catalog))
+        case = pages.case_page(self._index, run, setting, to, at, repeat)
+        if case is None:
             raise MissingPageError
-        return _page(request, "case.html", page=page)
+        strip = pages.strip(self._index, run, at)
+        run_head = pages.run_head(run, self._prices)
+        return _page(request, "case.html", case=case, to=to, strip=strip if len(strip) > 1 else (), run=run_head)
 
     def record(self, request: Request) -> Response:
         """The raw record of a case, as text: no browser takes it for a page."""
@@ -137,12 +141,12 @@ class Viewer:
         except UsageError as error:  # runs without a common case are not a failure of the viewer
             return _page(request, "trouble.html", words=str(error))
         heads = [pages.run_head(side, self._prices) for side in (base, new)]
-        return _page(request, "compare.html", heads=heads, found=comparison, keys=(base.key, new.key))
+        return _page(request, "compare.html", heads=heads, keys=(base.key, new.key), **comparison)
 
     def audit(self, request: Request) -> Response:
         run = self._run(request)
         head = pages.run_head(run, self._prices)
-        return _page(request, "audit.html", key=run.key, run=head, audit=pages.audit_page(run))
+        return _page(request, "audit.html", key=run.key, run=head, **pages.audit_page(run))
 
     def stress(self, request: Request) -> Response:
         run = self._run(request)
@@ -170,6 +174,7 @@ class MissingPageError(Exception):
 def application(index: Index, token: str, port: int, project: Project) -> ASGIApp:
     """The viewer with its guard."""
     viewer = Viewer(index, project)
+    environment(TEMPLATES).filters |= {"is_live": run_list.is_live, "trouble": run_list.trouble}
     static = {
         "karat.css": ("text/css", assets().style),
         "karat.js": ("text/javascript", assets().script),

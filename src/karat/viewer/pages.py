@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import structs
 
-from karat.analysis.audit.model import CaseAudit
-from karat.analysis.audit.report import WrittenAudit, read_audit
+from karat.analysis.audit.report import read_audit
 from karat.analysis.compare.compared_cases import CachedCases
 from karat.analysis.compare.comparisons import compare
 from karat.analysis.compare.gates import read_gates
-from karat.analysis.compare.model import COMPARED, CaseChange, Change, Flip
+from karat.analysis.compare.model import COMPARED, CaseChange, Change
 from karat.analysis.compare.report import ChangeSection, view_comparison
 from karat.analysis.stress.report import read_stress, template_values
 from karat.checks.catalog import CheckCatalog
@@ -25,7 +24,6 @@ from karat.model.cost import TokenPrices
 from karat.model.run import CaseRecord
 from karat.plugins.project import Project
 from karat.reports.escaping import clip
-from karat.reports.html import run_view
 from karat.reports.html.calls import duration
 from karat.reports.html.case_view import CaseSetting, CaseView, FileView, case_view
 from karat.reports.html.files import find_own_file
@@ -38,7 +36,6 @@ from karat.reports.html.run_view import (
     failure_words,
     row_view,
 )
-from karat.reports.suite_lines import SuiteLines
 from karat.viewer.run_list import is_live, trouble
 
 PAGE: Final = 100
@@ -52,7 +49,8 @@ FoundRecord = tuple[CaseRecord | None, str]
 """A record, and where its page is."""
 MOST_AUDITED: Final = 200
 LARGEST: Final = 64 << 20
-LARGEST_STRESS: Final = 1 << 24
+
+Found = TypeVar("Found")
 
 
 class OfRun:
@@ -92,7 +90,7 @@ def query(chosen: CaseFilter) -> str:
 
 def run_head(run: IndexedRun, prices: TokenPrices | None) -> RunHead:
     """The head of a run's page."""
-    return run_view.run_head(run, run.scores, trouble(run), prices, live=is_live(run))
+    return RunHead(run, run.scores, trouble(run), prices, is_live(run))
 
 
 def groups(index: Index, run: IndexedRun, catalog: CheckCatalog) -> list[GroupView]:
@@ -115,35 +113,19 @@ def rows(index: Index, run: IndexedRun, chosen: CaseFilter, start: int) -> tuple
     listed, total = index.cases(run.key, chosen, start, PAGE)
     records = index.records(run, [item.offset for item in listed])
     views = [
-        row_view(record, item.status, _strip(index, run, item.index) if len(item.strip) > 1 else ())
+        row_view(record, item.status, strip(index, run, item.index) if len(item.strip) > 1 else ())
         for record, item in zip(records, listed, strict=True)
     ]
     return views, total
 
 
-def _strip(index: Index, run: IndexedRun, at: int) -> list[tuple[str, int]]:
+def strip(index: Index, run: IndexedRun, at: int) -> list[tuple[str, int]]:
+    """Status and number of each run of a case."""
     return [(status, repeat) for repeat, status in index.repeats(run.key, at)]
 
 
-class CasePage(Struct, frozen=True):
-    """What the page of a case is made with."""
-
-    case: CaseView
-    to: OfRun
-    strip: list[tuple[str, int]]
-    run: RunHead
-
-
-def case_page(
-    index: Index,
-    run: IndexedRun,
-    at: int,
-    repeat: int,
-    to: OfRun,
-    catalog: CheckCatalog,
-    prices: TokenPrices | None,
-) -> CasePage | None:
-    """The page of one run of a case; None if the case does not exist."""
+def case_page(index: Index, run: IndexedRun, setting: CaseSetting, to: OfRun, at: int, repeat: int) -> CaseView | None:
+    """One run of a case, and in `to` its neighbours; None if the case does not exist."""
     record = index.record(run, at, repeat)
     if record is None:
         return None
@@ -152,13 +134,10 @@ def case_page(
     def address(file: str) -> str | None:
         return to.file(at, repeat, numbers[file]) if find_own_file(run.path, file) else None
 
-    setting = CaseSetting(run.header, catalog, prices, SuiteLines(run.header, catalog))
     view = case_view(record, setting, address, to.record(at, repeat))
-    with_pictures = structs.replace(view, attachments=[_add_picture(file, run) for file in view.attachments])
-    strip = _strip(index, run, at)
     neighbours = index.neighbours(run.key, at, to.chosen)
     to.before, to.after = ("" if index is None else to.case(index, 0) for index in neighbours)
-    return CasePage(with_pictures, to, strip if len(strip) > 1 else [], run_head(run, prices))
+    return structs.replace(view, attachments=[_add_picture(file, run) for file in view.attachments])
 
 
 def _add_picture(file: FileView, run: IndexedRun) -> FileView:
@@ -166,60 +145,32 @@ def _add_picture(file: FileView, run: IndexedRun) -> FileView:
     return structs.replace(file, source=file.link) if own_file and own_file.is_picture else file
 
 
-class PairView(Struct, frozen=True):
+class PairView(NamedTuple):
     """One case in both runs; the differences are HTML."""
 
-    id: str
-    before: str
-    after: str
+    case: CaseChange
     base_link: str
     new_link: str
     answer: str
     calls: str
     took: str
-    flips: tuple[Flip, ...]
 
 
-class ChangeView(Struct, frozen=True):
+class ChangeView(NamedTuple):
     """The cases that went one way: some of them side by side, or named where there is nothing to put side by side."""
 
-    title: str
-    count: int
+    section: ChangeSection
     pairs: list[PairView]
     names: list[str]
 
 
-class SideBySide(Struct, frozen=True):
-    """What a comparison found, in the words and figures of `karat compare`."""
-
-    headline: str
-    apart: str
-    sure: str
-    gates: list[tuple[str, str]]
-    notes: tuple[str, ...]
-    figures: list[str]
-    changes: list[ChangeView]
-
-
-def compare_page(index: Index, base: IndexedRun, new: IndexedRun, project: Project, home: str) -> SideBySide:
-    """Compare one run with another by the gates and the confidence of this project."""
+def compare_page(index: Index, base: IndexedRun, new: IndexedRun, project: Project, home: str) -> dict[str, Any]:
+    """Compare one run with another by the gates and the confidence of this project; what the template needs."""
     older, newer = (CachedCases(Path(run.path), index, project) for run in (base, new))
     comparison = compare(older, newer, read_gates(project, {}, None))
     view = view_comparison(comparison)
-    return SideBySide(
-        headline=view.headline,
-        apart=view.uncompared,
-        sure=comparison.overall.sure,
-        gates=view.gates,
-        notes=(*view.preamble, *view.notes),
-        figures=[
-            f"before: {comparison.base.figures}",
-            f"after: {comparison.new.figures}",
-            *view.figures,
-            *(f"{scope}: {words}" for scope, words in view.groups[:NAMED]),
-        ],
-        changes=list(_change_views(index, base, new, view.sections, home)),
-    )
+    changes = [*_change_views(index, base, new, view.sections, home)]
+    return {"comparison": comparison, "view": view, "changes": changes, "groups": view.groups[:NAMED]}
 
 
 def _change_views(
@@ -228,12 +179,12 @@ def _change_views(
     paired = {section.change: section.cases[:MOST_COMPARED] for section in sections if section.change in SIDE_BY_SIDE}
     names = [case.id for cases in paired.values() for case in cases]
     places = [(run, index.places(run.key, names)) for run in (base, new)]
-    for change, title, total, cases in sections:
+    for section in sections:
         pairs = [
             _pair_view(case, *(_find_record(index, *numbers, case.id, home) for numbers in places))
-            for case in paired.get(change, ())
+            for case in paired.get(section.change, ())
         ]
-        yield ChangeView(title, total, pairs, [] if pairs else [case.id for case in cases[:NAMED]])
+        yield ChangeView(section, pairs, [] if pairs else [case.id for case in section.cases[:NAMED]])
 
 
 def _find_record(
@@ -247,15 +198,12 @@ def _find_record(
 def _pair_view(case: CaseChange, base: FoundRecord, new: FoundRecord) -> PairView:
     (old, base_link), (now, new_link) = base, new
     return PairView(
-        id=case.id,
-        before=case.base,
-        after=case.new,
+        case=case,
         base_link=base_link,
         new_link=new_link,
         answer=difference(_answer(old), _answer(now)),
         calls=difference(_calls(old), _calls(now)),
         took=f"{_format_duration(old)} → {_format_duration(now)}",
-        flips=case.flips,
     )
 
 
@@ -274,41 +222,32 @@ def _format_duration(record: CaseRecord | None) -> str:
     return duration(record.duration_ms) if record else "–"
 
 
-class AuditPage(Struct, frozen=True):
-    """An audit, or why there is none to show."""
-
-    found: WrittenAudit | None
-    why: str
-    shown: tuple[CaseAudit, ...]
-    left_out: int
-
-
-def audit_page(run: IndexedRun) -> AuditPage:
-    """The latest audit next to a journal."""
+def audit_page(run: IndexedRun) -> dict[str, Any]:
+    """What the template needs: the latest audit next to a journal, or why there is none to show."""
     stem = Path(run.path).stem
     names = sorted(path.name for path in Path(run.path).parent.glob(f"{_literal(stem)}.audit*.json"))
-    file = find_own_file(run.path, names[-1]) if names else None
-    if file is None or file.size > LARGEST:
-        return AuditPage(None, "This run has not been audited yet.", (), 0)
-    try:
-        audit = read_audit(file.path.read_bytes())
-    except (msgspec.DecodeError, UnicodeDecodeError, OSError):
-        return AuditPage(None, f"{file.path.name} cannot be read.", (), 0)
-    cases = audit.report.cases
-    return AuditPage(audit, "", cases[:MOST_AUDITED], max(len(cases) - MOST_AUDITED, 0))
+    audit, why = _read_beside(run, names[-1] if names else "", read_audit, "This run has not been audited yet.")
+    return {"audit": audit, "why": why, "shown": audit.report.cases[:MOST_AUDITED] if audit else ()}
 
 
 def stress_page(run: IndexedRun, home: str) -> dict[str, Any]:
     """What the template needs: the report next to a journal, or why there is none to show."""
     name = f"{Path(run.path).stem}.stress.json"
+    report, why = _read_beside(run, name, read_stress, "This is not a stress run.")
+    if report is None:
+        return {"report": None, "why": why}
+    return template_values(report, lambda cell: f"{home}run/{run.key}/case/{cell.index}/0")
+
+
+def _read_beside(run: IndexedRun, name: str, read: Callable[[bytes], Found], missing: str) -> tuple[Found | None, str]:
+    """What a file next to a journal holds, or why it cannot be shown."""
     file = find_own_file(run.path, name)
-    if file is None or file.size > LARGEST_STRESS:
-        return {"report": None, "why": "This is not a stress run."}
+    if file is None or file.size > LARGEST:
+        return None, missing
     try:
-        report = read_stress(file.path.read_bytes())
+        return read(file.path.read_bytes()), ""
     except (msgspec.DecodeError, UnicodeDecodeError, OSError):
-        return {"report": None, "why": f"{name} cannot be read."}
-    return {"why": "", **template_values(report, lambda cell: f"{home}run/{run.key}/case/{cell.index}/0")}
+        return None, f"{name} cannot be read."
 
 
 def _literal(stem: str) -> str:

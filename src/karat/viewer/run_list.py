@@ -5,17 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Final
-
-from msgspec import Struct
+from typing import Final, NamedTuple
 
 from karat.analysis.compare.run_differences import by_kind, differing, is_same_suite
 from karat.journal.index import Index, IndexedRun
 from karat.model.cost import TokenPrices
-from karat.reports.html import run_view
-from karat.reports.html.run_view import RateView
+from karat.model.run import Header
 from karat.reports.run_facts import seconds_between
-from karat.scoring.figures import cost_words, pass_share, token_words
+from karat.scoring.figures import cost_words, pass_share
 from karat.text.wording import pluralize
 
 LIVE_SECONDS: Final = 900
@@ -27,33 +24,19 @@ JUDGED: Final = frozenset({"PASS", "FAIL", "PARTIAL"})
 """Statuses that say something about the agent: an error does not."""
 
 
-class RunLine(Struct, frozen=True):
-    """One run in the list of all. `sort` holds the numbers of its columns."""
+class RunLine(NamedTuple):
+    """One run in the list of all. `before` is the run of the same kind before it, `sort` the numbers of its columns."""
 
-    key: str
-    started: str
-    rate: RateView
-    counts: dict[str, int]
-    took: str
-    tokens: str
-    cost: str
-    commit: str
-    dirty: bool
-    version: str
-    flaky: int
-    trouble: str
-    live: bool
+    run: IndexedRun
     before: str
-    """The run of the same kind before this one."""
+    cost: str
     sort: dict[str, float | str]
 
 
-class SuiteRuns(Struct, frozen=True):
+class SuiteRuns(NamedTuple):
     """The runs of one suite against one target with its settings, the latest first; `trend` is a line of pass rates."""
 
-    suite: str
-    name: str
-    target: str
+    header: Header
     settings: dict[str, str]
     """Those that other runs of this suite and target have otherwise."""
     rows: list[RunLine]
@@ -74,8 +57,8 @@ def total_words(runs: int, suites_of_runs: Sequence[SuiteRuns]) -> str:
     """`25 runs of 3 suites, against 2 targets`."""
     suites: list[str] = []
     for suite in suites_of_runs:
-        suites += [] if any(is_same_suite(suite.suite, other) for other in suites) else [suite.suite]
-    targets = {suite.target for suite in suites_of_runs}
+        suites += [] if any(is_same_suite(suite.header.suite, other) for other in suites) else [suite.header.suite]
+    targets = {suite.header.target for suite in suites_of_runs}
     return f"{pluralize(runs, 'run')} of {pluralize(len(suites), 'suite')}, against {pluralize(len(targets), 'target')}"
 
 
@@ -87,9 +70,7 @@ def _suite(
     rivals = [other for other in of_suite if other.target == header.target]
     before = [*(run.key for run in runs[1:]), ""]
     return SuiteRuns(
-        suite=header.suite,
-        name=run_view.suite_name(header),
-        target=header.target,
+        header=header,
         settings=differing(rivals)[rivals.index(header)],
         rows=[_run_row(run, earlier, prices) for run, earlier in zip(runs, before, strict=True)],
         trend=_trend(runs[:TREND]),
@@ -111,29 +92,17 @@ def _flaky(index: Index, runs: Sequence[IndexedRun]) -> list[tuple[str, str]]:
 
 
 def _run_row(run: IndexedRun, before: str, prices: TokenPrices | None) -> RunLine:
-    summary, project, spent = run.summary, run.header.project, run.summary.spent
-    share, cost = pass_share(summary), spent.cost_usd(prices)
+    spent, share = run.summary.spent, pass_share(run.summary)
     return RunLine(
-        key=run.key,
-        started=run_view.moment(run.header.started_at),
-        rate=run_view.rate_view(summary),
-        counts=run_view.counts(summary),
-        took=run_view.format_time_between(run.header.started_at, run.finished_at),
-        tokens=token_words(spent),
-        cost=cost_words(spent, prices),
-        commit=project.commit[:10] if project else "",
-        dirty=bool(project and project.dirty),
-        version=run.header.target_version,
-        flaky=summary.flaky,
-        trouble=trouble(run),
-        live=is_live(run),
+        run=run,
         before=before,
+        cost=cost_words(spent, prices),
         sort={
             "started": run.header.started_at,
             "rate": -1.0 if share is None else share,
             "took": (seconds_between(run.header.started_at, run.finished_at) or 0.0) * 1000,
             "tokens": spent.input + spent.output,
-            "cost": cost or 0.0,
+            "cost": spent.cost_usd(prices) or 0.0,
         },
     )
 

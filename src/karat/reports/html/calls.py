@@ -70,22 +70,15 @@ class CallView(Struct, frozen=True):
     `of_turn` says which call of its turn it is, as checks of that turn do, where that is another number.
     """
 
+    call: ToolCall
     number: int
     of_turn: str
-    name: str
-    how: str
-    word: str
     depth: int
-    parent: str
-    kind: str
     after: str
-    took: str
     bar: TimeBar | None
     arguments: FoldedText | None
     result: FoldedText | None
     error: FoldedText | None
-    missing: str
-    unobserved: tuple[str, ...]
     checks: str = ""
     status: str = ""
     anchors: str = ""
@@ -109,25 +102,17 @@ def call_views(trace: Trace, calls: Sequence[ToolCall], first: int, room: TextRo
         depths[call.name] = depth
         if call.id:
             depths[call.id] = depth
-        how, word = outcome(call)
         views.append(
             CallView(
+                call=call,
                 number=first + index,
                 of_turn=f"call {index + 1} of turn {turn}" if turn and first > 1 else "",
-                name=call.name,
-                how=how,
-                word=word,
                 depth=depth,
-                parent=call.parent or "",
-                kind="" if call.kind == "tool" else call.kind,
                 after="" if call.started_at is None else f"+{duration(max(call.started_at - begin, 0) * 1000)}",
-                took=span_of_time(call),
                 bar=bar,
                 arguments=text_view(call.arguments, room),
                 result=text_view(call.result, room),
                 error=text_view(call.error, room),
-                missing=", ".join(call.missing_fields),
-                unobserved=tuple(call.unobserved),
             )
         )
     return views

@@ -13,19 +13,18 @@ from msgspec import Struct
 
 from karat.checks.catalog import CheckCatalog
 from karat.journal.failures import label
-from karat.model.cost import COST, TokenPrices, count_spent
+from karat.model.cost import COST, Spent, TokenPrices, count_spent
 from karat.model.run import CaseRecord, Header
 from karat.model.trace import REMOVED, Trace
 from karat.model.verdict import CheckResult, Status
-from karat.reports.case_facts import log, reasons
 from karat.reports.escaping import clip
-from karat.reports.html.calls import MOST_ROOM, CallView, TextRoom, call_views, duration, json_words, render_json
+from karat.reports.html.calls import MOST_ROOM, CallView, TextRoom, call_views, json_words
 from karat.reports.html.evidence import EvidencePlaces, TurnView
 from karat.reports.html.markup import difference, escape_text, has_useful_difference
 from karat.reports.html.screen import SCREENSHOT, ScreenView, screen_view
 from karat.reports.html.story import MOST_CALLS
 from karat.reports.suite_lines import CaseSource, SuiteLines
-from karat.scoring.figures import cost_words, token_words
+from karat.scoring.figures import cost_words
 
 MOST_CHECKS: Final = 500
 MOST_FILES: Final = 50
@@ -88,43 +87,31 @@ class ExpectationsView(Struct, frozen=True):
 
 
 class CaseView(Struct, frozen=True):
-    """Everything that the page of a case shows."""
+    """A record with everything that its page shows of it."""
 
+    record: CaseRecord
     anchor: str
-    id: str
-    index: int
-    repeat: int
-    status: str
-    category: str
-    tags: tuple[str, ...]
-    reasons: list[str]
-    log: list[str]
     broken: list[CheckView]
     passed: list[CheckView]
-    checks_left_out: int
-    setup: list[str]
     setup_calls: list[CallView]
     turns: list[TurnView]
     unobserved: list[UnobservedView]
     expectations: ExpectationsView | None
     """None on a page that is kept short: all of its checks are next to its transcript."""
-    groups: dict[str, tuple[int, int]]
-    soft: str
-    took: str
-    tokens: str
     cost: str
-    attempts: list[str]
-    preconditions: tuple[str, ...]
     attachments: list[FileView]
-    more: dict[str, str]
     command: str
-    record: str = ""
+    address: str = ""
     """The address of the whole record, if there is one."""
 
     @property
     def calls(self) -> list[CallView]:
         """All calls that the transcript shows."""
         return [part.call for turn in self.turns for part in turn.parts if part.call]
+
+    @property
+    def checks_left_out(self) -> int:
+        return len(self.record.verdict.checks) - len(self.broken) - len(self.passed)
 
 
 def anchor_of(index: int, repeat: int) -> str:
@@ -144,49 +131,39 @@ class CaseSetting(Struct, frozen=True):
 
 def case_view(record: CaseRecord, setting: CaseSetting, address: Address, at: str = "") -> CaseView:
     """The page of a record. `address`: where its files can be seen; `at`: where the whole record is."""
-    trace, verdict, case = record.trace, record.verdict, record.case
+    trace, case = record.trace, record.case
     anchor = anchor_of(record.index, record.repeat)
-    checks = verdict.checks[:MOST_CHECKS]
+    checks = record.verdict.checks[:MOST_CHECKS]
     pages = EvidencePlaces(trace, checks, anchor, setting.catalog, setting.room)
     turns = [pages.turn(number, turn) for number, turn in enumerate(trace.turns or (trace,))]
     unobserved = Unobserved(trace)
     views = [_check(record, number, result, pages, unobserved) for number, result in enumerate(checks)]
-    soft, spent = verdict.soft, count_spent(trace.tokens, trace.metadata.get(COST))
     failing = [view for view in views if view.status != Status.PASSED]
-    errors = [attempt.error for attempt in record.attempts if attempt.error]
     expectations = None
     if setting.lines:
         expectations = expectations_view(record, views, setting.header.suite, setting.lines.find(case.id))
     return CaseView(
+        record=record,
         anchor=anchor,
-        id=case.id,
-        index=record.index,
-        repeat=record.repeat,
-        status=verdict.status,
-        category=case.category,
-        tags=case.tags,
-        reasons=[clip(reason, LONGEST) for reason in reasons(record)],
-        log=log(record),
         broken=sorted(failing, key=lambda view: view.status != Status.FAILED),
         passed=[view for view in views if view.status == Status.PASSED],
-        checks_left_out=len(verdict.checks) - len(checks),
-        setup=[clip(prompt, LONGEST) for prompt in case.setup_prompts[:MOST_CHECKS]],
         setup_calls=call_views(trace, trace.setup_calls[:MOST_CALLS], 0, setting.room),
         turns=turns,
         unobserved=unobserved.views(),
         expectations=expectations,
-        groups={name: (score.passed, score.judged) for name, score in verdict.groups.items()},
-        soft="" if soft.value is None else f"{soft.value:.2f}" + (f" of {soft.threshold:g}" if soft.threshold else ""),
-        took=duration(record.duration_ms),
-        tokens=token_words(spent),
-        cost=cost_words(spent, setting.prices),
-        attempts=[f"{error.kind}: {clip(error.message, LONGEST)}" for error in errors],
-        preconditions=case.preconditions,
+        cost=cost_words(trace_spent(trace), setting.prices),
         attachments=_attachments(trace, checks, address),
-        more=_more(trace),
         command=command(setting.header, case.id),
-        record=at,
+        address=at,
     )
+
+
+def trace_spent(trace: Trace) -> Spent:
+    return count_spent(trace.tokens, trace.metadata.get(COST))
+
+
+def clipped(text: str) -> str:
+    return clip(text, LONGEST)
 
 
 def command(header: Header, case_id: str) -> str:
@@ -202,7 +179,7 @@ def command(header: Header, case_id: str) -> str:
 def _check(
     record: CaseRecord, number: int, result: CheckResult, pages: EvidencePlaces, unobserved: Unobserved
 ) -> CheckView:
-    expected, observed = clip(result.expected, LONGEST), clip(result.found, LONGEST)
+    expected, observed = clipped(result.expected), clipped(result.found)
     mention = pages.mention(result)
     differs = result.status != Status.PASSED and mention is None and has_useful_difference(expected, observed)
     missed = unobserved.find(result.found) if result.status == Status.UNKNOWN else ""
@@ -239,12 +216,6 @@ def _attachments(trace: Trace, checks: Sequence[CheckResult], address: Address) 
     return files
 
 
-def _more(trace: Trace) -> dict[str, str]:
-    """What else the target saw."""
-    each = {"database": trace.database, "state": trace.state, "metadata": trace.metadata, "timings": trace.timings}
-    return {name: html for name, value in each.items() if (html := render_json(value))}
-
-
 def expectations_view(
     record: CaseRecord, checks: Sequence[CheckView], suite: str, source: CaseSource | None
 ) -> ExpectationsView:
@@ -273,7 +244,7 @@ def _recorded_lines(record: CaseRecord, checks: Iterable[CheckView]) -> Iterator
         name = check.label if turn is None else f"turn {turn}: {check.label}"
         is_same = spec and spec.name == record.verdict.checks[check.number].name
         arguments = json_words(msgspec.json.decode(spec.args)) if spec and is_same else ""
-        text = f"{name}: {clip(arguments, LONGEST)}" if arguments else name
+        text = f"{name}: {clipped(arguments)}" if arguments else name
         yield ExpectationLine(None, escape_text(text), [check])
 
 
@@ -294,7 +265,7 @@ class Unobserved:
 
     def views(self) -> list[UnobservedView]:
         return [
-            UnobservedView(clip(", ".join(map(self._words, turns, turns.values())), LONGEST), clip(why, LONGEST))
+            UnobservedView(clipped(", ".join(map(self._words, turns, turns.values()))), clipped(why))
             for why, turns in self._channels.items()
         ]
 

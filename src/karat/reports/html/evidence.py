@@ -15,7 +15,7 @@ from karat.checks.catalog import CheckCatalog
 from karat.model.trace import SpanNode, Trace
 from karat.model.verdict import CheckResult
 from karat.reports.escaping import clip
-from karat.reports.html.calls import CallView, TextRoom, TimeBar, call_views, duration, span_of_time, timeline
+from karat.reports.html.calls import CallView, TextRoom, TimeBar, call_views, duration, timeline
 from karat.reports.html.markup import Mark, Marker, as_written, escape_text, render, worst_status
 from karat.reports.html.story import MOST_CALLS, MOST_SPANS, USERS, TurnStory, tell_turn
 from karat.text.wording import count, dollars
@@ -47,13 +47,10 @@ class MessageView(Struct, frozen=True):
 class SpanView(Struct, frozen=True):
     """A span of the agent's own telemetry."""
 
-    name: str
-    kind: str
+    span: SpanNode
     depth: int
-    took: str
     bar: TimeBar | None
     about: str
-    error: str
 
 
 class TranscriptPart(Struct, frozen=True):
@@ -272,6 +269,5 @@ def span_views(spans: Sequence[SpanNode]) -> list[SpanView]:
         used = f"{count(tokens.input or 0)} in, {count(tokens.output or 0)} out" if tokens else ""
         cost = "" if span.cost_usd is None else dollars(span.cost_usd)
         about = " · ".join(filter(None, (span.model, used, cost)))
-        took = span_of_time(span)
-        views.append(SpanView(span.name, span.kind, min(depth, 8), took, bar, about, span.error or ""))
+        views.append(SpanView(span, min(depth, 8), bar, about))
     return views

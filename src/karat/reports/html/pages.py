@@ -37,9 +37,35 @@ def environment(*further: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    templates.filters |= {function.__name__: function for function in _wordings()}
     templates.filters["text"] = lambda value: Markup(escape_text(str(value)))
     templates.filters["attr_text"] = lambda value: Markup(attribute(str(value)))
     return templates
+
+
+def _wordings() -> tuple[Callable[..., object], ...]:
+    """How templates put the figures of a run or a record into words. Loaded late: other pages need only the style."""
+    from karat.reports.case_facts import log, reasons
+    from karat.reports.html.calls import duration, outcome, render_json, span_of_time
+    from karat.reports.html.case_view import anchor_of, clipped, trace_spent
+    from karat.reports.html.run_view import (
+        commit,
+        counts,
+        evidence_anchor,
+        excerpt,
+        format_time_between,
+        moment,
+        parts,
+        rate_view,
+        suite_name,
+    )
+    from karat.reports.run_facts import repeats
+    from karat.scoring.figures import cost_words, rate_words, token_words
+
+    of_runs = (commit, counts, format_time_between, moment, parts, rate_view, repeats, suite_name)
+    figures = (cost_words, rate_words, token_words)
+    of_cases = (clipped, evidence_anchor, excerpt, log, outcome, reasons, render_json, span_of_time, trace_spent)
+    return (*of_runs, *figures, *of_cases, anchor_of, duration)
 
 
 def template(name: str) -> Template:

@@ -19,12 +19,11 @@ from karat.model.run import CaseRecord
 from karat.model.verdict import CaseStatus
 from karat.reports.base import OutcomeReport
 from karat.reports.case_facts import CaseOutcome
-from karat.reports.html import run_view
 from karat.reports.html.calls import MOST_ROOM, TextRoom
 from karat.reports.html.case_view import CaseSetting, anchor_of, case_view
 from karat.reports.html.files import as_data, find_own_file, record_json
 from karat.reports.html.pages import assets, fragment, report_policy, template
-from karat.reports.html.run_view import FIGURES, RunTally, row_view
+from karat.reports.html.run_view import FIGURES, RunHead, RunTally, row_view
 from karat.reports.run_facts import incomplete
 from karat.reports.suite_lines import SuiteLines
 
@@ -173,11 +172,12 @@ class HtmlReport(OutcomeReport):
         return as_data(file)
 
     def _pieces(self) -> Iterator[bytes]:
+        run = RunHead(self._run, self._tally.scores, incomplete(self._run), self._run.prices)
         head = template("report.html").render(
             policy=report_policy(),
             style=assets().style,
-            run=run_view.run_head(self._run, self._tally.scores, incomplete(self._run), self._run.prices),
-            title=f"{run_view.suite_name(self._run.header)} · Karat",
+            run=run,
+            title=f"{run.name} · Karat",
             groups=self._tally.groups(),
             choices=self._tally.choices(),
             chosen=CaseFilter(),

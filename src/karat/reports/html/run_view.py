@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from msgspec import Struct
 
@@ -18,8 +18,8 @@ from karat.model.verdict import CaseStatus, Status
 from karat.reports.escaping import clip
 from karat.reports.html.calls import duration
 from karat.reports.html.case_view import anchor_of
-from karat.reports.run_facts import repeats, seconds_between
-from karat.scoring.figures import cost_words, pass_percent, pass_share, rate_words, token_words
+from karat.reports.run_facts import seconds_between
+from karat.scoring.figures import pass_percent, pass_share, rate_words
 
 WIDTH: Final = 1_000
 FIGURES: Final = {
@@ -42,7 +42,6 @@ WORDS: Final = {
 KNOWN: Final = frozenset({CaseStatus.XFAIL, CaseStatus.SKIP})
 """Cases that did not pass and are not said to have broken."""
 EXCERPT: Final = 130
-MOST_BREAKS: Final = 4
 MOST_GROUPS: Final = 30
 EXAMPLES: Final = 5
 
@@ -72,29 +71,34 @@ class RateView(Struct, frozen=True):
     words: str
 
 
-class RunHead(Struct, frozen=True):
-    """What is said of a run as a whole."""
+class EndedRun(Protocol):
+    """A journal, or a run as the index knows it."""
 
-    suite: str
-    name: str
-    target: str
-    started: str
-    took: str
-    parts: list[Part]
-    rate: RateView
-    soft: str
-    repeats: str
-    unjudged: int
-    trouble: str
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def header(self) -> Header: ...
+
+    @property
+    def summary(self) -> Summary: ...
+
+    @property
+    def finished_at(self) -> str: ...
+
+
+class RunHead(NamedTuple):
+    """A run, and what its page says of it as a whole. `trouble`: why cases are missing."""
+
+    record: EndedRun
     scores: dict[str, tuple[int, int]]
-    versions: dict[str, str]
-    live: bool
-    planned: int
-    finished: int
-    tokens: str
-    cost: str
-    commit: str
-    path: str
+    trouble: str
+    prices: TokenPrices | None
+    live: bool = False
+
+    @property
+    def name(self) -> str:
+        return suite_name(self.record.header)
 
 
 class GroupView(Struct, frozen=True):
@@ -136,65 +140,15 @@ def capitalize(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-class EndedRun(Protocol):
-    """A journal, or a run as the index knows it."""
-
-    @property
-    def path(self) -> str: ...
-
-    @property
-    def header(self) -> Header: ...
-
-    @property
-    def summary(self) -> Summary: ...
-
-    @property
-    def finished_at(self) -> str: ...
-
-
-def run_head(
-    run: EndedRun,
-    scores: dict[str, tuple[int, int]],
-    trouble: str,
-    prices: TokenPrices | None,
-    *,
-    live: bool = False,
-) -> RunHead:
-    """The head of a run's page. `trouble`: why cases are missing."""
-    header, summary = run.header, run.summary
-    average = summary.avg_soft_score
-    return RunHead(
-        suite=header.suite,
-        name=suite_name(header),
-        target=header.target,
-        started=moment(header.started_at),
-        took=format_time_between(header.started_at, run.finished_at),
-        parts=parts(counts(summary)),
-        rate=rate_view(summary),
-        soft="" if average is None else f"{average:.3f}",
-        repeats=repeats(summary),
-        unjudged=summary.unjudged,
-        trouble=trouble,
-        scores=scores,
-        versions=header.versions | ({"suite": "a draft"} if header.draft is True else {}),
-        live=live,
-        planned=header.total,
-        finished=summary.runs or summary.total,
-        tokens=token_words(summary.spent),
-        cost=cost_words(summary.spent, prices),
-        commit=commit(header),
-        path=run.path,
-    )
-
-
 def counts(summary: Summary) -> dict[str, int]:
     """How many cases came out with each status, those that matter most first."""
     figures = {status: int(getattr(summary, figure, 0)) for status, figure in FIGURES.items()}
     return {status: count for status, count in figures.items() if count}
 
 
-def parts(numbers: Mapping[str, int]) -> list[Part]:
+def parts(summary: Summary) -> list[Part]:
     """The shares of a bar."""
+    numbers = counts(summary)
     total, x, segments = sum(numbers.values()) or 1, 0.0, []
     for status, count in numbers.items():
         width = WIDTH * count / total
@@ -234,58 +188,24 @@ def suite_name(header: Header) -> str:
     return header.suite.replace("\\", "/").rstrip("/").rpartition("/")[2] or header.suite
 
 
-class BreakView(Struct, frozen=True):
-    """A check that did not pass, as a link to its evidence."""
+class RowView(NamedTuple):
+    """One case that came out with this status; `record` is the run of it that is shown, `names` its broken checks.
 
-    label: str
+    `strip` holds the status and the number of each of its runs, where there are several.
+    """
+
+    record: CaseRecord
     status: str
-    anchor: str
-
-
-class RowView(Struct, frozen=True):
-    """One case. `strip` holds the status and anchor of each of its runs, where there are several."""
-
-    anchor: str
-    index: int
-    repeat: int
-    id: str
-    status: str
-    category: str
-    tags: tuple[str, ...]
-    prompt: str
-    answer: str
-    broken: list[BreakView]
-    more: int
-    names: tuple[str, ...]
-    took: str
-    strip: list[tuple[str, int]]
-    ms: int
+    failures: Sequence[Failure]
+    names: Sequence[str]
+    strip: Sequence[tuple[str, int]]
 
 
 def row_view(record: CaseRecord, status: str, strip: Sequence[tuple[str, int]] = ()) -> RowView:
     """The row of a case that came out with this status; `record` is the run of it that is shown."""
     failures = list_failures(record)
-    anchor = anchor_of(record.index, record.repeat)
-    return RowView(
-        anchor=anchor,
-        index=record.index,
-        repeat=record.repeat,
-        id=record.case.id,
-        status=status,
-        category=record.case.category,
-        tags=record.case.tags,
-        prompt=excerpt(record.case.prompt),
-        answer=excerpt(record.trace.final_message),
-        broken=[
-            BreakView(failure.label, failure.status, evidence_anchor(record.index, record.repeat, failure.number))
-            for failure in failures[:MOST_BREAKS]
-        ],
-        more=max(len(failures) - MOST_BREAKS, 0),
-        names=tuple(dict.fromkeys(failure.name for failure in failures if failure.number != OF_RUN)),
-        took=duration(record.duration_ms),
-        strip=list(strip) if len(strip) > 1 else [],
-        ms=round(record.duration_ms),
-    )
+    names = dict.fromkeys(failure.name for failure in failures if failure.number != OF_RUN)
+    return RowView(record, status, failures, tuple(names), strip if len(strip) > 1 else ())
 
 
 def excerpt(text: str) -> str:
