@@ -226,20 +226,20 @@ def audit_page(run: IndexedRun) -> dict[str, Any]:
     """What the template needs: the latest audit next to a journal, or why there is none to show."""
     stem = Path(run.path).stem
     names = sorted(path.name for path in Path(run.path).parent.glob(f"{_literal(stem)}.audit*.json"))
-    audit, why = _read_beside(run, names[-1] if names else "", read_audit, "This run has not been audited yet.")
+    audit, why = _read_next_to(run, names[-1] if names else "", read_audit, "This run has not been audited yet.")
     return {"audit": audit, "why": why, "shown": audit.report.cases[:MOST_AUDITED] if audit else ()}
 
 
 def stress_page(run: IndexedRun, home: str) -> dict[str, Any]:
     """What the template needs: the report next to a journal, or why there is none to show."""
     name = f"{Path(run.path).stem}.stress.json"
-    report, why = _read_beside(run, name, read_stress, "This is not a stress run.")
+    report, why = _read_next_to(run, name, read_stress, "This is not a stress run.")
     if report is None:
         return {"report": None, "why": why}
     return template_values(report, lambda cell: f"{home}run/{run.key}/case/{cell.index}/0")
 
 
-def _read_beside(run: IndexedRun, name: str, read: Callable[[bytes], Found], missing: str) -> tuple[Found | None, str]:
+def _read_next_to(run: IndexedRun, name: str, read: Callable[[bytes], Found], missing: str) -> tuple[Found | None, str]:
     """What a file next to a journal holds, or why it cannot be shown."""
     file = find_own_file(run.path, name)
     if file is None or file.size > LARGEST:

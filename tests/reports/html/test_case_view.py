@@ -93,7 +93,7 @@ def test_a_check_names_the_call_that_the_page_numbers(suite: str, words: str) ->
         (1, ""), (2, ""), (3, "call 1 of turn 2"), (4, "call 2 of turn 2"),
     ]  # fmt: skip
     fourth = view.calls[3]
-    assert (fourth.name, fourth.status, fourth.checks) == ("book", "failed", str(failed.number))
+    assert (fourth.call.name, fourth.status, fourth.checks) == ("book", "failed", str(failed.number))
     assert failed.evidence == f"c0r0-e{failed.number}"
 
 

@@ -162,7 +162,7 @@ def trace_spent(trace: Trace) -> Spent:
     return count_spent(trace.tokens, trace.metadata.get(COST))
 
 
-def clipped(text: str) -> str:
+def clip_long(text: str) -> str:
     return clip(text, LONGEST)
 
 
@@ -179,7 +179,7 @@ def command(header: Header, case_id: str) -> str:
 def _check(
     record: CaseRecord, number: int, result: CheckResult, pages: EvidencePlaces, unobserved: Unobserved
 ) -> CheckView:
-    expected, observed = clipped(result.expected), clipped(result.found)
+    expected, observed = clip_long(result.expected), clip_long(result.found)
     mention = pages.mention(result)
     differs = result.status != Status.PASSED and mention is None and has_useful_difference(expected, observed)
     missed = unobserved.find(result.found) if result.status == Status.UNKNOWN else ""
@@ -244,7 +244,7 @@ def _recorded_lines(record: CaseRecord, checks: Iterable[CheckView]) -> Iterator
         name = check.label if turn is None else f"turn {turn}: {check.label}"
         is_same = spec and spec.name == record.verdict.checks[check.number].name
         arguments = json_words(msgspec.json.decode(spec.args)) if spec and is_same else ""
-        text = f"{name}: {clipped(arguments)}" if arguments else name
+        text = f"{name}: {clip_long(arguments)}" if arguments else name
         yield ExpectationLine(None, escape_text(text), [check])
 
 
@@ -265,7 +265,7 @@ class Unobserved:
 
     def views(self) -> list[UnobservedView]:
         return [
-            UnobservedView(clipped(", ".join(map(self._words, turns, turns.values()))), clipped(why))
+            UnobservedView(clip_long(", ".join(map(self._words, turns, turns.values()))), clip_long(why))
             for why, turns in self._channels.items()
         ]
 

@@ -47,7 +47,7 @@ def _wordings() -> tuple[Callable[..., object], ...]:
     """How templates put the figures of a run or a record into words. Loaded late: other pages need only the style."""
     from karat.reports.case_facts import log, reasons
     from karat.reports.html.calls import duration, outcome, render_json, span_of_time
-    from karat.reports.html.case_view import anchor_of, clipped, trace_spent
+    from karat.reports.html.case_view import anchor_of, clip_long, trace_spent
     from karat.reports.html.run_view import (
         commit,
         counts,
@@ -64,7 +64,7 @@ def _wordings() -> tuple[Callable[..., object], ...]:
 
     of_runs = (commit, counts, format_time_between, moment, parts, rate_view, repeats, suite_name)
     figures = (cost_words, rate_words, token_words)
-    of_cases = (clipped, evidence_anchor, excerpt, log, outcome, reasons, render_json, span_of_time, trace_spent)
+    of_cases = (clip_long, evidence_anchor, excerpt, log, outcome, reasons, render_json, span_of_time, trace_spent)
     return (*of_runs, *figures, *of_cases, anchor_of, duration)
 
 
