@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from karat.cli.options import PATH
+
 
 @click.command(short_help="Measure how many wrong answers a suite would catch. Runs no agent.")
 @click.argument("journal")
@@ -13,18 +15,12 @@ import click
     "--min-kill",
     type=click.FloatRange(0, 1),
     default=0.9,
-    show_default=True,
     metavar="R",
     help="Exit with 1 if the suite catches a smaller share of wrong traces.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed for random choices.")
+@click.option("--seed", type=int, default=0, help="Seed for random choices.")
 @click.option("--suite", metavar="SUITE", help="Refuse the journal unless it belongs to this suite, unchanged.")
-@click.option(
-    "--results-dir",
-    type=click.Path(path_type=Path),
-    metavar="D",
-    help="Folder for the reports (default: next to the journal).",
-)
+@click.option("--results-dir", type=PATH, metavar="D", help="Folder for the reports (default: next to the journal).")
 def command(journal: str, min_kill: float, seed: int, suite: str | None, results_dir: Path | None) -> int:
     """Measure how much a suite catches: make recorded traces wrong, one change at a time, and judge them again.
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from karat.cli.options import PATH
+
 
 @click.group(short_help="Save a run to compare others with.")
 def command() -> None:
@@ -22,12 +24,9 @@ def command() -> None:
 @command.command("set", short_help="Make a run the baseline of its suite.")
 @click.argument("run", default="@last")
 @click.option(
-    "--file",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="File to write (default: SUITE.baseline.jsonl next to the suite).",
+    "--file", type=PATH, metavar="FILE", help="File to write (default: SUITE.baseline.jsonl next to the suite)."
 )
-@click.option("--results-dir", type=click.Path(path_type=Path), metavar="D", help="Folder to look for @last in.")
+@click.option("--results-dir", type=PATH, metavar="D", help="Folder to look for @last in.")
 def set_baseline(run: str, file: Path | None, results_dir: Path | None) -> int:
     """Make a run (a journal, @last, a commit or tag), or several (@last-5), the baseline of its suite."""
     from karat import api
@@ -38,7 +37,7 @@ def set_baseline(run: str, file: Path | None, results_dir: Path | None) -> int:
 
 
 @command.command("show", short_help="Show the baseline of a suite.")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 def show(file: Path) -> int:
     """Show the baseline of a suite, or a baseline file: which run it was, and the cases that did not pass."""
     from karat import api

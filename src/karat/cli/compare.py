@@ -6,21 +6,16 @@ from pathlib import Path
 
 import click
 
+from karat.cli.options import PATH
+
 FORMATS = ("terminal", "json", "markdown", "html")
 
 
 @click.command(short_help="Compare runs case by case: better, worse or chance? With gates for CI.")
 @click.argument("base")
 @click.argument("new", nargs=-1, required=True)
-@click.option(
-    "--format", "form", type=click.Choice(FORMATS), default="terminal", show_default=True, help="What is printed."
-)
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write the --format to a file, and text to the terminal.",
-)
+@click.option("--format", "form", type=click.Choice(FORMATS), default="terminal", help="What is printed.")
+@click.option("--output", type=PATH, metavar="FILE", help="Write the --format to a file, and text to the terminal.")
 @click.option("--confidence", type=float, metavar="C", help="Confidence level (default: that of [gate], or 0.95).")
 @click.option("--max-new-failures", type=int, metavar="N", help="Gate: at most N cases broke.")
 @click.option(
@@ -34,7 +29,7 @@ FORMATS = ("terminal", "json", "markdown", "html")
 )
 @click.option("--max-tokens-ratio", type=float, metavar="X", help="Gate: at most X times the tokens (at --confidence).")
 @click.option("--max-cost-ratio", type=float, metavar="X", help="Gate: at most X times the cost (at --confidence).")
-@click.option("--results-dir", type=click.Path(path_type=Path), metavar="D",
+@click.option("--results-dir", type=PATH, metavar="D",
               help="Folder to look for @last, @last-green, commits and tags in.")  # fmt: skip
 @click.option("--mix-tapes", is_flag=True, help="Allow comparing a replayed run with a live one.")
 def command(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from karat.cli.options import RepeatsParameter, Seconds, assignments
+from karat.cli.options import AT_LEAST_ONE, RepeatsParameter, Seconds, assignments
 from karat.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -22,37 +22,25 @@ SHOWN = 20
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @click.option("-t", "--target", metavar="TARGET", help="The agent to send prompts to, if there are no recordings.")
 @click.option("--prompts", metavar="FILE", help="Prompts to send: one per line, or a .csv with a column `prompt`.")
-@click.option(
-    "--repeat",
-    type=RepeatsParameter(),
-    default=5,
-    show_default=True,
-    metavar="N",
-    help="How often to send each prompt.",
-)
+@click.option("--repeat", type=RepeatsParameter(), default=5, metavar="N", help="How often to send each prompt.")
 @click.option(
     "--allow-effects",
     is_flag=True,
     help="Let the agent use tools that change something. Without it, Karat asks only agents whose tools it can stub.",
 )
-@click.option("--name", metavar="NAME", default="", help="Name of the suite.")
+@click.option("--name", metavar="NAME", default="", show_default=False, help="Name of the suite.")
 @click.option(
     "--max-cases",
-    type=click.IntRange(min=1),
+    type=AT_LEAST_ONE,
     default=30,
-    show_default=True,
     metavar="N",
     help="Maximum number of cases; rarer kinds of runs are listed as questions.",
 )
 @click.option(
-    "--keep-personal-data",
-    is_flag=True,
-    help="Do not mask email addresses, phone, card and account numbers and keys.",
+    "--keep-personal-data", is_flag=True, help="Do not mask email addresses, phone, card and account numbers and keys."
 )
 @click.option("--timeout", type=Seconds(), metavar="S", help="Seconds for one run of a prompt.")
-@click.option(
-    "--concurrency", type=click.IntRange(min=1), default=4, show_default=True, help="Prompts to send at once."
-)
+@click.option("--concurrency", type=AT_LEAST_ONE, default=4, help="Prompts to send at once.")
 @click.option(
     "--option", "options", multiple=True, callback=assignments, metavar="KEY=VALUE", help="An option of the target."
 )

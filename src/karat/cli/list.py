@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,13 +15,7 @@ if TYPE_CHECKING:
 @click.command(name="list", short_help="List cases: id, category, prompt.")
 @click.argument("suites", nargs=-1, required=True, metavar="SUITE...")
 @selection
-def command(
-    suites: tuple[str, ...],
-    cases: list[str] | None,
-    categories: list[str] | None,
-    tags: list[str] | None,
-    keyword: str | None,
-) -> None:
+def command(suites: tuple[str, ...], **selected: Any) -> None:
     """List the cases of a suite, one line each: id, category and prompt, separated by tabs.
 
     \b
@@ -32,7 +26,7 @@ def command(
     """
     from karat.suites.selection import EVERYTHING, Selection
 
-    chosen = Selection(cases, categories, tags, keyword)
+    chosen = Selection(**selected)
     listed = [_rows(suite) for suite in suites] if chosen == EVERYTHING else _select_rows(suites, chosen)
     for case_id, category, prompt in (row for rows in listed for row in rows):
         click.echo(f"{case_id}\t{category}\t{prompt}")

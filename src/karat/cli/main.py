@@ -11,31 +11,11 @@ import click
 from karat.errors import ExitCode, KaratError, SuiteError
 from karat.version import __version__
 
-COMMANDS = {
-    "init": "karat.cli.init",
-    "run": "karat.cli.run",
-    "inspect": "karat.cli.inspect",
-    "draft": "karat.cli.draft",
-    "resume": "karat.cli.resume",
-    "rerun": "karat.cli.rerun",
-    "rescore": "karat.cli.rescore",
-    "report": "karat.cli.report",
-    "compare": "karat.cli.compare",
-    "baseline": "karat.cli.baseline",
-    "history": "karat.cli.history",
-    "view": "karat.cli.view",
-    "audit": "karat.cli.audit",
-    "stress": "karat.cli.stress",
-    "tape": "karat.cli.tape",
-    "list": "karat.cli.list",
-    "validate": "karat.cli.validate",
-    "lint": "karat.cli.lint",
-    "convert": "karat.cli.convert",
-    "schema": "karat.cli.schema",
-    "mcp": "karat.cli.mcp",
-    "self-test": "karat.cli.self_test",
-}
-
+COMMANDS = (
+    "init", "run", "inspect", "draft", "resume", "rerun", "rescore", "report", "compare", "baseline", "history", "view",
+    "audit", "stress", "tape", "list", "validate", "lint", "convert", "schema", "mcp", "self-test",
+)  # fmt: skip
+"""Each is `command` of the module of its name."""
 COMPLETE = "_KARAT_COMPLETE"
 """Set by the shell where it wants a line completed, or the script that does so."""
 NOWHERE = "karat: the current folder no longer exists. Change to another one."
@@ -50,7 +30,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(COMMANDS[cmd_name]).command
+        command: click.Command = import_module(f"karat.cli.{cmd_name.replace('-', '_')}").command
         if COMPLETE in os.environ:
             from karat.cli.completion import attach  # late: it loads what only completing needs
 
@@ -87,7 +67,7 @@ def is_slip(typed: str, name: str) -> bool:
 @click.group(
     cls=Commands,
     invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
 )
 @click.version_option(__version__, prog_name="karat", message="%(prog)s %(version)s")
 @click.pass_context

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
+PATH = click.Path(path_type=Path)
+AT_LEAST_ONE = click.IntRange(min=1)
+
 
 class Seconds(click.FloatRange):
     """A time span over zero that ends."""
@@ -81,7 +84,7 @@ TYPES: dict[Any, dict[str, Any]] = {
     float: {"type": Seconds()},
     float | None: {"type": Seconds()},
     bool | None: {"is_flag": True},
-    str | Path | None: {"type": click.Path(path_type=Path)},
+    str | Path | None: {"type": PATH},
     Repeats: {"type": RepeatsParameter()},
     ExecutorName: {"type": click.Choice(get_args(ExecutorName))},
     TapeMode | None: {"type": click.Choice(get_args(TapeMode))},
@@ -103,7 +106,7 @@ def click_option(option: Option, *, again: bool = False) -> Callable[[Command], 
         *option.spellings,
         option.name,
         default=None if "multiple" in how else option.default,
-        show_default=bool(option.default is not None and not (again and option.help_again)),
+        show_default=not (again and option.help_again),
         metavar=option.metavar,
         help=option.describe(again=again),
         **how,
@@ -113,7 +116,7 @@ def click_option(option: Option, *, again: bool = False) -> Callable[[Command], 
 LOUDNESS = (
     click.option("-q", "--quiet", is_flag=True,
                  help="Print only the verdict, and one line for each case that did not pass."),
-    click.option("-v", "--verbose", count=True,
+    click.option("-v", "--verbose", count=True, show_default=False,
                  help="Print every case and every failure; -vv: with complete prompts, calls and answers."),
 )  # fmt: skip
 FAIL_FAST = click.option("--fail-fast", is_flag=True, help="Stop at the first case that fails or ends in an error.")
@@ -124,9 +127,9 @@ def selection(command: Command) -> Command:
     return _with(command, map(click_option, SELECTION.values()))
 
 
-def rescore_options(command: Command) -> Command:
-    names = ("results_dir", "reports", "allow_partial", "allow_unknown", "allow_unjudged", "trust_code")
-    return _with(command, [*(click_option(HOW_TO_RUN[name]) for name in names), *LOUDNESS])
+def options_of_runs(names: Iterable[str]) -> Callable[[Command], Command]:
+    """These options of a run, and how much to print."""
+    return lambda command: _with(command, [*(click_option(HOW_TO_RUN[name]) for name in names), *LOUDNESS])
 
 
 def read_verbosity(quiet: bool, verbose: int) -> Verbosity:

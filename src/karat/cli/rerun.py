@@ -26,7 +26,7 @@ def statuses(ctx: click.Context, param: click.Parameter, value: tuple[str, ...])
 @click.command(short_help="Run the failed cases of a run again.")
 @click.argument("journal", required=False)
 @LAST
-@click.option("--status", multiple=True, default=("error,fail",), show_default=True, callback=statuses, metavar="S,...",
+@click.option("--status", multiple=True, default=("error,fail",), callback=statuses, metavar="S,...",
               help=f"Which cases to run again: {', '.join(STATUSES)}.")  # fmt: skip
 @click.option("--suite", metavar="SUITE", help="The suite, if it is no longer where it was.")
 @click.option("-t", "--target", help="The target, if its name has changed.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from karat.cli.options import read_verbosity, rescore_options
+from karat.cli.options import AT_LEAST_ONE, options_of_runs, read_verbosity
 from karat.cli.run import worst_exit_code
 from karat.system.gc_pause import gc_frozen
 
@@ -17,17 +17,14 @@ if TYPE_CHECKING:
     from karat.terminal.screen import Screen
 
 
+OF_A_RUN = ("results_dir", "reports", "allow_partial", "allow_unknown", "allow_unjudged", "trust_code")
+
+
 @click.command(short_help="Judge recorded runs again, without an agent.")
 @click.argument("journals", nargs=-1, required=True, metavar="JOURNAL...")
 @click.option("--suite", metavar="SUITE", help="Judge by the cases of this suite instead of the recorded ones.")
-@click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Number of processes; it does not affect the verdicts.",
-)
-@rescore_options
+@click.option("--workers", type=AT_LEAST_ONE, default=1, help="Number of processes; it does not affect the verdicts.")
+@options_of_runs(OF_A_RUN)
 def command(journals: tuple[str, ...], suite: str | None, quiet: bool, verbose: int, **how: Any) -> int:
     """Judge recorded runs again, without an agent, and write a new journal and reports for each.
 

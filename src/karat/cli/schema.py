@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from karat.cli.options import PATH
+
 
 @click.command(short_help="Print or write the JSON Schema of a suite format, for editors.")
 @click.argument("name", metavar="FORMAT", default="karat-1")
@@ -14,7 +16,7 @@ import click
     "--suite",
     "suites",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="SUITE",
     help="With --write: add the line to this YAML suite that makes editors use the schema. Repeatable.",
 )

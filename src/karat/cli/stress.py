@@ -8,16 +8,9 @@ from typing import Any
 
 import click
 
-from karat.cli.options import LOUDNESS, click_option, comma_list, read_verbosity, selection
-from karat.options import HOW_TO_RUN
+from karat.cli.options import AT_LEAST_ONE, PATH, comma_list, options_of_runs, read_verbosity, selection
 
 OF_A_RUN = ("timeout", "concurrency", "workers", "rate", "tape", "options", "results_dir")
-
-
-def run_options(command: Any) -> Any:
-    for option in reversed([*(click_option(HOW_TO_RUN[name]) for name in OF_A_RUN), *LOUDNESS]):
-        command = option(command)
-    return command
 
 
 @click.command(short_help="Break an agent's tools and models, and check how it reacts.")
@@ -27,32 +20,22 @@ def run_options(command: Any) -> Any:
 )
 @click.option(
     "--max-runs",
-    type=click.IntRange(min=1),
+    type=AT_LEAST_ONE,
     default=200,
-    show_default=True,
     metavar="N",
     help="Maximum number of runs with a fault. The most important come first; the rest is reported.",
 )
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed for random choices of faults."
-)
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed for random choices of faults.")
 @click.option(
     "--faults", multiple=True, callback=comma_list, metavar="A,B", help="Only these faults: 'lost answer,inject*'."
 )
 @click.option("--from", "base", metavar="RUN", help="Start from this journal instead of running the suite first.")
 @click.option("--resume", metavar="RUN", help="Finish the interrupted stress run of this journal.")
-@click.option(
-    "--injections", type=click.Path(path_type=Path), metavar="FILE", help="A TOML file with other texts to inject."
-)
-@click.option(
-    "--write",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write each broken cell as a Karat 1 case with its fault.",
-)
+@click.option("--injections", type=PATH, metavar="FILE", help="A TOML file with other texts to inject.")
+@click.option("--write", type=PATH, metavar="FILE", help="Write each broken cell as a Karat 1 case with its fault.")
 @click.option("--force", is_flag=True, help="With --write: overwrite an existing file.")
 @selection
-@run_options
+@options_of_runs(OF_A_RUN)
 def command(
     suite: str,
     base: str | None,

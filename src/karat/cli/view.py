@@ -6,18 +6,14 @@ from pathlib import Path
 
 import click
 
+from karat.cli.options import PATH
 from karat.errors import ExitCode
 
 
 @click.command(short_help="Show runs in a browser: every case with its evidence.")
-@click.argument("folder", required=False, type=click.Path(path_type=Path))
+@click.argument("folder", required=False, type=PATH)
 @click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=8642,
-    show_default=True,
-    metavar="N",
-    help="Port to listen on; 0 for any free port.",
+    "--port", type=click.IntRange(0, 65535), default=8642, metavar="N", help="Port to listen on; 0 for any free port."
 )
 @click.option("--no-browser", is_flag=True, help="Print the address, but do not open a browser.")
 def command(folder: Path | None, port: int, no_browser: bool) -> int:
