@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from karat.api import judge, load_suite
 from karat.model.trace import ToolCall, Trace
-from karat.model.verdict import Status
+from karat.model.verdict import ACCEPTED
 
 NO_RESULTS = "an ExecutionContext has the names of the tools that were called, but not their results"
 
@@ -69,5 +69,5 @@ def _validate(context: ExecutionContext, asks: dict[str, object]) -> Validation:
     verdict = judge(suite.cases[0], trace)
     return Validation(
         verdict.status == "PASS",
-        [f"{check}" for check in verdict.checks if check.status is not Status.PASSED],
+        [f"{check}" for check in verdict.checks if check.status not in ACCEPTED],
     )

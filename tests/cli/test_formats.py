@@ -194,7 +194,7 @@ def test_two_formats_that_recognise_one_file_are_refused(karat: Karat) -> None:
 def test_a_document_of_no_format_names_those_there_are(karat: Karat) -> None:
     project("lines")
     said = karat("validate", write("a.json", "{}")).err
-    assert "a suite is an object with 'karat: 1' and 'cases' (Karat 1), an object with 'cases' (eval set), " in said
+    assert "an object with 'karat: 1' and 'cases' or 'rules' (Karat 1), an object with 'cases' (eval set), " in said
     assert "(golden QA) or a .lines file (lines). Files of bfcl, " in said
 
 

@@ -16,7 +16,7 @@ from suites.support import lines
 
 GOOD = '{"version": "0.3", "cases": [{"id": "A", "prompt": "p", "expected": {"must_say_any": ["é"]}}]}'
 FORMATS = (
-    "a suite is an object with 'karat: 1' and 'cases' (Karat 1), an object with 'cases' (eval set) "
+    "a suite is an object with 'karat: 1' and 'cases' or 'rules' (Karat 1), an object with 'cases' (eval set) "
     "or a list of cases with 'input' and an 'expected' object (golden decisions), "
     "or with 'input' and 'expected_contains' or 'must_not_contain' (golden QA). "
     "Files of bfcl, tau-bench, tau2, agentevals, deepeval, pydantic-evals, promptfoo and adk are suites too."

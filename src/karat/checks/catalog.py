@@ -51,10 +51,11 @@ from karat.checks.external import Code, TrustedCode, Unjudged, from_function
 from karat.checks.numbers.grounded import GroundedNumbers
 from karat.checks.numbers.required import MustGroundNumber
 from karat.checks.page.ui import Ui
+from karat.checks.rules import RuleHolds, SharedRuleHolds
 from karat.checks.telemetry import Spans, Telemetry
 from karat.checks.tools.calls import ToolCalls
 from karat.checks.tools.names import ToolCallF1, ToolCallsAny, ToolCallsNone, ToolsUsed
-from karat.checks.tools.naming import with_effects_named
+from karat.checks.tools.naming import with_groups_named
 from karat.checks.tools.order import ToolOrder, ToolRequires
 from karat.checks.tools.trajectory import Trajectory
 from karat.checks.tools.validity import EndedByItself, ValidArguments
@@ -128,6 +129,8 @@ CHECKS: tuple[type[Check], ...] = (
     Spans,
     ScoreOf,
     Code,
+    RuleHolds,
+    SharedRuleHolds,
     Unjudged,
 )
 
@@ -176,7 +179,8 @@ class CheckCatalog:
     @property
     def declared(self) -> Declared:
         """What karat.toml declares for every suite."""
-        return Declared(self.project.effects, self.project.words, self.project.evaluators)
+        rules = tuple(str(self.project.root / path) for path in self.project.rules)
+        return Declared(self.project.effects, self.project.words, self.project.evaluators, rules=rules)
 
     def load(self) -> None:
         """Load the code of others now, so that what is wrong with it is reported before anything runs."""
@@ -188,7 +192,7 @@ class CheckCatalog:
 
     def read(self, expected: Mapping[str, object]) -> Iterator[ParsedCheck]:
         """The checks that an `expected` object asks for, each with what is wrong with it."""
-        expected = with_effects_named(expected)
+        expected = with_groups_named(expected)
         for cls in self._concerned(frozenset(expected)):
             for reading in cls.read_in(self.project, expected):
                 yield self._asked(cls.name, _encode(reading.args), reading.path)

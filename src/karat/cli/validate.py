@@ -38,5 +38,6 @@ def command(suites: tuple[str, ...]) -> int:
         unjudged = names.pop(UNJUDGED, 0)
         size = f"{pluralize(len(suite.cases), 'case')}, {pluralize(names.total(), 'check')}"
         size += f", {pluralize(unjudged, 'expectation')} not judged" if unjudged else ""
+        size += f", {pluralize(len(suite.rules), 'rule')}" if suite.rules else ""
         click.echo(f"{visible(name)}: {visible(f'{suite.format} {suite.version}'.rstrip())}, {size}")
     return ExitCode.OK if sound else ExitCode.USAGE

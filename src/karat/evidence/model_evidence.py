@@ -92,7 +92,14 @@ def _why_incomplete(traffic: ModelTraffic, exchanges: Sequence[ModelExchange]) -
 def _build_call(observed: ObservedCall, traffic: ModelTraffic) -> ToolCall:
     request, exchange = observed.request, observed.exchange
     arguments = {} if request.arguments == "" else request.arguments
-    call = ToolCall(request.name, arguments, id=request.id or None, started_at=exchange.ended or exchange.began)
+    call = ToolCall(
+        request.name,
+        arguments,
+        id=request.id or None,
+        started_at=exchange.ended or exchange.began,
+        message=f"{exchange.began:.6f}",
+        with_words=bool(exchange.reply.text) if exchange.reply is not None else None,
+    )
     if observed.result is None:
         return structs.replace(call, started=False, unfinished=True)
     result = _read_result(observed.result.content)

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, Protocol
 
 from karat.model.suite import Case
 from karat.model.trace import TraceError
-from karat.model.verdict import CheckResult, Status, Verdict
+from karat.model.verdict import ACCEPTED, CheckResult, Status, Verdict
 from karat.text.wording import shorten
 
 OF_RUN: Final = -1
@@ -70,7 +70,7 @@ def _failures(record: Breakable) -> Iterator[Failure]:
     if error is not None:
         yield Failure(OF_RUN, f"{error.kind} error", error.kind, Status.ERROR, "", shape(error.message))
     for number, result in enumerate(record.verdict.checks):
-        if result.status not in (Status.PASSED, Status.UNJUDGED):
+        if result.status not in (*ACCEPTED, Status.UNJUDGED):
             yield Failure(
                 number,
                 label(record, number),

@@ -21,11 +21,11 @@ from karat.model.cost import COST, count_spent, reported_cost
 from karat.model.run import Footer, Header
 from karat.model.sequential import SequentialTest
 from karat.model.trace import Tokens
-from karat.model.verdict import NOTHING_SHORT, CaseStatus, Shortfall, Status, Verdict
+from karat.model.verdict import CaseStatus, Shortfall, Status, Verdict
 from karat.scoring.tally import Tally, case_status
 from karat.text.wording import pluralize
 
-VERSION: Final = 5
+VERSION: Final = 6
 SEPARATOR: Final = "\x1f"
 """Separates tags, so that only a whole tag is found."""
 BATCH: Final = 500
@@ -40,7 +40,7 @@ CREATE TABLE runs (
 ) WITHOUT ROWID;
 CREATE TABLE records (
   run TEXT, idx INTEGER, repeat INTEGER, offset INTEGER, status TEXT, ended TEXT, id TEXT, category TEXT, tags TEXT,
-  text TEXT, ms REAL, soft REAL, rate REAL, short INTEGER, edited INTEGER, cluster TEXT, tokens_in INTEGER,
+  text TEXT, ms REAL, soft REAL, rate REAL, short INTEGER, rules TEXT, edited INTEGER, cluster TEXT, tokens_in INTEGER,
   tokens_out INTEGER, cost REAL, PRIMARY KEY (run, idx, repeat)
 ) WITHOUT ROWID;
 CREATE TABLE broken (
@@ -51,7 +51,7 @@ CREATE TABLE kept (
   run TEXT, name TEXT, inode INTEGER, mtime INTEGER, size INTEGER, data BLOB, PRIMARY KEY (run, name)
 );
 """
-_ADD_RECORD: Final = f"INSERT OR REPLACE INTO records VALUES ({', '.join('?' * 19)})"
+_ADD_RECORD: Final = f"INSERT OR REPLACE INTO records VALUES ({', '.join('?' * 20)})"
 _ADD_FAILURE: Final = f"INSERT OR REPLACE INTO broken VALUES ({', '.join('?' * 10)})"
 
 _encode = msgspec.json.encode
@@ -158,7 +158,7 @@ class JournalRows:
             counts = self._scores.setdefault(group, [0, 0])
             counts[0] += score.passed
             counts[1] += score.judged
-        short = verdict.shortfall if failures else NOTHING_SHORT
+        short = verdict.shortfall
         texts = (case.id, case.category, *case.tags, case.prompt[:SEARCHED], record.trace.final_message[:SEARCHED])
         return (
             self._key,
@@ -175,6 +175,7 @@ class JournalRows:
             verdict.soft.value,
             case.min_pass_rate,
             short.failed | short.unknown << 1 | short.unjudged << 2 | short.count << 3,
+            short.rules,
             not follows,
             case.cluster,
             *_storable_tokens(record.trace.tokens),
@@ -194,10 +195,11 @@ class JournalRows:
 
     def _summary(self, problem: str) -> bytes:
         tally = Tally.of(self._header)
-        query = "SELECT idx, status, soft, rate, short, cluster, tokens_in, tokens_out, cost FROM records WHERE run = ?"
-        for index, status, soft, rate, short, cluster, into, out, cost in self._database.execute(query, (self._key,)):
+        columns = "idx, status, soft, rate, short, rules, cluster, tokens_in, tokens_out, cost"
+        rows = self._database.execute(f"SELECT {columns} FROM records WHERE run = ?", (self._key,))
+        for index, status, soft, rate, short, rules, cluster, into, out, cost in rows:
             spent = count_spent(None if into is None and out is None else Tokens(into, out), cost)
-            lacks = Shortfall(bool(short & 1), bool(short & 2), bool(short & 4), short >> 3)
+            lacks = Shortfall(bool(short & 1), bool(short & 2), bool(short & 4), short >> 3, rules)
             tally.add(index, CaseStatus(status), soft, rate, lacks, cluster=cluster, spent=spent)
         faults = [*self._faults(), *([problem] if problem else [])]
         summary, footer = tally.summary(), self._footer

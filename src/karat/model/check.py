@@ -64,12 +64,16 @@ class Field(Struct, frozen=True):
 
 
 class Declared(Struct, frozen=True):
-    """What holds for all cases of a suite: the effects of tools with the words that claim them, and word lists."""
+    """What holds for all cases of a suite: the effects of tools with the words that claim them, word lists, rules."""
 
     effects: Mapping[str, Sequence[str]] = {}
     words: Mapping[str, Sequence[str]] = {}
     evaluators: Mapping[str, Mapping[str, Any]] = {}
     """What evaluators of other tools mean, by their names: the `expected` that asks for the same."""
+    tools: Mapping[str, Sequence[str]] = {}
+    """Groups of tools, by the names that `@name` means."""
+    rules: tuple[str, ...] = ()
+    """The files of rules that hold in every suite."""
 
 
 class ParsedCheck(NamedTuple):

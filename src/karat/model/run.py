@@ -100,6 +100,11 @@ class Summary(Struct, frozen=True, omit_defaults=True, kw_only=True):
     partial_unknown: int = 0
     partial_unjudged: int = 0
     unjudged: int = 0
+    rules: int = 0
+    untested_rules: tuple[str, ...] = ()
+    """The rules that nothing in the run triggered."""
+    is_untested: bool = False
+    """Whether the suite has rules of its own, of which nothing in the run triggered any."""
     error: int = 0
     skipped: int = 0
     xfailed: int = 0
@@ -149,6 +154,8 @@ class Summary(Struct, frozen=True, omit_defaults=True, kw_only=True):
         refused = refused or self.partial_unjudged
         if self.failed or self.error or self.incomplete or refused:
             return ExitCode.FAILED
+        if self.is_untested:
+            return ExitCode.NOTHING_SELECTED
         return ExitCode.OK if self.passed or self.partial or self.xfailed else ExitCode.NOTHING_SELECTED
 
 

@@ -21,7 +21,10 @@ DEFAULT_WEIGHTS: dict[str, float] = {
     Group.DECISION: 0.35,
     Group.QA: 0.35,
     Group.BUDGET: 0.10,
+    Group.RULES: 0.35,
 }
+ALWAYS_HARD = frozenset((Group.RULES,))
+"""Groups in which a failed check fails the case, whatever its threshold."""
 OTHER_WEIGHT = 0.35
 """What a group of another package weighs where a case gives no weights."""
 
@@ -126,6 +129,8 @@ class Suite(Struct, frozen=True, kw_only=True):
     """Whether that target is code which the file names: it is run only if the user trusts it."""
     draft: bool = False
     """Whether no person has approved yet what it expects."""
+    rules: tuple[str, ...] = ()
+    """The rules that hold in its cases, by their ids."""
 
 
 UNJUDGED = "unjudged"

@@ -66,6 +66,10 @@ class ToolCall(Struct, frozen=True, omit_defaults=True):
     kind: CallKind = "tool"
     parent: str | None = None
     """The tool or agent that it was called within."""
+    message: str | None = None
+    """The message of the model that requested it; calls with the same one were requested together."""
+    with_words: bool | None = None
+    """Whether that message says something too."""
     unobserved: dict[str, str] = {}
     """Why its `arguments` or `result` were not observed; that is not the same as having none."""
 
@@ -203,6 +207,8 @@ class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True, metaclass=_Tr
     tool_calls: tuple[ToolCall, ...] = ()
     setup_calls: tuple[ToolCall, ...] = ()
     """The calls that setup prompts brought about, apart from those of the judged turn."""
+    setup_prompts: tuple[str, ...] = ()
+    """What the user said before the judged turn."""
     tool_schemas: dict[str, Any] = {}
     """The tools that the agent was offered, each with the JSON Schema of its arguments or None, where a check asks.
 

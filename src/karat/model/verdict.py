@@ -19,16 +19,25 @@ class Group(StrEnum):
     DECISION = "decision"
     QA = "qa"
     BUDGET = "budget"
+    RULES = "rules"
 
 
 class Status(StrEnum):
-    """How one check came out. ERROR: the check itself could not be carried out. UNJUDGED: only another tool can."""
+    """How one check came out. ERROR: the check itself could not be carried out. UNJUDGED: only another tool can.
+
+    NOT_TRIGGERED: nothing happened that the rule speaks of, so it was not tested; that is not a pass.
+    """
 
     PASSED = "passed"
     FAILED = "failed"
     UNKNOWN = "unknown"
     ERROR = "error"
     UNJUDGED = "unjudged"
+    NOT_TRIGGERED = "not_triggered"
+
+
+ACCEPTED = frozenset((Status.PASSED, Status.NOT_TRIGGERED))
+"""What counts against no case."""
 
 
 class CaseStatus(StrEnum):
@@ -96,9 +105,46 @@ class Shortfall(Struct, frozen=True, omit_defaults=True, gc=False):
     unknown: bool = False
     unjudged: bool = False
     count: int = 0
+    rules: str = ""
+    """The rules that were judged, each with a sign that says whether it was triggered: `RuleMarks`."""
 
 
 NOTHING_SHORT = Shortfall()
+
+
+OWN_RULE, SHARED_RULE = "rule", "shared_rule"
+"""The names of the checks that judge a rule of the suite itself, and one of karat.toml."""
+_MARKS = {(OWN_RULE, True): "+", (OWN_RULE, False): "-", (SHARED_RULE, True): "*", (SHARED_RULE, False): "/"}
+_SEPARATOR = "\x1f"
+
+
+class RuleMarks(Struct):
+    """The rules of a run: those that were triggered at least once, and those that were not."""
+
+    own: dict[str, bool] = {}
+    shared: dict[str, bool] = {}
+
+    def add(self, marks: str) -> None:
+        """Count the rules of one case, as `mark_rules` writes them."""
+        for mark in marks.split(_SEPARATOR) if marks else ():
+            rules = self.own if mark[0] in "+-" else self.shared
+            rules[mark[1:]] = rules.get(mark[1:], False) or mark[0] in "+*"
+
+    @property
+    def untested(self) -> tuple[str, ...]:
+        """The rules that nothing triggered."""
+        every = {**self.shared, **self.own}
+        return tuple(sorted(name for name, is_tested in every.items() if not is_tested))
+
+
+def mark_rules(checks: tuple[CheckResult, ...]) -> str:
+    """The rules among these results, and whether each was triggered, in one text."""
+    marks = [
+        f"{_MARKS[check.name, check.status is not Status.NOT_TRIGGERED]}{check.expected.partition(': ')[0]}"
+        for check in checks
+        if check.group == Group.RULES and check.name in (OWN_RULE, SHARED_RULE)
+    ]
+    return _SEPARATOR.join(marks)
 
 
 class Verdict(Struct, frozen=True, omit_defaults=True, gc=False):
@@ -116,15 +162,17 @@ class Verdict(Struct, frozen=True, omit_defaults=True, gc=False):
     @property
     def shortfall(self) -> Shortfall:
         """Why it is PARTIAL, if it is, and how much of it is not judged."""
+        rules = mark_rules(self.checks)
         if self.status is CaseStatus.PASS and not self.left_to_others:
-            return NOTHING_SHORT
+            return Shortfall(rules=rules) if rules else NOTHING_SHORT
         statuses = [check.status for check in self.checks]
         count = statuses.count(Status.UNJUDGED)
         if self.status is not CaseStatus.PARTIAL:
-            return Shortfall(count=count) if count else NOTHING_SHORT
+            return Shortfall(count=count, rules=rules) if count or rules else NOTHING_SHORT
         return Shortfall(
             failed=Status.FAILED in statuses,
             unknown=Status.UNKNOWN in statuses,
             unjudged=count > 0 and not self.left_to_others,
             count=count,
+            rules=rules,
         )

@@ -68,6 +68,8 @@ class Project(Struct, frozen=True):
     """What tools change and the words that claim it, for suites that do not declare their own."""
     words: dict[str, list[str]] = field(default_factory=dict)
     """Word lists in place of the published ones."""
+    rules: list[str] = field(default_factory=list)
+    """Files of rules that hold in every suite, next to its own."""
     evaluators: dict[str, dict[str, Any]] = field(default_factory=dict)
     """What evaluators of other tools mean, in the fields of `expected`."""
     trust_code: bool = False
@@ -147,6 +149,7 @@ def _read_project(folder: str, files: tuple[_File, ...]) -> Project:
         prices=read_table(prices, Prices, tables.file, join_dotted(tables.section, "prices")) if prices else None,
         effects={tool: _phrases(tables, "effects", tool, words) for tool, words in tables.get("effects").items()},
         words={name: _words(tables, name, words) for name, words in tables.get("words").items()},
+        rules=_files(tables, "rules"),
         evaluators={name: _evaluator(tables, name, value) for name, value in tables.get("evaluators").items()},
     )
 
@@ -185,6 +188,14 @@ def _words(tables: _Tables, name: str, words: object) -> list[str]:
     if not isinstance(words, dict):
         return _phrases(tables, "words", name, words)
     return [*published.entries, *_phrases(tables, "words", name, words.get("add", words))]
+
+
+def _files(tables: _Tables, name: str) -> list[str]:
+    """The files that a key lists."""
+    listed = tables.content.get(name, [])
+    if isinstance(listed, list) and all(isinstance(file, str) and file.strip() for file in listed):
+        return listed
+    raise tables.error("", name, f"`{name}` is not a list of files.", f'Write {name} = ["policy.karat.yaml"].')
 
 
 def _evaluator(tables: _Tables, name: str, expected: object) -> dict[str, Any]:

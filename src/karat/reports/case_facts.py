@@ -58,6 +58,8 @@ class CheckFacts(NamedTuple):
     failed: list[JudgedCheck]
     unknown: list[JudgedCheck]
     unjudged: list[JudgedCheck]
+    not_triggered: list[JudgedCheck]
+    """Rules that nothing in the conversation triggered; they speak against nothing."""
 
     @property
     def all(self) -> list[JudgedCheck]:
@@ -72,7 +74,7 @@ class MissingParts(NamedTuple):
     brief: list[str]
 
 
-ALL_PASSED: Final = CheckFacts([], [], [])
+ALL_PASSED: Final = CheckFacts([], [], [], [])
 NOTHING_MISSING: Final = MissingParts([], [], [])
 
 
@@ -84,8 +86,12 @@ def check_facts(record: CaseRecord) -> CheckFacts:
             break
     else:
         return ALL_PASSED
-    facts = CheckFacts([], [], [])
-    lists = {Status.FAILED: facts.failed, Status.UNJUDGED: facts.unjudged}
+    facts = CheckFacts([], [], [], [])
+    lists = {
+        Status.FAILED: facts.failed,
+        Status.UNJUDGED: facts.unjudged,
+        Status.NOT_TRIGGERED: facts.not_triggered,
+    }
     for (turn, spec), result in zip(record.case.all_checks, results, strict=False):
         if result.status is not PASSED:
             path = spec.path or result.name

@@ -47,6 +47,7 @@ class ChecksByStatus(Struct, omit_defaults=True, gc=False):
     failed: list[CheckRow]
     unknown: list[CheckRow]
     unjudged: list[CheckRow] = []
+    not_triggered: list[CheckRow] = []
 
 
 class ErrorRow(Struct, omit_defaults=True, gc=False):
@@ -270,6 +271,8 @@ def _summary(run: RunView) -> dict[str, object]:
     }
     if summary.unjudged:
         row["unjudged"] = summary.unjudged
+    if summary.rules:
+        row |= {"rules": summary.rules, "untested_rules": list(summary.untested_rules)}
     row["figures"] = _figures(summary, run.prices)
     if summary.skipped or summary.xfailed:
         row |= {"skip": summary.skipped, "xfail": summary.xfailed}

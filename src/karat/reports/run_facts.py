@@ -12,6 +12,10 @@ from karat.text.wording import percent, pluralize
 DRAFT: Final = "this suite is a draft: read what it expects, then remove `draft: true` from it"
 
 
+NAMED_RULES = 3
+"""So many rules that were not tested are named in a line."""
+
+
 def count_finished(summary: Summary) -> int:
     """How many cases came to an end, whatever end."""
     return summary.passed + summary.failed + summary.partial + summary.error + summary.skipped + summary.xfailed
@@ -27,7 +31,16 @@ def counts(summary: Summary) -> str:
         "skipped": summary.skipped,
     }
     unjudged = f"; {pluralize(summary.unjudged, 'expectation')} not judged" if summary.unjudged else ""
-    return ", ".join([f"{summary.passed} passed", *_nonzero(outcomes)]) + unjudged
+    return ", ".join([f"{summary.passed} passed", *_nonzero(outcomes)]) + unjudged + _untested(summary)
+
+
+def _untested(summary: Summary) -> str:
+    """The rules that nothing triggered, by name as far as a line has room."""
+    names = summary.untested_rules
+    if not names:
+        return ""
+    shown = ", ".join(names[:NAMED_RULES]) + (", ..." if len(names) > NAMED_RULES else "")
+    return f"; {len(names)} of {pluralize(summary.rules, 'rule')} not tested ({shown})"
 
 
 def _nonzero(counts: dict[str, int]) -> list[str]:

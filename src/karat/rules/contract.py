@@ -12,7 +12,7 @@ from karat.matchers.values import MISSING
 from karat.rules.clauses import ClausePlan, NeverAfter, WithStore
 from karat.rules.events import TEXT_KINDS, ConversationEvent, Facts
 from karat.rules.patterns import OF_RESULT, EventPattern
-from karat.text.tool_names import may_be_same_tool
+from karat.text.tool_names import is_every_tool, is_named_in, may_be_same_tool
 
 Mode: TypeAlias = Literal["block", "ask", "observe"]
 """What a guard does with a call that would break the rule."""
@@ -152,7 +152,10 @@ def _share_patterns(rule: CompiledRule, shared: dict[str, EventPattern]) -> Comp
 def _may_hide(gap: ConversationEvent, pattern: EventPattern) -> bool:
     if gap.hides and gap.hides != pattern.kind:
         return False
-    if not gap.tool or pattern.kind in TEXT_KINDS:
+    if not (gap.tool or gap.within) or pattern.kind in TEXT_KINDS:
         return True
     names = [name for part in pattern.tools for name in part.split(" | ")]
+    if gap.within:
+        named = (name for name in names if name not in gap.known_tools)
+        return not names or any(is_every_tool(name) or is_named_in(name, gap.within) for name in named)
     return pattern.names(gap.tool) or any(may_be_same_tool(name, gap.tool) for name in names)

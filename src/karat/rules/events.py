@@ -44,6 +44,10 @@ class ConversationEvent(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """What is said; of a gap: why nothing was seen."""
     hides: str = ""
     """The kind of the events that a gap may hide; empty: any."""
+    within: str = ""
+    """Of a gap: a text that was not understood; it hides calls of tools that it names."""
+    known_tools: tuple[str, ...] = ()
+    """Of such a gap: tools that the text names because their calls were seen."""
     parallel: bool | None = None
     """Whether the message requested other calls as well."""
     beside_words: bool | None = None

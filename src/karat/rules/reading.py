@@ -173,7 +173,7 @@ class _RuleReader:
 
     def _clauses(self, rule: Mapping[str, Any]) -> Iterator[ClausePlan]:
         forms = [form for form in FORMS if form in rule]
-        if not forms:
+        if not forms and not any(problem.slug == "unknown-field" for problem in self.problems):
             message = f"the rule asks nothing of the event. Give it one of {join_words(map(repr, FORMS))}."
             self._report("no-checks", message, ())
         extra = [form for form in forms[1:] if not (form == "where" and forms[0] in ("needs", "forbids"))]
@@ -575,6 +575,8 @@ class _RuleReader:
             self._fail("wrong-type", f"it is a text, found {kind(raw)}.", path)
         if needed and (not raw.strip() or not raw.isprintable()):
             self._report("empty-value", "it is blank, or has characters that cannot be shown.", path)
+        elif needed and ": " in raw:
+            self._report("invalid-value", "': ' ends a name in reports. Write another sign.", path)
         return raw
 
     def _flag(self, raw: object, path: Path) -> bool:

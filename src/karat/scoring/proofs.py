@@ -60,8 +60,10 @@ def _statuses() -> Iterator[Proof]:
         ("n", Scoring(allow_unjudged=True), CaseStatus.PARTIAL),
         ("fn", Scoring(), CaseStatus.FAIL),
         ("", Scoring(), CaseStatus.ERROR),
+        ("pt", Scoring(), CaseStatus.PASS),
+        ("t", Scoring(), CaseStatus.PARTIAL),
     )
-    letters = {"p": Status.PASSED, "f": Status.FAILED, "u": Status.UNKNOWN, "e": Status.ERROR, "n": Status.UNJUDGED}
+    letters = dict(zip("pfuent", Status, strict=True))
     for spelled, rules, status in table:
         results = tuple(CheckResult("proof", Group.FORMATTING, letters[letter]) for letter in spelled)
         yield Proof(f"scoring of {spelled or 'nothing'!r} by {rules}", status, verdicts.verdict(results, rules).status)

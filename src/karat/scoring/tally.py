@@ -9,7 +9,7 @@ from karat.model.cost import COST, NOTHING_SPENT, ONE_RUN, Spent, count_spent
 from karat.model.run import CaseRecord, Header, Summary
 from karat.model.sequential import SequentialTest
 from karat.model.suite import Case
-from karat.model.verdict import NOTHING_SHORT, CaseStatus, Shortfall, Verdict
+from karat.model.verdict import NOTHING_SHORT, CaseStatus, RuleMarks, Shortfall, Verdict
 from karat.scoring.intervals import Estimate, Runs, group_clusters, pass_rate
 
 DIGITS = 9
@@ -86,6 +86,7 @@ class Tally:
         self._unknown_in: set[int] = set()
         self._unjudged_in: set[int] = set()
         self._unjudged = 0
+        self._rules = RuleMarks()
         self._clusters: dict[str, Counter[Runs]] = {}
         self._cluster_of: dict[int, str] = {}
         self._spent = NOTHING_SPENT
@@ -119,6 +120,8 @@ class Tally:
         if shortfall.unjudged:
             self._unjudged_in.add(index)
         self._unjudged += shortfall.count
+        if shortfall.rules:
+            self._rules.add(shortfall.rules)
         if self._repeat == 1:
             self._counts[status] += 1
             if cluster and status not in _UNCOUNTED:
@@ -200,6 +203,9 @@ class Tally:
             partial_unknown=len(self._unknown_in if partly is None else (self._unknown_in | undecided) & partly),
             partial_unjudged=len(self._unjudged_in if partly is None else self._unjudged_in & partly),
             unjudged=self._unjudged,
+            rules=len(self._rules.own | self._rules.shared),
+            untested_rules=self._rules.untested,
+            is_untested=bool(self._rules.own) and not any(self._rules.own.values()),
             error=counts[CaseStatus.ERROR],
             skipped=counts[CaseStatus.SKIP],
             xfailed=counts[CaseStatus.XFAIL],

@@ -9,7 +9,7 @@ from functools import lru_cache
 from msgspec import structs
 
 from karat.model.check import CaseCatalog, CompiledCheck
-from karat.model.suite import DEFAULT_WEIGHTS, OTHER_WEIGHT, Case, Scoring
+from karat.model.suite import ALWAYS_HARD, DEFAULT_WEIGHTS, OTHER_WEIGHT, Case, Scoring
 from karat.model.trace import Trace, TraceError
 from karat.model.verdict import (
     CaseStatus,
@@ -24,9 +24,11 @@ from karat.text.wording import error_text, pluralize
 DIGITS = 9
 """Weights such as 0.35 are not exact in binary: a score is compared with its threshold to this many digits."""
 
+NO_RULE_TRIGGERED = "nothing happened that a rule speaks of, so nothing was judged"
+
 _PASS = CaseStatus.PASS
 _PASSED = Status.PASSED
-_UNJUDGED = Status.UNJUDGED
+_NOT_JUDGED = {Status.UNJUDGED, Status.NOT_TRIGGERED}
 _ALL_PASSED = {Status.PASSED}
 _FULL = SoftScore(1.0, None, None)
 
@@ -93,14 +95,17 @@ def verdict(results: tuple[CheckResult, ...], scoring: Scoring, error: TraceErro
     if statuses == _ALL_PASSED and scoring.threshold is None and scoring.weights is None:
         return all_passed(tuple([result.group for result in results]), results)
     unjudged = Status.UNJUDGED in statuses
-    statuses.discard(Status.UNJUDGED)
+    statuses -= _NOT_JUDGED
+    if not statuses and not unjudged and results:
+        return Verdict(CaseStatus.PARTIAL, results, {}, SoftScore(None, None, None), reason=NO_RULE_TRIGGERED)
     groups = group_scores(results)
     soft = soft_score(groups, scoring)
     is_left = unjudged and scoring.allow_unjudged and bool(statuses)
     if statuses == _ALL_PASSED and soft.passed is not False and unjudged is is_left:
         return Verdict(_PASS, results, groups, soft, left_to_others=is_left)
     failed = {r.group for r in results if r.status is Status.FAILED} if Status.FAILED in statuses else set()
-    triggered = tuple(group for group in scoring.hard_fail if group in failed)
+    hard = (*scoring.hard_fail, *sorted(ALWAYS_HARD - set(scoring.hard_fail)))
+    triggered = tuple(group for group in hard if group in failed)
     if unjudged and not triggered and Status.ERROR not in statuses and _is_open(results, statuses, soft, scoring):
         return Verdict(CaseStatus.PARTIAL, results, groups, soft, reason=_not_judged(results, statuses))
     status, reason = _status(statuses, triggered, soft)
@@ -150,7 +155,7 @@ def group_scores(results: Sequence[CheckResult]) -> dict[str, GroupScore]:
     """Passed over judged, for each group that has a check. What is unknown is judged and not passed."""
     counts: dict[str, list[int]] = {}
     for result in results:
-        if result.status is _UNJUDGED:
+        if result.status in _NOT_JUDGED:
             continue
         count = counts.setdefault(result.group, [0, 0])
         count[0] += result.status is _PASSED

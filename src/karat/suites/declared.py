@@ -23,7 +23,9 @@ def declared_keys(known: KnownKeys) -> dict[str, Key]:
         "Tools that change something, with words that claim it; `@effects`: any of them, `none`: what no tool can do."
     )
     words = "Word lists in place of the published ones, or {add: [...]} to add to one: docs/words.md."
+    groups = "Groups of tools: `@name` means these wherever tools are named."
     return {
+        "tools": Key(MapShape(TextShape(pattern=r"^\w[\w-]*$"), _PHRASES, 1), groups),
         "effects": Key(MapShape(TextShape(pattern=NOT_BLANK), _PHRASES, 1), effects),
         "words": Key(MapShape(names, UnionShape((_PHRASES, more)), 1), words),
     }
@@ -32,7 +34,13 @@ def declared_keys(known: KnownKeys) -> dict[str, Key]:
 def read_declared(tree: Mapping[str, Any], project: Declared) -> Declared:
     """What holds for a suite: its own effects, or those of karat.toml; of each word list likewise."""
     own = {name: _entries(name, given, project) for name, given in _usable_part(tree.get("words")).items()}
-    return Declared(_usable_part(tree.get("effects")) or project.effects, {**project.words, **own}, project.evaluators)
+    return Declared(
+        _usable_part(tree.get("effects")) or project.effects,
+        {**project.words, **own},
+        project.evaluators,
+        _usable_part(tree.get("tools")),
+        project.rules,
+    )
 
 
 def _usable_part(given: object) -> dict[str, Any]:
@@ -56,4 +64,6 @@ def with_declared(expected: Mapping[str, Any], declared: Declared) -> dict[str, 
         found["effects"] = declared.effects
     if declared.words:
         found["words"] = declared.words
+    if declared.tools:
+        found["tool_groups"] = declared.tools
     return found

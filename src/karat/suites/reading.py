@@ -14,6 +14,7 @@ from karat.suites.diagnostics import Document, Path, PathDiagnostic, RefusedErro
 from karat.suites.formats.base import CaseExpectations, Format, SuiteCatalog, SuiteFile
 from karat.suites.formats.catalog import blame, detect_format
 from karat.suites.listing import Row, suite_rows
+from karat.suites.rules import with_rules
 from karat.system.gc_pause import gc_paused
 
 CheckKey: TypeAlias = tuple[int | None, str]
@@ -90,6 +91,7 @@ def read_file(file: SuiteFile, catalog: SuiteCatalog) -> LocatedSuite:
             document = parsed.document or file.document
         if document.diagnostics or parsed.diagnostics:
             raise RefusedError(*document.diagnostics, *parsed.diagnostics)
+        parsed = with_rules(parsed, file, catalog)
     except RefusedError as refused:
         document = document or file.peek_document()
         raise SuiteError(tuple(problems(file.path, refused.diagnostics, document))) from None
@@ -108,6 +110,7 @@ def read_file(file: SuiteFile, catalog: SuiteCatalog) -> LocatedSuite:
         target_options=dict(parsed.target_options),
         target_is_code=parsed.target_is_code,
         draft=parsed.draft,
+        rules=tuple(rule.id for rule in parsed.rules),
     )
     return LocatedSuite(suite, file, found, document, tuple(parsed.warnings))
 

@@ -84,7 +84,7 @@ async def converse(
     if not case.is_conversation:
         context.begin_turn()
         answer = await _wait_within(turn(case.prompt), turn_timeout)
-        return structs.replace(answer, setup_calls=before) if before else answer
+        return _with_setup(answer, case, before)
     user, recorder = ScriptedUser(case), context.recorder
     prompt: str | None = case.prompt
     while prompt is not None:
@@ -100,7 +100,14 @@ async def converse(
         speak = context.next_prompt
         prompt = user.next(trace) if speak is None else await speak(merge_turns(recorder.turns))
     trace = _with_script_end(merge_turns(recorder.turns), user)
-    return structs.replace(trace, setup_calls=before) if before else trace
+    return _with_setup(trace, case, before)
+
+
+def _with_setup(trace: Trace, case: Case, calls: tuple[ToolCall, ...]) -> Trace:
+    """The trace with what was said and called before the judged turns."""
+    if not case.setup_prompts:
+        return trace
+    return structs.replace(trace, setup_calls=calls, setup_prompts=case.setup_prompts)
 
 
 async def _set_up(

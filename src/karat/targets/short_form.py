@@ -88,6 +88,8 @@ class ShortCall(Struct, forbid_unknown_fields=True, kw_only=True):
     unfinished: bool = False
     kind: CallKind = "tool"
     parent: str | None = None
+    message: str | int | None = None
+    with_words: bool | None = None
 
 
 class Short(Struct, forbid_unknown_fields=True, kw_only=True):
@@ -263,6 +265,8 @@ def tool_call(call: ShortCall) -> ToolCall:
         unfinished=call.unfinished or not call.started,
         kind=call.kind,
         parent=call.parent,
+        message=None if call.message is None else str(call.message),
+        with_words=call.with_words,
     )
 
 

@@ -38,6 +38,7 @@ _CHECK_COLOURS: Final = {
     Status.UNKNOWN: YELLOW,
     Status.ERROR: RED,
     Status.UNJUDGED: YELLOW,
+    Status.NOT_TRIGGERED: DIM,
 }
 _STATUS_WIDTH: Final = max(len(status.value) for status in CaseStatus)
 _INDENT: Final = " " * (_STATUS_WIDTH + 2)

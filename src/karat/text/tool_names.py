@@ -21,6 +21,8 @@ _PLUGIN = lazy.pattern(r"^([A-Z]\w*)-")
 """What some frameworks put before the name of a function: `Desk-send_email`."""
 _REST = lazy.pattern(r"[\W_]+")
 _NAME = lazy.pattern(r"[^\W\d][\w.:/-]*")
+GROUP_MARK = "@"
+"""What the name of a group of tools begins with."""
 ANY_EFFECT = "@effects"
 """In a suite: all tools of `effects`; among them: words that claim any of them."""
 NO_TOOL = "none"

@@ -24,7 +24,7 @@ from karat.evidence.merge import merge_turns
 from karat.model.check import CheckSpec
 from karat.model.suite import Case, Turn
 from karat.model.trace import Trace
-from karat.model.verdict import CaseStatus, CheckResult, Status
+from karat.model.verdict import ACCEPTED, CaseStatus, CheckResult
 from karat.scoring.intervals import wilson
 from karat.suites.formats.builder import DEFAULT_OUTCOME
 from karat.text.json_answers import json_answer
@@ -316,7 +316,7 @@ class _Trial:
     def _add_kill(self, operator: Operator, change: str, results: Sequence[CheckResult]) -> None:
         needed = self._judge.find_needed(tuple(results))
         self.needed |= needed
-        bad = [name for name, result in zip(self.names, results, strict=True) if result.status is not Status.PASSED]
+        bad = [name for name, result in zip(self.names, results, strict=True) if result.status not in ACCEPTED]
         alone = [self.names[index] for index in sorted(needed)]
         self.kills.append(Kill(operator.name, change, tuple(bad), tuple(alone)))
 
@@ -362,6 +362,6 @@ def _find_brittle(part: CasePart, judge: PassingTrace, case: Case) -> Iterator[B
         if trace is None or trace == subject.trace or (in_json and trace.final_message != subject.answer):
             continue
         for (_, spec), result in zip(case.all_checks, judge.results(part.within(trace)), strict=True):
-            if result.status is not Status.PASSED:
+            if result.status not in ACCEPTED:
                 advice = equivalent.advice.get(spec.name, equivalent.advice[""])
                 yield Brittle(equivalent.name, part.with_turn(spec.path), result.expected, advice)

@@ -13,7 +13,7 @@ from karat.checks.catalog import CheckCatalog
 from karat.errors import JournalError
 from karat.model.suite import Case
 from karat.model.trace import Channel, Trace
-from karat.model.verdict import CaseStatus, CheckResult, Status, Verdict
+from karat.model.verdict import ACCEPTED, CaseStatus, CheckResult, Status, Verdict
 from karat.scoring import verdicts
 
 WATCHED: Mapping[Channel, str] = {
@@ -89,7 +89,7 @@ class PassingTrace:
     def status(self, results: tuple[CheckResult, ...]) -> CaseStatus:
         """What the results add up to; where all passed, the case does, because it did before."""
         for result in results:
-            if result.status is not Status.PASSED:
+            if result.status not in ACCEPTED:
                 return verdicts.verdict(results, self._rules).status
         return CaseStatus.PASS
 
@@ -101,12 +101,12 @@ class PassingTrace:
         """Whether a run of this case alone would exit 0."""
         if status is not CaseStatus.PARTIAL:
             return status is CaseStatus.PASS
-        short = {result.status for result in results} - {Status.PASSED}
+        short = {result.status for result in results} - ACCEPTED
         return short <= self._allowance.statuses
 
     def find_needed(self, results: tuple[CheckResult, ...]) -> set[int]:
         """The checks without which, one at a time, a trace that does not pass would."""
-        bad = [index for index, result in enumerate(results) if result.status is not Status.PASSED]
+        bad = [index for index, result in enumerate(results) if result.status not in ACCEPTED]
         if len(bad) == 1:
             return set(bad)
         if self._rules.threshold is None and not self._allowance.statuses:

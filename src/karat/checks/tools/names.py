@@ -28,6 +28,7 @@ from karat.model.trace import PossibleCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text.tool_names import (
     ANY_EFFECT,
+    GROUP_MARK,
     invisible_in,
     is_any_named,
     is_every_tool,
@@ -148,6 +149,9 @@ def nameless(*tools: str) -> Iterator[CheckProblem]:
     if ANY_EFFECT in tools:
         message = f"{ANY_EFFECT!r} is used and no effects are declared. Declare them in the suite or in karat.toml."
         yield CheckProblem("no-effects", message)
+    for group in (tool for tool in tools if tool.startswith(GROUP_MARK) and tool != ANY_EFFECT):
+        message = f"no group of tools is called {group!r}. Write it under 'tools': tools: {{{group[1:]}: [...]}}."
+        yield CheckProblem("unknown-group", message)
     if not all(tool.strip() for tool in tools):
         yield CheckProblem("empty-expectation", "a blank name is not a tool. Name one.")
     for padded in (tool for tool in tools if tool.strip() not in ("", tool)):

@@ -1,4 +1,4 @@
-"""The tools that the checks of a case name. `@effects` means all tools of `effects`."""
+"""The tools that the checks of a case name. `@effects` means all tools of `effects`, `@name` those of a group."""
 
 from __future__ import annotations
 
@@ -9,45 +9,45 @@ import msgspec
 
 from karat.model.check import Expected
 from karat.model.suite import Case
-from karat.text.tool_names import ANY_EFFECT, OR, effect_tools
+from karat.text.tool_names import ANY_EFFECT, GROUP_MARK, OR, effect_tools
 
 LISTED = ("tool_calls_any", "tool_calls_none", "tool_order", "only_effects")
 """Fields that are lists of tools."""
 BY_TOOL = ("max_calls", "tool_requires")
 """Fields whose keys are tools."""
 CALLS = "tool_calls"
+GROUPS = "tool_groups"
+"""Where `expected` holds the groups of tools of a suite."""
 _NAMING = frozenset((*LISTED, *BY_TOOL, CALLS))
 
 
-def with_effects_named(expected: Expected) -> Expected:
-    """What is expected, with the tools that `@effects` means in its place."""
-    naming = _NAMING.intersection(expected) if expected.get("effects") else ()
-    if not any(ANY_EFFECT in repr(expected[field]) for field in naming):
+def with_groups_named(expected: Expected) -> Expected:
+    """What is expected, with the tools that `@effects` and the groups of the suite mean in their place."""
+    naming = _NAMING.intersection(expected)
+    if not naming or not any(GROUP_MARK in repr(expected[field]) for field in naming):
         return expected
-    every = OR.join(effect_tools(expected["effects"]))
-    return {**expected, **_name_all(expected, every)} if every else expected
+    groups = {f"{GROUP_MARK}{name}": OR.join(tools) for name, tools in expected.get(GROUPS, {}).items()}
+    if every := OR.join(effect_tools(expected.get("effects", ()))):
+        groups[ANY_EFFECT] = every
+    return {**expected, **_name_all(expected, groups)} if groups else expected
 
 
-def _name_all(expected: Expected, every: str) -> Mapping[str, Any]:
+def _name_all(expected: Expected, groups: Mapping[str, str]) -> Mapping[str, Any]:
     renamed: dict[str, Any] = {}
     for field in LISTED:
-        if ANY_EFFECT in expected.get(field, ()):
-            renamed[field] = [_name(tool, every) for tool in expected[field]]
+        if not groups.keys().isdisjoint(expected.get(field, ())):
+            renamed[field] = _values(expected[field], groups)
     for field in BY_TOOL:
         if field in expected:
-            renamed[field] = {_name(tool, every): _values(value, every) for tool, value in expected[field].items()}
+            renamed[field] = {groups.get(tool, tool): _values(value, groups) for tool, value in expected[field].items()}
     calls = expected.get(CALLS, ())
-    if any(call["tool"] == ANY_EFFECT for call in calls):
-        renamed[CALLS] = [{**call, "tool": _name(call["tool"], every)} for call in calls]
+    if any(call["tool"] in groups for call in calls):
+        renamed[CALLS] = [{**call, "tool": groups.get(call["tool"], call["tool"])} for call in calls]
     return renamed
 
 
-def _values(value: Any, every: str) -> Any:
-    return [_name(tool, every) for tool in value] if isinstance(value, list) else value
-
-
-def _name(tool: str, every: str) -> str:
-    return every if tool == ANY_EFFECT else tool
+def _values(value: Any, groups: Mapping[str, str]) -> Any:
+    return [groups.get(tool, tool) for tool in value] if isinstance(value, list) else value
 
 
 ARGUMENTS = ("tool", "tools", "first", "from_tool")

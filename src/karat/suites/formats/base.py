@@ -46,6 +46,22 @@ class CaseExpectations(NamedTuple):
     """Where each check comes from, for formats that do not write them as fields of `expected`."""
 
 
+class SuiteRule(NamedTuple):
+    """A rule that was read: the arguments of its check, its place, and the cases that it is for."""
+
+    id: str
+    args: Mapping[str, Json]
+    label: str
+    """What reports call it: `rules[2]`, or with the file that it is from."""
+    needs_tags: tuple[str, ...] = ()
+    excepts_tags: tuple[str, ...] = ()
+
+    def is_for(self, tags: Sequence[str]) -> bool:
+        """Whether it holds in a case with these tags."""
+        is_meant = not self.needs_tags or not set(self.needs_tags).isdisjoint(tags)
+        return is_meant and set(self.excepts_tags).isdisjoint(tags)
+
+
 class ParsedSuite(NamedTuple):
     """A file as its format reads it. `target`: the one that it names, with its options, where the user names none.
 
@@ -66,6 +82,8 @@ class ParsedSuite(NamedTuple):
     draft: bool = False
     written: Sequence[WrittenCase] = ()
     """Its cases as they were put together, from which they are converted."""
+    rules: Sequence[SuiteRule] = ()
+    """What holds in every case of the file."""
 
 
 class Karat1Parts(NamedTuple):
@@ -153,6 +171,15 @@ class SuiteFile:
         if os.path.isabs(name) or not full.is_relative_to(os.path.realpath(self.root)):
             message = f"{quoted(name)} is not in the folder of the suite. Move it there."
             raise RefusedError(PathDiagnostic(path, message, "bad-file"))
+
+    def read_rules_file(self, path: str, name: str, place: Path) -> bytes:
+        """The bytes of a file of rules, which belong to the hash of the suite. Raises RefusedError."""
+        if path not in self.others:
+            try:
+                self.others[path] = read_bytes(FilePath(path))
+            except UsageError as error:
+                raise RefusedError(PathDiagnostic(place, f"{quoted(name)} {error.message}", error.slug)) from None
+        return self.others[path]
 
     def read_other(self, name: str, path: Path = ()) -> bytes:
         """The bytes of a file that the suite names at `path`, in its project. Raises RefusedError."""

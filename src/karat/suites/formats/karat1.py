@@ -30,6 +30,7 @@ from karat.suites.formats.language import (
 from karat.suites.formats.scoring import SCORING, scoring_shape, weightless
 from karat.suites.formats.spelling import Commented
 from karat.suites.prohibitions import add_prohibitions
+from karat.suites.rules import RulesShape, read_suite_rules
 from karat.suites.shapes.containers import Key, KnownKeys, ListShape, MapShape, RecordShape
 from karat.suites.shapes.scalars import FINE, AnyShape, ChoiceShape, Found, NumberShape, TextShape
 from karat.suites.tables import Row, TableError, columns_of, read_table
@@ -123,7 +124,8 @@ def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> Karat1Shape:
         ),
         **declared_keys(known),
         **fault_keys(known),
-        "cases": Key(CasesShape(case), "The cases.", required=True),
+        "rules": Key(RulesShape(), "What holds in every case; a name is that of another file of rules."),
+        "cases": Key(CasesShape(case), "The cases; a file with 'rules' needs none."),
     }
     known.add("at the top of the file", around)
     known.add("in the case itself", keys)
@@ -136,7 +138,7 @@ class Karat1(Language):
 
     name = "karat-1"
     title = "Karat 1 suite"
-    description = "an object with 'karat: 1' and 'cases' (Karat 1)"
+    description = "an object with 'karat: 1' and 'cases' or 'rules' (Karat 1)"
 
     def recognizes(self, file: SuiteFile) -> bool:
         return isinstance(file.tree, dict) and "karat" in file.tree
@@ -147,7 +149,8 @@ class Karat1(Language):
         notes, _, wrong = split_notes(tree, made.suite.validate(tree))
         reader = _Reader(self, made.case, file, catalog)
         reader.read(tree.get("cases"), ("cases",))
-        if found := [*wrong, *_find_unshared(tree), *reader.diagnostics]:
+        rules = read_suite_rules(file, reader.declared)
+        if found := [*wrong, *_find_unshared(tree), *_find_empty(tree), *reader.diagnostics, *rules.problems]:
             return ParsedSuite(VERSION, (), found)
         around = read_stubs(tree.get("stubs")), read_faults(tree.get("faults"))
         return ParsedSuite(
@@ -159,6 +162,7 @@ class Karat1(Language):
             description=tree.get("description", ""),
             metadata=({"$schema": tree["$schema"]} if "$schema" in tree else {}) | dict(name_notes(notes)),
             draft=tree.get("draft") is True,
+            rules=rules.rules,
         )
 
     def find_contradictions(self, raw: JsonObject, path: Path, faults: set[Path]) -> Iterator[PathDiagnostic]:
@@ -183,9 +187,18 @@ class Karat1(Language):
     def convert(self, file: SuiteFile, suite: Suite, catalog: SuiteCatalog) -> Karat1Parts:
         tree = file.tree
         top = Commented({key: tree[key] for key in tree if key not in ("karat", "cases")})
-        tables = tuple(dict.fromkeys(each for case in tree["cases"] if isinstance(each := case.get("each"), str)))
+        cases = tree.get("cases", ())
+        named = [*(case.get("each") for case in cases), *tree.get("rules", ())]
+        tables = tuple(dict.fromkeys(name for name in named if isinstance(name, str)))
         origin = f"Karat 1 from the suite {quoted(file.name)}."
-        return Karat1Parts(top, map(Commented, tree["cases"]), origin, exact=True, tables=tables)
+        return Karat1Parts(top, map(Commented, cases), origin, exact=True, tables=tables)
+
+
+def _find_empty(tree: JsonObject) -> Iterator[PathDiagnostic]:
+    """A file that asks for nothing."""
+    if "cases" not in tree and "rules" not in tree:
+        message = "the file has neither 'cases' nor 'rules'. Add one of them."
+        yield PathDiagnostic((), message, "missing-field")
 
 
 def _find_unshared(tree: JsonObject) -> Iterator[PathDiagnostic]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeGuard
 
+from karat.model.check import Declared
 from karat.model.suite import Case, Reply
 from karat.suites.declared import read_declared
 from karat.suites.diagnostics import Json, Path, PathDiagnostic, render
@@ -80,6 +81,11 @@ class CaseReader:
         self.warnings = self._suite.warnings
 
     @property
+    def declared(self) -> Declared:
+        """What the file declares for all of its cases."""
+        return self._suite.declared
+
+    @property
     def cases(self) -> list[Case]:
         """The cases of which nothing is wrong."""
         return self._suite.cases
@@ -129,7 +135,8 @@ class CaseReader:
             case.turns.append(part)
         if faults and "turns" in words:
             case.answered = False
-        self._suite.finish(case, "Say in 'expected' what you expect.", sound=not faults)
+        has_rules = bool(self._suite.declared.rules or "rules" in self._file.tree)
+        self._suite.finish(case, "" if has_rules else "Say in 'expected' what you expect.", sound=not faults)
         self.diagnostics += self._language.find_contradictions(raw, path, faults)
 
 

@@ -40,6 +40,9 @@ class RequestedCall:
     parent: str | None = None
     unreadable: str | None = None
     hands_back: bool = False
+    message: str | None = None
+    """The message that asks for it, if there is one."""
+    with_words: bool | None = None
     by_node: bool = False
     """Whether a node ran the tool itself, as a plain function, which no callback sees."""
     runs: list[Run] = field(default_factory=list)
@@ -73,6 +76,8 @@ class RequestedCall:
             unfinished=not ending.over,
             kind=_kind(self, run),
             parent=self.parent or (run.parent if run else None),
+            message=self.message,
+            with_words=self.with_words,
         )
 
 
@@ -179,11 +184,16 @@ def _requested_calls(entries: Iterable[WrittenMessage]) -> Iterator[RequestedCal
     for order, message, parent in entries:
         if isinstance(message, AIMessage):
             back = bool(message.response_metadata.get(HANDED_BACK))
+            of_message: dict[str, Any] = {"message": str(order), "with_words": bool(plain_text(message.content))}
             for call in message.tool_calls:
-                yield RequestedCall(order, call["name"], call["id"], call["args"], parent, hands_back=back)
+                yield RequestedCall(
+                    order, call["name"], call["id"], call["args"], parent, hands_back=back, **of_message
+                )
             for broken in message.invalid_tool_calls:
                 why = broken["error"] or NOT_A_CALL
-                yield RequestedCall(order, broken["name"] or "", broken["id"], broken["args"], parent, why)
+                yield RequestedCall(
+                    order, broken["name"] or "", broken["id"], broken["args"], parent, why, **of_message
+                )
 
 
 def _share_out(requests: Sequence[RequestedCall], runs: Sequence[Run], entries: Iterable[WrittenMessage]) -> None:

@@ -1,0 +1,126 @@
+"""A rule of a contract, judged over the whole conversation of a case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, ClassVar
+
+from msgspec import Struct
+
+from karat.checks.base import Check, CheckRequest
+from karat.checks.sample_traces import calls, says
+from karat.evidence.conversation_events import Conversation, read_conversation
+from karat.model.check import CheckProblem, Example, Expected
+from karat.model.trace import Channel, Trace
+from karat.model.verdict import OWN_RULE, SHARED_RULE, CheckResult, EvidenceLocation, Group, Status
+from karat.rules.contract import Contract
+from karat.rules.events import Facts, RuleFinding, RuleOutcome, RuleVerdict
+from karat.rules.monitor import judge_events
+from karat.rules.reading import Surroundings, read_rule
+from karat.text.wording import pluralize
+
+SEEN: frozenset[Channel] = frozenset(
+    ("tools", "tool_results", "telemetry", "input", "messages", "final_message", "ended_by", "metadata")
+)
+LOOK_FIRST = {
+    "id": "look-first",
+    "why": "Look an order up before you touch it.",
+    "each": {"call": "pay"},
+    "needs": {"before": {"call": "find", "success": True}},
+}
+SAY_SO = {"id": "say-so", "each": {"call": "pay"}, "needs": {"last_user": ["yes"]}}
+NOTHING_TRIGGERED = "nothing in the conversation triggers it"
+
+
+class RuleHolds(Check, Struct, frozen=True, dict=True):
+    """The rule holds wherever something in the conversation triggers it."""
+
+    name: ClassVar = OWN_RULE
+    group: ClassVar = Group.RULES
+    channels: ClassVar = SEEN
+    fields: ClassVar = ()
+    prohibits: ClassVar = True
+    shows: ClassVar = frozenset({Status.PASSED, Status.FAILED, Status.UNKNOWN, Status.NOT_TRIGGERED})
+    examples: ClassVar = (
+        Example({"rule": SAY_SO}, calls("pay:ok", input="Yes, pay."), Status.PASSED),
+        Example({"rule": SAY_SO}, calls("pay:ok", input="Wait."), Status.FAILED),
+        Example({"rule": LOOK_FIRST}, calls("pay:ok"), Status.FAILED),
+        Example({"rule": LOOK_FIRST}, calls("find:ok pay:ok"), Status.UNKNOWN),
+        Example({"rule": LOOK_FIRST}, calls("find:ok"), Status.NOT_TRIGGERED),
+        Example({"rule": LOOK_FIRST}, says("Paid.", unobserved={"tools": "not captured"}), Status.UNKNOWN),
+    )
+    rule: dict[str, Any]
+    tools: dict[str, list[str]] = {}
+    """Groups of tools that it names."""
+    words: dict[str, list[str]] = {}
+
+    @classmethod
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
+        return iter(())
+
+    @property
+    def description(self) -> str:
+        name, why = self.rule.get("id", ""), self.rule.get("why", "")
+        return f"{name}: {why}" if why else str(name)
+
+    @classmethod
+    def describe_failure(cls, expected: str) -> str:
+        return f"broke the rule {expected}"
+
+    def validate(self) -> Iterator[CheckProblem]:
+        _, problems = read_rule(self.rule, Surroundings(self.tools, self.words))
+        return iter(problems)
+
+    @cached_property
+    def contract(self) -> Contract:
+        rule, problems = read_rule(self.rule, Surroundings(self.tools, self.words))
+        if rule is None:
+            raise ValueError(f"the rule cannot be read: {problems[0].message}")
+        return Contract([rule])
+
+    def judge(self, trace: Trace) -> CheckResult:
+        conversation = _events_of(trace)
+        facts = Facts(metadata=trace.metadata)
+        [verdict] = judge_events(self.contract, conversation.events, conversation.end, facts)
+        if verdict.outcome is RuleOutcome.HELD:
+            return self.passed(f"held at {pluralize(verdict.triggered, 'event')}")
+        if verdict.outcome is RuleOutcome.NOT_TRIGGERED:
+            return CheckResult(self.name, self.group, Status.NOT_TRIGGERED, self.description, NOTHING_TRIGGERED)
+        return self._report(verdict, conversation)
+
+    def _report(self, verdict: RuleVerdict, conversation: Conversation) -> CheckResult:
+        finding = verdict.first or RuleFinding(False, "")
+        more = len(verdict.findings) - 1
+        found = f"{finding.why}; {pluralize(more, 'finding')} more" if more > 0 else finding.why
+        at = next(
+            (conversation.calls[index] for index in reversed(finding.events) if index in conversation.calls), None
+        )
+        location = None if at is None else EvidenceLocation("tool_calls", index=at)
+        status = Status.FAILED if verdict.outcome is RuleOutcome.BROKEN else Status.UNKNOWN
+        return CheckResult(self.name, self.group, status, self.description, found, location)
+
+
+class SharedRuleHolds(RuleHolds, frozen=True):
+    """A rule that karat.toml has for every suite; where nothing triggers one, a run is not untested for that."""
+
+    name: ClassVar = SHARED_RULE
+
+
+class _Latest:
+    """The events of the trace that was judged last: all rules of a case judge the same one."""
+
+    __slots__ = ("pair",)
+
+    def __init__(self) -> None:
+        self.pair: tuple[Trace, Conversation] | None = None
+
+
+_latest = _Latest()
+
+
+def _events_of(trace: Trace) -> Conversation:
+    pair = _latest.pair
+    if pair is None or pair[0] is not trace:
+        pair = _latest.pair = trace, read_conversation(trace)
+    return pair[1]

@@ -1,0 +1,184 @@
+"""A trace → the events of its conversation, in the order in which they are known to have happened."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+from karat.evidence.logs.events import unread
+from karat.model.trace import BY_ITSELF as ENDED_BY_ITSELF
+from karat.model.trace import PossibleCall, ToolCall, Trace
+from karat.rules.events import BY_ITSELF, ConversationEnd, ConversationEvent
+
+MAX_TURNS: Final = "max_turns"
+LOST_LINE: Final = "a line of the log was not understood: {!r}"
+SETUP_ANSWERS: Final = "what the agent answered to a setup prompt is not kept"
+LINE: Final = 80
+"""So much of a line that was not understood is shown."""
+
+
+class Conversation(NamedTuple):
+    """The events of a conversation, how it ended, and the tool call that each event of a call belongs to."""
+
+    events: list[ConversationEvent]
+    end: ConversationEnd
+    calls: dict[int, int]
+    """From the index of an event to that of its call in the trace."""
+
+
+class _TimedCall(NamedTuple):
+    """A call with the moments by which it is put in order."""
+
+    call: ToolCall
+    number: int
+    """Its index among the calls of the trace; -1 for one of the setup."""
+    requested: float
+    ended: float
+
+
+def read_conversation(trace: Trace) -> Conversation:
+    """The events of a trace: setup prompts, then turn by turn what the user said, the calls, and the answer."""
+    reader = _EventReader()
+    reader.add_setup(trace)
+    number = 0
+    for turn_number, turn in enumerate(trace.turns or (trace,), 1):
+        reader.add_turn(turn, turn_number, number)
+        number += len(turn.tool_calls)
+    return Conversation(reader.events, _read_end(trace), reader.calls)
+
+
+def _read_end(trace: Trace) -> ConversationEnd:
+    """Whether the agent came to an end by itself, or why that is not known."""
+    if trace.error is not None:
+        return ConversationEnd(f"the conversation broke off: {trace.error.message}")
+    last = trace.turns[-1] if trace.turns else trace
+    ended_by = last.ended_by if trace.ended_by in ("", ENDED_BY_ITSELF) else trace.ended_by
+    if ended_by not in ("", ENDED_BY_ITSELF):
+        return ConversationEnd(f"it was cut off: {ended_by}")
+    if not ended_by and (why := last.why_unobserved("final_message")):
+        return ConversationEnd(f"it is not known whether the agent came to an end: {why}")
+    return BY_ITSELF
+
+
+class _EventReader:
+    """Numbers the events as it writes them down."""
+
+    def __init__(self) -> None:
+        self.events: list[ConversationEvent] = []
+        self.calls: dict[int, int] = {}
+        self._is_setup = False
+        self._doubt = ""
+        self._stretch = ""
+
+    def add_setup(self, trace: Trace) -> None:
+        self._is_setup = True
+        for prompt in trace.setup_prompts:
+            self._add(kind="user", text=prompt)
+            self._add(kind="gap", hides="says", text=SETUP_ANSWERS)
+        if trace.setup_calls:
+            self._stretch = ""
+            self._add_calls([*_put_in_order(trace.setup_calls, -1)], "setup")
+        self._is_setup = False
+
+    def add_turn(self, turn: Trace, turn_number: int, first: int) -> None:
+        self._doubt = next((cut.why for cut in turn.cuts.values()), "")
+        prefix = f"turn {turn_number}"
+        if why := turn.why_unobserved("input"):
+            self._add(kind="gap", hides="user", text=why)
+        elif turn.input:
+            self._add(kind="user", text=turn.input)
+        calls = [*_put_in_order(turn.tool_calls, first)]
+        self._stretch = prefix if len(calls) > 1 and any(_is_place_unknown(timed.call) for timed in calls) else ""
+        self._add_gaps(turn)
+        self._add_calls(calls, prefix, turn.why_incomplete("tools") or "")
+        self._add_words(turn)
+        self._stretch = ""
+
+    def _add_gaps(self, turn: Trace) -> None:
+        """Where calls of the turn may be missing: before its calls, and between them where nothing proves absence."""
+        if why := turn.why_incomplete("tools"):
+            self._add(kind="gap", hides="call", text=why)
+        for line in unread(turn.telemetry, turn.dialect) if turn.telemetry else ():
+            self._add(kind="gap", hides="call", text=LOST_LINE.format(line[:LINE]), within=line)
+        known = tuple(dict.fromkeys(call.name for call in turn.tool_calls))
+        for possible in turn.possible_calls:
+            self._add(kind="gap", hides="call", text=possible.why, **_read_possible(possible, known))
+
+    def _add_calls(self, calls: Sequence[_TimedCall], prefix: str, gap: str = "") -> None:
+        """Requests and ends in order. A request comes before what happens at the same moment."""
+        siblings = Counter(timed.call.message for timed in calls if timed.call.message is not None)
+        moments = [(timed.requested, 0, place, timed) for place, timed in enumerate(calls)]
+        moments += [(timed.ended, 1, place, timed) for place, timed in enumerate(calls)]
+        for _, is_end, place, timed in sorted(moments, key=lambda moment: moment[:3]):
+            call = timed.call
+            about: dict[str, Any] = {"tool": call.name, "call": f"{prefix} call {place}", "time": call.started_at}
+            about["message"] = f"{prefix} message {call.message}" if call.message is not None else ""
+            if timed.number >= 0:
+                self.calls[len(self.events)] = timed.number
+            if is_end:
+                self._add_end(call, about)
+                if gap:
+                    self._add(kind="gap", hides="call", text=gap)
+            elif call.kind == "handoff":
+                self._add(kind="handoff", arguments=call.arguments, **about)
+            else:
+                parallel = None if call.message is None else siblings[call.message] > 1
+                about |= {"started": call.called, "parallel": parallel, "beside_words": call.with_words}
+                self._add(kind="call", arguments=call.arguments, **about)
+
+    def _add_end(self, call: ToolCall, about: dict[str, Any]) -> None:
+        success = False if call.success is None and call.error is not None else call.success
+        if call.kind == "handoff":
+            return
+        if success is None and call.unfinished:
+            self._add(kind="cancelled", **about)
+        else:
+            self._add(kind="result", success=success, result=call.result, error=call.error, **about)
+
+    def _add_words(self, turn: Trace) -> None:
+        """What the agent said. When it said what is not the answer, is not known."""
+        if why := turn.why_unobserved("final_message"):
+            self._add(kind="gap", hides="says", text=why)
+        earlier = [message.content for message in turn.messages if message.role == "assistant" and message.content]
+        for text in earlier:
+            if text != turn.final_message:
+                self._add(kind="says", text=text, is_known=False)
+        if turn.final_message:
+            self._stretch = ""
+            self._add(kind="says", text=turn.final_message)
+
+    def _add(self, *, is_known: bool = True, **about: Any) -> None:
+        stretch = self._stretch if is_known else self._stretch or "words"
+        self.events.append(
+            ConversationEvent(
+                index=len(self.events), is_setup=self._is_setup, doubt=self._doubt, stretch=stretch, **about
+            )
+        )
+
+
+def _put_in_order(calls: Sequence[ToolCall], first: int) -> Iterator[_TimedCall]:
+    """Each call with the moments of its request and its end: by the clock, or by messages, or one after another."""
+    if all(call.started_at is not None for call in calls if call.called):
+        latest = float("-inf")
+        for place, call in enumerate(calls):
+            latest = call.started_at if call.started_at is not None else latest
+            ended = call.ended_at if call.ended_at is not None else latest
+            yield _TimedCall(call, first + place if first >= 0 else -1, latest, max(ended, latest))
+        return
+    step = 0.0
+    for place, call in enumerate(calls):
+        is_sibling = place > 0 and call.message is not None and call.message == calls[place - 1].message
+        step += 0 if is_sibling else 1
+        yield _TimedCall(call, first + place if first >= 0 else -1, step, step + 0.5)
+
+
+def _is_place_unknown(call: ToolCall) -> bool:
+    """Whether it is not known what the call came before and after: neither its message nor its times are."""
+    return call.message is None and (call.started_at is None or (call.ended_at is None and call.success is not None))
+
+
+def _read_possible(possible: PossibleCall, known: tuple[str, ...]) -> dict[str, Any]:
+    if possible.of == "call":
+        return {"tool": possible.text}
+    return {"within": possible.text, "known_tools": known}

@@ -1,0 +1,184 @@
+"""`rules` of a suite, of the files that it names, and of karat.toml: each becomes a check of every case it is for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path as FilePath
+from typing import Any, NamedTuple
+
+from msgspec import structs
+
+from karat.model.check import CheckProblem, CheckSpec, Declared
+from karat.model.suite import Case
+from karat.model.verdict import OWN_RULE, SHARED_RULE
+from karat.rules.reading import CONSENT_LISTS, LANGUAGES, Surroundings, read_groups, read_rule
+from karat.rules.schema import RULE_SCHEMAS
+from karat.suites.declared import read_declared
+from karat.suites.diagnostics import Json, Path, PathDiagnostic, RefusedError
+from karat.suites.formats.base import JsonObject, ParsedSuite, SuiteCatalog, SuiteFile, SuiteRule
+from karat.suites.shapes.scalars import FINE, Found, Schema, wrong_type
+from karat.text.tool_names import effect_tools
+from karat.text.wording import quoted
+
+RULE = "rule"
+"""The argument of the check that holds a rule."""
+_LISTS = frozenset(
+    (*CONSENT_LISTS.values(), *(f"{name}_{language}" for name in CONSENT_LISTS.values() for language in LANGUAGES))
+)
+"""Word lists that a rule can name."""
+
+
+class RulesShape(NamedTuple):
+    """The list of rules, of which each is read by itself."""
+
+    words: str = "a list"
+    types: tuple[type, ...] = (list,)
+
+    def validate(self, value: object) -> Found:
+        if not isinstance(value, list):
+            return wrong_type(self.words, value)
+        return FINE if value else [PathDiagnostic((), "the list has no rules.", "empty-suite")]
+
+    def schema(self, known: dict[str, Schema]) -> Schema:
+        known.update({name: dict(schema) for name, schema in RULE_SCHEMAS.items()})
+        entry: Schema = {"anyOf": [{"$ref": "#/$defs/Rule"}, {"type": "string", "minLength": 1}]}
+        return {"type": "array", "minItems": 1, "items": entry}
+
+
+class SuiteRules(NamedTuple):
+    """The rules of a file and of those that it names, and what is wrong with them."""
+
+    rules: list[SuiteRule]
+    problems: list[PathDiagnostic]
+
+
+def read_suite_rules(file: SuiteFile, declared: Declared) -> SuiteRules:
+    """The rules of a suite."""
+    return _RulesReader(file).read(file, declared)
+
+
+def with_rules(parsed: ParsedSuite, file: SuiteFile, catalog: SuiteCatalog) -> ParsedSuite:
+    """The suite with its rules, and those of karat.toml, as checks of its cases. Raises RefusedError."""
+    shared = read_project_rules(catalog, file)
+    own = {(rule.id, repr(rule.args)) for rule in parsed.rules}
+    shared = shared._replace(rules=[rule for rule in shared.rules if (rule.id, repr(rule.args)) not in own])
+    rules = [*parsed.rules, *shared.rules]
+    if wrong := [*shared.problems, *_find_doubles(rules)]:
+        raise RefusedError(*wrong)
+    if not rules:
+        return parsed
+    names = [OWN_RULE] * len(parsed.rules) + [SHARED_RULE] * len(shared.rules)
+    specs = [(rule, catalog.ask(name, rule.args, (rule.label,)).spec) for name, rule in zip(names, rules, strict=True)]
+    return parsed._replace(rules=rules, cases=tuple(_add_rules(case, specs) for case in parsed.cases))
+
+
+def read_project_rules(catalog: SuiteCatalog, file: SuiteFile) -> SuiteRules:
+    """The rules of the files that karat.toml names; a contract that is read itself is not read twice."""
+    rules: list[SuiteRule] = []
+    wrong: list[PathDiagnostic] = []
+    own = FilePath(file.path).resolve()
+    for path in catalog.declared.rules:
+        if FilePath(path).resolve() == own:
+            continue
+        reader = _RulesReader(file)
+        found = reader.read_named(path, FilePath(path).name, ())
+        rules += found.rules
+        wrong += found.problems
+    return SuiteRules(rules, wrong)
+
+
+def _add_rules(case: Case, specs: Sequence[tuple[SuiteRule, CheckSpec]]) -> Case:
+    own = [structs.replace(spec, path=rule.label) for rule, spec in specs if rule.is_for(case.tags)]
+    return structs.replace(case, checks=(*case.checks, *own)) if own else case
+
+
+def _find_doubles(rules: Sequence[SuiteRule]) -> Iterator[PathDiagnostic]:
+    first: dict[str, SuiteRule] = {}
+    for rule in rules:
+        if first.setdefault(rule.id, rule) is not rule:
+            message = f"{first[rule.id].label} and {rule.label} have the id {quoted(rule.id)}. Give each its own."
+            yield PathDiagnostic(("rules",), message, "duplicate-id")
+
+
+class _RulesReader:
+    """Reads a file of rules and those that it names, none of them twice on one way."""
+
+    def __init__(self, suite: SuiteFile) -> None:
+        self._suite = suite
+        self._open: list[FilePath] = []
+
+    def read(self, file: SuiteFile, declared: Declared, label: str = "") -> SuiteRules:
+        """The rules of a file, which a suite names by a `label` if it is not its own."""
+        tree: JsonObject = file.tree
+        result = SuiteRules([], [])
+        self._open.append(FilePath(file.path).resolve())
+        groups, wrong = read_groups(tree.get("tools", {}))
+        if label:
+            result.problems.extend(_locate(problem, ("tools",)) for problem in wrong)
+        around = Surroundings(
+            {"effects": effect_tools(declared.effects), **groups} if declared.effects else groups,
+            {name: words for name, words in declared.words.items() if name in _LISTS},
+        )
+        listed = tree.get("rules", ())
+        for number, raw in enumerate(listed if isinstance(listed, list) else ()):
+            path: Path = ("rules", number)
+            if isinstance(raw, str):
+                inner = self.read_named(str(file.folder / raw), raw, path)
+                result.rules.extend(inner.rules)
+                result.problems.extend(inner.problems)
+                continue
+            rule, problems = read_rule(raw, around)
+            result.problems.extend(_locate(problem, path) for problem in problems)
+            if rule is not None:
+                result.rules.append(_build_rule(raw, rule.id, f"{label or 'rules'}: {rule.id}", around))
+        self._open.pop()
+        return result
+
+    def read_named(self, path: str, name: str, place: Path) -> SuiteRules:
+        """The rules of a file that is named at a place of the file that is being read."""
+        if FilePath(path).resolve() in self._open:
+            message = f"{quoted(name)} includes itself. Remove the name."
+            return SuiteRules([], [PathDiagnostic(place, message, "cyclic-rules")])
+        try:
+            data = self._suite.read_rules_file(path, name, place)
+            file = SuiteFile(data, path)
+            tree = file.tree
+            if not isinstance(tree, dict) or "rules" not in tree:
+                message = f"{quoted(name)} has no 'rules'. Name a file with 'karat: 1' and 'rules'."
+                return SuiteRules([], [PathDiagnostic(place, message, "no-rules")])
+            found = self.read(file, read_declared(tree, Declared()), name)
+            document = file.document
+            placed = [
+                one if one.file else one._replace(file=path, place=document.place(one.path, key=one.key))
+                for one in (*document.diagnostics, *found.problems)
+            ]
+            return SuiteRules(found.rules, placed)
+        except RefusedError as refused:
+            own = [one if one.file or one.path == place else one._replace(file=path) for one in refused.diagnostics]
+            return SuiteRules([], own)
+
+
+def _locate(problem: CheckProblem, path: Path) -> PathDiagnostic:
+    return PathDiagnostic((*path, *problem.path), problem.message, problem.slug, problem.key)
+
+
+def _build_rule(raw: Mapping[str, Any], name: str, label: str, around: Surroundings) -> SuiteRule:
+    """A rule with all that it needs to be judged elsewhere; the tags of cases are looked at when a suite is read."""
+    when, excepted = dict(raw.get("when", {})), raw.get("except", {})
+    needs = _listed(when.pop("tags", ()))
+    kept: dict[str, Json] = {key: value for key, value in raw.items() if key not in ("when", "except")}
+    if when:
+        kept["when"] = when
+    text = repr(raw)
+    args: dict[str, Json] = {RULE: kept}
+    groups = {group: [*tools] for group, tools in around.groups.items() if f"@{group}" in text}
+    words = {key: [*entries] for key, entries in around.words.items()} if "last_user" in text else {}
+    if groups:
+        args["tools"] = groups  # type: ignore[assignment]
+    if words:
+        args["words"] = words  # type: ignore[assignment]
+    return SuiteRule(name, args, label, needs, _listed(excepted.get("tags", ())))
+
+
+def _listed(tags: str | Sequence[str]) -> tuple[str, ...]:
+    return (tags,) if isinstance(tags, str) else tuple(tags)
