@@ -39,7 +39,8 @@ PROTOCOLS = {
 """Whose own words are those of checks by chance."""
 TRACES = {*Trace.__struct_fields__, *get_args(Channel)}
 """Names of checks that are also names of something in a trace."""
-NAMES = {cls.name for cls in CHECKS} - TRACES - {"ended", "unjudged", "code"}  # words of reports and of the index too
+NAMES = {cls.name for cls in CHECKS} - TRACES - {"ended", "unjudged", "code", "rule", "shared_rule"}
+"""Without words of reports, of verdicts and of the index."""
 LOOKS_AT_ALL = {"score_of"}
 """Checks made of others, which may look at whatever those do."""
 KEPT_IN = {"tools": "tool_calls", "tool_results": "tool_calls"}
@@ -63,8 +64,10 @@ CONTENT = set(Trace.__struct_fields__) - {
     "turns",
     "earlier",
     "setup_calls",
+    "setup_prompts",
+    "error",
 }
-"""What was seen of the agent, not how it was seen or is to be read; turns are traces themselves."""
+"""What was seen of the agent, not how it was seen or is to be read; turns are traces, and errors are not judged."""
 LOOKED_AT: set[str] = set()
 TRIED = [Watched(**msgspec.structs.asdict(example.trace)) for cls in CHECKS for example in cls.examples]
 

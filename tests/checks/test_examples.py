@@ -41,7 +41,7 @@ def test_every_check_shows_how_it_can_come_out(cls: type[Check]) -> None:
 @pytest.mark.parametrize("cls", CHECKS, ids=lambda cls: cls.name)
 def test_every_check_and_field_is_documented(cls: type[Check]) -> None:
     assert cls.__doc__
-    assert cls.fields
+    assert cls.fields or cls.group == "rules", "rules are no fields of `expected`"
     assert all(field.doc.endswith(".") for field in cls.fields)
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from karat.checks.base import Check, CheckRequest
 from karat.checks.sample_traces import calls, says
-from karat.evidence.conversation_events import Conversation, read_conversation
+from karat.evidence.conversation_events import ConversationEvents, read_conversation
 from karat.model.check import CheckProblem, Example, Expected
 from karat.model.trace import Channel, Trace
 from karat.model.verdict import OWN_RULE, SHARED_RULE, CheckResult, EvidenceLocation, Group, Status
@@ -89,7 +89,7 @@ class RuleHolds(Check, Struct, frozen=True, dict=True):
             return CheckResult(self.name, self.group, Status.NOT_TRIGGERED, self.description, NOTHING_TRIGGERED)
         return self._report(verdict, conversation)
 
-    def _report(self, verdict: RuleVerdict, conversation: Conversation) -> CheckResult:
+    def _report(self, verdict: RuleVerdict, conversation: ConversationEvents) -> CheckResult:
         finding = verdict.first or RuleFinding(False, "")
         more = len(verdict.findings) - 1
         found = f"{finding.why}; {pluralize(more, 'finding')} more" if more > 0 else finding.why
@@ -113,13 +113,13 @@ class _Latest:
     __slots__ = ("pair",)
 
     def __init__(self) -> None:
-        self.pair: tuple[Trace, Conversation] | None = None
+        self.pair: tuple[Trace, ConversationEvents] | None = None
 
 
 _latest = _Latest()
 
 
-def _events_of(trace: Trace) -> Conversation:
+def _events_of(trace: Trace) -> ConversationEvents:
     pair = _latest.pair
     if pair is None or pair[0] is not trace:
         pair = _latest.pair = trace, read_conversation(trace)

@@ -18,7 +18,7 @@ LINE: Final = 80
 """So much of a line that was not understood is shown."""
 
 
-class Conversation(NamedTuple):
+class ConversationEvents(NamedTuple):
     """The events of a conversation, how it ended, and the tool call that each event of a call belongs to."""
 
     events: list[ConversationEvent]
@@ -37,7 +37,7 @@ class _TimedCall(NamedTuple):
     ended: float
 
 
-def read_conversation(trace: Trace) -> Conversation:
+def read_conversation(trace: Trace) -> ConversationEvents:
     """The events of a trace: setup prompts, then turn by turn what the user said, the calls, and the answer."""
     reader = _EventReader()
     reader.add_setup(trace)
@@ -45,7 +45,7 @@ def read_conversation(trace: Trace) -> Conversation:
     for turn_number, turn in enumerate(trace.turns or (trace,), 1):
         reader.add_turn(turn, turn_number, number)
         number += len(turn.tool_calls)
-    return Conversation(reader.events, _read_end(trace), reader.calls)
+    return ConversationEvents(reader.events, _read_end(trace), reader.calls)
 
 
 def _read_end(trace: Trace) -> ConversationEnd:

@@ -31,10 +31,10 @@ def counts(summary: Summary) -> str:
         "skipped": summary.skipped,
     }
     unjudged = f"; {pluralize(summary.unjudged, 'expectation')} not judged" if summary.unjudged else ""
-    return ", ".join([f"{summary.passed} passed", *_nonzero(outcomes)]) + unjudged + _untested(summary)
+    return ", ".join([f"{summary.passed} passed", *_nonzero(outcomes)]) + unjudged + _format_untested(summary)
 
 
-def _untested(summary: Summary) -> str:
+def _format_untested(summary: Summary) -> str:
     """The rules that nothing triggered, by name as far as a line has room."""
     names = summary.untested_rules
     if not names:

@@ -165,7 +165,7 @@ def _locate(problem: CheckProblem, path: Path) -> PathDiagnostic:
 def _build_rule(raw: Mapping[str, Any], name: str, label: str, around: Surroundings) -> SuiteRule:
     """A rule with all that it needs to be judged elsewhere; the tags of cases are looked at when a suite is read."""
     when, excepted = dict(raw.get("when", {})), raw.get("except", {})
-    needs = _listed(when.pop("tags", ()))
+    needs = _read_tags(when.pop("tags", ()))
     kept: dict[str, Json] = {key: value for key, value in raw.items() if key not in ("when", "except")}
     if when:
         kept["when"] = when
@@ -177,8 +177,8 @@ def _build_rule(raw: Mapping[str, Any], name: str, label: str, around: Surroundi
         args["tools"] = groups  # type: ignore[assignment]
     if words:
         args["words"] = words  # type: ignore[assignment]
-    return SuiteRule(name, args, label, needs, _listed(excepted.get("tags", ())))
+    return SuiteRule(name, args, label, needs, _read_tags(excepted.get("tags", ())))
 
 
-def _listed(tags: str | Sequence[str]) -> tuple[str, ...]:
+def _read_tags(tags: str | Sequence[str]) -> tuple[str, ...]:
     return (tags,) if isinstance(tags, str) else tuple(tags)
