@@ -111,7 +111,16 @@ def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> Karat1Shape:
         **fault_keys(known),
     }
     case = RecordShape("Case", "One conversation and what is expected of it.", keys, known)
-    around = {
+    around = _top_keys(case, known)
+    known.add("at the top of the file", around)
+    known.add("in the case itself", keys)
+    known.add("under 'expected'", asked)
+    return Karat1Shape(RecordShape("Karat1", "A suite in Karat's own format.", around, known), case)
+
+
+def _top_keys(case: RecordShape, known: KnownKeys) -> dict[str, Key]:
+    """The keys at the top of a file."""
+    return {
         "karat": Key(FormatVersion((int(VERSION),)), "The version of the format.", required=True),
         "$schema": Key(TEXT, "The JSON Schema that editors check this file with."),
         "draft": Key(ChoiceShape((True,)), "Drafted by `karat draft` and not yet approved by a person."),
@@ -127,10 +136,6 @@ def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> Karat1Shape:
         "rules": Key(RulesShape(), "What holds in every case; a name is that of another file of rules."),
         "cases": Key(CasesShape(case), "The cases; a file with 'rules' needs none."),
     }
-    known.add("at the top of the file", around)
-    known.add("in the case itself", keys)
-    known.add("under 'expected'", asked)
-    return Karat1Shape(RecordShape("Karat1", "A suite in Karat's own format.", around, known), case)
 
 
 class Karat1(Language):
