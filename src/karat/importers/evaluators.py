@@ -18,9 +18,9 @@ def fill(template: Any, values: Mapping[str, Any]) -> Any:
         return [fill(value, values) for value in template]
     if not isinstance(template, str):
         return template
-    whole = _PLACEHOLDER.fullmatch(template)
-    if whole and whole[1] in values:
-        return values[whole[1]]
+    placeholder = _PLACEHOLDER.fullmatch(template)
+    if placeholder and placeholder[1] in values:
+        return values[placeholder[1]]
     return _PLACEHOLDER.sub(lambda braces: str(values.get(braces[1], braces[0])), template)
 
 

@@ -58,7 +58,7 @@ def always_holds(node: CelNode) -> bool:
     if node.name in _ALWAYS_EQUAL:
         return parts[0] == parts[1]
     if node.name == "_||_":
-        return any(map(always_holds, parts)) or any(_is_denial(one, parts) for one in parts)
+        return any(map(always_holds, parts)) or any(_is_denial(part, parts) for part in parts)
     if node.name == "_&&_":
         return all(map(always_holds, parts))
     return node.name == "_?_:_" and all(map(always_holds, parts[1:]))

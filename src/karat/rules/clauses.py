@@ -226,8 +226,8 @@ class Before(WithStore):
     def judge(self, trigger: Trigger) -> RuleFinding | None:
         key = self.pattern.wanted_key(trigger.scope)
         listed = self._candidates(trigger, key)
-        left = listed[self._spent.get(key, 0) :] if self.plan.once else listed
-        chosen, doubt = self._choose(trigger, left)
+        unspent = listed[self._spent.get(key, 0) :] if self.plan.once else listed
+        chosen, doubt = self._choose(trigger, unspent)
         if chosen is not None:
             trigger.events[self.plan.name] = chosen
             return None
@@ -335,9 +335,9 @@ class After(Clause):
         if isinstance(key, str):
             self._loose.append(Possible(occurrence.horizon, key))
         elif key is not False and key in self._duties:
-            left = [duty for duty in self._duties[key] if not self._is_done(duty, occurrence, fit)]
-            if left:
-                self._duties[key] = left
+            unfulfilled = [duty for duty in self._duties[key] if not self._is_done(duty, occurrence, fit)]
+            if unfulfilled:
+                self._duties[key] = unfulfilled
             else:
                 del self._duties[key]
 
@@ -362,11 +362,11 @@ class After(Clause):
             for duty in duties:
                 trigger = duty.trigger
                 doubt = duty.doubt or ending.doubt or (loose.why if loose.at > trigger.index else "")
-                what = f"no later {self._words(trigger)}"
+                missing = f"no later {self._words(trigger)}"
                 if doubt := doubt or self._gap_after(trigger.index):
-                    yield trigger.report_doubt(f"{what} was seen: {doubt}")
+                    yield trigger.report_doubt(f"{missing} was seen: {doubt}")
                 else:
-                    yield trigger.report_breach(f"{what} by the end of the conversation")
+                    yield trigger.report_breach(f"{missing} by the end of the conversation")
 
     def _gap_after(self, index: int) -> str:
         return self._gaps[-1].text if self._gaps and self._gaps[-1].index > index else ""
@@ -517,11 +517,11 @@ class AtMost(Clause):
             why = f"{other.occurrence} has not ended"
             possible += Decimal("Infinity") if isinstance(more, str) else more
         events = tally.events[:MOST_SHOWN]
-        what = "the total" if self.plan.path else "the number"
+        measure = "the total" if self.plan.path else "the number"
         if certain > self.plan.most:
-            return trigger.report_breach(f"{what} is {certain:f}, at most {self.plan.most:f} allowed", *events)
+            return trigger.report_breach(f"{measure} is {certain:f}, at most {self.plan.most:f} allowed", *events)
         if certain + possible > self.plan.most:
-            return trigger.report_doubt(f"{what} may be more than {self.plan.most:f}: {why}", *events)
+            return trigger.report_doubt(f"{measure} may be more than {self.plan.most:f}: {why}", *events)
         return None
 
     def commit(self, trigger: Trigger, doubt: str = "") -> None:

@@ -181,15 +181,15 @@ def _explain(error: str, source: str, names: Collection[str]) -> str:
     complaint = _COMPLAINT.search(error)
     if complaint is None:
         return f"this is not CEL: {_CODE.sub('', error.splitlines()[0])}."
-    what = complaint["what"]
+    problem = complaint["what"]
     where = f"line {complaint['line']}, " if "\n" in source.strip() else ""
     hint = ""
-    if undeclared := _UNDECLARED.search(what):
+    if undeclared := _UNDECLARED.search(problem):
         root = undeclared["name"].lstrip(".").split(".")[0]
         hint = did_you_mean(root, (*names, NOW, *FUNCTIONS)) or f"This rule knows {', '.join((*names, NOW))}."
-    elif len(what) > 120:
-        what = f"{what[:119]}…"
-    return f"{where}column {complaint['column']}: {what}. {hint}".rstrip()
+    elif len(problem) > 120:
+        problem = f"{problem[:119]}…"
+    return f"{where}column {complaint['column']}: {problem}. {hint}".rstrip()
 
 
 @lru_cache(maxsize=64)

@@ -139,10 +139,10 @@ class Monitor:
                 if number not in self._idle and not (occurrence is ended and state.rule.is_known_afterwards):
                     foreseen += [Foreseen(state.rule, finding) for finding in self._foresee(state, occurrence)]
         for clauses, occurrence in ((slots.forbidden, requested), (slots.forbidden_ended, ended)):
-            for number, place in clauses:
+            for number, clause_index in clauses:
                 if number in self._states:
                     state = self._states[number]
-                    finding = state.clauses[place].find_violation(occurrence)
+                    finding = state.clauses[clause_index].find_violation(occurrence)
                     foreseen += [Foreseen(state.rule, finding)] if finding else []
         return foreseen
 
@@ -282,18 +282,18 @@ class Monitor:
         scope = each.bind(occurrence)
         if isinstance(scope, str):
             return RuleFinding(False, scope, (occurrence.index,))
-        own = each.own_fit(occurrence, scope) if each.own_sames else True
-        if own is False:
+        fit = each.own_fit(occurrence, scope) if each.own_sames else True
+        if fit is False:
             return None
-        if isinstance(own, str):
-            return RuleFinding(False, own, (occurrence.index,))
+        if isinstance(fit, str):
+            return RuleFinding(False, fit, (occurrence.index,))
         return Trigger(occurrence, dict(scope), {"each": occurrence})
 
     def _forbid(self, clauses: Iterable[tuple[int, int]], occurrence: Occurrence) -> None:
-        for number, place in clauses:
+        for number, clause_index in clauses:
             state = self._states.get(number)
             if state is not None and not occurrence.event.is_setup:
-                finding = state.clauses[place].find_violation(occurrence)
+                finding = state.clauses[clause_index].find_violation(occurrence)
                 if finding is not None:
                     state.add(finding)
 
@@ -302,9 +302,9 @@ class Monitor:
     ) -> None:
         for pattern in patterns:
             self._memory.store(pattern).add(pattern, occurrence)
-        for number, place in clauses:
+        for number, clause_index in clauses:
             if number not in self._idle:
-                self._state(number).clauses[place].record(occurrence)
+                self._state(number).clauses[clause_index].record(occurrence)
 
     def _note_gap(self, gap: ConversationEvent) -> None:
         rules, clauses = self._contract.find_hidden(gap)
@@ -312,9 +312,9 @@ class Monitor:
             if number not in self._idle and not gap.is_setup:
                 state = self._state(number)
                 state.hidden = state.hidden or gap.text
-        for number, place in clauses:
+        for number, clause_index in clauses:
             if number not in self._idle:
-                self._state(number).clauses[place].note_gap(gap)
+                self._state(number).clauses[clause_index].note_gap(gap)
 
 
 def _make_doubtful(finding: RuleFinding, fit: Fit) -> RuleFinding:

@@ -91,8 +91,8 @@ class Occurrence:
         if name == "result":
             return self.result
         if name == "error":
-            own = None if self.end is None else self.end.error
-            return own if own is not None or not isinstance(self.result, dict) else self.result.get("error")
+            error = None if self.end is None else self.end.error
+            return error if error is not None or not isinstance(self.result, dict) else self.result.get("error")
         if name == "success":
             return self.success
         if name == "time":
@@ -183,16 +183,16 @@ class EventPattern(Struct, frozen=True, kw_only=True):
     def read_parts(self) -> tuple[str, ...]:
         """The parts of an event that it looks at."""
         places = (*self.binds, *self.sames, *self.own_sames)
-        return (*(name for name, _ in self.parts), *(str(place.steps[0]) for place in places))
+        return (*(name for name, _ in self.parts), *(str(name_place.steps[0]) for name_place in places))
 
     @property
     def words(self) -> str:
         if self.kind in TEXT_KINDS:
-            what = "a message of the user" if self.kind == "user" else "words of the agent"
-            return what if self.text is None else f"{what} with {self.text.words}"
+            words = "a message of the user" if self.kind == "user" else "words of the agent"
+            return words if self.text is None else f"{words} with {self.text.words}"
         names = " or ".join(self.tools) or "any tool"
-        what = names if self.kind == "call" else f"{self.kind} {names}"
-        return {True: f"{what} that succeeded", False: f"{what} that failed", None: what}[self.success]
+        words = names if self.kind == "call" else f"{self.kind} {names}"
+        return {True: f"{words} that succeeded", False: f"{words} that failed", None: words}[self.success]
 
     def names(self, tool: str) -> bool:
         """Whether it speaks of this tool."""
@@ -214,11 +214,11 @@ class EventPattern(Struct, frozen=True, kw_only=True):
                 doubt = NO_END
             elif success is not self.success:
                 return False
-        for name, wanted in self.flags:
+        for name, expected in self.flags:
             flag = getattr(occurrence.event, name)
             if flag is None:
                 doubt = f"it was not observed whether it is {name}"
-            elif flag is not wanted:
+            elif flag is not expected:
                 return False
         if self.text is not None and not self.text.holds(occurrence.event.text):
             if not occurrence.doubt:
@@ -268,32 +268,35 @@ class EventPattern(Struct, frozen=True, kw_only=True):
 
     def wanted_key(self, scope: Scope) -> tuple[Hashable, ...]:
         """The key of the events that go with these values."""
-        return tuple([scope[place.name].key for place in self.sames])
+        return tuple([scope[name_place.name].key for name_place in self.sames])
 
     def wanted_words(self, scope: Scope) -> str:
         """What it looks for with these values: `get_order that succeeded with order "A-17"`."""
-        pairs = [f"{format_steps(place.steps[1:])} {format_value(scope[place.name].value)}" for place in self.sames]
+        pairs = [
+            f"{format_steps(name_place.steps[1:])} {format_value(scope[name_place.name].value)}"
+            for name_place in self.sames
+        ]
         return f"{self.words} with {' and '.join(pairs)}" if pairs else self.words
 
 
-def _fits_part(wanted: Matcher, occurrence: Occurrence, part: str) -> Fit:
+def _fits_part(expected: Matcher, occurrence: Occurrence, part: str) -> Fit:
     value = occurrence.part(part)
     if value is MISSING or value is None:
-        return _fits_nothing(wanted, occurrence, part)
-    if wanted.holds(value):
+        return _fits_nothing(expected, occurrence, part)
+    if expected.holds(value):
         return True
     raw = None if part != "result" or occurrence.end is None else occurrence.end.result
-    if raw is not value and raw is not None and wanted.holds(raw):
+    if raw is not value and raw is not None and expected.holds(raw):
         return True
     return occurrence.doubt if occurrence.doubt and holds_removed(value) else False
 
 
-def _fits_nothing(wanted: Matcher, occurrence: Occurrence, part: str) -> Fit:
+def _fits_nothing(expected: Matcher, occurrence: Occurrence, part: str) -> Fit:
     """Whether a part that is null or was not seen is known not to fit."""
     if part == "arguments":
         return UNSEEN[part]
     if occurrence.success is None:
         return UNSEEN[part]
     if part == "result" and occurrence.success:
-        return UNSEEN[part] if occurrence.end is None or occurrence.end.doubt else wanted.holds(None)
+        return UNSEEN[part] if occurrence.end is None or occurrence.end.doubt else expected.holds(None)
     return False

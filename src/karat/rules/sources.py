@@ -152,10 +152,10 @@ class Sources(Clause):
                 names = " or ".join(
                     "the words of the user" if s.name == USER else f"a result of {s.name}" for s in sources
                 )
-                what = f"{path.words} {format_value(scalar)}"
+                value_words = f"{path.words} {format_value(scalar)}"
                 if not doubt:
-                    return trigger.report_breach(f"{what} was not in {names}")
-                doubtful = trigger.report_doubt(f"it is not known whether {what} was in {names}: {doubt}")
+                    return trigger.report_breach(f"{value_words} was not in {names}")
+                doubtful = trigger.report_doubt(f"it is not known whether {value_words} was in {names}: {doubt}")
         return doubtful
 
     def _doubt(self, scalar: Any, sources: Sequence[ValueSource], trigger: Trigger) -> str | None:

@@ -22,8 +22,11 @@ class ConsentWords(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        shown = [*(repr(phrase) for phrase in self.phrases), *(f"a word of the list {name}" for name in self.names)]
-        return " or ".join(shown)
+        alternatives = [
+            *(repr(phrase) for phrase in self.phrases),
+            *(f"a word of the list {name}" for name in self.names),
+        ]
+        return " or ".join(alternatives)
 
 
 class UserWords(Struct):

@@ -27,26 +27,26 @@ class Converted(NamedTuple):
 def convert(data: bytes, path: str, catalog: SuiteCatalog) -> Converted:
     """The suite that a file holds as Karat 1 in YAML, proved to read back to the same cases."""
     file = SuiteFile(data, path)
-    suite, _, found, *_ = read_file(file, catalog)
-    with blame(found, file):
+    suite, _, suite_format, *_ = read_file(file, catalog)
+    with blame(suite_format, file):
         # Reading takes notes out of the tree: this needs it whole.
-        top, given, origin, exact, tables = found.convert(SuiteFile(data, path), suite, catalog)
-        cases = list(given)
-    if file.is_yaml and isinstance(found, Karat1):
+        top, converted, origin, exact, tables = suite_format.convert(SuiteFile(data, path), suite, catalog)
+        cases = list(converted)
+    if file.is_yaml and isinstance(suite_format, Karat1):
         return Converted(file.text, tables, 0)
     unequal = sum(comment.startswith(NO_EQUAL) for case in (top, *cases) for comment in case.comments)
-    written = _write_suite(top, cases, [origin, *_reminders(tables, file.is_yaml, unequal)])
+    text = _write_suite(top, cases, [origin, *_reminders(tables, file.is_yaml, unequal)])
     try:
-        again = read_suite(written.encode(), str(file.folder / "converted.yaml"), catalog)
+        again = read_suite(text.encode(), str(file.folder / "converted.yaml"), catalog)
     except SuiteError as error:
         message = f"it cannot be written in YAML: {error.problems[0].message}"
         raise UsageError(message, where=path, fix="Simplify it there.", slug="not-yaml") from None
     if exact and again.cases != suite.cases:
         raise AssertionError(f"{path} does not read back to the same cases")
     if _conversations(again) != _conversations(suite):
-        message = f"the format {found.name!r} converts it to different cases."
+        message = f"the format {suite_format.name!r} converts it to different cases."
         raise ConfigError(message, where=path, fix="Fix its `convert`; see docs/extending.md.")
-    return Converted(written, tables, unequal)
+    return Converted(text, tables, unequal)
 
 
 def _conversations(suite: Suite) -> list[tuple[str, tuple[str, ...]]]:

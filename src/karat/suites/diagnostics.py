@@ -72,15 +72,15 @@ def problems(
     file: str, diagnostics: Iterable[PathDiagnostic], document: Document | None, *, warning: bool = False
 ) -> list[Diagnostic]:
     """Diagnostics with their lines and columns, in the order of the file, the same one only once."""
-    found = list(dict.fromkeys(diagnostics))
+    distinct = list(dict.fromkeys(diagnostics))
     located = [
         Diagnostic(f.file or file, *_place(f, document), render(f.path), f.message, f.slug, warning)
-        for f in found[:MOST]
+        for f in distinct[:MOST]
     ]
     located.sort(key=lambda p: (p.line, p.column))
-    if len(found) > MOST:
+    if len(distinct) > MOST:
         last = located[-1]
-        more = f"{len(found) - MOST} more problems are not shown."
+        more = f"{len(distinct) - MOST} more problems are not shown."
         located.append(Diagnostic(file, last.line, last.column, "", more, "too-many-problems", warning))
     return located
 

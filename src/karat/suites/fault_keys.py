@@ -52,16 +52,16 @@ _COUNT = {
 _WAIT = {"retry_after": Key(NumberShape(least=0), "Seconds that the answer asks the client to wait, with `status`.")}
 
 
-def fault_keys(known: KnownKeys) -> dict[str, Key]:
+def fault_keys(known_keys: KnownKeys) -> dict[str, Key]:
     """The keys of a case, and of a suite."""
     stub = {
         "result": Key(AnyShape(), "What the tool returns."),
         "error": Key(TextShape(pattern=NOT_BLANK), "The error with which every call fails."),
     }
-    stubs = StubShape(RecordShape("Stub", "What answers instead of a tool.", stub, known))
+    stubs = StubShape(RecordShape("Stub", "What answers instead of a tool.", stub, known_keys))
     return {
         "stubs": Key(MapShape(_NAME, stubs, 1), STUBS),
-        "faults": Key(ListShape(FaultShape.of(known), 1), FAULTS),
+        "faults": Key(ListShape(FaultShape.of(known_keys), 1), FAULTS),
     }
 
 
@@ -74,17 +74,17 @@ class StubShape:
     types: ClassVar = (dict,)
 
     def validate(self, value: object) -> Found:
-        found = self.record.validate(value)
-        if found or not isinstance(value, dict) or ("result" in value) is not ("error" in value):
-            return found
+        diagnostics = self.record.validate(value)
+        if diagnostics or not isinstance(value, dict) or ("result" in value) is not ("error" in value):
+            return diagnostics
         if value:
             return [PathDiagnostic((), "'result' and 'error' are both here. Keep one.", "duplicate-field")]
         return [PathDiagnostic((), "it says nothing. Give it a 'result' or an 'error'.", "missing-field")]
 
-    def schema(self, known: dict[str, Schema]) -> Schema:
-        made = self.record.schema(known)
-        known[self.record.name]["oneOf"] = [{"required": ["result"]}, {"required": ["error"]}]
-        return made
+    def schema(self, defs: dict[str, Schema]) -> Schema:
+        schema = self.record.schema(defs)
+        defs[self.record.name]["oneOf"] = [{"required": ["result"]}, {"required": ["error"]}]
+        return schema
 
 
 @dataclass(frozen=True)
@@ -96,85 +96,82 @@ class FaultShape:
     types: ClassVar = (dict,)
 
     @classmethod
-    def of(cls, known: KnownKeys) -> FaultShape:
-        return cls({hits: _record(hits, known) for hits in HITS})
+    def of(cls, known_keys: KnownKeys) -> FaultShape:
+        return cls({hits: _record(hits, known_keys) for hits in HITS})
 
     def validate(self, value: object) -> Found:
         if not isinstance(value, dict):
             return wrong_type(self.words, value)
         hit = [hits for hits in HITS if hits in value]
         if len(hit) != 1:
-            what = "one of them. Keep one." if hit else "'tool', 'service' or 'model'. Give it one."
-            return [PathDiagnostic((), f"a fault hits {what}", "duplicate-field" if hit else "missing-field")]
-        found = self.records[hit[0]].validate(value)
-        return [*(_suggest_hits(hit[0], one) for one in found), *_wrong(hit[0], value)]
+            fix = "one of them. Keep one." if hit else "'tool', 'service' or 'model'. Give it one."
+            return [PathDiagnostic((), f"a fault hits {fix}", "duplicate-field" if hit else "missing-field")]
+        diagnostics = self.records[hit[0]].validate(value)
+        return [*(_suggest_hits(hit[0], diagnostic) for diagnostic in diagnostics), *_wrong(hit[0], value)]
 
-    def schema(self, known: dict[str, Schema]) -> Schema:
-        found = {hits: record.schema(known) for hits, record in self.records.items()}
+    def schema(self, defs: dict[str, Schema]) -> Schema:
+        schemas = {hits: record.schema(defs) for hits, record in self.records.items()}
         for hits, record in self.records.items():
             one_kind: list[Json] = [{"required": [name]} for name in kinds_of(hits)]
             if hits != "model":
-                known[record.name]["oneOf"] = one_kind
+                defs[record.name]["oneOf"] = one_kind
             else:
-                known[f"{record.name}Kind"]["oneOf"] = one_kind
-        return {"anyOf": [*found.values()]}
+                defs[f"{record.name}Kind"]["oneOf"] = one_kind
+        return {"anyOf": [*schemas.values()]}
 
 
-def _record(hits: Hit, known: KnownKeys) -> RecordShape:
+def _record(hits: Hit, known_keys: KnownKeys) -> RecordShape:
     """A model's fault is an object of its own, since what it is called hardly ever matters."""
     kinds = {kind.name: Key(_VALUES[kind.value], f"{kind.about[0].upper()}{kind.about[1:]}.") for kind in _kinds(hits)}
     aim = _AIM if any(kind.at for kind in _kinds(hits)) else {}
-    own = {**kinds, **aim, **_COUNT, **(_WAIT if "status" in kinds else {})}
+    keys = {**kinds, **aim, **_COUNT, **(_WAIT if "status" in kinds else {})}
     title = f"{hits.capitalize()}Fault"
     if hits != "model":
         name = Key(_NAME, f"The {hits} that it hits, with `*` for any part of its name.", required=True)
-        return RecordShape(title, f"A fault of a {hits}.", {hits: name, **own}, known)
-    named = {"name": Key(_NAME, "The model that it hits; without it, every one."), **own}
-    inner = RecordShape(f"{title}Kind", "How the model fails.", named, known)
-    return RecordShape(title, "A fault of a model.", {"model": Key(inner, "How it fails.", required=True)}, known)
+        return RecordShape(title, f"A fault of a {hits}.", {hits: name, **keys}, known_keys)
+    named_keys = {"name": Key(_NAME, "The model that it hits; without it, every one."), **keys}
+    inner = RecordShape(f"{title}Kind", "How the model fails.", named_keys, known_keys)
+    return RecordShape(title, "A fault of a model.", {"model": Key(inner, "How it fails.", required=True)}, known_keys)
 
 
 def _kinds(hits: Hit) -> Iterable[FaultKind]:
     return (kind for kind in FAULT_KINDS if hits in kind.hits)
 
 
-def _suggest_hits(hits: Hit, found: PathDiagnostic) -> PathDiagnostic:
+def _suggest_hits(hits: Hit, diagnostic: PathDiagnostic) -> PathDiagnostic:
     """What is wrong, in better words where it is a kind of fault that others can have."""
-    others = [other for other in HITS if found.slug == "unknown-field" and found.path[-1] in kinds_of(other)]
+    others = [other for other in HITS if diagnostic.slug == "unknown-field" and diagnostic.path[-1] in kinds_of(other)]
     if not others:
-        return found
+        return diagnostic
     fix = f"Use one of {join_words(list(kinds_of(hits)))}."
-    return found._replace(message=f"a {hits} cannot fail like this, but a {join_words(others)} can. {fix}")
+    return diagnostic._replace(message=f"a {hits} cannot fail like this, but a {join_words(others)} can. {fix}")
 
 
 def _wrong(hits: Hit, value: Mapping[str, Any]) -> Iterator[PathDiagnostic]:
     """What is wrong between the keys of a fault."""
-    place, own = (hits,) if hits == "model" else (), value[hits] if hits == "model" else value
-    if not isinstance(own, dict):
+    base, keys = (hits,) if hits == "model" else (), value[hits] if hits == "model" else value
+    if not isinstance(keys, dict):
         return
     kinds = kinds_of(hits)
-    given = [name for name in kinds if own.get(name, False) is not False]
-    if len(given) > 1:
-        message = (
-            f"{join_words(given, 'and')} are kinds of faults. Keep one, and write a separate fault for each other one."
-        )
-        yield PathDiagnostic((*place, given[1]), message, "duplicate-field", key=True)
-    known = {*kinds, *_AIM, *_COUNT, *_WAIT, hits, "name"}
-    if not given and all(key in known or is_note(key) for key in own):
+    kinds_here = [name for name in kinds if keys.get(name, False) is not False]
+    if len(kinds_here) > 1:
+        names = join_words(kinds_here, "and")
+        message = f"{names} are kinds of faults. Keep one, and write a separate fault for each other one."
+        yield PathDiagnostic((*base, kinds_here[1]), message, "duplicate-field", key=True)
+    fault_names = {*kinds, *_AIM, *_COUNT, *_WAIT, hits, "name"}
+    if not kinds_here and all(key in fault_names or is_note(key) for key in keys):
         message = f"it does not say what goes wrong. Add one of {join_words(list(kinds))}."
-        yield PathDiagnostic(place, message, "missing-field")
-    kind = kinds[given[0]] if len(given) == 1 else None
-    if kind is not None and "at" in own and not kind.at:
-        aimed = [name for name, one in kinds.items() if one.at]
+        yield PathDiagnostic(base, message, "missing-field")
+    kind = kinds[kinds_here[0]] if len(kinds_here) == 1 else None
+    if kind is not None and "at" in keys and not kind.at:
+        aimed = [name for name, other_kind in kinds.items() if other_kind.at]
         message = f"{kind.name} affects the whole call. Leave it out, or use one of {join_words(aimed)}."
-        yield PathDiagnostic((*place, "at"), message, "no-effect", key=True)
-    elif isinstance(path := own.get("at"), str) and path.strip() and (why := _path_flaw(path)):
+        yield PathDiagnostic((*base, "at"), message, "no-effect", key=True)
+    elif isinstance(path := keys.get("at"), str) and path.strip() and (why := _path_flaw(path)):
         message = f"{quoted(path)} is not a JSONPath: {why}. Write it as '$.body' or '$.items[0].price'."
-        yield PathDiagnostic((*place, "at"), message, "bad-jsonpath")
-    if kind is not None and "retry_after" in own and kind.name != "status":
-        yield PathDiagnostic(
-            (*place, "retry_after"), "only `status` asks to wait. Leave it out.", "no-effect", key=True
-        )
+        yield PathDiagnostic((*base, "at"), message, "bad-jsonpath")
+    if kind is not None and "retry_after" in keys and kind.name != "status":
+        yield PathDiagnostic((*base, "retry_after"), "only `status` asks to wait. Leave it out.", "no-effect", key=True)
 
 
 def _path_flaw(path: str) -> str:
@@ -187,33 +184,35 @@ def _path_flaw(path: str) -> str:
     return ""
 
 
-def read_stubs(given: object) -> tuple[Stub, ...]:
+def read_stubs(raw: object) -> tuple[Stub, ...]:
     """The stubs of a tree that nothing is wrong with."""
-    stubs = cast("dict[str, dict[str, Any]]", given or {})
-    return tuple(Stub(tool=tool, result=one.get("result"), error=one.get("error", "")) for tool, one in stubs.items())
+    stubs = cast("dict[str, dict[str, Any]]", raw or {})
+    return tuple(
+        Stub(tool=tool, result=stub.get("result"), error=stub.get("error", "")) for tool, stub in stubs.items()
+    )
 
 
-def read_faults(given: object) -> tuple[Fault, ...]:
+def read_faults(raw: object) -> tuple[Fault, ...]:
     """The faults of a tree that nothing is wrong with."""
-    return tuple(map(_fault, cast("list[dict[str, Any]]", given or [])))
+    return tuple(map(_fault, cast("list[dict[str, Any]]", raw or [])))
 
 
 def _fault(raw: Mapping[str, Any]) -> Fault:
     hits = next(hits for hits in HITS if hits in raw)
-    own = raw["model"] if hits == "model" else raw
-    kind = next(name for name in kinds_of(hits) if name in own)
-    more = {key: own[key] for key in ("at", "times", "from_call", "seed") if key in own}
-    if "retry_after" in own:
-        more["retry_after"] = float(own["retry_after"])  # as a journal decodes it
-    name = own.get("name", "") if hits == "model" else raw[hits]
-    return Fault(hits=hits, kind=kind, name=name, value=own[kind], **more)
+    keys = raw["model"] if hits == "model" else raw
+    kind = next(name for name in kinds_of(hits) if name in keys)
+    more = {key: keys[key] for key in ("at", "times", "from_call", "seed") if key in keys}
+    if "retry_after" in keys:
+        more["retry_after"] = float(keys["retry_after"])  # as a journal decodes it
+    name = keys.get("name", "") if hits == "model" else raw[hits]
+    return Fault(hits=hits, kind=kind, name=name, value=keys[kind], **more)
 
 
-def check_fault_keys(given: Mapping[str, object]) -> Iterator[tuple[str, PathDiagnostic]]:
+def check_fault_keys(table: Mapping[str, object]) -> Iterator[tuple[str, PathDiagnostic]]:
     """What is wrong with `stubs` and `faults` outside a suite, each with the key that it is under."""
     for name, key in fault_keys(KnownKeys()).items():
-        for found in key.shape.validate(given[name]) if given[name] else ():
-            yield name, found._replace(message=f"{render((name, *found.path))}: {found.message}")
+        for diagnostic in key.shape.validate(table[name]) if table[name] else ():
+            yield name, diagnostic._replace(message=f"{render((name, *diagnostic.path))}: {diagnostic.message}")
 
 
 def add_target_surroundings(case: Case, identity: Mapping[str, object]) -> Case:
@@ -225,8 +224,8 @@ def add_target_surroundings(case: Case, identity: Mapping[str, object]) -> Case:
 
 def add_surroundings(case: Case, stubs: tuple[Stub, ...], faults: tuple[Fault, ...]) -> Case:
     """A case with what holds around it too: its own stubs come first, and so do its faults."""
-    named = {stub.tool for stub in case.stubs}
-    more = tuple(stub for stub in stubs if stub.tool not in named)
+    stubbed_tools = {stub.tool for stub in case.stubs}
+    more = tuple(stub for stub in stubs if stub.tool not in stubbed_tools)
     if not more and not faults:
         return case
     return structs.replace(case, stubs=(*case.stubs, *more), faults=(*case.faults, *faults))

@@ -29,8 +29,8 @@ def rows(path: str | Path) -> list[Row] | None:
     cases, prompt = (tree["cases"], "prompt") if is_eval_set(tree) else (tree, "input")
     if not isinstance(cases, list) or not cases:
         return None
-    found = [row for case in cases if (row := _row(case, prompt))]
-    return found if len({row[0] for row in found}) == len(cases) else None
+    parsed_rows = [row for case in cases if (row := _row(case, prompt))]
+    return parsed_rows if len({row[0] for row in parsed_rows}) == len(cases) else None
 
 
 def is_eval_set(tree: object) -> bool:

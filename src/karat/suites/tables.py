@@ -94,9 +94,9 @@ def _cell(text: str) -> Value:
 
 
 def _jsonl(text: str, name: str, file: str) -> Iterator[Row]:
-    for line, written in enumerate(text.split("\n"), 1):
-        if written.strip():
-            yield Row(columns_of(_object(written, line, file)), f"{name}:{line}")
+    for line, row in enumerate(text.split("\n"), 1):
+        if row.strip():
+            yield Row(columns_of(_object(row, line, file)), f"{name}:{line}")
 
 
 def _object(text: str, line: int, file: str) -> dict[str, Json]:

@@ -80,22 +80,24 @@ class Variables:
         return text or ""
 
 
-def resolve_all(given: Mapping[str, Json], row: Mapping[str, Value]) -> tuple[dict[str, Value], list[tuple[str, ...]]]:
+def resolve_all(
+    templates: Mapping[str, Json], row: Mapping[str, Value]
+) -> tuple[dict[str, Value], list[tuple[str, ...]]]:
     """Variables that may speak of each other and of a row, each with its value; and the circles among them."""
     values: dict[str, Value] = dict(row)
     circles: list[tuple[str, ...]] = []
 
     def resolve(name: str, above: tuple[str, ...]) -> None:
-        if name in values or name not in given:
+        if name in values or name not in templates:
             return
         if name in above:
             circles.append((*above[above.index(name) :], name))
             return
-        for other in _names_in(given[name]):
+        for other in _names_in(templates[name]):
             resolve(other, (*above, name))
-        values[name] = value_of(Variables(values).substitute(given[name]))
+        values[name] = value_of(Variables(values).substitute(templates[name]))
 
-    for name in given:
+    for name in templates:
         resolve(name, ())
     return values, circles
 

@@ -44,14 +44,14 @@ class PromptfooProvider(PythonTarget):
         self._callee = Callee(answer, repr(self._provider), "prompt", OFFERED)
 
     def _function(self) -> Answer:
-        place = self._provider.removeprefix("file://").removeprefix("python:")
-        call_api = load(f"{place}:{FUNCTION}" if place.endswith(".py") else place, self._folder, [self._folder])
+        spec = self._provider.removeprefix("file://").removeprefix("python:")
+        call_api = load(f"{spec}:{FUNCTION}" if spec.endswith(".py") else spec, self._folder, [self._folder])
         in_loop = inspect.iscoroutinefunction(call_api)
 
         async def answer(prompt: str, case: Case) -> dict[str, object]:
             call = partial(call_api, prompt, self._given, _context(case))
-            given = call() if in_loop else await self._threads.call(call)
-            return as_short_form(await given if inspect.isawaitable(given) else given)
+            response = call() if in_loop else await self._threads.call(call)
+            return as_short_form(await response if inspect.isawaitable(response) else response)
 
         return answer
 
@@ -86,17 +86,17 @@ def _context(case: Case) -> dict[str, object]:
     return {"vars": case.metadata.get(VARIABLES, {}), "prompt": {"raw": case.prompt, "label": case.prompt}}
 
 
-def as_short_form(given: Any) -> dict[str, object]:
+def as_short_form(response: Any) -> dict[str, object]:
     """What a provider returns, in the words of the short form; text alone is an answer too."""
-    if isinstance(given, str):
-        return {"final_message": given}
-    if not isinstance(given, dict) or not given.keys() & {"output", "error"}:
+    if isinstance(response, str):
+        return {"final_message": response}
+    if not isinstance(response, dict) or not response.keys() & {"output", "error"}:
         raise TargetError("bad-answer", "the provider returned neither `output` nor `error`")
-    if given.get("error"):
-        return {"error": str(given["error"])}
-    output = given.get("output")
-    found: dict[str, object] = {"final_message": output if isinstance(output, str) else json.dumps(output)}
-    used = given.get("tokenUsage") or given.get("token_usage")
+    if response.get("error"):
+        return {"error": str(response["error"])}
+    output = response.get("output")
+    form: dict[str, object] = {"final_message": output if isinstance(output, str) else json.dumps(output)}
+    used = response.get("tokenUsage") or response.get("token_usage")
     if isinstance(used, dict):
-        found["tokens"] = {"input": used.get("prompt"), "output": used.get("completion")}
-    return found
+        form["tokens"] = {"input": used.get("prompt"), "output": used.get("completion")}
+    return form

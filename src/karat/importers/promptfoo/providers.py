@@ -77,8 +77,8 @@ def _convert_body(body: Any) -> Any:
     """A body with the place of the prompt as Karat marks it; None if it holds other templates."""
     if isinstance(body, str):
         text = body.replace("{{ prompt }}", PROMPT)
-        rest = text.replace(PROMPT, "")
-        return None if is_template(rest) or "{" in rest else text.replace(PROMPT, "{prompt}")
+        other_text = text.replace(PROMPT, "")
+        return None if is_template(other_text) or "{" in other_text else text.replace(PROMPT, "{prompt}")
     if isinstance(body, dict):
         filled = {key: _convert_body(value) for key, value in body.items()}
         return None if None in filled.values() else filled

@@ -68,22 +68,22 @@ def _form(row: dict[str, Any]) -> dict[str, Any]:
 
 def tool_calls(output: Any) -> list[dict[str, Any]] | None:
     """The calls that an answer asks for, as OpenAI writes them; None if it is words."""
-    given = output.get("tool_calls") if isinstance(output, dict) else output
-    if not isinstance(given, list) or not given:
+    listed = output.get("tool_calls") if isinstance(output, dict) else output
+    if not isinstance(listed, list) or not listed:
         return None
-    found = []
-    for one in given:
-        function = one.get("function") if isinstance(one, dict) else None
+    calls = []
+    for call in listed:
+        function = call.get("function") if isinstance(call, dict) else None
         if not isinstance(function, dict) or not isinstance(function.get("name"), str):
             return None
-        found.append({"name": function["name"], "arguments": _arguments(function.get("arguments"))})
-    return found
+        calls.append({"name": function["name"], "arguments": _arguments(function.get("arguments"))})
+    return calls
 
 
-def _arguments(given: Any) -> Any:
-    if not isinstance(given, str):
-        return given
+def _arguments(arguments: Any) -> Any:
+    if not isinstance(arguments, str):
+        return arguments
     try:
-        return json.loads(given)
+        return json.loads(arguments)
     except ValueError:
-        return given
+        return arguments

@@ -30,7 +30,7 @@ def render(text: str, values: Mapping[str, Any]) -> str:
     if not is_template(text):
         return text
     if _has_only_names(text):
-        return _PLAIN.sub(lambda found: _as_text(values.get(found[1])), text)
+        return _PLAIN.sub(lambda variable: _as_text(values.get(variable[1])), text)
     if len(text) > LONGEST:
         raise BadTemplateError("the template is too long")
     # Late: few templates need more than names.
@@ -71,8 +71,8 @@ def _as_text(value: Any) -> str:
 
 @lru_cache(maxsize=1024)
 def _has_only_names(text: str) -> bool:
-    rest = _PLAIN.sub("", text)
-    return not any(mark in rest for mark in _MARKS)
+    other_text = _PLAIN.sub("", text)
+    return not any(mark in other_text for mark in _MARKS)
 
 
 @lru_cache(maxsize=1024)
@@ -96,9 +96,9 @@ def _environment() -> Environment:
         def call(self, *args: Any, **more: Any) -> Any:
             raise SecurityError("calls are not allowed")
 
-    made = Sandbox(finalize=lambda value: _as_text(value) if not isinstance(value, str) else value)
-    made.globals.clear()
-    made.filters |= {"dump": json.dumps, "json": json.dumps, "string": _as_text}
+    sandbox = Sandbox(finalize=lambda value: _as_text(value) if not isinstance(value, str) else value)
+    sandbox.globals.clear()
+    sandbox.filters |= {"dump": json.dumps, "json": json.dumps, "string": _as_text}
     for name in ("center", "indent", "wordwrap", "format", "pprint", "batch", "slice"):
-        made.filters.pop(name, None)
-    return made
+        sandbox.filters.pop(name, None)
+    return sandbox

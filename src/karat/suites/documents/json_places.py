@@ -40,8 +40,8 @@ class JsonPlaces:
 
     @cached_property
     def _root(self) -> int:
-        found = _VALUE.match(self._data)
-        return found.end() if found else 0
+        first = _VALUE.match(self._data)
+        return first.end() if first else 0
 
     @cached_property
     def _stops(self) -> dict[int, int]:
@@ -49,9 +49,9 @@ class JsonPlaces:
         stops: dict[int, int] = {}
         opened: list[int] = []
         stop = 0
-        while found := _BRACKET.match(self._data, stop):  # a search would read what follows the last bracket again
-            stop = found.end()
-            if found[1] in b"{[":
+        while bracket := _BRACKET.match(self._data, stop):  # a search would read what follows the last bracket again
+            stop = bracket.end()
+            if bracket[1] in b"{[":
                 opened.append(stop - 1)
             elif opened:
                 stops[opened.pop()] = stop
@@ -59,7 +59,7 @@ class JsonPlaces:
 
     @cached_property
     def _lines(self) -> list[int]:
-        return [0, *(found.end() for found in re.finditer(b"\n", self._data))]
+        return [0, *(newline.end() for newline in re.finditer(b"\n", self._data))]
 
     def place(self, path: Path, *, key: bool = False) -> Place:
         """Return line and column of the value at a path, or of its key; of the nearest value around it if absent."""
@@ -67,10 +67,10 @@ class JsonPlaces:
         for depth, step in enumerate(path):
             if at not in self._known:
                 self._known[at] = {member.step: member for member in self._members(at)}
-            found = self._known[at].get(step)
-            if found is None:
+            entry = self._known[at].get(step)
+            if entry is None:
                 break
-            at = found.key if key and depth == len(path) - 1 else found.start
+            at = entry.key if key and depth == len(path) - 1 else entry.start
         return self._place(at)
 
     def _place(self, offset: int) -> Place:
@@ -86,19 +86,21 @@ class JsonPlaces:
     @cached_property
     def duplicates(self) -> list[PathDiagnostic]:
         """Keys that are twice in their object, in the order of the file."""
-        found: list[tuple[int, Path]] = []
+        repeated: list[tuple[int, Path]] = []
         pending: list[tuple[Path, int]] = [((), self._root)]
         while pending:
             path, at = pending.pop()
-            seen: set[str | int] = set()
+            steps: set[str | int] = set()
             for step, key, start, _ in self._members(at):
-                if step in seen:
-                    found.append((key, (*path, step)))
-                seen.add(step)
+                if step in steps:
+                    repeated.append((key, (*path, step)))
+                steps.add(step)
                 if start in self._stops:
                     pending.append(((*path, step), start))
         message = "duplicate key. Keep one."
-        return [PathDiagnostic(path, message, "duplicate-key", place=self._place(key)) for key, path in sorted(found)]
+        return [
+            PathDiagnostic(path, message, "duplicate-key", place=self._place(key)) for key, path in sorted(repeated)
+        ]
 
     def path_at(self, offset: int) -> Path:
         """Return the path of the value that holds a byte, or whose key does."""
@@ -119,10 +121,10 @@ class JsonPlaces:
         at += 1
         while True:
             key = _KEY.match(data, at) if kind == b"{" else None
-            found = _VALUE.match(data, key.end() if key else at)
-            if found is None or (key is None and kind == b"{"):
+            value = _VALUE.match(data, key.end() if key else at)
+            if value is None or (key is None and kind == b"{"):
                 return
-            start = found.end()
+            start = value.end()
             at = self._stop(start)
             yield _Member(_decode(key[1]), key.start(1), start, at) if key else _Member(index, start, start, at)
             index += 1
@@ -130,8 +132,8 @@ class JsonPlaces:
     def _stop(self, start: int) -> int:
         if self._data[start] in b"{[":
             return self._stops.get(start, len(self._data))
-        found = _SCALAR.match(self._data, start)
-        return found.end() if found else len(self._data)
+        scalar = _SCALAR.match(self._data, start)
+        return scalar.end() if scalar else len(self._data)
 
 
 def _decode(key: bytes) -> str:

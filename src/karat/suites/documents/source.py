@@ -43,20 +43,20 @@ _WIDE_BOMS = (
 
 def read_bytes(path: str | Path) -> bytes:
     """The bytes of a suite file, at most LARGEST of them."""
-    shown = str(path)
+    name = str(path)
     try:
         about = os.stat(path)
-        _refuse_odd(shown, about.st_mode)
+        _refuse_odd(name, about.st_mode)
         with open(path, "rb") as file:
             data = file.read(min(about.st_size or LARGEST, LARGEST) + 1)
     except FileNotFoundError:
-        raise UsageError("no such file.", where=shown, fix=_suggest_file(shown), slug="missing-file") from None
+        raise UsageError("no such file.", where=name, fix=_suggest_file(name), slug="missing-file") from None
     except (OSError, ValueError) as error:
         why = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
-        raise UsageError(f"cannot be read: {why}.", where=shown, slug="unreadable-file") from None
+        raise UsageError(f"cannot be read: {why}.", where=name, slug="unreadable-file") from None
     if len(data) > LARGEST:
         message = f"is larger than {LARGEST >> 20} MiB, the limit for a suite."
-        raise UsageError(message, where=shown, fix="Split it into several suites.", slug="too-large")
+        raise UsageError(message, where=name, fix="Split it into several suites.", slug="too-large")
     return data
 
 
@@ -69,7 +69,11 @@ def _suggest_file(path: str) -> str:
     except (OSError, ValueError):
         return "Check the path."
     stem = os.path.splitext(name)[0]
-    best = max(there, key=lambda one: (likeness(stem, os.path.splitext(one)[0]), likeness(name, one)), default="")
+    best = max(
+        there,
+        key=lambda candidate: (likeness(stem, os.path.splitext(candidate)[0]), likeness(name, candidate)),
+        default="",
+    )
     if likeness(stem, os.path.splitext(best)[0]) < ALIKE_FILES:
         return "Check the path."
     return f"Did you mean {quoted(os.path.join(folder, best))}?"
@@ -154,13 +158,13 @@ def may_misfit(text: bytes) -> bool:
     return any(sign in shape for sign in _SUSPECT)
 
 
-def fit_numbers(value: Json, path: TreePath, found: list[PathDiagnostic]) -> Json:
+def fit_numbers(value: Json, path: TreePath, diagnostics: list[PathDiagnostic]) -> Json:
     """The value with 1 for each number that no journal could hold, so that the rest of the file can be judged."""
     if isinstance(value, dict):
-        return {name: fit_numbers(below, (*path, name), found) for name, below in value.items()}
+        return {name: fit_numbers(below, (*path, name), diagnostics) for name, below in value.items()}
     if isinstance(value, list):
-        return [fit_numbers(below, (*path, index), found) for index, below in enumerate(value)]
+        return [fit_numbers(below, (*path, index), diagnostics) for index, below in enumerate(value)]
     if not isinstance(value, int | float) or holds(value):
         return value
-    found.append(PathDiagnostic(path, OUT_OF_RANGE, "out-of-range"))
+    diagnostics.append(PathDiagnostic(path, OUT_OF_RANGE, "out-of-range"))
     return 1

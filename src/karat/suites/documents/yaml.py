@@ -57,9 +57,9 @@ class YamlDocument:
             self._places = {}
             _Builder(self._text, self._lines, self._places).document()
         for length in range(len(path), -1, -1):
-            found = self._places.get(path[:length])
-            if found:
-                return self._lines.place(found[0] if key and length == len(path) else found[1])
+            offsets = self._places.get(path[:length])
+            if offsets:
+                return self._lines.place(offsets[0] if key and length == len(path) else offsets[1])
         return 1, 1
 
 
@@ -147,8 +147,8 @@ class _Builder:
         built = self._anchors.get(event.anchor, _OPEN)
         if built is _OPEN:
             inside = event.anchor in self._anchors
-            what = "is inside the value that it names" if inside else "names no anchor above it"
-            raise self._refuse(event, f"the alias {quoted('*' + event.anchor)} {what}.", "yaml-alias", path)
+            flaw = "is inside the value that it names" if inside else "names no anchor above it"
+            raise self._refuse(event, f"the alias {quoted('*' + event.anchor)} {flaw}.", "yaml-alias", path)
         size, height = _measure(built)
         self._aliased += size
         if self._aliased > MOST_ALIASED or depth + height > DEEPEST:
@@ -169,9 +169,9 @@ class _Builder:
             return _WORDS[text]
         if not _FLOAT.fullmatch(text):
             return text
-        whole = _INTEGER.fullmatch(text)
-        number = float(text) if not whole or len(text) > _LONGEST_INTEGER else int(text)
-        if not holds(number) or (whole and isinstance(number, float)):
+        integer = _INTEGER.fullmatch(text)
+        number = float(text) if not integer or len(text) > _LONGEST_INTEGER else int(text)
+        if not holds(number) or (integer and isinstance(number, float)):
             self._add_diagnostic(event, OUT_OF_RANGE, "out-of-range", path)
             return 1
         return number

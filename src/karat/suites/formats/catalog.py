@@ -26,22 +26,22 @@ from karat.text.wording import did_you_mean, error_text, join_words
 class OtherTool(Format):
     """A format of another tool. Its module is loaded for a file that holds one of its `marks`, which few files do."""
 
-    def __init__(self, name: str, place: str, *marks: str) -> None:
+    def __init__(self, name: str, spec: str, *marks: str) -> None:
         self.name = name  # type: ignore[misc]  # of each, where that of a format is of its class
-        self._place = place
+        self._place = spec
         self._marks = tuple(mark.encode() for mark in marks)
 
     @cached_property
     def itself(self) -> Format:
         module, _, attribute = self._place.partition(":")
-        made: Format = getattr(import_module(f"karat.importers.{module}"), attribute)()
-        return made
+        suite_format: Format = getattr(import_module(f"karat.importers.{module}"), attribute)()
+        return suite_format
 
     def recognizes(self, file: SuiteFile) -> bool:
         return any(mark in file.data for mark in self._marks) and self.itself.recognizes(file)
 
-    def fields(self, version: str, known: Iterable[Field]) -> frozenset[str]:
-        return self.itself.fields(version, known)
+    def fields(self, version: str, all_fields: Iterable[Field]) -> frozenset[str]:
+        return self.itself.fields(version, all_fields)
 
 
 def _other_tools() -> tuple[OtherTool, ...]:
@@ -77,21 +77,21 @@ def known_formats(project: Project) -> tuple[Format, ...]:
     """Those of the project and of packages come first: ours take any object with `cases`, and any list."""
     # Asked in this order: the last of them take any object with `cases`, and any list.
     ours = (Karat1(), *_other_tools(), EvalSet(), *_late_tools(), GoldenSet())
-    known: dict[str, Format] = {one.name: one for one in ours}
+    by_name: dict[str, Format] = {own_format.name: own_format for own_format in ours}
     others: dict[str, Format] = {}
-    for where, fix, found in (*_of_packages(), *_of_project(project)):
-        if flaw := flaw_of(found):
+    for where, fix, candidate in (*_of_packages(), *_of_project(project)):
+        if flaw := flaw_of(candidate):
             raise ConfigError(flaw, where=where, fix="Fix it; see docs/extending.md.")
-        if not _is_format(found):
+        if not _is_format(candidate):
             continue
-        if found.name in known or found.name in others:
-            raise ConfigError(f"there is another format called {found.name!r}.", where=where, fix=fix)
+        if candidate.name in by_name or candidate.name in others:
+            raise ConfigError(f"there is another format called {candidate.name!r}.", where=where, fix=fix)
         try:
-            others[found.name] = found()
+            others[candidate.name] = candidate()
         except Exception as error:  # the code of others may raise anything
             why = f"it cannot be created: {type(error).__name__}: {error_text(error)}{_last_line(error)}."
             raise ConfigError(why, where=where, fix="Fix it; see docs/extending.md.") from error
-    return (*others.values(), *known.values())
+    return (*others.values(), *by_name.values())
 
 
 def _of_packages() -> Iterator[tuple[str, str, object]]:
@@ -101,33 +101,33 @@ def _of_packages() -> Iterator[tuple[str, str, object]]:
 
 def _of_project(project: Project) -> Iterator[tuple[str, str, object]]:
     for name, spec in project.formats.items():
-        where, found = project.where("formats", name), project.load("formats", name, spec)
-        if not flaw_of(found) and (called := found.name) != name:
+        where, candidate = project.where("formats", name), project.load("formats", name, spec)
+        if not flaw_of(candidate) and (called := candidate.name) != name:
             raise ConfigError(f"the format is called {called!r}.", where=where, fix=f"Write {called} = {spec!r}.")
-        yield where, "Give it another name.", found
+        yield where, "Give it another name.", candidate
 
 
-def _is_format(found: object) -> TypeGuard[type[Format]]:
-    return isinstance(found, type) and issubclass(found, Format)
+def _is_format(candidate: object) -> TypeGuard[type[Format]]:
+    return isinstance(candidate, type) and issubclass(candidate, Format)
 
 
-def flaw_of(found: object) -> str:
+def flaw_of(candidate: object) -> str:
     """Why something is not a format, else the empty string."""
-    if not _is_format(found):
+    if not _is_format(candidate):
         return "it is not a subclass of karat.Format."
-    name = getattr(found, "name", None)
+    name = getattr(candidate, "name", None)
     if not (isinstance(name, str) and name.replace("-", "_").replace(".", "_").isidentifier()):
         return "it has no `name` of letters, digits, - and _."
-    missing = [method for method in _REQUIRED if getattr(found, method) is getattr(Format, method)]
+    missing = [method for method in _REQUIRED if getattr(candidate, method) is getattr(Format, method)]
     return f"it has no method {join_words([f'`{method}`' for method in missing], 'and')}." if missing else ""
 
 
 def find_format(name: str, formats: Sequence[Format]) -> Format:
     """The format of this name. Raises UsageError if there is none."""
-    for one in formats:
-        if one.name == name:
-            return one.itself if isinstance(one, OtherTool) else one
-    names = [one.name for one in formats]
+    for suite_format in formats:
+        if suite_format.name == name:
+            return suite_format.itself if isinstance(suite_format, OtherTool) else suite_format
+    names = [suite_format.name for suite_format in formats]
     fix = did_you_mean(name, names) or f"Known: {join_words(names, 'and')}."
     raise UsageError(f"no suite format is called {name!r}.", fix=fix, slug="unknown-format")
 
@@ -137,13 +137,21 @@ def detect_format(file: SuiteFile, formats: Sequence[Format]) -> Format:
 
     Raises RefusedError if none does, or if two of others do.
     """
-    found = [one for one in formats if not isinstance(one, FORMATS) and _recognizes(one, file)]
-    if len(found) > 1:
-        names = join_words([one.name for one in found], "and")
+    recognizing = [
+        suite_format
+        for suite_format in formats
+        if not isinstance(suite_format, FORMATS) and _recognizes(suite_format, file)
+    ]
+    if len(recognizing) > 1:
+        names = join_words([suite_format.name for suite_format in recognizing], "and")
         message = f"the formats {names} both recognise this file. Remove one of them, or narrow what it recognises."
         raise RefusedError(PathDiagnostic((), message, "ambiguous-format", place=(1, 1)))
-    for one in found or (one for one in formats if isinstance(one, FORMATS) and _recognizes(one, file)):
-        return one.itself if isinstance(one, OtherTool) else one
+    for suite_format in recognizing or (
+        suite_format
+        for suite_format in formats
+        if isinstance(suite_format, FORMATS) and _recognizes(suite_format, file)
+    ):
+        return suite_format.itself if isinstance(suite_format, OtherTool) else suite_format
     document = file.document
     near = ""
     if isinstance(document.tree, dict):
@@ -154,26 +162,31 @@ def detect_format(file: SuiteFile, formats: Sequence[Format]) -> Format:
 
 def _descriptions(formats: Iterable[Format]) -> str:
     """What a suite looks like; formats of other tools, which people do not write by hand, are only named."""
-    known = [*formats]
-    own = [one for one in known if isinstance(one, OWN)]
-    added = [one for one in known if not isinstance(one, FORMATS)]
-    named = [one.name for one in known if isinstance(one, FORMATS) and not isinstance(one, OWN)]
-    more = f" Files of {join_words(named, 'and')} are suites too." if named else ""
-    return f"a suite is {join_words([one.description or one.name for one in (*own, *added)])}.{more}"
+    all_formats = [*formats]
+    ours = [suite_format for suite_format in all_formats if isinstance(suite_format, OWN)]
+    added = [suite_format for suite_format in all_formats if not isinstance(suite_format, FORMATS)]
+    named_only = [
+        suite_format.name
+        for suite_format in all_formats
+        if isinstance(suite_format, FORMATS) and not isinstance(suite_format, OWN)
+    ]
+    looks = [suite_format.description or suite_format.name for suite_format in (*ours, *added)]
+    more = f" Files of {join_words(named_only, 'and')} are suites too." if named_only else ""
+    return f"a suite is {join_words(looks)}.{more}"
 
 
-def _recognizes(one: Format, file: SuiteFile) -> bool:
-    with blame(one, file):
+def _recognizes(suite_format: Format, file: SuiteFile) -> bool:
+    with blame(suite_format, file):
         try:
-            return one.recognizes(file)
+            return suite_format.recognizes(file)
         except RefusedError:
             return False
 
 
 @contextmanager
-def blame(one: Format, file: SuiteFile | None = None) -> Iterator[None]:
+def blame(suite_format: Format, file: SuiteFile | None = None) -> Iterator[None]:
     """Say which format failed, and where, if the code of others raises what it should not."""
-    if isinstance(one, FORMATS):
+    if isinstance(suite_format, FORMATS):
         yield
         return
     try:
@@ -181,7 +194,9 @@ def blame(one: Format, file: SuiteFile | None = None) -> Iterator[None]:
     except (KaratError, RefusedError):
         raise
     except Exception as error:  # the code of others may raise anything
-        why = f"the format {one.name!r} failed: {type(error).__name__}: {error_text(error)}{_last_line(error)}."
+        why = (
+            f"the format {suite_format.name!r} failed: {type(error).__name__}: {error_text(error)}{_last_line(error)}."
+        )
         fix = "Fix it, or uninstall the package that provides it."
         raise ConfigError(why, where=file.path if file else "", fix=fix) from error
 

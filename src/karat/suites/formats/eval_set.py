@@ -58,8 +58,8 @@ class VersionShape(ChoiceShape, frozen=True):
             return [PathDiagnostic((), message, "unknown-value")]
         return super().validate(without_patch(value))
 
-    def schema(self, known: dict[str, Schema]) -> Schema:
-        known_ones = "|".join(str(one).replace(".", r"\.") for one in self.values)
+    def schema(self, defs: dict[str, Schema]) -> Schema:
+        known_ones = "|".join(str(version).replace(".", r"\.") for version in self.values)
         return {"type": "string", "pattern": rf"^({known_ones})(\.[0-9]+)?$"}
 
 
@@ -77,10 +77,10 @@ class EvalSetShape(NamedTuple):
 
 @lru_cache(maxsize=8)
 def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> EvalSetShape:
-    known = KnownKeys()
-    scoring = Key(scoring_shape(groups, known), SCORING)
-    asked = {**check_keys(fields, known), "scoring": scoring, "min_pass_rate": PASS_RATE}
-    expected = RecordShape("Expected", "What is expected of the answer.", asked, known)
+    known_keys = KnownKeys()
+    scoring = Key(scoring_shape(groups, known_keys), SCORING)
+    expected_keys = {**check_keys(fields, known_keys), "scoring": scoring, "min_pass_rate": PASS_RATE}
+    expected = RecordShape("Expected", "What is expected of the answer.", expected_keys, known_keys)
     keys = {
         "id": Key(LABEL, "A name that is unique in the suite.", required=True),
         "category": Key(LABEL, "What kind of case it is, to select by."),
@@ -90,7 +90,7 @@ def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> EvalSetShape:
         "expected": Key(expected, "What is expected of the answer.", required=True),
         "scoring": scoring,
     }
-    case = RecordShape("Case", "One prompt and what is expected of the answer.", keys, known)
+    case = RecordShape("Case", "One prompt and what is expected of the answer.", keys, known_keys)
     around = {
         "$schema": Key(TEXT, "The JSON Schema that editors check this file with."),
         "name": Key(TEXT, "The name of the suite."),
@@ -98,14 +98,14 @@ def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> EvalSetShape:
         "description": Key(TEXT, "What the suite is for."),
         "captured_at": Key(AnyShape(), "When the expectations were written down."),
         "integration_baseline": Key(AnyShape(), "What the suite was written against."),
-        **declared_keys(known),
+        **declared_keys(known_keys),
         "cases": Key(CasesShape(case), "The cases.", required=True),
     }
     about = "A Karat eval set: prompts, and what is expected of the answers."
-    known.add("at the top of the file", around)
-    known.add("in the case itself", keys)
-    known.add("under 'expected'", asked)
-    return EvalSetShape(RecordShape("EvalSet", about, around, known), case)
+    known_keys.add("at the top of the file", around)
+    known_keys.add("in the case itself", keys)
+    known_keys.add("under 'expected'", expected_keys)
+    return EvalSetShape(RecordShape("EvalSet", about, around, known_keys), case)
 
 
 class EvalSet(Language):
@@ -120,12 +120,12 @@ class EvalSet(Language):
 
     def read(self, file: SuiteFile, catalog: SuiteCatalog) -> ParsedSuite:
         tree = file.tree
-        made = shape(tuple(catalog.fields), tuple(catalog.groups))
-        notes, _, wrong = split_notes(tree, made.suite.validate(tree))
-        reader = _Reader(self, made.case, file, catalog)
+        shapes = shape(tuple(catalog.fields), tuple(catalog.groups))
+        notes, _, wrong = split_notes(tree, shapes.suite.validate(tree))
+        reader = _Reader(self, shapes.case, file, catalog)
         reader.read(tree["cases"], ("cases",))
-        if found := [*wrong, *reader.diagnostics]:
-            return ParsedSuite("", (), _without_karat_1(tree, found, catalog))
+        if diagnostics := [*wrong, *reader.diagnostics]:
+            return ParsedSuite("", (), _without_karat_1(tree, diagnostics, catalog))
         return ParsedSuite(
             reader.version,
             tuple(reader.cases),
@@ -138,9 +138,9 @@ class EvalSet(Language):
 
     def schema(self, catalog: SuiteCatalog) -> JsonObject:
         defs: JsonObject = {}
-        made = shape(tuple(catalog.fields), tuple(catalog.groups)).suite.full_schema(defs)
+        schema = shape(tuple(catalog.fields), tuple(catalog.groups)).suite.full_schema(defs)
         _add_rules(defs)
-        return complete_schema(made, self.title, defs)
+        return complete_schema(schema, self.title, defs)
 
     def case_converter(self, catalog: SuiteCatalog) -> Callable[[JsonObject], Commented]:
         return _convert_case
@@ -159,9 +159,9 @@ class EvalSet(Language):
         origin = f"Karat 1 from the eval set {quoted(file.name)}."
         return Karat1Parts(_convert_top(file.tree), map(_convert_case, file.tree["cases"]), origin, exact=True)
 
-    def fields(self, version: str, known: Iterable[Field]) -> frozenset[str]:
+    def fields(self, version: str, all_fields: Iterable[Field]) -> frozenset[str]:
         newest = _numbers(version) or (sys.maxsize,)
-        return frozenset(field.name for field in known if _numbers(field.since) <= newest)
+        return frozenset(field.name for field in all_fields if _numbers(field.since) <= newest)
 
 
 class _Reader(CaseReader):
@@ -208,24 +208,33 @@ def _versionless(tree: JsonObject) -> Iterator[PathDiagnostic]:
 
 
 def _without_karat_1(
-    tree: JsonObject, found: Sequence[PathDiagnostic], catalog: SuiteCatalog
+    tree: JsonObject, diagnostics: Sequence[PathDiagnostic], catalog: SuiteCatalog
 ) -> Sequence[PathDiagnostic]:
     """What is wrong with a file; one problem and not many where it is a Karat 1 suite but for its first line."""
     from karat.suites.formats import karat1  # few eval sets are wrong in this way
 
-    meant = karat1.shape(tuple(catalog.fields), tuple(catalog.groups))
-    known = {1: meant.suite.keys, 3: meant.case.keys}
-    unknown = (one for one in found if one.slug == "unknown-field")
-    foreign = [one for one in unknown if str(one.path[-1]).lower() in known.get(len(one.path), ())]
+    karat1_shape = karat1.shape(tuple(catalog.fields), tuple(catalog.groups))
+    keys_by_depth = {1: karat1_shape.suite.keys, 3: karat1_shape.case.keys}
+    unknown = (diagnostic for diagnostic in diagnostics if diagnostic.slug == "unknown-field")
+    foreign = [
+        diagnostic
+        for diagnostic in unknown
+        if str(diagnostic.path[-1]).lower() in keys_by_depth.get(len(diagnostic.path), ())
+    ]
     if not foreign:
-        return found
+        return diagnostics
     instead = " in place of 'version'" if "version" in tree else " at the top"
     message = (
         f"this file has no 'karat: 1' and is read as an eval set, which has no {quoted(str(foreign[0].path[-1]))}."
         f" Write 'karat: 1'{instead}."
     )
-    gone = {one.path for one in foreign} | {one.path for one in found if one.slug in ("missing-field", "unknown-value")}
-    return [PathDiagnostic(("karat",), message, "missing-karat"), *(one for one in found if one.path not in gone)]
+    explained = {diagnostic.path for diagnostic in foreign} | {
+        diagnostic.path for diagnostic in diagnostics if diagnostic.slug in ("missing-field", "unknown-value")
+    }
+    return [
+        PathDiagnostic(("karat",), message, "missing-karat"),
+        *(diagnostic for diagnostic in diagnostics if diagnostic.path not in explained),
+    ]
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -252,8 +261,8 @@ def _convert_top(tree: JsonObject) -> Commented:
     notes: dict[str, Json] = {key: tree[key] for key in _NOTES if key in tree}
     if notes:
         comments.append(f"Moved into metadata: {join_words(notes, 'and')}.")
-    kept = {key: value for key, value in tree.items() if key not in _TOP}
-    return Commented({**kept, **add_metadata(tree, notes)}, comments)
+    top = {key: value for key, value in tree.items() if key not in _TOP}
+    return Commented({**top, **add_metadata(tree, notes)}, comments)
 
 
 def _convert_case(raw: JsonObject) -> Commented:

@@ -46,12 +46,12 @@ class GoldenShape(NamedTuple):
 
 @lru_cache(maxsize=8)
 def shape(fields: tuple[Field, ...]) -> GoldenShape:
-    known = KnownKeys()
-    flat_fields = check_keys([field for field in fields if field.in_case], known)
+    known_keys = KnownKeys()
+    flat_fields = check_keys([field for field in fields if field.in_case], known_keys)
     constraints = Key(AnyShape(), "What the decision had to respect; documentation, not checked.")
-    inner = check_keys([field for field in fields if not field.in_case], known)
-    asked = {**inner, _RATE: PASS_RATE, _CONSTRAINTS: constraints}
-    inside: Shape = RecordShape("Expected", "What is expected of a decision.", asked, known)
+    inner = check_keys([field for field in fields if not field.in_case], known_keys)
+    expected_keys = {**inner, _RATE: PASS_RATE, _CONSTRAINTS: constraints}
+    inside: Shape = RecordShape("Expected", "What is expected of a decision.", expected_keys, known_keys)
     if _CONTAINS in flat_fields:
         inside = UnionShape((inside, flat_fields[_CONTAINS].shape))
     keys = {
@@ -62,9 +62,9 @@ def shape(fields: tuple[Field, ...]) -> GoldenShape:
         _CONSTRAINTS: constraints,
         **flat_fields,
     }
-    known.add("in the case itself", keys)
-    known.add("under 'expected'", asked)
-    case = RecordShape("Case", "One input and what is expected of the answer.", keys, known)
+    known_keys.add("in the case itself", keys)
+    known_keys.add("under 'expected'", expected_keys)
+    case = RecordShape("Case", "One input and what is expected of the answer.", keys, known_keys)
     return GoldenShape(CasesShape(case), case, tuple(flat_fields))
 
 
@@ -82,11 +82,11 @@ class GoldenSet(Language):
         return is_golden_set(file.tree)
 
     def read(self, file: SuiteFile, catalog: SuiteCatalog) -> ParsedSuite:
-        made = shape(tuple(catalog.fields))
-        reader = CaseReader(self, made.case, file, catalog)
+        shapes = shape(tuple(catalog.fields))
+        reader = CaseReader(self, shapes.case, file, catalog)
         reader.read(file.tree, ())
-        found = [*made.suite.validate(file.tree), *reader.diagnostics]
-        return ParsedSuite(VERSION, tuple(reader.cases), found, reader.warnings)
+        diagnostics = [*shapes.suite.validate(file.tree), *reader.diagnostics]
+        return ParsedSuite(VERSION, tuple(reader.cases), diagnostics, reader.warnings)
 
     def case_converter(self, catalog: SuiteCatalog) -> Callable[[JsonObject], Commented]:
         return partial(_convert_case, shape(tuple(catalog.fields)).flat_fields)
@@ -98,9 +98,9 @@ class GoldenSet(Language):
 
     def schema(self, catalog: SuiteCatalog) -> JsonObject:
         defs: JsonObject = {}
-        made = shape(tuple(catalog.fields)).suite.schema(defs)
+        schema = shape(tuple(catalog.fields)).suite.schema(defs)
         _add_rules(defs)
-        return complete_schema(made, self.title, defs)
+        return complete_schema(schema, self.title, defs)
 
     def convert(self, file: SuiteFile, suite: Suite, catalog: SuiteCatalog) -> Karat1Parts:
         origin = (
@@ -109,8 +109,8 @@ class GoldenSet(Language):
         )
         return Karat1Parts(Commented({}), map(self.case_converter(catalog), file.tree), origin, exact=True)
 
-    def fields(self, version: str, known: Iterable[Field]) -> frozenset[str]:
-        return frozenset(field.name for field in known if field.since != "1")
+    def fields(self, version: str, all_fields: Iterable[Field]) -> frozenset[str]:
+        return frozenset(field.name for field in all_fields if field.since != "1")
 
 
 def _add_rules(defs: JsonObject) -> None:
@@ -120,9 +120,9 @@ def _add_rules(defs: JsonObject) -> None:
     ]
     case["anyOf"] = any_of(flat_fields)
     case["not"] = {"required": ["expected", "expected_contains"], "properties": {"expected": {"type": "array"}}}
-    asked = any_of(key for key in defs["Expected"]["properties"] if key not in NO_CHECKS)
+    expectations = any_of(key for key in defs["Expected"]["properties"] if key not in NO_CHECKS)
     case["if"] = {"not": {"anyOf": any_of(key for key in flat_fields if key != "expected")}}
-    case["then"] = {"properties": {"expected": {"anyOf": [{"type": "array"}, {"anyOf": asked}]}}}
+    case["then"] = {"properties": {"expected": {"anyOf": [{"type": "array"}, {"anyOf": expectations}]}}}
 
 
 def _convert_case(flat_fields: Sequence[str], raw: JsonObject) -> Commented:
@@ -141,8 +141,8 @@ def _convert_case(flat_fields: Sequence[str], raw: JsonObject) -> Commented:
         if name in raw:
             expected[name] = raw[name]
             moved[name] = (name,)
-    gone = (*_LABELS, "input", "expected", _CONSTRAINTS, "metadata", *flat_fields)
+    converted_keys = (*_LABELS, "input", "expected", _CONSTRAINTS, "metadata", *flat_fields)
     labels = {key: raw[key] for key in _LABELS if key in raw}
-    kept = {key: value for key, value in raw.items() if key not in gone}
-    words = {**labels, "prompt": raw.get("input", ""), **kept, **add_metadata(raw, notes), "expected": expected}
+    other_keys = {key: value for key, value in raw.items() if key not in converted_keys}
+    words = {**labels, "prompt": raw.get("input", ""), **other_keys, **add_metadata(raw, notes), "expected": expected}
     return Commented(words, comments, moved)

@@ -16,7 +16,7 @@ LARGEST_WEIGHT = 1e6
 _PLAIN = Scoring()
 
 
-def scoring_shape(groups: tuple[str, ...], known: KnownKeys) -> RecordShape:
+def scoring_shape(groups: tuple[str, ...], known_keys: KnownKeys) -> RecordShape:
     group = ChoiceShape(groups)
     weights = MapShape(group, NumberShape(least=0, most=LARGEST_WEIGHT))
     soft = {
@@ -26,11 +26,11 @@ def scoring_shape(groups: tuple[str, ...], known: KnownKeys) -> RecordShape:
     about = "A weighted sum of group scores, and its minimum."
     keys = {
         "hard_fail": Key(ListShape(group), "Groups in which one failed check fails the case."),
-        "soft_score": Key(RecordShape("SoftScore", about, soft, known), "The weighted score and its threshold."),
+        "soft_score": Key(RecordShape("SoftScore", about, soft, known_keys), "The weighted score and its threshold."),
     }
-    known.add("under 'scoring'", keys)
-    known.add("under 'scoring.soft_score'", soft)
-    return RecordShape("Scoring", SCORING, keys, known)
+    known_keys.add("under 'scoring'", keys)
+    known_keys.add("under 'scoring.soft_score'", soft)
+    return RecordShape("Scoring", SCORING, keys, known_keys)
 
 
 def read_scoring(raw: JsonObject | None) -> Scoring:
@@ -45,9 +45,9 @@ def read_scoring(raw: JsonObject | None) -> Scoring:
     )
 
 
-def weightless(scoring: JsonObject | None, place: Path) -> Iterator[PathDiagnostic]:
+def weightless(scoring: JsonObject | None, path: Path) -> Iterator[PathDiagnostic]:
     """Weights that count nothing at all."""
     weights = scoring.get("soft_score", {}).get("weights") if scoring else None
     if weights is not None and not any(weights.values()):
         message = "no group has a weight over zero. Give one, or leave the weights out."
-        yield PathDiagnostic((*place, "scoring", "soft_score", "weights"), message, "zero-weights")
+        yield PathDiagnostic((*path, "scoring", "soft_score", "weights"), message, "zero-weights")

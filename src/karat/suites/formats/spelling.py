@@ -54,11 +54,13 @@ class _Checks(NamedTuple):
     expected: dict[str, Any]
 
 
-def spell_cases(cases: Sequence[Case], written: Sequence[WrittenCase], vocabulary: Vocabulary) -> Iterator[Commented]:
+def spell_cases(
+    cases: Sequence[Case], parsed_cases: Sequence[WrittenCase], vocabulary: Vocabulary
+) -> Iterator[Commented]:
     """Each case as Karat 1 writes it: its fields as they are, and its other checks by the fields that ask for them."""
     for index, case in enumerate(cases):
-        if written:
-            parts: Sequence[WrittenPart] = (written[index], *written[index].turns)
+        if parsed_cases:
+            parts: Sequence[WrittenPart] = (parsed_cases[index], *parsed_cases[index].turns)
         else:
             all_checks = (case.checks, *(turn.checks for turn in case.turns))
             parts = [_Checks([(spec, ()) for spec in checks], {}) for checks in all_checks]
@@ -76,7 +78,7 @@ class _CaseSpeller:
     def spell(self) -> Commented:
         case = self._case
         value: dict[str, Any] = {"id": case.id}
-        value |= {key: _as_list(given) for key in _COPIED if (given := getattr(case, key))}
+        value |= {key: _as_list(value_of_key) for key in _COPIED if (value_of_key := getattr(case, key))}
         if case.turns:
             value["turns"] = [
                 {"prompt": turn.prompt, **({"expected": expected} if (expected := self._find_expected(part)) else {})}
@@ -102,9 +104,9 @@ class _CaseSpeller:
     def _scoring(self) -> dict[str, Any]:
         groups, scoring = self._vocabulary.groups, self._case.scoring
         soft: dict[str, Any] = {} if scoring.threshold is None else {"threshold": scoring.threshold}
-        known = {group: weight for group, weight in self._weights.items() if group in groups}
-        if any(known.values()):
-            soft["weights"] = known
+        weights = {group: weight for group, weight in self._weights.items() if group in groups}
+        if any(weights.values()):
+            soft["weights"] = weights
         hard_fail = [group for group in scoring.hard_fail if group in groups]
         return {**({"hard_fail": hard_fail} if hard_fail else {}), **({"soft_score": soft} if soft else {})}
 
@@ -114,20 +116,22 @@ class _CaseSpeller:
         if not part.checks:
             return expected
         usual = self._read_checks({})
-        asked = [check for check in self._read_checks(expected) if check not in usual]
+        spelled = [check for check in self._read_checks(expected) if check not in usual]
         for spec, _ in part.checks:
             args = msgspec.json.decode(spec.args)
             if group := args.pop("$group", ""):
                 weighs = f", which weighs {self._weights[group]:g}" if group in self._weights else ""
                 self._comments.append(f"{NO_EQUAL}: the group {group}{weighs} (of {spec.path or spec.name}).")
-            one = spec.name, args
-            if one in usual or one in asked:
+            wanted_check = spec.name, args
+            if wanted_check in usual or wanted_check in spelled:
                 continue
             for more in _candidates(args, self._vocabulary.fields_of(spec.name), expected):
                 # What is written together may mean something else: it must ask for this check more, and no other.
-                found = [each for each in self._read_checks(more) if each not in usual]
-                if len(found) == len(asked) + 1 and all(each in found for each in (*asked, one)):
-                    expected, asked = more, found
+                asked_checks = [each for each in self._read_checks(more) if each not in usual]
+                if len(asked_checks) == len(spelled) + 1 and all(
+                    each in asked_checks for each in (*spelled, wanted_check)
+                ):
+                    expected, spelled = more, asked_checks
                     break
             else:
                 negated = "not " if args.pop("$not", False) else ""
@@ -136,11 +140,11 @@ class _CaseSpeller:
         return expected
 
     def _read_checks(self, expected: Mapping[str, Any]) -> Asked:
-        return [(one.spec.name, msgspec.json.decode(one.spec.args)) for one in self._vocabulary.read(expected)]
+        return [(check.spec.name, msgspec.json.decode(check.spec.args)) for check in self._vocabulary.read(expected)]
 
 
-def _as_list(given: object) -> object:
-    return list(given) if isinstance(given, tuple) else given
+def _as_list(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _candidates(
@@ -149,7 +153,7 @@ def _candidates(
     """What is expected already with a field of the check, in the ways in which its arguments might be written."""
     values = [dict(args), *args.values()]
     for field in fields:
-        for value in (written for one in values for written in (one, [one])):
+        for value in (spelling for value_or_member in values for spelling in (value_or_member, [value_or_member])):
             if shape_of(field.type, KnownKeys()).validate(value):
                 continue
             there = expected.get(field.name)

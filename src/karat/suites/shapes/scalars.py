@@ -29,14 +29,14 @@ class Shape(Protocol):
         """What is wrong with a value, with paths below it."""
         ...
 
-    def schema(self, known: dict[str, Schema]) -> Schema:
+    def schema(self, defs: dict[str, Schema]) -> Schema:
         """The JSON Schema of it, which may refer to those that are known."""
         ...
 
 
-def wrong_type(wanted: str, value: object, fix: str = "") -> Found:
-    found = f"{value}" if wanted == "a whole number" and isinstance(value, float) else kind(value)
-    return [PathDiagnostic((), f"expected {wanted}, found {found}. {fix}".rstrip(), "wrong-type")]
+def wrong_type(expected: str, value: object, fix: str = "") -> Found:
+    actual = f"{value}" if expected == "a whole number" and isinstance(value, float) else kind(value)
+    return [PathDiagnostic((), f"expected {expected}, found {actual}. {fix}".rstrip(), "wrong-type")]
 
 
 def check_size(value: str | list[Json] | dict[str, Json], least: int, most: int | None, unit: str) -> Found:
@@ -47,8 +47,8 @@ def check_size(value: str | list[Json] | dict[str, Json], least: int, most: int 
         empty = "string" if isinstance(value, str) else "list" if isinstance(value, list) else "object"
         message = f"an empty {empty} expects nothing. Say what is expected, or leave the field out."
         return [PathDiagnostic((), message, "empty-expectation")]
-    wanted = f"at least {least}" if size < least else f"at most {most}"
-    return [PathDiagnostic((), f"must have {wanted} {unit}, found {size}.", "invalid-value")]
+    bound = f"at least {least}" if size < least else f"at most {most}"
+    return [PathDiagnostic((), f"must have {bound} {unit}, found {size}.", "invalid-value")]
 
 
 def given_limits(limits: Mapping[str, Json]) -> Schema:
@@ -71,7 +71,7 @@ class AnyShape:
     def validate(self, value: object) -> Found:
         return FINE
 
-    def schema(self, known: dict[str, Schema]) -> Schema:
+    def schema(self, defs: dict[str, Schema]) -> Schema:
         return {}
 
 
@@ -85,7 +85,7 @@ class PlainShape(Struct, frozen=True):
     def validate(self, value: object) -> Found:
         return FINE if type(value) in self.types else wrong_type(self.words, value)
 
-    def schema(self, known: dict[str, Schema]) -> Schema:
+    def schema(self, defs: dict[str, Schema]) -> Schema:
         return {"type": self.name}
 
 
@@ -107,7 +107,7 @@ class TextShape(Struct, frozen=True):
             return FINE
         return check_size(value, self.shortest, self.longest, "characters")
 
-    def schema(self, known: dict[str, Schema]) -> Schema:
+    def schema(self, defs: dict[str, Schema]) -> Schema:
         limits = {"minLength": self.shortest or None, "maxLength": self.longest, "pattern": self.pattern}
         return {"type": "string", **given_limits(limits)}
 
@@ -148,7 +148,7 @@ class NumberShape(Struct, frozen=True):
         if self.step is not None and value % self.step:
             yield f"a multiple of {self.step:g}"
 
-    def schema(self, known: dict[str, Schema]) -> Schema:
+    def schema(self, defs: dict[str, Schema]) -> Schema:
         limits = {
             "exclusiveMinimum": self.over,
             "minimum": self.least,
@@ -173,25 +173,25 @@ class ChoiceShape(Struct, frozen=True):
         return {type(value) for value in self.values}
 
     def validate(self, value: object) -> Found:
-        if any(value == known and type(value) is type(known) for known in self.values):
+        if any(value == choice and type(value) is type(choice) for choice in self.values):
             return FINE
-        if not all(isinstance(known, str) for known in self.values):
+        if not all(isinstance(choice, str) for choice in self.values):
             return [PathDiagnostic((), f"expected {self.words}, found {self._describe_found(value)}", "wrong-type")]
         if not isinstance(value, str):
             quote = f' Did you mean "{value}"?' if str(value) in self.values else ""
             message = f"expected {self.words} as a string, found {kind(value)}.{quote}"
             return [PathDiagnostic((), message, "wrong-type")]
-        known = [str(one) for one in self.values]
-        parts = f"unknown value {quoted(value)}.", did_you_mean(value, known), f"Known: {join_words(known, 'and')}."
+        choices = [str(choice) for choice in self.values]
+        parts = f"unknown value {quoted(value)}.", did_you_mean(value, choices), f"Known: {join_words(choices, 'and')}."
         return [PathDiagnostic((), " ".join(filter(None, parts)), "unknown-value")]
 
     def _describe_found(self, value: object) -> str:
         if isinstance(value, str) and value in map(_as_json, self.values):
             return f"the text {quoted(value)}. Write it without quotes."
-        found = str(value) if isinstance(value, int) and not isinstance(value, bool) else kind(value)
-        return f"{found}.{' Leave the field out if it should not be checked.' if self.values[0] is True else ''}"
+        actual = str(value) if isinstance(value, int) and not isinstance(value, bool) else kind(value)
+        return f"{actual}.{' Leave the field out if it should not be checked.' if self.values[0] is True else ''}"
 
-    def schema(self, known: dict[str, Schema]) -> Schema:
+    def schema(self, defs: dict[str, Schema]) -> Schema:
         return {"const": self.values[0]} if len(self.values) == 1 else {"enum": list(self.values)}
 
 
