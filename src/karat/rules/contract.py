@@ -105,9 +105,9 @@ class Contract:
         """The rules whose triggers a gap may hide, and the clauses whose events it may."""
         rules = [number for number, rule in enumerate(self.rules) if _may_hide(gap, rule.each)]
         clauses = [
-            (number, place)
+            (number, clause_index)
             for number, rule in enumerate(self.rules)
-            for place, plan in enumerate(rule.clauses)
+            for clause_index, plan in enumerate(rule.clauses)
             if any(_may_hide(gap, pattern) for pattern in plan.patterns)
         ]
         return tuple(rules), tuple(clauses)
@@ -119,7 +119,7 @@ class Contract:
         for number, rule in enumerate(self.rules):
             if concerns(rule.each):
                 triggers[rule.each.at_end].append(number)
-            for place, plan in enumerate(rule.clauses):
+            for clause_index, plan in enumerate(rule.clauses):
                 for pattern in plan.patterns:
                     if not concerns(pattern):
                         continue
@@ -127,8 +127,8 @@ class Contract:
                         stored[_recording_stage(pattern)][id(pattern)] = pattern
                         continue
                     at = int(pattern.at_end) if plan.clause is NeverAfter else 2 + _recording_stage(pattern)
-                    if (number, place) not in clauses[at]:
-                        clauses[at].append((number, place))
+                    if (number, clause_index) not in clauses[at]:
+                        clauses[at].append((number, clause_index))
         patterns = (tuple(by_id.values()) for by_id in stored)
         return Slots(*map(tuple, triggers), *map(tuple, clauses), *patterns)  # type: ignore[arg-type]
 
@@ -156,6 +156,6 @@ def _may_hide(gap: ConversationEvent, pattern: EventPattern) -> bool:
         return True
     names = [name for part in pattern.tools for name in part.split(" | ")]
     if gap.within:
-        named = (name for name in names if name not in gap.known_tools)
-        return not names or any(is_every_tool(name) or is_named_in(name, gap.within) for name in named)
+        spellings = (name for name in names if name not in gap.known_tools)
+        return not names or any(is_every_tool(name) or is_named_in(name, gap.within) for name in spellings)
     return pattern.names(gap.tool) or any(may_be_same_tool(name, gap.tool) for name in names)

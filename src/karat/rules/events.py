@@ -104,5 +104,5 @@ class RuleVerdict(Struct, frozen=True):
     @property
     def first(self) -> RuleFinding | None:
         """The finding that decided it."""
-        wanted = self.outcome is RuleOutcome.BROKEN
-        return next((finding for finding in self.findings if finding.broken is wanted), None)
+        is_broken = self.outcome is RuleOutcome.BROKEN
+        return next((finding for finding in self.findings if finding.broken is is_broken), None)

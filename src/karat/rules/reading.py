@@ -156,7 +156,7 @@ class _RuleReader:
         if EACH not in rule:
             raise _Wrong
         each = self._pattern(rule[EACH], (EACH,), wide=True)
-        self._bound = {place.name: (EACH,) for place in each.binds}
+        self._bound = {bind.name: (EACH,) for bind in each.binds}
         self._check_never(each, rule)
         plans = tuple(self._clauses(rule))
         each = self._with_end(each, EACH, self._read_of_each(plans))
@@ -242,9 +242,9 @@ class _RuleReader:
         lasts = [need.name for need in earlier if need.form == "last"]
         condition = None if where[0] is None else self._condition(*where, (EACH, *lasts, name))
         pattern = self._with_end(pattern, name, [condition] if condition else [])
-        own = {bound for bound, place in self._bound.items() if place != (EACH,)}
+        bound_by_needs = {bound for bound, place in self._bound.items() if place != (EACH,)}
         roots = {place.root for place in condition.paths} if condition else set()
-        depends = bool(roots - {EACH, name}) or any(place.name in own for place in pattern.sames)
+        depends = bool(roots - {EACH, name}) or any(place.name in bound_by_needs for place in pattern.sames)
         for place in pattern.binds:
             if place.name in self._bound:
                 self._report("duplicate-id", f"{quoted(place.name)} is bound already.", path)
@@ -284,8 +284,8 @@ class _RuleReader:
         most, path = rule["at_most"], None
         is_number = isinstance(most, int | float) and not isinstance(most, bool) and most >= 0 and most < 1e18
         if not is_number or ("total" not in rule and most != int(most)):
-            wanted = "a number that is not negative" if "total" in rule else "a whole number that is not negative"
-            self._fail("wrong-type", f"at_most is {wanted}, found {kind(most)}.", ("at_most",))
+            expected = "a number that is not negative" if "total" in rule else "a whole number that is not negative"
+            self._fail("wrong-type", f"at_most is {expected}, found {kind(most)}.", ("at_most",))
         if "total" in rule:
             path = self._value_path(rule["total"], ("total",))
         yield ClausePlan(clause=AtMost, path=path, most=Decimal(repr(most)))
@@ -299,10 +299,10 @@ class _RuleReader:
             self._fail("wrong-type", "values_from takes an object: {each.arguments.x: [user, tool]}.", ("values_from",))
         sources: list[tuple[ValuePath, tuple[ValueSource, ...]]] = []
         for text, names in raw.items():
-            place = ("values_from", text)
-            path = self._value_path(text, place, key=True)
+            text_path = ("values_from", text)
+            path = self._value_path(text, text_path, key=True)
             listed = names if isinstance(names, list) else [names]
-            sources.append((path, tuple(self._sources(listed, place))))
+            sources.append((path, tuple(self._sources(listed, text_path))))
         patterns = {source.pattern for _, listed in sources for source in listed}
         within = self._flag(rule.get("within_text", False), ("within_text",))
         yield ClausePlan(clause=Sources, sources=tuple(sources), patterns=tuple(patterns), within_text=within)
@@ -355,28 +355,28 @@ class _RuleReader:
 
     def _pattern(self, raw: object, path: Path, *, wide: bool, can_bind: bool = True) -> EventPattern:
         """A pattern of an event. `wide`: names match in any spelling, and a request is enough."""
-        known = self._object(raw, path, PATTERN_KEYS, "a pattern")
-        kinds = [key for key in KINDS if key in known]
+        keys = self._object(raw, path, PATTERN_KEYS, "a pattern")
+        kinds = [key for key in KINDS if key in keys]
         if len(kinds) != 1:
-            what = f"a pattern names one kind of event: {join_words(KINDS)}."
-            self._fail("duplicate-field" if kinds else "missing-field", what, path)
+            flaw = f"a pattern names one kind of event: {join_words(KINDS)}."
+            self._fail("duplicate-field" if kinds else "missing-field", flaw, path)
         name = kinds[0]
         if name in TEXT_KINDS:
-            return self._text_pattern(known, name, path, wide)
-        tools = self._tools(known[name], (*path, name))
-        excluded = self._tools(known["except"], (*path, "except")) if "except" in known else ()
-        ended = [key for key in (*OF_RESULT, *FLAGS) if key in known and name != "call"]
+            return self._text_pattern(keys, name, path, wide)
+        tools = self._tools(keys[name], (*path, name))
+        excluded = self._tools(keys["except"], (*path, "except")) if "except" in keys else ()
+        ended = [key for key in (*OF_RESULT, *FLAGS) if key in keys and name != "call"]
         for key in ended:
             message = f"only a call has it, not {quoted(name)}. Remove it."
             self._report("no-effect", message, (*path, key), key=True)
         places: dict[str, list[NamePlace]] = {AS: [], SAME: []}
-        parts = tuple(self._parts(known, path, places))
+        parts = tuple(self._parts(keys, path, places))
         binds = tuple(places[AS])
         if binds and not can_bind:
             message = "only 'each' and 'last' speak of one event, so only they can bind a value with '$as'."
             self._report("bad-binding", message, path)
-        own = {place.name for place in binds}
-        success = self._flag(known["success"], (*path, "success")) if "success" in known else None
+        bound_here = {bind.name for bind in binds}
+        success = self._flag(keys["success"], (*path, "success")) if "success" in keys else None
         pattern = EventPattern(
             kind=name,  # type: ignore[arg-type]
             tools=tools,
@@ -384,10 +384,10 @@ class _RuleReader:
             wide=wide,
             success=success,
             parts=parts,
-            flags=tuple((flag, self._flag(known[flag], (*path, flag))) for flag in FLAGS if flag in known),
+            flags=tuple((flag, self._flag(keys[flag], (*path, flag))) for flag in FLAGS if flag in keys),
             binds=binds,
-            sames=tuple(place for place in places[SAME] if place.name not in own),
-            own_sames=tuple(place for place in places[SAME] if place.name in own),
+            sames=tuple(bind for bind in places[SAME] if bind.name not in bound_here),
+            own_sames=tuple(bind for bind in places[SAME] if bind.name in bound_here),
         )
         self._check_bound(pattern, path)
         return structs.replace(
@@ -395,37 +395,37 @@ class _RuleReader:
         )
 
     def _check_bound(self, pattern: EventPattern, path: Path) -> None:
-        for place in pattern.sames:
-            if place.name not in self._bound:
-                hint = did_you_mean(place.name, self._bound) or "Bind it with '$as' in 'each'."
-                message = f"nothing binds {quoted(place.name)} before. {hint}"
-                self._report("unbound", message, (*path, *place.steps, SAME))
+        for same in pattern.sames:
+            if same.name not in self._bound:
+                hint = did_you_mean(same.name, self._bound) or "Bind it with '$as' in 'each'."
+                message = f"nothing binds {quoted(same.name)} before. {hint}"
+                self._report("unbound", message, (*path, *same.steps, SAME))
 
-    def _text_pattern(self, known: Mapping[str, Any], name: str, path: Path, wide: bool) -> EventPattern:
-        for key in known:
+    def _text_pattern(self, keys: Mapping[str, Any], name: str, path: Path, wide: bool) -> EventPattern:
+        for key in keys:
             if key != name and not _is_note(key):
                 message = f"{quoted(name)} has no {quoted(key)}. Remove it."
                 self._report("no-effect", message, (*path, key), key=True)
-        raw, place = known[name], (*path, name)
+        raw, text_path = keys[name], (*path, name)
         if raw == "*":
             return EventPattern(kind=name, wide=wide)  # type: ignore[arg-type]
         text: Matcher | Phrases
         if isinstance(raw, dict):
-            self._matchers(raw, place)
+            self._matchers(raw, text_path)
             text = matcher(raw)
         else:
-            text = Phrases(tuple(self._phrases(raw, place)), wide)
+            text = Phrases(tuple(self._phrases(raw, text_path)), wide)
         return EventPattern(kind=name, wide=wide, text=text)  # type: ignore[arg-type]
 
     def _parts(
-        self, known: Mapping[str, Any], path: Path, places: dict[str, list[NamePlace]]
+        self, keys: Mapping[str, Any], path: Path, places: dict[str, list[NamePlace]]
     ) -> Iterator[tuple[str, Matcher]]:
         for part in PARTS:
-            if part in known:
-                rest = self._take_names(known[part], (part,), (*path, part), places)
-                if rest is not _NOTHING:
-                    self._matchers(rest, (*path, part))
-                    yield part, matcher(rest)
+            if part in keys:
+                members = self._take_names(keys[part], (part,), (*path, part), places)
+                if members is not _NOTHING:
+                    self._matchers(members, (*path, part))
+                    yield part, matcher(members)
 
     def _take_names(self, value: Any, steps: Steps, path: Path, places: dict[str, list[NamePlace]]) -> Any:
         """What is left of a value without `$as` and `$same`, which are noted with their places."""
@@ -433,21 +433,21 @@ class _RuleReader:
             self._refuse_names(value, path)
             return value
         names = {key: value[key] for key in (AS, SAME) if key in value}
-        rest = {key: member for key, member in value.items() if key not in names}
+        members = {key: member for key, member in value.items() if key not in names}
         for key, name in names.items():
             if isinstance(name, str) and name.isidentifier():
                 places[key].append(NamePlace(name, steps))
             else:
                 self._report("wrong-type", f"{key} takes a name of letters, digits and _.", (*path, key))
-        if any(key.startswith(SIGN) for key in rest):
-            self._refuse_names(rest, path)
-            return rest
-        left = {}
-        for key, member in rest.items():
+        if any(key.startswith(SIGN) for key in members):
+            self._refuse_names(members, path)
+            return members
+        remaining = {}
+        for key, member in members.items():
             inner = self._take_names(member, (*steps, key), (*path, key), places)
             if inner is not _NOTHING:
-                left[key] = inner
-        return left if left or not (rest or names) else _NOTHING
+                remaining[key] = inner
+        return remaining if remaining or not (members or names) else _NOTHING
 
     def _refuse_names(self, value: Any, path: Path) -> None:
         members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -471,16 +471,16 @@ class _RuleReader:
             self._fail("empty-expectation", "the list names no tool, so no event is meant.", path)
         plain: list[str] = []
         for number, name in enumerate(names):
-            place = (*path, number) if listed else path
+            name_path = (*path, number) if listed else path
             if not isinstance(name, str):
-                self._fail("wrong-type", f"it takes names of tools, found {kind(name)}.", place)
+                self._fail("wrong-type", f"it takes names of tools, found {kind(name)}.", name_path)
             if not name.strip() or name != name.strip() or invisible_in(name):
-                self._fail("empty-expectation", f"no tool is called {quoted(name)}.", place)
+                self._fail("empty-expectation", f"no tool is called {quoted(name)}.", name_path)
             plain.append(name)
         expanded, unknown = expand_groups(plain, self._around.groups)
         for group in unknown:
-            known = [f"@{name}" for name in self._around.groups]
-            hint = did_you_mean(group, known) or "Write it under 'tools' at the top: tools: {writes: [...]}."
+            groups = [f"@{name}" for name in self._around.groups]
+            hint = did_you_mean(group, groups) or "Write it under 'tools' at the top: tools: {writes: [...]}."
             self._report("unknown-group", f"no group of tools is called {quoted(group)}. {hint}", path)
         if unknown:
             raise _Wrong
@@ -494,8 +494,11 @@ class _RuleReader:
                 continue
             base, _, language = phrase.partition(":")
             if base not in CONSENT_LISTS or (language and language not in LANGUAGES):
-                known = [*CONSENT_LISTS, *(f"{one}:{code}" for one in CONSENT_LISTS for code in LANGUAGES)]
-                hint = did_you_mean(phrase, known) or f"Known: {join_words(known, 'and')}."
+                list_names = [
+                    *CONSENT_LISTS,
+                    *(f"{base_list}:{code}" for base_list in CONSENT_LISTS for code in LANGUAGES),
+                ]
+                hint = did_you_mean(phrase, list_names) or f"Known: {join_words(list_names, 'and')}."
                 self._fail("unknown-value", f"no published list is called {quoted(phrase)}. {hint}", path)
             names.append(f"{CONSENT_LISTS[base]}_{language}" if language else CONSENT_LISTS[base])
         return ConsentWords(tuple(phrases), self._lists, tuple(names))
@@ -515,45 +518,45 @@ class _RuleReader:
     def _read_matchers(
         self, raw: Mapping[str, Any], path: Path, names: Sequence[str]
     ) -> Iterator[tuple[ValuePath, Matcher]]:
-        for text, wanted in raw.items():
-            place = self._value_path(text, (*path, text), names, key=True)
-            self._refuse_names(wanted, (*path, text))
-            self._matchers(wanted, (*path, text))
-            if wanted == {}:
+        for text, condition in raw.items():
+            value_path = self._value_path(text, (*path, text), names, key=True)
+            self._refuse_names(condition, (*path, text))
+            self._matchers(condition, (*path, text))
+            if condition == {}:
                 self._report("empty-expectation", "every object is like this. Say what it must be.", (*path, text))
-            yield place, matcher(wanted)
+            yield value_path, matcher(condition)
 
     def _value_path(self, raw: object, path: Path, names: Sequence[str] = (EACH,), *, key: bool = False) -> ValuePath:
-        place = read_path(raw) if isinstance(raw, str) else None
+        value_path = read_path(raw) if isinstance(raw, str) else None
         roots = join_words([f"'{name}.'" for name in names])
-        if place is None or place.root not in names or not place.steps:
-            found = quoted(raw) if isinstance(raw, str) else kind(raw)
-            self._fail("bad-path", f"{found} is not a path that begins with {roots}: each.arguments.x.", path, key=key)
-        if place.steps[0] not in MEMBERS:
-            hint = did_you_mean(str(place.steps[0]), MEMBERS) or f"It has {join_words(MEMBERS, 'and')}."
-            self._fail("bad-path", f"an event has no {str(place.steps[0])!r}. {hint}", path, key=key)
-        return place
+        if value_path is None or value_path.root not in names or not value_path.steps:
+            actual = quoted(raw) if isinstance(raw, str) else kind(raw)
+            self._fail("bad-path", f"{actual} is not a path that begins with {roots}: each.arguments.x.", path, key=key)
+        if value_path.steps[0] not in MEMBERS:
+            hint = did_you_mean(str(value_path.steps[0]), MEMBERS) or f"It has {join_words(MEMBERS, 'and')}."
+            self._fail("bad-path", f"an event has no {str(value_path.steps[0])!r}. {hint}", path, key=key)
+        return value_path
 
     def _when(self, raw: object) -> When:
-        known = self._object(raw, ("when",), ("tags", "metadata"), "'when'")
-        metadata = known.get("metadata", {})
+        keys = self._object(raw, ("when",), ("tags", "metadata"), "'when'")
+        metadata = keys.get("metadata", {})
         if not isinstance(metadata, dict):
             self._fail("wrong-type", f"metadata is an object, found {kind(metadata)}.", ("when", "metadata"))
         self._matchers(metadata, ("when", "metadata"))
-        tags = self._tags(known, ("when",)) if "tags" in known else ()
+        tags = self._tags(keys, ("when",)) if "tags" in keys else ()
         if not tags and not metadata:
             self._fail("empty-expectation", "it narrows nothing. Name tags or metadata.", ("when",))
-        return When(tags, tuple((name, matcher(wanted)) for name, wanted in metadata.items()))
+        return When(tags, tuple((name, matcher(condition)) for name, condition in metadata.items()))
 
     def _tags(self, raw: object, path: Path) -> tuple[str, ...]:
-        known = self._object(
+        keys = self._object(
             raw, path, ("tags", "metadata") if path == ("when",) else ("tags",), f"{quoted(str(path[0]))}"
         )
-        return tuple(self._phrases(known.get("tags"), (*path, "tags")))
+        return tuple(self._phrases(keys.get("tags"), (*path, "tags")))
 
     def _phrases(self, raw: object, path: Path) -> list[str]:
         listed: list[Any] = raw if isinstance(raw, list) else [raw]
-        if not listed or not all(isinstance(one, str) for one in listed):
+        if not listed or not all(isinstance(entry, str) for entry in listed):
             self._fail("wrong-type", f"it takes a text or a list of texts, found {kind(raw)}.", path)
         for number, phrase in enumerate(listed):
             if not any(char.isalnum() for char in phrase):
@@ -561,9 +564,9 @@ class _RuleReader:
                 self._fail("empty-expectation", message, (*path, number) if isinstance(raw, list) else path)
         return listed
 
-    def _object(self, raw: object, path: Path, keys: Sequence[str], what: str) -> Mapping[str, Any]:
+    def _object(self, raw: object, path: Path, keys: Sequence[str], subject: str) -> Mapping[str, Any]:
         if not isinstance(raw, dict):
-            self._fail("wrong-type", f"{what} is an object, found {kind(raw)}.", path)
+            self._fail("wrong-type", f"{subject} is an object, found {kind(raw)}.", path)
         for key in raw:
             if key not in keys and not _is_note(key):
                 hint = did_you_mean(str(key), keys) or f"Known: {join_words(keys, 'and')}."

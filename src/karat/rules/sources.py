@@ -37,11 +37,11 @@ class TextIndex:
         self._texts: list[tuple[NamePlace, str]] = []
         self._by_word: dict[str, list[int]] = {}
 
-    def add(self, text: str, place: NamePlace) -> None:
+    def add(self, text: str, origin: NamePlace) -> None:
         folded = fold(text)
         for word in dict.fromkeys(_WORD.findall(folded)):
             self._by_word.setdefault(word, []).append(len(self._texts))
-        self._texts.append((place, folded))
+        self._texts.append((origin, folded))
 
     def find(self, value: str) -> Iterator[NamePlace]:
         """The texts in which the value is, as whole words."""
@@ -50,9 +50,9 @@ class TextIndex:
             return
         listed = min((self._by_word.get(word, []) for word in words), key=len)
         for number in listed:
-            place, text = self._texts[number]
+            origin, text = self._texts[number]
             if next(find_whole_words(text, value, plural=False), None) is not None:
-                yield place
+                yield origin
 
 
 class SourceValues:
@@ -64,17 +64,17 @@ class SourceValues:
         self.exact: dict[Hashable, NamePlace] = {}
         self.texts = TextIndex()
 
-    def add(self, value: Any, place: NamePlace) -> None:
-        self.exact.setdefault(value_key(value), place)
+    def add(self, value: Any, origin: NamePlace) -> None:
+        self.exact.setdefault(value_key(value), origin)
 
-    def add_text(self, text: str, place: NamePlace) -> None:
-        self.texts.add(text, place)
+    def add_text(self, text: str, origin: NamePlace) -> None:
+        self.texts.add(text, origin)
         for number in numbers_in(text):
-            self.exact.setdefault(number.normalize(), place)
+            self.exact.setdefault(number.normalize(), origin)
 
     def places(self, value: Any) -> Iterator[NamePlace]:
-        if (place := self.exact.get(value_key(value))) is not None:
-            yield place
+        if (origin := self.exact.get(value_key(value))) is not None:
+            yield origin
         if isinstance(value, str):
             yield from self.texts.find(value)
 
@@ -109,13 +109,13 @@ class Sources(Clause):
             if pattern.kind != event.kind or not pattern.names(event.tool):
                 continue
             values = self._values.setdefault(source.name, SourceValues())
-            place = occurrence.index, event.stretch
+            origin = occurrence.index, event.stretch
             if source.name == USER:
-                values.add_text(event.text, place)
+                values.add_text(event.text, origin)
             elif occurrence.success is not False:
-                self._add_result(source.name, values, occurrence, place)
+                self._add_result(source.name, values, occurrence, origin)
 
-    def _add_result(self, name: str, values: SourceValues, occurrence: Occurrence, place: NamePlace) -> None:
+    def _add_result(self, name: str, values: SourceValues, occurrence: Occurrence, origin: NamePlace) -> None:
         result = occurrence.result
         if result is None:
             if occurrence.success is None or occurrence.doubt:
@@ -125,9 +125,9 @@ class Sources(Clause):
             self._doubts.append((name, occurrence.index, f"{occurrence}: {occurrence.doubt}"))
         for scalar in scalars_of(result):
             if isinstance(scalar, str) and self.plan.within_text:
-                values.add_text(scalar, place)
+                values.add_text(scalar, origin)
             if not isinstance(scalar, _NOT_FOLLOWED) and scalar != "":
-                values.add(scalar, place)
+                values.add(scalar, origin)
 
     def applies(self, trigger: Trigger) -> Fit:
         """Where the value is absent there is nothing to follow."""

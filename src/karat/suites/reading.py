@@ -42,10 +42,10 @@ class LocatedSuite(NamedTuple):
     def check_lines(self, number: int, catalog: SuiteCatalog) -> dict[CheckKey, int]:
         """The line of each check of a case by its turn and path, without those that come from elsewhere in the file."""
         case, about = self.suite.cases[number], self.expectations[number]
-        found = dict(self._lines_of(None, case.checks, about, catalog))
-        for turn, (own, expected) in enumerate(zip(case.turns, about.turns, strict=False), 1):
-            found |= self._lines_of(turn, own.checks, expected, catalog)
-        return found
+        lines = dict(self._lines_of(None, case.checks, about, catalog))
+        for turn, (turn_of_case, expected) in enumerate(zip(case.turns, about.turns, strict=False), 1):
+            lines |= self._lines_of(turn, turn_of_case.checks, expected, catalog)
+        return lines
 
     def _lines_of(
         self, turn: int | None, checks: Sequence[CheckSpec], about: CaseExpectations, catalog: SuiteCatalog
@@ -66,9 +66,9 @@ def _check_paths(
     if about.places is not None:
         yield from ((spec.path, len(path), path) for spec, path in zip(checks, about.places, strict=False))
         return
-    for one in catalog.read(about.expected):
-        field = about.where(str(one.path[0]))
-        yield one.spec.path, len(field), (*field, *one.path[1:])
+    for check in catalog.read(about.expected):
+        field = about.where(str(check.path[0]))
+        yield check.spec.path, len(field), (*field, *check.path[1:])
 
 
 def read_suite(data: bytes, file: str, catalog: SuiteCatalog) -> Suite:
@@ -85,9 +85,9 @@ def read_file(file: SuiteFile, catalog: SuiteCatalog) -> LocatedSuite:
     """The suite that a file holds. Raises SuiteError with every problem that it has."""
     document: Document | None = None
     try:
-        found = detect_format(file, catalog.formats)
-        with blame(found, file), gc_paused():
-            parsed = found.read(file, catalog)
+        suite_format = detect_format(file, catalog.formats)
+        with blame(suite_format, file), gc_paused():
+            parsed = suite_format.read(file, catalog)
             document = parsed.document or file.document
         if document.diagnostics or parsed.diagnostics:
             raise RefusedError(*document.diagnostics, *parsed.diagnostics)
@@ -98,7 +98,7 @@ def read_file(file: SuiteFile, catalog: SuiteCatalog) -> LocatedSuite:
     remember_catalog(parsed.cases, catalog)
     suite = Suite(
         file=file.path,
-        format=found.name,
+        format=suite_format.name,
         version=parsed.version,
         sha256=hashlib.sha256(b"".join((file.data, *file.others.values()))).hexdigest(),
         name=parsed.name,
@@ -112,16 +112,16 @@ def read_file(file: SuiteFile, catalog: SuiteCatalog) -> LocatedSuite:
         draft=parsed.draft,
         rules=tuple(rule.id for rule in parsed.rules),
     )
-    return LocatedSuite(suite, file, found, document, tuple(parsed.warnings))
+    return LocatedSuite(suite, file, suite_format, document, tuple(parsed.warnings))
 
 
 def list_rows(data: bytes, file: str, catalog: SuiteCatalog) -> list[Row]:
     """Id, category and prompt of every case, by the quick way of its format if it has one."""
     opened = SuiteFile(data, file)
     with suppress(RefusedError):
-        found = detect_format(opened, catalog.formats)
-        with blame(found, opened):
-            rows = found.rows(opened)
+        suite_format = detect_format(opened, catalog.formats)
+        with blame(suite_format, opened):
+            rows = suite_format.rows(opened)
         if rows is not None:
             return rows
     return suite_rows(read_file(opened, catalog).suite)

@@ -39,8 +39,8 @@ class RulesShape(NamedTuple):
             return wrong_type(self.words, value)
         return FINE if value else [PathDiagnostic((), "the list has no rules.", "empty-suite")]
 
-    def schema(self, known: dict[str, Schema]) -> Schema:
-        known.update({name: dict(schema) for name, schema in RULE_SCHEMAS.items()})
+    def schema(self, defs: dict[str, Schema]) -> Schema:
+        defs.update({name: dict(schema) for name, schema in RULE_SCHEMAS.items()})
         entry: Schema = {"anyOf": [{"$ref": "#/$defs/Rule"}, {"type": "string", "minLength": 1}]}
         return {"type": "array", "minItems": 1, "items": entry}
 
@@ -60,8 +60,8 @@ def read_suite_rules(file: SuiteFile, declared: Declared) -> SuiteRules:
 def with_rules(parsed: ParsedSuite, file: SuiteFile, catalog: SuiteCatalog) -> ParsedSuite:
     """The suite with its rules, and those of karat.toml, as checks of its cases. Raises RefusedError."""
     shared = read_project_rules(catalog, file)
-    own = {(rule.id, repr(rule.args)) for rule in parsed.rules}
-    shared = shared._replace(rules=[rule for rule in shared.rules if (rule.id, repr(rule.args)) not in own])
+    own_rules = {(rule.id, repr(rule.args)) for rule in parsed.rules}
+    shared = shared._replace(rules=[rule for rule in shared.rules if (rule.id, repr(rule.args)) not in own_rules])
     rules = [*parsed.rules, *shared.rules]
     if wrong := [*shared.problems, *_find_doubles(rules)]:
         raise RefusedError(*wrong)
@@ -76,20 +76,20 @@ def read_project_rules(catalog: SuiteCatalog, file: SuiteFile) -> SuiteRules:
     """The rules of the files that karat.toml names; a contract that is read itself is not read twice."""
     rules: list[SuiteRule] = []
     wrong: list[PathDiagnostic] = []
-    own = FilePath(file.path).resolve()
+    this_file = FilePath(file.path).resolve()
     for path in catalog.declared.rules:
-        if FilePath(path).resolve() == own:
+        if FilePath(path).resolve() == this_file:
             continue
         reader = _RulesReader(file)
-        found = reader.read_named(path, FilePath(path).name, ())
-        rules += found.rules
-        wrong += found.problems
+        rules_of_file = reader.read_named(path, FilePath(path).name, ())
+        rules += rules_of_file.rules
+        wrong += rules_of_file.problems
     return SuiteRules(rules, wrong)
 
 
 def _add_rules(case: Case, specs: Sequence[tuple[SuiteRule, CheckSpec]]) -> Case:
-    own = [structs.replace(spec, path=rule.label) for rule, spec in specs if rule.is_for(case.tags)]
-    return structs.replace(case, checks=(*case.checks, *own)) if own else case
+    checks = [structs.replace(spec, path=rule.label) for rule, spec in specs if rule.is_for(case.tags)]
+    return structs.replace(case, checks=(*case.checks, *checks)) if checks else case
 
 
 def _find_doubles(rules: Sequence[SuiteRule]) -> Iterator[PathDiagnostic]:
@@ -134,28 +134,33 @@ class _RulesReader:
         self._open.pop()
         return result
 
-    def read_named(self, path: str, name: str, place: Path) -> SuiteRules:
+    def read_named(self, path: str, name: str, named_at: Path) -> SuiteRules:
         """The rules of a file that is named at a place of the file that is being read."""
         if FilePath(path).resolve() in self._open:
             message = f"{quoted(name)} includes itself. Remove the name."
-            return SuiteRules([], [PathDiagnostic(place, message, "cyclic-rules")])
+            return SuiteRules([], [PathDiagnostic(named_at, message, "cyclic-rules")])
         try:
-            data = self._suite.read_rules_file(path, name, place)
+            data = self._suite.read_rules_file(path, name, named_at)
             file = SuiteFile(data, path)
             tree = file.tree
             if not isinstance(tree, dict) or "rules" not in tree:
                 message = f"{quoted(name)} has no 'rules'. Name a file with 'karat: 1' and 'rules'."
-                return SuiteRules([], [PathDiagnostic(place, message, "no-rules")])
-            found = self.read(file, read_declared(tree, Declared()), name)
+                return SuiteRules([], [PathDiagnostic(named_at, message, "no-rules")])
+            included = self.read(file, read_declared(tree, Declared()), name)
             document = file.document
             placed = [
-                one if one.file else one._replace(file=path, place=document.place(one.path, key=one.key))
-                for one in (*document.diagnostics, *found.problems)
+                problem
+                if problem.file
+                else problem._replace(file=path, place=document.place(problem.path, key=problem.key))
+                for problem in (*document.diagnostics, *included.problems)
             ]
-            return SuiteRules(found.rules, placed)
+            return SuiteRules(included.rules, placed)
         except RefusedError as refused:
-            own = [one if one.file or one.path == place else one._replace(file=path) for one in refused.diagnostics]
-            return SuiteRules([], own)
+            problems = [
+                problem if problem.file or problem.path == named_at else problem._replace(file=path)
+                for problem in refused.diagnostics
+            ]
+            return SuiteRules([], problems)
 
 
 def _locate(problem: CheckProblem, path: Path) -> PathDiagnostic:
@@ -166,11 +171,11 @@ def _build_rule(raw: Mapping[str, Any], name: str, label: str, around: Surroundi
     """A rule with all that it needs to be judged elsewhere; the tags of cases are looked at when a suite is read."""
     when, excepted = dict(raw.get("when", {})), raw.get("except", {})
     needs = _read_tags(when.pop("tags", ()))
-    kept: dict[str, Json] = {key: value for key, value in raw.items() if key not in ("when", "except")}
+    rule: dict[str, Json] = {key: value for key, value in raw.items() if key not in ("when", "except")}
     if when:
-        kept["when"] = when
+        rule["when"] = when
     text = repr(raw)
-    args: dict[str, Json] = {RULE: kept}
+    args: dict[str, Json] = {RULE: rule}
     groups = {group: [*tools] for group, tools in around.groups.items() if f"@{group}" in text}
     words = {key: [*entries] for key, entries in around.words.items()} if "last_user" in text else {}
     if groups:

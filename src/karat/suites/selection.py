@@ -35,22 +35,22 @@ class Selection(NamedTuple):
     keyword: str | None = None
 
     @classmethod
-    def of_journal(cls, kept: Mapping[str, object]) -> Selection:
+    def of_journal(cls, fields: Mapping[str, object]) -> Selection:
         """The selection of a recorded run."""
-        cases, categories, tags = (_names(kept.get(key)) for key in KEPT_AS)
-        return cls(cases, categories, tags, str(kept["keyword"]) if "keyword" in kept else None)
+        cases, categories, tags = (_names(fields.get(key)) for key in KEPT_AS)
+        return cls(cases, categories, tags, str(fields["keyword"]) if "keyword" in fields else None)
 
     @property
     def kept(self) -> dict[str, object]:
         """The selection as journals hold it."""
-        asked = {**dict(zip(KEPT_AS, self, strict=False)), "keyword": self.keyword}
+        chosen = {**dict(zip(KEPT_AS, self, strict=False)), "keyword": self.keyword}
         return {
-            key: value if isinstance(value, str) else list(value) for key, value in asked.items() if value is not None
+            key: value if isinstance(value, str) else list(value) for key, value in chosen.items() if value is not None
         }
 
     def matcher(self) -> Callable[[str, str, Sequence[str]], bool]:
         """Whether a case of this id, category and tags is meant. Raises UsageError if the keyword cannot be read."""
-        wanted = None if self.keyword is None else keyword(self.keyword)
+        matches_keyword = None if self.keyword is None else keyword(self.keyword)
 
         def means(name: str, category: str, tags: Sequence[str]) -> bool:
             if self.cases is not None and not any(is_meant(name, pattern) for pattern in self.cases):
@@ -59,7 +59,7 @@ class Selection(NamedTuple):
                 return False
             if self.tags is not None and not set(tags) & set(self.tags):
                 return False
-            return wanted is None or wanted([part.lower() for part in (name, category, *tags)])
+            return matches_keyword is None or matches_keyword([part.lower() for part in (name, category, *tags)])
 
         return means
 
@@ -68,8 +68,8 @@ EVERYTHING = Selection()
 KEPT_AS = ("cases", "category", "tags")
 
 
-def _names(kept: object) -> list[str] | None:
-    return [str(name) for name in kept] if isinstance(kept, list) else None
+def _names(field: object) -> list[str] | None:
+    return [str(name) for name in field] if isinstance(field, list) else None
 
 
 def is_meant(name: str, pattern: str) -> bool:
@@ -101,33 +101,35 @@ def select_each(suites: Sequence[Suite], selection: Selection) -> list[Suite]:
     """What is selected of each suite. A case may be of any of them, and suites that have none are left out."""
     if len(suites) == 1:
         return [select(suites[0], selection)]
-    asked = selection.cases
-    refuse_unknown(asked or (), [c.id for suite in suites for c in suite.cases], ", ".join(s.file for s in suites))
-    found: list[Suite] = []
+    ids = selection.cases
+    refuse_unknown(ids or (), [c.id for suite in suites for c in suite.cases], ", ".join(s.file for s in suites))
+    selected: list[Suite] = []
     empty: NothingSelectedError | None = None
     for suite in suites:
-        own = asked and [name for name in asked if any(is_meant(case.id, name) for case in suite.cases)]
+        ids_of_suite = ids and [name for name in ids if any(is_meant(case.id, name) for case in suite.cases)]
         try:
-            found.append(select(suite, selection._replace(cases=own)))
+            selected.append(select(suite, selection._replace(cases=ids_of_suite)))
         except NothingSelectedError as error:
             empty = empty or error
-    if not found and empty:
+    if not selected and empty:
         raise empty
-    return found
+    return selected
 
 
-def refuse_unknown(ids: Iterable[str], known: Sequence[str], where: str) -> None:
+def refuse_unknown(ids: Iterable[str], case_ids: Sequence[str], where: str) -> None:
     """Raise UsageError for what is not an id and matches none."""
-    every = set(known)
+    every = set(case_ids)
     unknown = [
-        name for name in dict.fromkeys(ids) if name not in every and not any(is_meant(one, name) for one in known)
+        name
+        for name in dict.fromkeys(ids)
+        if name not in every and not any(is_meant(case_id, name) for case_id in case_ids)
     ]
     if unknown:
-        named = join_words([quoted(name) for name in unknown], "and")
-        what = "no case has the id" if len(unknown) == 1 else "no cases have the ids"
-        hints = " ".join(dict.fromkeys(did_you_mean(name, known) for name in unknown[:_SHOWN]))
+        names = join_words([quoted(name) for name in unknown], "and")
+        subject = "no case has the id" if len(unknown) == 1 else "no cases have the ids"
+        hints = " ".join(dict.fromkeys(did_you_mean(name, case_ids) for name in unknown[:_SHOWN]))
         raise UsageError(
-            f"{what} {named}.", where=where, fix=hints.strip() or _some("Ids are", known), slug="unknown-case"
+            f"{subject} {names}.", where=where, fix=hints.strip() or _some("Ids are", case_ids), slug="unknown-case"
         )
 
 
@@ -137,19 +139,19 @@ def _ways_out(suite: Suite, selection: Selection) -> str:
         return "Name at least one case."
     kinds = [case.category for case in suite.cases if case.category]
     tags = [tag for case in suite.cases for tag in case.tags]
-    for asked, had, label in (
+    for choice, had, label in (
         (selection.categories, kinds, ("Categories are", "category")),
         (selection.tags, tags, ("Tags are", "tag")),
     ):
-        if asked is None or set(asked) & set(had):
+        if choice is None or set(choice) & set(had):
             continue
         if not had:
             return f"The cases of this suite have no {label[1]}."
-        known = list(dict.fromkeys(had))
-        hints = " ".join(dict.fromkeys(did_you_mean(name, known) for name in asked[:_SHOWN]))
-        return hints.strip() or _some(label[0], known)
-    given = [("id", selection.cases), ("category", selection.categories), ("tag", selection.tags)]
-    names = [name for name, asked in given if asked is not None] + ["keyword"] * (selection.keyword is not None)
+        names_there = list(dict.fromkeys(had))
+        hints = " ".join(dict.fromkeys(did_you_mean(name, names_there) for name in choice[:_SHOWN]))
+        return hints.strip() or _some(label[0], names_there)
+    choices = [("id", selection.cases), ("category", selection.categories), ("tag", selection.tags)]
+    names = [name for name, choice in choices if choice is not None] + ["keyword"] * (selection.keyword is not None)
     if len(names) == 1:
         return f"No case has a name with that {names[0]}; see `karat list`."
     both = "both " if len(names) == 2 else ""
@@ -157,8 +159,8 @@ def _ways_out(suite: Suite, selection: Selection) -> str:
 
 
 def _some(label: str, names: Sequence[str]) -> str:
-    shown = [quoted(name) for name in names[:_SHOWN]]
-    return f"{label} {', '.join(shown)}{' ...' if len(names) > _SHOWN else ''}."
+    first_names = [quoted(name) for name in names[:_SHOWN]]
+    return f"{label} {', '.join(first_names)}{' ...' if len(names) > _SHOWN else ''}."
 
 
 def keyword(expression: str) -> Matcher:
@@ -221,15 +223,15 @@ class _Reading:
 
     def _tokens(self) -> Iterator[tuple[str, int]]:
         at = 0
-        while found := _TOKEN.match(self._expression, at):
-            at = found.end()
-            if found["wrong"]:
-                self._word, self._column = found["wrong"], found.start("wrong") + 1
+        while token := _TOKEN.match(self._expression, at):
+            at = token.end()
+            if token["wrong"]:
+                self._word, self._column = token["wrong"], token.start("wrong") + 1
                 raise self._wrong("names with `and`, `or`, `not` and parentheses")
-            yield found["mark"] or found["name"], found.start(found.lastgroup or 0) + 1
+            yield token["mark"] or token["name"], token.start(token.lastgroup or 0) + 1
         yield _END, len(self._expression) + 1
 
-    def _wrong(self, wanted: str) -> UsageError:
-        found = repr(self._word) if self._word else "the end"
-        message = f"-k {self._expression!r}, column {self._column}: expected {wanted}, found {found}."
+    def _wrong(self, expected: str) -> UsageError:
+        actual = repr(self._word) if self._word else "the end"
+        message = f"-k {self._expression!r}, column {self._column}: expected {expected}, found {actual}."
         return UsageError(message, fix="Write it as in -k 'refund and not slow'.", slug="bad-keyword")

@@ -63,10 +63,10 @@ _short_key = lru_cache(1024)(text)
 
 
 def _member(key: str, value: Json, indent: int) -> list[str]:
-    pad, written = " " * indent, _short_key(key) if len(key) < _SHORT else text(key)
-    if len(written) <= _LONGEST_KEY:
-        return _value_lines(f"{pad}{written}:", value, indent)
-    return [f"{pad}? {written}", *_value_lines(f"{pad}:", value, indent)]
+    pad, spelled = " " * indent, _short_key(key) if len(key) < _SHORT else text(key)
+    if len(spelled) <= _LONGEST_KEY:
+        return _value_lines(f"{pad}{spelled}:", value, indent)
+    return [f"{pad}? {spelled}", *_value_lines(f"{pad}:", value, indent)]
 
 
 def _value_lines(head: str, value: Json, indent: int) -> list[str]:
@@ -90,10 +90,10 @@ def _scalar(value: Json, *, in_brackets: bool = False) -> str:
     """What holds nothing else; an empty list or object is such a value too."""
     if isinstance(value, str):
         return text(value, in_brackets=in_brackets)
-    written = json.dumps(value)
+    spelled = json.dumps(value)
     # Without a dot, readers of YAML 1.1 take 1e-07 for a text.
-    lacks_dot = isinstance(value, float) and "e" in written and "." not in written
-    return written.replace("e", ".0e") if lacks_dot else written
+    lacks_dot = isinstance(value, float) and "e" in spelled and "." not in spelled
+    return spelled.replace("e", ".0e") if lacks_dot else spelled
 
 
 def _in_brackets(value: Json) -> str:

@@ -55,7 +55,9 @@ class FormatVersion(ChoiceShape, frozen=True):
     def validate(self, value: object) -> Found:
         fix = f"Write 'karat: {VERSION}'"
         if type(value) is not int:
-            return [one._replace(message=f"{one.message} {fix}.") for one in super().validate(value)]
+            return [
+                diagnostic._replace(message=f"{diagnostic.message} {fix}.") for diagnostic in super().validate(value)
+            ]
         if value in self.values:
             return FINE
         message = f"this version of Karat reads format {VERSION}, not {value}. {fix}, or update Karat."
@@ -71,9 +73,9 @@ class Karat1Shape(NamedTuple):
 
 @lru_cache(maxsize=8)
 def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> Karat1Shape:
-    known = KnownKeys()
-    asked = {**check_keys(fields, known), "min_pass_rate": PASS_RATE}
-    expected = RecordShape("Expected", "What is expected of the answer.", asked, known)
+    known_keys = KnownKeys()
+    expected_keys = {**check_keys(fields, known_keys), "min_pass_rate": PASS_RATE}
+    expected = RecordShape("Expected", "What is expected of the answer.", expected_keys, known_keys)
     turn = {
         "prompt": Key(PROMPT, "What the user says.", required=True),
         "expected": Key(expected, "What is expected of the answer to it."),
@@ -82,8 +84,8 @@ def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> Karat1Shape:
         "asks_for": Key(ListShape(TextShape(1), 1), "What the agent asks for, in one of these words.", required=True),
         "say": Key(PROMPT, "What the user says then.", required=True),
     }
-    turns = ListShape(RecordShape("Turn", "One prompt of a conversation.", turn, known), 1)
-    replies = ListShape(RecordShape("Reply", "What a scripted user answers.", reply, known), 1)
+    turns = ListShape(RecordShape("Turn", "One prompt of a conversation.", turn, known_keys), 1)
+    replies = ListShape(RecordShape("Reply", "What a scripted user answers.", reply, known_keys), 1)
     keys = {
         "id": Key(LABEL, "A name that is unique in the suite.", required=True),
         "category": Key(LABEL, "What kind of case it is, to select by."),
@@ -107,18 +109,18 @@ def shape(fields: tuple[Field, ...], groups: tuple[str, ...]) -> Karat1Shape:
         "override": Key(
             ListShape(LABEL, 1), "Keys of `expected` whose prohibition by `defaults` the case replaces, or drops."
         ),
-        "scoring": Key(scoring_shape(groups, known), SCORING),
-        **fault_keys(known),
+        "scoring": Key(scoring_shape(groups, known_keys), SCORING),
+        **fault_keys(known_keys),
     }
-    case = RecordShape("Case", "One conversation and what is expected of it.", keys, known)
-    around = _top_keys(case, known)
-    known.add("at the top of the file", around)
-    known.add("in the case itself", keys)
-    known.add("under 'expected'", asked)
-    return Karat1Shape(RecordShape("Karat1", "A suite in Karat's own format.", around, known), case)
+    case = RecordShape("Case", "One conversation and what is expected of it.", keys, known_keys)
+    around = _top_keys(case, known_keys)
+    known_keys.add("at the top of the file", around)
+    known_keys.add("in the case itself", keys)
+    known_keys.add("under 'expected'", expected_keys)
+    return Karat1Shape(RecordShape("Karat1", "A suite in Karat's own format.", around, known_keys), case)
 
 
-def _top_keys(case: RecordShape, known: KnownKeys) -> dict[str, Key]:
+def _top_keys(case: RecordShape, known_keys: KnownKeys) -> dict[str, Key]:
     """The keys at the top of a file."""
     return {
         "karat": Key(FormatVersion((int(VERSION),)), "The version of the format.", required=True),
@@ -131,8 +133,8 @@ def _top_keys(case: RecordShape, known: KnownKeys) -> dict[str, Key]:
             MapShape(TEXT, AnyShape()),
             "Defaults for every case that does not set its own; maps are merged, and what must not happen adds up.",
         ),
-        **declared_keys(known),
-        **fault_keys(known),
+        **declared_keys(known_keys),
+        **fault_keys(known_keys),
         "rules": Key(RulesShape(), "What holds in every case; a name is that of another file of rules."),
         "cases": Key(CasesShape(case), "The cases; a file with 'rules' needs none."),
     }
@@ -150,13 +152,13 @@ class Karat1(Language):
 
     def read(self, file: SuiteFile, catalog: SuiteCatalog) -> ParsedSuite:
         tree = file.tree
-        made = shape(tuple(catalog.fields), tuple(catalog.groups))
-        notes, _, wrong = split_notes(tree, made.suite.validate(tree))
-        reader = _Reader(self, made.case, file, catalog)
+        shapes = shape(tuple(catalog.fields), tuple(catalog.groups))
+        notes, _, wrong = split_notes(tree, shapes.suite.validate(tree))
+        reader = _Reader(self, shapes.case, file, catalog)
         reader.read(tree.get("cases"), ("cases",))
         rules = read_suite_rules(file, reader.declared)
-        if found := [*wrong, *_find_unshared(tree), *_find_empty(tree), *reader.diagnostics, *rules.problems]:
-            return ParsedSuite(VERSION, (), found)
+        if diagnostics := [*wrong, *_find_unshared(tree), *_find_empty(tree), *reader.diagnostics, *rules.problems]:
+            return ParsedSuite(VERSION, (), diagnostics)
         around = read_stubs(tree.get("stubs")), read_faults(tree.get("faults"))
         return ParsedSuite(
             VERSION,
@@ -185,16 +187,16 @@ class Karat1(Language):
 
     def schema(self, catalog: SuiteCatalog) -> JsonObject:
         defs: JsonObject = {}
-        made = shape(tuple(catalog.fields), tuple(catalog.groups)).suite.full_schema(defs)
-        _add_rules(made, defs)
-        return complete_schema(made, self.title, defs)
+        schema = shape(tuple(catalog.fields), tuple(catalog.groups)).suite.full_schema(defs)
+        _add_rules(schema, defs)
+        return complete_schema(schema, self.title, defs)
 
     def convert(self, file: SuiteFile, suite: Suite, catalog: SuiteCatalog) -> Karat1Parts:
         tree = file.tree
         top = Commented({key: tree[key] for key in tree if key not in ("karat", "cases")})
         cases = tree.get("cases", ())
-        named = [*(case.get("each") for case in cases), *tree.get("rules", ())]
-        tables = tuple(dict.fromkeys(name for name in named if isinstance(name, str)))
+        files = [*(case.get("each") for case in cases), *tree.get("rules", ())]
+        tables = tuple(dict.fromkeys(name for name in files if isinstance(name, str)))
         origin = f"Karat 1 from the suite {quoted(file.name)}."
         return Karat1Parts(top, map(Commented, cases), origin, exact=True, tables=tables)
 
@@ -229,13 +231,13 @@ class _Reader(CaseReader):
             super()._read(raw, path)  # as it is written
             return
         origin = _Origin(raw, self._defaults, path, self._name_cluster(raw))
-        given = {**self._vars, **as_object(self._defaults.get("vars")), **as_object(raw.get("vars"))}
+        variables = {**self._vars, **as_object(self._defaults.get("vars")), **as_object(raw.get("vars"))}
         override = self._read_override(raw, path)
         plain = {key: value for key, value in _merge(self._defaults, raw).items() if key not in _OF_TEMPLATES}
         expected, default = as_object(raw.get("expected")), as_object(self._defaults.get("expected"))
         if override and isinstance(plain.get("expected"), dict):
-            kept = {key: value for key, value in plain["expected"].items() if key not in override}
-            plain["expected"] = {**kept, **{key: expected[key] for key in override if key in expected}}
+            merged = {key: value for key, value in plain["expected"].items() if key not in override}
+            plain["expected"] = {**merged, **{key: expected[key] for key in override if key in expected}}
         adding = {field.name for field in self._fields} & expected.keys() - override
         forbidden = {key: default[key] for key in adding if key in default}
         rows = self._rows(raw["each"], path) if "each" in raw else [_ALONE]
@@ -243,15 +245,15 @@ class _Reader(CaseReader):
             self.diagnostics += [diagnostic.under(*path, "vars") for diagnostic in VARIABLES.validate(raw["vars"])]
         columns = {name for row in rows for name in row.values}
         for row in rows:
-            self._read_row(plain, forbidden, given, row, columns - row.values.keys(), origin)
+            self._read_row(plain, forbidden, variables, row, columns - row.values.keys(), origin)
 
     def _read_override(self, raw: JsonObject, path: Path) -> set[str]:
         """The keys of `defaults` that a case replaces although they forbid something."""
         override = raw.get("override", [])
         names = [name for name in override if isinstance(name, str)] if isinstance(override, list) else []
-        known = as_object(self._defaults.get("expected"))
+        shared = as_object(self._defaults.get("expected"))
         for index, name in enumerate(names):
-            if name not in known:
+            if name not in shared:
                 message = f"`defaults` expect no {quoted(name)}, so there is nothing to override. Leave it out."
                 self.diagnostics.append(PathDiagnostic((*path, "override", index), message, "no-effect"))
         return set(names)
@@ -260,13 +262,13 @@ class _Reader(CaseReader):
         self,
         plain: JsonObject,
         forbidden: JsonObject,
-        given: Mapping[str, Json],
+        templates: Mapping[str, Json],
         row: Row,
         missing: set[str],
         origin: _Origin,
     ) -> None:
         at, warned = len(self.diagnostics), len(self.warnings)
-        values, circles = resolve_all(given, row.values)
+        values, circles = resolve_all(templates, row.values)
         for circle in circles:
             message = f"circular variables: {' → '.join(circle)}. Give one of them a value."
             self.diagnostics.append(PathDiagnostic((*origin.path, "vars", circle[0]), message, "cyclic-variable"))
@@ -338,17 +340,17 @@ def _holds(tree: Json, path: Path) -> bool:
     return True
 
 
-def _merge(defaults: JsonObject, own: JsonObject) -> JsonObject:
+def _merge(defaults: JsonObject, case: JsonObject) -> JsonObject:
     """Maps merge, lists and scalars are replaced; what must not happen adds up once variables are filled in."""
-    merged = {**defaults, **own}
-    for key, value in own.items():
+    merged = {**defaults, **case}
+    for key, value in case.items():
         under = defaults.get(key)
         if isinstance(under, dict) and isinstance(value, dict):
             merged[key] = _merge(under, value)
     return merged
 
 
-def _add_rules(made: JsonObject, defs: JsonObject) -> None:
+def _add_rules(schema: JsonObject, defs: JsonObject) -> None:
     """What a case says and to whom, what its defaults may hold, and variables in the place of any other value."""
     case, templates = defs["Case"], defs["Case"]["properties"]
     case["oneOf"] = [{"required": ["prompt"]}, {"required": ["turns"]}]
@@ -357,17 +359,17 @@ def _add_rules(made: JsonObject, defs: JsonObject) -> None:
     for name in ("Case", "Turn", "Reply", "Expected"):
         properties = defs[name]["properties"]
         defs[name]["properties"] = {key: _or_variable(node) for key, node in properties.items()}
-    own = {key: node for key, node in case["properties"].items() if key not in ("id", "each")}
+    properties_of_defaults = {key: node for key, node in case["properties"].items() if key not in ("id", "each")}
     defs["Defaults"] = {
         **case,
         "title": "Defaults",
-        "properties": own,
+        "properties": properties_of_defaults,
         "description": "What every case has that does not say otherwise: maps merge.",
     }
     for rule in ("oneOf", "required"):
         defs["Defaults"].pop(rule)
-    about = made["properties"]["defaults"]["description"]
-    made["properties"]["defaults"] = {"$ref": "#/$defs/Defaults", "description": about}
+    about = schema["properties"]["defaults"]["description"]
+    schema["properties"]["defaults"] = {"$ref": "#/$defs/Defaults", "description": about}
     spelled = {"type": "string", "pattern": rf"^\{{{NAME}\}}$"}
     defs["Variable"] = {"title": "Variable", "description": "A value of `vars` or of a row of `each`.", **spelled}
 

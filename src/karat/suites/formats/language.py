@@ -43,8 +43,8 @@ class CasesShape(NamedTuple):
             return wrong_type(self.words, value)
         return FINE if value else [PathDiagnostic((), "the suite has no cases.", "empty-suite")]
 
-    def schema(self, known: dict[str, Schema]) -> Schema:
-        return ListShape(self.case, fewest=1).schema(known)
+    def schema(self, defs: dict[str, Schema]) -> Schema:
+        return ListShape(self.case, fewest=1).schema(defs)
 
 
 def is_list(value: object) -> TypeGuard[Sequence[Json]]:
@@ -115,22 +115,22 @@ class CaseReader:
         if not faults and self._has_scoring:
             fields["scoring"] = read_scoring(words.get("scoring"))
         case = CaseBuilder(self._suite, words.get("id", ""), words.get("prompt", ""), path, fields)
-        given = as_object(words.get("expected"))
-        sound = {name: value for name, value in given.items() if name not in NO_CHECKS}
+        expected_of_case = as_object(words.get("expected"))
+        sound = {name: value for name, value in expected_of_case.items() if name not in NO_CHECKS}
         if faults:
             sound = {
                 name: value
                 for name, value in sound.items()
                 if not _is_wrong(moved.get(name, ("expected", name)), faults)
             }
-        whole = not faults or (needs_expected and all(("expected", name) not in faults for name in raw["expected"]))
-        places = {name: (*path, *place) for name, place in moved.items()} if moved else moved
-        case.expect_valid(sound, (*path, "expected"), places, whole=whole)
+        is_whole = not faults or (needs_expected and all(("expected", name) not in faults for name in raw["expected"]))
+        places = {name: (*path, *field_path) for name, field_path in moved.items()} if moved else moved
+        case.expect_valid(sound, (*path, "expected"), places, whole=is_whole)
         for index, turn in enumerate(() if faults else words.get("turns", ())):
             expected = turn.get("expected")
             part = Expectations(self._suite, path, turn["prompt"])
-            asked = {name: value for name, value in (expected or {}).items() if name not in NO_CHECKS}
-            part.expect_valid(asked, (*path, "turns", index, "expected"), {}, whole=True)
+            checked = {name: value for name, value in (expected or {}).items() if name not in NO_CHECKS}
+            part.expect_valid(checked, (*path, "turns", index, "expected"), {}, whole=True)
             part.is_empty = expected is None
             case.turns.append(part)
         if faults and "turns" in words:
@@ -140,8 +140,8 @@ class CaseReader:
         self.diagnostics += self._language.find_contradictions(raw, path, faults)
 
 
-def _is_wrong(place: Path, faults: Collection[Path]) -> bool:
-    return any(fault[: len(place)] == place for fault in faults)
+def _is_wrong(path: Path, faults: Collection[Path]) -> bool:
+    return any(fault[: len(path)] == path for fault in faults)
 
 
 def case_fields(words: JsonObject, notes: Notes) -> dict[str, Any]:
@@ -194,15 +194,15 @@ def split_notes(tree: object, diagnostics: Iterable[PathDiagnostic]) -> SplitNot
 def _take(tree: Any, path: Path) -> Json:
     for step in path[:-1]:
         tree = tree[step]
-    taken: Json = tree.pop(path[-1])
-    return taken
+    note: Json = tree.pop(path[-1])
+    return note
 
 
 def name_notes(notes: Notes) -> Iterator[tuple[str, Json]]:
     """Notes by name: the entries of `metadata` as they are, notes from deeper down by their path."""
     deeper = {render(path): value for path, value in notes.items() if path != ("metadata",)}
-    own = notes.get(("metadata",), {})
-    for name, value in own.items() if isinstance(own, dict) else [("metadata", own)]:
+    metadata = notes.get(("metadata",), {})
+    for name, value in metadata.items() if isinstance(metadata, dict) else [("metadata", metadata)]:
         yield f"metadata.{name}" if name in deeper else name, value
     yield from deeper.items()
 
@@ -212,12 +212,12 @@ def as_object(value: object) -> JsonObject:
     return value if isinstance(value, dict) else {}
 
 
-def sound_keys(keys: JsonObject, faults: Collection[Path], *place: str) -> JsonObject:
+def sound_keys(keys: JsonObject, faults: Collection[Path], *path: str) -> JsonObject:
     """The keys of an object that nothing is wrong with, so that they can be read whatever the others hold."""
     if not faults:
         return keys
-    wrong = {fault[: len(place) + 1] for fault in faults}
-    return {key: value for key, value in keys.items() if (*place, key) not in wrong}
+    wrong = {fault[: len(path) + 1] for fault in faults}
+    return {key: value for key, value in keys.items() if (*path, key) not in wrong}
 
 
 def any_of(keys: Iterable[str]) -> list[dict[str, object]]:
@@ -229,5 +229,5 @@ def add_metadata(raw: Mapping[str, Any], more: dict[str, Json]) -> JsonObject:
     """The metadata of an object with more in it, which gives way to what it has already."""
     if not more:
         return {"metadata": raw["metadata"]} if "metadata" in raw else {}
-    own = raw.get("metadata", {})
-    return {"metadata": {**more, **(own if isinstance(own, dict) else {"metadata": own})}}
+    metadata = raw.get("metadata", {})
+    return {"metadata": {**more, **(metadata if isinstance(metadata, dict) else {"metadata": metadata})}}
