@@ -12,11 +12,11 @@ import pytest
 
 from karat.errors import ConfigError
 from karat.evidence.model_traffic import ModelTraffic
-from karat.journal.redaction import Redactor
 from karat.proxy.tape import file as recording_module
 from karat.proxy.tape.file import Answer, Exchange, Recording, Tape, read_tape
 from karat.proxy.tape.player import TapePlayer
 from karat.proxy.tape.requests import IgnoreRules, ServiceRequest
+from karat.proxy.tape.secrets import SecretKeeper
 
 LONG = "long " * 4_000
 COUNT = 60
@@ -124,7 +124,7 @@ def _full() -> bytes:
 def test_a_tape_without_a_place_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match="the tape cannot be written: "):
-        TapePlayer(Tape(path=tmp_path / "file" / "s.tape.yaml"), "record", IgnoreRules(), Redactor([])).open()
+        TapePlayer(Tape(path=tmp_path / "file" / "s.tape.yaml"), "record", IgnoreRules(), SecretKeeper([])).open()
 
 
 def test_ended_cases_reach_the_tape_while_others_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 
 from karat.errors import ConfigError
-from karat.journal.redaction import Redactor
 from karat.model.faults import Fault, Stub
 from karat.model.verdict import CaseStatus
 from karat.options import TapeMode
@@ -27,6 +26,7 @@ from karat.proxy.stdio import ADDRESS, serve_stdio
 from karat.proxy.tape.file import Tape, read_tape
 from karat.proxy.tape.player import TapePlayer
 from karat.proxy.tape.requests import IgnoreRules
+from karat.proxy.tape.secrets import SecretKeeper
 from proxy.test_taped_runs import RULES, Project, error, statuses
 from scripted_model import serve
 
@@ -261,7 +261,7 @@ def test_a_tape_keeps_what_the_service_said_and_not_the_fault(tmp_path: Path) ->
     path = tmp_path / "t.tape.yaml"
     for mode in MODES:
         tape = read_tape(path) if path.exists() else Tape(path=path)
-        player = TapePlayer(tape, mode, IgnoreRules(), Redactor(["a-secret-value"]))
+        player = TapePlayer(tape, mode, IgnoreRules(), SecretKeeper(["a-secret-value"]))
         player.open()
         with client(tool_fault("empty", times=1), player=player) as here:
             assert here.call("get_order")["result"] != here.call("get_order")["result"]

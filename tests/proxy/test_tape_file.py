@@ -45,7 +45,7 @@ def test_what_is_written_is_read_back(
     reread = read_tape(path).runs["a", 0]
     assert reread == [recorded]
     assert reread[0].answer.body == body
-    assert reread[0].answer.headers == {"content-type": "a/b"}
+    assert reread[0].answer.headers == {"content-type": "a/b", "x": "1"}
 
 
 @pytest.mark.parametrize(

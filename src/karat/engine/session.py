@@ -20,7 +20,7 @@ from karat.engine.plan import Plan
 from karat.engine.request import AnyTarget, ResolvedTarget, RunOptions, RunRequest
 from karat.engine.runner import ConcurrencyHint, Runner
 from karat.engine.tapes import MissCounter, leave_out_time_budgets, tape_in_header
-from karat.errors import UsageError
+from karat.errors import KaratError, UsageError
 from karat.journal.carry_over import CarryOver, Planned, list_some
 from karat.journal.reader import Journal
 from karat.journal.writer import begin
@@ -107,19 +107,30 @@ class Session:
         if (why := self._agent.limits.why) and self._options.concurrency * max(self._options.processes, 1) > 1:
             each = " in each worker" if self._agent.limits.max_per_worker else ""
             self._request.notice(f"one case at a time{each}: {why}")
-        async with runner.open(self._stop, self._options.run_timeout):
-            names = reserve(self._results_dir, self._suite.file, self._suite.format, self._now(), self._request.folder)
-            try:
-                summary = await self._into(names, plan, runner, previous, began)
-            except BaseException:
-                _drop_if_empty(names.file)
+        summary, not_closed = None, None
+        try:
+            async with runner.open(self._stop, self._options.run_timeout):
+                names = reserve(
+                    self._results_dir, self._suite.file, self._suite.format, self._now(), self._request.folder
+                )
+                try:
+                    summary = await self._into(names, plan, runner, previous, began)
+                except BaseException:
+                    _drop_if_empty(names.file)
+                    raise
+        except KaratError as error:
+            if summary is None:
                 raise
+            not_closed = error
         for saving in self._savings:
             if hint := saving.hint:
                 self._request.notice(hint)
         for line in misses.lines:
             self._request.notice(line)
-        return write_reports(names, summary, self._project, further)
+        result = write_reports(names, summary, self._project, further)
+        if not_closed is not None:
+            raise not_closed
+        return result
 
     def _read_baseline(self, name: str, plan: Plan, previous: PreviousRun | None) -> dict[int, Runs]:
         read_base = self._request.read_base

@@ -21,7 +21,7 @@ from karat.model.run import CaseRecord
 from karat.model.trace import OF_CASE, REMOVED, SECRETS_REMOVED, TextLoss, ToolCall, Trace, TraceError
 from karat.model.verdict import CheckResult, EvidenceLocation
 from karat.text.clean import loads
-from karat.text.encodings import SHORTEST, SecretSearch
+from karat.text.encodings import SHORTEST, SecretSearch, merge_spans
 from karat.text.regexes import lazy
 
 BLOT = "\0"
@@ -98,6 +98,28 @@ class Redactor:
         for pattern in _PATTERNS:
             value = pattern.sub(_remove, value)
         return value
+
+    def find_secrets(self, data: bytes) -> list[tuple[int, int]]:
+        """Where secrets are in bytes of any kind, in order and without overlaps."""
+        text = data.decode("latin-1")  # a character for each byte
+        spans = self._search.spans(data)
+        for pattern in _PATTERNS:
+            for match in pattern.finditer(text):
+                opening = match.groupdict().get("open") or ""
+                spans.append((match.end("keep") + len(opening), match.end()))
+        return merge_spans(spans)
+
+    def has_value(self, data: bytes) -> bool:
+        """Whether a configured value is in bytes of any kind."""
+        return bool(self._search.spans(data))
+
+    def data(self, value: bytes) -> bytes:
+        """Bytes of any kind without their secrets."""
+        end, pieces = 0, list[bytes]()
+        for start, stop in self.find_secrets(value):
+            pieces += (value[end:start], REMOVED.encode())
+            end = stop
+        return b"".join((*pieces, value[end:]))
 
     def message(self, value: str) -> str:
         """What is reported of a fault, which may quote a text that was cut off, in the middle or at its end."""

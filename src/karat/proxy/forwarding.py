@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from time import monotonic
 
 import msgspec
@@ -12,13 +13,16 @@ from msgspec import Struct, field
 from karat.evidence.mcp_calls import McpExchange
 from karat.evidence.model_traffic import ModelTraffic
 from karat.providers.sse import BlockSplitter
-from karat.proxy.tape.file import KEPT_HEADERS, Answer, StreamEvent
+from karat.proxy.tape.file import Answer, StreamEvent, is_kept
 from karat.proxy.upstream import EVENTS, Upstream, UpstreamReply, bad_gateway
 from karat.system import loopback
 from karat.system.loopback import Connection, HttpRequest, format_head
 from karat.system.loopback_auth import RefusedRequest
 
 JSON = {"content-type": "application/json"}
+BODILESS = frozenset({204, 304})
+AFTER_CLOSE = 1.5
+"""Seconds in which a stream may still end that the agent has closed: it had what it wanted of it."""
 EVENT_SIZE = 200
 """Bytes that an event takes besides what is in it."""
 LINE_SIZE = 48
@@ -34,6 +38,8 @@ class ServiceReply(Struct, frozen=True):
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
     events: tuple[StreamEvent, ...] = ()
+    cut: bool = False
+    """Whether the stream broke off."""
 
     @classmethod
     def of_json(cls, status: int, value: object, headers: Mapping[str, str] | None = None) -> ServiceReply:
@@ -42,20 +48,20 @@ class ServiceReply(Struct, frozen=True):
     @classmethod
     def of_answer(cls, answer: Answer) -> ServiceReply:
         """A recorded one."""
-        return cls(answer.status, answer.headers, b"" if answer.events else answer.body, answer.events)
+        return cls(answer.status, answer.headers, b"" if answer.events else answer.body, answer.events, answer.cut)
 
     @property
     def answer(self) -> Answer:
         """It, as a tape keeps it."""
         if self.events:
-            return Answer(self.status, dict(self.headers), events=self.events)
+            return Answer(self.status, dict(self.headers), events=self.events, cut=self.cut)
         return Answer.of_body(self.status, self.headers, self.body)
 
     @property
     def text(self) -> str:
         return "".join(event.data for event in self.events) or self.body.decode("utf-8", "replace")
 
-    def send(self, connection: Connection, service_url: str, *, cut: int | None = None) -> bool:
+    def send(self, connection: Connection, request: HttpRequest, service_url: str, *, cut: int | None = None) -> bool:
         """Send it, a stream without its pauses; whether the connection can go on.
 
         `service_url` is our address of the service. `cut`: break off after so many events or bytes.
@@ -64,16 +70,45 @@ class ServiceReply(Struct, frozen=True):
         if "location" in headers:
             headers["location"] = service_url + headers["location"]
         if not self.events:
-            headers["content-length"] = str(len(self.body))
+            if self.status not in BODILESS and not request.wants_head:
+                headers["content-length"] = str(len(self.body))
             connection.send(format_head(self.status, headers.items()) + self.body[:cut])
             return cut is None
-        # A stream that is cut is sent in chunks, of which the last is missing: by that a client sees that it is cut.
-        framing = {"connection": "close"} if cut is None else {"transfer-encoding": "chunked"}
-        connection.send(format_head(self.status, {**headers, **framing}.items()))
+        stream = StreamToAgent(connection, request)
+        stream.send_raw(format_head(self.status, {**headers, **stream.framing}.items()))
         for event in self.events[:cut]:
-            data = event.data.encode()
-            connection.send(data if cut is None else b"%x\r\n%s\r\n" % (len(data), data))
-        return False
+            stream.send(event.raw)
+        return stream.end() if cut is None and not self.cut else False
+
+
+class StreamToAgent:
+    """A stream on its way to an agent, in chunks: one that breaks off has no last chunk, and so the agent sees it."""
+
+    def __init__(self, connection: Connection, request: HttpRequest) -> None:
+        self._connection = connection
+        self._chunked = request.http_version != "1.0"
+        self.framing = {"transfer-encoding": "chunked"} if self._chunked else {"connection": "close"}
+        self.closed_at = 0.0
+        """When the agent had enough of it."""
+
+    def send(self, data: bytes) -> None:
+        """Send a piece of it."""
+        if data:
+            self.send_raw(b"%x\r\n%s\r\n" % (len(data), data) if self._chunked else data)
+
+    def send_raw(self, data: bytes) -> None:
+        if self.closed_at:
+            return
+        try:
+            self._connection.send(data)
+        except OSError:
+            self.closed_at = monotonic()
+
+    def end(self) -> bool:
+        """It is complete. Whether the connection can go on."""
+        if self._chunked:
+            self.send_raw(b"0\r\n\r\n")
+        return self._chunked and not self.closed_at
 
 
 ReplyListener = Callable[[ServiceReply, bool], None]
@@ -87,13 +122,17 @@ class ForwardedRequest:
         self, connection: Connection, request: HttpRequest, upstream: Upstream, path: str, service_url: str
     ) -> None:
         self.request = request
+        self.body = request.body
+        """It, unpacked if it is to be read."""
         self.path = path
         self.find_recorded: Callable[[], ServiceReply | None] = lambda: None
         """The recorded reply, if there is one."""
-        self.record: Callable[[ServiceReply], None] | None = None
-        """Receives what the upstream answered."""
+        self.record: Callable[[ServiceReply, bool], None] | None = None
+        """Receives what the upstream answered, and whether the agent had enough of a stream that is cut."""
         self.mcp: McpExchange | None = None
         """What is read of it where it is sent to the recorded MCP server."""
+        self.fail: Callable[[str], None] | None = None
+        """Receives why there was no answer."""
         self._on_reply: ReplyListener | None = None
         self._connection = connection
         self._upstream = upstream
@@ -109,9 +148,7 @@ class ForwardedRequest:
 
     def watch(self, traffic: ModelTraffic) -> None:
         """Let what is asked of a model, and what the agent gets, be read."""
-        exchange = (
-            traffic.add_request(self.service, self.path, self.request.body) if self.request.method == "POST" else None
-        )
+        exchange = traffic.add_request(self.service, self.path, self.body) if self.request.method == "POST" else None
         if exchange is not None:
             self._on_reply = lambda reply, torn: traffic.add_reply(
                 exchange, reply.status, reply.body, [event.data for event in reply.events], torn=torn
@@ -126,15 +163,16 @@ class ForwardedRequest:
         """Give the agent a reply, or as much of it as it is to get."""
         if self._on_reply is not None:
             got = reply if cut is None else ServiceReply(reply.status, reply.headers, b"", reply.events[:cut])
-            self._on_reply(got, cut is not None)
-        return reply.send(self._connection, self._service_url, cut=cut) and self.request.keeps_alive
+            self._on_reply(got, reply.cut or cut is not None)
+        goes_on = reply.send(self._connection, self.request, self._service_url, cut=cut)
+        return goes_on and self.request.keeps_alive
 
     def read_reply(self) -> ServiceReply:
         """The recorded reply, or all of that of the upstream."""
         recorded = self.find_recorded()
         if recorded is not None:
             return recorded
-        with self._upstream.open_reply(self.request, self.path) as reply:
+        with self._open_reply() as reply:
             headers = self._kept_headers(reply)
             if reply.is_stream:
                 buffer = _EventBuffer()
@@ -144,35 +182,45 @@ class ForwardedRequest:
             else:
                 received = ServiceReply(reply.status, headers, reply.body(self._connection))
         if self.record is not None:
-            self.record(received)
+            self.record(received, False)
         return received
+
+    @contextmanager
+    def _open_reply(self) -> Iterator[UpstreamReply]:
+        """The reply of the upstream; what there is none of is known to who records and who reads."""
+        try:
+            with self._upstream.open_reply(self.request, self.path) as reply:
+                yield reply
+        except RefusedRequest as refused:
+            self._deliver_none(refused.why, ServiceReply(refused.status, body=refused.why.encode()))
+            raise
 
     def hand_on(self) -> bool:
         """Let the upstream answer, as it comes."""
-        try:
-            with self._upstream.open_reply(self.request, self.path) as reply:
-                headers = self._kept_headers(reply)
-                moved = {"Location": self._service_url + headers["location"]} if "location" in headers else {}
-                if reply.is_stream:
-                    self._connection.send(reply.head({"Connection": "close", **moved}))
-                    return self._stream(reply, headers)
-                body = reply.body(self._connection)
-                if self.mcp is not None:
-                    self.mcp.read(body)
-                self._deliver(ServiceReply(reply.status, headers, body), torn=False)
-                self._connection.send(reply.head({"Content-Length": str(len(body)), **moved}) + body)
-                return self.request.keeps_alive
-        except RefusedRequest as refused:
-            if self._on_reply is not None:
-                self._on_reply(ServiceReply(refused.status, body=refused.why.encode()), True)
-            raise
+        with self._open_reply() as reply:
+            headers = self._kept_headers(reply)
+            moved = {"Location": self._service_url + headers["location"]} if "location" in headers else {}
+            if reply.is_stream:
+                stream = StreamToAgent(self._connection, self.request)
+                stream.send_raw(reply.head({**stream.framing, **moved}))
+                return self._stream(reply, headers, stream) and self.request.keeps_alive
+            body = reply.body(self._connection)
+            if self.mcp is not None:
+                self.mcp.read(body)
+            is_bodiless = reply.status in BODILESS or self.request.wants_head
+            length = reply.headers.get("content-length") if is_bodiless else str(len(body))
+            head = reply.head(moved if length is None else {"Content-Length": length, **moved})
+        self._deliver(ServiceReply(reply.status, headers, body))
+        self._connection.send(head + body)
+        return self.request.keeps_alive
 
     def wait_for_end(self, is_over: Callable[[float], bool]) -> None:
         """Give no answer until the agent hangs up, or the case is over."""
         while not self._connection.is_closed() and not is_over(0.05):
             continue
 
-    def _stream(self, reply: UpstreamReply, headers: Mapping[str, str]) -> bool:
+    def _stream(self, reply: UpstreamReply, headers: Mapping[str, str], stream: StreamToAgent) -> bool:
+        """Hand on a stream as it comes. Whether the connection goes on after it."""
         buffer, is_complete = _EventBuffer(), False
         try:
             for after_ms, event in _events(reply, self._connection):
@@ -180,26 +228,42 @@ class ForwardedRequest:
                     buffer.add(after_ms, event)
                 if self.mcp is not None:
                     self.mcp.read_event(event)
-                self._connection.send(self._with_our_endpoint(event))
-            is_complete = buffer.is_complete
+                stream.send(self._with_our_endpoint(event))
+                if stream.closed_at and monotonic() > stream.closed_at + AFTER_CLOSE:
+                    break
+            else:
+                is_complete = True
         except RefusedRequest as refused:  # the status was sent before: only an event, or the end, can say it now
-            if self.mcp is not None:
-                self._connection.send(self.mcp.error_events(refused.why))
+            if self.mcp is None:
+                return False
+            stream.send(self.mcp.error_events(refused.why))
         finally:
-            self._deliver(ServiceReply(reply.status, headers, events=tuple(buffer.events)), torn=not is_complete)
-        return False
+            received = ServiceReply(reply.status, headers, events=tuple(buffer.events), cut=not is_complete)
+            if buffer.is_complete:
+                self._deliver(received, was_closed=bool(stream.closed_at))
+            else:
+                self._deliver_none(f"a stream of more than {loopback.BODY_CAP:,} bytes", received)
+        return stream.end()
 
-    def _deliver(self, reply: ServiceReply, *, torn: bool) -> None:
-        if self.record is not None and not torn:
-            self.record(reply)
+    def _deliver(self, reply: ServiceReply, *, was_closed: bool = False) -> None:
+        if self.record is not None:
+            self.record(reply, was_closed)
         if self._on_reply is not None:
-            self._on_reply(reply, torn)
+            self._on_reply(reply, reply.cut)
+
+    def _deliver_none(self, why: str, reply: ServiceReply) -> None:
+        """There is no reply that could be kept."""
+        if self.fail is not None:
+            self.fail(why)
+        if self._on_reply is not None:
+            self._on_reply(reply, True)
 
     def _kept_headers(self, reply: UpstreamReply) -> dict[str, str]:
         """Those that clients act on; an address within the service without what is before its path."""
-        headers = {name: value for name in KEPT_HEADERS if (value := reply.header(name))}
-        if location := reply.header("Location"):
-            headers["location"] = self._upstream.path_below(location)
+        kept = ("content-length",) if self.request.wants_head else ()
+        headers = {name: value for name, value in reply.headers.items() if name in kept or is_kept(name)}
+        if "location" in headers:
+            headers["location"] = self._upstream.path_below(headers["location"])
         return headers
 
     def _with_our_endpoint(self, event: bytes) -> bytes:
@@ -224,16 +288,17 @@ class _EventBuffer:
         self._free -= len(data) + EVENT_SIZE
         self.is_complete = self._free >= 0
         if self.is_complete:
-            self.events.append(StreamEvent(after_ms, data.decode("utf-8", "replace")))
+            self.events.append(StreamEvent.of_bytes(after_ms, data))
         return self.is_complete
 
 
 def _events(reply: UpstreamReply, connection: Connection) -> Iterator[tuple[int, bytes]]:
     """The events of a stream, each with the empty line that ends it, and how long after the one before it came."""
     last, blocks = monotonic(), BlockSplitter(loopback.BODY_CAP)
-    for line in reply.lines(connection):
+    for piece in reply.pieces():
+        connection.hold(len(piece))
         try:
-            complete = list(blocks.feed(line))
+            complete = list(blocks.feed(piece))
         except ValueError as error:
             raise bad_gateway(str(error)) from error
         for block in complete:
@@ -242,5 +307,6 @@ def _events(reply: UpstreamReply, connection: Connection) -> Iterator[tuple[int,
             now = monotonic()
             yield round((now - last) * 1000), block
             last = now
+        connection.release(len(piece))
     if unfinished := blocks.end():
         yield round((monotonic() - last) * 1000), unfinished

@@ -24,7 +24,7 @@ from karat.proxy.tape.file import Answer
 from karat.proxy.tape.player import CaseOnTape, Miss, TapePlayer
 from karat.proxy.tape.requests import ServiceRequest, read_json
 from karat.proxy.upstream import Upstream
-from karat.system.loopback import Connection, HttpRequest, LoopbackServer, format_reply
+from karat.system.loopback import Connection, HttpRequest, LoopbackServer, format_reply, unpack
 from karat.system.loopback_auth import RefusedRequest
 
 RUN_PATH = "/karat-"
@@ -150,13 +150,14 @@ class ServiceProxy:
             if player is None or player.records:
                 return forwarded.hand_on()
             raise RefusedRequest(HTTPStatus.METHOD_NOT_ALLOWED, "a tape cannot replay a stream that the server opens")
+        forwarded.body = unpack(request)
         if session.traffic is not None:
             forwarded.watch(session.traffic)
         if player is not None and case is not None:
-            content_type = request.headers.get("content-type", "")
-            taped = player.read(forwarded.service, request.method, forwarded.path, content_type, request.body)
+            taped = player.read(forwarded.service, request.method, forwarded.path, request.headers, forwarded.body)
             forwarded.find_recorded = lambda: _find_recorded(player, taped, case)
-            forwarded.record = lambda reply: player.record(taped, reply.answer, case)
+            forwarded.record = lambda reply, closed: player.record(taped, reply.answer, case, was_closed=closed)
+            forwarded.fail = lambda why: player.fail(taped, why, case)
         plan = None if session.world is None else find_plan(session.world, forwarded)
         return forwarded.reply() if plan is None else plan.apply(forwarded, session.over)
 
@@ -224,7 +225,7 @@ class StdioMessage:
         return raw_answer if changed is answer else msgspec.json.encode(changed)
 
     def _read(self, player: TapePlayer, line: bytes) -> ServiceRequest:
-        return player.read(self._service, "POST", "/", "application/json", line)
+        return player.read(self._service, "POST", "/", {"content-type": "application/json"}, line)
 
 
 def _find_recorded(player: TapePlayer, request: ServiceRequest, case: CaseOnTape) -> ServiceReply | None:

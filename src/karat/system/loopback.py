@@ -11,6 +11,7 @@ import re
 import socket
 import struct
 import threading
+import zlib
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from http import HTTPStatus
@@ -64,10 +65,17 @@ class HttpRequest(Struct):
     path: str
     headers: dict[str, str]
     body: bytes = b""
+    http_version: str = "1.1"
 
     @property
     def keeps_alive(self) -> bool:
-        return self.headers.get("connection", "").lower() != "close"
+        connection = self.headers.get("connection", "").lower()
+        return connection == "keep-alive" if self.http_version == "1.0" else connection != "close"
+
+    @property
+    def wants_head(self) -> bool:
+        """Whether the reply is to have no body."""
+        return self.method == "HEAD"
 
 
 class Connection:
@@ -181,7 +189,28 @@ def _build_request(head: object, received: bytes, guard: LoopbackGuard) -> HttpR
     if len(head.headers) > MAX_HEADERS or len(lines) > HEAD_CAP:
         raise RefusedRequest(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "a request has too many headers")
     headers = [(name.decode(), value.decode("latin-1")) for name, value in head.headers]
-    return HttpRequest(head.method.decode(), guard.enter(head.target.decode(), headers), dict(headers))
+    path, version = guard.enter(head.target.decode(), headers), head.http_version.decode()
+    return HttpRequest(head.method.decode(), path, dict(headers), http_version=version)
+
+
+def unpack(request: HttpRequest) -> bytes:
+    """The body as it was before it was compressed. Raises RefusedRequest."""
+    encoding = request.headers.get("content-encoding", "identity").strip().lower()
+    if encoding == "identity":
+        return request.body
+    if encoding not in ("gzip", "deflate"):
+        raise RefusedRequest(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"a request is encoded as {encoding[:40]!r}")
+    inflate = zlib.decompressobj(47)  # gzip and zlib, by their own head
+    try:
+        body = inflate.decompress(request.body, BODY_CAP)
+    except zlib.error as error:
+        raise RefusedRequest(HTTPStatus.BAD_REQUEST, "a request cannot be decompressed") from error
+    if inflate.unconsumed_tail:
+        why = f"a request decompresses to more than {BODY_CAP:,} bytes"
+        raise RefusedRequest(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, why)
+    if not inflate.eof:
+        raise RefusedRequest(HTTPStatus.BAD_REQUEST, "a compressed request was cut off")
+    return body
 
 
 def format_head(status: int, headers: Iterable[tuple[str, str]]) -> bytes:

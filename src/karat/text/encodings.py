@@ -233,13 +233,7 @@ class SecretSearch:
         for view in _views(data) if self._plain else ():
             spans.update(_find_forms(view, self._plain))
             spans.update(_find_forms(view.replace(_WHITE, lambda token: b"") or view, self._loose))
-        merged: list[Span] = []
-        for start, end in sorted(spans):
-            if merged and start < merged[-1][1]:
-                merged[-1] = merged[-1][0], max(end, merged[-1][1])
-            else:
-                merged.append((start, end))
-        return merged
+        return merge_spans(spans)
 
     def replace(self, data: bytes, replacement: Callable[[bytes], bytes]) -> bytes:
         """Bytes with something else where values were."""
@@ -266,6 +260,17 @@ class SecretSearch:
                     if form[size - 1] == last and view.data.endswith(form[:size]):
                         yield start + view.written_span(len(view.data) - size, len(view.data))[0]
                         break
+
+
+def merge_spans(spans: Iterable[Span]) -> list[Span]:
+    """The same places in order, without overlaps."""
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and start < merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        else:
+            merged.append((start, end))
+    return merged
 
 
 def _find_forms(view: _View, forms: Iterable[bytes]) -> Iterator[Span]:

@@ -42,7 +42,7 @@ class ProcessExecutor:
     ) -> None:
         ahead = 0 if exact else AHEAD
         self.slots = workers * (start.concurrency + ahead)
-        common = Common(redactor, Limiter(per_minute), exact, needs_teardown=[])
+        common = self._common = Common(redactor, Limiter(per_minute), exact, needs_teardown=[], not_closed=[])
         alone = structs.replace(start, concurrency=1)
         self._alone = Pool(
             alone, common, count=workers, ahead=0, suspected=self._rerun_alone, on_shortage=self._not_alone
@@ -71,6 +71,8 @@ class ProcessExecutor:
         if self._watch is not None:
             self._watch.cancel()
         await asyncio.gather(self._pool.close(), self._alone.close())
+        for error in self._common.not_closed:
+            raise error
 
     def _rerun_alone(self, job: Job) -> None:
         """Find out by itself whether a case is to blame."""

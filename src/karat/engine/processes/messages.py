@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from karat.engine.plan import Item
 from karat.engine.work import CaseResult, Settings
-from karat.errors import ConfigError, Diagnostic, KaratError, SuiteError
+from karat.errors import ConfigError, Diagnostic, ExitCode, KaratError, SuiteError
 from karat.model.suite import Case
 from karat.plugins.project import Project
 from karat.targets.config import TargetConfig
@@ -47,13 +47,14 @@ class Ready(Struct, frozen=True, tag="ready"):
 
 
 class Refused(Struct, frozen=True, tag="refused"):
-    """The target cannot be opened; nothing was run."""
+    """The target cannot be opened, and nothing was run; or it cannot be closed as it should be."""
 
     message: str
     where: str
     fix: str
     slug: str
     problems: tuple[Diagnostic, ...] = ()
+    exit_code: int = ExitCode.USAGE
 
 
 class Started(Struct, frozen=True, tag="started"):
@@ -84,14 +85,16 @@ class Returned(Struct, frozen=True, tag="returned", omit_defaults=True):
 def refusal(error: KaratError) -> Refused:
     """An error as a message, because errors do not travel between processes."""
     problems = error.problems if isinstance(error, SuiteError) else ()
-    return Refused(error.message, error.where, error.fix, error.slug, problems)
+    return Refused(error.message, error.where, error.fix, error.slug, problems, error.exit_code)
 
 
 def build_error(message: Refused) -> KaratError:
     """The error that a message reports."""
     if message.problems:
         return SuiteError(message.problems)
-    return ConfigError(message.message, where=message.where, fix=message.fix, slug=message.slug)
+    error = ConfigError(message.message, where=message.where, fix=message.fix, slug=message.slug)
+    error.exit_code = ExitCode(message.exit_code)
+    return error
 
 
 def _read(kind: type, value: object) -> object:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from karat.engine.executors import Job, Limiter
 from karat.engine.plan import Item
 from karat.engine.processes.messages import Start
-from karat.engine.processes.worker import END_LIMIT, CaseEnded, CaseReturned, Worker, WorkerEvent, WorkerLost
+from karat.engine.processes.worker import END_LIMIT, CaseEnded, CaseReturned, NotClosed, Worker, WorkerEvent, WorkerLost
 from karat.engine.work import TIMEOUT
 from karat.errors import KaratError
 from karat.journal.redaction import Redactor
@@ -206,6 +206,8 @@ class Common(NamedTuple):
     exact: bool
     needs_teardown: list[Case]
     """Cases that were lost with their process, and are not torn down yet."""
+    not_closed: list[KaratError]
+    """What went wrong when targets were closed."""
 
 
 class Pool:
@@ -311,6 +313,9 @@ class Pool:
         self._dispatch()
 
     def _on_event(self, worker: Worker, event: WorkerEvent) -> None:
+        if isinstance(event, NotClosed):
+            self._common.not_closed.append(event.error)
+            return
         if isinstance(event, CaseEnded):
             self._on_ended(worker, event)
         elif isinstance(event, CaseReturned):

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from time import perf_counter
 from typing import NamedTuple
 
@@ -128,6 +128,8 @@ def _spawn(printed: int, *inherited: int) -> subprocess.Popen[bytes]:
 
 
 TAIL = 4096
+LAST_WORDS = 0.2
+"""Seconds for what a process that has ended said before."""
 
 
 class Garbled(NamedTuple):
@@ -165,6 +167,13 @@ class Channel:
         """Say no more: a worker that hears this ends by itself."""
         if self._messages is not None:
             self._messages.close()
+
+    async def wait_until_over(self) -> None:
+        """Hear what the process said last; what it started may keep its end open, and is not waited for."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LAST_WORDS):
+                while not self.is_over:
+                    await asyncio.sleep(0.001)
 
     def close(self) -> None:
         """Hear no more."""

@@ -11,7 +11,7 @@ from karat.engine.executors import Job
 from karat.engine.processes.messages import Assignment, Finished, Refused, Returned, Start, build_error, encode
 from karat.engine.processes.process import Channel, Garbled, ReceivedMessage, WorkerProcess
 from karat.engine.work import TIMEOUT, CaseResult
-from karat.errors import ConfigError
+from karat.errors import ConfigError, ExitCode, KaratError
 from karat.model.suite import Case
 from karat.model.trace import TraceError
 
@@ -102,6 +102,8 @@ class AssignedJobs:
 START_LIMIT = 120.0
 END_LIMIT = 2.0
 """Seconds for an idle worker to end by itself."""
+SAVE_LIMIT = 60.0
+"""The same for one that writes a tape."""
 
 
 class CaseEnded(NamedTuple):
@@ -126,7 +128,13 @@ class WorkerLost(NamedTuple):
     error: TraceError
 
 
-WorkerEvent = CaseEnded | CaseReturned | WorkerLost
+class NotClosed(NamedTuple):
+    """The target of a worker could not be closed as it should be."""
+
+    error: KaratError
+
+
+WorkerEvent = CaseEnded | CaseReturned | WorkerLost | NotClosed
 
 
 class Worker:
@@ -197,9 +205,16 @@ class Worker:
         """Let the process end by itself, and make sure that it does. What it has in hand is given up."""
         self.retired = self.closing = True
         self._channel.hang_up()
-        if self._process is not None and not await self._process.wait_for_end(limit):
+        saves = self._start.target.tape is not None and self._start.target.tape.records
+        if self._process is not None and not await self._process.wait_for_end(max(limit, SAVE_LIMIT * saves)):
             self._cause = self._cause or ("agent", "the worker did not end")
             await self._process.end(limit)
+            if saves:
+                error = ConfigError("the process that records the tape did not end: what it kept last is not on it.")
+                error.exit_code = ExitCode.INTERNAL
+                self._tell(self, NotClosed(error))
+        if saves:
+            await self._channel.wait_until_over()
         if self._reaping is not None:
             await self._reaping
         self._channel.close()
@@ -224,6 +239,8 @@ class Worker:
                 self._ready.set_exception(build_error(message))
             else:
                 self._ready.set_result(None)
+        elif isinstance(message, Refused):
+            self._tell(self, NotClosed(build_error(message)))
 
     def _on_finished(self, message: Finished) -> None:
         job = self._assigned.finish(message)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import threading
-import zlib
 from http import HTTPStatus
 
 from karat.evidence.otlp.inbox import Inbox
 from karat.evidence.spans.otlp import SpanBatch, request_type
-from karat.system import loopback, memory_estimate
-from karat.system.loopback import Connection, HttpRequest, LoopbackServer, format_reply
+from karat.system import memory_estimate
+from karat.system.loopback import Connection, HttpRequest, LoopbackServer, format_reply, unpack
 from karat.system.loopback_auth import RefusedRequest
 from karat.text.wording import shorten
 
@@ -75,23 +74,3 @@ class Receiver:
             self.inbox.put(SpanBatch(body, json=kind == JSON), size)
         except ValueError as error:
             raise RefusedRequest(HTTPStatus.BAD_REQUEST, f"a request cannot be read: {error}") from error
-
-
-def unpack(request: HttpRequest) -> bytes:
-    """The body as it was before it was compressed. Raises RefusedRequest."""
-    encoding = request.headers.get("content-encoding", "identity").strip().lower()
-    if encoding == "identity":
-        return request.body
-    if encoding not in ("gzip", "deflate"):
-        raise RefusedRequest(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"a request is encoded as {shorten(encoding, 40)!r}")
-    inflate = zlib.decompressobj(47)  # gzip and zlib, by their own head
-    try:
-        body = inflate.decompress(request.body, loopback.BODY_CAP)
-    except zlib.error as error:
-        raise RefusedRequest(HTTPStatus.BAD_REQUEST, "a request cannot be decompressed") from error
-    if inflate.unconsumed_tail:
-        why = f"a request decompresses to more than {loopback.BODY_CAP:,} bytes"
-        raise RefusedRequest(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, why)
-    if not inflate.eof:
-        raise RefusedRequest(HTTPStatus.BAD_REQUEST, "a compressed request was cut off")
-    return body

@@ -74,7 +74,7 @@ class FaultPlan:
 
 def find_plan(world: CaseWorld, forwarded: ForwardedRequest) -> FaultPlan | GoneTools | None:
     """What is to become of a request; None: nothing is done to it."""
-    body = table(read_json(forwarded.request.body))
+    body = table(read_json(forwarded.body))
     api = find_api(forwarded.path) if forwarded.request.method == "POST" else None
     if api is not None and api.fits(body):
         plan = world.begin(api.model_of(body, forwarded.path), hits="model")
@@ -261,7 +261,7 @@ class GoneTools:
 
     def apply(self, forwarded: ForwardedRequest, over: Event) -> bool:
         reply = forwarded.read_reply()
-        answer = _rpc_answer(reply, table(read_json(forwarded.request.body)).get("id"))
+        answer = _rpc_answer(reply, table(read_json(forwarded.body)).get("id"))
         if answer is not None:
             reply = _with_answer(reply, answer, without_gone(self._world, self._faults, answer))
         return forwarded.send(reply)

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 
-import msgspec
-from msgspec import Struct, field, structs
+from msgspec import Struct, field
 
-from karat.journal.redaction import Redactor
 from karat.options import TapeMode
-from karat.providers.base import read_events
-from karat.providers.catalog import find_api
-from karat.proxy.tape.file import Answer, EntryOffset, Exchange, Recording, StreamEvent, Tape
+from karat.proxy.tape.file import Answer, EntryOffset, Exchange, Recording, Tape, UnsavedTapeError
 from karat.proxy.tape.requests import IgnoreRules, RequestDifference, ServiceRequest, first_difference
+from karat.proxy.tape.secrets import SecretKeeper
+from karat.proxy.tape.settings import MODELS
 from karat.text.wording import pluralize
 
 VARIES = "If it differs in every run, add it to `ignore` in [tape]."
+_MAY_PASS = frozenset({408, 425, 429})
+"""Statuses, besides those of 500 and above, that say nothing of the request: the same one may succeed later."""
+_NO_ENTRY = frozenset({401, 403})
+"""Those by which a model refuses whoever asks; of another service they may be what a case is about."""
 _NUMBERED = re.compile(r"\w*\d\w*")
 """What dates, times and ids are made of."""
 
@@ -48,26 +50,37 @@ class CaseOnTape(Struct, kw_only=True):
     """What the case is to have on the tape, in order."""
     requests: int = 0
     misses: list[Miss] = field(default_factory=list)
+    failures: dict[str, str] = field(default_factory=dict)
+    """Requests that have no answer to be kept, by their key, and why: none of equal ones was answered since."""
 
 
 class TapePlayer:
     """Plays and records one tape. Requests of one case come one after the other or side by side, from any thread."""
 
     def __init__(
-        self, tape: Tape, mode: TapeMode, ignore_rules: IgnoreRules, redactor: Redactor, *, keep_failures: bool = False
+        self,
+        tape: Tape,
+        mode: TapeMode,
+        ignore_rules: IgnoreRules,
+        secrets: SecretKeeper,
+        *,
+        keep_failures: bool = False,
     ) -> None:
         self.tape = tape
         self.mode = mode
+        self.secrets = secrets
         self._ignore_rules = ignore_rules
-        self._redactor = redactor
         self._keep_failures = keep_failures
         self._lock = threading.Lock()
         self._recording: Recording | None = None
+        self._held: set[tuple[str, int]] = set()
+        """What of the tape has recordings, where they are not kept in memory."""
 
     def open(self) -> None:
         """Start to record, where that is wanted. Raises ConfigError if the tape cannot be written."""
         if self.records:
-            self._recording = Recording(self.tape)
+            self._recording = Recording(self.tape, self.secrets)
+        self._held = {run for run, exchanges in self.tape.runs.items() if exchanges}
         if self.mode == "record":
             self.tape.runs.clear()  # nothing is answered from it, and the recording has it
 
@@ -84,29 +97,30 @@ class TapePlayer:
             case=case, repeat=repeat, recorded=None if recorded is None else tuple(recorded), unused=unused
         )
 
-    def end(self, case: CaseOnTape) -> None:
-        """A run of a case is over: keep what was recorded of it."""
-        if self._recording is not None:
-            with self._lock:
-                self._recording.end(case.case, case.repeat, case.entries)
+    def was_recorded(self, case: CaseOnTape) -> bool:
+        """Whether the tape has something of this run of a case."""
+        return (case.case, case.repeat) in self._held
+
+    def end(self, case: CaseOnTape) -> str:
+        """A run of a case is over: keep what was recorded of it. Why not, if a request of it has no answer."""
+        if self._recording is None:
+            return ""
+        with self._lock:
+            if case.failures:
+                return next(iter(case.failures.values()))
+            self._recording.end(case.case, case.repeat, case.entries)
+        return ""
 
     def close(self) -> None:
         if self._recording is not None:
             with self._lock:
                 self._recording.close()
 
-    def read(self, service: str, method: str, address: str, content_type: str, body: bytes) -> ServiceRequest:
-        """A request without its secrets."""
-        request = ServiceRequest.of(service, method, address, content_type, body)
-        redactor = self._redactor
-        if not redactor.finds(msgspec.json.encode([request.path, request.json, request.text])):
-            return request
-        return structs.replace(
-            request,
-            path=redactor.text(request.path),
-            json=redactor.redact(request.json),
-            text=redactor.text(request.text),
-        )
+    def read(self, service: str, method: str, address: str, headers: Mapping[str, str], body: bytes) -> ServiceRequest:
+        """A request without its secrets, of which it may bring new ones."""
+        self.secrets.learn(headers, address)
+        request = ServiceRequest.of(service, method, address, headers.get("content-type", ""), body)
+        return self.secrets.clean_request(request)
 
     def answer(self, request: ServiceRequest, case: CaseOnTape) -> Answer | None:
         """The recorded answer; None: it is missing, which counts as a miss unless it is recorded now."""
@@ -118,44 +132,51 @@ class TapePlayer:
                     case.misses.append(_miss(request, case, self._ignore_rules))
                 return None
             case.unused.remove(match)
-            if self._recording is not None:
-                case.entries.append(self._recording.add(match[1]))
+            self._keep(match[1], case)
             return match[1].answer
 
-    def record(self, request: ServiceRequest, answer: Answer, case: CaseOnTape) -> None:
-        """Keep an exchange; a failure only on request, since the next attempt may succeed with the same request."""
+    def record(self, request: ServiceRequest, answer: Answer, case: CaseOnTape, *, was_closed: bool = False) -> None:
+        """Keep an exchange; a failure only on request, since the next attempt may succeed with the same request.
+
+        `was_closed`: the agent itself ended a stream that is cut.
+        """
         if self._recording is None:
             return
-        if answer.status >= 400 and not self._keep_failures:
+        if not self._keep_failures and (failure := _failure(request, answer, was_closed=was_closed)):
+            self.fail(request, failure, case)
             return
-        answer = self._without_secrets(answer, request.path)
         day = datetime.now(UTC).date().isoformat()
         exchange = Exchange(case=case.case, repeat=case.repeat, request=request, answer=answer, recorded=day)
         with self._lock:
-            case.entries.append(self._recording.add(exchange))
+            case.failures.pop(request.key(self._ignore_rules), None)
+            self._keep(exchange, case)
 
-    def _without_secrets(self, answer: Answer, path: str) -> Answer:
-        redactor, api = self._redactor, find_api(path)
-        if answer.events and api is not None:
-            message = api.join(read_events([event.data for event in answer.events]))
-            cleaned = redactor.redact(message) if redactor.finds(msgspec.json.encode(message)) else message
-            if isinstance(cleaned, dict) and cleaned != message:  # in pieces, a secret is in none of the events
-                events = tuple(StreamEvent(0, event) for event in api.write_stream(cleaned))
-                answer = structs.replace(answer, events=events)
-        if not redactor.finds(msgspec.json.encode([answer.json, answer.text, answer.events])):
-            return answer
-        return structs.replace(
-            answer,
-            json=redactor.redact(answer.json),
-            text=redactor.text(answer.text),
-            events=tuple(structs.replace(event, data=redactor.text(event.data)) for event in answer.events),
-        )
+    def fail(self, request: ServiceRequest, why: str, case: CaseOnTape) -> None:
+        """A request was not answered: unless an equal one is, what was recorded of the case is not complete."""
+        with self._lock:
+            case.failures[request.key(self._ignore_rules)] = f"{request.title}: {why}"
+
+    def _keep(self, exchange: Exchange, case: CaseOnTape) -> None:
+        if self._recording is None:
+            return
+        try:
+            case.entries.append(self._recording.add(exchange))
+        except UnsavedTapeError as error:
+            case.failures[""] = error.message
 
     def _find(self, request: ServiceRequest, case: CaseOnTape) -> tuple[str, Exchange] | None:
         if self.mode == "follow":
             return next((entry for entry in case.unused if entry[1].request.service == request.service), None)
         key = request.key(self._ignore_rules) if case.unused else ""
         return next((entry for entry in case.unused if entry[0] == key), None)
+
+
+def _failure(request: ServiceRequest, answer: Answer, *, was_closed: bool) -> str:
+    """Why an answer is not one to be played; the empty string if it is."""
+    status = answer.status
+    if status in _MAY_PASS or status >= 500 or (status in _NO_ENTRY and request.service in MODELS):
+        return f"the answer was {status}"
+    return "the answer broke off" if answer.cut and not was_closed else ""
 
 
 def _miss(request: ServiceRequest, case: CaseOnTape, ignore_rules: IgnoreRules) -> Miss:

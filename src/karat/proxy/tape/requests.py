@@ -14,15 +14,35 @@ from jsonpath_rfc9535 import JSONPathEnvironment, JSONPathError
 from msgspec import Struct
 
 from karat.errors import ConfigError
+from karat.proxy.tape.settings import MODELS
 from karat.text.wording import shorten
 
 SECONDS = 1.0
 """For one pattern on one request."""
 LEFT_OUT = "…"
-CREDENTIALS = frozenset({"key", "api_key", "apikey", "api-key", "access_token", "token", "subscription-key"})
-"""Parameters of an address that say who asks, and not what is asked."""
+CREDENTIALS = frozenset(
+    {
+        *("key", "apikey", "token", "accesstoken", "refreshtoken", "idtoken", "authtoken", "subscriptionkey"),
+        *("clientsecret", "secret", "password", "passwd", "pwd", "sig", "signature", "auth", "authorization"),
+        *(
+            "accesskey",
+            "accesskeyid",
+            "awsaccesskeyid",
+            "jwt",
+            "assertion",
+            "clientassertion",
+            "sessionid",
+            "sessiontoken",
+        ),
+        *("amzsignature", "amzcredential", "amzsecuritytoken", "googsignature", "googcredential"),
+    }
+)
+"""Parameters that say who asks, and not what is asked."""
+FORM = "application/x-www-form-urlencoded"
 TRACE_CONTEXT = frozenset({"traceparent", "tracestate", "baggage"})
 _PATHS = JSONPathEnvironment()
+_BEFORE_MODEL_API = regex.compile(r"^/(?:[^?]*?/)?v\d+[a-z]*\d*/(?:openai/)?")
+"""What comes before the path of an API at one provider and not at another: a replay has no address but the default."""
 _BOUNDARY = regex.compile(r'boundary="?([^";,\s]+)')
 
 
@@ -86,9 +106,13 @@ class ServiceRequest(Struct, frozen=True, dict=True):
         """Read a request. The order of a query, of keys, and the boundary of a form do not count."""
         split = urlsplit(address)
         parameters = parse_qsl(split.query, keep_blank_values=True)
-        query = urlencode(sorted(pair for pair in parameters if pair[0].lower() not in CREDENTIALS))
+        query = urlencode(sorted(pair for pair in parameters if not is_credential(pair[0])))
         path = f"{split.path}?{query}" if query else split.path
         kind = content_type.partition(";")[0].strip().lower()
+        if kind == FORM:
+            fields = parse_qsl(body.decode("utf-8", "backslashreplace"), keep_blank_values=True)
+            asked = [pair for pair in fields if not is_credential(pair[0])]
+            body = body if len(asked) == len(fields) else urlencode(asked).encode()
         if (value := read_json(body)) is not None:
             return cls(service, method, path, kind, value)
         if boundary := _BOUNDARY.search(content_type):
@@ -114,7 +138,8 @@ class ServiceRequest(Struct, frozen=True, dict=True):
 
     def key(self, ignore_rules: IgnoreRules) -> str:
         """The same for requests that are the same, and for no others."""
-        parts = [self.service, self.method, self.path, self.json is None, self.compared_part(ignore_rules)]
+        path = _BEFORE_MODEL_API.sub("/", self.path) if self.service in MODELS else self.path
+        parts = [self.service, self.method, path, self.json is None, self.compared_part(ignore_rules)]
         return hashlib.sha256(msgspec.json.encode(parts, order="deterministic")).hexdigest()
 
     @cached_property
@@ -123,6 +148,12 @@ class ServiceRequest(Struct, frozen=True, dict=True):
         body = self.json if isinstance(self.json, Mapping) else {}
         lists = (body[name] for name in ("messages", "input", "contents") if isinstance(body.get(name), list))
         return next(lists, ())
+
+
+def is_credential(name: str) -> bool:
+    """Whether a parameter of this name says who asks."""
+    plain = name.lower().replace("_", "").replace("-", "").replace(".", "")
+    return plain in CREDENTIALS or plain.removeprefix("x") in CREDENTIALS or plain.removeprefix("api") in CREDENTIALS
 
 
 def _remove_trace(body: object) -> object:

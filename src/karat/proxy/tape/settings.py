@@ -24,6 +24,8 @@ Name = Annotated[str, Meta(pattern="^[a-z][a-z0-9_-]*$")]
 
 _KEY_ENDINGS = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_ACCESS_KEY", "_KEY")
 SHORTEST_SECRET = 8
+PLACEHOLDER = "karat-replay-placeholder"
+"""What a replay gives to clients that ask for a key before they send."""
 
 
 class TapedService(Struct, frozen=True):
@@ -62,6 +64,8 @@ SERVICES = (
     TapedService("vertex", "", {"GOOGLE_VERTEX_BASE_URL": "", "VERTEXAI_API_BASE": ""}),
     TapedService("bedrock", "", {"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "", "AWS_BEDROCK_RUNTIME_ENDPOINT": ""}),
 )
+
+MODELS = frozenset(service.name for service in SERVICES)
 
 UNPROXIED = "127.0.0.1,localhost,::1"
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")

@@ -19,6 +19,7 @@ _PLAIN = re.compile(r"(?:[^\W\d]|\$)[\w ./()'+$%=;<>?!@*-]*+(?<! )")
 _OTHER_MEANING = re.compile(r"null|true|false|yes|no|on|off|y|n|nan|inf", re.IGNORECASE)
 """Words that one version of YAML or another reads as something else than a text."""
 _SPELLED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_NESTED = (dict, list, tuple)
 _LITERAL = re.compile(r"(?![ \n])(?:[^\n]*[^\n ])?(?:\n(?:[^\n]*[^\n ])?)*(?<!\n\n)")
 
 
@@ -31,7 +32,7 @@ def block(value: Mapping[str, Json] | Sequence[Json], indent: int = 0) -> list[s
 
 def item(value: Json, indent: int) -> list[str]:
     """The lines of one entry of a list."""
-    if not value or not isinstance(value, dict | list):
+    if not value or not isinstance(value, _NESTED):
         return _value_lines(f"{' ' * indent}-", value, indent)
     first, *others = block(value, indent + _STEP)
     return [f"{' ' * indent}- {first.lstrip(' ')}", *others]
@@ -55,6 +56,8 @@ def _escape(char: str) -> str:
         return f"\\{char}" if char in '"\\' else char
     if char in _SPELLED:
         return _SPELLED[char]
+    if "\ud800" <= char <= "\udfff":
+        return "\\ufffd"  # half a pair, which readers of YAML refuse
     return f"\\u{ord(char):04x}" if char <= "\uffff" else f"\\U{ord(char):08x}"
 
 
@@ -75,7 +78,7 @@ def _value_lines(head: str, value: Json, indent: int) -> list[str]:
         pad = " " * (indent + _STEP)
         lines = [f"{pad}{line}" if line else "" for line in value.removesuffix("\n").split("\n")]
         return [f"{head} |{'' if value.endswith(chr(10)) else '-'}", *lines]
-    if not value or not isinstance(value, dict | list):
+    if not value or not isinstance(value, _NESTED):
         return [f"{head} {_scalar(value)}"]
     short = _in_brackets(value)
     return [f"{head} {short}"] if 0 < len(short) < _WIDEST - len(head) else [head, *block(value, indent + _STEP)]
@@ -98,6 +101,6 @@ def _scalar(value: Json, *, in_brackets: bool = False) -> str:
 
 def _in_brackets(value: Json) -> str:
     """A list of plain entries on one line, or nothing."""
-    if not isinstance(value, list) or any(isinstance(entry, dict | list) for entry in value):
+    if not isinstance(value, list | tuple) or any(isinstance(entry, _NESTED) for entry in value):
         return ""
     return f"[{', '.join([_scalar(entry, in_brackets=True) for entry in value])}]"

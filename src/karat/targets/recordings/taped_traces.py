@@ -21,10 +21,9 @@ from karat.providers.base import read_events, table, text_of
 from karat.providers.catalog import find_api
 from karat.providers.messages import SYSTEM, ChatMessage, find_prompts
 from karat.proxy.tape.file import Exchange, read_tape
-from karat.proxy.tape.settings import SERVICES
+from karat.proxy.tape.settings import MODELS
 from karat.targets.short_form import NO_PAGE, NO_TELEMETRY
 
-MODELS = frozenset(service.name for service in SERVICES)
 NO_ANSWER = "no reply of a model contains the answer"
 NOT_PROVED = "only the traffic with models was recorded"
 NO_MODEL = "the tape contains no request to a model in a format that Karat reads."

@@ -13,7 +13,6 @@ from msgspec import structs
 
 from karat.errors import ConfigError
 from karat.evidence.model_traffic import ModelTraffic
-from karat.journal.redaction import Redactor
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.proxy.server import CaseSession, ServiceProxy
@@ -21,6 +20,7 @@ from karat.proxy.stdio import ADDRESS, announce
 from karat.proxy.tape.file import Tape, read_tape
 from karat.proxy.tape.player import CaseOnTape, TapePlayer
 from karat.proxy.tape.requests import IgnoreRules
+from karat.proxy.tape.secrets import SecretKeeper
 from karat.proxy.tape.settings import MISS, UNREACHABLE, UNUSED, TapeSettings, secrets_in, variables_for
 from karat.targets.base import RunContext, Target, TargetError
 from karat.targets.capabilities import ALL, TOOLS, Limits
@@ -86,10 +86,10 @@ class WithProxy(ServedTarget):
         if settings.plays is None:
             return None
         ignore_rules = IgnoreRules.of(settings.ignore, str(self._config.file or ""))
-        redactor = Redactor({*settings.secrets, *secrets_in(self._environ)})
+        secrets = SecretKeeper({*settings.secrets, *secrets_in(self._environ)})
         is_new = settings.records and not settings.path.exists()
         tape = Tape(path=settings.path) if is_new else read_tape(settings.path)
-        return TapePlayer(tape, settings.plays, ignore_rules, redactor, keep_failures=settings.keep_failures)
+        return TapePlayer(tape, settings.plays, ignore_rules, secrets, keep_failures=settings.keep_failures)
 
     def start(self) -> TargetConfig:
         settings, player, config = self._settings, self._player, self._config
@@ -170,17 +170,19 @@ class WithProxy(ServedTarget):
         # What a fault answers instead of a service is not asked of the tape.
         altered = context.world is not None and any(call.hits != "tool" for call in context.world.altered)
         is_silent = not on_tape.requests and not altered
-        if not self._settings.records and on_tape.recorded and is_silent:
+        if player.was_recorded(on_tape) and is_silent:
+            what = "what is on the tape stays" if self._settings.records else "its answer was not replayed"
             message = (
-                f"the tape has {pluralize(len(on_tape.recorded), 'recording')} of this case, and the agent sent "
-                "nothing to the tape: its answer was not replayed. Let the agent read its address from the environment"
+                f"the tape has recordings of this case, and the agent sent nothing to the tape: {what}. "
+                "Let the agent read its address from the environment"
             )
             raise TargetError(UNUSED, message, partial=trace)
         if on_tape.unused and self._settings.plays != "record":
             context.notices.append(f"{on_tape.case}: {pluralize(len(on_tape.unused), 'recording')} not used")
         if self._settings.records and is_silent:
             context.notices.append(f"{on_tape.case}: the agent sent nothing to the tape")
-        player.end(on_tape)
+        if why := player.end(on_tape):
+            context.notices.append(f"{on_tape.case}: not recorded: {why} (`keep_failures` in [tape] keeps failures)")
 
     def _mcp_variables(self, run: str) -> dict[str, str]:
         """The variables that hold the address of the MCP server, with the one for this run of a case."""

@@ -27,6 +27,7 @@ from karat.engine.processes.messages import (
     Finished,
     Frames,
     Ready,
+    Refused,
     Returned,
     Start,
     encode,
@@ -222,7 +223,10 @@ async def _serve(sock: socket.socket, inbox: Inbox, frames: Frames, words: int, 
     await _take_all(inbox, slots)
     watchdog.stop()
     await slots.close()
-    await target.close()
+    try:
+        await target.close()
+    except KaratError as error:
+        _speak(words, refusal(error))
 
 
 async def _take_all(inbox: Inbox, slots: CaseSlots) -> None:
@@ -252,8 +256,12 @@ def _die(frames: Frames, error: BaseException) -> None:
     os._exit(code if isinstance(code, int) else 1)
 
 
-def _speak_and_die(words: int, last: Finished) -> None:
+def _speak(words: int, last: Finished | Refused) -> None:
     payload = memoryview(LENGTH.pack(len(line := encode(last))) + line)
     while payload:
         payload = payload[os.write(words, payload) :]
+
+
+def _speak_and_die(words: int, last: Finished) -> None:
+    _speak(words, last)
     signal.raise_signal(signal.SIGKILL)
