@@ -116,7 +116,7 @@ def test_a_replay_gives_the_same_answers_without_the_model(project: Project) -> 
 def test_no_secret_is_on_the_tape(agent: str, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where a stream has it in pieces."""
     monkeypatch.setenv("SHOP_API_KEY", "tops3cret-value")
-    case = {"id": "a", "prompt": "Is tops3cret-value my key?", "expected": {"must_say_any": ["it is"]}}
+    case = {"id": "a", "prompt": "Is tops3cret-value my key?", "expected": {"must_say_any": ["removed"]}}
     project.write({"karat": 1, "cases": [case]})
     project.recorded(agent, rules={"rules": [{"when": {"user": "key"}, "say": "Yes, it is tops3cret-value."}]})
     tape = project.tape.read_text()
