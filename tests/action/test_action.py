@@ -174,3 +174,17 @@ def test_expressions_of_the_action_are_resolved() -> None:
     assert contexts.value("always() && github.base_ref == '' && steps.run.outputs.report != ''") is False
     contexts.failed = True
     assert [step["name"] for step in ACTION["runs"]["steps"] if contexts.wanted(step)] == []
+
+
+@pytest.mark.parametrize(
+    ("without_base", "code"), [pytest.param(True, 1, id="no-base"), pytest.param(False, 0, id="each-has-a-base")]
+)
+def test_suite_without_a_base_is_red_where_its_run_failed(
+    action: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without_base: bool, code: int
+) -> None:
+    """The gates that were met are those of other suites."""
+    state = tmp_path / "state.json"
+    state.write_text(json.dumps({"run": 1, "gates": [0], "without_base": without_base}))
+    monkeypatch.setattr(action, "STATE", state)
+    monkeypatch.setattr(action, "given", lambda name, default="": "--max-new-failures 0" if name == "GATE" else default)
+    assert action.decide() == code

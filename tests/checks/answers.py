@@ -528,7 +528,6 @@ RIGHT = [
         ("book:ok", "Booked."),
         ("find:ok book:ok", "No conflicts: **allocated** to Anna."),
         ("book:failed book:ok", "It is booked now."),
-        ("book:ok", "It will be booked under your name."),
     ),
     *did(
         "a refusal in any words",

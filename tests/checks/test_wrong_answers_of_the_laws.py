@@ -76,3 +76,30 @@ DOWN = ToolCall("find", {}, error="503", success=False)
 )
 def test_a_value_that_is_lost_is_not_stated_beside_an_excuse(text: str, status: Status) -> None:
     assert judged(says(text, DOWN), admits_failure={"lost": ["812.40"]}) is status
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("Shall I cancel order number A-17?", Status.FAILED),
+        ("Is your order number 12345 right?", Status.FAILED),
+        ("Without your order number I cannot go on.", Status.PASSED),
+        ("Which order number? A-17 or A-18?", Status.PASSED),
+    ],
+)
+def test_what_stands_with_its_value_is_not_asked_for(text: str, status: Status) -> None:
+    assert judged(says(text), asks_for=["order number"]) is status
+
+
+@pytest.mark.parametrize("text", ["It will be booked tomorrow.", "Shall I have it booked?"])
+def test_a_promise_or_a_question_is_no_success(text: str) -> None:
+    assert judged(says(text, ToolCall("find", success=True)), allocation_valid=True) is Status.FAILED
+
+
+def test_a_magnitude_is_part_of_a_number() -> None:
+    assert judged(says("Revenue is $12MM."), must_ground_numbers=[12]) is Status.FAILED
+
+
+def test_a_second_age_that_was_not_read_is_no_pass() -> None:
+    answer = says("Slack: 5 min ago · Jira: last Tuesday")
+    assert judged(answer, evidence_freshness_max_age_minutes=60) is Status.UNKNOWN

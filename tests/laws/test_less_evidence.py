@@ -264,7 +264,6 @@ def find_unread_ages() -> Coverage:
     return coverage
 
 
-@pytest.mark.xfail(strict=True, reason="issue 41, item 8")
 def test_an_age_that_was_not_read_does_not_pass(record_property: Callable[[str, object], None]) -> None:
     require(find_unread_ages(), record_property)
 

@@ -15,7 +15,7 @@ from karat.evidence.spans.reading import is_of_a_turn, read_turn, span_trees
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus
-from karat.targets.otlp.recording import RecordedTrace, _trace
+from karat.targets.recordings.otlp import RecordedTrace, _trace
 from laws.coverage import Coverage, require
 from laws.samples import Expected, build_case, judge
 
@@ -143,7 +143,6 @@ def _of_other_prompts(source: SpanSource) -> bytes:
     return data.replace(b"karat.case", b"other.case").replace(b'"where"', b'"there"').replace(b'"hello"', b'"adieu"')
 
 
-@pytest.mark.xfail(strict=True, reason="issue 41, law 3")
 async def test_foreign_spans_change_nothing(record_property: Callable[[str, object], None], tmp_path: Any) -> None:
     """Recordings with spans of others, doubled and out of order: each case has the trace that it had."""
     from evidence.spans.order_cases import SUITE

@@ -70,6 +70,23 @@ _NAMED = (
     r"|[45]\d\d (?:client|server|bad|not|internal|forbidden|unauthorized|too many)\b"
     r"|<(?:\w+_)?error\b"
 )
+_ENDS = r"(?=\s*(?:[.:!,;(\u2013\u2014-]|$|because\b|due\b|with\b|for\b|after\b|while\b))"
+"""What was said is all, or a reason follows: "Payment declined", but not "Payment declined invitations"."""
+_PROGRAM_FAILED = lazy.pattern(
+    r"(?i)(?!https?:)[a-z][\w./+-]{0,40}: (?:line \d{1,6}: |\d{1,6}: )?(?:[\w./-]{1,80}: )?"
+    r"(?:error\b|fatal\b|panic\b|command not found|not found|no such |permission denied|operation not permitted|cannot "
+    r"|can't |could not |connection refused|connect to host|\(\d{1,3}\) |\*\*\* )"
+)
+"""What shells and programs of Unix write: `bash: foo: command not found`, `curl: (7) Failed to connect`."""
+_CODED = lazy.pattern(
+    r"(?i)\d{1,4} validation errors? for |npm err!|e: |panic: |ora-\d{3,6}: |error \d{3,5} \(|rpc error\b"
+    r"|exit status [1-9]|segmentation fault|thread '[^'\n]{0,80}' panicked|exception in thread|unhandled exception"
+    r"|uncaught \w{0,40}error|killed\s*$|timeout\s*$|[a-z_][\w.]{0,120}(?:Error|Exception)\s*$"
+    r"|[45]\d\d (?:service|gateway|conflict|payment|request)"
+)
+_NOTHING_THERE = lazy.pattern(
+    r"(?i)(?:[^\W\d][\w'#-]{0,60} ){1,4}(?:not found|does not exist|do not exist)\s*[.!]?\s*$"
+)
 _SUBJECT_FAILED = lazy.pattern(
     r"(?i)(?:[^\W\d]+ ){1,3}(?:has |have |had )?failed\s*(?:[.:!,;\u2013\u2014-]|$|because\b|due\b|with\b|after\b)"
 )
@@ -79,9 +96,12 @@ _FLAG = lazy.pattern(
     r"|<(?:success|ok)>\s*(?:false|no|0)\s*</|<(?:status|outcome)>\s*(?:error|fail\w*)\s*</",
     re.IGNORECASE | re.MULTILINE,
 )
+_VERDICT = rf"(?:declined|denied|refused|rejected|unsuccessful){_ENDS}"
 _OPENING = (
     rf"(?i)(?:«failure_kinds»\s+)*(?:{_NAMED})|«errors_in_other_languages»\s*[:\uff1a]|«failure_openings»"
-    rf"|«refusal_openings»|(?:[^\W\d]+ ){{1,3}}(?:could not|couldn't)\b|errors\s*:{_ZERO}|<_?\w*RpcError\b"
+    rf"|«refusal_openings»|«verdict_openings»{_ENDS}|«exhausted_openings»{_ENDS}"
+    rf"|(?:«declined_subjects»|(?:the|your|this) [^\W\d]+) (?:has |have |had |was |is |been )*{_VERDICT}"
+    rf"|(?:[^\W\d]+ ){{1,3}}(?:could not|couldn't)\b|errors\s*:{_ZERO}|<_?\w*RpcError\b"
 )
 
 
@@ -296,7 +316,7 @@ def opens_with_failure(text: str) -> bool:
     line = _strip_marks(head.split("\n", 1)[0][:LINE]).replace("\u2019", "'")
     if _COUNT.match(line):
         return False
-    openings = (_RAISED, PUBLISHED.regex(_OPENING), _SUBJECT_FAILED)
+    openings = (_RAISED, PUBLISHED.regex(_OPENING), _SUBJECT_FAILED, _PROGRAM_FAILED, _CODED, _NOTHING_THERE)
     return any(opening.match(line) for opening in openings) or _FLAG.search(head) is not None
 
 

@@ -13,6 +13,7 @@ from msgspec import structs
 from karat.analysis.compare.compared_cases import ComparedCase, Source, Totals, check_names
 from karat.analysis.compare.model import (
     COMPARED,
+    NOT_IN_BASE,
     Bounds,
     CaseChange,
     Change,
@@ -231,6 +232,10 @@ class ComparisonBuilder:
         self.scopes: dict[str, Scope] = {}
         self.erred: Counter[str] = Counter()
         """Cases whose new runs ended in an error, by scope: they are not compared, and no gate is met over them."""
+        self.added_failures: Counter[str] = Counter()
+        """Cases that fail and were not in the base, or not with the same prompt and expectations, by scope."""
+        self.lost: Counter[str] = Counter()
+        """Cases of the base that the new run does not have, by scope."""
         self._counts: Counter[Change] = Counter()
         self._flips: Counter[str] = Counter()
         self._changes: list[CaseChange] = []
@@ -254,6 +259,10 @@ class ComparisonBuilder:
         position = self._keep(base, new, change) if change is not _STEADY else None
         if base is None or new is None or change not in COMPARED:
             self._counts[change] += 1
+            if new is not None and change in NOT_IN_BASE and new.passed < new.judged:
+                self.added_failures.update(["", *scopes_of(new)])
+            if base is not None and new is None:
+                self.lost.update(["", *scopes_of(base)])
             return
         self.overall.add(base, new)
         for name in scopes_of(new):

@@ -133,6 +133,7 @@ class GateTable(Struct, forbid_unknown_fields=True, kw_only=True):
     """The gates of one scope, as a file or a command line gives them."""
 
     max_new_failures: int | None = None
+    max_lost_cases: int | None = None
     min_pass_rate: float | None = None
     non_inferior: float | None = None
     max_seconds_ratio: float | None = None
@@ -222,6 +223,7 @@ def _check_provable(gate: Gate) -> None:
         "min_pass_rate": (bound >= 1, bound <= 0, "No number of runs proves 1: use 0.95, or max_new_failures = 0."),
         "non_inferior": (bound < 0, bound >= 1, "It is a share: 0.03 lets a run be worse by 3 points."),
         "max_new_failures": (bound < 0, False, "Use 0 to let no case break."),
+        "max_lost_cases": (bound < 0, False, "Use 0 to let no case of the base go missing."),
     }.get(gate.name, (bound <= 0, math.isinf(bound), "1.2 lets a run take a fifth more."))
     if never_met or never_fails or math.isnan(bound):
         raise _hopeless(gate, "never fail" if never_fails else "never be met", fix)
@@ -245,14 +247,21 @@ def correction_note(gates: Gates) -> Iterator[str]:
 def gate_verdicts(gates: Gates, builder: ComparisonBuilder, incomplete: str) -> Iterator[GateVerdict]:
     """What each gate says. None is met over cases with errors, or by a run that is not complete."""
     certainty = Certainty.for_gates(gates.confidence, gates.verdicts)
+    allows_lost = any(gate.name == "max_lost_cases" for gate in gates.gates)
     for gate in gates.gates:
-        verdict = _verdict(gate, _scope(gate, builder), certainty, builder.confidence)
+        if gate.name == "max_lost_cases":
+            yield _lost_cases(gate, builder.lost[gate.scope])
+            continue
+        verdict = _verdict(gate, _scope(gate, builder), certainty, builder)
         if verdict.verdict == "met" and (erred := builder.erred[gate.scope]):
             doubt = f"{pluralize(erred, 'case')} ended in an error and could not be compared"
             verdict = _doubt(gate, verdict, doubt, "run the cases with errors again: karat rerun")
         elif verdict.verdict == "met" and incomplete:
             doubt = f"a run is not complete: {incomplete}"
             verdict = _doubt(gate, verdict, doubt, "a run that is whole: karat resume")
+        elif verdict.verdict == "met" and (lost := builder.lost[gate.scope]) and not allows_lost:
+            doubt = f"{pluralize(lost, 'case')} of the base {'are' if lost > 1 else 'is'} missing"
+            verdict = _doubt(gate, verdict, doubt, f"all cases of the base, or max_lost_cases = {lost} under [gate]")
         yield verdict
 
 
@@ -273,23 +282,35 @@ def _scope(gate: Gate, builder: ComparisonBuilder) -> Scope:
     return builder.scopes[gate.scope]
 
 
-def _verdict(gate: Gate, scope: Scope, certainty: Certainty, of_run: float) -> GateVerdict:
+def _verdict(gate: Gate, scope: Scope, certainty: Certainty, builder: ComparisonBuilder) -> GateVerdict:
     if gate.name == "max_new_failures":
-        return _new_failures(gate, scope, of_run)
+        return _new_failures(gate, scope, builder.confidence, builder.added_failures[gate.scope])
     if gate.name in RATIOS:
         return _ratio(gate, scope, certainty)
     return _pass_rate(gate, scope, certainty) if gate.name == "min_pass_rate" else _non_inferior(gate, scope, certainty)
 
 
-def _new_failures(gate: Gate, scope: Scope, confidence: float) -> GateVerdict:
-    """Cases that broke count; those that fell in too few runs to tell may count or not; flaky ones do not."""
+def _lost_cases(gate: Gate, lost: int) -> GateVerdict:
+    says = f"{pluralize(lost, 'case')} of the base {'is' if lost == 1 else 'are'} missing"
+    return _gate_verdict(gate, "met" if lost <= gate.bound else "broken", says, "")
+
+
+def _new_failures(gate: Gate, scope: Scope, confidence: float, added: int) -> GateVerdict:
+    """Cases that broke count, and those that fail and are new or changed; flaky ones do not.
+
+    Those that fell in too few runs to tell may count or not.
+    """
     cases, broke, doubtful = scope.cases, scope.changes[Change.BROKE], scope.changes[Change.FELL]
     if gate.bound >= cases:
         raise _hopeless(gate, "never fail", f"Allow fewer than the {pluralize(cases, 'case')} that are compared.")
-    decision: Decision = "broken" if broke > gate.bound else "met" if broke + doubtful <= gate.bound else "undecided"
+    failing = broke + added
+    decision: Decision = (
+        "broken" if failing > gate.bound else "met" if failing + doubtful <= gate.bound else "undecided"
+    )
     flaky = scope.changes[Change.FLAKY]
     says = f"{broke} of {cases} cases broke" + (f", {doubtful} fell in too few runs to tell" if doubtful else "")
     says += f", {flaky} flaky, which chance explains" if flaky else ""
+    says += f", {pluralize(added, 'new or changed case')} {'fails' if added == 1 else 'fail'}" if added else ""
     return _gate_verdict(gate, decision, says, runs_of_fallen(scope, confidence) if decision == "undecided" else "")
 
 

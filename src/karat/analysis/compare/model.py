@@ -31,6 +31,8 @@ class Change(StrEnum):
 
 COMPARED = (Change.BROKE, Change.FELL, Change.FIXED, Change.RED, Change.FLAKY, Change.STEADY)
 """What was asked and judged in both runs, so that it can be compared."""
+NOT_IN_BASE = (Change.NEW, Change.PROMPT_CHANGED, Change.EXPECTATIONS_CHANGED)
+"""What the base does not have, or not like this."""
 
 
 class Bounds(Struct, frozen=True):

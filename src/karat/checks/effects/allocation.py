@@ -36,12 +36,11 @@ Patterns = Mapping[str, re.Pattern[str]]
 
 
 class Indicators(NamedTuple):
-    """The first word of success and of failure; the first success that is denied, or open."""
+    """The first word of success and of failure, and the first success that is denied."""
 
     success: Span | None
     failure: Span | None
     denied: Span | None
-    open: Span | None
 
 
 def indicators(
@@ -58,7 +57,7 @@ def indicators(
         first.setdefault(verdict, answer.written_span(*span))
         if verdict in (("failure", "denied") if expect_success else ("success",)):
             break
-    return Indicators(first.get("success"), first.get("failure"), first.get("denied"), first.get("open"))
+    return Indicators(first.get("success"), first.get("failure"), first.get("denied"))
 
 
 def _judge_success(answer: Prose, start: int, end: int, words: WordLists) -> str:
@@ -171,11 +170,9 @@ class AllocationValid(Check, Struct, frozen=True):
     def judge(self, trace: Trace) -> CheckResult:
         words, evidence = WordLists.of(self.words), self._evidence(trace)
         spans = indicators(trace.final_message, self.success_indicators, self.failure_indicators, words, self.valid)
-        # "It will be booked" is a word of success where a call says that it was.
-        success = spans.success or (spans.open if self.valid and evidence.succeeded else None)
         # Words of failure that a case gives are the only ones that it wants to see, but "not allocated" never helps.
         failure = spans.failure or (spans.denied if self.valid or not self.failure_indicators else None)
-        good, bad = (success, failure) if self.valid else (failure, success)
+        good, bad = (spans.success, failure) if self.valid else (failure, spans.success)
         if bad:
             return self.failed(trace.final_message[slice(*bad)], EvidenceLocation("final_message", *bad))
         if why := unreadable(trace):

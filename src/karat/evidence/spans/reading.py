@@ -41,7 +41,8 @@ def read_turn(
     `tool_count` is the attribute of a root that says how many tools were called, `answer` what the agent answered,
     where that is known from elsewhere.
     """
-    ordered = sorted(records, key=lambda record: record.started)
+    # An exporter that tries again, or two of them, send a span twice.
+    ordered = sorted({record.span_id: record for record in records}.values(), key=lambda record: record.started)
     turn = TurnSpans([entry for record in ordered if (entry := read_facts(record)) is not None])
     roots = [entry for entry in turn.entries if _is_root(entry.span, karat_spans)]
     calls, unseen = turn.tool_calls(), turn.unseen_calls(answer)

@@ -173,6 +173,13 @@ _COMPARED = _compile_spaced(
 _COUNTED_AFTER = lazy.pattern(r"(?i)[^\S\n]*[:=]?[^\S\n]*\d[\d.,]*(?![\w:/-])(?![^\S\n]*(?:uhr|h)\b)")
 
 
+_LABELLED = _compile_spaced(
+    rf"(?<=[\w)]): (?:(?:since|in) (?P<month>{_MONTH})|(?:(?:since|on|from) )?(?P<when>{_DAY_GONE}|{_DATE}))"
+    r"(?=[^\S\n]*(?:[·|;,.)\]\n]|\Z))"
+)
+"""A label and nothing but a day that is gone: "Jira: last Tuesday"."""
+
+
 def worded_ages(text: str, spans: list[Span]) -> list[WordedAge]:
     """Every age in words, in order; `read` are the places of ages that were read already."""
     ages = [*_counted_ages(text, lazy.small_letters(text)), *_foreign(text)]
@@ -222,6 +229,10 @@ def _unread(text: str, spans: list[Span]) -> Iterator[WordedAge]:
                 yield WordedAge(*m.span(), 0.0, most)
 
 
+def _most_labelled(match: re.Match[str]) -> float:
+    return _FOR_EVER if match["month"] else _most(match)
+
+
 def _most(match: re.Match[str]) -> float:
     when = " ".join(match["when"].lower().split())
     if when in _PAST_DAYS:
@@ -264,6 +275,7 @@ UNREAD: Final[Sequence[tuple[Sequence[str], re.Pattern[str], Callable[[re.Match[
     (_GONE_WORDS, _GONE, _most_gone),
     (("",), _STATED, _most),
     (("(",), _ALONE, _most),
+    ((":",), _LABELLED, _most_labelled),
     (("'s",), _OWNED, _most),
     (("from", "since"), _FROM, _most_from),
     (("and",), _AND_MORE, _most_and_more),

@@ -30,6 +30,10 @@ _FENCED: Final = lazy.pattern(r"(?ms)^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)")
 _ITEM: Final = lazy.regex(r"[^\S\n]*(?:[-*+•–▪◦]|\(?\w{1,2}[.)])[^\S\n]+")
 _WORD: Final = lazy.regex(r"[\w'-]+")
 _UNSPACED: Final = lazy.regex(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]")
+_VALUE_AFTER: Final = lazy.pattern(
+    r"[^\S\n]*(?:[#:]|no\.?|number|is)?[^\S\n]*(?:#[^\S\n]*)?(?=[\w-]*\d)[a-z]{0,4}-?\d[\w-]*"
+)
+"""The thing itself comes after its name: "order number A-17"."""
 _COURTESY: Final = r"\W*(?:«lead_ins»\W+)*«courtesy»"
 _ENDINGS: Final = ("", "s", "es", "'s")
 
@@ -58,7 +62,9 @@ def find_request_for(text: str, items: Iterable[str], words: WordLists = PUBLISH
                 continue
             start, end = sentence.start + span[0], sentence.start + span[1]
             clause = clause_before(sentence.text[: span[0]], words)
-            is_given = words.pattern("known_things").search(clause) is not None
+            is_given = words.pattern("known_things").search(clause) is not None or _VALUE_AFTER.match(
+                answer.prose.text, end
+            )
             if not is_given and not is_marker_denied(answer.prose, sentence, start, end, words):
                 return answer.prose.written_span(start, end)
     return None

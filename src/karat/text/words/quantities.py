@@ -17,7 +17,7 @@ magnitude_5: The same, by a hundred thousand.
     lakh
 
 magnitude_6: The same, by a million.
-    M mn mln mio Mio million
+    M MM mn mln mio Mio million
 
 magnitude_7: The same, by ten million.
     crore

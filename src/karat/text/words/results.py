@@ -84,9 +84,30 @@ failure_openings: Openings of a text result that mean the call failed.
     not (allowed|authorised|authorized|permitted);
     unknown tool;
     unsupported operation;
+    error (from|response from) (daemon|server|the server|upstream);
+    too many requests;
+    connection (refused|reset|closed|aborted|timed out);
+    timeout (after|while|waiting|exceeded);
+    deadlock detected;
+    syntax error (at|near|in);
+    no such (column|container|directory|file|host|key|table|user);
+    upstream connect error;
+    service unavailable;
+    (cancelled|canceled|aborted) by (the user|user);
+    the system cannot find;
+
+declined_subjects: What a text result calls declined, denied, refused, rejected or unsuccessful where the call failed.
+    (application|booking|card|charge|order|payment|refund|request|reservation|transaction|transfer);
+
+exhausted_openings: Openings of a text result that mean there was not enough of something, at its end or with a reason.
+    insufficient (balance|credit|funds|permissions|privileges|quota|stock);
+    (rate limit|quota|limit) (exceeded|reached|hit);
 
 refusal_openings: Openings of a text result that mean the tool refused, or found nothing to work on.
-    (cannot|can't); not found; (aborted|declined|denied|refused|rejected|sorry)
+    cannot; can't; sorry
+
+verdict_openings: Openings of a text result that say no, at its end or with a reason.
+    not found; (aborted|cancelled|canceled|declined|denied|refused|rejected);
 
 reading_tools: First words in the names of tools that change nothing: lint and draft propose `effects` for others.
     analyze ask browse calculate check compare compute count describe detect diff estimate evaluate explain extract

@@ -24,6 +24,7 @@ request: A sentence that contains one asks the user for something.
     please try again with;
     , please.;
     (cannot|can't|unable to) ... without (a|an|the|your);
+    without (a|an|its|the|your) ... (i|we) (cannot|can't|won't|am unable|are unable);
 
 no_request: Phrases that contain a word of request but ask for nothing.
     need (a|another|one|some) (bit|minute|moment|more time|second|time);
