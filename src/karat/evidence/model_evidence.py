@@ -79,8 +79,8 @@ def why_model_failed(exchanges: Sequence[ModelExchange]) -> str:
 
 
 def _why_incomplete(traffic: ModelTraffic, exchanges: Sequence[ModelExchange]) -> str:
-    if traffic.lost:
-        return LOST
+    if traffic.lost or traffic.unowned:
+        return LOST if traffic.lost else traffic.unowned
     if not exchanges:
         return NO_REQUEST
     unread = next((exchange.unread for exchange in exchanges if exchange.unread), "")

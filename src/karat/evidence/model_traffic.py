@@ -90,6 +90,8 @@ class ModelTraffic:
         self.exchanges: list[ModelExchange] = []
         self.schemas: dict[str, object] = {}
         self.lost = False
+        self.unowned = ""
+        """Why a request that is not here may be one of this run."""
         self._calls: list[ObservedCall] = []
         self._interned: dict[object, Any] = {}
         """What requests repeat is kept once."""

@@ -26,6 +26,7 @@ class Recorder:
         "on_ran",
         "page",
         "page_before",
+        "plugins",
         "possible_calls",
         "ran_calls",
         "telemetry",
@@ -38,6 +39,8 @@ class Recorder:
         """The turns of a conversation that are over."""
         self.dialect = ""
         """How the target's configuration says that its log spells tool calls."""
+        self.plugins: set[str] = set()
+        """What the agent's framework puts before the names of tools: `Desk-`."""
         self.on_ran: Callable[[RanCall], None] | None = None
         """Hears of each call that begins to run in this process."""
         self._prompt: str | None = None

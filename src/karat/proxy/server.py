@@ -36,6 +36,10 @@ MISSED = HTTPStatus.BAD_REQUEST
 UNOWNED = "the request does not say which case it belongs to"
 
 
+RUN_HEADER = "x-karat-run"
+"""Names the run of a case that a request is of, where one address serves several."""
+
+
 class CaseSession:
     """One run of a case: its recordings, its traffic with models, its stubs and faults.
 
@@ -123,6 +127,7 @@ class ServiceProxy:
 
     def _serve(self, connection: Connection, request: HttpRequest) -> bool:
         run, service, path = _split_path(request.path)
+        run = run or request.headers.pop(RUN_HEADER, "")
         session = self._find_session(run)
         if service.startswith(PREFIX):
             return self._serve_stdio(connection, request, service, session)

@@ -91,6 +91,11 @@ class RunContext:
     world: CaseWorld | None = None
     """The stubs and faults of the case; None if it has none."""
 
+    @property
+    def run_name(self) -> str:
+        """What requests to Karat's own proxy are known by; empty if there is none."""
+        return self.trace_context.conversation_id if self.trace_context.process_env else ""
+
     def begin_turn(self, prompt: str | None = None) -> None:
         """A new turn begins: what was seen of an earlier one is not part of it."""
         self.recorder.restart(prompt)

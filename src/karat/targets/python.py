@@ -28,6 +28,7 @@ from karat.journal.limits import check_trace
 from karat.model.suite import Case
 from karat.model.trace import Channel, Message, Trace
 from karat.plugins.code import load
+from karat.proxy.stdio import ADDRESS
 from karat.targets.base import DENIED, RunContext, Target, TargetError, build_external, is_target, open_safely
 from karat.targets.capabilities import TOOLS, WHERE, hit_by, reach_of
 from karat.targets.config import TargetConfig, no_options
@@ -132,7 +133,7 @@ class PythonTarget:
         self._start_wrapping()
 
     def _start_wrapping(self) -> None:
-        WRAPPING.open()
+        WRAPPING.open(has_proxy=ADDRESS in self._config.env)
         self._is_wrapping = True
 
     async def close(self) -> None:
@@ -148,10 +149,10 @@ class PythonTarget:
             if beyond := hit_by(case).keys() - reach_of(self._own):
                 kinds = " and ".join(f"{hits}s" for hits in sorted(beyond))
                 raise TargetError(DENIED, f"Karat cannot reach the {kinds} of {self._config.spec!r}. {WHERE}")
-            with RunningCase(context.recorder, None):
+            with RunningCase(context.recorder, None, context.run_name):
                 trace = await self._own.run(case, context)
             return trace if trace.turns else context.recorder.with_ran_calls(trace)
-        running = RunningCase(context.recorder, context.world)
+        running = RunningCase(context.recorder, context.world, context.run_name)
         conversation = Conversation(running, context.trace_context)
         offered = {"case": case, "conversation": conversation, "context": context.given}
 

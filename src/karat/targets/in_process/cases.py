@@ -34,9 +34,11 @@ open_call: ContextVar[RanCall | None] = ContextVar("karat_open_call", default=No
 class RunningCase:
     """One run of one case in this process, while it runs."""
 
-    __slots__ = ("_token", "number", "recorder", "world")
+    __slots__ = ("_token", "name", "number", "recorder", "world")
 
-    def __init__(self, recorder: Recorder, world: CaseWorld | None) -> None:
+    def __init__(self, recorder: Recorder, world: CaseWorld | None, name: str = "") -> None:
+        self.name = name
+        """What its requests to Karat's own proxy are known by; empty: there is no proxy."""
         self.recorder = recorder
         self.world = world
         self.number = 0
@@ -74,6 +76,11 @@ class _Cases:
         with self._lock:
             return self._begun, tuple(self._running)
 
+    def current_name(self) -> str:
+        """The name of the run that what is done now is of, also of one that is over; empty if that is unknown."""
+        current = _current.get() or self._only_one()
+        return "" if current is None else current.name
+
     def of_call(self, name: str) -> RunningCase | None:
         """The case that a call of this tool is of; None for a late one, and for one that may be of several.
 
@@ -82,17 +89,24 @@ class _Cases:
         current = _current.get()
         if current is not None:
             return current if current.number in self._running else None
-        begun, running = getattr(threading.current_thread(), MARK, (0, ()))
+        if (only := self._only_one()) is not None:
+            return only
         with self._lock:
-            possible = {*running, *range(begun + 1, self._begun + 1)} if self._begun - begun < 2 else None
             others = list(self._running.values())
-        if possible is not None and len(possible) == 1:
-            return self._running.get(possible.pop())
         for case in others:
             _refuse_stubbed(case.world, name)
             if (possible_call := PossibleCall(name, UNOWNED.format(name))) not in case.recorder.possible_calls:
                 case.recorder.possible_calls.append(possible_call)
         return None
+
+    def _only_one(self) -> RunningCase | None:
+        """The case that runs, if it is the only one that ran since this thread was started."""
+        begun, running = getattr(threading.current_thread(), MARK, (0, ()))
+        with self._lock:
+            if self._begun - begun > 1:
+                return None
+            possible = {*running, *range(begun + 1, self._begun + 1)}
+            return self._running.get(possible.pop()) if len(possible) == 1 else None
 
 
 CASES = _Cases()

@@ -35,6 +35,8 @@ class Called(NamedTuple):
     name: str
     arguments: object
     call_id: str | None = None
+    plugin: str = ""
+    """What the framework puts before the name, as a part of it."""
 
 
 Reader = Callable[[Any, tuple[Any, ...], Mapping[str, Any]], Called]
@@ -162,8 +164,8 @@ def _read_plain(tool: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
 
 
 def _read_semantic_kernel(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Called:
-    name = f"{function.plugin_name}-{function.name}" if function.plugin_name else function.name
-    return Called(name, dict(args[0].arguments))
+    plugin = f"{function.plugin_name}-" if function.plugin_name else ""
+    return Called(f"{plugin}{function.name}", dict(args[0].arguments), None, plugin)
 
 
 def _read_mcp(session: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Called:

@@ -23,6 +23,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 from karat.evidence.ran_calls import RanCall
 from karat.proxy.faults.world import CaseWorld, FaultError
 from karat.targets.in_process.cases import CASES, RunningCase, open_call, wrap_start, wrap_submit
+from karat.targets.in_process.http_clients import HTTP_CLIENTS, wrap_sender
 from karat.targets.in_process.result_forms import PlainForm
 from karat.targets.in_process.tool_classes import TOOL_CLASSES, Called, Reader, ToolClass
 from karat.text.clean import jsonable
@@ -33,6 +34,7 @@ T = TypeVar("T")
 EARLY_FRAMES = 8
 """The functions that look at a tool's arguments are among the first ones that its method calls."""
 BY_MODULE = {module: [row for row in TOOL_CLASSES if row.module == module] for module, *_ in TOOL_CLASSES}
+CLIENTS = {module: [row for row in HTTP_CLIENTS if row.module == module] for module, *_ in HTTP_CLIENTS}
 ORIGINAL = "__karat_original__"
 
 
@@ -105,6 +107,8 @@ def _enter(
     parent = above.name if above is not None else None
     began = is_inner or not row.inner
     call = RanCall(called.name, called.arguments, called.call_id, parent, began=began, owner=case)
+    if called.plugin:
+        case.recorder.plugins.add(called.plugin)
     case.recorder.note_ran(call)
     return _Passage(row, called, call, row.form(tool, call.call_id, args), is_own=True)
 
@@ -345,15 +349,17 @@ class _Wrapping:
         self._users = 0
         self._replaced: list[tuple[type, str, Any]] = []
         self._wrapped: dict[type, ToolClass] = {}
+        self._has_proxy = False
         self._finder = _Finder(self)
 
-    def open(self) -> None:
+    def open(self, *, has_proxy: bool = False) -> None:
+        """Wrap what is loaded, and what will be; with a proxy of Karat's, also what sends requests to it."""
         with self._lock:
             self._users += 1
-            if self._users > 1:
-                return
-            sys.meta_path.insert(0, self._finder)
-            for module in BY_MODULE:
+            self._has_proxy = self._has_proxy or has_proxy
+            if self._users == 1:
+                sys.meta_path.insert(0, self._finder)
+            for module in (*BY_MODULE, *(CLIENTS if has_proxy else ())):
                 if module in sys.modules:
                     self.wrap_module(sys.modules[module])
 
@@ -367,6 +373,7 @@ class _Wrapping:
                 setattr(kind, name, value) if value is not _ABSENT else delattr(kind, name)
             self._replaced.clear()
             self._wrapped.clear()
+            self._has_proxy = False
 
     @property
     def classes(self) -> dict[type, ToolClass]:
@@ -376,14 +383,25 @@ class _Wrapping:
     def wrap_module(self, module: ModuleType) -> None:
         """Wrap the classes of a module that was loaded."""
         with self._lock:
-            for row in BY_MODULE[module.__name__]:
+            for client in CLIENTS.get(module.__name__, ()) if self._has_proxy else ():
+                kind = getattr(module, client.name, None)
+                method = vars(kind).get(client.method) if kind is not None else None
+                if kind is not None and method is not None and not hasattr(method, ORIGINAL):
+                    self._carry_cases()
+                    self._replace(kind, client.method, wrap_sender(client, method))
+                    setattr(vars(kind)[client.method], ORIGINAL, method)
+            for row in BY_MODULE.get(module.__name__, ()):
                 kind = getattr(module, row.name, None)
                 if isinstance(kind, type) and kind not in self._wrapped:
-                    if not self._wrapped:
-                        self._replace(ThreadPoolExecutor, "submit", wrap_submit(ThreadPoolExecutor.submit))
-                        self._replace(threading.Thread, "start", wrap_start(threading.Thread.start))
+                    self._carry_cases()
                     self._wrapped[kind] = row
                     self._wrap_class(kind, row)
+
+    def _carry_cases(self) -> None:
+        """Let pools and threads know of which case they are, once there is something that asks."""
+        if not self._replaced:
+            self._replace(ThreadPoolExecutor, "submit", wrap_submit(ThreadPoolExecutor.submit))
+            self._replace(threading.Thread, "start", wrap_start(threading.Thread.start))
 
     def _wrap_class(self, kind: type, row: ToolClass) -> None:
         if row.attribute:
@@ -439,7 +457,7 @@ class _Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname not in BY_MODULE or fullname in self._searched:
+        if (fullname not in BY_MODULE and fullname not in CLIENTS) or fullname in self._searched:
             return None
         self._searched.add(fullname)
         try:

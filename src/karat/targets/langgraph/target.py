@@ -19,6 +19,7 @@ from karat.errors import ConfigError
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.plugins.code import load
+from karat.proxy.stdio import ADDRESS
 from karat.targets.base import RunContext, TargetError
 from karat.targets.capabilities import TOOLS
 from karat.targets.config import TargetConfig, read_options
@@ -87,7 +88,7 @@ class LangGraphTarget:
         self._source = source(config.spec, config.root, config.import_path)
         if not self._source.each:
             self._graph = await self._check_graph(await self._source.graph(self._opened))
-        WRAPPING.open()
+        WRAPPING.open(has_proxy=ADDRESS in self._config.env)
         self._opened.callback(WRAPPING.close)
 
     async def close(self) -> None:
@@ -117,7 +118,7 @@ class LangGraphTarget:
             if context.world is not None:
                 require_tools(context.world)
             try:
-                with RunningCase(context.recorder, context.world):
+                with RunningCase(context.recorder, context.world, context.run_name):
                     return await converse(case, context, turn, self._config.turn_timeout)
             finally:
                 context.tool_schemas, context.lists_tools = run_context.tool_schemas, run_context.lists_tools

@@ -44,6 +44,10 @@ START_ENV = "start_env"
 START = "Let Karat start it (`start`), or set"
 RECORD = "Record it with `--tape extend`, or follow the old answers with `--tape follow`"
 ONE_BY_ONE = "otherwise it is unknown which case a request to a model or service belongs to"
+UNOWNED_REQUEST = (
+    "a request to a model came from a thread whose case is unknown, so it may be a late one of an earlier case, and "
+    "calls may be missing: send it from a ThreadPoolExecutor or from an asyncio task"
+)
 LAST_WORDS = 2.0
 """Seconds in which a stream may end whose last event the agent has: what comes of it then is part of the case."""
 POLL = 0.005
@@ -62,6 +66,9 @@ class WithProxy(ServedTarget):
         super().__init__(build, config)
         self._settings = settings = tape or TapeSettings()
         self._sessions: dict[str, CaseSession] = {}
+        self._begun = 0
+        self._are_named = False
+        """Whether requests name the run of a case that they are of."""
         self._announced: Path | None = None
         self._intercepts = models is not None or settings.needs_proxy
         start_env = config.options.get(START_ENV)
@@ -128,6 +135,7 @@ class WithProxy(ServedTarget):
         context.trace_context.process_env |= self._variables(name) | self._mcp_variables(name)
         if context.world is not None and self._serves_tools:
             context.world.by_proxy = True
+        self._begun += 1
         session = self._sessions[name] = CaseSession(
             None if self._player is None else self._player.begin(case.id, context.repeat),
             None if self._models is None else ModelTraffic(frozenset(self._settings.services)),
@@ -203,8 +211,13 @@ class WithProxy(ServedTarget):
 
     def _find_session(self, name: str) -> CaseSession | None:
         if name:
+            self._are_named = True
             return self._sessions.get(name)
-        return next(iter(self._sessions.values())) if len(self._sessions) == 1 else None
+        session = next(iter(self._sessions.values())) if len(self._sessions) == 1 else None
+        if session is not None and session.traffic is not None and self._are_named and self._begun > 1:
+            session.traffic.unowned = UNOWNED_REQUEST
+            return None if session.on_tape is None else session
+        return session
 
     def _narrow(self, limits: Limits) -> Limits:
         """One case at a time where nothing but that says whose a request is; one process where one file or port is."""

@@ -20,7 +20,7 @@ from karat.model.trace import ToolCall, Trace
 from karat.targets.base import RunContext, Target, TargetError
 from karat.targets.config import TargetConfig, place_of
 from karat.targets.wrappers.base import WrappedTarget
-from karat.targets.wrappers.telemetry import Models, Otlp
+from karat.targets.wrappers.telemetry import Models, Otlp, plugins_left_out, without_plugin, without_plugins
 from karat.text.regexes import safe_regex
 from karat.text.tool_names import is_any_named, is_helper, is_named
 from karat.text.tool_results import parse_result
@@ -88,6 +88,7 @@ class WithSuccessRules(WrappedTarget):
             context.world.names = self._names
 
         async def join(trace: Trace, ended: bool) -> Trace:
+            trace = self._without_plugins(trace, case, context)
             return self._with_tools(self._read(trace), case, context) if ended else self._read(trace)
 
         trace = await self.run_joined(case, context, join)
@@ -104,6 +105,20 @@ class WithSuccessRules(WrappedTarget):
         if not (judges_arguments(case) or context.next_prompt):
             return trace
         return _with_schemas(trace, schemas, context.more_tools)
+
+    def _without_plugins(self, trace: Trace, case: Case, context: RunContext) -> Trace:
+        """The trace with tools named by their function, where nothing speaks of the plugin that they are in."""
+        configured = (*self._names, *self._rules, *self._ignored)
+        plugins = plugins_left_out(frozenset(context.recorder.plugins), case, configured)
+        if not plugins:
+            return trace
+        possible = [structs.replace(call, text=without_plugin(call.text, plugins)) for call in trace.possible_calls]
+        return structs.replace(
+            trace,
+            tool_calls=without_plugins(trace.tool_calls, plugins),
+            possible_calls=tuple(possible),
+            turns=tuple(self._without_plugins(turn, case, context) for turn in trace.turns),
+        )
 
     def _report_unknown(self, case: Case, tools: Collection[str], context: RunContext) -> None:
         for name in tools_named(case):
