@@ -92,6 +92,7 @@ if TYPE_CHECKING:
     from karat.errors import KaratError as KaratError
     from karat.errors import SuiteError as SuiteError
     from karat.errors import UsageError as UsageError
+    from karat.evidence.conversations import trace_from_messages as trace_from_messages
     from karat.journal.reader import Journal as Journal
     from karat.journal.views import RecordSummary as RecordSummary
     from karat.journal.views import RunView as RunView
@@ -156,6 +157,7 @@ _HOMES = {
     "karat.analysis.compare.model": "Comparison History",
     "karat.model.run": "CaseRecord Summary",
     "karat.model.suite": "Case Suite",
+    "karat.evidence.conversations": "trace_from_messages",
     "karat.model.trace": "Message ToolCall Trace",
     "karat.model.verdict": "CaseStatus CheckResult EvidenceLocation Group Status Verdict",
     "karat.reports.artifacts": "BinaryWriter",

@@ -63,6 +63,8 @@ def complete_call(call: ToolCall, twin: ToolCall) -> ToolCall:
         started_at=twin.started_at if call.started_at is None else call.started_at,
         ended_at=twin.ended_at if call.ended_at is None else call.ended_at,
         parent=call.parent or twin.parent,
+        message=call.message or twin.message,
+        with_words=twin.with_words if call.with_words is None else call.with_words,
         unobserved={key: why for key, why in call.unobserved.items() if key not in unknown},
     )
 

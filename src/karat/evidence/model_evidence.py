@@ -97,12 +97,12 @@ def _build_call(observed: ObservedCall, traffic: ModelTraffic) -> ToolCall:
         arguments,
         id=request.id or None,
         started_at=exchange.ended or exchange.began,
-        message=f"{exchange.began:.6f}",
-        with_words=bool(exchange.reply.text) if exchange.reply is not None else None,
+        message=observed.message,
+        with_words=request.with_words,
     )
     if observed.result is None:
         return structs.replace(call, started=False, unfinished=True)
-    result = _read_result(observed.result.content)
+    result = read_result_content(observed.result.content)
     is_unknown = exchange.names_all_tools and exchange.tools and request.name not in exchange.tools
     is_unreadable = traffic.schemas.get(request.name) is not None and not isinstance(arguments, Mapping)
     if is_unknown or is_unreadable:  # what was handed back can only say that it was not run
@@ -117,7 +117,7 @@ def _build_call(observed: ObservedCall, traffic: ModelTraffic) -> ToolCall:
     )
 
 
-def _read_result(content: object) -> object:
+def read_result_content(content: object) -> object:
     """What the tool gave. Gemini takes objects alone, so its clients put any other value into one."""
     if isinstance(content, Mapping) and len(content) == 1:
         content = next((content[key] for key in ("result", "output", "content") if key in content), content)

@@ -33,6 +33,8 @@ class ObservedCall(Struct, eq=False):
     request: CallRequest
     exchange: ModelExchange
     """The one whose reply asked for it, or the first request that has it among its messages."""
+    message: str = ""
+    """The message that asked for it, by a name of its own."""
     result: ReturnedResult | None = None
     answered_at: float | None = None
 
@@ -131,8 +133,10 @@ class ModelTraffic:
                 return
             exchange.reply = msgspec.structs.replace(reply, torn=reply.torn or torn)
             exchange.model = reply.model or exchange.model
-            for call in (call for message in reply.messages for call in message.calls if not is_helper(call.name)):
-                self._add_call(call, exchange)
+            for number, message in enumerate(reply.messages):
+                for call in message.calls:
+                    if not is_helper(call.name):
+                        self._add_call(call, exchange, f"reply-{self._number(exchange)}-{number}")
 
     @property
     def calls(self) -> list[ObservedCall]:
@@ -157,7 +161,8 @@ class ModelTraffic:
                 call = self._find_call(requested, history, request.messages[:index])
                 if call is None:
                     is_new = index >= turn_start and not is_helper(requested.name)
-                    call = self._add_call(requested, exchange) if is_new else ObservedCall(requested, exchange)
+                    name = f"request-{self._number(exchange)}-{index}"
+                    call = self._add_call(requested, exchange, name) if is_new else ObservedCall(requested, exchange)
                 history.append(call)
                 unanswered.append(call)
             for result in message.results:
@@ -166,8 +171,11 @@ class ModelTraffic:
     def _intern(self, value: _Value) -> _Value:
         return cast(_Value, self._interned.setdefault(value, value))
 
-    def _add_call(self, request: CallRequest, exchange: ModelExchange) -> ObservedCall:
-        call = ObservedCall(request, exchange)
+    def _number(self, exchange: ModelExchange) -> int:
+        return next((n for n, other in enumerate(self.exchanges, 1) if other is exchange), 0)
+
+    def _add_call(self, request: CallRequest, exchange: ModelExchange, message: str) -> ObservedCall:
+        call = ObservedCall(request, exchange, message)
         if len(self._calls) < MOST:
             self._calls.append(call)
             exchange.calls.append(call)

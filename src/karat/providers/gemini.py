@@ -56,8 +56,8 @@ class Gemini(ModelApi):
     def request(self, body: Table) -> ModelRequest:
         prompt = body.get("contents")
         contents = [{"parts": [{"text": prompt}]}] if isinstance(prompt, str) else objects(prompt)
-        system = _read_content(table(body.get("systemInstruction", body.get("system_instruction")))).text
-        return ModelRequest("", tuple(map(_read_content, contents)), system, _lower_types(body.get("tools")))
+        system = read_content(table(body.get("systemInstruction", body.get("system_instruction")))).text
+        return ModelRequest("", tuple(map(read_content, contents)), system, _lower_types(body.get("tools")))
 
     def reply(self, body: Table) -> ModelReply:
         candidates = objects(body.get("candidates"))
@@ -66,7 +66,7 @@ class Gemini(ModelApi):
             finish = text_of(table(body.get("promptFeedback")).get("blockReason"))
         contents = [content for candidate in candidates if isinstance(content := candidate.get("content"), Mapping)]
         return ModelReply(
-            tuple(_read_content({"role": "model", **content}) for content in contents),
+            tuple(read_content({"role": "model", **content}) for content in contents),
             finish,
             count_tokens(
                 body.get("usageMetadata"), ("promptTokenCount",), ("candidatesTokenCount", "thoughtsTokenCount")
@@ -120,7 +120,8 @@ def _reply(parts: list[Table]) -> dict[str, Any]:
     return {"candidates": [{"index": 0, "content": {"role": "model", "parts": parts}, "finishReason": "STOP"}]}
 
 
-def _read_content(content: Table) -> ChatMessage:
+def read_content(content: Table) -> ChatMessage:
+    """One message, as Gemini has it."""
     parts = [part for part in objects(content.get("parts")) if part.get("thought") is not True]
     respelled = [{SPELLINGS.get(key, key): value for key, value in part.items()} for part in parts]
     return read_message({"role": ROLES.get(text_of(content.get("role")), "user"), "parts": respelled})

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import cast
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from karat.text.tool_names import is_helper
 
@@ -27,6 +27,8 @@ class CallRequest(Struct, frozen=True):
     name: str
     id: str = ""
     arguments: object = None
+    with_words: bool = False
+    """Whether the message says something too."""
 
 
 class ReturnedResult(Struct, frozen=True):
@@ -90,7 +92,10 @@ def read_message(message: Mapping[str, object]) -> ChatMessage:
     results = [_read_result(part) for part in tables if _is_result(part)]
     if not results and role in ("tool", "function"):
         results = [_read_result(message)]
-    return ChatMessage(role, "".join(map(_words, parts)), tuple(calls), tuple(results))
+    words = "".join(map(_words, parts))
+    if words.strip():
+        calls = [structs.replace(call, with_words=True) for call in calls]
+    return ChatMessage(role, words, tuple(calls), tuple(results))
 
 
 def since_last_prompt(messages: tuple[ChatMessage, ...], output_tools: Collection[str] = ()) -> tuple[ChatMessage, ...]:

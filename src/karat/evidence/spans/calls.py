@@ -147,4 +147,5 @@ def _build_call(entry: SpanFacts, request: CallRequest | None, parent: str | Non
         kind="handoff" if "handoff" in str(span.attributes.get("gen_ai.operation.name", "")) else "tool",
         parent=parent,
         unobserved=unobserved,
+        with_words=None if request is None else request.with_words,
     )

@@ -1,0 +1,103 @@
+"""A list of messages, in whatever shape an API or a framework has them → a trace, with a turn for each prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import structs
+
+from karat.evidence.merge import merge_turns
+from karat.evidence.model_evidence import NO_RESULT, read_result_content
+from karat.model.trace import Message, PossibleCall, ToolCall, Trace
+from karat.providers.base import text_of
+from karat.providers.gemini import read_content
+from karat.providers.messages import SYSTEM, CallRequest, ChatMessage, ReturnedResult, read_message
+from karat.text.clean import jsonable
+from karat.text.tool_names import is_helper
+from karat.text.tool_results import call_success, is_plain_text, missing_fields
+
+UNREAD = "a message of the conversation could not be read: it is neither an object nor a message of LangChain"
+GEMINI_ROLES = ("user", "model", "function")
+NO_TELEMETRY = "messages contain no telemetry"
+
+
+def trace_from_messages(messages: Iterable[object], *, case_id: str = "") -> Trace:
+    """The trace of a conversation, from its messages as OpenAI, Anthropic, Gemini or LangChain have them.
+
+    Each prompt of the user begins a turn. What a call gave is in the message that returns its result; where that is
+    plain text, it may be the words of an exception, so whether the call succeeded is unknown. A call without a result
+    was requested, and it is unknown whether it ran. Raises ValueError for what cannot be read.
+    """
+    turns: list[list[tuple[int, ChatMessage]]] = []
+    for number, message in enumerate(map(_read, messages)):
+        if not turns or (message.is_prompt and not _only_opens(turns[-1])):
+            turns.append([])
+        turns[-1].append((number, message))
+    traces = [_turn(turn, case_id) for turn in turns] or [Trace(case_id=case_id, tool_calls=())]
+    return traces[0] if len(traces) == 1 else merge_turns(traces)
+
+
+def _only_opens(turn: Sequence[tuple[int, ChatMessage]]) -> bool:
+    """Whether nothing was answered yet: several prompts in a row begin one turn."""
+    return all(message.is_prompt or message.role in SYSTEM for _, message in turn)
+
+
+def _read(message: object) -> ChatMessage:
+    """One message; of LangChain, an object or its dump."""
+    if not isinstance(message, Mapping) and callable(dump := getattr(message, "model_dump", None)):
+        message = dump()
+    value = jsonable(message)
+    if not isinstance(value, Mapping):
+        raise ValueError(UNREAD)
+    if isinstance(value.get("parts"), list) and text_of(value.get("role")) in GEMINI_ROLES:
+        return read_content(value)
+    return read_message(value)
+
+
+def _turn(turn: Sequence[tuple[int, ChatMessage]], case_id: str) -> Trace:
+    requests = [
+        (f"message-{number}", call) for number, message in turn for call in message.calls if not is_helper(call.name)
+    ]
+    results = [result for _, message in turn for result in message.results]
+    calls = [_call(message, request, _take(request, results)) for message, request in requests]
+    prompt = "\n".join(message.text for _, message in turn if message.is_prompt)
+    spoken = [message.text for _, message in turn if message.role in ("assistant", "ai", "model") and message.text]
+    return Trace(
+        case_id=case_id,
+        input=prompt,
+        final_message=spoken[-1] if spoken else "",
+        messages=tuple(Message(message.role, message.text) for _, message in turn if message.text),
+        tool_calls=tuple(calls),
+        possible_calls=tuple(PossibleCall(c.name, NO_RESULT.format(c.name)) for c in calls if not c.called),
+        unobserved={"telemetry": NO_TELEMETRY},
+    )
+
+
+def _take(request: CallRequest, results: list[ReturnedResult]) -> ReturnedResult | None:
+    """Take the result of a call: by its id, else the next one of its name, or without one."""
+    matches = [result for result in results if request.id and result.id == request.id]
+    matches += [result for result in results if not (request.id and result.id) and result.name in ("", request.name)]
+    if not matches:
+        return None
+    results.remove(matches[0])
+    return matches[0]
+
+
+def _call(message: str, request: CallRequest, returned: ReturnedResult | None) -> ToolCall:
+    call = ToolCall(
+        request.name,
+        {} if request.arguments == "" else request.arguments,
+        id=request.id or None,
+        message=message,
+        with_words=request.with_words,
+    )
+    if returned is None:
+        return structs.replace(call, started=False, unfinished=True)
+    result = read_result_content(returned.content)
+    success = call_success(result, raised=returned.failed)
+    return structs.replace(
+        call,
+        result=result,
+        success=None if success and is_plain_text(result) else success,
+        missing_fields=missing_fields(result),
+    )
