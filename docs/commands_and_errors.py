@@ -60,7 +60,7 @@ TABLE = "\n| message | fix |\n|---|---|\n"
 def commands_page() -> str:
     """The page of commands."""
     lines = [COMMANDS, *(f"| {code.value} | {meaning} |\n" for code, meaning in CODES.items())]
-    context = click.Context(karat, info_name="karat")
+    context = click.Context(karat, info_name="karat", show_default=True)
     for name in karat.list_commands(context):
         command = karat.get_command(context, name)
         if command is None or command.hidden:
