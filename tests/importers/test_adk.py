@@ -95,7 +95,7 @@ def test_metrics_that_need_a_model_are_counted_apart(tmp_path):
         (eval_set({"user_content": content("Hi")}), None, "nothing is expected"),
         (eval_set(), None, "no conversation"),
         ({"eval_cases": []}, None, "no cases"),
-        ({"eval_cases": [3]}, None, "eval_id"),
+        ({"eval_cases": [3]}, None, "expected an object, found a number"),
         (eval_set(invocation("", "Done.", BOOK)), None, "has no text"),
         (eval_set(invocation("Hi")), {"tool_trajectory_avg_score": 7.0}, "expected a threshold"),
         (

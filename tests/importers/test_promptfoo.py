@@ -242,7 +242,6 @@ def test_a_cell_of_a_table_is_an_assertion(cell, assertion):
         ({"type": "regex", "value": "(?i)a"}, "JavaScript has no (?i)"),
         ({"type": "regex", "value": "("}, "bad-regex"),
         ({"type": "is-json", "value": {"type": "nonsense"}}, "bad-schema"),
-        ({"type": "trajectory:tool-used", "value": {"pattern": "a*"}}, "not patterns"),
         ({"value": "a"}, "`type`"),
     ],
 )
@@ -267,7 +266,7 @@ def test_an_assertion_that_is_wrong_is_an_error_at_its_place(tmp_path, assertion
         ({"prompts": ["x"], "tests": "file://torn.jsonl"}, "not JSON"),
         ({"prompts": ["x"], "tests": [3]}, "expected a test"),
         ({"prompts": ["x"], "redteam": {"purpose": "p"}}, "a model makes its tests"),
-        ({"prompts": [3], "tests": []}, "expected a prompt"),
+        ({"prompts": [3], "tests": []}, "found a number"),
         ({"prompts": ["x"], "tests": [{"threshold": 0, "assert": [{"type": "is-json"}]}]}, "decides nothing"),
         ({"prompts": ["x"], "tests": [{"vars": {c: list(range(30)) for c in "abc"}}]}, "combinations"),
     ],
@@ -349,3 +348,81 @@ def test_a_provider_is_a_target_only_where_it_has_an_equal(provider, spec, optio
 
 def test_every_known_type_is_read_or_named_as_unjudged():
     assert len(known_types()) == len(set(known_types())) > 60
+
+
+@pytest.mark.parametrize(
+    ("named", "file", "text", "expected"),
+    [
+        ("prompts.txt", "prompts.txt", "Say {{x}}\n---\nTell {{x}}\n", ["Say a", "Tell a"]),
+        ("file://prompts.txt", "prompts.txt", "Say {{x}}\n --- \nTell {{x}}", ["Say a", "Tell a"]),
+        ("my prompts.txt", "my prompts.txt", "Say {{x}}", ["Say a"]),
+        ("prompts/*.md", "prompts/a.md", "Say\n---\n{{x}}", ["Say\n---\na"]),
+        ("*.csv", "p.csv", "prompt,label\nSay {{x}},one\n\"Tell, then, {{x}}\",\n", ["Say a", "Tell, then, a"]),
+        ("p.csv", "p.csv", "prompt\nSay {{x}}\n\nTell {{x}}\n", ["Say a", "Tell a"]),
+        ("p.csv", "p.csv", "Say {{x}}\nTell {{x}}\n", ["Say a", "Tell a"]),
+        ("Say *{{x}}*", "p.csv", "prompt", ["Say *a*"]),
+        ("Is this /etc/hosts?", "p.csv", "prompt", ["Is this /etc/hosts?"]),
+        ("Why **not**?", "p.csv", "prompt", ["Why **not**?"]),
+        ("What does prompts.txt say", "p.csv", "prompt", ["What does prompts.txt say"]),
+    ],
+)  # fmt: skip
+def test_a_prompt_may_be_the_name_of_a_file(tmp_path, named, file, text, expected):
+    (tmp_path / file).parent.mkdir(exist_ok=True)
+    (tmp_path / file).write_text(text)
+    suite = read(tmp_path, {**one_test({"type": "contains", "value": "a"}), "prompts": [named]})
+    assert [case.prompt for case in suite.cases] == expected
+
+
+@pytest.mark.parametrize("named", ["prompts.txt", "gone/p.csv"])
+def test_a_file_of_prompts_that_is_missing_is_no_prompt(tmp_path, named):
+    (found,) = problems(tmp_path, {**one_test({"type": "contains", "value": "a"}), "prompts": [named]})
+    assert "missing-file" in found
+
+
+def test_a_table_of_prompts_without_its_column_is_refused(tmp_path):
+    (found,) = problems(tmp_path, {**one_test(), "prompts": ["p.csv"]}, p__csv="text,label\na,b\n")
+    assert "no column `prompt`" in found
+
+
+@pytest.mark.parametrize(
+    "assertion",
+    [
+        {"type": "contains", "value": "a", "weight": 0},
+        {"type": "assert-set", "weight": 0, "assert": [{"type": "contains", "value": "a"}]},
+    ],
+)
+def test_an_assertion_without_weight_cannot_fail_and_is_said_not_to_be_checked(tmp_path, assertion):
+    suite = read(tmp_path, one_test({"type": "contains", "value": "b"}, assertion))
+    assert args(suite) == [("answer_text", {"contains": "b"})]
+    (warning,) = suite.warnings
+    assert "with a weight of 0 it cannot fail" in warning
+
+
+@pytest.mark.parametrize(
+    "assertion",
+    [
+        {"type": "trajectory:tool-used", "value": {"pattern": "get_*"}},
+        {"type": "trajectory:tool-used", "value": "get_*"},
+        {"type": "trajectory:tool-sequence", "value": {"steps": ["a", {"name": "b?"}]}},
+        {"type": "trajectory:tool-args-match", "value": {"name": "get_*", "args": {"a": 1}}},
+    ],
+)
+def test_a_pattern_for_tools_is_not_judged_and_the_rest_of_the_file_is(tmp_path, assertion):
+    (text, left) = args(read(tmp_path, one_test({"type": "contains", "value": "a"}, assertion)))
+    assert (text[0], left[0]) == ("answer_text", "unjudged")
+    assert "not patterns" in left[1]["what"]
+
+
+@pytest.mark.parametrize("pattern", ["file://../data/*.yaml", "file://../data/one.yaml", "file://../**/one.yaml"])
+@pytest.mark.parametrize("started_in", ["evals", "other"])
+def test_files_of_the_project_may_be_in_other_folders(tmp_path, monkeypatch, pattern, started_in):
+    for folder in ("evals", "data", "other"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "package.json").write_text("{}")
+    (tmp_path / started_in / "package.json").write_text("{}") if started_in == "other" else None
+    (tmp_path / "data" / "one.yaml").write_text("- {vars: {x: b}, assert: [{type: contains, value: b}]}")
+    (tmp_path / "evals" / "promptfooconfig.yaml").write_text(f"prompts: ['Say {{{{x}}}}']\ntests: {pattern}\n")
+    monkeypatch.chdir(tmp_path / started_in)
+    path = "promptfooconfig.yaml" if started_in == "evals" else "../evals/promptfooconfig.yaml"
+    suite = read_suite(Path(path).read_bytes(), path, CATALOG)
+    assert [case.prompt for case in suite.cases] == ["Say b"]

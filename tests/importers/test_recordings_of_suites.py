@@ -64,3 +64,128 @@ def test_results_of_adk_are_found_by_their_case(tmp_path, as_text):
     results: object = {"eval_set_result_id": "r", "eval_case_results": done}
     run = replay(tmp_path, suite, "x.evalset.json", json.dumps(results) if as_text else results)
     assert [record.status for record in run] == ["PASS", "FAIL"]
+
+
+TWO_PROVIDERS = [
+    row("Say a", "Say a", provider={"id": "openai:gpt-4o"}),
+    row("Say b", "wrong", provider={"id": "openai:gpt-4o"}),
+    row("Say a", "wrong", provider={"id": "x", "label": "mine"}),
+    row("Say b", "Say b", provider={"id": "x", "label": "mine"}),
+]
+
+
+@pytest.mark.parametrize(("provider", "statuses"), [("openai:gpt-4o", ["PASS", "FAIL"]), ("mine", ["FAIL", "PASS"])])
+def test_the_results_of_one_provider_are_judged(tmp_path, monkeypatch, provider, statuses):
+    toml = f'[targets.old]\nuse = "replay:results.json"\noptions.provider = "{provider}"\n'
+    (tmp_path / "karat.toml").write_text(toml)
+    (tmp_path / "promptfooconfig.json").write_text(json.dumps(CONFIG))
+    (tmp_path / "results.json").write_text(json.dumps({"results": {"results": TWO_PROVIDERS}}))
+    monkeypatch.chdir(tmp_path)
+    assert [record.status for record in karat.run("promptfooconfig.json", "old", repeat=2)][::2] == statuses
+
+
+@pytest.mark.parametrize("chosen", ["", 'options.provider = "gpt-5"\n'])
+def test_results_of_several_providers_are_not_mixed(tmp_path, monkeypatch, chosen):
+    (tmp_path / "karat.toml").write_text(f'[targets.old]\nuse = "replay:results.json"\n{chosen}')
+    (tmp_path / "promptfooconfig.json").write_text(json.dumps(CONFIG))
+    (tmp_path / "results.json").write_text(json.dumps({"results": {"results": TWO_PROVIDERS}}))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(karat.ConfigError, match=r"mine, openai:gpt-4o|no result is of the provider"):
+        karat.run("promptfooconfig.json", "old")
+
+
+def test_prompts_that_differ_in_what_the_system_says_have_results_of_their_own(tmp_path):
+    def prompt(system: str) -> str:
+        return json.dumps([{"role": "system", "content": system}, {"role": "user", "content": "{{x}}"}])
+
+    tests = [{"vars": {"x": "Hi"}, "assert": [{"type": "equals", "value": "short"}]}]
+    config = {"prompts": [prompt("Be long."), prompt("Be short.")], "tests": tests}
+    said = {"Be long.": "long", "Be short.": "short"}
+    rows = [row(prompt(system).replace("{{x}}", "Hi"), answer) for system, answer in said.items()]
+    run = replay(tmp_path, config, "promptfooconfig.json", {"results": {"results": rows}})
+    assert [record.status for record in run] == ["FAIL", "PASS"]
+
+
+def test_tests_with_one_prompt_are_told_apart_by_their_variables(tmp_path):
+    tests = [
+        {"vars": {"x": "a", "want": want}, "assert": [{"type": "equals", "value": "{{want}}"}]} for want in ("1", "2")
+    ]
+    config = {"prompts": ["Say {{x}}"], "tests": tests}
+    rows = [row("Say a", "2", vars={"x": "a", "want": "2"}), row("Say a", "1", vars={"x": "a", "want": "1"})]
+    run = replay(tmp_path, config, "promptfooconfig.json", {"results": {"results": rows}})
+    assert [record.status for record in run] == ["PASS", "PASS"]
+    unnamed = [row("Say a", "2"), row("Say a", "1")]
+    run = replay(tmp_path, config, "promptfooconfig.json", {"results": {"results": unnamed}})
+    assert [record.status for record in run] == ["ERROR", "ERROR"]
+
+
+def test_the_turns_of_a_conversation_are_found_by_its_name(tmp_path):
+    said = {"a": ["One?", "Go on.", "Go on."], "b": ["Two?", "Go on."]}
+    tests, rows = [], []
+    for name, prompts in said.items():
+        for number, text in enumerate(prompts):
+            metadata = {"conversationId": name}
+            answer = f"{name}{number}"
+            tests.append({"vars": {"m": text}, "metadata": metadata, "assert": [{"type": "equals", "value": answer}]})
+            rows.append(row(text, answer, vars={"m": text}, testCase={"metadata": metadata}))
+    config = {"prompts": ["{{m}}"], "tests": tests}
+    order = [4, 3, 0, 1, 2]
+    results = {"results": {"results": [rows[number] for number in order]}}
+    run = replay(tmp_path, config, "promptfooconfig.json", results)
+    assert [record.status for record in run] == ["PASS", "PASS"]
+
+
+def test_lines_of_promptfoo_are_a_recording(tmp_path):
+    rows = [row("Say b", "wrong", testIdx=1, promptIdx=0), row("Say a", "Say a", testIdx=0, promptIdx=0)]
+    (tmp_path / "promptfooconfig.json").write_text(json.dumps(CONFIG))
+    (tmp_path / "out.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in rows))
+    run = karat.run(tmp_path / "promptfooconfig.json", f"replay:{tmp_path / 'out.jsonl'}")
+    assert [record.status for record in run] == ["PASS", "FAIL"]
+
+
+NEW_TABLE = """Description,x,[openai:gpt-4o] Say {{x}},Status,Score,Named Scores,Grader Reason,Comment
+,a,Say a,PASS,1.00,,All assertions passed,
+,b,"wrong, ""indeed""
+and longer",FAIL,0.00,,"Expected ""Say b"", found more",
+"""
+OLD_TABLE = """x,[openai:gpt-4o] Say {{x}}
+a,"[PASS] (1.00)
+
+Say a
+
+Pass Reason: All assertions passed"
+b,"[FAIL] (0.00)
+
+wrong
+
+Fail Reason: Expected output"
+"""
+BROKEN_TABLE = """x,[openai:gpt-4o] Say {{x}},Status,Score
+a,,ERROR,0.00
+b,'=Say b,FAIL,0.00
+"""
+
+
+@pytest.mark.parametrize(
+    ("table", "statuses", "answers"),
+    [
+        (NEW_TABLE, ["PASS", "FAIL"], ["Say a", 'wrong, "indeed"\nand longer']),
+        (OLD_TABLE, ["PASS", "FAIL"], ["Say a", "wrong"]),
+        (BROKEN_TABLE, ["ERROR", "FAIL"], [None, "=Say b"]),
+    ],
+    ids=["new", "old", "broken"],
+)
+def test_a_table_of_promptfoo_is_a_recording(tmp_path, table, statuses, answers):
+    (tmp_path / "promptfooconfig.json").write_text(json.dumps(CONFIG))
+    (tmp_path / "out.csv").write_text(table)
+    run = karat.run(tmp_path / "promptfooconfig.json", f"replay:{tmp_path / 'out.csv'}")
+    assert [record.status for record in run] == statuses
+    found = [record.trace.final_message if record.trace else None for record in run]
+    assert [one for one in found if one] == [one for one in answers if one]
+
+
+def test_a_torn_row_of_a_table_has_a_place(tmp_path):
+    (tmp_path / "promptfooconfig.json").write_text(json.dumps(CONFIG))
+    (tmp_path / "out.csv").write_text(NEW_TABLE + "c,torn\n")
+    with pytest.raises(karat.SuiteError, match=r"out\.csv:5:1"):
+        karat.run(tmp_path / "promptfooconfig.json", f"replay:{tmp_path / 'out.csv'}")

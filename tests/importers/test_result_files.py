@@ -138,5 +138,5 @@ def test_results_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     suite = _lines(tmp_path / "BFCL_v4_simple.json", [_question(0)])
     recording = tmp_path / "results.json"
     recording.write_text('{"tasks": [],\n "simulations": [{"messages": []}]}', encoding="utf-8")
-    with pytest.raises(karat.SuiteError, match="the results cannot be read: KeyError"):
+    with pytest.raises(karat.SuiteError, match=r"results.json:2:18 simulations\[0\]: 'task_id' is required"):
         karat.run(suite, f"replay:{recording}")

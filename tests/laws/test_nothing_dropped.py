@@ -134,7 +134,6 @@ def test_cases_in_are_cases_out(tmp_path: Path, record_property: Callable[[str, 
     require(coverage, record_property)
 
 
-@pytest.mark.xfail(strict=True, reason="issue 41, law 7")
 def test_results_are_matched_by_identity(tmp_path: Path) -> None:
     """Two conversations that end with one message are not each other's results."""
     tests = [

@@ -224,7 +224,7 @@ def test_suites_are_looked_for_in_folders_of_the_project_alone(project: Path) ->
     for folder in ("node_modules", ".venv", "karat-results", "evals", ".claude/evals"):
         (project / folder).mkdir(parents=True)
         (project / folder / "s.yaml").write_text(SUITE)
-    paths = {str(path) for path in ProjectFolder(project).find_suites()}
+    paths = {str(path) for path, _ in ProjectFolder(project).find_suites()}
     assert paths == {"shop.yaml", "evals/s.yaml", ".claude/evals/s.yaml"}
 
 
@@ -265,3 +265,27 @@ def test_skill_shows_a_suite_without_a_smell(tmp_path: Path) -> None:
     report = karat.lint(suite)
     assert len(report.suite.cases) == 2
     assert list(report.smells) == []
+
+
+OF_OTHER_TOOLS = {
+    "promptfooconfig.yaml": "prompts: [hi]\ntests: [{assert: [{type: contains, value: a}]}]\n",
+    "day.evalset.json": '{"eval_set_id": "s", "eval_cases": [{"eval_id": "c", "conversation": [{'
+    '"user_content": {"parts": [{"text": "Hi"}]}, "final_response": {"parts": [{"text": "Hello"}]}}]}]}',
+    "goldens.jsonl": '{"input": "Hi", "expected_output": "Hello"}\n',
+}
+
+
+async def test_suites_of_other_tools_are_listed(project: Path) -> None:
+    for name, text in OF_OTHER_TOOLS.items():
+        (project / name).write_text(text)
+    (project / "torn.yaml").write_text("prompts: [\n")
+    (project / "package.json").write_text('{"scripts": {}, "outputs": []}')
+    (project / "wrong.evalset.json").write_text('{"eval_cases": 3}')
+    async with connected(project) as client:
+        _, suites = await ask(client, "list_suites")
+    assert "promptfooconfig.yaml: promptfoo, 1 case" in suites
+    assert "day.evalset.json: adk, 1 case" in suites
+    assert "goldens.jsonl: deepeval, 1 case" in suites
+    assert "wrong.evalset.json: not valid, see validate" in suites
+    assert "torn.yaml" not in suites
+    assert "package.json" not in suites

@@ -347,6 +347,24 @@ REFUSED = {
         "4:",
         "unknown-field",
     ),
+    "letters": (
+        "d.yaml",
+        "cases:\n  - inputs: a\n    evaluators:\n      - ToolCorrectness: {expected_tools: search}\n",
+        "4:",
+        "wrong-type",
+    ),
+    "letters in short": (
+        "d.yaml",
+        "cases:\n  - inputs: a\n    evaluators:\n      - TrajectoryMatch: search\n",
+        "4:",
+        "wrong-type",
+    ),
+    "letters of all cases": (
+        "d.yaml",
+        "cases:\n  - inputs: a\nevaluators:\n  - {name: ToolCorrectness, arguments: [search, true]}\n",
+        "4:",
+        "wrong-type",
+    ),
     "a mode": ("t.json", _trajectory(trajectory_match_mode="strickt"), "1:", "unknown-value"),
     "a golden": ("g.json", json.dumps([GOLDEN, {"input": "x", "expected_outputs": "y"}]), "1:", "unknown-field"),
     "a row": ("g.csv", "input,expected_output\na,b\nc,d,e\n", "3:1", "syntax"),
@@ -362,6 +380,21 @@ def test_what_is_wrong_is_refused_at_its_place(name: str, tmp_path: Path) -> Non
         _read(path)
     found = [(f"{one.line}:{one.column}", one.slug) for one in caught.value.problems]
     assert any(at.startswith(place) and kind == slug for at, kind in found), found
+
+
+@pytest.mark.parametrize(
+    "evaluator",
+    [
+        "TrajectoryMatch: [a, b]",
+        "TrajectoryMatch: {expected_trajectory: [a, b]}",
+        "name: TrajectoryMatch, arguments: [[a, b]]",
+    ],
+)
+def test_a_list_is_one_argument_of_an_evaluator_but_in_the_long_form(evaluator: str, tmp_path: Path) -> None:
+    text = f"cases:\n  - inputs: a\n    evaluators:\n      - {{{evaluator}}}\n"
+    (case,) = _read(_write(Fixture("d.yaml", text, ()), tmp_path)).cases
+    assert _status(case, [("a", {}), ("b", {})], "") == "PASS"
+    assert _status(case, [("a", {})], "") == "FAIL"
 
 
 def test_goldens_are_recognised_by_every_mark_of_theirs() -> None:

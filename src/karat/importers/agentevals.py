@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Required, TypedDict
 
-from karat.suites.diagnostics import Document, Path
+from karat.suites.diagnostics import Document, Path, RefusedError
 from karat.suites.documents.json import JsonLinesDocument
 from karat.suites.formats.base import Format, ParsedSuite, SuiteCatalog, SuiteFile
 from karat.suites.formats.builder import SuiteBuilder
@@ -24,6 +24,43 @@ _MODE, _ARGUMENTS, _OVERRIDES = "trajectory_match_mode", "tool_args_match_mode",
 _HOW = (_MODE, _ARGUMENTS, _OVERRIDES)
 _EXAMPLE = ("id", "name", "inputs", "outputs", "reference_outputs", "metadata", *_HOW)
 _ROLES = {"human": "user", "ai": "assistant", "HumanMessage": "user", "AIMessage": "assistant"}
+
+
+class _Function(TypedDict, total=False):
+    name: Required[str]
+    arguments: Required[str | dict[str, Any]]
+
+
+class _FunctionCall(TypedDict):
+    function: _Function
+
+
+class _PlainCall(TypedDict, total=False):
+    name: Required[str]
+    args: dict[str, Any]
+    arguments: str | dict[str, Any]
+
+
+class _Message(TypedDict, total=False):
+    content: str | list[str | dict[str, Any]]
+    tool_calls: list[_FunctionCall | _PlainCall]
+
+
+class _Modes(TypedDict, total=False):
+    trajectory_match_mode: str
+    tool_args_match_mode: str
+    tool_args_match_overrides: dict[str, str | list[str]]
+
+
+class _Example(_Modes, total=False):
+    id: str | int
+    name: str
+    reference_outputs: list[Any] | dict[str, Any]
+    outputs: list[Any] | dict[str, Any]
+
+
+class _Examples(_Modes):
+    examples: list[_Example]
 
 
 class AgentEvals(Format):
@@ -40,7 +77,11 @@ class AgentEvals(Format):
 
     def read(self, file: SuiteFile, catalog: SuiteCatalog) -> ParsedSuite:
         rows, at, document = _rows(file)
+        if document and document.diagnostics:
+            raise RefusedError(*document.diagnostics)
+        declared = list[_Example] if document else _Examples if at else list[_Example] | _Example
         suite = SuiteBuilder(file, catalog, document)
+        suite.require(document.tree if document else file.tree, declared)
         how: Mapping[str, Any] = {}
         if isinstance(file_tree := None if document else file.tree, dict) and at:
             suite.refuse_unknown_keys(file_tree, (*_HOW, "examples", "name"), ())
@@ -73,23 +114,31 @@ def _messages(value: Any) -> list[Mapping[str, Any]] | None:
     found = value.get("messages") if isinstance(value, dict) else value
     if not isinstance(found, list) or not found:
         return None
-    plain = [one.get("kwargs", one) | {"role": _role(one)} if isinstance(one, dict) else None for one in found]
+    plain = [_fields(one) | {"role": _role(one)} if isinstance(one, dict) else None for one in found]
     return [one for one in plain if one] if all(one and one["role"] for one in plain) else None
+
+
+def _fields(message: dict[str, Any]) -> dict[str, Any]:
+    """What a message holds; LangChain writes it one level further down."""
+    inner = message.get("kwargs")
+    return inner if isinstance(inner, dict) else message
 
 
 def _role(message: Mapping[str, Any]) -> str:
     given = message.get("role") or message.get("type") or ""
-    name = message["id"][-1] if "lc" in message and isinstance(message.get("id"), list) else given
+    place = message.get("id")
+    name = place[-1] if "lc" in message and isinstance(place, list) and place else given
     return _ROLES.get(str(name), "tool" if name == "ToolMessage" else str(name))
 
 
 def _add_case(suite: SuiteBuilder, row: Any, index: int, path: Path, how: Mapping[str, Any]) -> None:
-    messages = _messages(_reference(row)) if isinstance(row, dict) else None
+    messages = _messages(_reference(row))
     if messages is None:
         suite.problem(path, "an example is an object with 'reference_outputs', a list of messages.", "wrong-type")
         return
     suite.refuse_unknown_keys(row, _EXAMPLE, path)
     place = (*path, "reference_outputs" if "reference_outputs" in row else "outputs")
+    suite.require(messages, list[_Message], place)
     fields = _read_expected({**how, **row}, messages, path, place, suite)
     prompts = [_words(message) for message in messages if message["role"] == "user"] or [_input(row)]
     name = str(row.get("id") or row.get("name") or f"trajectory-{index + 1}")
@@ -102,11 +151,11 @@ def _add_case(suite: SuiteBuilder, row: Any, index: int, path: Path, how: Mappin
 def _read_expected(
     how: Mapping[str, Any], messages: Sequence[Mapping[str, Any]], path: Path, place: Path, suite: SuiteBuilder
 ) -> dict[str, Any]:
-    mode, arguments = how.get(_MODE, "strict"), how.get(_ARGUMENTS, "exact")
+    mode, arguments = how.get(_MODE) or "strict", how.get(_ARGUMENTS) or "exact"
     for key, value, known in ((_MODE, mode, [*MODES]), (_ARGUMENTS, arguments, ARGUMENTS)):
         if value not in known:
-            fix = did_you_mean(str(value), known) or f"Known: {join_words(known, 'and')}."
-            suite.problem((*path, key), f"unknown mode {quoted(str(value))}. {fix}", "unknown-value")
+            fix = did_you_mean(value, known) or f"Known: {join_words(known, 'and')}."
+            suite.problem((*path, key), f"unknown mode {quoted(value)}. {fix}", "unknown-value")
     overrides = how.get(_OVERRIDES) or {}
     steps: list[Any] = []
     for number, message in enumerate(messages):

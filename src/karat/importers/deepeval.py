@@ -10,15 +10,15 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Required, TypedDict
 
 from karat.importers.evaluators import Evaluators, add_fields, fill
 from karat.suites.diagnostics import Document, Path, PathDiagnostic, RefusedError, refuse
 from karat.suites.documents.json import JsonLinesDocument
 from karat.suites.formats.base import Format, ParsedSuite, SuiteCatalog, SuiteFile
 from karat.suites.formats.builder import SuiteBuilder, TextPlaces
+from karat.suites.shapes.foreign import snake_case
 
 _SINGLE = (
     *(
@@ -53,7 +53,26 @@ _MARKS = (
     "source_file",
 )
 _LONGEST = 300
-_CAMEL = re.compile(r"(?<!^)(?=[A-Z])")
+
+
+class _Tool(TypedDict, total=False):
+    name: Required[str]
+    input_parameters: dict[str, Any]
+
+
+class _Turn(TypedDict, total=False):
+    role: Required[str]
+    content: str
+
+
+class _Golden(TypedDict, total=False):
+    id: str | int
+    name: str
+    input: str
+    scenario: str
+    expected_outcome: str
+    expected_tools: _Tool | str | list[_Tool | str]
+    turns: list[_Turn]
 
 
 class DeepEval(Format):
@@ -65,11 +84,11 @@ class DeepEval(Format):
 
     def recognizes(self, file: SuiteFile) -> bool:
         if file.name.endswith(".csv"):
-            columns = {_snake(name) for name in next(csv.reader(io.StringIO(file.text[:65_536])), [])}
+            columns = {snake_case(name) for name in next(csv.reader(io.StringIO(file.text[:65_536])), [])}
         else:
             rows, _ = _read_json(file)
             first = next(iter(rows), None)
-            columns = {_snake(name) for name in first} if isinstance(first, dict) else set()
+            columns = {snake_case(name) for name in first} if isinstance(first, dict) else set()
         return ("input" in columns and not columns.isdisjoint(_MARKS)) or (
             "scenario" in columns and not columns.isdisjoint(("expected_outcome", "turns", "user_description"))
         )
@@ -77,17 +96,15 @@ class DeepEval(Format):
     def read(self, file: SuiteFile, catalog: SuiteCatalog) -> ParsedSuite:
         rows, document = _read_csv(file) if file.name.endswith(".csv") else _read_json(file)
         suite = SuiteBuilder(file, catalog, document)
+        suite.require(rows, list[_Golden])
         goldens = [_read_golden(row, (index,), suite) for index, row in enumerate(rows)]
-        names = [str(golden.get("name") or "") for golden in goldens]
+        suite.require(goldens, list[_Golden])  # what was in them as text, too
+        names = [golden.get("name") or "" for golden in goldens]
         has_names = all(names) and len(set(names)) == len(names)
         for index, golden in enumerate(goldens):
             name = names[index] if has_names else f"golden-{index + 1}"
             _add_case(suite, golden, name, (index,), catalog.declared.evaluators)
         return suite.build()
-
-
-def _snake(name: str) -> str:
-    return _CAMEL.sub("_", name).lower()
 
 
 def _read_json(file: SuiteFile) -> tuple[Sequence[Any], Document | None]:
@@ -106,7 +123,7 @@ def _read_csv(file: SuiteFile) -> tuple[Sequence[Any], Document]:
     reader = csv.reader(io.StringIO(file.text, newline=""), strict=True)
     rows: list[Any] = []
     try:
-        head = [_snake(name) for name in next(reader, [])]
+        head = [snake_case(name) for name in next(reader, [])]
         at = reader.line_num + 1
         for cells in reader:
             document.places[(len(rows),)] = (at, 1)
@@ -131,10 +148,7 @@ def _cell(name: str, text: str) -> Any:
 
 def _read_golden(row: Any, path: Path, suite: SuiteBuilder) -> dict[str, Any]:
     """A golden in snake case; columns that a team added are notes of its own."""
-    if not isinstance(row, dict):
-        suite.problem(path, "a golden is an object with 'input' or 'scenario'.", "wrong-type")
-        return {}
-    golden = {_snake(name): value for name, value in row.items()}
+    golden = {snake_case(name): value for name, value in row.items()}
     suite.refuse_unknown_keys(golden, _KNOWN, path, only_near=True)
     for name in ("expected_tools", "tools_called", "turns"):
         if isinstance(given := golden.get(name), str):
@@ -161,11 +175,11 @@ def _add_case(suite: SuiteBuilder, golden: Mapping[str, Any], name: str, path: P
         fields["unjudged"] = ["a metric of DeepEval: the golden itself expects nothing"]
     if "outcome" not in fields and set(fields) == {"unjudged"}:
         fields["outcome"] = "completed"
-    prompts = [str(turn.get("content", "")) for turn in golden.get("turns") or () if turn.get("role") == "user"]
+    prompts = [turn.get("content") or "" for turn in golden.get("turns") or () if turn["role"] == "user"]
     notes = {key: value for key, value in golden.items() if key not in _KNOWN}
     if prompts and "scenario" in golden:
         notes["scenario"] = golden["scenario"]
-    case = suite.case(name, str(golden.get("input", golden.get("scenario", ""))), path, metadata=notes)
+    case = suite.case(name, golden.get("input") or golden.get("scenario") or "", path, metadata=notes)
     case.expect(fields, path, places)
     for prompt in prompts:
         case.turn(prompt, path)
@@ -180,8 +194,8 @@ def _tools(tools: Any, path: Path, suite: SuiteBuilder) -> dict[str, Any]:
     """All of these were called, others too; with the same parameters where the golden has them."""
     calls = []
     for index, tool in enumerate(tools if isinstance(tools, list) else [tools]):
-        about = {_snake(key): value for key, value in tool.items()} if isinstance(tool, dict) else {"name": tool}
-        if not isinstance(about.get("name"), str) or not about["name"].strip():
+        about = {snake_case(key): value for key, value in tool.items()} if isinstance(tool, dict) else {"name": tool}
+        if not about["name"].strip():
             suite.problem((*path, index), "an expected tool has a 'name'.", "wrong-type")
             continue
         given = about.get("input_parameters")

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Required, TypedDict
 
 from karat.importers.evaluators import Evaluators, add_fields, fill
 from karat.suites.diagnostics import Path
 from karat.suites.formats.base import Format, ParsedSuite, SuiteCatalog, SuiteFile
 from karat.suites.formats.builder import SuiteBuilder
+from karat.suites.shapes.foreign import find_misfits
 from karat.text.wording import did_you_mean, quoted
 
 _TOP = ("$schema", "name", "cases", "evaluators", "report_evaluators", "metadata")
@@ -31,11 +32,109 @@ Fields = dict[str, Any]
 Arguments = Mapping[str, Any]
 
 
-class _Evaluator(NamedTuple):
-    """How an evaluator is read: the names of its arguments in order, and what it asks for; None: a model judges it."""
+Spec = str | dict[str, Any]
 
-    arguments: tuple[str, ...]
+
+class _Case(TypedDict, total=False):
+    name: str
+    inputs: Required[Any]
+    evaluators: list[Spec]
+
+
+class _Dataset(TypedDict, total=False):
+    name: str
+    cases: Required[list[_Case]]
+    evaluators: list[Spec]
+    report_evaluators: list[Spec]
+
+
+class _Named(TypedDict, total=False):
+    evaluation_name: str
+
+
+class _OfCalls(_Named, total=False):
+    include_failed: bool
+
+
+class _Value(_Named, total=False):
+    value: Required[Any]
+
+
+class _Contains(_Value, total=False):
+    case_sensitive: bool
+    as_strings: bool
+
+
+class _IsInstance(_Named, total=False):
+    type_name: Required[str]
+
+
+class _MaxDuration(_Named, total=False):
+    seconds: Required[float]
+
+
+class _ToolCorrectness(_OfCalls, total=False):
+    expected_tools: Required[list[str]]
+    allow_extra: bool
+
+
+class _TrajectoryMatch(_OfCalls, total=False):
+    expected_trajectory: Required[list[str]]
+    order: str
+
+
+class _ArgumentCorrectness(_OfCalls, total=False):
+    tool_name: Required[str]
+    expected_arguments: Required[dict[str, Any]]
+    match_mode: str
+    occurrence: str
+
+
+class _MaxToolCalls(_OfCalls, total=False):
+    max_calls: Required[int]
+
+
+class _MaxModelRequests(_Named, total=False):
+    max_requests: Any
+
+
+class _HasMatchingSpan(_Named, total=False):
+    query: Any
+
+
+class _LLMJudge(_Named, total=False):
+    rubric: Any
+    model: Any
+    include_input: Any
+    include_expected_output: Any
+    model_settings: Any
+    score: Any
+    assertion: Any
+
+
+class _GEval(_Named, total=False):
+    criteria: Any
+    evaluation_steps: Any
+    score_range: Any
+    include_input: Any
+    model: Any
+    model_settings: Any
+
+
+class _Evaluator(NamedTuple):
+    """How an evaluator is read: its arguments, and what it asks for; None: a model judges it."""
+
+    declared: type
     fields: Callable[[Arguments], Fields | None]
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """Their names in order: those that only name the result come last."""
+        own = self.declared.__annotations__
+        return (*[name for name in own if name not in _LAST], *[name for name in _LAST if name in own])
+
+
+_LAST = ("include_failed", "evaluation_name")
 
 
 class PydanticEvals(Format):
@@ -53,22 +152,16 @@ class PydanticEvals(Format):
     def read(self, file: SuiteFile, catalog: SuiteCatalog) -> ParsedSuite:
         tree = file.tree
         suite = SuiteBuilder(file, catalog)
+        suite.require(tree, _Dataset)
         suite.refuse_unknown_keys(tree, _TOP, ())
-        common = _as_list(tree.get("evaluators"))
+        common = tree.get("evaluators") or []
         for index, row in enumerate(tree["cases"]):
             path = ("cases", index)
-            if not isinstance(row, dict) or "inputs" not in row:
-                suite.problem(path, "a case is an object with 'inputs'.", "wrong-type")
-                continue
             suite.refuse_unknown_keys(row, _CASE, path)
             _add_case(suite, row, index, path, common, catalog.declared.evaluators)
-        reports = _as_list(tree.get("report_evaluators"))
+        reports = tree.get("report_evaluators")
         metadata = {"report_evaluators": reports} if reports else {}
-        return suite.build(name=str(tree.get("name") or ""), metadata=metadata)
-
-
-def _as_list(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else []
+        return suite.build(name=tree.get("name") or "", metadata=metadata)
 
 
 def _add_case(
@@ -81,21 +174,21 @@ def _add_case(
 ) -> None:
     fields: Fields = {}
     places: dict[str, Path] = {}
-    evaluators_of_case = _as_list(row.get("evaluators"))
-    specs = [(evaluator, (*path, "evaluators", number)) for number, evaluator in enumerate(evaluators_of_case)]
-    specs += [(evaluator, ("evaluators", number)) for number, evaluator in enumerate(common)]
-    for spec, spec_path in specs:
-        more = _fields(spec, row.get("expected_output"), spec_path, evaluators, suite)
+    own = row.get("evaluators") or []
+    asked = [(one, (*path, "evaluators", number)) for number, one in enumerate(own)]
+    asked += [(one, ("evaluators", number)) for number, one in enumerate(common)]
+    for spec, place in asked:
+        more = _fields(spec, row.get("expected_output"), place, evaluators, suite)
         if not add_fields(fields, more):
             name = next(iter(more))
             message = f"two evaluators set '{name}' in ways that cannot be combined. Keep one."
-            suite.problem(spec_path, message, "duplicate-field")
-        places |= {key: spec_path for key in more if key not in places}
+            suite.problem(place, message, "duplicate-field")
+        places |= {key: place for key in more if key not in places}
     if not fields:
         fields["unjudged"] = ["no evaluator: the dataset contains only the expected output"]
     fields.setdefault("outcome", "completed")
     metadata = {"notes": row["metadata"]} if row.get("metadata") is not None else {}
-    name = str(row.get("name") or f"Case {index + 1}")
+    name = row.get("name") or f"Case {index + 1}"
     suite.case(name, _prompt(row["inputs"]), path, metadata=metadata).expect(fields, path, places)
 
 
@@ -105,50 +198,48 @@ def _prompt(inputs: Any) -> str:
     return inputs if isinstance(inputs, str) else json.dumps(inputs, ensure_ascii=False, default=str)
 
 
-def _fields(spec: Any, expected: Any, path: Path, evaluators: Evaluators, suite: SuiteBuilder) -> Fields:
+def _fields(spec: Any, expected: Any, place: Path, evaluators: Evaluators, suite: SuiteBuilder) -> Fields:
     """What an evaluator asks for: `Name`, `{Name: value}`, `{Name: {argument: value}}`, or {name, arguments}."""
     if isinstance(spec, str):
-        name, raw_arguments = spec, None
-    elif isinstance(spec, dict) and len(spec) == 1:
-        ((name, raw_arguments),) = spec.items()
-    elif isinstance(spec, dict) and "name" in spec:
-        name, raw_arguments = str(spec["name"]), spec.get("arguments")
+        name, given = spec, None
+    elif len(spec) == 1:
+        ((name, given),) = spec.items()
+    elif isinstance(spec.get("name"), str):
+        name, given = spec["name"], spec.get("arguments")
     else:
-        suite.problem(path, "an evaluator is a name, or an object with its name and arguments.", "wrong-type")
+        suite.problem(place, "an evaluator is a name, or an object with its name and arguments.", "wrong-type")
         return {}
     if name in evaluators:
-        values = raw_arguments if isinstance(raw_arguments, dict) else {"value": raw_arguments}
+        values = given if isinstance(given, dict) else {"value": given}
         return dict(fill(evaluators[name], {**values, "expected_output": expected}))
-    evaluator = _BUILT_IN.get(name)
-    if evaluator is None:
+    known = _BUILT_IN.get(name)
+    if known is None:
         if near := did_you_mean(name, _BUILT_IN):
-            suite.problem(path, f"unknown evaluator {quoted(name)}. {near}", "unknown-evaluator")
+            suite.problem(place, f"unknown evaluator {quoted(name)}. {near}", "unknown-evaluator")
         return {
             "unjudged": [f"{name}: code of the project; say what it expects under [evaluators.{name}] of karat.toml"]
         }
-    arguments = _arguments(raw_arguments, evaluator.arguments)
-    for key in arguments.keys() - {*evaluator.arguments, "evaluation_name"}:
-        message = f"unknown argument {quoted(key)} of {name}. {did_you_mean(key, evaluator.arguments)}".rstrip()
-        suite.problem((*path, name), message, "unknown-field")
-    try:
-        fields = evaluator.fields({**arguments, "expected_output": expected})
-    except (KeyError, TypeError, ValueError) as error:
-        suite.problem(
-            path,
-            f"the argument {error} of {name} is missing or wrong. Known: {', '.join(evaluator.arguments)}.",
-            "wrong-type",
-        )
+    is_long = isinstance(spec, dict) and len(spec) > 1
+    arguments = _arguments(given, known.arguments, several=is_long)
+    before = len(suite.diagnostics)
+    for key in arguments.keys() - {*known.arguments}:
+        message = f"unknown argument {quoted(key)} of {name}. {did_you_mean(key, known.arguments)}".rstrip()
+        suite.problem((*place, name), message, "unknown-field")
+    for problem in find_misfits(arguments, known.declared):
+        suite.problem((*place, name, *problem.path), problem.message, problem.slug)
+    if len(suite.diagnostics) > before:
         return {}
+    fields = known.fields({**arguments, "expected_output": expected})
     return {"unjudged": [_describe_left(name, arguments)]} if fields is None else fields
 
 
-def _arguments(raw: Any, names: Sequence[str]) -> dict[str, Any]:
-    if raw is None:
+def _arguments(given: Any, names: Sequence[str], *, several: bool) -> dict[str, Any]:
+    """Arguments by name. A list is one value, but in the long form, where it holds `several`."""
+    if given is None:
         return {}
-    if isinstance(raw, dict) and set(raw) & {*names, "evaluation_name"}:
-        return raw
-    values = raw if isinstance(raw, list) and names and len(names) > 1 and names[0] != "expected_tools" else [raw]
-    return dict(zip(names, values, strict=False))
+    if isinstance(given, dict) and set(given) & {*names}:
+        return given
+    return dict(zip(names, given if several and isinstance(given, list) else [given], strict=False))
 
 
 def _describe_left(name: str, arguments: Arguments) -> str:
@@ -162,85 +253,73 @@ def _equals(value: Any) -> Fields:
     return {"answer_text": [{"equals": value}]} if isinstance(value, str) else {"json_text": [{"equals": value}]}
 
 
-def _contains(arguments: Arguments) -> Fields | None:
-    value = arguments["value"]
-    if isinstance(value, str) or (arguments.get("as_strings") and isinstance(value, int | float)):
-        folded = {} if arguments.get("case_sensitive", True) else {"ignore_case": True}
+def _contains(given: Arguments) -> Fields | None:
+    value = given["value"]
+    if isinstance(value, str) or (given.get("as_strings") and isinstance(value, int | float)):
+        folded = {} if given.get("case_sensitive", True) else {"ignore_case": True}
         return {"answer_text": [{"contains": str(value), **folded}]}
-    if arguments.get("as_strings"):
+    if given.get("as_strings"):
         return None
     if isinstance(value, dict):
-        return {"answer_at": {"$": {name: {"$eq": member} for name, member in value.items()}}}
+        return {"answer_at": {"$": {name: {"$eq": one} for name, one in value.items()}}}
     return {"answer_at": {"$": {"$contains": {"$eq": value}}}}
 
 
-def _is_instance(arguments: Arguments) -> Fields | None:
-    name = str(arguments["type_name"])
+def _is_instance(given: Arguments) -> Fields | None:
+    name = str(given["type_name"])
     if name in ("str", "object"):
         return {"outcome": "completed"}
     return {"answer_at": {"$": {"$type": _TYPES[name]}}} if name in _TYPES else None
 
 
-def _trajectory(names: Sequence[str], match: str, arguments: Arguments, *, failed: bool = False) -> Fields:
-    counted = {} if arguments.get("include_failed", failed) else {"without_failed": True}
-    return {"trajectory": {"calls": [{"tool": str(name)} for name in names], "match": match, **counted}}
+def _trajectory(names: Sequence[str], match: str, given: Arguments, *, failed: bool = False) -> Fields:
+    counted = {} if given.get("include_failed", failed) else {"without_failed": True}
+    return {"trajectory": {"calls": [{"tool": name} for name in names], "match": match, **counted}}
 
 
-def _argument_correctness(arguments: Arguments) -> Fields | None:
-    if arguments.get("occurrence", "first") != "first":
+def _argument_correctness(given: Arguments) -> Fields | None:
+    if given.get("occurrence", "first") != "first":
         return None
-    expected = arguments["expected_arguments"]
-    members = {name: {"$eq": value} for name, value in expected.items()}
-    matcher = {"$eq": expected} if arguments.get("match_mode") == "exact" else members
-    success = {} if arguments.get("include_failed") else {"success": True}
-    arguments_field = {"arguments": matcher} if matcher else {}
-    return {"tool_calls": [{"tool": arguments["tool_name"], **arguments_field, **success}]}
+    wanted = given["expected_arguments"]
+    members = {name: {"$eq": value} for name, value in wanted.items()}
+    arguments = {"$eq": wanted} if given.get("match_mode") == "exact" else members
+    success = {} if given.get("include_failed") else {"success": True}
+    asked = {"arguments": arguments} if arguments else {}
+    return {"tool_calls": [{"tool": given["tool_name"], **asked, **success}]}
 
 
-def _max_duration(arguments: Arguments) -> Fields:
-    return {"max_seconds": float(arguments["seconds"])}
+def _max_duration(given: Arguments) -> Fields:
+    return {"max_seconds": given["seconds"]}
 
 
-def _by_model(arguments: Arguments) -> None:
+def _by_model(given: Arguments) -> None:
     return None
 
 
-_AGENTIC = ("include_failed", "evaluation_name")
 _BUILT_IN: Mapping[str, _Evaluator] = {
-    "Equals": _Evaluator(("value",), lambda arguments: _equals(arguments["value"])),
+    "Equals": _Evaluator(_Value, lambda given: _equals(given["value"])),
     "EqualsExpected": _Evaluator(
-        (), lambda arguments: {} if arguments["expected_output"] is None else _equals(arguments["expected_output"])
+        _Named, lambda given: {} if given["expected_output"] is None else _equals(given["expected_output"])
     ),
-    "Contains": _Evaluator(("value", "case_sensitive", "as_strings"), _contains),
-    "IsInstance": _Evaluator(("type_name",), _is_instance),
-    "MaxDuration": _Evaluator(("seconds",), _max_duration),
+    "Contains": _Evaluator(_Contains, _contains),
+    "IsInstance": _Evaluator(_IsInstance, _is_instance),
+    "MaxDuration": _Evaluator(_MaxDuration, _max_duration),
     "ToolCorrectness": _Evaluator(
-        ("expected_tools", "allow_extra", *_AGENTIC),
-        lambda arguments: _trajectory(
-            arguments["expected_tools"], "superset" if arguments.get("allow_extra") else "any_order", arguments
+        _ToolCorrectness,
+        lambda given: _trajectory(
+            given["expected_tools"], "superset" if given.get("allow_extra") else "any_order", given
         ),
     ),
     "TrajectoryMatch": _Evaluator(
-        ("expected_trajectory", "order", *_AGENTIC),
-        lambda arguments: _trajectory(
-            arguments["expected_trajectory"],
-            "any_order" if arguments.get("order") == "any_order" else "ordered",
-            arguments,
+        _TrajectoryMatch,
+        lambda given: _trajectory(
+            given["expected_trajectory"], "any_order" if given.get("order") == "any_order" else "ordered", given
         ),
     ),
-    "ArgumentCorrectness": _Evaluator(
-        ("tool_name", "expected_arguments", "match_mode", "occurrence", *_AGENTIC), _argument_correctness
-    ),
-    "MaxToolCalls": _Evaluator(
-        ("max_calls", *_AGENTIC), lambda arguments: {"max_tool_calls": int(arguments["max_calls"])}
-    ),
-    "MaxModelRequests": _Evaluator(("max_requests",), _by_model),
-    "HasMatchingSpan": _Evaluator(("query",), _by_model),
-    "LLMJudge": _Evaluator(
-        ("rubric", "model", "include_input", "include_expected_output", "model_settings", "score", "assertion"),
-        _by_model,
-    ),
-    "GEval": _Evaluator(
-        ("criteria", "evaluation_steps", "score_range", "include_input", "model", "model_settings"), _by_model
-    ),
+    "ArgumentCorrectness": _Evaluator(_ArgumentCorrectness, _argument_correctness),
+    "MaxToolCalls": _Evaluator(_MaxToolCalls, lambda given: {"max_tool_calls": given["max_calls"]}),
+    "MaxModelRequests": _Evaluator(_MaxModelRequests, _by_model),
+    "HasMatchingSpan": _Evaluator(_HasMatchingSpan, _by_model),
+    "LLMJudge": _Evaluator(_LLMJudge, _by_model),
+    "GEval": _Evaluator(_GEval, _by_model),
 }

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from karat.errors import UsageError
 from karat.reports.artifacts import USUAL_DIR
+from karat.suites.formats.catalog import OTHER_MARKS
 from karat.text.wording import quoted
 
 LONGEST_PATH = 1000
@@ -17,7 +18,7 @@ LARGEST_SUITE = 16 << 20
 LARGEST_JOURNAL = 512 << 20
 MOST_FILES = 20_000
 """As many files of a project are looked at for suites."""
-_SUFFIXES = (".yaml", ".yml", ".json")
+_SUFFIXES = (".yaml", ".yml", ".json", ".jsonl")
 _MARKS = (b"karat:", b'"karat"', b"cases:", b'"cases"')
 _HEAD = 4096
 _OTHERS = {"node_modules", "__pycache__", USUAL_DIR.name, "dist", "build", "target", "venv", "results"}
@@ -56,11 +57,13 @@ class ProjectFolder:
             raise UsageError(f"is larger than {largest >> 20} MiB.", where=quoted(name), slug="too-large")
         return full.relative_to(self.root)
 
-    def find_suites(self) -> Iterator[Path]:
-        """Files that look like suites, relative to the root."""
+    def find_suites(self) -> Iterator[tuple[Path, bool]]:
+        """Files that may be suites, relative to the root, and whether they look like suites of ours."""
         for file in islice(self._files(), MOST_FILES):
-            if file.suffix in _SUFFIXES and self._looks_like_suite(file):
-                yield file.relative_to(self.root)
+            if file.suffix in _SUFFIXES and (head := self._read_head(file)):
+                is_ours = any(mark in head for mark in _MARKS)
+                if is_ours or any(mark in head for mark in OTHER_MARKS):
+                    yield file.relative_to(self.root), is_ours
 
     def _files(self) -> Iterator[Path]:
         for folder, below, names in os.walk(self.root):
@@ -71,11 +74,10 @@ class ProjectFolder:
             )
             yield from (Path(folder, name) for name in sorted(names) if name.isprintable())
 
-    def _looks_like_suite(self, file: Path) -> bool:
+    def _read_head(self, file: Path) -> bytes:
         try:
             self._find_inside(str(file), LARGEST_SUITE)
             with file.open("rb") as opened:
-                head = opened.read(_HEAD)
+                return opened.read(_HEAD)
         except (OSError, UsageError):
-            return False
-        return any(mark in head for mark in _MARKS)
+            return b""

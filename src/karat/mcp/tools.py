@@ -18,8 +18,10 @@ from karat.model.run import CaseRecord
 from karat.model.verdict import CaseStatus
 from karat.reports.case_details import first_reason, why_not_passed
 from karat.reports.run_facts import counts
+from karat.suites.diagnostics import RefusedError
 from karat.suites.documents.source import read_bytes
 from karat.suites.formats.base import SuiteFile
+from karat.suites.formats.catalog import detect_format
 from karat.suites.reading import read_file
 from karat.text.wording import pluralize, quoted
 
@@ -79,7 +81,7 @@ class KaratTools:
 
     def list_suites(self) -> list[str]:
         """List the suite files of the project, with the number of cases of each, and the targets of karat.toml."""
-        described = [self._describe(str(path)) for path in self._folder.find_suites()]
+        described = [self._describe(str(path), is_ours) for path, is_ours in self._folder.find_suites()]
         targets = api.find_config().targets
         lines = [line for line in described if line]
         head = [f"{pluralize(len(lines), 'suite')}; targets of karat.toml: {', '.join(targets) or 'none'}"]
@@ -183,15 +185,25 @@ class KaratTools:
         path = self._folder.journal(name or str(api.last_journal(config)))
         return api.open_journal(path, config.project)
 
-    def _describe(self, path: str) -> str:
+    def _describe(self, path: str, is_ours: bool) -> str:
         """A suite in one line; nothing for a file that is not one."""
         try:
             suite = api.load_file(self._suite(path), api.find_project())
         except KaratError as error:
-            if "[unknown-format]" in str(error):
+            if "[unknown-format]" in str(error) or not (is_ours or self._is_suite(path)):
                 return ""
             return f"{path}: not valid, see validate"
         return f"{path}: {suite.format}, {pluralize(len(suite.cases), 'case')}, {suite.name}".rstrip(", ")
+
+    def _is_suite(self, path: str) -> bool:
+        """Whether a file is of a format that is known, even if something is wrong with it."""
+        try:
+            detect_format(
+                SuiteFile(read_bytes(self._folder.root / path), path), catalog_for(api.find_project()).formats
+            )
+        except (KaratError, RefusedError):
+            return False
+        return True
 
 
 def _records(run: Journal, case: str) -> list[CaseRecord]:

@@ -33,21 +33,17 @@ def declared_keys(known: KnownKeys) -> dict[str, Key]:
 
 def read_declared(tree: Mapping[str, Any], project: Declared) -> Declared:
     """What holds for a suite: its own effects, or those of karat.toml; of each word list likewise."""
-    own = {name: _entries(name, given, project) for name, given in _usable_part(tree.get("words")).items()}
+    keys = declared_keys(KnownKeys())
+    # What is wrong with a key is reported with the rest of the file, and nothing of it is used.
+    sound = {name: tree[name] for name, key in keys.items() if tree.get(name) and not key.shape.validate(tree[name])}
+    own = {name: _entries(name, entries, project) for name, entries in sound.get("words", {}).items()}
     return Declared(
-        _usable_part(tree.get("effects")) or project.effects,
+        sound.get("effects") or project.effects,
         {**project.words, **own},
         project.evaluators,
-        _usable_part(tree.get("tools")),
+        sound.get("tools", {}),
         project.rules,
     )
-
-
-def _usable_part(given: object) -> dict[str, Any]:
-    """What can be used of it: what is wrong with it is reported by its shape."""
-    if not isinstance(given, dict) or not all(isinstance(one, list | dict) for one in given.values()):
-        return {}
-    return given
 
 
 def _entries(name: str, given: Any, project: Declared) -> list[str]:

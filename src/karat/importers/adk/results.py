@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar, Required, TypedDict
 
-from karat.importers.adk.suite import content_text, field, read_calls
+from karat.importers.adk.suite import Invocation, content_text, field, read_calls
 from karat.targets.recordings.result_files import RecordedCase, ResultFile
 
 
+class _Turn(TypedDict, total=False):
+    actual_invocation: Required[Invocation]
+
+
+class _Case(TypedDict, total=False):
+    eval_id: str
+    eval_case_id: str
+    eval_metric_result_per_invocation: list[_Turn]
+
+
+class _Results(TypedDict):
+    eval_case_results: list[_Case]
+
+
 class AdkResults(ResultFile):
+    shape: ClassVar = list[_Results] | _Results
+
     def recognizes(self, first: object) -> bool:
-        return isinstance(field(_value(first), "eval_case_results"), list)
+        return field(first, "eval_case_results") is not None
 
     def read(self, values: Sequence[Any]) -> Iterator[RecordedCase]:
         repeats: Counter[str] = Counter()
-        for result in field(_value(values[0]), "eval_case_results"):
-            name = str(field(result, "eval_id") or field(result, "eval_case_id"))
+        for result in field(values[0], "eval_case_results"):
+            name = field(result, "eval_id") or field(result, "eval_case_id") or ""
             turns = [_form(field(one, "actual_invocation")) for one in _invocations(result)]
             if not turns:
                 form: dict[str, Any] = {"error": "the result contains no invocation"}
@@ -26,11 +41,6 @@ class AdkResults(ResultFile):
                 form = turns[0] if len(turns) == 1 else {"turns": turns}
             yield RecordedCase(name, form, repeats[name])
             repeats[name] += 1
-
-
-def _value(given: object) -> object:
-    """The result; some versions write it as a text that is JSON."""
-    return json.loads(given) if isinstance(given, str) else given
 
 
 def _invocations(result: Any) -> list[Any]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Required, TypedDict
 
 from karat.suites.diagnostics import Path, PathDiagnostic, RefusedError
 from karat.suites.formats.base import Format, ParsedSuite, SuiteCatalog, SuiteFile
 from karat.suites.formats.builder import CaseBuilder, SuiteBuilder
-from karat.text.wording import kind
 
 CONFIG = "test_config.json"
 TRAJECTORY, RESPONSE = "tool_trajectory_avg_score", "response_match_score"
@@ -17,6 +16,73 @@ DEFAULTS: Mapping[str, Any] = {TRAJECTORY: 1.0, RESPONSE: 0.8}
 MATCHES = {"EXACT": "ordered", "IN_ORDER": "in_order", "ANY_ORDER": "superset", "0": "ordered"}
 MATCHES |= {"1": "in_order", "2": "superset"}
 _LEGACY = ("query", "data")
+
+
+class _Call(TypedDict, total=False):
+    name: Required[str]
+    args: dict[str, Any]
+
+
+class _Part(TypedDict, total=False):
+    text: str
+    function_call: _Call
+
+
+class _Content(TypedDict, total=False):
+    parts: list[_Part]
+
+
+class _Event(TypedDict, total=False):
+    content: _Content
+
+
+class _Calls(TypedDict, total=False):
+    tool_uses: list[_Call]
+    invocation_events: list[_Event]
+
+
+class Invocation(TypedDict, total=False):
+    """What is read of a turn, in a set and in the results of a run."""
+
+    user_content: Required[_Content]
+    final_response: _Content
+    intermediate_data: _Calls
+
+
+class _Session(TypedDict, total=False):
+    state: dict[str, Any]
+
+
+class _Case(TypedDict, total=False):
+    eval_id: Required[str]
+    conversation: list[Invocation]
+    session_input: _Session
+    final_session_state: dict[str, Any]
+
+
+class _EvalSet(TypedDict, total=False):
+    name: str
+    eval_set_id: str
+    description: str
+    eval_cases: Required[list[_Case]]
+
+
+class _LegacyCall(TypedDict, total=False):
+    tool_name: Required[str]
+    tool_input: dict[str, Any]
+
+
+class _LegacyTurn(TypedDict, total=False):
+    query: Required[str]
+    expected_tool_use: list[_LegacyCall]
+    reference: str
+
+
+class _LegacyCase(TypedDict, total=False):
+    name: str
+    data: Required[list[_LegacyTurn]]
+    initial_state: _Session
+    initial_session: _Session
 
 
 class Call(NamedTuple):
@@ -86,16 +152,18 @@ class EvalSetReader:
 
     def read(self) -> ParsedSuite:
         tree = self._file.tree
-        criteria = self._criteria()
         if _is_list(tree):
-            self._read_legacy(list(tree), criteria)
+            is_grouped = "data" in tree[0]
+            self._suite.require(tree, list[_LegacyCase] if is_grouped else list[_LegacyTurn])
+            self._read_legacy(list(tree), self._criteria(), is_grouped=is_grouped)
             return self._suite.build("legacy")
-        cases = field(tree, "eval_cases")
+        self._suite.require(tree, _EvalSet)
+        criteria = self._criteria()
         key = "eval_cases" if "eval_cases" in tree else "evalCases"
-        for index, case in enumerate(cases if isinstance(cases, list) else ()):
+        for index, case in enumerate(tree[key]):
             self._read_case(case, (key, index), criteria)
         name = field(tree, "name") or field(tree, "eval_set_id") or ""
-        return self._suite.build(name=str(name), description=str(field(tree, "description") or ""))
+        return self._suite.build(name=name, description=field(tree, "description") or "")
 
     def _criteria(self) -> dict[str, Criterion]:
         """The metrics to judge by; what needs a model is noted for every case."""
@@ -122,14 +190,10 @@ class EvalSetReader:
 
     def _read_case(self, tree: Any, path: Path, criteria: Mapping[str, Criterion]) -> None:
         eval_id = field(tree, "eval_id")
-        if not isinstance(eval_id, str):
-            self._suite.problem(path, f"expected a case with an 'eval_id', found {kind(tree)}.")
-            return
-        session = field(tree, "session_input") or {}
-        state = field(session, "state") if isinstance(session, dict) else None
+        state = field(field(tree, "session_input"), "state")
         metadata = {"session_state": state} if state else {}
         conversation = field(tree, "conversation")
-        if not isinstance(conversation, list) or not conversation:
+        if not conversation:
             if field(tree, "conversation_scenario"):
                 why = "its user is played by a model (conversation_scenario)"
                 case = self._suite.case(eval_id, f"({why})", path, skip=why)
@@ -139,22 +203,21 @@ class EvalSetReader:
             return
         key = (*path, "conversation")
         turns = [self._turn(one, (*key, index)) for index, one in enumerate(conversation)]
-        wanted = field(tree, "final_session_state")
-        self._case(eval_id, turns, path, criteria, metadata, wanted if isinstance(wanted, dict) else {})
+        self._case(eval_id, turns, path, criteria, metadata, field(tree, "final_session_state") or {})
 
     def _turn(self, one: Any, path: Path) -> ExpectedTurn:
         answer, calls = field(one, "final_response"), read_calls(field(one, "intermediate_data"))
         prompt = content_text(field(one, "user_content"))
         return ExpectedTurn(prompt, calls, None if answer is None else content_text(answer), path)
 
-    def _read_legacy(self, tree: Sequence[Any], criteria: Mapping[str, Criterion]) -> None:
+    def _read_legacy(self, tree: Sequence[Any], criteria: Mapping[str, Criterion], *, is_grouped: bool) -> None:
         """A list of turns is one conversation; a list of objects with `data` holds several."""
-        if isinstance(tree[0], dict) and isinstance(tree[0].get("data"), list):
+        if is_grouped:
             for index, one in enumerate(tree):
-                state = field(one.get("initial_state") or one.get("initial_session") or {}, "state")
-                turns = [_legacy_turn(each, (index, "data", n)) for n, each in enumerate(one.get("data") or ())]
+                state = field(one.get("initial_state") or one.get("initial_session"), "state")
+                turns = [_legacy_turn(each, (index, "data", n)) for n, each in enumerate(one["data"])]
                 metadata = {"session_state": state} if state else {}
-                self._case(str(one.get("name") or f"case-{index + 1}"), turns, (index,), criteria, metadata, {})
+                self._case(one.get("name") or f"case-{index + 1}", turns, (index,), criteria, metadata, {})
             return
         turns = [_legacy_turn(each, (index,)) for index, each in enumerate(tree)]
         self._case(self._file.name.split(".")[0] or "case", turns, (), criteria, {}, {})
@@ -243,14 +306,13 @@ def _rule(turn: ExpectedTurn, criterion: Criterion) -> dict[str, Any]:
 
 def _legacy_turn(tree: Any, path: Path) -> ExpectedTurn:
     uses = field(tree, "expected_tool_use")
-    calls = [Call(str(one.get("tool_name", "")), one.get("tool_input") or {}) for one in uses or ()]
-    answer = field(tree, "reference")
-    query = field(tree, "query")
-    return ExpectedTurn(query if isinstance(query, str) else "", None if uses is None else calls, answer or None, path)
+    calls = [Call(field(one, "tool_name"), field(one, "tool_input") or {}) for one in uses or ()]
+    answer = field(tree, "reference") or None
+    return ExpectedTurn(field(tree, "query"), None if uses is None else calls, answer, path)
 
 
 def _call(found: Any) -> Call:
-    return Call(str(field(found, "name") or ""), field(found, "args") or {})
+    return Call(field(found, "name"), field(found, "args") or {})
 
 
 def _parts(content: Any) -> Iterator[Any]:
@@ -260,12 +322,12 @@ def _parts(content: Any) -> Iterator[Any]:
 def read_calls(data: Any) -> list[Call] | None:
     """The calls of an invocation, as events or as a list of them; None where nothing is said of them."""
     events = field(data, "invocation_events")
-    if isinstance(events, list):
+    if events is not None:
         parts = [part for event in events for part in _parts(field(event, "content"))]
         return [_call(found) for part in parts if (found := field(part, "function_call"))]
-    return [_call(found) for found in field(data, "tool_uses") or ()] if isinstance(data, dict) else None
+    return None if data is None else [_call(found) for found in field(data, "tool_uses") or ()]
 
 
 def content_text(content: Any) -> str:
     """The text of a message, a line for each part of it."""
-    return "\n".join(part["text"] for part in _parts(content) if isinstance(part, dict) and part.get("text"))
+    return "\n".join(part["text"] for part in _parts(content) if part.get("text"))

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar, TypedDict
 
 from karat.targets.recordings.result_files import POSITIONAL, RecordedCase, ResultFile
 from karat.text.python_values import parse_calls
 
 
+class _Answer(TypedDict):
+    id: str
+    result: Any
+
+
 class BfclResults(ResultFile):
+    shape: ClassVar = list[_Answer] | _Answer
+
     def recognizes(self, first: object) -> bool:
         return isinstance(first, dict) and {"id", "result"} <= first.keys() and "case_id" not in first
 

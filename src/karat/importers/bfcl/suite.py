@@ -10,13 +10,14 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
-from typing import Any
+from typing import Any, Required, TypedDict
 
 from karat.importers.bfcl.values import argument, source_argument
 from karat.suites.diagnostics import Path, RefusedError, refuse
 from karat.suites.documents.json import JsonLinesDocument
 from karat.suites.formats.base import Format, ParsedSuite, SuiteCatalog, SuiteFile
 from karat.suites.formats.builder import CaseFields, SuiteBuilder
+from karat.suites.shapes.foreign import require_shape
 from karat.text.python_values import PythonCall, parse_calls
 from karat.text.wording import quoted
 
@@ -41,6 +42,45 @@ _IGNORED = r"[,./\-_*^()]*"
 
 
 Expected = tuple[dict[str, Any], dict[str, Path]]
+
+
+class _Message(TypedDict):
+    role: str
+    content: str
+
+
+class _Items(TypedDict, total=False):
+    type: str
+
+
+class _Property(TypedDict, total=False):
+    type: str
+    items: _Items
+
+
+class _Parameters(TypedDict, total=False):
+    properties: dict[str, _Property]
+    required: list[str]
+
+
+class _Function(TypedDict, total=False):
+    name: Required[str]
+    parameters: _Parameters
+
+
+Gold = str | list[str | list[str] | dict[str, dict[str, Any]]] | dict[str, dict[str, Any]]
+
+
+class _Question(TypedDict, total=False):
+    id: Required[str]
+    question: str | list[list[_Message]]
+    function: _Function | list[_Function]
+    ground_truth: Gold
+
+
+class _Answer(TypedDict):
+    id: str
+    ground_truth: Gold
 
 
 class Bfcl(Format):
@@ -77,32 +117,28 @@ class _Reader:
         self._tools: dict[str, list[str]] | None = None
 
     def read(self) -> ParsedSuite:
+        self._suite.require(self._document.tree, list[_Question])
         for index, row in enumerate(self._document.rows):
             self._read_question(row, (index,))
         return self._suite.build(name=PurePath(self._file.name).stem)
 
     def _read_question(self, row: Any, path: Path) -> None:
-        if not isinstance(row, dict) or not isinstance(row.get("id"), str):
-            self._suite.problem(path, "a question is an object with an 'id'.", "wrong-type")
-            return
-        if "question" not in row:
+        if row.get("question") is None:
             fix = f"Name the file with the questions: it has the same name, in the folder above '{ANSWERS}'."
             raise refuse(f"the file contains answers without their questions. {fix}", "no-questions")
         self._suite.refuse_unknown_keys(row, _KNOWN, path)
         turns = (
             row["question"] if isinstance(row["question"], list) else [[{"role": "user", "content": row["question"]}]]
         )
-        if not turns or not all(_is_turn(turn) for turn in turns):
-            self._suite.problem(
-                (*path, "question"), "a question is a list of turns, each a list of messages.", "wrong-type"
-            )
+        if not turns:
+            self._suite.problem((*path, "question"), "the question has no turns.", "empty-value")
             return
         category = row["id"].rsplit("_", 1)[0]
-        said = [[str(message["content"]) for message in turn if message["role"] == "user"] for turn in turns]
+        said = [[message["content"] for message in turn if message["role"] == "user"] for turn in turns]
         system = [message["content"] for turn in turns for message in turn if message["role"] == "system"]
         about: CaseFields = {"category": category}
         if system:
-            about["metadata"] = {"system": "\n".join(map(str, system))}
+            about["metadata"] = {"system": "\n".join(system)}
         if "multi_turn" in category:
             prompts = [words[-1] if words else MORE_TOOLS for words in said]
             self._read_conversation(row, prompts, path, about)
@@ -129,8 +165,8 @@ class _Reader:
         return (fields, dict.fromkeys(fields, path)) if calls else None
 
     def _calls(self, row: Mapping[str, Any], gold: Sequence[Any], path: Path) -> Iterator[dict[str, Any]]:
-        functions = row.get("function", [])
-        by_name = {one["name"]: one.get("parameters", {}) for one in _as_list(functions) if isinstance(one, dict)}
+        functions = _as_list(row.get("function") or [])
+        by_name = {one["name"]: one.get("parameters") or {} for one in functions}
         for call in gold:
             if not isinstance(call, dict) or len(call) != 1:
                 self._suite.problem(path, f"the answer of {quoted(row['id'])} is not an object with one function.")
@@ -144,7 +180,7 @@ class _Reader:
 
     def _arguments(self, schema: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
         """What each parameter may be; one that is needed, and that the answer does not name, may be anything."""
-        properties, required = schema.get("properties", {}), schema.get("required", [])
+        properties, required = schema.get("properties") or {}, schema.get("required") or []
         found: dict[str, Any] = {name: {"$absent": False} for name in required if name not in wanted}
         for name, values in wanted.items():
             about = properties.get(name)
@@ -203,21 +239,17 @@ class _Reader:
             return _as_list(row["ground_truth"])
         if self._answers is None:
             answers = JsonLinesDocument(self._file.read_other(f"{ANSWERS}/{self._file.name}"))
+            file = str(self._file.folder / ANSWERS / self._file.name)
             if answers.diagnostics:
-                file = str(self._file.folder / ANSWERS / self._file.name)
                 raise RefusedError(*(one._replace(file=file) for one in answers.diagnostics))
-            self._answers = {
-                str(one.get("id")): one.get("ground_truth") for one in answers.rows if isinstance(one, dict)
-            }
+            require_shape(answers.tree, list[_Answer], answers, file=file)
+            rows: Sequence[Any] = answers.rows
+            self._answers = {one["id"]: one["ground_truth"] for one in rows}
         if row["id"] not in self._answers:
             message = f"'{ANSWERS}/{self._file.name}' has no answer to {quoted(row['id'])}. Add it."
             self._suite.problem((*path, "id"), message, "no-checks")
             return None
         return _as_list(self._answers[row["id"]])
-
-
-def _is_turn(turn: object) -> bool:
-    return isinstance(turn, list) and all(isinstance(one, dict) and {"role", "content"} <= one.keys() for one in turn)
 
 
 def _as_list(value: Any) -> list[Any]:

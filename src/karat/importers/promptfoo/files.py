@@ -7,7 +7,8 @@ import glob
 import io
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -20,6 +21,8 @@ SCHEME = "file://"
 CODE = (".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".py", ".rb", ".go")
 BINARY = (".jpg", ".jpeg", ".png", ".gif", ".webp", ".svg", ".mp3", ".wav", ".mp4", ".pdf", ".xlsx", ".docx")
 TREES = (".yaml", ".yml", ".json")
+PROMPT_FILES = (*CODE, *TREES, ".txt", ".md", ".csv", ".jsonl", ".j2")
+LONGEST_NAME = 1024
 MOST_FILES = 10_000
 MOST_ROWS = 1_000_000
 DEEPEST = 20
@@ -56,13 +59,53 @@ class NamedFiles:
         if not any(sign in name for sign in "*?["):
             return [name]
         self._file.refuse_outside(name, path)
-        matches = sorted(glob.glob(name, root_dir=str(self._file.folder), recursive=True))
-        if not matches:
+        found = sorted(glob.glob(name, root_dir=str(self._file.folder), recursive=True))
+        if not found:
             raise RefusedError(PathDiagnostic(path, f"no file matches {quoted(name)}. Check the path.", "missing-file"))
-        if len(matches) > MOST_FILES:
-            message = f"{len(matches):,} files match {quoted(name)}. Narrow the pattern."
+        if len(found) > MOST_FILES:
+            message = f"{len(found):,} files match {quoted(name)}. Narrow the pattern."
             raise RefusedError(PathDiagnostic(path, message, "too-many-files"))
-        return matches
+        return found
+
+    def prompt_names(self, text: str, path: Path) -> list[str]:
+        """The files that a prompt names; none if it is the prompt itself. Raises RefusedError for one that is missing.
+
+        As in promptfoo a name needs no `file://`. It is one if it is that of a file or has the suffix of one.
+        """
+        if text.startswith(SCHEME):
+            return self.names(text, path)
+        if "\n" in text or "{{" in text or len(text) > LONGEST_NAME:
+            return []
+        if any(sign in text for sign in "*?["):
+            return sorted(glob.glob(text, root_dir=str(self._file.folder), recursive=True))
+        is_name = PurePath(text.split(":")[0]).suffix.lower() in PROMPT_FILES and not any(map(str.isspace, text))
+        return [text] if is_name or (self._file.folder / text).is_file() else []
+
+    def prompts(self, name: str, path: Path) -> list[tuple[str, str]]:
+        """The prompts of a file, each with its label, if the file has one."""
+        content = self.text(name, path)
+        suffix = PurePath(name).suffix.lower()
+        if suffix == ".csv":
+            return self._prompts_of_table(name, content, path)
+        if suffix in (".yaml", ".yml"):
+            return [(json.dumps(self.tree(name, path)), "")]
+        parts = [content]
+        if suffix == ".txt":
+            parts = re.split(r"^[ \t]*---[ \t]*\r?$", content, flags=re.MULTILINE)
+        elif suffix == ".jsonl":
+            parts = content.splitlines()
+        return [(part.strip(), "") for part in parts if part.strip()]
+
+    def _prompts_of_table(self, name: str, content: str, path: Path) -> list[tuple[str, str]]:
+        """A prompt a line, or those of the column `prompt` with their labels."""
+        if "," not in content:
+            lines = [line for line in content.splitlines() if line.strip()]
+            return [(line, "") for line in lines[lines[:1] != [] and lines[0].strip().lower() == "prompt" :]]
+        rows = [row for row, _ in self.rows(name, path)]
+        if not any("prompt" in row for row in rows):
+            message = f"{quoted(name)} has no column `prompt`. Add it."
+            raise RefusedError(PathDiagnostic(path, message, "bad-table"))
+        return [(row["prompt"].strip(), row.get("label", "").strip()) for row in rows if row.get("prompt", "").strip()]
 
     def text(self, name: str, path: Path) -> str:
         """The text of a file. Raises RefusedError, or NotTextError for code, pictures and the like."""
@@ -73,7 +116,7 @@ class NamedFiles:
         try:
             return utf8(data).decode() if data.strip() else ""
         except RefusedError as refused:
-            raise self._within(name, refused.diagnostics) from None
+            raise RefusedError(*(one._replace(file=self._path(name)) for one in refused.diagnostics)) from None
 
     def tree(self, name: str, path: Path) -> Any:
         """The values of a JSON or YAML file."""
@@ -82,9 +125,9 @@ class NamedFiles:
         try:
             tree = inner.tree
         except RefusedError as refused:
-            raise self._within(name, refused.diagnostics) from None
+            raise RefusedError(*(one._replace(file=self._path(name)) for one in refused.diagnostics)) from None
         if inner.document.diagnostics:
-            raise self._within(name, inner.document.diagnostics)
+            raise RefusedError(*(one._replace(file=self._path(name)) for one in inner.document.diagnostics))
         return tree
 
     def value(self, reference: str, path: Path) -> Any:
@@ -139,9 +182,9 @@ class NamedFiles:
         """The rows of a table and their lines: those of CSV as texts by column, those of JSONL as they are."""
         text = self.text(name, path)
         if PurePath(name).suffix.lower() == ".jsonl":
-            for number, row in enumerate(text.split("\n"), 1):
-                if row.strip():
-                    yield self._json(row, name, number, path), number
+            for number, written in enumerate(text.split("\n"), 1):
+                if written.strip():
+                    yield self._json(written, name, number, path), number
             return
         reader = csv.reader(io.StringIO(text, newline=""))
         try:
@@ -168,10 +211,6 @@ class NamedFiles:
             message = f"the line is not JSON: {str(error)[:100]}."
             place = (number, 1)
             raise RefusedError(PathDiagnostic(path, message, "bad-table", place=place, file=self._path(name))) from None
-
-    def _within(self, name: str, diagnostics: Iterable[PathDiagnostic]) -> RefusedError:
-        """The problems of a named file, which are at places of its own."""
-        return RefusedError(*(diagnostic._replace(file=self._path(name)) for diagnostic in diagnostics))
 
     def _path(self, name: str) -> str:
         return str(self._file.folder / name)

@@ -1,69 +1,142 @@
-"""`promptfoo eval -o results.json`: the answers of a run by the prompt that was sent."""
+"""`promptfoo eval -o results.json`, `.jsonl` or `.csv`: the answers of a run, of each test, prompt and provider."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Any
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Required, TypedDict
 
-from karat.importers.promptfoo.suite import user_messages
-from karat.targets.recordings.result_files import RecordedCase, ResultFile
+from karat.importers.promptfoo.suite import describe_identity, user_messages
+from karat.importers.promptfoo.templates import BadTemplateError, render
+from karat.suites.diagnostics import refuse
+from karat.targets.recordings.result_files import RecordedCase, ResultFile, TableRow
 
-AMBIGUOUS = (
-    "{} tests, prompts or providers of the results have the last words of this case, so it is unknown which answer is "
-    "its own: run promptfoo with one of them (--filter-pattern, --filter-providers), and replay that"
-)
+_ANSWERS = re.compile(r"\[(?P<provider>[^\]]+)\] (?P<label>.*)", re.DOTALL)
+_OLD_CELL = re.compile(r"\[(PASS|FAIL|ERROR)\] \([^)]*\)\s*(.*?)(?:\n\n(?:Pass|Fail) Reason: .*)?", re.DOTALL)
+_ESCAPED = re.compile(r"'(?=[\s\u200b-\u200d]*[=+\-@])")
+"""What promptfoo writes before a cell that a spreadsheet would take for a formula."""
+
+
+class _Prompt(TypedDict, total=False):
+    raw: Required[str]
+
+
+class _Tokens(TypedDict, total=False):
+    prompt: float
+    completion: float
+
+
+class _Response(TypedDict, total=False):
+    output: Any
+    error: str
+    tokenUsage: _Tokens
+    cost: float
+    finishReason: str
+
+
+class _Provider(TypedDict, total=False):
+    id: str
+    label: str
+
+
+class _Metadata(TypedDict, total=False):
+    conversationId: str | int
+
+
+class _TestCase(TypedDict, total=False):
+    description: str
+    metadata: _Metadata
+
+
+class _Row(TypedDict, total=False):
+    prompt: Required[str | _Prompt]
+    provider: str | _Provider
+    vars: dict[str, Any]
+    testCase: _TestCase
+    response: _Response
+    output: Any
+    error: str
+    latencyMs: float
+    cost: float
+
+
+class _Summary(TypedDict):
+    results: list[_Row]
+
+
+class _File(TypedDict):
+    results: _Summary
 
 
 class PromptfooResults(ResultFile):
+    shape: ClassVar = _File | list[_File | _Row | TableRow]
+
     def recognizes(self, first: object) -> bool:
-        results = first.get("results") if isinstance(first, dict) else None
-        return isinstance(results, dict) and isinstance(results.get("results"), list)
+        if not isinstance(first, dict):
+            return False
+        results = first.get("results")
+        is_whole = isinstance(results, dict) and isinstance(results.get("results"), list)
+        is_table = any(_ANSWERS.fullmatch(name) for name in first.get("columns") or () if isinstance(name, str))
+        return is_whole or is_table or {"testIdx", "promptIdx", "prompt"} <= first.keys()
 
     def read(self, values: Sequence[Any]) -> Iterator[RecordedCase]:
-        repeats: Counter[str] = Counter()
-        rows = [(_last_words(row), row) for row in values[0]["results"]["results"]]
-        sources: dict[str, set[str]] = {}
-        for words, row in rows:
-            sources.setdefault(words, set()).add(_source(row))
-        for words, row in rows:
-            ambiguous = AMBIGUOUS.format(len(sources[words])) if len(sources[words]) > 1 else ""
-            yield RecordedCase(words, _form(row), repeats[words], by_prompt=True, ambiguous=ambiguous)
-            repeats[words] += 1
+        for value in values:
+            if "cells" in value:
+                yield from map(_read_row, _read_cells(value["columns"], value["cells"]))
+            else:
+                yield from map(_read_row, value["results"]["results"] if "results" in value else [value])
 
 
-def _last_words(row: dict[str, Any]) -> str:
-    prompt = row.get("prompt") or {}
-    raw = prompt.get("raw", "") if isinstance(prompt, dict) else str(prompt)
-    return (user_messages(raw) or [raw])[-1]
+def _read_row(row: Mapping[str, Any]) -> RecordedCase:
+    prompt, provider = row["prompt"], row.get("provider") or ""
+    raw: str = prompt if isinstance(prompt, str) else prompt["raw"]
+    test = row.get("testCase") or {}
+    conversation = (test.get("metadata") or {}).get("conversationId")
+    identity = describe_identity(raw, row.get("vars"), test.get("description"), conversation)
+    name = provider if isinstance(provider, str) else provider.get("label") or provider.get("id") or ""
+    said = tuple(user_messages(raw)) or (raw,)
+    return RecordedCase(said[-1], _form(row), said=said, identity=identity, provider=name)
 
 
-def _source(row: dict[str, Any]) -> str:
-    """The test, the prompt and the provider that a row is of: rows that differ in it do not repeat each other."""
-    provider = row.get("provider")
-    named = provider.get("id") if isinstance(provider, dict) else provider
-    prompt = row.get("prompt")
-    raw = prompt.get("raw") if isinstance(prompt, dict) else prompt
-    return json.dumps([row.get("testIdx"), row.get("promptIdx"), named, raw], sort_keys=True)
+def _read_cells(columns: Sequence[str], cells: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+    found = [(index, match) for index, name in enumerate(columns) if (match := _ANSWERS.fullmatch(name))]
+    row = dict(zip(columns[: found[0][0]], (_unescape(cell) for cell in cells), strict=False))
+    description = row.pop("Description", "")
+    for index, match in found:
+        text, status = cells[index], columns[index + 1 : index + 2]
+        old = _OLD_CELL.fullmatch(text)
+        failed = cells[index + 1] == "ERROR" if status == ["Status"] else bool(old and old[1] == "ERROR")
+        answer = _unescape(text) if status == ["Status"] else old[2] if old else text
+        try:
+            raw = render(match["label"], row)
+        except BadTemplateError as error:
+            message = f"the prompt of the column {columns[index]!r} is not known: {error}. Use results.json."
+            raise refuse(message, "bad-table") from None
+        response = {"error": answer or "the run contains no answer"} if failed else {"output": answer}
+        test = {"description": description} if description else {}
+        yield {"prompt": raw, "provider": match["provider"], "vars": row, "testCase": test, "response": response}
 
 
-def _form(row: dict[str, Any]) -> dict[str, Any]:
+def _unescape(cell: str) -> str:
+    return cell[1:] if _ESCAPED.match(cell) else cell
+
+
+def _form(row: Mapping[str, Any]) -> dict[str, Any]:
     response = row.get("response") or {}
     output = response.get("output", row.get("output"))
     if output is None:
-        return {"error": str(row.get("error") or response.get("error") or "the run contains no answer")}
+        return {"error": row.get("error") or response.get("error") or "the run contains no answer"}
     calls = tool_calls(output)
     form: dict[str, Any] = {"final_message": output if isinstance(output, str) else json.dumps(output)}
     form |= {"tool_calls": calls} if calls is not None else {}
-    form |= {"duration_ms": row["latencyMs"]} if isinstance(row.get("latencyMs"), int | float) else {}
-    used = response.get("tokenUsage") or {}
-    if isinstance(used.get("prompt"), int) or isinstance(used.get("completion"), int):
+    form |= {"duration_ms": row["latencyMs"]} if row.get("latencyMs") is not None else {}
+    if used := response.get("tokenUsage"):
         form["tokens"] = {"input": used.get("prompt"), "output": used.get("completion")}
     cost = response.get("cost", row.get("cost"))
-    form |= {"metadata": {"cost_usd": cost}} if isinstance(cost, int | float) else {}
+    form |= {"metadata": {"cost_usd": cost}} if cost is not None else {}
     reason = response.get("finishReason")
-    return {**form, **({"ended_by": "itself" if reason == "stop" else reason} if isinstance(reason, str) else {})}
+    return {**form, **({"ended_by": "itself" if reason == "stop" else reason} if reason is not None else {})}
 
 
 def tool_calls(output: Any) -> list[dict[str, Any]] | None:

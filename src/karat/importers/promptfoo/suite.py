@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 from karat.importers.promptfoo.assertions import (
     CODE_TYPES,
@@ -25,9 +25,11 @@ from karat.importers.promptfoo.assertions import (
 from karat.importers.promptfoo.files import SCHEME, Entry, NamedFiles, NotTextError, split_columns
 from karat.importers.promptfoo.providers import CODE, target_of
 from karat.importers.promptfoo.templates import BadTemplateError, render, render_tree
-from karat.suites.diagnostics import Path, RefusedError
+from karat.suites.diagnostics import Path, PathDiagnostic, RefusedError
 from karat.suites.formats.base import Format, ParsedSuite, SuiteCatalog, SuiteFile
 from karat.suites.formats.builder import CaseBuilder, Expectations, SuiteBuilder
+from karat.suites.shapes.foreign import find_misfits
+from karat.targets.recordings.result_files import IDENTITY
 from karat.text.wording import kind, quoted
 
 OWN_KEYS = ("prompts", "tests", "providers", "targets", "defaultTest", "scenarios", "redteam")
@@ -36,6 +38,28 @@ MOST_EXPANDED = 10_000
 _RESULTS = ("results", "evalId")
 
 Tree = Mapping[str, Any]
+_Assertions = str | dict[str, Any] | list[str | dict[str, Any]]
+_Test = TypedDict(
+    "_Test",
+    {
+        "description": str,
+        "vars": str | dict[str, Any],
+        "assert": _Assertions,
+        "options": dict[str, Any],
+        "metadata": dict[str, Any],
+        "prompts": list[str],
+    },
+    total=False,
+)
+
+
+class _Config(TypedDict, total=False):
+    description: str
+    prompts: str | dict[str, str] | list[str | dict[str, Any]]
+    tests: str | dict[str, Any] | list[Any]
+    scenarios: str | list[str | dict[str, Any]]
+    defaultTest: str | _Test
+    assertionTemplates: dict[str, dict[str, Any]]
 
 
 class Prompt(NamedTuple):
@@ -55,9 +79,8 @@ class TestCase(NamedTuple):
 
     @property
     def name(self) -> str:
-        description = self.tree.get("description")
-        words = description.split() if isinstance(description, str) else []
-        return " ".join(words) or f"test-{self.number}"
+        given = self.tree.get("description")
+        return " ".join(given.split()) if isinstance(given, str) and given.strip() else f"test-{self.number}"
 
 
 class Promptfoo(Format):
@@ -90,17 +113,20 @@ class ConfigReader:
         self._ids: dict[str, int] = {}
         self._conversations: dict[str, CaseBuilder] = {}
         self._known: dict[tuple[str, str, Any], list[Asked]] = {}
+        self._said: dict[tuple[str, ...], list[tuple[CaseBuilder, dict[str, object]]]] = {}
+        """The cases by what the user says, each with what distinguishes it from others with the same words."""
         self._count = 0
         self._target = target_of(self._tree.get("providers", self._tree.get("targets")), str(file.folder))
         self._is_code = self._target.spec == CODE
 
     def read(self) -> ParsedSuite:
         try:
+            self._suite.require(self._tree, _Config)
             self._read_cases()
         except RefusedError as refused:
             self._suite.diagnostics += refused.diagnostics
-        except NotTextError as not_text:
-            message = f"its tests are {not_text}. Save them as a .yaml, .json or .csv file; no code is run for them."
+        except NotTextError as found:
+            message = f"its tests are {found}. Save them as a .yaml, .json or .csv file; no code is run for them."
             self._suite.problem(("tests",), message, "made-by-code")
         about = self._tree.get("description")
         built = self._suite.build(description=about if isinstance(about, str) else "", target=self._target.spec)
@@ -118,44 +144,50 @@ class ConfigReader:
             if self._count > MOST_CASES:
                 self._suite.problem(test.entry.path, f"it has more than {MOST_CASES:,} cases. Split it.", "too-large")
                 return
+        for same in self._said.values():
+            differ = {key for _, known in same for key in known if any(known[key] != one.get(key) for _, one in same)}
+            for case, known in same if differ else ():
+                identity = {key: known[key] for key in sorted(differ & known.keys())}
+                case.fields["metadata"] = {**case.fields["metadata"], IDENTITY: identity}
 
     def _default_test(self) -> Tree:
-        default = self._tree.get("defaultTest")
-        if isinstance(default, str) and default.startswith(SCHEME):
-            default = self._files.value(default, ("defaultTest",))
-        return default if isinstance(default, dict) else {}
+        given = self._tree.get("defaultTest")
+        if isinstance(given, str):
+            if not given.startswith(SCHEME):
+                message = f"expected a test or a file of one, found {quoted(given)}. Write file:// before its name."
+                raise RefusedError(PathDiagnostic(("defaultTest",), message, "wrong-type"))
+            given = self._files.value(given, ("defaultTest",))
+            self._suite.require(given, _Test, ("defaultTest",))
+        return given or {}
 
     def _prompts(self) -> Iterator[Prompt]:
-        prompts = self._tree.get("prompts", "{{prompt}}")
-        for index, prompt in enumerate([prompts] if isinstance(prompts, str | dict) else prompts or ()):
+        given = self._tree.get("prompts", "{{prompt}}")
+        if isinstance(given, dict):  # an old spelling: labels by prompt
+            given = [{"raw": raw, "label": label} for raw, label in given.items()]
+        for index, one in enumerate([given] if isinstance(given, str) else given or ()):
             path: Path = ("prompts", index)
-            text = (prompt.get("raw") or prompt.get("id")) if isinstance(prompt, dict) else prompt
-            label = str(prompt.get("label", "")) if isinstance(prompt, dict) else ""
+            text = (one.get("raw") or one.get("id")) if isinstance(one, dict) else one
+            label = str(one.get("label", "")) if isinstance(one, dict) else ""
             if isinstance(text, str):
                 yield from self._prompt(text, label, path)
             else:
-                self._suite.problem(path, f"expected a prompt, found {kind(prompt)}.", "invalid-value")
+                self._suite.problem(path, f"expected a prompt, found {kind(one)}.", "invalid-value")
 
     def _prompt(self, text: str, label: str, path: Path) -> Iterator[Prompt]:
-        if not text.startswith(SCHEME):
-            if text.startswith(("exec:", "langfuse://", "helicone://", "portkey://")):
-                yield Prompt("", label or text, f"its prompt is generated by {text.split(':')[0]}")
-            else:
-                yield Prompt(text, label)
+        if text.startswith(("exec:", "langfuse://", "helicone://", "portkey://")):
+            yield Prompt("", label or text, f"its prompt is generated by {text.split(':')[0]}")
             return
-        for name in self._files.names(text, path):
+        names = self._files.prompt_names(text, path)
+        if not names:
+            yield Prompt(text, label)
+        for name in names:
             try:
-                content = self._files.text(name, path)
-            except NotTextError as not_text:
-                yield Prompt("", label or name, f"its prompt is {not_text}")
+                parts = self._files.prompts(name, path)
+            except NotTextError as found:
+                yield Prompt("", label or name, f"its prompt is {found}")
                 continue
-            if name.endswith((".yaml", ".yml")):
-                content = json.dumps(self._files.tree(name, path))
-            parts = content.split("\n---\n") if name.endswith((".txt", ".md")) else [content]
-            if name.endswith(".jsonl"):
-                parts = [line for line in content.splitlines() if line.strip()]
-            for number, part in enumerate(parts, 1):
-                yield Prompt(part.strip(), label or (f"{name}#{number}" if len(parts) > 1 else name))
+            for number, (part, own) in enumerate(parts, 1):
+                yield Prompt(part, own or label or (f"{name}#{number}" if len(parts) > 1 else name))
 
     def _tests(self, default: Tree) -> Iterator[TestCase]:
         numbers = itertools.count(1)
@@ -164,25 +196,28 @@ class ConfigReader:
                 yield test
         for index, scenario in enumerate(self._tree.get("scenarios") or ()):
             path: Path = ("scenarios", index)
-            for part in self._files.entries(scenario, path) if isinstance(scenario, str) else [Entry(scenario, path)]:
-                if isinstance(part.value, dict):
-                    yield from self._scenario(part, default, numbers)
+            for one in self._files.entries(scenario, path) if isinstance(scenario, str) else [Entry(scenario, path)]:
+                if isinstance(one.value, dict):
+                    yield from self._scenario(one, default, numbers)
         if "tests" not in self._tree and "scenarios" not in self._tree and default.get("assert"):
             yield TestCase(merge_test(default, {}), Entry({}, ("defaultTest",)), next(numbers))
 
-    def _scenario(self, entry: Entry, default: Tree, numbers: Iterator[int]) -> Iterator[TestCase]:
+    def _scenario(self, one: Entry, default: Tree, numbers: Iterator[int]) -> Iterator[TestCase]:
         """Each configuration of a scenario with each of its tests."""
-        configs = list(self._files.entries(entry.value.get("config") or [{}], (*entry.path, "config"), entry.source))
-        tests = list(self._files.entries(entry.value.get("tests") or [{}], (*entry.path, "tests"), entry.source))
+        configs = list(self._files.entries(one.value.get("config") or [{}], (*one.path, "config"), one.source))
+        tests = list(self._files.entries(one.value.get("tests") or [{}], (*one.path, "tests"), one.source))
         for config, test in itertools.product(configs, tests):
             both = merge_test(config.value, test.value) if isinstance(test.value, dict) else test.value
-            if case := self._as_test(test._replace(value=both), default, next(numbers)):
-                yield case
+            if found := self._as_test(test._replace(value=both), default, next(numbers)):
+                yield found
 
     def _as_test(self, entry: Entry, default: Tree, number: int) -> TestCase | None:
         tree = entry.value
         if not isinstance(tree, dict):
             self._suite.diagnostics.append(entry.problem(f"expected a test, found {kind(tree)}."))
+            return None
+        if misfits := [] if ".csv:" in entry.source else find_misfits(tree, _Test):
+            self._suite.diagnostics += [entry.problem(one.message, one.slug, *one.path) for one in misfits]
             return None
         if ".csv:" in entry.source:
             tree = split_columns(tree)
@@ -193,15 +228,15 @@ class ConfigReader:
     def _read_test(self, test: TestCase, prompts: Sequence[Prompt]) -> None:
         try:
             expanded = list(self._expand(test))
-        except NotTextError as not_text:
-            self._skip(test, f"a variable is {not_text}")
+        except NotTextError as found:
+            self._skip(test, f"a variable is {found}")
             return
         except BadTemplateError as error:
             self._skip(test, f"{error}")
             return
         chosen = test.tree.get("prompts")
-        selected = [prompt for prompt in prompts if prompt.label in chosen] if isinstance(chosen, list) else prompts
-        for prompt in selected or prompts:
+        meant = [one for one in prompts if not isinstance(chosen, list) or one.label in chosen] or prompts
+        for prompt in meant:
             for number, values in enumerate(expanded, 1):
                 parts = [test.name]
                 parts += [f"prompt {prompts.index(prompt) + 1}"] if len(prompts) > 1 else []
@@ -210,18 +245,16 @@ class ConfigReader:
 
     def _expand(self, test: TestCase) -> Iterator[dict[str, Any]]:
         """The variables of a test; where one is a list, each of its values in turn."""
-        variables = test.tree.get("vars") or {}
-        if isinstance(variables, str):
-            variables = self._files.value(variables, test.entry.path)
-        if not isinstance(variables, dict):
-            raise RefusedError(
-                test.entry.problem(f"expected variables, found {kind(variables)}.", "invalid-value", "vars")
-            )
+        given = test.tree.get("vars") or {}
+        if isinstance(given, str):
+            given = self._files.value(given, test.entry.path)
+        if not isinstance(given, dict):
+            raise RefusedError(test.entry.problem(f"expected variables, found {kind(given)}.", "invalid-value", "vars"))
         options = test.tree.get("options") or {}
-        keeps_lists = isinstance(options, dict) and options.get("disableVarExpansion")
-        loaded = {name: self._load(value, test.entry.path) for name, value in variables.items()}
+        whole = options.get("disableVarExpansion")
+        loaded = {name: self._load(value, test.entry.path) for name, value in given.items()}
         combinations: Iterable[tuple[Any, ...]] = [tuple(loaded.values())]
-        if not keeps_lists and any(isinstance(value, list) for value in loaded.values()):
+        if not whole and any(isinstance(value, list) for value in loaded.values()):
             combinations = itertools.product(*(v if isinstance(v, list) else [v] for v in loaded.values()))
         for count, combination in enumerate(combinations):
             if count >= MOST_EXPANDED:
@@ -244,12 +277,14 @@ class ConfigReader:
     def _case(self, test: TestCase, name: str, prompt: Prompt, values: dict[str, Any]) -> None:
         self._count += 1
         skip = prompt.why_unknown or self._why_skipped(test)
-        text = f"({skip})"
+        text = raw = f"({skip})"
         setup: list[str] = []
         if not skip:
-            text, setup, skip = self._build_prompts(test, prompt, values)
+            raw, skip = self._render(test, prompt, values)
+            said = [] if self._is_code else user_messages(raw)  # a provider is given the whole prompt
+            *setup, text = said or [raw]
         metadata = test.tree.get("metadata") or {}
-        key = metadata.get("conversationId") if isinstance(metadata, dict) else None
+        key = metadata.get("conversationId")
         if key is not None and not skip:
             self._turn(str(key), test, text, prompt, values)
             return
@@ -259,34 +294,35 @@ class ConfigReader:
             test.entry.path,
             setup_prompts=setup,
             skip=skip,
-            metadata=plain_metadata(metadata) | ({"vars": values} if self._is_code else {}),
+            metadata=metadata | ({"vars": values} if self._is_code else {}),
         )
         case.answered = False
+        if not skip:
+            identity = describe_identity(raw, values, test.tree.get("description"))
+            self._said.setdefault((*setup, text), []).append((case, identity))
         self._expect(case, test, values, text)
         self._score(case, test)
 
-    def _build_prompts(self, test: TestCase, prompt: Prompt, values: dict[str, Any]) -> tuple[str, list[str], str]:
-        """What the user says in the end, what he says before it, and why that is not known."""
+    def _render(self, test: TestCase, prompt: Prompt, values: dict[str, Any]) -> tuple[str, str]:
+        """The prompt as it is sent, and why it is not known."""
         options = test.tree.get("options") or {}
-        around = [options.get(key, "") if isinstance(options, dict) else "" for key in ("prefix", "suffix")]
         try:
-            text = render(f"{around[0]}{prompt.text}{around[1]}", values)
+            text = render(f"{options.get('prefix') or ''}{prompt.text}{options.get('suffix') or ''}", values)
         except BadTemplateError as error:
-            return f"({error})", [], str(error)
-        messages = [] if self._is_code else user_messages(text)  # a provider is given the whole prompt
-        text, setup = (messages[-1], messages[:-1]) if messages else (text, [])
+            return f"({error})", str(error)
         if not text.strip():
-            return "(the prompt is empty)", [], "its prompt is empty once the variables are filled in"
-        return text, setup, ""
+            return "(the prompt is empty)", "its prompt is empty once the variables are filled in"
+        return text, ""
 
     def _turn(self, key: str, test: TestCase, text: str, prompt: Prompt, values: dict[str, Any]) -> None:
         """One turn of a conversation that several tests make up, for each prompt its own."""
-        conversation = f"{key} {prompt.label or prompt.text}"
-        case = self._conversations.get(conversation)
+        known = f"{key} {prompt.label or prompt.text}"
+        case = self._conversations.get(known)
         if case is None:
-            case = self._suite.case(self._unique(f"conversation {key}"), text, test.entry.path)
+            metadata: dict[str, object] = {IDENTITY: describe_identity(conversation=key)}
+            case = self._suite.case(self._unique(f"conversation {key}"), text, test.entry.path, metadata=metadata)
             case.answered = False
-            self._conversations[conversation] = case
+            self._conversations[known] = case
         self._expect(case.turn(text, test.entry.path), test, values, text)
         if test.tree.get("threshold") is not None:
             self._suite.diagnostics.append(
@@ -298,7 +334,7 @@ class ConfigReader:
     def _why_skipped(self, test: TestCase) -> str:
         """Why a test cannot be run by itself."""
         options = test.tree.get("options") or {}
-        if isinstance(options, dict) and options.get("transformVars"):
+        if options.get("transformVars"):
             return "its variables are computed by code (transformVars)"
         return ""
 
@@ -323,76 +359,83 @@ class ConfigReader:
 
     def _expect(self, case: Expectations, test: TestCase, values: dict[str, Any], prompt: str) -> None:
         weighed = test.tree.get("threshold") is not None
-        assertions = test.tree.get("assert") or []
-        options = test.tree.get("options")
-        transform = options.get("transform", options.get("postprocess")) if isinstance(options, dict) else None
+        found = test.tree.get("assert") or []
+        options = test.tree.get("options") or {}
+        transform = options.get("transform", options.get("postprocess"))
         around = Around(values, prompt, weighed, transform)
-        for index, assertion in enumerate(assertions if isinstance(assertions, list) else [assertions]):
-            tree = assertion.value if isinstance(assertion, Entry) else assertion
-            path = assertion.path if isinstance(assertion, Entry) else self._path(test, index)
+        for index, given in enumerate(found):
+            path = self._path(test, index)
             label = f"assert[{index}]"
             try:
-                self._assert(case, tree, path, label, around)
+                self._assert(case, given, path, label, around)
             except MisfitError as misfit:
-                self._suite.diagnostics.append(Entry(assertion, path, test.entry.source).problem(str(misfit)))
+                self._suite.diagnostics.append(Entry(given, path, test.entry.source).problem(str(misfit)))
         if case.is_empty:
-            reason = "no assertion: a person looks at the answer"
-            case.check("unjudged", {"what": reason}, test.entry.path, label="assert")
+            what = "no assertion: a person looks at the answer"
+            case.check("unjudged", {"what": what}, test.entry.path, label="assert")
 
     def _path(self, test: TestCase, index: int) -> Path:
         """Where an assertion is: those of `defaultTest` come first."""
-        assertions = test.entry.value.get("assert") if isinstance(test.entry.value, dict) else None
-        before = len(test.tree.get("assert") or ()) - (len(assertions) if isinstance(assertions, list) else 0)
+        own = test.entry.value.get("assert") if isinstance(test.entry.value, dict) else None
+        before = len(test.tree.get("assert") or ()) - (len(own) if isinstance(own, list) else 0)
         if index < before:
             return ("defaultTest", "assert", index)
         return test.entry.path if test.entry.source else (*test.entry.path, "assert", index - before)
 
-    def _assert(self, case: Expectations, raw: Any, path: Path, label: str, around: Around) -> None:
-        tree = self._resolve(raw, path)
+    def _assert(self, case: Expectations, given: Any, path: Path, label: str, around: Around) -> None:
+        tree = self._resolve(given, path)
+        if tree.get("weight") == 0:
+            message = "with a weight of 0 it cannot fail, here as in promptfoo, and is not checked."
+            self._suite.warn(path, message, "asks-nothing")
+            return
         if tree["type"] == SET:
             self._assert_set(case, tree, path, label, around)
             return
         metric = tree.get("metric")
         label = f"{label} {tree['type']}{f' ({metric})' if isinstance(metric, str) else ''}"
         weight = _weight(tree) if around.weighed else None
-        for number, check in enumerate(self._read_checks(tree, path, around)):
+        for number, asked in enumerate(self._read_checks(tree, path, around)):
             case.check(
-                check.name,
-                check.args,
+                asked.name,
+                asked.args,
                 path,
                 label=f"{label} #{number + 1}" if number else label,
-                negated=check.negated,
+                negated=asked.negated,
                 weight=weight,
             )
 
-    def _resolve(self, assertion: Any, path: Path) -> dict[str, Any]:
-        if isinstance(assertion, str):
-            assertion = from_text(assertion)
-        if isinstance(assertion, dict) and isinstance(assertion.get("$ref"), str):
-            name = assertion["$ref"].rpartition("/")[2]
+    def _resolve(self, given: Any, path: Path) -> dict[str, Any]:
+        if isinstance(given, str):
+            given = from_text(given)
+        if isinstance(given, dict) and isinstance(given.get("$ref"), str):
+            name = given["$ref"].rpartition("/")[2]
             template = (self._tree.get("assertionTemplates") or {}).get(name)
             if not isinstance(template, dict):
-                raise MisfitError(f"there is no assertion {quoted(assertion['$ref'])}.")
-            assertion = {**template, **{key: value for key, value in assertion.items() if key != "$ref"}}
-        if not isinstance(assertion, dict) or not isinstance(assertion.get("type"), str):
-            raise MisfitError(f"expected an assertion with a `type`, found {kind(assertion)}.")
-        return assertion
+                raise MisfitError(f"there is no assertion {quoted(given['$ref'])}.")
+            given = {**template, **{key: value for key, value in given.items() if key != "$ref"}}
+        if not isinstance(given, dict) or not isinstance(given.get("type"), str):
+            raise MisfitError(f"expected an assertion with a `type`, found {kind(given)}.")
+        return given
 
     def _assert_set(self, case: Expectations, tree: Tree, path: Path, label: str, around: Around) -> None:
-        parts = [(index, self._resolve(part, path)) for index, part in enumerate(tree.get("assert") or ())]
-        threshold = tree.get("threshold")
-        checks = [(part, each) for _, part in parts for each in self._read_checks(part, path, around)]
-        plain_checks = all(each.name not in ("unjudged", "code") and not each.negated for _, each in checks)
-        if threshold is not None and checks and plain_checks:
-            of = [{"check": each.name, "args": each.args, "weight": _weight(part)} for part, each in checks]
+        inside, threshold = tree.get("assert"), tree.get("threshold")
+        if not isinstance(inside, list) or not inside:
+            raise MisfitError(f"{SET} needs a list of assertions, found {kind(inside)}.")
+        if threshold is not None and (isinstance(threshold, bool) or not isinstance(threshold, int | float)):
+            raise MisfitError(f"{SET} needs a number as `threshold`, found {kind(threshold)}.")
+        parts = [(index, self._resolve(one, path)) for index, one in enumerate(inside)]
+        asked = [(one, each) for _, one in parts for each in self._read_checks(one, path, around)]
+        plain_checks = all(each.name not in ("unjudged", "code") and not each.negated for _, each in asked)
+        if threshold is not None and asked and plain_checks:
+            of = [{"check": each.name, "args": each.args, "weight": _weight(one)} for one, each in asked]
             weight = _weight(tree) if around.weighed else None
             case.check("score_of", {"threshold": float(threshold), "of": of}, path, label=f"{label} set", weight=weight)
         elif threshold is not None:
-            reason = f"assert-set ({OTHER_TOOL}): some of its parts are code or need a model"
-            case.check("unjudged", {"what": reason}, path, label=f"{label} set")
+            what = f"assert-set ({OTHER_TOOL}): some of its parts are code or need a model"
+            case.check("unjudged", {"what": what}, path, label=f"{label} set")
         else:
-            for index, part in parts:
-                self._assert(case, part, (*path, "assert", index), f"{label}.assert[{index}]", around)
+            for index, one in parts:
+                self._assert(case, one, (*path, "assert", index), f"{label}.assert[{index}]", around)
 
     def _read_checks(self, tree: Tree, path: Path, around: Around) -> list[Asked]:
         """The checks of an assertion. Most of a file repeat others, and are read once."""
@@ -408,19 +451,19 @@ class ConfigReader:
     def _read_assertion(self, tree: Tree, path: Path, around: Around) -> list[Asked]:
         name: str = tree["type"]
         base = name.removeprefix(NOT)
-        assertion = Assertion(base, tree.get("value"), tree.get("threshold"), len(base) < len(name))
+        one = Assertion(base, tree.get("value"), tree.get("threshold"), len(base) < len(name))
         if base in UNJUDGED or base.startswith("promptfoo:redteam:"):
-            return [unjudged_check(assertion, UNJUDGED.get(base, "it needs a model"))]
+            return [unjudged_check(one, UNJUDGED.get(base, "it needs a model"))]
         for transform in (tree.get("transform"), around.transform):
-            if transform is not None and not assertion.at:
+            if transform is not None and not one.at:
                 at = path_of(transform) if isinstance(transform, str) else None
                 if at is None or base in (*CODE_TYPES, "is-json", "contains-json"):
-                    return [unjudged_check(assertion, "its transform is code")]
-                assertion = assertion._replace(at=at)
+                    return [unjudged_check(one, "its transform is code")]
+                one = one._replace(at=at)
         if base in CODE_TYPES:
-            return code(self._with_code(assertion._replace(context=around.context(tree))))
-        filled = self._value(assertion.value, path, around)
-        return read_assertion(assertion if filled is assertion.value else assertion._replace(value=filled))
+            return code(self._with_code(one._replace(context=around.context(tree))))
+        filled = self._value(one.value, path, around)
+        return read_assertion(one if filled is one.value else one._replace(value=filled))
 
     def _value(self, value: Any, path: Path, around: Around) -> Any:
         try:
@@ -430,18 +473,18 @@ class ConfigReader:
         if isinstance(filled, str) and filled.startswith(SCHEME):
             try:
                 return self._files.value(filled, path)
-            except NotTextError as not_text:
-                raise MisfitError(f"its value is {not_text}. Write the value down.") from None
+            except NotTextError as found:
+                raise MisfitError(f"its value is {found}. Write the value down.") from None
         return filled
 
-    def _with_code(self, assertion: Assertion) -> Assertion:
-        text = assertion.value
+    def _with_code(self, one: Assertion) -> Assertion:
+        text = one.value
         if not isinstance(text, str):
-            raise MisfitError(f"{assertion.type} needs code as `value`, not {kind(text)}.")
+            raise MisfitError(f"{one.type} needs code as `value`, not {kind(text)}.")
         if not text.startswith(SCHEME):
-            return assertion._replace(code=text)
+            return one._replace(code=text)
         name, _, function = text.removeprefix(SCHEME).partition(":")
-        return assertion._replace(file=str(self._folder / name), function=function)
+        return one._replace(file=str(self._folder / name), function=function)
 
 
 class Around(NamedTuple):
@@ -472,18 +515,42 @@ def merge_test(default: Tree, test: Tree) -> dict[str, Any]:
         first, second = default.get(key), test.get(key)
         if isinstance(first, dict) and (isinstance(second, dict) or not second):
             both[key] = {**first, **(second or {})}
-    assertions = test.get("assert") or []
-    options = both.get("options")
-    skip = isinstance(options, dict) and options.get("disableDefaultAsserts")
-    both["assert"] = [
-        *(() if skip else default.get("assert") or ()),
-        *(assertions if isinstance(assertions, list) else [assertions]),
-    ]
+    own = as_list(test.get("assert"))
+    skip = (both.get("options") or {}).get("disableDefaultAsserts")
+    both["assert"] = [*(() if skip else as_list(default.get("assert"))), *own]
     for index, threshold in (both.pop("thresholds", None) or {}).items():
-        if index < len(assertions):
-            position = len(both["assert"]) - len(assertions) + index
-            both["assert"][position] = {**from_text(assertions[index]), "threshold": threshold}
+        if index < len(own):
+            place = len(both["assert"]) - len(own) + index
+            both["assert"][place] = {**from_text(own[index]), "threshold": threshold}
     return both
+
+
+def describe_identity(
+    raw: str | None = None,
+    values: Mapping[str, Any] | None = None,
+    description: object = None,
+    conversation: object = None,
+) -> dict[str, object]:
+    """What distinguishes tests in which the user says the same, as far as it is known."""
+    found: dict[str, object] = {}
+    if raw is not None:
+        try:
+            prompt = json.loads(raw)
+        except (ValueError, RecursionError):
+            prompt = raw
+        found["prompt"] = raw if isinstance(prompt, str | int | float) else json.dumps(prompt, sort_keys=True)
+    if values is not None:
+        # A table has texts only, and an empty one where a variable is not set.
+        texts = {name: one if isinstance(one, str) else json.dumps(one, sort_keys=True) for name, one in values.items()}
+        found["vars"] = {name: text for name, text in texts.items() if text and not name.startswith("_")}
+    if isinstance(description, str) and description:
+        found["description"] = description
+    return found | ({"conversation": str(conversation)} if conversation is not None else {})
+
+
+def as_list(value: Any) -> list[Any]:
+    """The assertions of a test; one alone needs no list."""
+    return value if isinstance(value, list) else [value] if value else []
 
 
 def user_messages(text: str) -> list[str]:
@@ -494,11 +561,7 @@ def user_messages(text: str) -> list[str]:
         messages = json.loads(text)
     except (ValueError, RecursionError):
         return []
-    if not isinstance(messages, list) or not all(isinstance(entry, dict) and "role" in entry for entry in messages):
+    if not isinstance(messages, list) or not all(isinstance(one, dict) and "role" in one for one in messages):
         return []
-    contents = [message.get("content") for message in messages if message["role"] == "user"]
-    return [content if isinstance(content, str) else json.dumps(content) for content in contents]
-
-
-def plain_metadata(metadata: Any) -> dict[str, object]:
-    return dict(metadata) if isinstance(metadata, dict) else {}
+    said = [one.get("content") for one in messages if one["role"] == "user"]
+    return [one if isinstance(one, str) else json.dumps(one) for one in said]

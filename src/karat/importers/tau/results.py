@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar, Required, TypedDict
 
 from karat.model.trace import BY_ITSELF
 from karat.targets.recordings.result_files import RecordedCase, ResultFile
+from karat.text.python_values import read_repr
 
 STOP = "###STOP###"
 """What the simulated user of tau-bench says once it is done."""
@@ -20,8 +20,60 @@ ENDS = ("user_stop", "agent_stop")
 _NO_INPUT = "(the agent begins)"
 
 
+class _Function(TypedDict):
+    name: str
+    arguments: str | dict[str, Any]
+
+
+class _FunctionCall(TypedDict, total=False):
+    id: str
+    function: Required[_Function]
+
+
+class _PlainCall(_Function, total=False):
+    id: str
+    function: _Function
+
+
+class _Message(TypedDict, total=False):
+    role: Required[str]
+    content: str
+    name: str
+    id: str
+    tool_call_id: str
+    tool_calls: list[_FunctionCall | _PlainCall]
+    tool_messages: list[dict[str, Any]]
+
+
+class _Trial(TypedDict):
+    task_id: int | str
+    traj: list[_Message]
+
+
+class _History(TypedDict, total=False):
+    message_history: list[Any]
+
+
+class _Task(TypedDict, total=False):
+    id: Required[int | str]
+    initial_state: _History
+
+
+class _Simulation(TypedDict, total=False):
+    task_id: Required[int | str]
+    messages: Required[list[_Message]]
+    termination_reason: str
+
+
+class _Simulations(TypedDict):
+    tasks: list[_Task]
+    simulations: list[_Simulation]
+
+
 class TauBenchTrajectories(ResultFile):
     """A list of `{task_id, trial, reward, info, traj}`."""
+
+    shape: ClassVar = list[_Trial]
 
     def recognizes(self, first: object) -> bool:
         return isinstance(first, list) and bool(first) and isinstance(first[0], dict) and "traj" in first[0]
@@ -37,6 +89,8 @@ class TauBenchTrajectories(ResultFile):
 class Tau2Results(ResultFile):
     """An object with `simulations`."""
 
+    shape: ClassVar = list[_Simulations] | _Simulations
+
     def recognizes(self, first: object) -> bool:
         return isinstance(first, dict) and "simulations" in first and "tasks" in first
 
@@ -44,9 +98,9 @@ class Tau2Results(ResultFile):
         seen: Counter[str] = Counter()
         history = {str(task["id"]): _history(task) for task in values[0]["tasks"]}
         for run in values[0]["simulations"]:
-            name, reason = str(run["task_id"]), run.get("termination_reason")
+            name, reason = str(run["task_id"]), str(run.get("termination_reason"))
             messages = run["messages"][history.get(name, 0) :]
-            form = _form(messages, "" if reason in ENDS else str(reason))
+            form = _form(messages, "" if reason in ENDS else reason)
             yield RecordedCase(name, form, seen[name], simulated=True)
             seen[name] += 1
 
@@ -100,14 +154,22 @@ def _new_turn(words: str) -> dict[str, Any]:
 
 
 def _call(call: Mapping[str, Any], role: str) -> dict[str, Any]:
-    about = call.get("function") or call
+    about = call["function"] if isinstance(call.get("function"), dict) else call
     arguments = about["arguments"]
     if isinstance(arguments, str):
         try:
             arguments = json.loads(arguments)
         except ValueError:
-            arguments = ast.literal_eval(arguments)  # some programs that run tau-bench write Python here
+            arguments = _read_python(arguments)
     return {"name": f"{'user.' if role == 'user' else ''}{about['name']}", "arguments": arguments, "unfinished": True}
+
+
+def _read_python(arguments: str) -> Any:
+    """Arguments as Python, as some programs that run tau-bench write them; else the text that they are."""
+    try:
+        return read_repr(arguments)
+    except ValueError:
+        return {"": arguments}
 
 
 def _end(call: dict[str, Any] | None, result: Mapping[str, Any]) -> None:

@@ -7,7 +7,7 @@ natural language need a model: both are not judged here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Required, TypedDict
 
 from karat.importers.tau.contracts import (
     NO_WRITES,
@@ -40,6 +40,42 @@ _CRITERIA = ("actions", "env_assertions", "communicate_info", "nl_assertions", "
 _KINDS = ("DB", "ENV_ASSERTION", "NL_ASSERTION", "ACTION", "COMMUNICATE")
 
 
+class _Action(TypedDict, total=False):
+    name: Required[str]
+    arguments: Required[dict[str, Any]]
+    requestor: str
+    compare_args: list[str]
+
+
+class _Assertion(TypedDict, total=False):
+    env_type: str
+    func_name: Required[str]
+    arguments: dict[str, Any]
+    assert_value: bool
+
+
+class _Criteria(TypedDict, total=False):
+    actions: list[_Action]
+    env_assertions: list[_Assertion]
+    communicate_info: list[str]
+    nl_assertions: list[str]
+    reward_basis: list[str]
+
+
+class _Scenario(TypedDict, total=False):
+    instructions: str | dict[str, Any]
+
+
+class _Task(TypedDict, total=False):
+    id: Required[str | int]
+    user_scenario: Required[str | _Scenario]
+    evaluation_criteria: _Criteria
+
+
+class _Results(TypedDict):
+    tasks: list[_Task]
+
+
 class Tau2(Format):
     """What a simulated user wants, and the criteria by which tau2 rewards the agent."""
 
@@ -53,14 +89,15 @@ class Tau2(Format):
         return isinstance(first, dict) and "user_scenario" in first
 
     def read(self, file: SuiteFile, catalog: SuiteCatalog) -> ParsedSuite:
+        is_run = isinstance(file.tree, dict) and "simulations" in file.tree
         suite = SuiteBuilder(file, catalog)
+        suite.require(file.tree, _Results if is_run else _Task | list[_Task])
         rows, inside = _rows(file.tree)
         paths: list[Path] = [(*inside, index) if file.tree is not row else () for index, row in enumerate(rows)]
-        tasks = [(task, path, _actions(task, path, suite)) for task, path in zip(rows, paths, strict=True)]
+        tasks = [(task, path, _actions(task)) for task, path in zip(rows, paths, strict=True)]
         tools = writing_tools(action for *_, actions in tasks for action in actions)
         for task, path, actions in tasks:
-            if isinstance(task, dict):
-                _add_case(suite, task, path, actions, tools)
+            _add_case(suite, task, path, actions, tools)
         return suite.build()
 
 
@@ -74,24 +111,16 @@ def _rows(tree: Any) -> tuple[Sequence[Any], Path]:
 
 
 def _criteria(task: Mapping[str, Any]) -> Mapping[str, Any]:
-    found = task.get("evaluation_criteria")
-    return found if isinstance(found, dict) else {}
+    return task.get("evaluation_criteria") or {}
 
 
-def _actions(task: Any, path: Path, suite: SuiteBuilder) -> list[Action]:
-    found = []
-    for index, one in enumerate(_criteria(task).get("actions") or () if isinstance(task, dict) else ()):
-        if (
-            not isinstance(one, dict)
-            or not isinstance(one.get("name"), str)
-            or not isinstance(one.get("arguments"), dict)
-        ):
-            place = (*path, "evaluation_criteria", "actions", index)
-            suite.problem(place, "an action is an object with 'name' and 'arguments'.", "wrong-type")
-            continue
-        by_user = one.get("requestor") == "user"
-        found.append(Action(f"{USER if by_user else ''}{one['name']}", one["arguments"], one.get("compare_args")))
-    return found
+def _actions(task: Mapping[str, Any]) -> list[Action]:
+    return [
+        Action(
+            f"{USER if one.get('requestor') == 'user' else ''}{one['name']}", one["arguments"], one.get("compare_args")
+        )
+        for one in _criteria(task).get("actions") or ()
+    ]
 
 
 def _add_case(
@@ -133,7 +162,7 @@ def _unjudged_criteria(criteria: Mapping[str, Any], basis: Sequence[str]) -> Seq
     found = []
     if "ENV_ASSERTION" in basis:
         for one in criteria.get("env_assertions") or ():
-            given = ", ".join(f"{name}={value!r}" for name, value in one.get("arguments", {}).items())
+            given = ", ".join(f"{name}={value!r}" for name, value in (one.get("arguments") or {}).items())
             value = "" if one.get("assert_value", True) else " is false"
             found.append(f"env_assertion: {one.get('env_type')}.{one.get('func_name')}({given}){value}")
     if "NL_ASSERTION" in basis:

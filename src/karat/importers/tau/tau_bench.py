@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Required, TypedDict
 
 from karat.importers.tau.contracts import NO_WRITES, Action, expect_words, expect_writes, writing_tools
 from karat.suites.diagnostics import Document, Path, RefusedError, refuse
@@ -13,6 +13,28 @@ from karat.suites.formats.builder import SuiteBuilder, TextPlaces
 
 _KNOWN = ("annotator", "user_id", "instruction", "synthetic_instruction", "actions", "outputs")
 _ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
+
+
+class _Action(TypedDict, total=False):
+    name: Required[str]
+    kwargs: dict[str, Any]
+    arguments: dict[str, Any]
+
+
+class _Task(TypedDict, total=False):
+    user_id: str
+    instruction: Required[str]
+    actions: list[_Action]
+    outputs: list[str | float]
+
+
+class _Info(TypedDict, total=False):
+    task: _Task
+
+
+class _Trial(TypedDict, total=False):
+    task_id: Required[int | str]
+    info: Required[_Info]
 
 
 class TauBench(Format):
@@ -37,6 +59,8 @@ class TauBench(Format):
         else:
             rows = [(row, (index,)) for index, row in enumerate(file.tree)]
         suite = SuiteBuilder(file, catalog, document)
+        is_run = document is None and "traj" in rows[0][0]
+        suite.require([row for row, _ in rows], list[_Trial] if is_run else list[_Task])
         tasks = [(name, task, path, _actions(task, path, suite)) for name, task, path in _tasks(rows, suite)]
         tools = writing_tools(action for *_, actions in tasks for action in actions)
         for name, task, path, actions in tasks:
@@ -52,13 +76,10 @@ def _tasks(rows: list[tuple[Any, Path]], suite: SuiteBuilder) -> Iterator[tuple[
     """Each task once, by its number: trajectories hold it again for every trial, but not where a run broke."""
     found: dict[str, tuple[Mapping[str, Any], Path]] = {}
     for index, (row, path) in enumerate(rows):
-        if not isinstance(row, dict):
-            suite.problem(path, "a task is an object with 'instruction' and 'actions'.", "wrong-type")
-        elif "traj" in row:
-            task = row["info"].get("task") if isinstance(row.get("info"), dict) else None
-            name, place = f"task-{row.get('task_id')}", (*path, "info", "task")
+        if "traj" in row:
+            name, place = f"task-{row['task_id']}", (*path, "info", "task")
             if not found.get(name, ({}, ()))[0]:
-                found[name] = (task if isinstance(task, dict) else {}, place)
+                found[name] = (row["info"].get("task") or {}, place)
         else:
             found[f"task-{index}"] = (row, path)
     for name, (task, path) in found.items():
@@ -69,8 +90,8 @@ def _tasks(rows: list[tuple[Any, Path]], suite: SuiteBuilder) -> Iterator[tuple[
 def _actions(task: Mapping[str, Any], path: Path, suite: SuiteBuilder) -> list[Action]:
     found = []
     for index, one in enumerate(task.get("actions") or ()):
-        arguments = one.get("kwargs", one.get("arguments")) if isinstance(one, dict) else None
-        if not isinstance(arguments, dict) or not isinstance(one.get("name"), str):
+        arguments = one.get("kwargs", one.get("arguments"))
+        if arguments is None:
             suite.problem((*path, "actions", index), "an action is an object with 'name' and 'kwargs'.", "wrong-type")
             continue
         found.append(Action(one["name"], arguments))
@@ -88,7 +109,7 @@ def _add_case(
     places = {"tool_calls": (*path, "actions"), "in_any_turn": (*path, "outputs")}
     metadata = {"user_id": task["user_id"]} if "user_id" in task else {}
     skip = "" if task else "every run of it ended before its task was recorded"
-    prompt = str(task.get("instruction", "")) if task else "(no task)"
+    prompt = task["instruction"] if task else "(no task)"
     suite.case(name, prompt, path, metadata=metadata, skip=skip).expect(fields, path, places)
 
 

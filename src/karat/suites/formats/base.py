@@ -162,7 +162,7 @@ class SuiteFile:
     @cached_property
     def root(self) -> FilePath:
         """The folder that a file of a suite may not be outside of: that of its project, else its own."""
-        own = self.folder.absolute()
+        own = FilePath(os.path.realpath(self.folder))
         return next((up for up in (own, *own.parents) if any((up / mark).exists() for mark in PROJECT_MARKS)), own)
 
     def refuse_outside(self, name: str, path: Path = ()) -> None:

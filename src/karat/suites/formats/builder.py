@@ -14,6 +14,7 @@ from karat.suites.diagnostics import Document, Json, Path, PathDiagnostic, Place
 from karat.suites.documents.source import read_bytes, utf8
 from karat.suites.formats.base import CaseExpectations, JsonObject, ParsedSuite, SuiteCatalog, SuiteFile
 from karat.suites.shapes.containers import Key, KnownKeys, RecordShape
+from karat.suites.shapes.foreign import require_shape
 from karat.suites.shapes.types import shape_of
 from karat.text.wording import did_you_mean, quoted
 
@@ -234,6 +235,10 @@ class SuiteBuilder:
         frozen = {key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}
         self._open.append(CaseBuilder(self, case_id, prompt, path, frozen))
         return self._open[-1]
+
+    def require(self, tree: object, declared: object, path: Path = ()) -> None:
+        """Refuse values at a path that are not of the types that are declared for them. Raises RefusedError."""
+        require_shape(tree, declared, self._document or self._file.document, path)
 
     def problem(self, path: Path, message: str, slug: str = "invalid-value", *, key: bool = False) -> None:
         """Something that is wrong with the file; `key`: with the name of the last step rather than its value."""

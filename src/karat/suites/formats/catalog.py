@@ -29,7 +29,7 @@ class OtherTool(Format):
     def __init__(self, name: str, spec: str, *marks: str) -> None:
         self.name = name  # type: ignore[misc]  # of each, where that of a format is of its class
         self._place = spec
-        self._marks = tuple(mark.encode() for mark in marks)
+        self.marks = tuple(mark.encode() for mark in marks)
 
     @cached_property
     def itself(self) -> Format:
@@ -38,7 +38,7 @@ class OtherTool(Format):
         return suite_format
 
     def recognizes(self, file: SuiteFile) -> bool:
-        return any(mark in file.data for mark in self._marks) and self.itself.recognizes(file)
+        return any(mark in file.data for mark in self.marks) and self.itself.recognizes(file)
 
     def fields(self, version: str, all_fields: Iterable[Field]) -> frozenset[str]:
         return self.itself.fields(version, all_fields)
@@ -71,6 +71,10 @@ FORMATS = (*OWN, OtherTool)
 ENTRY_POINTS = "karat.formats"
 
 _REQUIRED = ("recognizes", "read")
+
+
+OTHER_MARKS = tuple(mark for tool in (*_other_tools(), *_late_tools()) for mark in tool.marks)
+"""Words of which a file of another tool holds one at least."""
 
 
 def known_formats(project: Project) -> tuple[Format, ...]:
@@ -197,7 +201,8 @@ def blame(suite_format: Format, file: SuiteFile | None = None) -> Iterator[None]
         why = (
             f"the format {suite_format.name!r} failed: {type(error).__name__}: {error_text(error)}{_last_line(error)}."
         )
-        fix = "Fix it, or uninstall the package that provides it."
+        is_ours = type(suite_format).__module__.startswith("karat.")
+        fix = "This is a bug in Karat; please report it." if is_ours else FIX
         raise ConfigError(why, where=file.path if file else "", fix=fix) from error
 
 

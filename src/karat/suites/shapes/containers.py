@@ -25,6 +25,10 @@ class KnownKeys:
         self._where: dict[str, str] = {}
         self._messages: dict[tuple[str, frozenset[str]], str] = {}
 
+    def new_record(self, name: str, doc: str, keys: Mapping[str, Key]) -> RecordShape:
+        """What a typed dictionary is here."""
+        return RecordShape(name, doc, keys, self)
+
     def add(self, where: str, keys: Iterable[str]) -> None:
         """Keys of a level; where it is known by several, messages name the last one that was added."""
         self._where |= dict.fromkeys(keys, where)

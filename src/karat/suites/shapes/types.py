@@ -23,7 +23,7 @@ from msgspec import Meta, Struct
 from karat.errors import ConfigError
 from karat.matchers.reading import DOLLAR_KEYS, MatchedMembers, MatchedValue, find_problems
 from karat.suites.diagnostics import PathDiagnostic
-from karat.suites.shapes.containers import Key, KnownKeys, ListShape, MapShape, RecordShape, UnionShape
+from karat.suites.shapes.containers import Key, KnownKeys, ListShape, MapShape, UnionShape
 from karat.suites.shapes.scalars import (
     AnyShape,
     ChoiceShape,
@@ -116,7 +116,7 @@ def shape_of(declared: Type, known: KnownKeys) -> Shape:
         bounds = [limits.get(name) for name in ("gt", "ge", "lt", "le", "multiple_of")]
         return NumberShape(kind is int, *bounds)
     if is_typeddict(kind):
-        return RecordShape(kind.__name__, kind.__doc__ or "", dict(keys_of(kind, known)), known)
+        return known.new_record(kind.__name__, kind.__doc__ or "", dict(keys_of(kind, known)))
     if isinstance(kind, type) and issubclass(kind, Enum):
         return ChoiceShape(tuple(member.value for member in kind))
     return _generic(kind, limits, known)
@@ -147,7 +147,7 @@ def keys_of(record: Type, known: KnownKeys) -> Iterator[tuple[str, Key]]:
     for name, hint in get_type_hints(record, include_extras=True).items():
         marked = get_origin(hint) in (Required, NotRequired)
         inner = get_args(hint)[0] if marked else hint
-        required = get_origin(hint) is Required if marked else record.__total__
+        required = get_origin(hint) is Required if marked else name in record.__required_keys__
         yield name, Key(shape_of(inner, known), _doc(inner), required)
 
 

@@ -24,12 +24,13 @@ from karat.evidence.merge import merge_turns
 from karat.model.attachments import move_attachments, way
 from karat.model.suite import Case
 from karat.model.trace import Channel, Message, SpanNode, Tokens, ToolCall, Trace, TraceError
+from karat.suites.diagnostics import RefusedError, problems
 from karat.targets.base import RunContext, TargetError
 from karat.targets.capabilities import ALL
-from karat.targets.config import TargetConfig, no_options
+from karat.targets.config import TargetConfig, read_options
 from karat.targets.conversation import converse
 from karat.targets.recordings.otlp import OtlpRecording, is_otlp
-from karat.targets.recordings.result_files import RecordedCase, read_results, restore_names
+from karat.targets.recordings.result_files import RecordedAnswers, RecordedCase, read_results, restore_names
 from karat.targets.short_form import Short, read, to_trace
 from karat.text.clean import loads
 from karat.text.key_names import suggest_keys
@@ -73,6 +74,10 @@ class Recorded(Struct, frozen=True):
         return self.form.turns or ()
 
 
+class _Options(Struct, forbid_unknown_fields=True):
+    provider: str | None = None
+
+
 class ReplayTarget:
     """Traces of an earlier time."""
 
@@ -87,22 +92,22 @@ class ReplayTarget:
         self._spans: OtlpRecording | None = None
         self._offsets: dict[str | tuple[str, int], int] = {}
         self._results: dict[tuple[str, int], RecordedCase] = {}
+        self._answers: RecordedAnswers | None = None
+        self._provider: str | None = None
 
     async def open(self) -> None:
-        no_options(self._config)
+        self._provider = read_options(self._config, _Options).provider
         try:
             self._file = self._path.open("rb")
         except OSError as error:
             raise ConfigError(f"the recording cannot be read: {error.strerror}.", where=str(self._path)) from error
         self._spans = OtlpRecording(str(self._path), self._file) if is_otlp(self._file) else None
         diagnostics = self._index(self._file) if self._spans is None else self._spans.index()
-        problems = tuple(islice(diagnostics, PROBLEMS_CAP))
-        if problems or not (self._offsets or self._spans or self._results):
+        found = tuple(islice(diagnostics, PROBLEMS_CAP))
+        if found or not (self._offsets or self._spans or self._results or self._answers):
             await self.close()
             raise (
-                SuiteError(problems)
-                if problems
-                else ConfigError("the recording contains no trace.", where=str(self._path))
+                SuiteError(found) if found else ConfigError("the recording contains no trace.", where=str(self._path))
             )
 
     async def close(self) -> None:
@@ -113,7 +118,7 @@ class ReplayTarget:
     async def run(self, case: Case, context: RunContext) -> Trace:
         if self._spans is not None:
             return await self._spans.run(case, context)
-        if self._results:
+        if self._results or self._answers:
             return await self._run_result(case, context)
         recorded = self._read(case, context.repeat)
         along = way(str(self._path), str(context.attachments)) if context.attachments is not None else ""
@@ -128,11 +133,13 @@ class ReplayTarget:
 
     async def _run_result(self, case: Case, context: RunContext) -> Trace:
         """What a result file of another tool holds of the case."""
-        result = self._results.get((case.id, context.repeat)) or self._by_prompt(case, context.repeat)
+        try:
+            answer = self._answers.find(case, context.repeat) if self._answers else None
+        except ValueError as error:
+            raise TargetError("not-recorded", f"{self._path}: {error}") from None
+        result = answer or self._results.get((case.id, context.repeat))
         if result is None:
             raise self._not_recorded(case.id, context.repeat)
-        if result.ambiguous:
-            raise TargetError("not-recorded", f"{self._path}: {result.ambiguous}")
         try:
             recorded = Recorded(case.id, context.repeat, read(restore_names(result.form, case)))
         except ValueError as error:
@@ -141,30 +148,17 @@ class ReplayTarget:
             return merge_turns([_build_simulated_turn(turn, case) for turn in recorded.turns])
         return await _play(recorded, case, context) if recorded.turns else _one_turn(recorded.form, case, case.prompt)
 
-    def _by_prompt(self, case: Case, repeat: int) -> RecordedCase | None:
-        """The answers to the prompts of a case, from a file that does not name its cases."""
-        results = [
-            self._results.get((prompt, repeat)) for prompt in [turn.prompt for turn in case.turns] or [case.prompt]
-        ]
-        matches = [result for result in results if result is not None and result.by_prompt]
-        if len(matches) != len(results):
-            return None
-        unclear = next((result for result in matches if result.ambiguous), None)
-        if unclear is not None:
-            return unclear
-        return (
-            RecordedCase(case.id, {"turns": [result.form for result in matches]}, repeat) if case.turns else matches[0]
-        )
-
     def _index(self, file: BufferedReader) -> Iterator[Diagnostic]:
         """Find every case; what cannot be read is a problem with its line."""
         try:
             results = read_results(file)
-        except ValueError as error:
-            yield Diagnostic(str(self._path), 1, 1, "", str(error), "replay")
+        except RefusedError as refused:
+            yield from problems(str(self._path), refused.diagnostics, None)
             return
         if results is not None:
-            self._results = {(result.case_id, result.repeat): result for result in results}
+            self._results = {(result.case_id, result.repeat): result for result in results if not result.said}
+            if answers := [result for result in results if result.said]:
+                self._answers = RecordedAnswers(answers, self._provider)
             return
         number, offset = 0, 0
         while data := file.readline():
@@ -347,8 +341,8 @@ class RecordedTraces:
     def _lines(self, file: BufferedReader) -> Iterator[Trace]:
         try:
             results = read_results(file)
-        except ValueError as error:
-            raise SuiteError((self._problem(1, str(error)),)) from None
+        except RefusedError as refused:
+            raise SuiteError(tuple(problems(self._path, refused.diagnostics, None))) from None
         if results is not None:
             yield from (trace for result in results if (trace := _of_result(result)) is not None)
             return
@@ -367,7 +361,7 @@ class RecordedTraces:
 def _of_result(result: RecordedCase) -> Trace | None:
     """What a result file of another tool holds of a case; nothing where it holds no answer."""
     try:
-        return _build_trace(read(result.form), result.case_id, input=result.case_id if result.by_prompt else "")
+        return _build_trace(read(result.form), result.case_id, input=result.said[-1] if result.said else "")
     except ValueError:
         return None
 

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import csv
 import importlib
+import io
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from io import BufferedReader
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypedDict
 
 import jiter
 import msgspec
 
+from karat.errors import ConfigError
 from karat.model.suite import Case
+from karat.suites.diagnostics import Document, RefusedError, refuse
+from karat.suites.documents.json import JsonDocument, JsonLinesDocument
+from karat.suites.documents.source import utf8
+from karat.suites.formats.builder import TextPlaces
+from karat.suites.shapes.foreign import require_shape
+from karat.text.wording import did_you_mean, join_words
 
 RESULT_FILES = (
     ("karat.importers.bfcl.results", "BfclResults"),
@@ -21,7 +31,7 @@ RESULT_FILES = (
     ("karat.importers.adk.results", "AdkResults"),
 )
 LARGEST = 1 << 30
-_OURS = (b'"case_id"', b'"trace"', b'"kind"')
+_OURS = frozenset({"case_id", "trace", "kind"})
 POSITIONAL = "positional"
 """Values of arguments without a name, until it is known which case the call belongs to."""
 
@@ -29,7 +39,6 @@ POSITIONAL = "positional"
 class RecordedCase(NamedTuple):
     """What an agent did in a case, in the short form. `repeat`: the number of the trial.
 
-    With `by_prompt`, `case_id` is the prompt that was sent: the file does not name its cases.
     With `simulated` the user was a program: the case has one prompt, its script, and the turns are those of the two.
     """
 
@@ -37,25 +46,85 @@ class RecordedCase(NamedTuple):
     form: dict[str, Any]
     repeat: int = 0
     simulated: bool = False
-    by_prompt: bool = False
-    ambiguous: str = ""
-    """Why it may be of another case that has this prompt."""
+    said: tuple[str, ...] = ()
+    """What the user said, in a file that does not name its cases."""
+    identity: Mapping[str, object] = {}
+    """What else such a file says of the case: it distinguishes cases in which the user said the same."""
+    provider: str = ""
+    """Who answered, in a file that holds the answers of several."""
+
+
+class TableRow(TypedDict):
+    """A row of a file of comma-separated values."""
+
+    columns: list[str]
+    cells: list[str]
+
+
+IDENTITY = "identity"
+"""The key of a case's metadata that distinguishes it from cases in which the user says the same."""
+
+
+class RecordedAnswers:
+    """The results of a file that does not name its cases, by what the user said."""
+
+    def __init__(self, results: Sequence[RecordedCase], provider: str | None) -> None:
+        """Those of one provider. Raises ConfigError if it is not clear of which."""
+        providers = sorted({result.provider for result in results})
+        if provider is None and len(providers) > 1:
+            fix = f"Choose one in karat.toml: `options.provider = {json.dumps(providers[0])}` next to `use`."
+            raise ConfigError(f"the results are of {len(providers)} providers: {', '.join(providers)}.", fix=fix)
+        if provider is not None and provider not in providers:
+            near = did_you_mean(provider, providers) or f"Known: {', '.join(providers)}."
+            raise ConfigError(f"no result is of the provider {provider!r}.", fix=near)
+        self._found: dict[tuple[str, ...], list[RecordedCase]] = {}
+        for result in results:
+            if provider in (None, result.provider):
+                self._found.setdefault(result.said, []).append(result)
+
+    def find(self, case: Case, repeat: int) -> RecordedCase | None:
+        """What was recorded of a case. Raises ValueError if several results may be it."""
+        if not case.turns:
+            return self._pick(case, [(*case.setup_prompts, case.prompt), (case.prompt,)], repeat)
+        prompts = [turn.prompt for turn in case.turns]
+        forms = []
+        for number, prompt in enumerate(prompts):
+            # Said again in one conversation, it was answered again: the results are in the order of the turns.
+            place = repeat * prompts.count(prompt) + prompts[:number].count(prompt)
+            result = self._pick(case, [tuple(prompts[: number + 1]), (prompt,)], place)
+            if result is None:
+                return None
+            forms.append(result.form)
+        return RecordedCase(case.id, {"turns": forms}, repeat)
+
+    def _pick(self, case: Case, said: Sequence[tuple[str, ...]], place: int) -> RecordedCase | None:
+        candidates: list[RecordedCase] = next((found for one in said if (found := self._found.get(one))), [])
+        known = case.metadata.get(IDENTITY)
+        if isinstance(known, dict):
+            if len(candidates) > 1 and not all(known.keys() <= one.identity.keys() for one in candidates):
+                raise ValueError(f"several results have its prompt, and do not all name {join_words([*known], 'and')}")
+            candidates = [one for one in candidates if all(one.identity.get(key, v) == v for key, v in known.items())]
+        elif not case.turns and any(one.identity != candidates[0].identity for one in candidates):
+            raise ValueError("several results have its prompt, and differ otherwise")
+        return candidates[place] if place < len(candidates) else None
 
 
 class ResultFile:
-    """A kind of result file: the values of its lines, or the one value that it is."""
+    """A kind of result file: the values of its lines, or the one value that it is. `shape`: what is read of them."""
+
+    shape: ClassVar[object]
 
     def recognizes(self, first: object) -> bool:
         """Whether a file is of this kind, by its first value."""
         raise NotImplementedError
 
     def read(self, values: Sequence[Any]) -> Iterator[RecordedCase]:
-        """The cases of a file. Raises ValueError, KeyError or TypeError for what it cannot read."""
+        """The cases of a file, whose values have the shape that is declared."""
         raise NotImplementedError
 
 
 def read_results(file: BufferedReader) -> list[RecordedCase] | None:
-    """What a result file of another tool holds; None if it is not one. Raises ValueError with the reason."""
+    """What a result file of another tool holds; None if it is not one. Raises RefusedError with what is wrong."""
     file.seek(0)
     try:
         return _read(file)
@@ -65,33 +134,78 @@ def read_results(file: BufferedReader) -> list[RecordedCase] | None:
 
 def _read(file: BufferedReader) -> list[RecordedCase] | None:
     first = next((line for line in islice(file, 100) if line.strip()), b"").strip()
-    if first.startswith(b"{") and first.endswith(b"}") and any(key in first for key in _OURS):
+    if not file.name.endswith(".csv") and first.endswith(b"}") and _is_ours(first):
         return None
-    values = _values(first, file)
+    document = _parse(first, file)
+    if document is None:
+        return None
+    tree: Any = document.tree
+    if isinstance(tree, str):  # ADK has written JSON within JSON
+        tree = _read_inner(tree)
+    elif isinstance(tree, Sequence):
+        tree = [*tree]
+    values = [tree] if isinstance(document, JsonDocument) else tree
     if not values:
         return None
     for module, name in RESULT_FILES:
         result_file: ResultFile = getattr(importlib.import_module(module), name)()
         if result_file.recognizes(values[0]):
-            try:
-                return list(result_file.read(values))
-            except (KeyError, TypeError, AttributeError, IndexError) as error:
-                raise ValueError(f"the results cannot be read: {type(error).__name__}: {error}") from None
+            require_shape(tree, result_file.shape, document)
+            return list(result_file.read(values))
     return None
 
 
-def _values(first: bytes, file: BufferedReader) -> list[object]:
-    """The values of the lines, or the one value that the whole file is; none if it is neither."""
+def _read_inner(text: str) -> object:
+    try:
+        return jiter.from_json(text.encode())
+    except ValueError:
+        return text
+
+
+def _is_ours(line: bytes) -> bool:
+    """Whether a line is of a recording or a journal of ours."""
+    try:
+        value = jiter.from_json(line, cache_mode="none")
+    except ValueError:
+        return False
+    return isinstance(value, dict) and not _OURS.isdisjoint(value)
+
+
+def _parse(first: bytes, file: BufferedReader) -> Document | None:
+    """The values of the lines, or of the rows, or the one value that the whole file is; None if it is neither."""
     file.seek(0)
     data = file.read(LARGEST + 1)
     if len(data) > LARGEST:
-        raise ValueError(f"larger than {LARGEST >> 30} GiB, the most that is read of the results of other tools")
+        message = f"larger than {LARGEST >> 30} GiB, the most that is read of the results of other tools."
+        raise refuse(message, "too-large")
+    if file.name.endswith(".csv"):
+        return _read_table(utf8(data).decode())
+    if first.startswith(b"{") and first.endswith(b"}"):
+        lines = JsonLinesDocument(data)
+        return lines if lines.rows and not lines.diagnostics else None
     try:
-        if first.startswith(b"{") and first.endswith(b"}"):
-            return [jiter.from_json(line, cache_mode="none") for line in data.splitlines() if line.strip()]
-        return [jiter.from_json(data, cache_mode="none")]
-    except ValueError:
-        return []
+        return JsonDocument(utf8(data))
+    except RefusedError:
+        return None
+
+
+def _read_table(text: str) -> Document:
+    document = TextPlaces()
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    rows: list[Any] = []
+    try:
+        columns = next(reader, [])
+        at = reader.line_num + 1
+        for cells in reader:
+            document.places[(len(rows),)] = (at, 1)
+            at = reader.line_num + 1
+            if len(cells) != len(columns):
+                raise csv.Error(f"the row has {len(cells)} cells, the header {len(columns)}")
+            rows.append({"columns": columns, "cells": cells})
+    except csv.Error as error:
+        raise refuse(f"not a table: {error}.", "syntax", (reader.line_num or 1, 1)) from None
+    document.tree = rows
+    return document
 
 
 def restore_names(form: dict[str, Any], case: Case) -> dict[str, Any]:
