@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from karat.model.check import CheckProblem, CheckSpec, Example, Expected, Field, Metric
 from karat.model.trace import OF_CASE, REMOVED, Channel, Trace
@@ -39,9 +39,10 @@ class CheckRequest(Struct, frozen=True):
 class Check:
     """Base of every check: subclasses are frozen structs or dataclasses whose fields are their JSON arguments.
 
-    `companions` are fields that only refine another. What others must know of a check: the `channels` that it looks at
-    (none: it may look at all of them), the `metric` of a report that it counts for, and whether it is judged `always`,
-    whatever a case expects.
+    `fields` are the keys of `expected` that it reads. A check of one key, which is called as the check, gives it as its
+    `field`, and those that only refine it as `more_fields`. `companions` are fields that only refine another. What
+    others must know of a check: the `channels` that it looks at (none: it may look at all of them), the `metric` of a
+    report that it counts for, and whether it is judged `always`, whatever a case expects.
     """
 
     __slots__ = ()
@@ -49,6 +50,8 @@ class Check:
     name: ClassVar[str]
     group: ClassVar[str]
     fields: ClassVar[tuple[Field, ...]]
+    field: ClassVar[Field]
+    more_fields: ClassVar[tuple[Field, ...]] = ()
     companions: ClassVar[Mapping[str, str]] = {}
     examples: ClassVar[tuple[Example, ...]] = ()
     channels: ClassVar[frozenset[Channel]] = frozenset()
@@ -62,6 +65,13 @@ class Check:
     """What is expected, with its arguments: `at most {self.most} words`."""
     failure: ClassVar[tuple[str, str]] = ("at most ", "more than ")
     """How its description starts, and what to say instead where it failed: `no ` and `said `."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        key = vars(cls).get("field")
+        if isinstance(key, Field):  # an argument may be called so, too
+            cls.fields = (structs.replace(key, name=cls.name), *cls.more_fields)
+            cls.companions = dict.fromkeys((field.name for field in cls.more_fields), cls.name)
 
     @classmethod
     def read(cls, expected: Mapping[str, object]) -> Iterator[CheckRequest]:
@@ -148,6 +158,11 @@ class Check:
             return self.failed(excerpt(trace.final_message[start:end]), EvidenceLocation("final_message", start, end))
         why = unreadable(trace)
         return self.unknown(why) if why else self.passed()
+
+
+def own_field(type: object, doc: str, since: str = "1", **how: Any) -> Field:
+    """The key of `expected` that is called as its check."""
+    return Field("", type, doc, since, **how)
 
 
 class ToolCheck(Check):

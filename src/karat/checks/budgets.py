@@ -7,10 +7,10 @@ from typing import Annotated, Any, ClassVar, Literal, TypedDict
 
 from msgspec import Meta, Struct
 
-from karat.checks.base import CALLS, Check, CheckRequest, Phrase, out_of_reach, read_members, read_with
+from karat.checks.base import CALLS, Check, CheckRequest, Phrase, out_of_reach, own_field, read_members, read_with
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.checks.tools.names import describe_calls, nameless, not_ruled_out, not_understood
-from karat.model.check import CheckProblem, Example, Expected, Field
+from karat.model.check import CheckProblem, Example, Expected
 from karat.model.cost import COST, cost_usd
 from karat.model.trace import Tokens, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
@@ -85,15 +85,7 @@ class MaxToolCalls(_CallBudget, Struct, frozen=True):
 
     name: ClassVar = "max_tool_calls"
     description_format: ClassVar = "at most {self.most} tool calls"
-    fields: ClassVar = (
-        Field(
-            "max_tool_calls",
-            Number,
-            "The maximum number of tool calls, over all tools.",
-            since="1",
-            in_defaults="smaller",
-        ),
-    )
+    field: ClassVar = own_field(Number, "The maximum number of tool calls, over all tools.", in_defaults="smaller")
     examples: ClassVar = (
         Example({"most": 2}, calls("find book"), Status.PASSED),
         Example({"most": 1}, calls("find book:refused"), Status.FAILED),
@@ -119,14 +111,10 @@ class MaxCalls(_CallBudget, Struct, frozen=True):
 
     name: ClassVar = "max_calls"
     description_format: ClassVar = "at most {self.most} calls to {self.tool!r}"
-    fields: ClassVar = (
-        Field(
-            "max_calls",
-            Annotated[dict[Phrase, Number], Meta(min_length=1)],
-            "The maximum number of calls, by tool.",
-            since="1",
-            in_defaults="smaller",
-        ),
+    field: ClassVar = own_field(
+        Annotated[dict[Phrase, Number], Meta(min_length=1)],
+        "The maximum number of calls, by tool.",
+        in_defaults="smaller",
     )
     examples: ClassVar = (
         Example({"tool": "find", "most": 1}, calls("find book book"), Status.PASSED),
@@ -160,9 +148,7 @@ class MaxSeconds(Budget, Struct, frozen=True):
     argument: ClassVar = "seconds"
     unit: ClassVar = " s"
     far: ClassVar = (3600, "an hour")
-    fields: ClassVar = (
-        Field("max_seconds", Amount, "The maximum time for the turn.", since="1", in_defaults="smaller"),
-    )
+    field: ClassVar = own_field(Amount, "The maximum time for the turn.", in_defaults="smaller")
     examples: ClassVar = (
         Example({"seconds": 2}, measured_trace(duration_ms=2000.0), Status.PASSED),
         Example({"seconds": 2}, measured_trace(duration_ms=2001.0), Status.FAILED),
@@ -185,15 +171,7 @@ class MaxFirstTokenSeconds(Budget, Struct, frozen=True):
         f"the target did not measure it: it does not stream its answer and gives no `timings.{FIRST_TOKEN}`"
     )
     far: ClassVar = (600, "ten minutes")
-    fields: ClassVar = (
-        Field(
-            "max_first_token_seconds",
-            Amount,
-            "The maximum time to the first word of the answer.",
-            since="1",
-            in_defaults="smaller",
-        ),
-    )
+    field: ClassVar = own_field(Amount, "The maximum time to the first word of the answer.", in_defaults="smaller")
     examples: ClassVar = (
         Example({"seconds": 1}, measured_trace(timings={FIRST_TOKEN: 900.0}), Status.PASSED),
         Example({"seconds": 1}, measured_trace(timings={FIRST_TOKEN: 1100.0}), Status.FAILED),
@@ -214,14 +192,10 @@ class MaxSteps(Budget, Struct, frozen=True):
     unit: ClassVar = " steps"
     unmeasured: ClassVar = "the target does not count steps"
     far: ClassVar = (1000, "a thousand steps")
-    fields: ClassVar = (
-        Field(
-            "max_steps",
-            Annotated[int, Meta(ge=1)],
-            "The maximum number of steps, for instance of a LangGraph graph.",
-            since="1",
-            in_defaults="smaller",
-        ),
+    field: ClassVar = own_field(
+        Annotated[int, Meta(ge=1)],
+        "The maximum number of steps, for instance of a LangGraph graph.",
+        in_defaults="smaller",
     )
     examples: ClassVar = (
         Example({"most": 3}, measured_trace(steps=3), Status.PASSED),
@@ -251,14 +225,10 @@ class MaxTokens(Budget, Struct, frozen=True):
     unit: ClassVar = " tokens"
     unmeasured: ClassVar = "the target did not count these tokens"
     far: ClassVar = (100_000_000, "a hundred million tokens")
-    fields: ClassVar = (
-        Field(
-            "max_tokens",
-            Annotated[TokenLimits | Annotated[int, Meta(ge=1)], Meta(min_length=1)],
-            "The maximum number of tokens: {input, output, total}, or a number for the total.",
-            since="1",
-            in_defaults="smaller",
-        ),
+    field: ClassVar = own_field(
+        Annotated[TokenLimits | Annotated[int, Meta(ge=1)], Meta(min_length=1)],
+        "The maximum number of tokens: {input, output, total}, or a number for the total.",
+        in_defaults="smaller",
     )
     examples: ClassVar = (
         Example({"most": 50, "of": "total"}, measured_trace(tokens=Tokens(30, 20)), Status.PASSED),
@@ -294,14 +264,10 @@ class MaxCostUsd(Budget, Struct, frozen=True):
     argument: ClassVar = "usd"
     unit: ClassVar = " USD"
     far: ClassVar = (1000, "a thousand dollars")
-    fields: ClassVar = (
-        Field(
-            "max_cost_usd",
-            Amount,
-            "The maximum cost of the turn: as reported by spans or a service, otherwise from its tokens and [prices].",
-            since="1",
-            in_defaults="smaller",
-        ),
+    field: ClassVar = own_field(
+        Amount,
+        "The maximum cost of the turn: as reported by spans or a service, otherwise from its tokens and [prices].",
+        in_defaults="smaller",
     )
     examples: ClassVar = (
         Example({"usd": 0.01, "prices": [1, 4]}, measured_trace(tokens=Tokens(2000, 2000)), Status.PASSED),

@@ -23,9 +23,9 @@ from karat.checks.answer.phrases import (
     RequiredSource,
 )
 from karat.checks.answer.text import AnswerEquals
-from karat.checks.base import ALL_WORDS, Check, CheckRequest, Phrase, Phrases, keep_given, read_each
+from karat.checks.base import ALL_WORDS, Check, CheckRequest, Phrase, Phrases, keep_given, own_field, read_each
 from karat.checks.sample_traces import says
-from karat.model.check import CheckProblem, CheckSpec, Example, Expected, Field
+from karat.model.check import CheckProblem, CheckSpec, Example, Expected
 from karat.model.trace import Channel, Trace
 from karat.model.verdict import CheckResult, Group, Status
 
@@ -143,13 +143,9 @@ class InAnyTurn(Check, Struct, frozen=True, dict=True):
     name: ClassVar = "in_any_turn"
     group: ClassVar = Group.FORMATTING
     channels: ClassVar = ALL_WORDS
-    fields: ClassVar = (
-        Field(
-            "in_any_turn",
-            Annotated[AnyTurn, Meta(min_length=1)],
-            "Word checks, each of which must pass for at least one answer of the conversation.",
-            since="1",
-        ),
+    field: ClassVar = own_field(
+        Annotated[AnyTurn, Meta(min_length=1)],
+        "Word checks, each of which must pass for at least one answer of the conversation.",
     )
     examples: ClassVar = (
         Example({"check": "must_say_any", "args": {"phrases": ["5 EUR"]}}, TWO_TURNS, Status.PASSED),
@@ -229,13 +225,9 @@ class ScoreOf(Check, Struct, frozen=True, dict=True):
     name: ClassVar = "score_of"
     group: ClassVar = Group.QA
     channels: ClassVar = frozenset(get_args(Channel))  # those of its parts, which differ from case to case
-    fields: ClassVar = (
-        Field(
-            "score_of",
-            Annotated[list[ScoreRule], Meta(min_length=1)],
-            "Checks with weights; the weighted share that passes must reach `threshold`.",
-            since="1",
-        ),
+    field: ClassVar = own_field(
+        Annotated[list[ScoreRule], Meta(min_length=1)],
+        "Checks with weights; the weighted share that passes must reach `threshold`.",
     )
     examples: ClassVar = (
         Example({"threshold": 0.5, "of": TWO}, says("b"), Status.PASSED),

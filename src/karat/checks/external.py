@@ -16,7 +16,18 @@ from typing import Annotated, Any, ClassVar, Literal, TypedDict, get_type_hints
 import msgspec
 from msgspec import Meta, Struct, structs
 
-from karat.checks.base import ANSWER, Check, CheckRequest, Phrase, each, excerpt, quote_answer, read_each, unreadable
+from karat.checks.base import (
+    ANSWER,
+    Check,
+    CheckRequest,
+    Phrase,
+    each,
+    excerpt,
+    own_field,
+    quote_answer,
+    read_each,
+    unreadable,
+)
 from karat.checks.sample_traces import says
 from karat.errors import ConfigError
 from karat.model.check import CheckProblem, Example, Expected, Field
@@ -53,13 +64,9 @@ class Code(Check, Struct, frozen=True):
     group: ClassVar = Group.QA
     channels: ClassVar = ANSWER
     shows: ClassVar = frozenset({Status.UNKNOWN})
-    fields: ClassVar = (
-        Field(
-            "code",
-            Annotated[list[CodeRule], Meta(min_length=1)],
-            "Code that judges the answer, one check per entry; it is run only with `--trust-code`.",
-            since="1",
-        ),
+    field: ClassVar = own_field(
+        Annotated[list[CodeRule], Meta(min_length=1)],
+        "Code that judges the answer, one check per entry; it is run only with `--trust-code`.",
     )
     examples: ClassVar = (Example({"language": "python", "code": "'Hi' in output"}, says("Hi"), Status.UNKNOWN),)
     language: Literal["javascript", "python"]

@@ -11,10 +11,10 @@ from typing import Annotated, ClassVar, NamedTuple, TypedDict
 import regex
 from msgspec import Meta, Struct
 
-from karat.checks.base import Check, Phrase, Phrases, excerpt, read_each, unfailable
+from karat.checks.base import Check, Phrase, Phrases, excerpt, own_field, read_each, unfailable
 from karat.checks.sample_traces import UNSEEN_TELEMETRY, logs, says
 from karat.evidence.logs.events import Event, parse_all
-from karat.model.check import CheckProblem, Example, Field
+from karat.model.check import CheckProblem, Example
 from karat.model.trace import SpanNode, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text.regexes import lazy
@@ -67,13 +67,11 @@ class Telemetry(Check, Struct, frozen=True):
     description_format: ClassVar = "{self.entry}"
     group: ClassVar = Group.TOOL_HYGIENE
     channels: ClassVar = frozenset({"telemetry"})
-    fields: ClassVar = (
-        Field(
-            "telemetry",
-            Phrases,
-            "Events of the turn: `tool.<name> start`, `tool.<name> result success:true|false`, "
-            "`success:false with missingFields containing <field>`, or any text to find in the log.",
-        ),
+    field: ClassVar = own_field(
+        Phrases,
+        "Events of the turn: `tool.<name> start`, `tool.<name> result success:true|false`, "
+        "`success:false with missingFields containing <field>`, or any text to find in the log.",
+        since="0.1",
     )
     examples: ClassVar = (
         Example({"entry": "tool.book start"}, logs(STARTED), Status.PASSED),
@@ -145,13 +143,8 @@ class Spans(Check, Struct, frozen=True):
     name: ClassVar = "spans"
     group: ClassVar = Group.TOOL_HYGIENE
     channels: ClassVar = frozenset({"spans"})
-    fields: ClassVar = (
-        Field(
-            "spans",
-            Annotated[list[SpanRule], Meta(min_length=1)],
-            "Limits for the spans of the turn, by name, one check per entry.",
-            since="1",
-        ),
+    field: ClassVar = own_field(
+        Annotated[list[SpanRule], Meta(min_length=1)], "Limits for the spans of the turn, by name, one check per entry."
     )
     examples: ClassVar = (
         Example({"pattern": "CHAT*", "min": 2}, says("Hi", spans=CHAT), Status.PASSED),

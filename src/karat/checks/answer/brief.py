@@ -17,6 +17,7 @@ from karat.checks.base import (
     Phrase,
     Phrases,
     excerpt,
+    own_field,
     read_each,
     read_with,
     regex_problems,
@@ -61,10 +62,8 @@ class RequiredLevers(_BriefCheck, Struct, frozen=True):
 
     name: ClassVar = "required_levers"
     description_format: ClassVar = "at least {self.count} × /{self.regex}/"
-    fields: ClassVar = (
-        Field(
-            "required_levers", Annotated[int, Meta(ge=1)], "The answer offers at least this many levers.", since="0.3"
-        ),
+    field: ClassVar = own_field(Annotated[int, Meta(ge=1)], "The answer offers at least this many levers.", since="0.3")
+    more_fields: ClassVar = (
         Field(
             "lever_regex",
             Phrase,
@@ -72,7 +71,6 @@ class RequiredLevers(_BriefCheck, Struct, frozen=True):
             since="0.3",
         ),
     )
-    companions: ClassVar = {"lever_regex": "required_levers"}
     examples: ClassVar = (
         Example({"count": 2}, says("Levers\n- roll back\n2. page the owner"), Status.PASSED),
         Example({"count": 2}, says("Levers\n- roll back"), Status.FAILED),
@@ -131,18 +129,14 @@ class ClaimEvidenceAlignment(_BriefCheck, Struct, frozen=True):
 
     name: ClassVar = "claim_evidence_alignment"
     description: ClassVar = "a claim, its evidence and what links them"
-    fields: ClassVar = (
-        Field(
-            "claim_evidence_alignment",
-            Literal[True],
-            "The answer makes a claim, shows evidence and links the two.",
-            since="0.3",
-        ),
+    field: ClassVar = own_field(
+        Literal[True], "The answer makes a claim, shows evidence and links the two.", since="0.3"
+    )
+    more_fields: ClassVar = (
         Field("claim_marker_regex", Phrase, "What marks a claim.", since="0.3"),
         Field("evidence_marker_regex", Phrase, "What marks evidence.", since="0.3"),
         Field("alignment_marker_regex", Phrase, "What links a claim to its evidence.", since="0.3"),
     )
-    companions: ClassVar = dict.fromkeys(FIELDS_OF_MARKERS, "claim_evidence_alignment")
     examples: ClassVar = (
         Example({}, says(ALIGNED), Status.PASSED),
         Example({}, says("You have permission, because the metric fell."), Status.FAILED),
@@ -183,13 +177,12 @@ class EvidenceFreshness(_BriefCheck, Struct, frozen=True):
     name: ClassVar = "evidence_freshness_max_age_minutes"
     description_format: ClassVar = "stated ages of at most {self.minutes:g} minutes"
     channels: ClassVar = ANSWER
-    fields: ClassVar = (
-        Field(
-            "evidence_freshness_max_age_minutes",
-            Annotated[int | float, Meta(ge=0)],
-            "The answer states the age of its evidence, none older than this many minutes.",
-            since="0.3",
-        ),
+    field: ClassVar = own_field(
+        Annotated[int | float, Meta(ge=0)],
+        "The answer states the age of its evidence, none older than this many minutes.",
+        since="0.3",
+    )
+    more_fields: ClassVar = (
         Field(
             "evidence_freshness_regex",
             Phrase,
@@ -197,7 +190,6 @@ class EvidenceFreshness(_BriefCheck, Struct, frozen=True):
             since="0.3",
         ),
     )
-    companions: ClassVar = {"evidence_freshness_regex": "evidence_freshness_max_age_minutes"}
     examples: ClassVar = (
         Example({"minutes": 180}, says("Slack (12m ago), GitHub (2 hours ago)"), Status.PASSED),
         Example({"minutes": 60}, says("Slack (12m ago), GitHub (2 hours ago)"), Status.FAILED),
@@ -244,13 +236,8 @@ class MustAllowOverrideAction(_BriefCheck, Struct, frozen=True):
     name: ClassVar = "must_allow_override_actions"
     description_format: ClassVar = "{self.action!r} on offer"
     channels: ClassVar = ANSWER | PAGE
-    fields: ClassVar = (
-        Field(
-            "must_allow_override_actions",
-            Phrases,
-            "Each action is offered in the final message or as a control on the page.",
-            since="0.3",
-        ),
+    field: ClassVar = own_field(
+        Phrases, "Each action is offered in the final message or as a control on the page.", since="0.3"
     )
     examples: ClassVar = (
         Example({"action": "Snooze"}, says("You can snooze this."), Status.PASSED),

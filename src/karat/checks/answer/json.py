@@ -15,6 +15,7 @@ from karat.checks.base import (
     Check,
     Phrase,
     excerpt,
+    own_field,
     quote_answer,
     read_each,
     read_members,
@@ -26,7 +27,7 @@ from karat.matchers.matcher import Matcher
 from karat.matchers.reading import MatchedValue
 from karat.matchers.reading import matcher as build_matcher
 from karat.matchers.values import MISSING, format_value, is_same_value
-from karat.model.check import CheckProblem, Example, Field
+from karat.model.check import CheckProblem, Example
 from karat.model.trace import TextLoss, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text.json_answers import json_answer
@@ -48,13 +49,8 @@ class AnswerJson(Check, Struct, frozen=True, dict=True):
     name: ClassVar = "answer_json"
     group: ClassVar = Group.QA
     channels: ClassVar = ANSWER
-    fields: ClassVar = (
-        Field(
-            "answer_json",
-            dict[str, Any] | Literal[True],
-            "The answer is JSON that this JSON Schema accepts; `true`: any JSON.",
-            since="1",
-        ),
+    field: ClassVar = own_field(
+        dict[str, Any] | Literal[True], "The answer is JSON that this JSON Schema accepts; `true`: any JSON."
     )
     examples: ClassVar = (
         Example({"schema": ORDER}, says('{"total": 12.5}'), Status.PASSED),
@@ -135,13 +131,9 @@ class AnswerAt(_ValueAt, Struct, frozen=True, dict=True):
     name: ClassVar = "answer_at"
     group: ClassVar = Group.QA
     channels: ClassVar = ANSWER
-    fields: ClassVar = (
-        Field(
-            "answer_at",
-            Annotated[dict[Phrase, MatchedValue], Meta(min_length=1)],
-            "Values of a JSON answer by JSONPath (RFC 9535): {path: value or matcher}.",
-            since="1",
-        ),
+    field: ClassVar = own_field(
+        Annotated[dict[Phrase, MatchedValue], Meta(min_length=1)],
+        "Values of a JSON answer by JSONPath (RFC 9535): {path: value or matcher}.",
     )
     examples: ClassVar = (
         Example({"path": "$.total", "value": {"$lte": 50}}, says('{"total": 12}'), Status.PASSED),
@@ -180,13 +172,9 @@ class State(_ValueAt, Struct, frozen=True, dict=True):
     name: ClassVar = "state"
     group: ClassVar = Group.DECISION
     channels: ClassVar = frozenset({"state"})
-    fields: ClassVar = (
-        Field(
-            "state",
-            Annotated[dict[Phrase, MatchedValue], Meta(min_length=1)],
-            "Values of the agent's final state by JSONPath (RFC 9535): {path: value or matcher}.",
-            since="1",
-        ),
+    field: ClassVar = own_field(
+        Annotated[dict[Phrase, MatchedValue], Meta(min_length=1)],
+        "Values of the agent's final state by JSONPath (RFC 9535): {path: value or matcher}.",
     )
     examples: ClassVar = (
         Example({"path": "$.step", "value": "paid"}, says("Done.", state={"step": "paid"}), Status.PASSED),
@@ -225,13 +213,9 @@ class JsonText(Check, Struct, frozen=True, dict=True):
     name: ClassVar = "json_text"
     group: ClassVar = Group.QA
     channels: ClassVar = ANSWER
-    fields: ClassVar = (
-        Field(
-            "json_text",
-            Annotated[list[JsonRule], Meta(min_length=1)],
-            "The answer is JSON, or contains it in one `part`; one check per entry. Code fences are not removed.",
-            since="1",
-        ),
+    field: ClassVar = own_field(
+        Annotated[list[JsonRule], Meta(min_length=1)],
+        "The answer is JSON, or contains it in one `part`; one check per entry. Code fences are not removed.",
     )
     examples: ClassVar = (
         Example({}, says('{"rows": []}'), Status.PASSED),

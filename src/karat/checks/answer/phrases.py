@@ -17,6 +17,7 @@ from karat.checks.base import (
     Phrases,
     blank,
     each,
+    own_field,
     quote_without,
     quoted,
     read_each,
@@ -45,13 +46,11 @@ class MustSayAny(Check, Struct, frozen=True):
     failure: ClassVar = ("", "did not say ")
     group: ClassVar = Group.FORMATTING
     channels: ClassVar = ANSWER
-    fields: ClassVar = (
-        Field(
-            "must_say_any",
-            Phrases,
-            "At least one of these phrases is in the final message, as whole words; `*` at an end of a phrase leaves "
-            "that end open.",
-        ),
+    field: ClassVar = own_field(
+        Phrases,
+        "At least one of these phrases is in the final message, as whole words; `*` at an end of a phrase leaves "
+        "that end open.",
+        since="0.1",
     )
     examples: ClassVar = (
         Example({"phrases": ["refund", "credit"]}, says("Your  REFUND is on its way."), Status.PASSED),
@@ -86,8 +85,8 @@ class MustNotSay(Check, Struct, frozen=True):
     forbids: ClassVar = True
     group: ClassVar = Group.FORMATTING
     channels: ClassVar = ALL_WORDS
-    fields: ClassVar = (
-        Field("must_not_say", Phrases, "None of these phrases is in the final message.", in_defaults="add"),
+    field: ClassVar = own_field(
+        Phrases, "None of these phrases is in the final message.", since="0.1", in_defaults="add"
     )
     examples: ClassVar[tuple[Example, ...]] = (
         Example({"phrase": "as an AI"}, says("Here is the report."), Status.PASSED),
@@ -127,9 +126,7 @@ class MustMatchRegex(_RegexCheck, Struct, frozen=True):
     description_format: ClassVar = "a match of /{self.pattern}/"
     failure: ClassVar = ("a ", "the answer has no ")
     channels: ClassVar = ANSWER
-    fields: ClassVar = (
-        Field("must_match_regex", Phrases, "Each of these regexes is found in the final message.", since="0.2"),
-    )
+    field: ClassVar = own_field(Phrases, "Each of these regexes is found in the final message.", since="0.2")
     examples: ClassVar = (
         Example({"pattern": r"^GitHub:\s*[0-9]+"}, says("Signals\ngithub: 12 commits"), Status.PASSED),
         Example({"pattern": r"^GitHub:\s*[0-9]+"}, says("See GitHub: 12 commits"), Status.FAILED),
@@ -156,14 +153,8 @@ class MustNotMatchRegex(_RegexCheck, Struct, frozen=True):
     failure: ClassVar = ("no ", "the answer has a ")
     forbids: ClassVar = True
     channels: ClassVar = ALL_WORDS
-    fields: ClassVar = (
-        Field(
-            "must_not_match_regex",
-            Phrases,
-            "None of these regexes is found in the final message.",
-            since="0.2",
-            in_defaults="add",
-        ),
+    field: ClassVar = own_field(
+        Phrases, "None of these regexes is found in the final message.", since="0.2", in_defaults="add"
     )
     examples: ClassVar = (
         Example({"pattern": "todo|tbd"}, says("All done."), Status.PASSED),
@@ -183,13 +174,10 @@ class AsksFor(Check, Struct, frozen=True):
     failure: ClassVar = ("asks for ", "did not ask for ")
     group: ClassVar = Group.TOOL_HYGIENE
     channels: ClassVar = ANSWER
-    fields: ClassVar = (
-        Field(
-            "asks_for",
-            Annotated[list[Phrase | Phrases], Meta(min_length=1)],
-            "The answer asks for each of these; a nested list gives several names for one thing.",
-            since="0.3",
-        ),
+    field: ClassVar = own_field(
+        Annotated[list[Phrase | Phrases], Meta(min_length=1)],
+        "The answer asks for each of these; a nested list gives several names for one thing.",
+        since="0.3",
     )
     examples: ClassVar = (
         Example(ORDER, says("What is your order number?"), Status.PASSED),
@@ -287,13 +275,10 @@ class MustLabelAssumptions(Check, Struct, frozen=True):
     failure: ClassVar = ("", "did not say ")
     group: ClassVar = Group.UNCERTAINTY
     channels: ClassVar = ANSWER
-    fields: ClassVar = (
-        Field(
-            "must_label_assumptions",
-            Literal[True],
-            "The final message names its assumptions or its uncertainty.",
-            since="0.2",
-        ),
+    field: ClassVar = own_field(
+        Literal[True], "The final message names its assumptions or its uncertainty.", since="0.2"
+    )
+    more_fields: ClassVar = (
         Field(
             "assumption_markers_any",
             Phrases,
@@ -301,7 +286,6 @@ class MustLabelAssumptions(Check, Struct, frozen=True):
             since="0.2",
         ),
     )
-    companions: ClassVar = {"assumption_markers_any": "must_label_assumptions"}
     examples: ClassVar = (
         Example({}, says("Assumption: the sample is small."), Status.PASSED),
         Example({}, says("Without question, all is well."), Status.FAILED),
@@ -360,7 +344,7 @@ class ReasonContains(_Contains, Struct, frozen=True):
 
     name: ClassVar = "reason_contains"
     group: ClassVar = Group.DECISION
-    fields: ClassVar = (Field("reason_contains", Phrases, "Each phrase is in the final message."),)
+    field: ClassVar = own_field(Phrases, "Each phrase is in the final message.", since="0.1")
     examples: ClassVar = (
         Example({"phrase": "requested window"}, says("Allocated in Requested  Window."), Status.PASSED),
         Example({"phrase": "requested window"}, says("Allocated with backup shift."), Status.FAILED),
@@ -373,7 +357,7 @@ class ExpectedContains(_Contains, Struct, frozen=True):
 
     name: ClassVar = "expected_contains"
     group: ClassVar = Group.QA
-    fields: ClassVar = (Field("expected_contains", Phrases, "Each phrase is in the final message.", in_case=True),)
+    field: ClassVar = own_field(Phrases, "Each phrase is in the final message.", since="0.1", in_case=True)
     examples: ClassVar = (
         Example({"phrase": "supported_drives"}, says("It depends on SUPPORTED_DRIVES."), Status.PASSED),
         Example({"phrase": "supported_drives"}, says("It depends."), Status.FAILED),
@@ -386,14 +370,8 @@ class MustNotContain(MustNotSay, frozen=True):
 
     name: ClassVar = "must_not_contain"
     group: ClassVar = Group.QA
-    fields: ClassVar = (
-        Field(
-            "must_not_contain",
-            Phrases,
-            "None of these phrases is in the final message.",
-            in_case=True,
-            in_defaults="add",
-        ),
+    field: ClassVar = own_field(
+        Phrases, "None of these phrases is in the final message.", since="0.1", in_case=True, in_defaults="add"
     )
     examples: ClassVar = (
         Example({"phrase": "guess"}, says("It depends on the drives."), Status.PASSED),

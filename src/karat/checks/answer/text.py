@@ -20,6 +20,7 @@ from karat.checks.base import (
     Phrases,
     excerpt,
     out_of_reach,
+    own_field,
     quote_answer,
     read_each,
     read_object,
@@ -29,7 +30,7 @@ from karat.checks.base import (
 )
 from karat.checks.sample_traces import says
 from karat.matchers.values import format_value
-from karat.model.check import CheckProblem, Example, Expected, Field
+from karat.model.check import CheckProblem, Example, Expected
 from karat.model.trace import TextLoss, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text.folding import fold
@@ -67,13 +68,9 @@ class AnswerText(Check, Struct, frozen=True):
     name: ClassVar = "answer_text"
     group: ClassVar = Group.FORMATTING
     channels: ClassVar = ANSWER
-    fields: ClassVar = (
-        Field(
-            "answer_text",
-            Annotated[list[TextRule], Meta(min_length=1)],
-            "Text in the answer, one check per entry; letter case, white space and punctuation must match.",
-            since="1",
-        ),
+    field: ClassVar = own_field(
+        Annotated[list[TextRule], Meta(min_length=1)],
+        "Text in the answer, one check per entry; letter case, white space and punctuation must match.",
     )
     examples: ClassVar = (
         Example({"contains": "Paris"}, says("It is Paris."), Status.PASSED),
@@ -211,13 +208,8 @@ class ResponseMatch(Check, Struct, frozen=True):
     group: ClassVar = Group.QA
     channels: ClassVar = ALL_WORDS
     shows: ClassVar = frozenset({Status.UNKNOWN})  # without the library it cannot show more
-    fields: ClassVar = (
-        Field(
-            "response_match",
-            MatchRule,
-            "How many words the answer shares with a reference (ROUGE-1, `karat[rouge]`): {texts, threshold}.",
-            since="1",
-        ),
+    field: ClassVar = own_field(
+        MatchRule, "How many words the answer shares with a reference (ROUGE-1, `karat[rouge]`): {texts, threshold}."
     )
     examples: ClassVar = (
         Example(
@@ -290,9 +282,7 @@ class AnswerEquals(Check, Struct, frozen=True):
     failure: ClassVar = ("", "the answer is not ")
     group: ClassVar = Group.QA
     channels: ClassVar = ANSWER
-    fields: ClassVar = (
-        Field("answer_equals", Phrase | int | float, "The final message is this, and nothing else.", since="1"),
-    )
+    field: ClassVar = own_field(Phrase | int | float, "The final message is this, and nothing else.")
     examples: ClassVar = (
         Example({"text": "Yes."}, says(" yes.\n"), Status.PASSED),
         Example({"text": "Yes."}, says("Yes. Gladly."), Status.FAILED),
@@ -334,7 +324,7 @@ class MinWords(Check, Struct, frozen=True):
     failure: ClassVar = ("at least ", "fewer than ")
     group: ClassVar = Group.FORMATTING
     channels: ClassVar = ANSWER
-    fields: ClassVar = (Field("min_words", Annotated[int, Meta(ge=1)], "The minimum number of words.", since="1"),)
+    field: ClassVar = own_field(Annotated[int, Meta(ge=1)], "The minimum number of words.")
     examples: ClassVar = (
         Example({"least": 3}, says("It is paid."), Status.PASSED),
         Example({"least": 3}, says("Paid - yes!"), Status.FAILED),
@@ -364,11 +354,7 @@ class MaxWords(Check, Struct, frozen=True):
     description_format: ClassVar = "at most {self.most} words"
     group: ClassVar = Group.FORMATTING
     channels: ClassVar = ANSWER
-    fields: ClassVar = (
-        Field(
-            "max_words", Annotated[int, Meta(ge=1)], "The maximum number of words.", since="1", in_defaults="smaller"
-        ),
-    )
+    field: ClassVar = own_field(Annotated[int, Meta(ge=1)], "The maximum number of words.", in_defaults="smaller")
     examples: ClassVar = (
         Example({"most": 3}, says("It is paid."), Status.PASSED),
         Example({"most": 3}, says("It is paid now."), Status.FAILED),

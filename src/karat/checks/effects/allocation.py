@@ -16,6 +16,7 @@ from karat.checks.base import (
     CheckRequest,
     Phrases,
     keep_given,
+    own_field,
     quote_answer,
     unfailable,
     unreadable,
@@ -103,18 +104,17 @@ class AllocationValid(Check, Struct, frozen=True):
     name: ClassVar = "allocation_valid"
     group: ClassVar = Group.DECISION
     channels: ClassVar = ANSWER | CALLS
-    fields: ClassVar = (
-        Field(
-            "allocation_valid",
-            bool,
-            "Whether it was done. true: a word of success, none of failure, a call that succeeded, and no tool of "
-            "`tools_used` whose last call failed. false: a word of failure, none of success, and no successful call of "
-            "such a tool (of `effects`, if declared).",
-        ),
+    field: ClassVar = own_field(
+        bool,
+        "Whether it was done. true: a word of success, none of failure, a call that succeeded, and no tool of "
+        "`tools_used` whose last call failed. false: a word of failure, none of success, and no successful call of "
+        "such a tool (of `effects`, if declared).",
+        since="0.1",
+    )
+    more_fields: ClassVar = (
         Field("success_indicators", Phrases, "Words of success, instead of the built-in ones."),
         Field("failure_indicators", Phrases, "Words of failure, instead of the built-in ones."),
     )
-    companions: ClassVar = {"success_indicators": "allocation_valid", "failure_indicators": "allocation_valid"}
     examples: ClassVar = (
         Example({"valid": True}, says("Order 42 was allocated to Anna."), Status.PASSED),
         Example({"valid": True}, says("Order not found."), Status.FAILED),

@@ -15,13 +15,14 @@ from karat.checks.base import (
     Phrase,
     ToolCheck,
     excerpt,
+    own_field,
     read_with,
     unreadable,
     unsure,
 )
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.checks.tools.names import describe_calls, nameless, not_understood
-from karat.model.check import CheckProblem, Example, Expected, Field
+from karat.model.check import CheckProblem, Example, Expected
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text.folding import fold
@@ -58,13 +59,9 @@ class NoFalseSuccess(Check, Struct, frozen=True):
     channels: ClassVar = ANSWER | CALLS
     prohibits: ClassVar = True
     description: ClassVar = "only claims that a successful call supports"
-    fields: ClassVar = (
-        Field(
-            "no_false_success",
-            Literal[True],
-            "What the answer claims to have done, in the words of `effects`, was done by a tool that succeeded.",
-            since="1",
-        ),
+    field: ClassVar = own_field(
+        Literal[True],
+        "What the answer claims to have done, in the words of `effects`, was done by a tool that succeeded.",
     )
     examples: ClassVar = (
         Example({"effects": DESK}, calls("book_slot:ok", text="I booked it for you."), Status.PASSED),
@@ -158,13 +155,9 @@ class OnlyEffects(ToolCheck, Struct, frozen=True):
     name: ClassVar = "only_effects"
     failure: ClassVar = ("no ", "an ")
     prohibits: ClassVar = True
-    fields: ClassVar = (
-        Field(
-            "only_effects",
-            list[Phrase],
-            "No tool of `effects` started except these; `[]` means none. These may be called, but need not be.",
-            since="1",
-        ),
+    field: ClassVar = own_field(
+        list[Phrase],
+        "No tool of `effects` started except these; `[]` means none. These may be called, but need not be.",
     )
     examples: ClassVar = (
         Example({"tools": ["refund"], "effects": ["book_*", "refund"]}, calls("find refund"), Status.PASSED),

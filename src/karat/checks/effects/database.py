@@ -8,9 +8,9 @@ from typing import Annotated, ClassVar
 import msgspec
 from msgspec import Meta, Struct
 
-from karat.checks.base import Check, Phrase, excerpt, read_members, unfailable
+from karat.checks.base import Check, Phrase, excerpt, own_field, read_members, unfailable
 from karat.matchers.values import is_same_value
-from karat.model.check import CheckProblem, Example, Field
+from karat.model.check import CheckProblem, Example
 from karat.model.trace import Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 
@@ -28,12 +28,10 @@ class Database(Check, Struct, frozen=True):
     name: ClassVar = "database"
     group: ClassVar = Group.DECISION
     channels: ClassVar = frozenset({"database"})
-    fields: ClassVar = (
-        Field(
-            "database",
-            Annotated[dict[Phrase, list[object]], Meta(min_length=1)],
-            "SQL queries and the rows that each must return after the turn, in any order.",
-        ),
+    field: ClassVar = own_field(
+        Annotated[dict[Phrase, list[object]], Meta(min_length=1)],
+        "SQL queries and the rows that each must return after the turn, in any order.",
+        since="0.1",
     )
     examples: ClassVar = (
         Example({"sql": COUNT, "rows": [{"n": 1}]}, trace_with_rows([{"n": 1}]), Status.PASSED),

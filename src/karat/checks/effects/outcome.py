@@ -17,6 +17,7 @@ from karat.checks.base import (
     Check,
     CheckRequest,
     keep_given,
+    own_field,
     quote_answer,
     quoted,
     unreadable,
@@ -26,7 +27,7 @@ from karat.checks.combined import AUTHORS_WORDS, checks_of
 from karat.checks.page.snapshot import find_pickers
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls, says, shows
 from karat.checks.tools.names import describe_calls, not_understood
-from karat.model.check import Example, Expected, Field
+from karat.model.check import Example, Expected
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text.phrases import find_required
@@ -68,7 +69,7 @@ class Outcome(Check, Struct, frozen=True, dict=True):
     group: ClassVar = Group.TOOL_HYGIENE
     channels: ClassVar = ANSWER | CALLS | PAGE | {"input", "metadata"}
     always: ClassVar = True
-    fields: ClassVar = (Field("outcome", Name, "How the turn must end; `response_only` if not given."),)
+    field: ClassVar = own_field(Name, "How the turn must end; `response_only` if not given.", since="0.1")
     examples: ClassVar = (
         Example({"outcome": "response_only"}, says("Hello."), Status.PASSED),
         Example({"outcome": "response_only"}, says(" \n"), Status.FAILED),

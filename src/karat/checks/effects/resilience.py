@@ -16,6 +16,7 @@ from karat.checks.base import (
     Phrase,
     ToolCheck,
     excerpt,
+    own_field,
     quote_answer,
     read_with,
     unreadable,
@@ -24,7 +25,7 @@ from karat.checks.effects.claims import calls_so_far, lines_to_add
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.checks.tools.names import describe_calls, not_understood
 from karat.matchers.values import normalize_value
-from karat.model.check import Example, Expected, Field
+from karat.model.check import Example, Expected
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text import forbidden
@@ -67,14 +68,10 @@ class NoEffectTwice(ToolCheck, Struct, frozen=True):
     name: ClassVar = "no_effect_twice"
     description: ClassVar = "no effect twice"
     prohibits: ClassVar = True
-    fields: ClassVar = (
-        Field(
-            "no_effect_twice",
-            Literal[True],
-            "No tool of `effects` started again with equal arguments after a call that succeeded, or whose answer was "
-            "lost (`lost_answer` in docs/words.md). Without `effects` any tool counts, and the result is unknown.",
-            since="1",
-        ),
+    field: ClassVar = own_field(
+        Literal[True],
+        "No tool of `effects` started again with equal arguments after a call that succeeded, or whose answer was "
+        "lost (`lost_answer` in docs/words.md). Without `effects` any tool counts, and the result is unknown.",
     )
     examples: ClassVar = (
         Example({"effects": ["pay"]}, calls_trace(PAID), Status.PASSED),
@@ -159,14 +156,10 @@ class MaxRetries(ToolCheck, Struct, frozen=True):
     name: ClassVar = "max_retries"
     description_format: ClassVar = "at most {self.most} retries of a call that failed"
     prohibits: ClassVar = True
-    fields: ClassVar = (
-        Field(
-            "max_retries",
-            Annotated[int, Meta(ge=0)],
-            "The maximum number of times that a failed call is repeated with the same arguments.",
-            since="1",
-            in_defaults="smaller",
-        ),
+    field: ClassVar = own_field(
+        Annotated[int, Meta(ge=0)],
+        "The maximum number of times that a failed call is repeated with the same arguments.",
+        in_defaults="smaller",
     )
     examples: ClassVar = (
         Example({"most": 1}, calls_trace(DOWN, DOWN), Status.PASSED),
@@ -217,16 +210,12 @@ class AdmitsFailure(Check, Struct, frozen=True):
     group: ClassVar = Group.TOOL_HYGIENE
     channels: ClassVar = ANSWER | CALLS | {"input"}
     prohibits: ClassVar = True
-    fields: ClassVar = (
-        Field(
-            "admits_failure",
-            Literal[True] | LostData,
-            "If the last call of a tool failed, the answer admits it in listed words. `tools` names tools whose result "
-            "cannot be used, even if it looks fine; with `old` their data is old, and the answer may say how old "
-            "instead. `lost` are values that only they know; `usual` is the answer of a run in which nothing failed. A "
-            "lost value, or only the usual words, fails; an answer with neither is unknown.",
-            since="1",
-        ),
+    field: ClassVar = own_field(
+        Literal[True] | LostData,
+        "If the last call of a tool failed, the answer admits it in listed words. `tools` names tools whose result "
+        "cannot be used, even if it looks fine; with `old` their data is old, and the answer may say how old "
+        "instead. `lost` are values that only they know; `usual` is the answer of a run in which nothing failed. A "
+        "lost value, or only the usual words, fails; an answer with neither is unknown.",
     )
     examples: ClassVar = (
         Example({}, calls("find:ok", text="It is there."), Status.PASSED),

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import Meta, Struct, structs
 
-from karat.checks.base import ANSWER, CALLS, PAGE, Check, CheckRequest, Phrases, excerpt, unreadable, unsure
+from karat.checks.base import ANSWER, CALLS, PAGE, Check, CheckRequest, Phrases, excerpt, own_field, unreadable, unsure
 from karat.checks.numbers import derived
 from karat.checks.numbers.derived import MOST_ALIKE, Alike, Holder, pairs
 from karat.checks.numbers.sources import (
@@ -60,16 +60,13 @@ class GroundedNumbers(Check, Struct, frozen=True):
     name: ClassVar = "grounded_numbers"
     group: ClassVar = Group.NUMERIC_GROUNDING
     channels: ClassVar = ANSWER | CALLS | PAGE | {"input", "messages"}
-    companions: ClassVar = {"grounded_constants": "grounded_numbers", "grounded_in": "grounded_numbers"}
     prohibits: ClassVar = True
     description: ClassVar = "numbers that Karat saw or can compute from what it saw"
-    fields: ClassVar = (
-        Field(
-            "grounded_numbers",
-            Literal[True],
-            "Every number in the answer is in a tool result, the page or the user's words, or follows from those.",
-            since="1",
-        ),
+    field: ClassVar = own_field(
+        Literal[True],
+        "Every number in the answer is in a tool result, the page or the user's words, or follows from those.",
+    )
+    more_fields: ClassVar = (
         Field(
             "grounded_constants",
             Annotated[list[int | float], Meta(min_length=1)],

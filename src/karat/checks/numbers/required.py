@@ -18,6 +18,7 @@ from karat.checks.base import (
     Phrases,
     blank,
     excerpt,
+    own_field,
     quote_answer,
     quoted,
     regex_problems,
@@ -25,7 +26,7 @@ from karat.checks.base import (
 from karat.checks.sample_traces import calls, says
 from karat.checks.tools.names import describe_calls, nameless, not_understood
 from karat.matchers.values import format_value
-from karat.model.check import CheckProblem, Example, Expected, Field
+from karat.model.check import CheckProblem, Example, Expected
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, Group, Status
 from karat.text.numbers.whole import ground, unread_number
@@ -62,13 +63,10 @@ class MustGroundNumber(Check, Struct, frozen=True):
     group: ClassVar = Group.NUMERIC_GROUNDING
     channels: ClassVar = ANSWER | CALLS
     metric: ClassVar = "numbers"
-    fields: ClassVar = (
-        Field(
-            "must_ground_numbers",
-            Annotated[list[GroundedNumber | Phrase | int | float], Meta(min_length=1)],
-            "Numbers that the final message states: a regex, a value as a whole number, or the result of `from_tool`.",
-            since="0.2",
-        ),
+    field: ClassVar = own_field(
+        Annotated[list[GroundedNumber | Phrase | int | float], Meta(min_length=1)],
+        "Numbers that the final message states: a regex, a value as a whole number, or the result of `from_tool`.",
+        since="0.2",
     )
     examples: ClassVar = (
         Example({"value": "12", "context_any": ["GitHub"]}, says("GitHub: 12 commits"), Status.PASSED),

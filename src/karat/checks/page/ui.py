@@ -10,12 +10,12 @@ import msgspec
 import regex
 from msgspec import Meta, Struct, structs
 
-from karat.checks.base import PAGE, Check, CheckRequest, Phrase, unfailable
+from karat.checks.base import PAGE, Check, CheckRequest, Phrase, own_field, unfailable
 from karat.checks.page.elements import COMPONENT, Element, UiElement, count, words_of
 from karat.checks.page.snapshot import COMPONENTS, ROLES, UNSURE, Node, components, nodes
 from karat.checks.sample_traces import says, shows
 from karat.errors import ConfigError
-from karat.model.check import CheckProblem, CheckSpec, Example, Expected, Field
+from karat.model.check import CheckProblem, CheckSpec, Example, Expected
 from karat.model.snapshot import LIKE_PROMPT, NOT_SEEN, THE_PROMPT
 from karat.model.suite import Case, Suite, Turn
 from karat.model.trace import Trace
@@ -59,13 +59,11 @@ class Ui(Check, Struct, frozen=True):
     name: ClassVar = "ui"
     group: ClassVar = Group.TOOL_HYGIENE
     channels: ClassVar = PAGE
-    fields: ClassVar = (
-        Field(
-            "ui",
-            Annotated[list[Phrase | UiElement], Meta(min_length=1)],
-            "What the page shows after the turn: sentences of the target's ui_vocabulary or the built-in grammar, "
-            "or objects such as {role, name, within, new, visible, min, max} or {any: [objects]}.",
-        ),
+    field: ClassVar = own_field(
+        Annotated[list[Phrase | UiElement], Meta(min_length=1)],
+        "What the page shows after the turn: sentences of the target's ui_vocabulary or the built-in grammar, "
+        "or objects such as {role, name, within, new, visible, min, max} or {any: [objects]}.",
+        since="0.1",
     )
     examples: ClassVar = (
         Example({"elements": [{"role": "heading", "name": "My activity"}]}, shows(ACTIVITY), Status.PASSED),

@@ -9,12 +9,12 @@ from typing import Annotated, Any, ClassVar, Literal, NotRequired, TypedDict
 import msgspec
 from msgspec import UNSET, Meta, Struct
 
-from karat.checks.base import CheckRequest, ToolCheck, excerpt
+from karat.checks.base import CheckRequest, ToolCheck, excerpt, own_field
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.checks.tools.names import describe_calls, nameless, not_ruled_out, not_understood
 from karat.checks.tools.patterns import CallPattern, Times, WantedCall, assign
 from karat.matchers.reading import MatchedMembers, MatchedValue
-from karat.model.check import CheckProblem, Example, Expected, Field
+from karat.model.check import CheckProblem, Example, Expected
 from karat.model.trace import TextLoss, ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Status
 from karat.text.tool_names import is_named
@@ -101,14 +101,11 @@ class ToolCalls(ToolCheck, Struct, frozen=True, dict=True):
 
     name: ClassVar = "tool_calls"
     failure: ClassVar = ("a ", "no ")
-    fields: ClassVar = (
-        Field(
-            "tool_calls",
-            Annotated[list[ExpectedCall], Meta(min_length=1)],
-            "Calls that were made: {tool, arguments, success, result, error, times}, or with {never: true} not made.",
-            since="0.3",
-            in_defaults="add_never",
-        ),
+    field: ClassVar = own_field(
+        Annotated[list[ExpectedCall], Meta(min_length=1)],
+        "Calls that were made: {tool, arguments, success, result, error, times}, or with {never: true} not made.",
+        since="0.3",
+        in_defaults="add_never",
     )
     examples: ClassVar = (
         Example({"tool": "book"}, BOOKED, Status.PASSED),

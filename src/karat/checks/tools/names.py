@@ -15,6 +15,7 @@ from karat.checks.base import (
     Phrases,
     ToolCheck,
     excerpt,
+    own_field,
     quoted,
     read_each,
     read_object,
@@ -48,7 +49,7 @@ class ToolCallsAny(ToolCheck, Struct, frozen=True):
 
     name: ClassVar = "tool_calls_any"
     failure: ClassVar = ("a call to ", "did not call ")
-    fields: ClassVar = (Field("tool_calls_any", Phrases, "At least one of these tools was called."),)
+    field: ClassVar = own_field(Phrases, "At least one of these tools was called.", since="0.1")
     examples: ClassVar = (
         Example({"tools": ["refund", "credit"]}, calls("lookup credit:failed"), Status.PASSED),
         Example({"tools": ["refund", "credit"]}, calls("lookup"), Status.FAILED),
@@ -83,8 +84,8 @@ class ToolCallsNone(ToolCheck, Struct, frozen=True):
     description_format: ClassVar = "no call to {self.tool!r}"
     failure: ClassVar = ("no call to ", "called ")
     prohibits: ClassVar = True
-    fields: ClassVar = (
-        Field("tool_calls_none", Phrases, "None of these tools was called, or even requested.", in_defaults="add"),
+    field: ClassVar = own_field(
+        Phrases, "None of these tools was called, or even requested.", since="0.1", in_defaults="add"
     )
     examples: ClassVar = (
         Example({"tool": "delete"}, calls("lookup refund"), Status.PASSED),
@@ -179,13 +180,8 @@ class ToolCallF1(ToolCheck, Struct, frozen=True):
     """The set of tools that were called fits the expected one: its F1 score reaches a threshold."""
 
     name: ClassVar = "tool_call_f1"
-    fields: ClassVar = (
-        Field(
-            "tool_call_f1",
-            F1Rule,
-            "How well the set of tools that were called fits: the harmonic mean of precision and recall.",
-            since="1",
-        ),
+    field: ClassVar = own_field(
+        F1Rule, "How well the set of tools that were called fits: the harmonic mean of precision and recall."
     )
     examples: ClassVar = (
         Example({"tools": ["find", "book"], "threshold": 1.0}, calls("book find find"), Status.PASSED),
@@ -222,12 +218,10 @@ class ToolsUsed(Check, Struct, frozen=True):
     name: ClassVar = "tools_used"
     group: ClassVar = Group.DECISION
     channels: ClassVar = CALLS
-    fields: ClassVar = (
-        Field(
-            "tools_used",
-            list[Phrase],
-            "The tools called, each as often as listed; `[]` means none.",
-        ),
+    field: ClassVar = own_field(
+        list[Phrase], "The tools called, each as often as listed; `[]` means none.", since="0.1"
+    )
+    more_fields: ClassVar = (
         Field(
             "tools_match",
             Match,
@@ -235,7 +229,6 @@ class ToolsUsed(Check, Struct, frozen=True):
             "`superset` (at least these).",
         ),
     )
-    companions: ClassVar = {"tools_match": "tools_used"}
     examples: ClassVar = (
         Example({"tools": ["find", "book"]}, calls("book find"), Status.PASSED),
         Example({"tools": ["book"]}, calls("book book"), Status.FAILED),

@@ -7,10 +7,10 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta, Struct
 
-from karat.checks.base import Phrase, Phrases, ToolCheck, read_members, read_with
+from karat.checks.base import Phrase, Phrases, ToolCheck, own_field, read_members, read_with
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.checks.tools.names import describe_calls, nameless, not_ruled_out, not_understood
-from karat.model.check import CheckProblem, Example, Field
+from karat.model.check import CheckProblem, Example
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Status
 from karat.text.tool_names import is_named, is_same_tool
@@ -35,13 +35,8 @@ class ToolOrder(ToolCheck, Struct, frozen=True):
 
     name: ClassVar = "tool_order"
     failure: ClassVar = ("", "did not call in this order: ")
-    fields: ClassVar = (
-        Field(
-            "tool_order",
-            Annotated[list[Phrase], Meta(min_length=2)],
-            "These calls were made in this order; others may come between.",
-            since="1",
-        ),
+    field: ClassVar = own_field(
+        Annotated[list[Phrase], Meta(min_length=2)], "These calls were made in this order; others may come between."
     )
     examples: ClassVar = (
         Example({"tools": ["find", "book"]}, calls("find log book"), Status.PASSED),
@@ -103,14 +98,10 @@ class ToolRequires(ToolCheck, Struct, frozen=True):
     name: ClassVar = "tool_requires"
     failure: ClassVar = ("a ", "no ")
     prohibits: ClassVar = True
-    fields: ClassVar = (
-        Field(
-            "tool_requires",
-            Annotated[dict[Phrase, Phrases], Meta(min_length=1)],
-            "Preconditions: each call to a tool comes after a successful call to every tool that is listed for it.",
-            since="1",
-            in_defaults="add",
-        ),
+    field: ClassVar = own_field(
+        Annotated[dict[Phrase, Phrases], Meta(min_length=1)],
+        "Preconditions: each call to a tool comes after a successful call to every tool that is listed for it.",
+        in_defaults="add",
     )
     examples: ClassVar = (
         Example({"tool": "pay", "first": ["verify"]}, calls("verify:ok log pay"), Status.PASSED),

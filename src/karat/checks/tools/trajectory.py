@@ -9,13 +9,13 @@ from typing import Annotated, Any, ClassVar, Literal, NotRequired, TypedDict
 import msgspec
 from msgspec import UNSET, Meta, Struct
 
-from karat.checks.base import ToolCheck, excerpt, read_object
+from karat.checks.base import ToolCheck, excerpt, own_field, read_object
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.checks.tools.calls import call_shown
 from karat.checks.tools.names import nameless, not_understood
 from karat.checks.tools.patterns import CallPattern, WantedCall, assign
 from karat.matchers.reading import MatchedMembers
-from karat.model.check import CheckProblem, Example, Field
+from karat.model.check import CheckProblem, Example
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, Status
 
@@ -82,13 +82,8 @@ class Trajectory(ToolCheck, Struct, frozen=True, dict=True):
     """The calls of the turn with their arguments are those of the reference, by one way of comparing them."""
 
     name: ClassVar = "trajectory"
-    fields: ClassVar = (
-        Field(
-            "trajectory",
-            TrajectoryRule,
-            "All calls with their arguments, compared with a reference: {calls, match}.",
-            since="1",
-        ),
+    field: ClassVar = own_field(
+        TrajectoryRule, "All calls with their arguments, compared with a reference: {calls, match}."
     )
     examples: ClassVar = (
         Example({"calls": [FORTY, EIGHTY]}, TWICE, Status.PASSED),

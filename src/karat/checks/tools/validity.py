@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import msgspec
 from msgspec import Struct
 
-from karat.checks.base import CALLS, Check, excerpt, read_with
+from karat.checks.base import CALLS, Check, excerpt, own_field, read_with
 from karat.checks.sample_traces import calls
 from karat.checks.tools.names import describe_calls, not_understood
-from karat.model.check import Example, Field
+from karat.model.check import Example
 from karat.model.suite import Case
 from karat.model.trace import BY_ITSELF, REMOVED, ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
@@ -46,14 +46,10 @@ class ValidArguments(Check, Struct, frozen=True):
     channels: ClassVar = CALLS | {"tool_schemas"}
     prohibits: ClassVar = True
     description: ClassVar = "calls to existing tools, with arguments that fit their schemas"
-    fields: ClassVar = (
-        Field(
-            "valid_arguments",
-            Literal[True],
-            "Every call names an existing tool, with arguments that fit its JSON Schema. A parameter that is not in "
-            "the schema fails, unless the schema allows `additionalProperties`.",
-            since="1",
-        ),
+    field: ClassVar = own_field(
+        Literal[True],
+        "Every call names an existing tool, with arguments that fit its JSON Schema. A parameter that is not in "
+        "the schema fails, unless the schema allows `additionalProperties`.",
     )
     examples: ClassVar = (
         Example({}, booking("book", {"day": "Mon", "seats": 2}), Status.PASSED),
@@ -130,13 +126,8 @@ class EndedByItself(Check, Struct, frozen=True):
     group: ClassVar = Group.TOOL_HYGIENE
     channels: ClassVar = frozenset({"ended_by"})
     description: ClassVar = "the agent ended by itself"
-    fields: ClassVar = (
-        Field(
-            "ended",
-            Literal[True],
-            "The agent ended by itself; no limit of steps, turns, tokens or recursion cut it off.",
-            since="1",
-        ),
+    field: ClassVar = own_field(
+        Literal[True], "The agent ended by itself; no limit of steps, turns, tokens or recursion cut it off."
     )
     examples: ClassVar = (
         Example({}, Trace(case_id="example", final_message="Done.", ended_by=BY_ITSELF), Status.PASSED),
