@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, ClassVar, Literal, TypedDict
+from typing import Annotated, ClassVar, Literal, TypedDict
 
 from msgspec import Meta, Struct
 
 from karat.checks.base import CALLS, Check, CheckRequest, Phrase, out_of_reach, own_field, read_members, read_with
-from karat.checks.sample_traces import UNSEEN_TOOLS, calls
+from karat.checks.sample_traces import UNSEEN_TOOLS, calls, performs
 from karat.checks.tools.names import describe_calls, nameless, not_ruled_out, not_understood
 from karat.model.check import CheckProblem, Example, Expected
 from karat.model.cost import COST, cost_usd
@@ -22,10 +22,6 @@ Amount = Annotated[float, Meta(gt=0)]
 
 FIRST_TOKEN = "first_token_ms"
 NO_PRICES = "no price is known: add [prices] with input and output, in USD per million tokens, to karat.toml"
-
-
-def measured_trace(**measured: Any) -> Trace:
-    return Trace(case_id="example", final_message="Done.", tool_calls=(), **measured)
 
 
 class Budget(Check):
@@ -150,9 +146,9 @@ class MaxSeconds(Budget, Struct, frozen=True):
     far: ClassVar = (3600, "an hour")
     field: ClassVar = own_field(Amount, "The maximum time for the turn.", in_defaults="smaller")
     examples: ClassVar = (
-        Example({"seconds": 2}, measured_trace(duration_ms=2000.0), Status.PASSED),
-        Example({"seconds": 2}, measured_trace(duration_ms=2001.0), Status.FAILED),
-        Example({"seconds": 2}, measured_trace(), Status.UNKNOWN),
+        Example({"seconds": 2}, performs(duration_ms=2000.0), Status.PASSED),
+        Example({"seconds": 2}, performs(duration_ms=2001.0), Status.FAILED),
+        Example({"seconds": 2}, performs(), Status.UNKNOWN),
     )
     seconds: float
 
@@ -173,9 +169,9 @@ class MaxFirstTokenSeconds(Budget, Struct, frozen=True):
     far: ClassVar = (600, "ten minutes")
     field: ClassVar = own_field(Amount, "The maximum time to the first word of the answer.", in_defaults="smaller")
     examples: ClassVar = (
-        Example({"seconds": 1}, measured_trace(timings={FIRST_TOKEN: 900.0}), Status.PASSED),
-        Example({"seconds": 1}, measured_trace(timings={FIRST_TOKEN: 1100.0}), Status.FAILED),
-        Example({"seconds": 1}, measured_trace(), Status.UNKNOWN),
+        Example({"seconds": 1}, performs(timings={FIRST_TOKEN: 900.0}), Status.PASSED),
+        Example({"seconds": 1}, performs(timings={FIRST_TOKEN: 1100.0}), Status.FAILED),
+        Example({"seconds": 1}, performs(), Status.UNKNOWN),
     )
     seconds: float
 
@@ -198,9 +194,9 @@ class MaxSteps(Budget, Struct, frozen=True):
         in_defaults="smaller",
     )
     examples: ClassVar = (
-        Example({"most": 3}, measured_trace(steps=3), Status.PASSED),
-        Example({"most": 3}, measured_trace(steps=4), Status.FAILED),
-        Example({"most": 3}, measured_trace(), Status.UNKNOWN),
+        Example({"most": 3}, performs(steps=3), Status.PASSED),
+        Example({"most": 3}, performs(steps=4), Status.FAILED),
+        Example({"most": 3}, performs(), Status.UNKNOWN),
     )
     most: int
 
@@ -231,12 +227,12 @@ class MaxTokens(Budget, Struct, frozen=True):
         in_defaults="smaller",
     )
     examples: ClassVar = (
-        Example({"most": 50, "of": "total"}, measured_trace(tokens=Tokens(30, 20)), Status.PASSED),
-        Example({"most": 49, "of": "total"}, measured_trace(tokens=Tokens(30, 20)), Status.FAILED),
-        Example({"most": 29, "of": "input"}, measured_trace(tokens=Tokens(30, 20)), Status.FAILED),
-        Example({"most": 20, "of": "output"}, measured_trace(tokens=Tokens(30, 20)), Status.PASSED),
-        Example({"most": 50, "of": "total"}, measured_trace(tokens=Tokens(30)), Status.UNKNOWN),
-        Example({"most": 50, "of": "input"}, measured_trace(), Status.UNKNOWN),
+        Example({"most": 50, "of": "total"}, performs(tokens=Tokens(30, 20)), Status.PASSED),
+        Example({"most": 49, "of": "total"}, performs(tokens=Tokens(30, 20)), Status.FAILED),
+        Example({"most": 29, "of": "input"}, performs(tokens=Tokens(30, 20)), Status.FAILED),
+        Example({"most": 20, "of": "output"}, performs(tokens=Tokens(30, 20)), Status.PASSED),
+        Example({"most": 50, "of": "total"}, performs(tokens=Tokens(30)), Status.UNKNOWN),
+        Example({"most": 50, "of": "input"}, performs(), Status.UNKNOWN),
     )
     most: int
     of: Literal["input", "output", "total"]
@@ -270,14 +266,12 @@ class MaxCostUsd(Budget, Struct, frozen=True):
         in_defaults="smaller",
     )
     examples: ClassVar = (
-        Example({"usd": 0.01, "prices": [1, 4]}, measured_trace(tokens=Tokens(2000, 2000)), Status.PASSED),
-        Example({"usd": 0.009, "prices": [1, 4]}, measured_trace(tokens=Tokens(2000, 2000)), Status.FAILED),
-        Example({"usd": 0.01, "prices": [1, 4]}, measured_trace(tokens=Tokens(2000)), Status.UNKNOWN),
-        Example({"usd": 0.01}, measured_trace(tokens=Tokens(2000, 2000)), Status.UNKNOWN),
-        Example({"usd": 0.01}, measured_trace(metadata={COST: 0.01}), Status.PASSED),
-        Example(
-            {"usd": 0.01, "prices": [1, 4]}, measured_trace(tokens=Tokens(1, 1), metadata={COST: 0.02}), Status.FAILED
-        ),
+        Example({"usd": 0.01, "prices": [1, 4]}, performs(tokens=Tokens(2000, 2000)), Status.PASSED),
+        Example({"usd": 0.009, "prices": [1, 4]}, performs(tokens=Tokens(2000, 2000)), Status.FAILED),
+        Example({"usd": 0.01, "prices": [1, 4]}, performs(tokens=Tokens(2000)), Status.UNKNOWN),
+        Example({"usd": 0.01}, performs(tokens=Tokens(2000, 2000)), Status.UNKNOWN),
+        Example({"usd": 0.01}, performs(metadata={COST: 0.01}), Status.PASSED),
+        Example({"usd": 0.01, "prices": [1, 4]}, performs(tokens=Tokens(1, 1), metadata={COST: 0.02}), Status.FAILED),
     )
     usd: float
     prices: tuple[float, float] | None = None

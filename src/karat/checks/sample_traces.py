@@ -23,7 +23,12 @@ def calls(spelled: str, text: str = "Done.", **more: Any) -> Trace:
     `lookup:ok refund:failed delete:crashed search:pending book:waiting fly:refused ask:missing=id`: a pending one shows
     no result, a refused one never ran.
     """
-    return Trace(case_id="example", final_message=text, tool_calls=tuple(map(_call, spelled.split())), **more)
+    return performs(*map(_call, spelled.split()), text=text, **more)
+
+
+def performs(*tool_calls: ToolCall, text: str = "Done.", **more: Any) -> Trace:
+    """An agent that made exactly these calls."""
+    return Trace(case_id="example", final_message=text, tool_calls=tool_calls, **more)
 
 
 def _call(word: str) -> ToolCall:
@@ -47,7 +52,7 @@ def logs(*events: dict[str, Any] | str) -> Trace:
 
 def shows(page: str, before: str | None = None, text: str = "Done.") -> Trace:
     """An agent with a page: the accessibility snapshot after the turn, and before it where known."""
-    return Trace(case_id="example", final_message=text, tool_calls=(), page=page, page_before=before)
+    return performs(text=text, page=page, page_before=before)
 
 
 UNSEEN_TOOLS = says("Done.")

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from karat.checks.base import ANSWER, CALLS, Check, Phrases, own_field, read_each, unreadable
-from karat.checks.sample_traces import calls, says
+from karat.checks.sample_traces import calls, performs, says
 from karat.checks.tools.names import not_understood
 from karat.model.check import CheckProblem, Example
 from karat.model.trace import ToolCall, Trace
@@ -22,8 +22,7 @@ EXAMPLE = "KRT-5d81c07e"
 
 
 def passing(argument: str) -> Trace:
-    call = ToolCall("post", {"note": argument}, success=True)
-    return Trace(case_id="example", final_message="Done.", tool_calls=(call,))
+    return performs(ToolCall("post", {"note": argument}, success=True))
 
 
 class NoLeak(Check, Struct, frozen=True):

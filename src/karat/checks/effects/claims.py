@@ -20,7 +20,7 @@ from karat.checks.base import (
     unreadable,
     unsure,
 )
-from karat.checks.sample_traces import UNSEEN_TOOLS, calls
+from karat.checks.sample_traces import UNSEEN_TOOLS, calls, performs
 from karat.checks.tools.names import describe_calls, nameless, not_understood
 from karat.model.check import CheckProblem, Example, Expected
 from karat.model.trace import ToolCall, Trace
@@ -41,7 +41,7 @@ DESK = {
 }
 """The effects of the examples."""
 SHIPPED = ToolCall("get_order", {}, result={"status": "Shipped"}, success=True)
-LOOKED_UP = Trace(case_id="example", final_message="Your order has been shipped.", tool_calls=(SHIPPED,))
+LOOKED_UP = performs(SHIPPED, text="Your order has been shipped.")
 
 
 def lines_to_add(tools: Sequence[str] = ()) -> str:

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from karat.checks.base import Check, Phrase, excerpt, own_field, read_members, unfailable
+from karat.checks.sample_traces import says
 from karat.matchers.values import is_same_value
 from karat.model.check import CheckProblem, Example
 from karat.model.trace import Trace
@@ -19,7 +20,7 @@ NO_HOOK = "the database was not queried: set a `database` hook in the target's c
 
 
 def trace_with_rows(rows: object) -> Trace:
-    return Trace(case_id="example", final_message="Done.", database={COUNT: rows})
+    return says("Done.", database={COUNT: rows})
 
 
 class Database(Check, Struct, frozen=True):
@@ -45,7 +46,7 @@ class Database(Check, Struct, frozen=True):
         Example({"sql": COUNT, "rows": []}, trace_with_rows([{"n": 0}]), Status.FAILED),
         Example({"sql": COUNT, "rows": [1, 2]}, trace_with_rows([{"n": 2}, {"n": 1}]), Status.PASSED),
         Example({"sql": COUNT, "rows": [1, 1]}, trace_with_rows([{"n": 1}]), Status.FAILED),
-        Example({"sql": COUNT, "rows": [1]}, Trace(case_id="example", final_message="Done."), Status.UNKNOWN),
+        Example({"sql": COUNT, "rows": [1]}, says("Done."), Status.UNKNOWN),
     )
     sql: str
     rows: list[object]

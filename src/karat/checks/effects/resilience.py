@@ -22,7 +22,7 @@ from karat.checks.base import (
     unreadable,
 )
 from karat.checks.effects.claims import calls_so_far, lines_to_add
-from karat.checks.sample_traces import UNSEEN_TOOLS, calls
+from karat.checks.sample_traces import UNSEEN_TOOLS, calls, performs
 from karat.checks.tools.names import describe_calls, not_understood
 from karat.matchers.values import normalize_value
 from karat.model.check import Example, Expected
@@ -54,10 +54,6 @@ PAID = ToolCall("pay", {"order": 1}, success=True)
 DOWN = ToolCall("find", {"order": 1}, error="503", success=False)
 
 
-def calls_trace(*calls: ToolCall, text: str = "Done.") -> Trace:
-    return Trace(case_id="example", final_message=text, tool_calls=calls)
-
-
 def with_key(call: ToolCall, key: str) -> ToolCall:
     return msgspec.structs.replace(call, arguments={"order": 1, "idempotency_key": key})
 
@@ -74,15 +70,15 @@ class NoEffectTwice(ToolCheck, Struct, frozen=True):
         "lost (`lost_answer` in docs/words.md). Without `effects` any tool counts, and the result is unknown.",
     )
     examples: ClassVar = (
-        Example({"effects": ["pay"]}, calls_trace(PAID), Status.PASSED),
-        Example({"effects": ["pay"]}, calls_trace(PAID, PAID), Status.FAILED),
-        Example({"effects": ["pay"]}, calls_trace(LOST, PAID), Status.FAILED),
-        Example({"effects": ["pay"]}, calls_trace(ToolCall("pay", {"order": 1}, error="503"), PAID), Status.PASSED),
-        Example({"effects": ["pay"]}, calls_trace(PAID, ToolCall("pay", {"order": 2}, success=True)), Status.PASSED),
-        Example({"effects": ["pay"]}, calls_trace(with_key(LOST, "a"), with_key(PAID, "b")), Status.FAILED),
-        Example({"effects": ["pay"]}, calls_trace(with_key(LOST, "a"), with_key(PAID, "a")), Status.UNKNOWN),
-        Example({"effects": ["send"]}, calls_trace(PAID, PAID), Status.PASSED),
-        Example({}, calls_trace(PAID, PAID), Status.UNKNOWN),
+        Example({"effects": ["pay"]}, performs(PAID), Status.PASSED),
+        Example({"effects": ["pay"]}, performs(PAID, PAID), Status.FAILED),
+        Example({"effects": ["pay"]}, performs(LOST, PAID), Status.FAILED),
+        Example({"effects": ["pay"]}, performs(ToolCall("pay", {"order": 1}, error="503"), PAID), Status.PASSED),
+        Example({"effects": ["pay"]}, performs(PAID, ToolCall("pay", {"order": 2}, success=True)), Status.PASSED),
+        Example({"effects": ["pay"]}, performs(with_key(LOST, "a"), with_key(PAID, "b")), Status.FAILED),
+        Example({"effects": ["pay"]}, performs(with_key(LOST, "a"), with_key(PAID, "a")), Status.UNKNOWN),
+        Example({"effects": ["send"]}, performs(PAID, PAID), Status.PASSED),
+        Example({}, performs(PAID, PAID), Status.UNKNOWN),
         Example({"effects": ["pay"]}, UNSEEN_TOOLS, Status.UNKNOWN),
     )
     effects: tuple[str, ...] = ()
@@ -162,10 +158,10 @@ class MaxRetries(ToolCheck, Struct, frozen=True):
         in_defaults="smaller",
     )
     examples: ClassVar = (
-        Example({"most": 1}, calls_trace(DOWN, DOWN), Status.PASSED),
-        Example({"most": 1}, calls_trace(DOWN, DOWN, DOWN), Status.FAILED),
-        Example({"most": 0}, calls_trace(DOWN, ToolCall("find", {"order": 2}, error="503")), Status.PASSED),
-        Example({"most": 0}, calls_trace(PAID, PAID), Status.PASSED),
+        Example({"most": 1}, performs(DOWN, DOWN), Status.PASSED),
+        Example({"most": 1}, performs(DOWN, DOWN, DOWN), Status.FAILED),
+        Example({"most": 0}, performs(DOWN, ToolCall("find", {"order": 2}, error="503")), Status.PASSED),
+        Example({"most": 0}, performs(PAID, PAID), Status.PASSED),
         Example({"most": 0}, UNSEEN_TOOLS, Status.UNKNOWN),
     )
     most: int

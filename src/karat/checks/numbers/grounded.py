@@ -21,7 +21,7 @@ from karat.checks.numbers.sources import (
     results,
     users_words,
 )
-from karat.checks.sample_traces import UNSEEN_TOOLS
+from karat.checks.sample_traces import UNSEEN_TOOLS, performs
 from karat.checks.tools.names import not_understood
 from karat.model.check import Example, Expected, Field
 from karat.model.trace import ToolCall, Trace
@@ -48,7 +48,7 @@ Found = Mapping[StatedNumber, NumberSource | None]
 
 def report_trace(text: str, result: object = ORDERS, **more: Any) -> Trace:
     call = ToolCall("report", {}, result=result, success=None if result is None else True)
-    return Trace(case_id="example", input="How were the last 7 days?", final_message=text, tool_calls=(call,), **more)
+    return performs(call, text=text, input="How were the last 7 days?", **more)
 
 
 class GroundedNumbers(Check, Struct, frozen=True):

@@ -23,7 +23,7 @@ from karat.checks.base import (
     quoted,
     regex_problems,
 )
-from karat.checks.sample_traces import calls, says
+from karat.checks.sample_traces import calls, performs, says
 from karat.checks.tools.names import describe_calls, nameless, not_understood
 from karat.matchers.values import format_value
 from karat.model.check import CheckProblem, Example, Expected
@@ -36,8 +36,7 @@ from karat.text.tool_results import parse_result
 
 
 def lookup_trace(text: str, total: float) -> Trace:
-    call = ToolCall("lookup", {}, result={"total": total, "found": True}, success=True)
-    return Trace(case_id="example", final_message=text, tool_calls=(call,))
+    return performs(ToolCall("lookup", {}, result={"total": total, "found": True}, success=True), text=text)
 
 
 class GroundedNumber(TypedDict):

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct
 
 from karat.checks.base import CheckRequest, ToolCheck, excerpt, own_field
-from karat.checks.sample_traces import UNSEEN_TOOLS, calls
+from karat.checks.sample_traces import UNSEEN_TOOLS, calls, performs
 from karat.checks.tools.names import describe_calls, nameless, not_ruled_out, not_understood
 from karat.checks.tools.patterns import CallPattern, Times, WantedCall, assign
 from karat.matchers.reading import MatchedMembers, MatchedValue
@@ -22,33 +22,20 @@ from karat.text.tool_names import is_named
 LONGEST_DIFFERENCE = 600
 MOST_TIMES = 1000
 
-BOOKED = Trace(
-    case_id="example",
-    final_message="Done.",
-    tool_calls=(
-        ToolCall("find", {}, success=True, result='{"free": [41, 42]}'),
-        ToolCall("book", {"vehicle": 42, "days": {"from": "Mon"}}, success=False, result={"error": "D-1 is taken"}),
-    ),
+BOOKED = performs(
+    ToolCall("find", {}, success=True, result='{"free": [41, 42]}'),
+    ToolCall("book", {"vehicle": 42, "days": {"from": "Mon"}}, success=False, result={"error": "D-1 is taken"}),
 )
-PAID = Trace(
-    case_id="example",
-    final_message="Done.",
-    tool_calls=(
-        ToolCall("pay", {"amount": 40}, success=True),
-        ToolCall("pay", {"amount": 80, "note": "late"}, success=True),
-        ToolCall("pay", {"amount": 40}, started=False, unfinished=True),
-    ),
+PAID = performs(
+    ToolCall("pay", {"amount": 40}, success=True),
+    ToolCall("pay", {"amount": 80, "note": "late"}, success=True),
+    ToolCall("pay", {"amount": 40}, started=False, unfinished=True),
 )
-PAID_BUT_NOT_SEEN = Trace(
-    case_id="example",
-    final_message="Done.",
-    tool_calls=(ToolCall("pay", {"card": "[removed]"}, success=True),),
-    cuts={"tool_results": TextLoss("secrets were removed")},
+PAID_BUT_NOT_SEEN = performs(
+    ToolCall("pay", {"card": "[removed]"}, success=True), cuts={"tool_results": TextLoss("secrets were removed")}
 )
-UNCARRIED = Trace(
-    case_id="example",
-    final_message="Done.",
-    tool_calls=(ToolCall("pay", success=True, unobserved={"arguments": "the span of the call does not contain them"}),),
+UNCARRIED = performs(
+    ToolCall("pay", success=True, unobserved={"arguments": "the span of the call does not contain them"})
 )
 
 Often = Annotated[int, Meta(ge=1, le=MOST_TIMES)]

@@ -8,20 +8,16 @@ from typing import Annotated, ClassVar
 from msgspec import Meta, Struct
 
 from karat.checks.base import Phrase, Phrases, ToolCheck, own_field, read_members, read_with
-from karat.checks.sample_traces import UNSEEN_TOOLS, calls
+from karat.checks.sample_traces import UNSEEN_TOOLS, calls, performs
 from karat.checks.tools.names import describe_calls, nameless, not_ruled_out, not_understood
 from karat.model.check import CheckProblem, Example
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Status
 from karat.text.tool_names import is_named, is_same_tool
 
-SIDE_BY_SIDE = Trace(
-    case_id="example",
-    final_message="Done.",
-    tool_calls=(
-        ToolCall("find", success=True, started_at=1.0, ended_at=3.0),
-        ToolCall("book", success=True, started_at=2.0, ended_at=4.0),
-    ),
+SIDE_BY_SIDE = performs(
+    ToolCall("find", success=True, started_at=1.0, ended_at=3.0),
+    ToolCall("book", success=True, started_at=2.0, ended_at=4.0),
 )
 
 

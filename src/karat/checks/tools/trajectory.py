@@ -10,7 +10,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct
 
 from karat.checks.base import ToolCheck, excerpt, own_field, read_object
-from karat.checks.sample_traces import UNSEEN_TOOLS, calls
+from karat.checks.sample_traces import UNSEEN_TOOLS, calls, performs
 from karat.checks.tools.calls import call_shown
 from karat.checks.tools.names import nameless, not_understood
 from karat.checks.tools.patterns import CallPattern, WantedCall, assign
@@ -30,11 +30,7 @@ WORDS: Mapping[MatchMode, str] = {
     "subset": "no calls except these",
     "superset": "at least these calls",
 }
-TWICE = Trace(
-    case_id="example",
-    final_message="Done.",
-    tool_calls=(ToolCall("pay", {"amount": 40}, success=True), ToolCall("pay", {"amount": 80}, success=True)),
-)
+TWICE = performs(ToolCall("pay", {"amount": 40}, success=True), ToolCall("pay", {"amount": 80}, success=True))
 FORTY = {"tool": "pay", "arguments": {"amount": 40}}
 EIGHTY = {"tool": "pay", "arguments": {"amount": 80}}
 

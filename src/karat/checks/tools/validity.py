@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from karat.checks.base import CALLS, Check, excerpt, own_field, read_with
-from karat.checks.sample_traces import calls
+from karat.checks.sample_traces import calls, performs, says
 from karat.checks.tools.names import describe_calls, not_understood
 from karat.model.check import Example
 from karat.model.suite import Case
@@ -34,8 +34,7 @@ BOOK: Mapping[str, Any] = {
 
 
 def booking(name: str, arguments: object, **more: Any) -> Trace:
-    call = ToolCall(name, arguments, success=True)
-    return Trace(case_id="example", final_message="Done.", tool_calls=(call,), tool_schemas=dict(BOOK), **more)
+    return performs(ToolCall(name, arguments, success=True), tool_schemas=dict(BOOK), **more)
 
 
 class ValidArguments(Check, Struct, frozen=True):
@@ -130,9 +129,9 @@ class EndedByItself(Check, Struct, frozen=True):
         Literal[True], "The agent ended by itself; no limit of steps, turns, tokens or recursion cut it off."
     )
     examples: ClassVar = (
-        Example({}, Trace(case_id="example", final_message="Done.", ended_by=BY_ITSELF), Status.PASSED),
-        Example({}, Trace(case_id="example", final_message="So I", ended_by="length"), Status.FAILED),
-        Example({}, Trace(case_id="example", final_message="Done."), Status.UNKNOWN),
+        Example({}, says("Done.", ended_by=BY_ITSELF), Status.PASSED),
+        Example({}, says("So I", ended_by="length"), Status.FAILED),
+        Example({}, says("Done."), Status.UNKNOWN),
     )
 
     read = read_with()
