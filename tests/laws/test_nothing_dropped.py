@@ -142,8 +142,9 @@ def test_results_are_matched_by_identity(tmp_path: Path) -> None:
         for text in said
     ]
     config = {"prompts": ["{{m}}"], "tests": tests}
-    rows = [recorded.row(text, text, vars={"m": text, "who": "a"}) for text in ("One?", "Go on.", "Two?")]
-    rows.append(recorded.row("Go on.", "something else", vars={"m": "Go on.", "who": "b"}))
+    said = ("One?", "Go on.", "Two?", "Go on.")
+    answers = ("One?", "Go on.", "Two?", "something else")
+    rows = [recorded.row(prompt, text, testIdx=n) for n, (prompt, text) in enumerate(zip(said, answers, strict=True))]
     run = recorded.replay(tmp_path, config, "promptfooconfig.json", {"results": {"results": rows}})
     assert [str(record.status) for record in run] == ["ERROR", "ERROR"]
 

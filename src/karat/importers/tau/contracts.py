@@ -47,15 +47,28 @@ def _expected_writes(writes: Sequence[Action]) -> Iterator[dict[str, Any]]:
     for action in _distinct(writes):
         yield {
             "tool": action.tool,
-            "arguments": {"$eq": action.arguments},
+            "arguments": _same_arguments(action),
             "success": True,
             "times": writes.count(action),
         }
 
 
+def _same_arguments(action: Action) -> dict[str, Any]:
+    """The arguments of a gold call. A list of ids has no order, unless another list of the call pairs with it."""
+    lists = [name for name, value in action.arguments.items() if isinstance(value, list)]
+    if len(lists) != 1 or not all(isinstance(entry, str | int) for entry in action.arguments[lists[0]]):
+        return {"$eq": action.arguments}
+    members = {name: {"$set" if name in lists else "$eq": value} for name, value in action.arguments.items()}
+    return {"$only": members}
+
+
+def _negate(same: dict[str, Any]) -> dict[str, Any]:
+    return {"$ne": same["$eq"]} if "$eq" in same else {"$not": same}
+
+
 def _forbidden_writes(writes: Sequence[Action], tools: Sequence[str]) -> Iterator[dict[str, Any]]:
     for tool in tools:
-        others = [{"$ne": action.arguments} for action in _distinct(writes) if action.tool == tool]
+        others = [_negate(_same_arguments(action)) for action in _distinct(writes) if action.tool == tool]
         arguments = {"arguments": {"$all": others}} if others else {}
         yield {"tool": tool, **arguments, "success": True, "never": True}
 

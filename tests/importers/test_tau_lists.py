@@ -1,0 +1,47 @@
+"""Gold calls of tau-bench with lists of ids: their order is free where nothing pairs with it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import karat
+
+
+def status(folder: Path, gold: dict[str, Any], called: dict[str, Any]) -> str:
+    task = {
+        "user_id": "u",
+        "instruction": "Return them.",
+        "actions": [{"name": "return_items", "kwargs": gold}],
+        "outputs": [],
+    }
+    path = folder / "tasks.json"
+    path.write_text(json.dumps([task]))
+    (case,) = karat.load_suite(path).cases
+    call = karat.ToolCall("return_items", called, success=True, result="ok")
+    trace = karat.Trace(case_id=case.id, final_message="Done.", tool_calls=(call,), ended_by="itself")
+    return str(karat.judge(case, trace).status)
+
+
+@pytest.mark.parametrize(
+    ("called", "expected"),
+    [
+        ({"order": "A", "ids": ["1", "2"]}, "PASS"),
+        ({"order": "A", "ids": ["2", "1"]}, "PASS"),
+        ({"order": "A", "ids": ["1", "3"]}, "FAIL"),
+        ({"order": "A", "ids": ["1"]}, "FAIL"),
+        ({"order": "B", "ids": ["1", "2"]}, "FAIL"),
+        ({"order": "A", "ids": ["1", "2"], "all": True}, "FAIL"),
+    ],
+)
+def test_a_list_of_ids_has_no_order(tmp_path: Path, called: dict[str, Any], expected: str) -> None:
+    assert status(tmp_path, {"order": "A", "ids": ["1", "2"]}, called) == expected
+
+
+def test_lists_that_are_pairs_keep_their_order(tmp_path: Path) -> None:
+    gold = {"old": ["1", "2"], "new": ["3", "4"]}
+    assert status(tmp_path, gold, gold) == "PASS"
+    assert status(tmp_path, gold, {"old": ["2", "1"], "new": ["3", "4"]}) == "FAIL"
