@@ -173,3 +173,10 @@ async def test_replay_of_garbage_is_refused_before_any_case(tmp_path: Path, text
     with pytest.raises(SuiteError, match=rf"{file}:1:1"):
         async with opened("replay", str(file)):
             pass
+
+
+def test_the_table_of_ways_of_building_agents_is_that_of_the_live_tests() -> None:
+    from counterparts.ways_of_building import WAYS, table
+
+    assert table() in (Path(__file__).parents[2] / "docs" / "conformance.md").read_text("utf-8")
+    assert len(WAYS) >= 20
