@@ -79,6 +79,7 @@ PROVED_ELSEWHERE = {
     ("agreement.md", "what"): "figures of benchmarks/agreement",
     ("conformance.md", "preset"): "tests/test_recipes.py",
     ("conformance.md", "library"): "tests/evidence/spans/test_recordings.py",
+    ("conformance.md", "way"): "tests/counterparts/test_ways_of_building.py writes it from live agents",
 }
 
 
