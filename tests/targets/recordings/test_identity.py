@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from karat.targets.base import TargetError
 from targets.conftest import ask, opened
 
@@ -71,27 +69,3 @@ async def test_one_trace_is_not_judged_for_two_cases(tmp_path: Path) -> None:
 async def test_traces_that_name_their_case_are_its_own(tmp_path: Path) -> None:
     write(tmp_path, otlp("1a", "Shipped.", **{"karat.case": "b"}), otlp("2b", "Lost.", **{"karat.case": "a"}))
     assert await replay(tmp_path, "a", "b") == ["Lost.", "Shipped."]
-
-
-@pytest.mark.parametrize(
-    ("differs", "refused"),
-    [
-        pytest.param({}, False, id="repeats"),
-        pytest.param({"testIdx": 1}, True, id="another-test"),
-        pytest.param({"promptIdx": 1}, True, id="another-prompt"),
-        pytest.param({"provider": {"id": "other"}}, True, id="another-provider"),
-    ],
-)
-async def test_results_of_promptfoo_are_told_apart(tmp_path: Path, differs: dict[str, Any], refused: bool) -> None:
-    row = {
-        "testIdx": 0,
-        "promptIdx": 0,
-        "provider": {"id": "one"},
-        "prompt": {"raw": PROMPT},
-        "response": {"output": "Shipped."},
-    }
-    results = {"results": {"results": [row, {**row, **differs, "response": {"output": "Lost."}}]}}
-    (tmp_path / "spans.jsonl").write_text(json.dumps(results))
-    (said,) = await replay(tmp_path, "a")
-    assert ("--filter-providers" in said) is refused
-    assert (said == "Shipped.") is not refused
