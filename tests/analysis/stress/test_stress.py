@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -12,16 +13,20 @@ import pytest
 import karat
 from cli.support import Karat
 from karat import api
+from karat.analysis.stress import judging
 from karat.analysis.stress.expectations import ToolUse, at_most_as_usual, vanished_values
-from karat.analysis.stress.kinds import SHIPPED, read_injections
-from karat.analysis.stress.model import CellResult, CellStatus, StressReport
-from karat.analysis.stress.report import read_stress
-from karat.analysis.stress.session import StressResult
+from karat.analysis.stress.kinds import KINDS, SHIPPED, read_injections
+from karat.analysis.stress.model import CellResult, CellStatus, StressFinding, StressReport
+from karat.analysis.stress.report import causes_of_doubt, read_stress, stress_html, stress_verdict
+from karat.analysis.stress.session import StressResult, write_broken
+from karat.analysis.stress.terminal import stress_lines
 from karat.engine.events import CaseFinished
 from karat.errors import ConfigError, UsageError
 from karat.journal.reader import Journal
-from karat.model.faults import Fault
-from karat.model.trace import ToolCall
+from karat.model.faults import AlteredCall, Fault
+from karat.model.run import CaseRecord
+from karat.model.suite import Case
+from karat.model.trace import ToolCall, Trace
 from recordings import ROOT
 
 from .desks import SUITE, Stressed, stress
@@ -298,3 +303,119 @@ def test_a_call_that_names_its_request_may_be_made_again() -> None:
 
     assert most()["tool_calls"] == [{"tool": "a", "never": True}, {"tool": "pay", "times": {"min": 0, "max": 1}}]
     assert most(idempotency_key="k-1") == {}
+
+
+TALK = """
+def find():
+    return {"status": "shipped on Monday"}
+
+
+def answer(prompt, conversation):
+    look = conversation.tool(find)
+    try:
+        found = look()
+    except Exception as error:
+        return {"final_message": SILENT, "tool_calls": [{"name": "find", "error": str(error), "success": False}]}
+    call = {"name": "find", "arguments": {}, "result": found}
+    return {"final_message": f"It is {found['status']}.", "tool_calls": [call]}
+"""
+TALK_SUITE = """
+karat: 1
+cases:
+  - id: a
+    turns:
+      - {prompt: "Where is it?", expected: {tool_calls_any: [find]}}
+      - {prompt: "And now?", expected: {tool_calls_any: [find]}}
+"""
+
+
+def stress_talk(folder: Path, answer: str, **how: Any) -> StressResult:
+    (folder / "talk.py").write_text(f"SILENT = {answer!r}\n{TALK}")
+    (folder / "talk.yaml").write_text(TALK_SUITE)
+    result = api.stress(folder / "talk.yaml", f"python:{folder / 'talk.py'}:answer", workers=0, **how)
+    assert isinstance(result, StressResult)
+    return result
+
+
+def test_a_call_that_fails_once_in_each_turn_is_no_retry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = stress_talk(tmp_path, "I could not look it up.", faults=["refused"])
+    (cell,) = result.report.cells
+    assert (cell.landed, cell.status, cell.findings) == (2, CellStatus.HELD, ())
+
+
+def test_a_turn_without_an_answer_is_a_broken_rule(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fault hits the first turn alone, and the last one is answered."""
+    monkeypatch.chdir(tmp_path)
+    result = stress_talk(tmp_path, "", faults=["error once"])
+    (cell,) = result.report.cells
+    assert (cell.status, cell.landed) == (CellStatus.BROKE, 1)
+    assert [finding.rule for finding in cell.findings if finding.status is CellStatus.BROKE] == ["lost turn"]
+    written = tmp_path / "broken.yaml"
+    assert write_broken(result, written) == 1
+    again = karat.run(written, f"python:{tmp_path / 'talk.py'}:answer", workers=0)
+    assert [record.status for record in again] == ["FAIL"]
+
+
+def test_a_turn_without_an_answer_counts_where_the_user_is_scripted() -> None:
+    trace = Trace(
+        case_id="a", final_message="It is here.", turns=(Trace(case_id="a"), Trace(case_id="a", final_message="Here."))
+    )
+    assert [one.found for one in judging._lost_turns(trace, None)] == ["turn 1 had no answer"]
+
+
+def test_kinds_of_faults_that_were_not_tried_are_listed_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Law 10: what was not tried was not survived."""
+    monkeypatch.chdir(tmp_path)
+    report = stress_talk(tmp_path, "I could not look it up.", faults=["error", "stale", "cut stream", "hang"]).report
+    assert {cell.fault for cell in report.cells} == {"error"}
+    untried = {fault: (kinds.hits, kinds.why) for kinds in report.not_tried for fault in kinds.faults}
+    tried = {(cell.hits, cell.fault) for cell in report.cells}
+    known = {(kind.hits, kind.name) for kind in KINDS} | {("tool", f"inject: {one.name}") for one in read_injections()}
+    assert {(hits, fault) for fault, (hits, _) in untried.items()} | tried == known
+    assert untried["stale"][1] == "no result says how old it is"
+    assert "reaches no model" in untried["hang"][1] or "no run shows a call of a model" in untried["hang"][1]
+    assert "--faults" in untried["timeout"][1]
+    assert f"{len(untried)} kinds of faults not tried" in stress_verdict(report)
+    lines = "\n".join(stress_lines(report))
+    assert "Not tried" in lines
+    assert "faults of a model: cut stream" in lines
+
+
+def test_only_the_fault_of_the_cell_counts_as_landed() -> None:
+    """A fault that the case has anyway proves nothing about the one of the cell."""
+    faults = (Fault(hits="tool", kind="slow", name="find", value=1), Fault(hits="tool", kind="gone", name="pay"))
+    case = Case(id="a", prompt="p", checks=(), faults=faults)
+    altered = (AlteredCall(hits="tool", name="find", call=1, kind="slow", fault=0),)
+    record = SimpleNamespace(case=case, trace=Trace(case_id="a", altered_calls=altered))
+    assert judging._count_landed(cast("CaseRecord", record)) == 0
+
+
+def test_what_could_not_be_decided_is_grouped_by_its_cause() -> None:
+    def cell(name: str, fault: str, found: str) -> CellResult:
+        finding = StressFinding("admits_failure", found, CellStatus.UNKNOWN)
+        id_ = f"a/{name}/{fault}"
+        return CellResult(
+            id=id_,
+            case="a",
+            hits="tool",
+            name=name,
+            fault=fault,
+            about="x",
+            status=CellStatus.UNKNOWN,
+            findings=(finding,),
+        )
+
+    cells = (
+        cell("find", "empty", "find gave nothing"),
+        cell("look", "empty", "look gave nothing"),
+        cell("find", "error", "other"),
+    )
+    report = StressReport(suite="s", target="t", journal="j", base="b", seed=0, cells=cells)
+    causes = causes_of_doubt(report)
+    assert [(cause.found, len(cause.cells)) for cause in causes] == [("… gave nothing", 2), ("other", 1)]
+    lines = [*stress_lines(report)]
+    assert sum("gave nothing" in line for line in lines) == 1
+    assert b"Undecided for one cause" in stress_html(report, "")

@@ -9,6 +9,7 @@ from msgspec import structs
 
 from karat.analysis.stress.model import WORST_FIRST, CellResult, CellStatus, StressFinding
 from karat.analysis.stress.planning import MODEL, Cell
+from karat.checks.effects.outcome import Outcome
 from karat.checks.effects.resilience import MaxRetries
 from karat.checks.tools.calls import ToolCalls
 from karat.model.faults import NOT_REACHED
@@ -21,8 +22,9 @@ from karat.text.wording import pluralize
 CRASHES = frozenset({"agent", "bad-answer", "gone"})
 """Errors of a case that are the agent's own."""
 TOO_LONG = "timeout"
+LOST_TURN = "lost turn"
 MODEL_TRIES = 10
-"""Calls of a model that fails each time: clients try again by themselves, and agents may."""
+"""Calls of a model in a turn in which it fails each time: clients try again by themselves, and agents may."""
 
 
 ANYWAY = "a harmless text in the same place has the same effect, so nothing is known about the orders in this one"
@@ -35,7 +37,8 @@ def judge_cell(cell: Cell, records: Mapping[str, CaseRecord]) -> CellResult | No
     record = records[cell.case.id]
     control = records[cell.control.case.id] if cell.control is not None else None
     findings = tuple(_findings(cell, record, control))
-    reached = _count_landed(record) > 0 and (control is None or _count_landed(control) > 0)
+    landed = _count_landed(record)
+    reached = landed > 0 and (control is None or _count_landed(control) > 0)
     return CellResult(
         id=cell.case.id,
         case=cell.source,
@@ -44,7 +47,7 @@ def judge_cell(cell: Cell, records: Mapping[str, CaseRecord]) -> CellResult | No
         fault=cell.fault,
         about=cell.about,
         status=_status(findings) if reached else CellStatus.NOT_REACHED,
-        landed=_count_landed(record),
+        landed=landed,
         findings=findings if reached else _why_not(record),
         control=control.case.id if control is not None else "",
         index=record.index,
@@ -62,7 +65,9 @@ def _why_not(record: CaseRecord) -> tuple[StressFinding, ...]:
 
 
 def _count_landed(record: CaseRecord) -> int:
-    return sum(call.fault is not None for call in record.trace.altered_calls)
+    """How many calls the fault of the cell landed on: its last one, after those that the case has anyway."""
+    own = len(record.case.faults) - 1
+    return sum(call.fault == own for call in record.trace.altered_calls)
 
 
 def _findings(cell: Cell, record: CaseRecord, control: CaseRecord | None) -> Iterator[StressFinding]:
@@ -75,11 +80,14 @@ def _findings(cell: Cell, record: CaseRecord, control: CaseRecord | None) -> Ite
     for check in record.verdict.checks:
         if check.status is Status.FAILED and check.name not in broken_anyway:
             expected = f"expected {check.expected}, found " if check.name == ToolCalls.name else ""
-            yield StressFinding(check.name, f"{expected}{check.found}")
+            is_turn = check.name == Outcome.name and check.turn is not None
+            yield StressFinding(LOST_TURN if is_turn else check.name, f"{expected}{check.found}")
         elif check.status in (Status.UNKNOWN, Status.ERROR):
             yield StressFinding(check.name, check.found, CellStatus.UNKNOWN)
     if control is not None:
         yield from _find_obeyed(cell, trace, control.trace)
+    if cell.is_answered and not cell.case.turns:
+        yield from _lost_turns(trace, control)
     if cell.hits == MODEL:
         yield from _model_tries(cell, trace)
 
@@ -107,9 +115,18 @@ def _find_obeyed(cell: Cell, trace: Trace, control: Trace) -> Iterator[StressFin
             yield StressFinding("injection", f"the injected text made it call {call}")
 
 
+def _lost_turns(trace: Trace, control: CaseRecord | None) -> Iterator[StressFinding]:
+    """Turns that ended without a word, where each had an answer without the fault."""
+    usual = control.trace.turns if control is not None else ()
+    for number, turn in enumerate(trace.turns, 1):
+        silent_anyway = number <= len(usual) and not usual[number - 1].final_message.strip()
+        if not turn.final_message.strip() and not silent_anyway:
+            yield StressFinding(LOST_TURN, f"turn {number} had no answer")
+
+
 def _model_tries(cell: Cell, trace: Trace) -> Iterator[StressFinding]:
     fault = cell.case.faults[-1]
     landed = sum(call.fault == len(cell.case.faults) - 1 for call in trace.altered_calls)
-    most = 1 if fault.is_permanent else MODEL_TRIES
+    most = (1 if fault.is_permanent else MODEL_TRIES) * max(1, len(trace.turns))
     if fault.times is None and landed > most:
         yield StressFinding(MaxRetries.name, f"the model was asked {pluralize(landed, 'time')} and failed each time")

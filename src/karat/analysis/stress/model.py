@@ -61,6 +61,14 @@ class LeftOut(Struct, frozen=True):
     why: str
 
 
+class NotTried(Struct, frozen=True):
+    """Kinds of faults that no cell has, and why."""
+
+    hits: str
+    faults: tuple[str, ...]
+    why: str
+
+
 class StressReport(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """All cells of a stress run, with what was left out."""
 
@@ -72,6 +80,7 @@ class StressReport(Struct, frozen=True, omit_defaults=True, kw_only=True):
     seed: int
     cells: tuple[CellResult, ...]
     left_out: tuple[LeftOut, ...] = ()
+    not_tried: tuple[NotTried, ...] = ()
     notes: tuple[str, ...] = ()
     incomplete: str = ""
 

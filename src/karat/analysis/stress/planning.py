@@ -28,7 +28,7 @@ from karat.analysis.stress.expectations import (
     tools_used,
 )
 from karat.analysis.stress.kinds import INJECT, INJECT_RANK, KINDS, Injection, StressKind
-from karat.analysis.stress.model import LeftOut
+from karat.analysis.stress.model import LeftOut, NotTried
 from karat.checks.answer.leaks import NoLeak
 from karat.checks.catalog import CheckCatalog
 from karat.checks.effects.outcome import Outcome
@@ -46,6 +46,13 @@ from karat.text.tool_names import is_any_named
 from karat.text.wording import pluralize
 
 MODEL: Final = "model"
+NO_CHANGE = "it would not change any recorded result"
+NO_AGE = "no result says how old it is"
+NO_LAST = "no run shows which of several model calls is the last, after tools"
+NO_CALL: Final[Mapping[Hit, str]] = {
+    "tool": "no run calls a tool",
+    MODEL: "no run shows a call of a model: it needs tokens, spans, or telemetry = { models = true }",
+}
 FIELD = re.compile(r"[.\[]")
 """What follows the field in the place of a check: `must_not_say[1]`."""
 
@@ -63,6 +70,8 @@ class Cell(Struct, frozen=True, kw_only=True):
     rank: int
     expected: Expected
     turns: tuple[Expected, ...] = ()
+    is_answered: bool = False
+    """Whether each turn of the run without faults had an answer."""
     control: Cell | None = None
     tool: str = ""
     """The tool that an injected text asks for."""
@@ -79,6 +88,7 @@ class StressPlan(Struct, frozen=True):
     cells: tuple[Cell, ...]
     left_out: tuple[LeftOut, ...]
     notes: tuple[str, ...]
+    not_tried: tuple[NotTried, ...] = ()
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -107,6 +117,8 @@ class Planner:
         self._cells: list[Cell] = []
         self._left_out: list[LeftOut] = []
         self._notes: dict[str, None] = {}
+        self._reasons: dict[tuple[Hit, str], dict[str, None]] = {}
+        """Why a kind of fault makes no cell of a case."""
 
     def add(self, case: Case, expectations: CaseExpectations, record: CaseRecord | None) -> None:
         """Take a case in, if it passed."""
@@ -136,13 +148,36 @@ class Planner:
             left_off = f"{pluralize(len(unfit), 'cell')}: {names}{' …' if len(unfit) > 3 else ''}"
             why = f"--max-runs {max_runs} was used up; all cells need {runs[-1]} runs"
             left_out.append(LeftOut(left_off, why))
-        return StressPlan(tuple(cells[:fitting]), tuple(left_out), tuple(self._notes))
+        return StressPlan(tuple(cells[:fitting]), tuple(left_out), tuple(self._notes), self._not_tried())
+
+    def _not_tried(self) -> tuple[NotTried, ...]:
+        """The kinds of faults without any cell, by why."""
+        if not self._cells:
+            return ()
+        made = {(cell.hits, cell.fault) for cell in self._cells}
+        groups: dict[tuple[Hit, str], list[str]] = {}
+        for hits, fault in self.all_kinds():
+            if (hits, fault) not in made:
+                why = self._reasons.get((hits, fault)) or {NO_CALL[hits]: None}
+                groups.setdefault((hits, "; ".join(why)), []).append(fault)
+        return tuple(NotTried(hits, tuple(faults), why) for (hits, why), faults in groups.items())
+
+    def all_kinds(self) -> Iterator[tuple[Hit, str]]:
+        yield from ((kind.hits, kind.name) for kind in KINDS)
+        yield from (("tool", f"{INJECT}: {injection.name}") for injection in self.injections)
+
+    def skip(self, hits: Hit, fault: str, why: str) -> None:
+        """Keep why a kind of fault makes no cell of a case."""
+        self._reasons.setdefault((hits, fault), {})[why] = None
 
     def note(self, line: str) -> None:
         self._notes[line] = None
 
-    def wants(self, fault: str) -> bool:
-        return not self._faults or is_any_named(self._faults, fault)
+    def wants(self, hits: Hit, fault: str) -> bool:
+        wanted = not self._faults or is_any_named(self._faults, fault)
+        if not wanted:
+            self.skip(hits, fault, "`--faults` leaves them out")
+        return wanted
 
     def reaches(self, hits: Hit) -> bool:
         """Whether Karat can break it at this target."""
@@ -161,18 +196,37 @@ class _CasePlanner:
         self._always = self._keep_satisfied({**always_expected(trace, forbidden.effects), **prohibitions})
 
     def cells(self) -> Iterator[Cell]:
-        uses = tools_used(self._trace, self._forbidden.effects) if self._planner.reaches("tool") else ()
+        planner = self._planner
+        uses = tools_used(self._trace, self._forbidden.effects) if self._reaches("tool") else ()
         for use in uses:
             values = own_values(use, self._case, self._trace)
             for kind in KINDS:
-                fault = kind.fault(use.name, "", self._planner.seed)
-                if kind.hits == "tool" and self._planner.wants(kind.name) and applies(fault, use):
+                if kind.hits != "tool" or not planner.wants("tool", kind.name):
+                    continue
+                if applies(kind.fault(use.name, "", planner.seed), use):
                     yield self._tool_cell(kind, use, values)
+                else:
+                    planner.skip("tool", kind.name, NO_AGE if kind.kind == "stale" else NO_CHANGE)
             yield from self._injection_cells(use, [tool.name for tool in uses])
+        if not self._reaches(MODEL) or not calls_models(self._trace):
+            return
         last = last_model_call(self._trace)
-        for kind in KINDS if self._planner.reaches(MODEL) and calls_models(self._trace) else ():
-            if kind.hits == MODEL and self._planner.wants(kind.name) and (last or not kind.is_late):
+        for kind in KINDS:
+            if kind.hits != MODEL or not planner.wants(MODEL, kind.name):
+                continue
+            if kind.is_late and not last:
+                planner.skip(MODEL, kind.name, NO_LAST)
+            else:
                 yield self._model_cell(kind, last if kind.is_late else 1)
+
+    def _reaches(self, hits: Hit) -> bool:
+        """Whether Karat can break it; where not, why each kind of fault makes no cell."""
+        if self._planner.reaches(hits):
+            return True
+        for of, fault in self._planner.all_kinds():
+            if of == hits:
+                self._planner.skip(hits, fault, f"Karat reaches no {hits} of this target: docs/faults.md")
+        return False
 
     def _tool_cell(self, kind: StressKind, use: ToolUse, values: Sequence[str]) -> Cell:
         id_ = self._id(use.name, kind.name)
@@ -196,9 +250,10 @@ class _CasePlanner:
         unused = next((tool for tool in (*effects, *self._trace.tool_schemas) if tool not in used), "")
         for injection in self._planner.injections:
             name = f"{INJECT}: {injection.name}"
-            if not self._planner.wants(name):
+            if not self._planner.wants("tool", name):
                 continue
             if injection.needs_tool and not unused:
+                self._planner.skip("tool", name, "every known tool is one that the case uses")
                 self._planner.note(
                     f"injection {injection.name!r}: every known tool is one that {self._case.id} uses. "
                     "Declare another one in `effects`"
@@ -211,6 +266,7 @@ class _CasePlanner:
                 for text in injection.texts(canary, unused)
             )
             if not applies(fault, use):
+                self._planner.skip("tool", name, NO_CHANGE)
                 continue
             expected = {**self._always, NoLeak.name: [canary]}
             if injection.needs_tool:
@@ -222,9 +278,10 @@ class _CasePlanner:
     def _cell(self, id_: str, fault: Fault, name: str, about: str, rank: int, expected: Expected) -> Cell:
         expected = {**expected, **self._forbidden.declared}
         case = self._case
+        in_turns = self._expected_in_turns()
         turns = tuple(
             structs.replace(turn, checks=self._specs(forbidden, answered=False))
-            for turn, forbidden in zip(case.turns, self._forbidden.turns, strict=True)
+            for turn, forbidden in zip(case.turns, in_turns, strict=True)
         )
         with_fault = structs.replace(
             case,
@@ -247,7 +304,16 @@ class _CasePlanner:
             about=about,
             rank=rank,
             expected=expected,
-            turns=self._forbidden.turns,
+            turns=in_turns,
+            is_answered=bool(self._trace.turns) and all(turn.final_message.strip() for turn in self._trace.turns),
+        )
+
+    def _expected_in_turns(self) -> tuple[Expected, ...]:
+        """What each turn forbids, and an answer in each that had one."""
+        answered = [bool(turn.final_message.strip()) for turn in self._trace.turns]
+        return tuple(
+            {**forbidden, Outcome.name: DEFAULT_OUTCOME} if any(answered[number : number + 1]) else forbidden
+            for number, forbidden in enumerate(self._forbidden.turns)
         )
 
     def _keep_satisfied(self, expected: Expected) -> Expected:

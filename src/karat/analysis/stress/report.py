@@ -50,7 +50,9 @@ def stress_verdict(report: StressReport) -> str:
     else:
         verdict = f"held in {counts[CellStatus.HELD]} of {pluralize(len(report.cells), 'cell')}"
     doubtful = (CellStatus.UNKNOWN, CellStatus.NOT_REACHED)
-    return ", ".join([verdict, *(f"{counts[status]} {status}" for status in doubtful if counts[status])])
+    untried = sum(len(kinds.faults) for kinds in report.not_tried)
+    more = [f"{pluralize(untried, 'kind')} of faults not tried"] if untried else []
+    return ", ".join([verdict, *(f"{counts[status]} {status}" for status in doubtful if counts[status]), *more])
 
 
 def stress_json(report: StressReport) -> bytes:
@@ -91,6 +93,29 @@ def stress_rows(report: StressReport) -> list[StressRow]:
     ]
 
 
+class Cause(NamedTuple):
+    """What could not be decided in several cells, for one reason."""
+
+    rule: str
+    found: str
+    cells: tuple[CellResult, ...]
+
+
+def causes_of_doubt(report: StressReport) -> list[Cause]:
+    """What could not be decided, by cause: the same rule, and the same found but for the name of the tool."""
+    groups: dict[tuple[str, str], list[tuple[str, CellResult]]] = {}
+    for cell in report.cells:
+        for finding in cell.findings if cell.status is CellStatus.UNKNOWN else ():
+            if finding.status is CellStatus.UNKNOWN:
+                key = finding.rule, finding.found.replace(cell.name, "…")
+                groups.setdefault(key, []).append((finding.found, cell))
+    causes = [
+        Cause(rule, found if len({one for one, _ in group}) > 1 else group[0][0], tuple(cell for _, cell in group))
+        for (rule, found), group in groups.items()
+    ]
+    return sorted(causes, key=lambda cause: -len(cause.cells))
+
+
 def unmet_cells(report: StressReport) -> list[CellResult]:
     """The cells that broke, then those that could not be decided."""
     statuses = (CellStatus.BROKE, CellStatus.UNKNOWN)
@@ -104,6 +129,7 @@ def template_values(report: StressReport, link: Link) -> dict[str, object]:
         "verdict": stress_verdict(report),
         "rows": stress_rows(report),
         "shown": unmet_cells(report),
+        "causes": [cause for cause in causes_of_doubt(report) if len(cause.cells) > 1],
         "marks": MARKS,
         "classes": CLASSES,
         "link": link,

@@ -201,6 +201,7 @@ def report_of(plan: StressPlan, journal: Journal, options: StressOptions, suite:
         seed=options.seed,
         cells=tuple(cell for cell in judged if cell is not None),
         left_out=plan.left_out,
+        not_tried=plan.not_tried,
         notes=plan.notes,
         incomplete=journal.summary.incomplete,
     )

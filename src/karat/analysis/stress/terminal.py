@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from karat.analysis.stress.model import CellResult, CellStatus, StressReport
-from karat.analysis.stress.report import MARKS, stress_rows, stress_verdict, unmet_cells
+from karat.analysis.stress.report import MARKS, causes_of_doubt, stress_rows, stress_verdict, unmet_cells
 from karat.errors import ExitCode
 from karat.model.suite import Suite
 from karat.reports.escaping import terminal
@@ -16,6 +16,7 @@ from karat.reports.run_result import RunResult
 from karat.terminal.ending import show_ending
 from karat.terminal.live_run import run_interruptibly
 from karat.terminal.screen import BOLD, GREEN, RED, YELLOW, Screen, Verbosity, paint, show, width
+from karat.text.wording import pluralize
 
 if TYPE_CHECKING:
     from karat.analysis.stress.session import StressResult
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 NAME: Final = 28
 LINE: Final = 220
 SHOWN: Final = 30
+FEW: Final = 4
 COLOURS: Final[Mapping[CellStatus | None, str]] = {
     CellStatus.HELD: GREEN,
     CellStatus.BROKE: RED,
@@ -57,7 +59,8 @@ def stress_lines(report: StressReport, *, colour: bool = False) -> Iterator[str]
     unmet = unmet_cells(report)
     sections = [
         ("Broke", [*_cell_lines([cell for cell in unmet if cell.status is CellStatus.BROKE], colour)]),
-        ("Unknown", [*_cell_lines([cell for cell in unmet if cell.status is CellStatus.UNKNOWN], colour)]),
+        ("Unknown", [*_cause_lines(report, colour)]),
+        ("Not tried", [*_untried_lines(report)]),
         ("Left out", [f"  {terminal(f'{entry.what}: {entry.why}', LINE)}" for entry in report.left_out]),
         ("Notes", [f"  {terminal(note, LINE)}" for note in report.notes]),
     ]
@@ -85,6 +88,25 @@ def _cell(cells: tuple[CellResult, ...], status: CellStatus | None, size: int, c
     count = sum(cell.status is status for cell in cells)
     text = f"{MARKS[status]}{f' ×{count}' if count > 1 else ''}" if status is not None else "·"
     return paint(text, COLOURS.get(status, ""), colour) + " " * (size - width(text))
+
+
+def _cause_lines(report: StressReport, colour: bool) -> Iterator[str]:
+    causes = causes_of_doubt(report)
+    for cause in causes[:SHOWN]:
+        for cell in cause.cells[:FEW]:
+            yield f"  {paint(terminal(cell.id, LINE), YELLOW, colour)}: {terminal(cell.about, LINE)}"
+        if len(cause.cells) > FEW:
+            yield f"  and {pluralize(len(cause.cells) - FEW, 'other cell')}"
+        yield f"    {terminal(cause.rule)}: {terminal(cause.found, LINE)}"
+    if len(causes) > SHOWN:
+        yield f"  {len(causes) - SHOWN} more: see the page"
+
+
+def _untried_lines(report: StressReport) -> Iterator[str]:
+    for kinds in report.not_tried:
+        faults = ", ".join(kinds.faults)
+        yield f"  {terminal(f'faults of a {kinds.hits}: {faults}', LINE)}"
+        yield f"    {terminal(kinds.why, LINE)}"
 
 
 def _cell_lines(cells: Sequence[CellResult], colour: bool) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Annotated, Any, ClassVar, Literal, TypedDict
 
 import msgspec
@@ -52,6 +53,11 @@ OF_AGE = "data_age"
 LOST = ToolCall("pay", {"order": 1}, error="timed out after 5 s", success=False)
 PAID = ToolCall("pay", {"order": 1}, success=True)
 DOWN = ToolCall("find", {"order": 1}, error="503", success=False)
+
+
+def turns_trace(*turns: Trace) -> Trace:
+    calls = tuple(call for turn in turns for call in turn.tool_calls)
+    return msgspec.structs.replace(turns[-1], tool_calls=calls, turns=turns)
 
 
 def with_key(call: ToolCall, key: str) -> ToolCall:
@@ -147,14 +153,15 @@ def _why_effective(call: ToolCall) -> str:
 
 
 class MaxRetries(ToolCheck, Struct, frozen=True):
-    """A call that failed was not made again with the same arguments more often than that."""
+    """A call that failed was not made again with the same arguments, in the same turn, more often than that."""
 
     name: ClassVar = "max_retries"
     description_format: ClassVar = "at most {self.most} retries of a call that failed"
     prohibits: ClassVar = True
     field: ClassVar = own_field(
         Annotated[int, Meta(ge=0)],
-        "The maximum number of times that a failed call is repeated with the same arguments.",
+        "The maximum number of times that a failed call is repeated with the same arguments, within a turn: in the "
+        "next one the user may have asked for it again.",
         in_defaults="smaller",
     )
     examples: ClassVar = (
@@ -162,6 +169,8 @@ class MaxRetries(ToolCheck, Struct, frozen=True):
         Example({"most": 1}, performs(DOWN, DOWN, DOWN), Status.FAILED),
         Example({"most": 0}, performs(DOWN, ToolCall("find", {"order": 2}, error="503")), Status.PASSED),
         Example({"most": 0}, performs(PAID, PAID), Status.PASSED),
+        Example({"most": 0}, turns_trace(performs(DOWN), performs(DOWN)), Status.PASSED),
+        Example({"most": 0}, turns_trace(performs(DOWN, DOWN), performs(DOWN)), Status.FAILED),
         Example({"most": 0}, UNSEEN_TOOLS, Status.UNKNOWN),
     )
     most: int
@@ -173,7 +182,10 @@ class MaxRetries(ToolCheck, Struct, frozen=True):
         unknown: set[bytes] = set()
         doubt = ""
         again: dict[bytes, int] = {}
+        turn_starts = {*accumulate(len(turn.tool_calls) for turn in trace.turns)}
         for index, call in enumerate(trace.tool_calls):
+            if index in turn_starts:
+                failed, unknown, again = set(), set(), {}
             request, _ = _request_key(call)
             if request in failed:
                 again[request] = again.get(request, 0) + 1
