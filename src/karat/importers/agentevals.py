@@ -111,11 +111,11 @@ def _reference(example: Mapping[str, Any]) -> Any:
 
 def _messages(value: Any) -> list[Mapping[str, Any]] | None:
     """The messages of a trajectory, or None if it is not one."""
-    found = value.get("messages") if isinstance(value, dict) else value
-    if not isinstance(found, list) or not found:
+    listed = value.get("messages") if isinstance(value, dict) else value
+    if not isinstance(listed, list) or not listed:
         return None
-    plain = [_fields(one) | {"role": _role(one)} if isinstance(one, dict) else None for one in found]
-    return [one for one in plain if one] if all(one and one["role"] for one in plain) else None
+    plain = [_fields(message) | {"role": _role(message)} if isinstance(message, dict) else None for message in listed]
+    return [message for message in plain if message] if all(message and message["role"] for message in plain) else None
 
 
 def _fields(message: dict[str, Any]) -> dict[str, Any]:
@@ -125,9 +125,9 @@ def _fields(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def _role(message: Mapping[str, Any]) -> str:
-    given = message.get("role") or message.get("type") or ""
+    name_given = message.get("role") or message.get("type") or ""
     place = message.get("id")
-    name = place[-1] if "lc" in message and isinstance(place, list) and place else given
+    name = place[-1] if "lc" in message and isinstance(place, list) and place else name_given
     return _ROLES.get(str(name), "tool" if name == "ToolMessage" else str(name))
 
 
@@ -137,37 +137,37 @@ def _add_case(suite: SuiteBuilder, row: Any, index: int, path: Path, how: Mappin
         suite.problem(path, "an example is an object with 'reference_outputs', a list of messages.", "wrong-type")
         return
     suite.refuse_unknown_keys(row, _EXAMPLE, path)
-    place = (*path, "reference_outputs" if "reference_outputs" in row else "outputs")
-    suite.require(messages, list[_Message], place)
-    fields = _read_expected({**how, **row}, messages, path, place, suite)
+    reference_path = (*path, "reference_outputs" if "reference_outputs" in row else "outputs")
+    suite.require(messages, list[_Message], reference_path)
+    fields = _read_expected({**how, **row}, messages, path, reference_path, suite)
     prompts = [_words(message) for message in messages if message["role"] == "user"] or [_input(row)]
     name = str(row.get("id") or row.get("name") or f"trajectory-{index + 1}")
     case = suite.case(name, prompts[0], path)
-    case.expect({"outcome": "completed", "trajectory": fields}, path, {"trajectory": place})
+    case.expect({"outcome": "completed", "trajectory": fields}, path, {"trajectory": reference_path})
     for prompt in prompts if len(prompts) > 1 else ():
         case.turn(prompt, path)
 
 
 def _read_expected(
-    how: Mapping[str, Any], messages: Sequence[Mapping[str, Any]], path: Path, place: Path, suite: SuiteBuilder
+    how: Mapping[str, Any], messages: Sequence[Mapping[str, Any]], path: Path, reference_path: Path, suite: SuiteBuilder
 ) -> dict[str, Any]:
     mode, arguments = how.get(_MODE) or "strict", how.get(_ARGUMENTS) or "exact"
-    for key, value, known in ((_MODE, mode, [*MODES]), (_ARGUMENTS, arguments, ARGUMENTS)):
-        if value not in known:
-            fix = did_you_mean(value, known) or f"Known: {join_words(known, 'and')}."
+    for key, value, values in ((_MODE, mode, [*MODES]), (_ARGUMENTS, arguments, ARGUMENTS)):
+        if value not in values:
+            fix = did_you_mean(value, values) or f"Known: {join_words(values, 'and')}."
             suite.problem((*path, key), f"unknown mode {quoted(value)}. {fix}", "unknown-value")
     overrides = how.get(_OVERRIDES) or {}
     steps: list[Any] = []
     for number, message in enumerate(messages):
         calls = []
         for call in message.get("tool_calls") or ():
-            name, given = _call(call)
-            if not isinstance(given, dict):
+            name, args = _call(call)
+            if not isinstance(args, dict):
                 suite.problem(
-                    (*place, number), "a tool call has 'name' and 'args', or a 'function' with JSON arguments."
+                    (*reference_path, number), "a tool call has 'name' and 'args', or a 'function' with JSON arguments."
                 )
                 continue
-            calls.append({"tool": name, **_arguments(given, overrides.get(name) or arguments, mode)})
+            calls.append({"tool": name, **_arguments(args, overrides.get(name) or arguments, mode)})
         if calls:
             steps.append(calls if len(calls) > 1 else calls[0])
     return {"calls": steps, "match": MODES.get(mode, "ordered")}
@@ -175,19 +175,19 @@ def _read_expected(
 
 def _call(call: Any) -> tuple[str, Any]:
     about = call.get("function", call) if isinstance(call, dict) else {}
-    given = about.get("arguments", about.get("args"))
-    if isinstance(given, str):
+    args = about.get("arguments", about.get("args"))
+    if isinstance(args, str):
         try:
-            given = json.loads(given)
+            args = json.loads(args)
         except ValueError:
-            given = None
-    return str(about.get("name", "")), given
+            args = None
+    return str(about.get("name", "")), args
 
 
-def _arguments(given: Mapping[str, Any], how: Any, mode: str) -> dict[str, Any]:
+def _arguments(args: Mapping[str, Any], how: Any, mode: str) -> dict[str, Any]:
     """What agentevals takes for the same arguments: it compares both ways for `unordered`, and turned for `subset`."""
     if isinstance(how, list):
-        return {"arguments": members} if (members := _at_keys(given, how)) else {}
+        return {"arguments": members} if (members := _at_keys(args, how)) else {}
     if mode == "unordered" and how in ("subset", "superset"):
         how = "exact"
     if mode == "subset":
@@ -195,23 +195,23 @@ def _arguments(given: Mapping[str, Any], how: Any, mode: str) -> dict[str, Any]:
     if how == "ignore":
         return {}
     if how == "superset":
-        return {"arguments": {name: {"$eq": value} for name, value in given.items()}} if given else {}
+        return {"arguments": {name: {"$eq": value} for name, value in args.items()}} if args else {}
     if how == "subset":
-        optional = {name: {"$any": [{"$absent": True}, {"$eq": value}]} for name, value in given.items()}
+        optional = {name: {"$any": [{"$absent": True}, {"$eq": value}]} for name, value in args.items()}
         return {"arguments": {"$only": optional}}
-    return {"arguments": {"$eq": dict(given)}}
+    return {"arguments": {"$eq": dict(args)}}
 
 
-def _at_keys(given: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+def _at_keys(args: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
     """The values at these keys alone, `a.b` for one within another."""
-    wanted = [_at_key(given, str(key).split(".")) for key in keys]
-    return wanted[0] if len(wanted) == 1 else {"$all": wanted} if wanted else {}
+    members = [_at_key(args, str(key).split(".")) for key in keys]
+    return members[0] if len(members) == 1 else {"$all": members} if members else {}
 
 
-def _at_key(given: Any, parts: Sequence[str]) -> dict[str, Any]:
+def _at_key(value_around: Any, parts: Sequence[str]) -> dict[str, Any]:
     """The value at a path; where the reference has none, there is none, whatever of the path is missing."""
     first, *more = parts
-    value = given.get(first) if isinstance(given, dict) else None
+    value = value_around.get(first) if isinstance(value_around, dict) else None
     nothing = [{"$absent": True}, {"$eq": None}]
     if not more:
         return {first: {"$any": nothing} if value is None else {"$eq": value}}
@@ -231,9 +231,9 @@ def _words(message: Mapping[str, Any]) -> str:
 
 def _input(row: Mapping[str, Any]) -> str:
     """The prompt where no message of the reference is one: `inputs`, or its only text."""
-    given = row.get("inputs")
-    if messages := _messages(given):
-        return next((_words(one) for one in messages if one["role"] == "user"), "")
-    if isinstance(given, dict) and len(given) == 1:
-        given = next(iter(given.values()))
-    return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False) if given else "(no input)"
+    inputs = row.get("inputs")
+    if messages := _messages(inputs):
+        return next((_words(message) for message in messages if message["role"] == "user"), "")
+    if isinstance(inputs, dict) and len(inputs) == 1:
+        inputs = next(iter(inputs.values()))
+    return inputs if isinstance(inputs, str) else json.dumps(inputs, ensure_ascii=False) if inputs else "(no input)"

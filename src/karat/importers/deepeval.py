@@ -142,7 +142,7 @@ def _cell(name: str, text: str) -> Any:
     if name in ("context", "retrieval_context"):
         return text.split("|")
     if name in ("expected_tools", "tools_called") and not text.lstrip().startswith("["):
-        return [{"name": one.strip()} for one in text.split(";") if one.strip()]
+        return [{"name": tool.strip()} for tool in text.split(";") if tool.strip()]
     return text
 
 
@@ -151,9 +151,9 @@ def _read_golden(row: Any, path: Path, suite: SuiteBuilder) -> dict[str, Any]:
     golden = {snake_case(name): value for name, value in row.items()}
     suite.refuse_unknown_keys(golden, _KNOWN, path, only_near=True)
     for name in ("expected_tools", "tools_called", "turns"):
-        if isinstance(given := golden.get(name), str):
+        if isinstance(text := golden.get(name), str):
             try:
-                golden[name] = json.loads(given)
+                golden[name] = json.loads(text)
             except ValueError:
                 suite.problem((*path, name), f"'{name}' is not JSON.", "wrong-type")
                 golden[name] = []
@@ -198,6 +198,8 @@ def _tools(tools: Any, path: Path, suite: SuiteBuilder) -> dict[str, Any]:
         if not about["name"].strip():
             suite.problem((*path, index), "an expected tool has a 'name'.", "wrong-type")
             continue
-        given = about.get("input_parameters")
-        calls.append({"tool": about["name"], **({"arguments": {"$eq": given}} if isinstance(given, dict) else {})})
+        parameters = about.get("input_parameters")
+        calls.append(
+            {"tool": about["name"], **({"arguments": {"$eq": parameters}} if isinstance(parameters, dict) else {})}
+        )
     return {"calls": calls, "match": "superset"}

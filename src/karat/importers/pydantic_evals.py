@@ -174,16 +174,16 @@ def _add_case(
 ) -> None:
     fields: Fields = {}
     places: dict[str, Path] = {}
-    own = row.get("evaluators") or []
-    asked = [(one, (*path, "evaluators", number)) for number, one in enumerate(own)]
-    asked += [(one, ("evaluators", number)) for number, one in enumerate(common)]
-    for spec, place in asked:
-        more = _fields(spec, row.get("expected_output"), place, evaluators, suite)
+    evaluators_of_case = row.get("evaluators") or []
+    specs = [(evaluator, (*path, "evaluators", number)) for number, evaluator in enumerate(evaluators_of_case)]
+    specs += [(evaluator, ("evaluators", number)) for number, evaluator in enumerate(common)]
+    for spec, spec_path in specs:
+        more = _fields(spec, row.get("expected_output"), spec_path, evaluators, suite)
         if not add_fields(fields, more):
             name = next(iter(more))
             message = f"two evaluators set '{name}' in ways that cannot be combined. Keep one."
-            suite.problem(place, message, "duplicate-field")
-        places |= {key: place for key in more if key not in places}
+            suite.problem(spec_path, message, "duplicate-field")
+        places |= {key: spec_path for key in more if key not in places}
     if not fields:
         fields["unjudged"] = ["no evaluator: the dataset contains only the expected output"]
     fields.setdefault("outcome", "completed")
@@ -198,48 +198,48 @@ def _prompt(inputs: Any) -> str:
     return inputs if isinstance(inputs, str) else json.dumps(inputs, ensure_ascii=False, default=str)
 
 
-def _fields(spec: Any, expected: Any, place: Path, evaluators: Evaluators, suite: SuiteBuilder) -> Fields:
+def _fields(spec: Any, expected: Any, path: Path, evaluators: Evaluators, suite: SuiteBuilder) -> Fields:
     """What an evaluator asks for: `Name`, `{Name: value}`, `{Name: {argument: value}}`, or {name, arguments}."""
     if isinstance(spec, str):
-        name, given = spec, None
+        name, raw_arguments = spec, None
     elif len(spec) == 1:
-        ((name, given),) = spec.items()
+        ((name, raw_arguments),) = spec.items()
     elif isinstance(spec.get("name"), str):
-        name, given = spec["name"], spec.get("arguments")
+        name, raw_arguments = spec["name"], spec.get("arguments")
     else:
-        suite.problem(place, "an evaluator is a name, or an object with its name and arguments.", "wrong-type")
+        suite.problem(path, "an evaluator is a name, or an object with its name and arguments.", "wrong-type")
         return {}
     if name in evaluators:
-        values = given if isinstance(given, dict) else {"value": given}
+        values = raw_arguments if isinstance(raw_arguments, dict) else {"value": raw_arguments}
         return dict(fill(evaluators[name], {**values, "expected_output": expected}))
-    known = _BUILT_IN.get(name)
-    if known is None:
+    evaluator = _BUILT_IN.get(name)
+    if evaluator is None:
         if near := did_you_mean(name, _BUILT_IN):
-            suite.problem(place, f"unknown evaluator {quoted(name)}. {near}", "unknown-evaluator")
+            suite.problem(path, f"unknown evaluator {quoted(name)}. {near}", "unknown-evaluator")
         return {
             "unjudged": [f"{name}: code of the project; say what it expects under [evaluators.{name}] of karat.toml"]
         }
     is_long = isinstance(spec, dict) and len(spec) > 1
-    arguments = _arguments(given, known.arguments, several=is_long)
+    arguments = _arguments(raw_arguments, evaluator.arguments, several=is_long)
     before = len(suite.diagnostics)
-    for key in arguments.keys() - {*known.arguments}:
-        message = f"unknown argument {quoted(key)} of {name}. {did_you_mean(key, known.arguments)}".rstrip()
-        suite.problem((*place, name), message, "unknown-field")
-    for problem in find_misfits(arguments, known.declared):
-        suite.problem((*place, name, *problem.path), problem.message, problem.slug)
+    for key in arguments.keys() - {*evaluator.arguments}:
+        message = f"unknown argument {quoted(key)} of {name}. {did_you_mean(key, evaluator.arguments)}".rstrip()
+        suite.problem((*path, name), message, "unknown-field")
+    for problem in find_misfits(arguments, evaluator.declared):
+        suite.problem((*path, name, *problem.path), problem.message, problem.slug)
     if len(suite.diagnostics) > before:
         return {}
-    fields = known.fields({**arguments, "expected_output": expected})
+    fields = evaluator.fields({**arguments, "expected_output": expected})
     return {"unjudged": [_describe_left(name, arguments)]} if fields is None else fields
 
 
-def _arguments(given: Any, names: Sequence[str], *, several: bool) -> dict[str, Any]:
+def _arguments(raw: Any, names: Sequence[str], *, several: bool) -> dict[str, Any]:
     """Arguments by name. A list is one value, but in the long form, where it holds `several`."""
-    if given is None:
+    if raw is None:
         return {}
-    if isinstance(given, dict) and set(given) & {*names}:
-        return given
-    return dict(zip(names, given if several and isinstance(given, list) else [given], strict=False))
+    if isinstance(raw, dict) and set(raw) & {*names}:
+        return raw
+    return dict(zip(names, raw if several and isinstance(raw, list) else [raw], strict=False))
 
 
 def _describe_left(name: str, arguments: Arguments) -> str:
@@ -253,46 +253,46 @@ def _equals(value: Any) -> Fields:
     return {"answer_text": [{"equals": value}]} if isinstance(value, str) else {"json_text": [{"equals": value}]}
 
 
-def _contains(given: Arguments) -> Fields | None:
-    value = given["value"]
-    if isinstance(value, str) or (given.get("as_strings") and isinstance(value, int | float)):
-        folded = {} if given.get("case_sensitive", True) else {"ignore_case": True}
+def _contains(arguments: Arguments) -> Fields | None:
+    value = arguments["value"]
+    if isinstance(value, str) or (arguments.get("as_strings") and isinstance(value, int | float)):
+        folded = {} if arguments.get("case_sensitive", True) else {"ignore_case": True}
         return {"answer_text": [{"contains": str(value), **folded}]}
-    if given.get("as_strings"):
+    if arguments.get("as_strings"):
         return None
     if isinstance(value, dict):
-        return {"answer_at": {"$": {name: {"$eq": one} for name, one in value.items()}}}
+        return {"answer_at": {"$": {name: {"$eq": member} for name, member in value.items()}}}
     return {"answer_at": {"$": {"$contains": {"$eq": value}}}}
 
 
-def _is_instance(given: Arguments) -> Fields | None:
-    name = str(given["type_name"])
+def _is_instance(arguments: Arguments) -> Fields | None:
+    name = str(arguments["type_name"])
     if name in ("str", "object"):
         return {"outcome": "completed"}
     return {"answer_at": {"$": {"$type": _TYPES[name]}}} if name in _TYPES else None
 
 
-def _trajectory(names: Sequence[str], match: str, given: Arguments, *, failed: bool = False) -> Fields:
-    counted = {} if given.get("include_failed", failed) else {"without_failed": True}
+def _trajectory(names: Sequence[str], match: str, arguments: Arguments, *, failed: bool = False) -> Fields:
+    counted = {} if arguments.get("include_failed", failed) else {"without_failed": True}
     return {"trajectory": {"calls": [{"tool": name} for name in names], "match": match, **counted}}
 
 
-def _argument_correctness(given: Arguments) -> Fields | None:
-    if given.get("occurrence", "first") != "first":
+def _argument_correctness(arguments: Arguments) -> Fields | None:
+    if arguments.get("occurrence", "first") != "first":
         return None
-    wanted = given["expected_arguments"]
-    members = {name: {"$eq": value} for name, value in wanted.items()}
-    arguments = {"$eq": wanted} if given.get("match_mode") == "exact" else members
-    success = {} if given.get("include_failed") else {"success": True}
-    asked = {"arguments": arguments} if arguments else {}
-    return {"tool_calls": [{"tool": given["tool_name"], **asked, **success}]}
+    expected = arguments["expected_arguments"]
+    members = {name: {"$eq": value} for name, value in expected.items()}
+    matcher = {"$eq": expected} if arguments.get("match_mode") == "exact" else members
+    success = {} if arguments.get("include_failed") else {"success": True}
+    arguments_field = {"arguments": matcher} if matcher else {}
+    return {"tool_calls": [{"tool": arguments["tool_name"], **arguments_field, **success}]}
 
 
-def _max_duration(given: Arguments) -> Fields:
-    return {"max_seconds": given["seconds"]}
+def _max_duration(arguments: Arguments) -> Fields:
+    return {"max_seconds": arguments["seconds"]}
 
 
-def _by_model(given: Arguments) -> None:
+def _by_model(arguments: Arguments) -> None:
     return None
 
 

@@ -13,12 +13,12 @@ from karat.text.words import LISTS
 _PHRASES = ListShape(TextShape(pattern=NOT_BLANK), 1)
 
 
-def declared_keys(known: KnownKeys) -> dict[str, Key]:
+def declared_keys(known_keys: KnownKeys) -> dict[str, Key]:
     """The keys at the top of a suite."""
     more = RecordShape(
-        "MoreWords", "Words in addition to the published list.", {"add": Key(_PHRASES, "The words to add.")}, known
+        "MoreWords", "Words in addition to the published list.", {"add": Key(_PHRASES, "The words to add.")}, known_keys
     )
-    names = ChoiceShape(tuple(one.name for one in LISTS.values() if one.replaceable))
+    names = ChoiceShape(tuple(word_list.name for word_list in LISTS.values() if word_list.replaceable))
     effects = (
         "Tools that change something, with words that claim it; `@effects`: any of them, `none`: what no tool can do."
     )
@@ -36,30 +36,30 @@ def read_declared(tree: Mapping[str, Any], project: Declared) -> Declared:
     keys = declared_keys(KnownKeys())
     # What is wrong with a key is reported with the rest of the file, and nothing of it is used.
     sound = {name: tree[name] for name, key in keys.items() if tree.get(name) and not key.shape.validate(tree[name])}
-    own = {name: _entries(name, entries, project) for name, entries in sound.get("words", {}).items()}
+    words = {name: _entries(name, entries, project) for name, entries in sound.get("words", {}).items()}
     return Declared(
         sound.get("effects") or project.effects,
-        {**project.words, **own},
+        {**project.words, **words},
         project.evaluators,
         sound.get("tools", {}),
         project.rules,
     )
 
 
-def _entries(name: str, given: Any, project: Declared) -> list[str]:
-    if isinstance(given, list):
-        return given
+def _entries(name: str, listed: Any, project: Declared) -> list[str]:
+    if isinstance(listed, list):
+        return listed
     before = project.words.get(name) or (LISTS[name].entries if name in LISTS else ())
-    return [*before, *given.get("add", ())]
+    return [*before, *listed.get("add", ())]
 
 
 def with_declared(expected: Mapping[str, Any], declared: Declared) -> dict[str, Any]:
     """What is expected, with what is declared next to it."""
-    found = dict(expected)
+    complete = dict(expected)
     if declared.effects:
-        found["effects"] = declared.effects
+        complete["effects"] = declared.effects
     if declared.words:
-        found["words"] = declared.words
+        complete["words"] = declared.words
     if declared.tools:
-        found["tool_groups"] = declared.tools
-    return found
+        complete["tool_groups"] = declared.tools
+    return complete

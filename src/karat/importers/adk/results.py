@@ -34,7 +34,7 @@ class AdkResults(ResultFile):
         repeats: Counter[str] = Counter()
         for result in field(values[0], "eval_case_results"):
             name = field(result, "eval_id") or field(result, "eval_case_id") or ""
-            turns = [_form(field(one, "actual_invocation")) for one in _invocations(result)]
+            turns = [_form(field(invocation, "actual_invocation")) for invocation in _invocations(result)]
             if not turns:
                 form: dict[str, Any] = {"error": "the result contains no invocation"}
             else:
@@ -53,5 +53,5 @@ def _form(invocation: Any) -> dict[str, Any]:
         "input": content_text(field(invocation, "user_content")),
         "final_message": content_text(field(invocation, "final_response")),
     }
-    made = [{"name": call.name, "arguments": call.args} for call in calls or ()]
-    return form | ({"tool_calls": made} if calls is not None else {})
+    requests = [{"name": call.name, "arguments": call.args} for call in calls or ()]
+    return form | ({"tool_calls": requests} if calls is not None else {})

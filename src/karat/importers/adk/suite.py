@@ -138,8 +138,8 @@ def field(tree: Any, name: str) -> Any:
     """A field by its name in snake case or in camel case."""
     if not isinstance(tree, dict):
         return None
-    first, *rest = name.split("_")
-    return tree.get(name, tree.get("".join([first, *(part.capitalize() for part in rest)])))
+    first, *words = name.split("_")
+    return tree.get(name, tree.get("".join([first, *(part.capitalize() for part in words)])))
 
 
 class EvalSetReader:
@@ -167,26 +167,26 @@ class EvalSetReader:
 
     def _criteria(self) -> dict[str, Criterion]:
         """The metrics to judge by; what needs a model is noted for every case."""
-        given: Any = DEFAULTS
+        configured: Any = DEFAULTS
         if (self._file.folder / CONFIG).is_file() and not self._file.path.startswith("<"):
             try:
-                given = field(json.loads(self._file.read_other(CONFIG)), "criteria")
+                configured = field(json.loads(self._file.read_other(CONFIG)), "criteria")
             except (ValueError, RefusedError) as error:
                 self._refuse_config(f"not a configuration: {str(error)[:100]}.")
-        found = {}
-        for name, value in (given if isinstance(given, dict) else DEFAULTS).items():
+        criteria = {}
+        for name, value in (configured if isinstance(configured, dict) else DEFAULTS).items():
             if name not in DEFAULTS:
                 self._models.append(str(name))
                 continue
             try:
-                found[name] = _criterion(value)
+                criteria[name] = _criterion(value)
             except ValueError as error:
                 self._refuse_config(f"{name}: {error}.")
-        return found
+        return criteria
 
     def _refuse_config(self, message: str) -> None:
-        place = str(self._file.folder / CONFIG)
-        self._suite.diagnostics.append(PathDiagnostic((), message, "bad-config", place=(1, 1), file=place))
+        path = str(self._file.folder / CONFIG)
+        self._suite.diagnostics.append(PathDiagnostic((), message, "bad-config", place=(1, 1), file=path))
 
     def _read_case(self, tree: Any, path: Path, criteria: Mapping[str, Criterion]) -> None:
         eval_id = field(tree, "eval_id")
@@ -202,22 +202,22 @@ class EvalSetReader:
                 self._suite.problem(path, "the case has no conversation.", "no-checks")
             return
         key = (*path, "conversation")
-        turns = [self._turn(one, (*key, index)) for index, one in enumerate(conversation)]
+        turns = [self._turn(invocation, (*key, index)) for index, invocation in enumerate(conversation)]
         self._case(eval_id, turns, path, criteria, metadata, field(tree, "final_session_state") or {})
 
-    def _turn(self, one: Any, path: Path) -> ExpectedTurn:
-        answer, calls = field(one, "final_response"), read_calls(field(one, "intermediate_data"))
-        prompt = content_text(field(one, "user_content"))
+    def _turn(self, invocation: Any, path: Path) -> ExpectedTurn:
+        answer, calls = field(invocation, "final_response"), read_calls(field(invocation, "intermediate_data"))
+        prompt = content_text(field(invocation, "user_content"))
         return ExpectedTurn(prompt, calls, None if answer is None else content_text(answer), path)
 
     def _read_legacy(self, tree: Sequence[Any], criteria: Mapping[str, Criterion], *, is_grouped: bool) -> None:
         """A list of turns is one conversation; a list of objects with `data` holds several."""
         if is_grouped:
-            for index, one in enumerate(tree):
-                state = field(one.get("initial_state") or one.get("initial_session"), "state")
-                turns = [_legacy_turn(each, (index, "data", n)) for n, each in enumerate(one["data"])]
+            for index, session in enumerate(tree):
+                state = field(session.get("initial_state") or session.get("initial_session"), "state")
+                turns = [_legacy_turn(each, (index, "data", n)) for n, each in enumerate(session["data"])]
                 metadata = {"session_state": state} if state else {}
-                self._case(one.get("name") or f"case-{index + 1}", turns, (index,), criteria, metadata, {})
+                self._case(session.get("name") or f"case-{index + 1}", turns, (index,), criteria, metadata, {})
             return
         turns = [_legacy_turn(each, (index,)) for index, each in enumerate(tree)]
         self._case(self._file.name.split(".")[0] or "case", turns, (), criteria, {}, {})
@@ -297,22 +297,22 @@ def _rule(turn: ExpectedTurn, criterion: Criterion) -> dict[str, Any]:
     calls = turn.calls or []
     if not calls and criterion.match != "ordered":
         return {}
-    wanted = [
+    calls_of_rule = [
         {"tool": call.name} if criterion.ignore_args else {"tool": call.name, "arguments": {"$eq": call.args}}
         for call in calls
     ]
-    return {"calls": wanted, "match": criterion.match}
+    return {"calls": calls_of_rule, "match": criterion.match}
 
 
 def _legacy_turn(tree: Any, path: Path) -> ExpectedTurn:
     uses = field(tree, "expected_tool_use")
-    calls = [Call(field(one, "tool_name"), field(one, "tool_input") or {}) for one in uses or ()]
+    calls = [Call(field(use, "tool_name"), field(use, "tool_input") or {}) for use in uses or ()]
     answer = field(tree, "reference") or None
     return ExpectedTurn(field(tree, "query"), None if uses is None else calls, answer, path)
 
 
-def _call(found: Any) -> Call:
-    return Call(field(found, "name"), field(found, "args") or {})
+def _call(raw: Any) -> Call:
+    return Call(field(raw, "name"), field(raw, "args") or {})
 
 
 def _parts(content: Any) -> Iterator[Any]:
@@ -324,8 +324,8 @@ def read_calls(data: Any) -> list[Call] | None:
     events = field(data, "invocation_events")
     if events is not None:
         parts = [part for event in events for part in _parts(field(event, "content"))]
-        return [_call(found) for part in parts if (found := field(part, "function_call"))]
-    return None if data is None else [_call(found) for found in field(data, "tool_uses") or ()]
+        return [_call(raw) for part in parts if (raw := field(part, "function_call"))]
+    return None if data is None else [_call(raw) for raw in field(data, "tool_uses") or ()]
 
 
 def content_text(content: Any) -> str:

@@ -33,14 +33,14 @@ class BfclResults(ResultFile):
 def _read_steps(steps: Sequence[Any]) -> dict[str, Any]:
     """One turn: the calls of all its steps, and the words of the last one without a call."""
     calls: list[dict[str, Any]] = []
-    said = ""
+    answer = ""
     for step in steps:
-        found = read_calls(step)
-        if found is None:
-            said = step if isinstance(step, str) else json.dumps(step)
+        calls_of_step = read_calls(step)
+        if calls_of_step is None:
+            answer = step if isinstance(step, str) else json.dumps(step)
         else:
-            calls += found
-    return {"final_message": said, "tool_calls": calls}
+            calls += calls_of_step
+    return {"final_message": answer, "tool_calls": calls}
 
 
 def read_calls(step: Any) -> list[dict[str, Any]] | None:
@@ -48,23 +48,23 @@ def read_calls(step: Any) -> list[dict[str, Any]] | None:
     if isinstance(step, dict):
         step = [step]
     if isinstance(step, list):
-        if not all(isinstance(one, dict) and len(one) == 1 for one in step):
+        if not all(isinstance(call, dict) and len(call) == 1 for call in step):
             return None
-        return [{"name": name, "arguments": _arguments(given)} for one in step for name, given in one.items()]
+        return [{"name": name, "arguments": _arguments(arguments)} for call in step for name, arguments in call.items()]
     try:
-        found = parse_calls(str(step))
+        calls = parse_calls(str(step))
     except ValueError:
         return None
     return [
-        {"name": one.name, "arguments": one.arguments, **({POSITIONAL: one.positional} if one.positional else {})}
-        for one in found
+        {"name": call.name, "arguments": call.arguments, **({POSITIONAL: call.positional} if call.positional else {})}
+        for call in calls
     ]
 
 
-def _arguments(given: Any) -> Any:
-    if not isinstance(given, str):
-        return given
+def _arguments(raw: Any) -> Any:
+    if not isinstance(raw, str):
+        return raw
     try:
-        return json.loads(given)
+        return json.loads(raw)
     except ValueError:
-        return {"": given}
+        return {"": raw}

@@ -95,10 +95,10 @@ class Bfcl(Format):
         if not first.startswith(b"{") or (b'"question"' not in first and b'"ground_truth"' not in first):
             return False
         try:
-            found = json.loads(first)
+            row = json.loads(first)
         except ValueError:
             return False
-        return "id" in found and not {"question", "ground_truth"}.isdisjoint(found)
+        return "id" in row and not {"question", "ground_truth"}.isdisjoint(row)
 
     def read(self, file: SuiteFile, catalog: SuiteCatalog) -> ParsedSuite:
         document = JsonLinesDocument(file.data)
@@ -134,20 +134,22 @@ class _Reader:
             self._suite.problem((*path, "question"), "the question has no turns.", "empty-value")
             return
         category = row["id"].rsplit("_", 1)[0]
-        said = [[message["content"] for message in turn if message["role"] == "user"] for turn in turns]
+        user_messages = [[message["content"] for message in turn if message["role"] == "user"] for turn in turns]
         system = [message["content"] for turn in turns for message in turn if message["role"] == "system"]
         about: CaseFields = {"category": category}
         if system:
             about["metadata"] = {"system": "\n".join(system)}
         if "multi_turn" in category:
-            prompts = [words[-1] if words else MORE_TOOLS for words in said]
+            prompts = [words[-1] if words else MORE_TOOLS for words in user_messages]
             self._read_conversation(row, prompts, path, about)
             return
-        if said[0][:-1]:
-            about["setup_prompts"] = said[0][:-1]
+        if user_messages[0][:-1]:
+            about["setup_prompts"] = user_messages[0][:-1]
         if expected := self._read_expected(row, category, path):
             fields, places = expected
-            self._suite.case(row["id"], said[0][-1] if said[0] else "", path, **about).expect(fields, path, places)
+            self._suite.case(row["id"], user_messages[0][-1] if user_messages[0] else "", path, **about).expect(
+                fields, path, places
+            )
 
     def _read_expected(self, row: Mapping[str, Any], category: str, path: Path) -> Expected | None:
         """What is expected, in fields of Karat 1 with the place of each; None if it cannot be known."""
@@ -158,7 +160,7 @@ class _Reader:
         gold = self._gold(row, path)
         if gold is None:
             return None
-        if all(isinstance(one, str) for one in gold) and not row.get("function"):
+        if all(isinstance(answer, str) for answer in gold) and not row.get("function"):
             return ({"must_match_regex": [_says_any(gold)]}, {"must_match_regex": path})
         calls = [*self._calls(row, gold, path)]
         fields = {"outcome": "tool_started", "tool_calls": calls, "max_tool_calls": len(calls)}
@@ -166,31 +168,31 @@ class _Reader:
 
     def _calls(self, row: Mapping[str, Any], gold: Sequence[Any], path: Path) -> Iterator[dict[str, Any]]:
         functions = _as_list(row.get("function") or [])
-        by_name = {one["name"]: one.get("parameters") or {} for one in functions}
+        by_name = {function["name"]: function.get("parameters") or {} for function in functions}
         for call in gold:
             if not isinstance(call, dict) or len(call) != 1:
                 self._suite.problem(path, f"the answer of {quoted(row['id'])} is not an object with one function.")
                 continue
-            ((name, wanted),) = call.items()
+            ((name, answer),) = call.items()
             if name not in by_name:
                 message = f"the answer of {quoted(row['id'])} names {quoted(name)}, which is not among its functions."
                 self._suite.problem((*path, "function"), message, "unknown-tool")
                 continue
-            yield {"tool": name, "arguments": {"$only": self._arguments(by_name[name], wanted)}}
+            yield {"tool": name, "arguments": {"$only": self._arguments(by_name[name], answer)}}
 
-    def _arguments(self, schema: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
+    def _arguments(self, schema: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
         """What each parameter may be; one that is needed, and that the answer does not name, may be anything."""
         properties, required = schema.get("properties") or {}, schema.get("required") or []
-        found: dict[str, Any] = {name: {"$absent": False} for name in required if name not in wanted}
-        for name, values in wanted.items():
+        arguments: dict[str, Any] = {name: {"$absent": False} for name in required if name not in answer}
+        for name, values in answer.items():
             about = properties.get(name)
             if about is None:
-                found[name] = {"$absent": True}
+                arguments[name] = {"$absent": True}
             elif self._source:
-                found[name] = source_argument(values, about, self._source, needed=name in required)
+                arguments[name] = source_argument(values, about, self._source, needed=name in required)
             else:
-                found[name] = argument(values, about, needed=name in required)
-        return found
+                arguments[name] = argument(values, about, needed=name in required)
+        return arguments
 
     def _read_conversation(self, row: Mapping[str, Any], prompts: Sequence[str], path: Path, about: CaseFields) -> None:
         gold = self._gold(row, path)
@@ -202,10 +204,10 @@ class _Reader:
             return
         case = self._suite.case(row["id"], prompts[0], path, **about)
         for number, (prompt, calls) in enumerate(zip(prompts, gold, strict=True)):
-            place = (*path, "question", number)
-            wanted = [self._gold_call(text, row["id"], place) for text in calls]
-            fields: dict[str, Any] = {"outcome": "tool_started", "tool_calls": wanted} if wanted else {}
-            case.turn(prompt, place).expect(fields, place, dict.fromkeys(fields, place))
+            turn_path = (*path, "question", number)
+            expected_calls = [self._gold_call(text, row["id"], turn_path) for text in calls]
+            fields: dict[str, Any] = {"outcome": "tool_started", "tool_calls": expected_calls} if expected_calls else {}
+            case.turn(prompt, turn_path).expect(fields, turn_path, dict.fromkeys(fields, turn_path))
 
     def _gold_call(self, text: str, name: str, path: Path) -> dict[str, Any]:
         try:
@@ -241,10 +243,10 @@ class _Reader:
             answers = JsonLinesDocument(self._file.read_other(f"{ANSWERS}/{self._file.name}"))
             file = str(self._file.folder / ANSWERS / self._file.name)
             if answers.diagnostics:
-                raise RefusedError(*(one._replace(file=file) for one in answers.diagnostics))
+                raise RefusedError(*(row_of_answers._replace(file=file) for row_of_answers in answers.diagnostics))
             require_shape(answers.tree, list[_Answer], answers, file=file)
             rows: Sequence[Any] = answers.rows
-            self._answers = {one["id"]: one["ground_truth"] for one in rows}
+            self._answers = {row_of_answers["id"]: row_of_answers["ground_truth"] for row_of_answers in rows}
         if row["id"] not in self._answers:
             message = f"'{ANSWERS}/{self._file.name}' has no answer to {quoted(row['id'])}. Add it."
             self._suite.problem((*path, "id"), message, "no-checks")
@@ -255,13 +257,13 @@ class _Reader:
 def _as_list(value: Any) -> list[Any]:
     """A list; older files have one thing, or calls by name, in its place."""
     if isinstance(value, dict) and "name" not in value:
-        return [{name: given} for name, given in value.items()]
+        return [{name: arguments} for name, arguments in value.items()]
     return value if isinstance(value, list) else [value]
 
 
 def _properties(tool: Mapping[str, Any]) -> Mapping[str, Any]:
-    found = tool.get("parameters", {}).get("properties", {})
-    return found if isinstance(found, dict) else {}
+    properties = tool.get("parameters", {}).get("properties", {})
+    return properties if isinstance(properties, dict) else {}
 
 
 def _says_any(answers: Sequence[str]) -> str:

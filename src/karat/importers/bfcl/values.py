@@ -60,11 +60,11 @@ def _members(value: Any) -> Any:
     """An object each of whose members is one of the values that are listed for it."""
     if not isinstance(value, dict):
         return _match_loosely(value)
-    return {"$only": {name: one_of([*_member(given)]) for name, given in value.items()}}
+    return {"$only": {name: one_of([*_member(answers)]) for name, answers in value.items()}}
 
 
-def _member(given: Any) -> Iterator[Any]:
-    values = given if isinstance(given, list) else [given]
+def _member(answers: Any) -> Iterator[Any]:
+    values = answers if isinstance(answers, list) else [answers]
     if "" in values:
         yield ABSENT
     yield from map(_match_loosely, values)
@@ -98,7 +98,7 @@ def _source_object(value: Mapping[str, Any], language: str) -> Any:
     no_other = rf"""[{{,]\s*["']?(?!(?:{names})\b)\w+["']?\s*:"""
     if language == "java":
         no_other = rf"""put\(\s*["'](?!(?:{names})["'])"""
-    members = [{"$regex": _entry(name, given, language)} for name, given in value.items()]
+    members = [{"$regex": _entry(name, answers, language)} for name, answers in value.items()]
     return {"$all": [*members, {"$not": {"$regex": no_other}}]}
 
 
@@ -125,9 +125,11 @@ def _collection(values: Sequence[Any], declared: str, items: str, language: str)
     return rf"new\s+\w+\[\]\s*\{{\s*{inside}\s*\}}"
 
 
-def _entry(name: str, given: Any, language: str) -> str:
+def _entry(name: str, answers: Any, language: str) -> str:
     """A regex for one member of an object, whichever of the listed values it has."""
-    values = [value for value in (given if isinstance(given, list) else [given]) if not isinstance(value, list | dict)]
+    values = [
+        value for value in (answers if isinstance(answers, list) else [answers]) if not isinstance(value, list | dict)
+    ]
     either = "|".join(_scalar(value, "", language) for value in values) or "."
     if language == "javascript":
         return rf"""["']?{re.escape(name)}["']?\s*:\s*(?:{either})"""

@@ -113,15 +113,16 @@ def known_types() -> list[str]:
     return [*_READERS, *UNJUDGED, *CODE_TYPES, SET]
 
 
-def read_assertion(one: Assertion) -> list[Asked]:
+def read_assertion(assertion: Assertion) -> list[Asked]:
     """The checks that an assertion asks for. Raises MisfitError with what is wrong with it."""
-    reader = _READERS.get(one.type)
+    reader = _READERS.get(assertion.type)
     if reader is None:
-        near = f"Use {quoted(_NEAREST[one.type])}." if one.type in _NEAREST else did_you_mean(one.type, known_types())
-        raise MisfitError(f"promptfoo has no assertion {quoted(one.type)}. {near or 'See its documentation.'}")
-    if one.type.startswith("trajectory:") and _names_pattern(one.value):
-        return [unjudged_check(one, "Karat compares names of tools, not patterns")]
-    return reader(one)
+        nearest = _NEAREST.get(assertion.type)
+        near = f"Use {quoted(nearest)}." if nearest else did_you_mean(assertion.type, known_types())
+        raise MisfitError(f"promptfoo has no assertion {quoted(assertion.type)}. {near or 'See its documentation.'}")
+    if assertion.type.startswith("trajectory:") and _names_pattern(assertion.value):
+        return [unjudged_check(assertion, "Karat compares names of tools, not patterns")]
+    return reader(assertion)
 
 
 def _names_pattern(value: Any) -> bool:
@@ -145,16 +146,16 @@ def from_text(text: str) -> dict[str, Any]:
         return {"type": "python", "value": text.removeprefix("python:").strip()}
     if text.startswith("file://"):
         return {"type": "python" if ".py" in text else "javascript", "value": text}
-    if found := _cell_pattern().match(text):
-        negated, name, threshold, value = found.groups()
-        given: dict[str, Any] = {"type": f"{negated or ''}{name}"}
+    if cell := _cell_pattern().match(text):
+        negated, name, threshold, value = cell.groups()
+        assertion: dict[str, Any] = {"type": f"{negated or ''}{name}"}
         if value is not None:
-            given["value"] = value.strip()
+            assertion["value"] = value.strip()
         if threshold is not None:
-            given["threshold"] = float(threshold)
+            assertion["threshold"] = float(threshold)
         elif name in ("levenshtein", "latency", "cost"):
-            given["threshold"] = 0.75
-        return given
+            assertion["threshold"] = 0.75
+        return assertion
     return {"type": "equals", "value": text}
 
 
@@ -169,205 +170,206 @@ def _cell_pattern() -> re.Pattern[str]:
 def path_of(transform: str) -> str | None:
     """The JSONPath that a transform is; None if it is more than a path."""
     text = transform.strip().removesuffix(";").removeprefix("return ").strip()
-    found = _PATH.fullmatch(text)
-    return f"${found[1]}" if found else None
+    path = _PATH.fullmatch(text)
+    return f"${path[1]}" if path else None
 
 
-def _text(one: Assertion) -> str:
-    if isinstance(one.value, bool) or not isinstance(one.value, str | int | float) or one.value == "":
-        raise MisfitError(f"{one.type} needs a text as `value`, not {kind(one.value)}.")
-    return one.value if isinstance(one.value, str) else _as_text(one.value)
+def _text(assertion: Assertion) -> str:
+    if isinstance(assertion.value, bool) or not isinstance(assertion.value, str | int | float) or assertion.value == "":
+        raise MisfitError(f"{assertion.type} needs a text as `value`, not {kind(assertion.value)}.")
+    return assertion.value if isinstance(assertion.value, str) else _as_text(assertion.value)
 
 
 def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _texts(one: Assertion) -> list[str]:
-    value = _split(one.value) if isinstance(one.value, str) else one.value
+def _texts(assertion: Assertion) -> list[str]:
+    value = _split(assertion.value) if isinstance(assertion.value, str) else assertion.value
     if not isinstance(value, list) or not value:
-        raise MisfitError(f"{one.type} needs a list of texts as `value`, not {kind(one.value)}.")
+        raise MisfitError(f"{assertion.type} needs a list of texts as `value`, not {kind(assertion.value)}.")
     texts = [_as_text(each) for each in value]
     if not all(texts):
-        raise MisfitError(f"{one.type} has an empty text, which is in every answer. Write what to look for.")
+        raise MisfitError(f"{assertion.type} has an empty text, which is in every answer. Write what to look for.")
     return texts
 
 
 def _split(value: str) -> list[str]:
     """Texts between commas, some of them quoted."""
-    found, place = [], 0
-    while place < len(value) and (match := _FIELD.match(value, place)) and match.end() > place:
+    texts, offset = [], 0
+    while offset < len(value) and (match := _FIELD.match(value, offset)) and match.end() > offset:
         quotes, plain = match.groups()
         part = plain.strip() if quotes is None else re.sub(r'\\(["\\])|""', lambda m: m[1] or '"', quotes)
-        found += [part] if part else []
-        place = match.end()
-    return found
+        texts += [part] if part else []
+        offset = match.end()
+    return texts
 
 
-def _number(one: Assertion) -> float:
-    if isinstance(one.threshold, bool) or not isinstance(one.threshold, int | float):
-        raise MisfitError(f"{one.type} needs a number as `threshold`.")
-    return one.threshold
+def _number(assertion: Assertion) -> float:
+    if isinstance(assertion.threshold, bool) or not isinstance(assertion.threshold, int | float):
+        raise MisfitError(f"{assertion.type} needs a number as `threshold`.")
+    return assertion.threshold
 
 
-def _answer(one: Assertion, **rule: Any) -> list[Asked]:
-    more = {"negated": True} if one.absent else {}
-    return [Asked("answer_text", {**rule, **({"at": one.at} if one.at else {}), **more})]
+def _answer(assertion: Assertion, **rule: Any) -> list[Asked]:
+    more = {"negated": True} if assertion.absent else {}
+    return [Asked("answer_text", {**rule, **({"at": assertion.at} if assertion.at else {}), **more})]
 
 
 def _contains(how: str, *, ignore_case: bool) -> Callable[[Assertion], list[Asked]]:
     folded: dict[str, Any] = {"ignore_case": True} if ignore_case else {}
 
-    def read(one: Assertion) -> list[Asked]:
-        return _answer(one, **{how: _text(one) if how == "contains" else _texts(one)}, **folded)
+    def read(assertion: Assertion) -> list[Asked]:
+        return _answer(assertion, **{how: _text(assertion) if how == "contains" else _texts(assertion)}, **folded)
 
     return read
 
 
-def _equals(one: Assertion) -> list[Asked]:
-    if isinstance(one.value, dict | list) and not one.at:
-        return _json(one, equals=one.value)
-    if one.value is None:
+def _equals(assertion: Assertion) -> list[Asked]:
+    if isinstance(assertion.value, dict | list) and not assertion.at:
+        return _json(assertion, equals=assertion.value)
+    if assertion.value is None:
         raise MisfitError("equals needs a `value`.")
-    return _answer(one, equals=_as_text(one.value))
+    return _answer(assertion, equals=_as_text(assertion.value))
 
 
-def _word_count(one: Assertion) -> list[Asked]:
-    value = one.value
+def _word_count(assertion: Assertion) -> list[Asked]:
+    value = assertion.value
     if isinstance(value, str) and value.strip().isdigit():
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool):
-        return _answer(one, min_words=value, max_words=value)
+        return _answer(assertion, min_words=value, max_words=value)
     bounds = {f"{key}_words": value[key] for key in ("min", "max") if key in value} if isinstance(value, dict) else {}
     if not bounds or not all(isinstance(bound, int) for bound in bounds.values()):
         raise MisfitError("word-count needs a whole number, or `min` and `max`, as `value`.")
-    return _answer(one, **bounds)
+    return _answer(assertion, **bounds)
 
 
-def _levenshtein(one: Assertion) -> list[Asked]:
-    distance = 5 if one.threshold is None else int(_number(one))
-    return _answer(one, near=_as_text(one.value), distance=distance)
+def _levenshtein(assertion: Assertion) -> list[Asked]:
+    distance = 5 if assertion.threshold is None else int(_number(assertion))
+    return _answer(assertion, near=_as_text(assertion.value), distance=distance)
 
 
-def _json(one: Assertion, **rule: Any) -> list[Asked]:
-    return [Asked("json_text", {**rule, **({"negated": True} if one.absent else {})})]
+def _json(assertion: Assertion, **rule: Any) -> list[Asked]:
+    return [Asked("json_text", {**rule, **({"negated": True} if assertion.absent else {})})]
 
 
 def _is_json(*, part: bool) -> Callable[[Assertion], list[Asked]]:
-    def read(one: Assertion) -> list[Asked]:
+    def read(assertion: Assertion) -> list[Asked]:
         rule: dict[str, Any] = {"part": True} if part else {}
-        schema = one.value
+        schema = assertion.value
         if isinstance(schema, str) and schema.strip():
             # A schema within the configuration as YAML text: most of it is JSON too.
             from karat.suites.documents.yaml import YamlDocument  # late: few need the parser
 
             schema = YamlDocument(schema.encode()).tree
         if not schema:
-            return _json(one, **rule)
+            return _json(assertion, **rule)
         if not isinstance(schema, dict):
-            raise MisfitError(f"{one.type} needs a JSON Schema as `value`, not {kind(schema)}.")
-        return _json(one, **rule, schema=schema)
+            raise MisfitError(f"{assertion.type} needs a JSON Schema as `value`, not {kind(schema)}.")
+        return _json(assertion, **rule, schema=schema)
 
     return read
 
 
-def _latency(one: Assertion) -> list[Asked]:
-    return [Asked("max_seconds", {"seconds": _number(one) / 1000}, one.absent)]
+def _latency(assertion: Assertion) -> list[Asked]:
+    return [Asked("max_seconds", {"seconds": _number(assertion) / 1000}, assertion.absent)]
 
 
-def _cost(one: Assertion) -> list[Asked]:
-    return [Asked("max_cost_usd", {"usd": _number(one)}, one.absent)]
+def _cost(assertion: Assertion) -> list[Asked]:
+    return [Asked("max_cost_usd", {"usd": _number(assertion)}, assertion.absent)]
 
 
-def _finish_reason(one: Assertion) -> list[Asked]:
-    if _text(one).lower() not in ("stop", "end_turn"):
-        return [unjudged_check(one, OTHER_TOOL)]
-    return [Asked("ended", {}, one.absent)]
+def _finish_reason(assertion: Assertion) -> list[Asked]:
+    if _text(assertion).lower() not in ("stop", "end_turn"):
+        return [unjudged_check(assertion, OTHER_TOOL)]
+    return [Asked("ended", {}, assertion.absent)]
 
 
-def _valid_calls(one: Assertion) -> list[Asked]:
-    return [Asked("valid_arguments", {}, one.absent)]
+def _valid_calls(assertion: Assertion) -> list[Asked]:
+    return [Asked("valid_arguments", {}, assertion.absent)]
 
 
-def _f1(one: Assertion) -> list[Asked]:
-    threshold = 1.0 if one.threshold is None else _number(one)
-    return [Asked("tool_call_f1", {"tools": _texts(one), "threshold": threshold}, one.absent)]
+def _f1(assertion: Assertion) -> list[Asked]:
+    threshold = 1.0 if assertion.threshold is None else _number(assertion)
+    return [Asked("tool_call_f1", {"tools": _texts(assertion), "threshold": threshold}, assertion.absent)]
 
 
-def _tool_used(one: Assertion) -> list[Asked]:
-    if isinstance(one.value, dict):
-        name, times = _step(one, one.value), {key: one.value[key] for key in ("min", "max") if key in one.value}
-        return [Asked("tool_calls", {"tool": name, **({"times": times} if times else {})}, one.absent)]
-    if one.absent:
-        return [Asked("tool_calls_none", {"tool": name}) for name in _texts(one)]
-    return [Asked("tool_calls", {"tool": name}) for name in _texts(one)]
+def _tool_used(assertion: Assertion) -> list[Asked]:
+    if isinstance(assertion.value, dict):
+        name = _step(assertion, assertion.value)
+        times = {key: assertion.value[key] for key in ("min", "max") if key in assertion.value}
+        return [Asked("tool_calls", {"tool": name, **({"times": times} if times else {})}, assertion.absent)]
+    if assertion.absent:
+        return [Asked("tool_calls_none", {"tool": name}) for name in _texts(assertion)]
+    return [Asked("tool_calls", {"tool": name}) for name in _texts(assertion)]
 
 
-def _step(one: Assertion, value: Mapping[str, Any]) -> str:
+def _step(assertion: Assertion, value: Mapping[str, Any]) -> str:
     name = value.get("name", value.get("pattern"))
     if not isinstance(name, str) or not name:
-        raise MisfitError(f"{one.type} needs the `name` of a tool.")
+        raise MisfitError(f"{assertion.type} needs the `name` of a tool.")
     return name
 
 
-def _tool_sequence(one: Assertion) -> list[Asked]:
-    steps = one.value.get("steps") if isinstance(one.value, dict) else one.value
+def _tool_sequence(assertion: Assertion) -> list[Asked]:
+    steps = assertion.value.get("steps") if isinstance(assertion.value, dict) else assertion.value
     if not isinstance(steps, list) or not steps:
         raise MisfitError("trajectory:tool-sequence needs a list of tools as `value`.")
-    names = [step if isinstance(step, str) else _step(one, step) for step in steps]
-    if isinstance(one.value, dict) and one.value.get("mode") == "exact":
-        return [Asked("tools_used", {"tools": names, "match": "ordered"}, one.absent)]
-    return [Asked("tool_order", {"tools": names}, one.absent)]
+    names = [step if isinstance(step, str) else _step(assertion, step) for step in steps]
+    if isinstance(assertion.value, dict) and assertion.value.get("mode") == "exact":
+        return [Asked("tools_used", {"tools": names, "match": "ordered"}, assertion.absent)]
+    return [Asked("tool_order", {"tools": names}, assertion.absent)]
 
 
-def _tool_args(one: Assertion) -> list[Asked]:
-    if not isinstance(one.value, dict):
+def _tool_args(assertion: Assertion) -> list[Asked]:
+    if not isinstance(assertion.value, dict):
         raise MisfitError("trajectory:tool-args-match needs `name` and `args`.")
-    args = one.value.get("args", one.value.get("arguments"))
-    name = _step(one, one.value)
-    if one.value.get("defaults") or one.value.get("ignore"):
-        return [unjudged_check(one, OTHER_TOOL)]
-    wanted = {"$eq": args} if one.value.get("mode") == "exact" else args
-    return [Asked("tool_calls", {"tool": name, "arguments": wanted}, one.absent)]
+    args = assertion.value.get("args", assertion.value.get("arguments"))
+    name = _step(assertion, assertion.value)
+    if assertion.value.get("defaults") or assertion.value.get("ignore"):
+        return [unjudged_check(assertion, OTHER_TOOL)]
+    arguments = {"$eq": args} if assertion.value.get("mode") == "exact" else args
+    return [Asked("tool_calls", {"tool": name, "arguments": arguments}, assertion.absent)]
 
 
-def _step_count(one: Assertion) -> list[Asked]:
-    value = one.value if isinstance(one.value, dict) else {}
+def _step_count(assertion: Assertion) -> list[Asked]:
+    value = assertion.value if isinstance(assertion.value, dict) else {}
     bounds = {key: value[key] for key in ("min", "max") if key in value}
     if value.get("type") == "tool" and "name" in value:
-        return _tool_used(one)
-    if value.get("type") == "tool" and "pattern" not in value and bounds.keys() == {"max"} and not one.absent:
+        return _tool_used(assertion)
+    if value.get("type") == "tool" and "pattern" not in value and bounds.keys() == {"max"} and not assertion.absent:
         return [Asked("max_tool_calls", {"most": bounds["max"]})]
-    return [unjudged_check(one, OTHER_TOOL)]
+    return [unjudged_check(assertion, OTHER_TOOL)]
 
 
 def _spans(**names: str) -> Callable[[Assertion], list[Asked]]:
     """A bound on spans: the keys of the value by those of the check."""
 
-    def read(one: Assertion) -> list[Asked]:
-        value = one.value if isinstance(one.value, dict) else {"max_count": one.value}
+    def read(assertion: Assertion) -> list[Asked]:
+        value = assertion.value if isinstance(assertion.value, dict) else {"max_count": assertion.value}
         rule = {ours: value[theirs] for ours, theirs in names.items() if theirs in value}
         if "max_errors" in names and not rule.keys() & {"max_errors", "max_error_percent"}:
             rule["max_errors"] = 0
-        return [Asked("spans", rule, one.absent)]
+        return [Asked("spans", rule, assertion.absent)]
 
     return read
 
 
-def code(one: Assertion) -> list[Asked]:
+def code(assertion: Assertion) -> list[Asked]:
     """Code that judges the answer: it is a check, and run only where the user trusts it."""
-    rule: dict[str, Any] = {"language": one.type, "context": dict(one.context)}
-    rule |= {"file": one.file} if one.file else {"code": one.code or _text(one)}
-    rule |= {"function": one.function} if one.function else {}
-    rule |= {"threshold": _number(one)} if one.threshold is not None else {}
-    return [Asked("code", {**rule, **({"negated": True} if one.absent else {})})]
+    rule: dict[str, Any] = {"language": assertion.type, "context": dict(assertion.context)}
+    rule |= {"file": assertion.file} if assertion.file else {"code": assertion.code or _text(assertion)}
+    rule |= {"function": assertion.function} if assertion.function else {}
+    rule |= {"threshold": _number(assertion)} if assertion.threshold is not None else {}
+    return [Asked("code", {**rule, **({"negated": True} if assertion.absent else {})})]
 
 
-def unjudged_check(one: Assertion, why: str) -> Asked:
+def unjudged_check(assertion: Assertion, why: str) -> Asked:
     """An expectation that only another tool can judge."""
-    said = one.value if isinstance(one.value, str) else "" if one.value is None else json.dumps(one.value)
-    about = f": {said.strip()[:300]}" if said.strip() else ""
-    return Asked("unjudged", {"what": f"{NOT if one.absent else ''}{one.type} ({why}){about}"})
+    value = "" if assertion.value is None else _as_text(assertion.value)
+    about = f": {value.strip()[:300]}" if value.strip() else ""
+    return Asked("unjudged", {"what": f"{NOT if assertion.absent else ''}{assertion.type} ({why}){about}"})
 
 
 _READERS: Mapping[str, Callable[[Assertion], list[Asked]]] = {
@@ -378,8 +380,8 @@ _READERS: Mapping[str, Callable[[Assertion], list[Asked]]] = {
     "icontains": _contains("contains", ignore_case=True),
     "icontains-any": _contains("contains_any", ignore_case=True),
     "icontains-all": _contains("contains_all", ignore_case=True),
-    "starts-with": lambda one: _answer(one, starts_with=_text(one)),
-    "regex": lambda one: _answer(one, regex=_text(one)),
+    "starts-with": lambda assertion: _answer(assertion, starts_with=_text(assertion)),
+    "regex": lambda assertion: _answer(assertion, regex=_text(assertion)),
     "word-count": _word_count,
     "levenshtein": _levenshtein,
     "is-json": _is_json(part=False),

@@ -59,13 +59,13 @@ class NamedFiles:
         if not any(sign in name for sign in "*?["):
             return [name]
         self._file.refuse_outside(name, path)
-        found = sorted(glob.glob(name, root_dir=str(self._file.folder), recursive=True))
-        if not found:
+        matches = sorted(glob.glob(name, root_dir=str(self._file.folder), recursive=True))
+        if not matches:
             raise RefusedError(PathDiagnostic(path, f"no file matches {quoted(name)}. Check the path.", "missing-file"))
-        if len(found) > MOST_FILES:
-            message = f"{len(found):,} files match {quoted(name)}. Narrow the pattern."
+        if len(matches) > MOST_FILES:
+            message = f"{len(matches):,} files match {quoted(name)}. Narrow the pattern."
             raise RefusedError(PathDiagnostic(path, message, "too-many-files"))
-        return found
+        return matches
 
     def prompt_names(self, text: str, path: Path) -> list[str]:
         """The files that a prompt names; none if it is the prompt itself. Raises RefusedError for one that is missing.
@@ -116,7 +116,9 @@ class NamedFiles:
         try:
             return utf8(data).decode() if data.strip() else ""
         except RefusedError as refused:
-            raise RefusedError(*(one._replace(file=self._path(name)) for one in refused.diagnostics)) from None
+            raise RefusedError(
+                *(diagnostic._replace(file=self._path(name)) for diagnostic in refused.diagnostics)
+            ) from None
 
     def tree(self, name: str, path: Path) -> Any:
         """The values of a JSON or YAML file."""
@@ -125,9 +127,13 @@ class NamedFiles:
         try:
             tree = inner.tree
         except RefusedError as refused:
-            raise RefusedError(*(one._replace(file=self._path(name)) for one in refused.diagnostics)) from None
+            raise RefusedError(
+                *(diagnostic._replace(file=self._path(name)) for diagnostic in refused.diagnostics)
+            ) from None
         if inner.document.diagnostics:
-            raise RefusedError(*(one._replace(file=self._path(name)) for one in inner.document.diagnostics))
+            raise RefusedError(
+                *(diagnostic._replace(file=self._path(name)) for diagnostic in inner.document.diagnostics)
+            )
         return tree
 
     def value(self, reference: str, path: Path) -> Any:
@@ -182,9 +188,9 @@ class NamedFiles:
         """The rows of a table and their lines: those of CSV as texts by column, those of JSONL as they are."""
         text = self.text(name, path)
         if PurePath(name).suffix.lower() == ".jsonl":
-            for number, written in enumerate(text.split("\n"), 1):
-                if written.strip():
-                    yield self._json(written, name, number, path), number
+            for number, row in enumerate(text.split("\n"), 1):
+                if row.strip():
+                    yield self._json(row, name, number, path), number
             return
         reader = csv.reader(io.StringIO(text, newline=""))
         try:

@@ -79,8 +79,9 @@ class TestCase(NamedTuple):
 
     @property
     def name(self) -> str:
-        given = self.tree.get("description")
-        return " ".join(given.split()) if isinstance(given, str) and given.strip() else f"test-{self.number}"
+        description = self.tree.get("description")
+        words = description.split() if isinstance(description, str) else []
+        return " ".join(words) or f"test-{self.number}"
 
 
 class Promptfoo(Format):
@@ -151,27 +152,27 @@ class ConfigReader:
                 case.fields["metadata"] = {**case.fields["metadata"], IDENTITY: identity}
 
     def _default_test(self) -> Tree:
-        given = self._tree.get("defaultTest")
-        if isinstance(given, str):
-            if not given.startswith(SCHEME):
-                message = f"expected a test or a file of one, found {quoted(given)}. Write file:// before its name."
+        default = self._tree.get("defaultTest")
+        if isinstance(default, str):
+            if not default.startswith(SCHEME):
+                message = f"expected a test or a file of one, found {quoted(default)}. Write file:// before its name."
                 raise RefusedError(PathDiagnostic(("defaultTest",), message, "wrong-type"))
-            given = self._files.value(given, ("defaultTest",))
-            self._suite.require(given, _Test, ("defaultTest",))
-        return given or {}
+            default = self._files.value(default, ("defaultTest",))
+            self._suite.require(default, _Test, ("defaultTest",))
+        return default or {}
 
     def _prompts(self) -> Iterator[Prompt]:
-        given = self._tree.get("prompts", "{{prompt}}")
-        if isinstance(given, dict):  # an old spelling: labels by prompt
-            given = [{"raw": raw, "label": label} for raw, label in given.items()]
-        for index, one in enumerate([given] if isinstance(given, str) else given or ()):
+        prompts = self._tree.get("prompts", "{{prompt}}")
+        if isinstance(prompts, dict):  # an old spelling: labels by prompt
+            prompts = [{"raw": raw, "label": label} for raw, label in prompts.items()]
+        for index, prompt in enumerate([prompts] if isinstance(prompts, str) else prompts or ()):
             path: Path = ("prompts", index)
-            text = (one.get("raw") or one.get("id")) if isinstance(one, dict) else one
-            label = str(one.get("label", "")) if isinstance(one, dict) else ""
+            text = (prompt.get("raw") or prompt.get("id")) if isinstance(prompt, dict) else prompt
+            label = str(prompt.get("label", "")) if isinstance(prompt, dict) else ""
             if isinstance(text, str):
                 yield from self._prompt(text, label, path)
             else:
-                self._suite.problem(path, f"expected a prompt, found {kind(one)}.", "invalid-value")
+                self._suite.problem(path, f"expected a prompt, found {kind(prompt)}.", "invalid-value")
 
     def _prompt(self, text: str, label: str, path: Path) -> Iterator[Prompt]:
         if text.startswith(("exec:", "langfuse://", "helicone://", "portkey://")):
@@ -196,20 +197,20 @@ class ConfigReader:
                 yield test
         for index, scenario in enumerate(self._tree.get("scenarios") or ()):
             path: Path = ("scenarios", index)
-            for one in self._files.entries(scenario, path) if isinstance(scenario, str) else [Entry(scenario, path)]:
-                if isinstance(one.value, dict):
-                    yield from self._scenario(one, default, numbers)
+            for part in self._files.entries(scenario, path) if isinstance(scenario, str) else [Entry(scenario, path)]:
+                if isinstance(part.value, dict):
+                    yield from self._scenario(part, default, numbers)
         if "tests" not in self._tree and "scenarios" not in self._tree and default.get("assert"):
             yield TestCase(merge_test(default, {}), Entry({}, ("defaultTest",)), next(numbers))
 
-    def _scenario(self, one: Entry, default: Tree, numbers: Iterator[int]) -> Iterator[TestCase]:
+    def _scenario(self, entry: Entry, default: Tree, numbers: Iterator[int]) -> Iterator[TestCase]:
         """Each configuration of a scenario with each of its tests."""
-        configs = list(self._files.entries(one.value.get("config") or [{}], (*one.path, "config"), one.source))
-        tests = list(self._files.entries(one.value.get("tests") or [{}], (*one.path, "tests"), one.source))
+        configs = list(self._files.entries(entry.value.get("config") or [{}], (*entry.path, "config"), entry.source))
+        tests = list(self._files.entries(entry.value.get("tests") or [{}], (*entry.path, "tests"), entry.source))
         for config, test in itertools.product(configs, tests):
             both = merge_test(config.value, test.value) if isinstance(test.value, dict) else test.value
-            if found := self._as_test(test._replace(value=both), default, next(numbers)):
-                yield found
+            if case := self._as_test(test._replace(value=both), default, next(numbers)):
+                yield case
 
     def _as_test(self, entry: Entry, default: Tree, number: int) -> TestCase | None:
         tree = entry.value
@@ -235,8 +236,8 @@ class ConfigReader:
             self._skip(test, f"{error}")
             return
         chosen = test.tree.get("prompts")
-        meant = [one for one in prompts if not isinstance(chosen, list) or one.label in chosen] or prompts
-        for prompt in meant:
+        selected = [prompt for prompt in prompts if prompt.label in chosen] if isinstance(chosen, list) else prompts
+        for prompt in selected or prompts:
             for number, values in enumerate(expanded, 1):
                 parts = [test.name]
                 parts += [f"prompt {prompts.index(prompt) + 1}"] if len(prompts) > 1 else []
@@ -245,16 +246,18 @@ class ConfigReader:
 
     def _expand(self, test: TestCase) -> Iterator[dict[str, Any]]:
         """The variables of a test; where one is a list, each of its values in turn."""
-        given = test.tree.get("vars") or {}
-        if isinstance(given, str):
-            given = self._files.value(given, test.entry.path)
-        if not isinstance(given, dict):
-            raise RefusedError(test.entry.problem(f"expected variables, found {kind(given)}.", "invalid-value", "vars"))
+        variables = test.tree.get("vars") or {}
+        if isinstance(variables, str):
+            variables = self._files.value(variables, test.entry.path)
+        if not isinstance(variables, dict):
+            raise RefusedError(
+                test.entry.problem(f"expected variables, found {kind(variables)}.", "invalid-value", "vars")
+            )
         options = test.tree.get("options") or {}
-        whole = options.get("disableVarExpansion")
-        loaded = {name: self._load(value, test.entry.path) for name, value in given.items()}
+        keeps_lists = options.get("disableVarExpansion")
+        loaded = {name: self._load(value, test.entry.path) for name, value in variables.items()}
         combinations: Iterable[tuple[Any, ...]] = [tuple(loaded.values())]
-        if not whole and any(isinstance(value, list) for value in loaded.values()):
+        if not keeps_lists and any(isinstance(value, list) for value in loaded.values()):
             combinations = itertools.product(*(v if isinstance(v, list) else [v] for v in loaded.values()))
         for count, combination in enumerate(combinations):
             if count >= MOST_EXPANDED:
@@ -316,13 +319,13 @@ class ConfigReader:
 
     def _turn(self, key: str, test: TestCase, text: str, prompt: Prompt, values: dict[str, Any]) -> None:
         """One turn of a conversation that several tests make up, for each prompt its own."""
-        known = f"{key} {prompt.label or prompt.text}"
-        case = self._conversations.get(known)
+        conversation = f"{key} {prompt.label or prompt.text}"
+        case = self._conversations.get(conversation)
         if case is None:
             metadata: dict[str, object] = {IDENTITY: describe_identity(conversation=key)}
             case = self._suite.case(self._unique(f"conversation {key}"), text, test.entry.path, metadata=metadata)
             case.answered = False
-            self._conversations[known] = case
+            self._conversations[conversation] = case
         self._expect(case.turn(text, test.entry.path), test, values, text)
         if test.tree.get("threshold") is not None:
             self._suite.diagnostics.append(
@@ -359,31 +362,31 @@ class ConfigReader:
 
     def _expect(self, case: Expectations, test: TestCase, values: dict[str, Any], prompt: str) -> None:
         weighed = test.tree.get("threshold") is not None
-        found = test.tree.get("assert") or []
+        assertions = test.tree.get("assert") or []
         options = test.tree.get("options") or {}
         transform = options.get("transform", options.get("postprocess"))
         around = Around(values, prompt, weighed, transform)
-        for index, given in enumerate(found):
+        for index, tree in enumerate(assertions):
             path = self._path(test, index)
             label = f"assert[{index}]"
             try:
-                self._assert(case, given, path, label, around)
+                self._assert(case, tree, path, label, around)
             except MisfitError as misfit:
-                self._suite.diagnostics.append(Entry(given, path, test.entry.source).problem(str(misfit)))
+                self._suite.diagnostics.append(Entry(tree, path, test.entry.source).problem(str(misfit)))
         if case.is_empty:
-            what = "no assertion: a person looks at the answer"
-            case.check("unjudged", {"what": what}, test.entry.path, label="assert")
+            reason = "no assertion: a person looks at the answer"
+            case.check("unjudged", {"what": reason}, test.entry.path, label="assert")
 
     def _path(self, test: TestCase, index: int) -> Path:
         """Where an assertion is: those of `defaultTest` come first."""
-        own = test.entry.value.get("assert") if isinstance(test.entry.value, dict) else None
-        before = len(test.tree.get("assert") or ()) - (len(own) if isinstance(own, list) else 0)
+        assertions = test.entry.value.get("assert") if isinstance(test.entry.value, dict) else None
+        before = len(test.tree.get("assert") or ()) - (len(assertions) if isinstance(assertions, list) else 0)
         if index < before:
             return ("defaultTest", "assert", index)
         return test.entry.path if test.entry.source else (*test.entry.path, "assert", index - before)
 
-    def _assert(self, case: Expectations, given: Any, path: Path, label: str, around: Around) -> None:
-        tree = self._resolve(given, path)
+    def _assert(self, case: Expectations, raw: Any, path: Path, label: str, around: Around) -> None:
+        tree = self._resolve(raw, path)
         if tree.get("weight") == 0:
             message = "with a weight of 0 it cannot fail, here as in promptfoo, and is not checked."
             self._suite.warn(path, message, "asks-nothing")
@@ -394,28 +397,28 @@ class ConfigReader:
         metric = tree.get("metric")
         label = f"{label} {tree['type']}{f' ({metric})' if isinstance(metric, str) else ''}"
         weight = _weight(tree) if around.weighed else None
-        for number, asked in enumerate(self._read_checks(tree, path, around)):
+        for number, check in enumerate(self._read_checks(tree, path, around)):
             case.check(
-                asked.name,
-                asked.args,
+                check.name,
+                check.args,
                 path,
                 label=f"{label} #{number + 1}" if number else label,
-                negated=asked.negated,
+                negated=check.negated,
                 weight=weight,
             )
 
-    def _resolve(self, given: Any, path: Path) -> dict[str, Any]:
-        if isinstance(given, str):
-            given = from_text(given)
-        if isinstance(given, dict) and isinstance(given.get("$ref"), str):
-            name = given["$ref"].rpartition("/")[2]
+    def _resolve(self, assertion: Any, path: Path) -> dict[str, Any]:
+        if isinstance(assertion, str):
+            assertion = from_text(assertion)
+        if isinstance(assertion, dict) and isinstance(assertion.get("$ref"), str):
+            name = assertion["$ref"].rpartition("/")[2]
             template = (self._tree.get("assertionTemplates") or {}).get(name)
             if not isinstance(template, dict):
-                raise MisfitError(f"there is no assertion {quoted(given['$ref'])}.")
-            given = {**template, **{key: value for key, value in given.items() if key != "$ref"}}
-        if not isinstance(given, dict) or not isinstance(given.get("type"), str):
-            raise MisfitError(f"expected an assertion with a `type`, found {kind(given)}.")
-        return given
+                raise MisfitError(f"there is no assertion {quoted(assertion['$ref'])}.")
+            assertion = {**template, **{key: value for key, value in assertion.items() if key != "$ref"}}
+        if not isinstance(assertion, dict) or not isinstance(assertion.get("type"), str):
+            raise MisfitError(f"expected an assertion with a `type`, found {kind(assertion)}.")
+        return assertion
 
     def _assert_set(self, case: Expectations, tree: Tree, path: Path, label: str, around: Around) -> None:
         inside, threshold = tree.get("assert"), tree.get("threshold")
@@ -423,19 +426,19 @@ class ConfigReader:
             raise MisfitError(f"{SET} needs a list of assertions, found {kind(inside)}.")
         if threshold is not None and (isinstance(threshold, bool) or not isinstance(threshold, int | float)):
             raise MisfitError(f"{SET} needs a number as `threshold`, found {kind(threshold)}.")
-        parts = [(index, self._resolve(one, path)) for index, one in enumerate(inside)]
-        asked = [(one, each) for _, one in parts for each in self._read_checks(one, path, around)]
-        plain_checks = all(each.name not in ("unjudged", "code") and not each.negated for _, each in asked)
-        if threshold is not None and asked and plain_checks:
-            of = [{"check": each.name, "args": each.args, "weight": _weight(one)} for one, each in asked]
+        parts = [(index, self._resolve(part, path)) for index, part in enumerate(inside)]
+        checks = [(part, each) for _, part in parts for each in self._read_checks(part, path, around)]
+        plain_checks = all(each.name not in ("unjudged", "code") and not each.negated for _, each in checks)
+        if threshold is not None and checks and plain_checks:
+            of = [{"check": each.name, "args": each.args, "weight": _weight(part)} for part, each in checks]
             weight = _weight(tree) if around.weighed else None
             case.check("score_of", {"threshold": float(threshold), "of": of}, path, label=f"{label} set", weight=weight)
         elif threshold is not None:
-            what = f"assert-set ({OTHER_TOOL}): some of its parts are code or need a model"
-            case.check("unjudged", {"what": what}, path, label=f"{label} set")
+            reason = f"assert-set ({OTHER_TOOL}): some of its parts are code or need a model"
+            case.check("unjudged", {"what": reason}, path, label=f"{label} set")
         else:
-            for index, one in parts:
-                self._assert(case, one, (*path, "assert", index), f"{label}.assert[{index}]", around)
+            for index, part in parts:
+                self._assert(case, part, (*path, "assert", index), f"{label}.assert[{index}]", around)
 
     def _read_checks(self, tree: Tree, path: Path, around: Around) -> list[Asked]:
         """The checks of an assertion. Most of a file repeat others, and are read once."""
@@ -451,19 +454,19 @@ class ConfigReader:
     def _read_assertion(self, tree: Tree, path: Path, around: Around) -> list[Asked]:
         name: str = tree["type"]
         base = name.removeprefix(NOT)
-        one = Assertion(base, tree.get("value"), tree.get("threshold"), len(base) < len(name))
+        assertion = Assertion(base, tree.get("value"), tree.get("threshold"), len(base) < len(name))
         if base in UNJUDGED or base.startswith("promptfoo:redteam:"):
-            return [unjudged_check(one, UNJUDGED.get(base, "it needs a model"))]
+            return [unjudged_check(assertion, UNJUDGED.get(base, "it needs a model"))]
         for transform in (tree.get("transform"), around.transform):
-            if transform is not None and not one.at:
+            if transform is not None and not assertion.at:
                 at = path_of(transform) if isinstance(transform, str) else None
                 if at is None or base in (*CODE_TYPES, "is-json", "contains-json"):
-                    return [unjudged_check(one, "its transform is code")]
-                one = one._replace(at=at)
+                    return [unjudged_check(assertion, "its transform is code")]
+                assertion = assertion._replace(at=at)
         if base in CODE_TYPES:
-            return code(self._with_code(one._replace(context=around.context(tree))))
-        filled = self._value(one.value, path, around)
-        return read_assertion(one if filled is one.value else one._replace(value=filled))
+            return code(self._with_code(assertion._replace(context=around.context(tree))))
+        filled = self._value(assertion.value, path, around)
+        return read_assertion(assertion if filled is assertion.value else assertion._replace(value=filled))
 
     def _value(self, value: Any, path: Path, around: Around) -> Any:
         try:
@@ -477,14 +480,14 @@ class ConfigReader:
                 raise MisfitError(f"its value is {found}. Write the value down.") from None
         return filled
 
-    def _with_code(self, one: Assertion) -> Assertion:
-        text = one.value
+    def _with_code(self, assertion: Assertion) -> Assertion:
+        text = assertion.value
         if not isinstance(text, str):
-            raise MisfitError(f"{one.type} needs code as `value`, not {kind(text)}.")
+            raise MisfitError(f"{assertion.type} needs code as `value`, not {kind(text)}.")
         if not text.startswith(SCHEME):
-            return one._replace(code=text)
+            return assertion._replace(code=text)
         name, _, function = text.removeprefix(SCHEME).partition(":")
-        return one._replace(file=str(self._folder / name), function=function)
+        return assertion._replace(file=str(self._folder / name), function=function)
 
 
 class Around(NamedTuple):
@@ -515,13 +518,13 @@ def merge_test(default: Tree, test: Tree) -> dict[str, Any]:
         first, second = default.get(key), test.get(key)
         if isinstance(first, dict) and (isinstance(second, dict) or not second):
             both[key] = {**first, **(second or {})}
-    own = as_list(test.get("assert"))
+    assertions = as_list(test.get("assert"))
     skip = (both.get("options") or {}).get("disableDefaultAsserts")
-    both["assert"] = [*(() if skip else as_list(default.get("assert"))), *own]
+    both["assert"] = [*(() if skip else as_list(default.get("assert"))), *assertions]
     for index, threshold in (both.pop("thresholds", None) or {}).items():
-        if index < len(own):
-            place = len(both["assert"]) - len(own) + index
-            both["assert"][place] = {**from_text(own[index]), "threshold": threshold}
+        if index < len(assertions):
+            position = len(both["assert"]) - len(assertions) + index
+            both["assert"][position] = {**from_text(assertions[index]), "threshold": threshold}
     return both
 
 
@@ -561,7 +564,9 @@ def user_messages(text: str) -> list[str]:
         messages = json.loads(text)
     except (ValueError, RecursionError):
         return []
-    if not isinstance(messages, list) or not all(isinstance(one, dict) and "role" in one for one in messages):
+    if not isinstance(messages, list) or not all(
+        isinstance(message, dict) and "role" in message for message in messages
+    ):
         return []
-    said = [one.get("content") for one in messages if one["role"] == "user"]
-    return [one if isinstance(one, str) else json.dumps(one) for one in said]
+    contents = [message.get("content") for message in messages if message["role"] == "user"]
+    return [message if isinstance(message, str) else json.dumps(message) for message in contents]

@@ -90,7 +90,7 @@ def _environment() -> Environment:
 
         intercepted_binops = frozenset({"*", "**", "%"})
 
-        def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        def call_binop(self, context: Any, operator: str, first: Any, second: Any) -> Any:
             raise SecurityError(f"{operator} is not allowed")
 
         def call(self, *args: Any, **more: Any) -> Any:

@@ -75,20 +75,20 @@ def _forbidden_writes(writes: Sequence[Action], tools: Sequence[str]) -> Iterato
 
 def expect_actions(actions: Sequence[Action]) -> list[dict[str, Any]]:
     """A call for each action, with the arguments that count, as far as the call has them."""
-    found: list[dict[str, Any]] = []
+    calls: list[dict[str, Any]] = []
     for action in actions:
         entry = {"tool": action.tool, **_expected_arguments(action)}
-        if entry not in found:
-            found.append(entry)
-    return found
+        if entry not in calls:
+            calls.append(entry)
+    return calls
 
 
 def _expected_arguments(action: Action) -> dict[str, Any]:
     if action.compared is None:
         members = {name: {"$any": [{"$absent": True}, {"$eq": value}]} for name, value in action.arguments.items()}
         return {"arguments": {"$only": members}}
-    given = action.arguments
-    counted = {name: {"$eq": given[name]} if name in given else {"$absent": True} for name in action.compared}
+    arguments = action.arguments
+    counted = {name: {"$eq": arguments[name]} if name in arguments else {"$absent": True} for name in action.compared}
     return {"arguments": counted} if counted else {}
 
 
@@ -100,12 +100,12 @@ def expect_words(words: Sequence[str]) -> dict[str, Any]:
     """`in_any_turn` for words that some answer has: numbers as whole numbers, with or without separators."""
     numbers = [number_regex(word) for word in words if _NUMBER.fullmatch(word)]
     texts = [word for word in words if not _NUMBER.fullmatch(word)]
-    asked: Mapping[str, Any] = {"must_match_regex": numbers, "expected_contains": texts}
-    return {key: value for key, value in asked.items() if value}
+    fields: Mapping[str, Any] = {"must_match_regex": numbers, "expected_contains": texts}
+    return {key: value for key, value in fields.items() if value}
 
 
 def number_regex(number: str) -> str:
     """A number as an answer may write it: with separators of thousands, with a sign, not inside a longer number."""
-    whole, dot, decimals = number.partition(".")
+    digits, dot, decimals = number.partition(".")
     zeros = "0*" if dot else r"(?:\.0+)?"
-    return rf"(?<!\d)(?<!\d[.,]){',?'.join(whole)}{re.escape(dot)}{decimals}{zeros}(?![.,]?\d)"
+    return rf"(?<!\d)(?<!\d[.,]){',?'.join(digits)}{re.escape(dot)}{decimals}{zeros}(?![.,]?\d)"

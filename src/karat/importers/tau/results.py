@@ -79,11 +79,11 @@ class TauBenchTrajectories(ResultFile):
         return isinstance(first, list) and bool(first) and isinstance(first[0], dict) and "traj" in first[0]
 
     def read(self, values: Sequence[Any]) -> Iterator[RecordedCase]:
-        seen: Counter[str] = Counter()
+        repeats: Counter[str] = Counter()
         for run in values[0]:
             name = f"task-{run['task_id']}"
-            yield RecordedCase(name, _form(run["traj"], _limit(run["traj"])), seen[name], simulated=True)
-            seen[name] += 1
+            yield RecordedCase(name, _form(run["traj"], _limit(run["traj"])), repeats[name], simulated=True)
+            repeats[name] += 1
 
 
 class Tau2Results(ResultFile):
@@ -95,14 +95,14 @@ class Tau2Results(ResultFile):
         return isinstance(first, dict) and "simulations" in first and "tasks" in first
 
     def read(self, values: Sequence[Any]) -> Iterator[RecordedCase]:
-        seen: Counter[str] = Counter()
+        repeats: Counter[str] = Counter()
         history = {str(task["id"]): _history(task) for task in values[0]["tasks"]}
         for run in values[0]["simulations"]:
             name, reason = str(run["task_id"]), str(run.get("termination_reason"))
             messages = run["messages"][history.get(name, 0) :]
             form = _form(messages, "" if reason in ENDS else reason)
-            yield RecordedCase(name, form, seen[name], simulated=True)
-            seen[name] += 1
+            yield RecordedCase(name, form, repeats[name], simulated=True)
+            repeats[name] += 1
 
 
 def _history(task: Mapping[str, Any]) -> int:

@@ -117,9 +117,11 @@ def _criteria(task: Mapping[str, Any]) -> Mapping[str, Any]:
 def _actions(task: Mapping[str, Any]) -> list[Action]:
     return [
         Action(
-            f"{USER if one.get('requestor') == 'user' else ''}{one['name']}", one["arguments"], one.get("compare_args")
+            f"{USER if action.get('requestor') == 'user' else ''}{action['name']}",
+            action["arguments"],
+            action.get("compare_args"),
         )
-        for one in _criteria(task).get("actions") or ()
+        for action in _criteria(task).get("actions") or ()
     ]
 
 
@@ -140,11 +142,11 @@ def _add_case(
     if "ACTION" in basis:  # what the database shows was done needs no second call
         calls += expect_actions([action for action in actions if "DB" not in basis or not action.writes])
     words = expect_words(criteria.get("communicate_info") or ()) if "COMMUNICATE" in basis else {}
-    left = [*_unjudged_criteria(criteria, basis)]
+    unjudged = [*_unjudged_criteria(criteria, basis)]
     if "DB" in basis and criteria.get("actions") is not None and not tools:
-        left.append(NO_WRITES)
-    asked: dict[str, Any] = {"tool_calls": calls, "in_any_turn": words, "unjudged": left}
-    fields = {"outcome": "completed", "ended": True, **{key: value for key, value in asked.items() if value}}
+        unjudged.append(NO_WRITES)
+    expectations: dict[str, Any] = {"tool_calls": calls, "in_any_turn": words, "unjudged": unjudged}
+    fields = {"outcome": "completed", "ended": True, **{key: value for key, value in expectations.items() if value}}
     places = {
         "tool_calls": (*at, "actions"),
         "in_any_turn": (*at, "communicate_info"),
@@ -159,15 +161,17 @@ def _add_case(
 
 def _unjudged_criteria(criteria: Mapping[str, Any], basis: Sequence[str]) -> Sequence[str]:
     """What the environment of tau2 or a model judges."""
-    found = []
+    criteria_left = []
     if "ENV_ASSERTION" in basis:
-        for one in criteria.get("env_assertions") or ():
-            given = ", ".join(f"{name}={value!r}" for name, value in (one.get("arguments") or {}).items())
-            value = "" if one.get("assert_value", True) else " is false"
-            found.append(f"env_assertion: {one.get('env_type')}.{one.get('func_name')}({given}){value}")
+        for assertion in criteria.get("env_assertions") or ():
+            arguments = ", ".join(f"{name}={value!r}" for name, value in (assertion.get("arguments") or {}).items())
+            value = "" if assertion.get("assert_value", True) else " is false"
+            criteria_left.append(
+                f"env_assertion: {assertion.get('env_type')}.{assertion.get('func_name')}({arguments}){value}"
+            )
     if "NL_ASSERTION" in basis:
-        found += [f"nl_assertion: {text}" for text in criteria.get("nl_assertions") or ()]
-    return found
+        criteria_left += [f"nl_assertion: {text}" for text in criteria.get("nl_assertions") or ()]
+    return criteria_left
 
 
 def _uncounted_criteria(basis: Sequence[str]) -> list[str]:

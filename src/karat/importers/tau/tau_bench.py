@@ -74,28 +74,28 @@ def _is_rows(tree: object) -> bool:
 
 def _tasks(rows: list[tuple[Any, Path]], suite: SuiteBuilder) -> Iterator[tuple[str, Mapping[str, Any], Path]]:
     """Each task once, by its number: trajectories hold it again for every trial, but not where a run broke."""
-    found: dict[str, tuple[Mapping[str, Any], Path]] = {}
+    tasks: dict[str, tuple[Mapping[str, Any], Path]] = {}
     for index, (row, path) in enumerate(rows):
         if "traj" in row:
-            name, place = f"task-{row['task_id']}", (*path, "info", "task")
-            if not found.get(name, ({}, ()))[0]:
-                found[name] = (row["info"].get("task") or {}, place)
+            name, task_path = f"task-{row['task_id']}", (*path, "info", "task")
+            if not tasks.get(name, ({}, ()))[0]:
+                tasks[name] = (row["info"].get("task") or {}, task_path)
         else:
-            found[f"task-{index}"] = (row, path)
-    for name, (task, path) in found.items():
+            tasks[f"task-{index}"] = (row, path)
+    for name, (task, path) in tasks.items():
         suite.refuse_unknown_keys(task, _KNOWN, path)
         yield name, task, path
 
 
 def _actions(task: Mapping[str, Any], path: Path, suite: SuiteBuilder) -> list[Action]:
-    found = []
-    for index, one in enumerate(task.get("actions") or ()):
-        arguments = one.get("kwargs", one.get("arguments"))
+    actions = []
+    for index, action in enumerate(task.get("actions") or ()):
+        arguments = action.get("kwargs", action.get("arguments"))
         if arguments is None:
             suite.problem((*path, "actions", index), "an action is an object with 'name' and 'kwargs'.", "wrong-type")
             continue
-        found.append(Action(one["name"], arguments))
-    return found
+        actions.append(Action(action["name"], arguments))
+    return actions
 
 
 def _add_case(
@@ -117,7 +117,11 @@ def _python_tasks(text: str) -> tuple[list[tuple[Any, Path]], Document]:
     """The list of tasks of a Python file: calls of `Task` and `Action` and plain values, nothing else."""
     try:
         statements = ast.parse(text).body
-        lists = [one.value for one in statements if isinstance(one, ast.Assign) and isinstance(one.value, ast.List)]
+        lists = [
+            statement.value
+            for statement in statements
+            if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.List)
+        ]
         if not lists:
             raise refuse("no list of tasks is assigned in this file.", "empty-suite")
         document = TextPlaces()

@@ -162,8 +162,10 @@ class SuiteFile:
     @cached_property
     def root(self) -> FilePath:
         """The folder that a file of a suite may not be outside of: that of its project, else its own."""
-        own = FilePath(os.path.realpath(self.folder))
-        return next((up for up in (own, *own.parents) if any((up / mark).exists() for mark in PROJECT_MARKS)), own)
+        folder = FilePath(os.path.realpath(self.folder))
+        return next(
+            (up for up in (folder, *folder.parents) if any((up / mark).exists() for mark in PROJECT_MARKS)), folder
+        )
 
     def refuse_outside(self, name: str, path: Path = ()) -> None:
         """Raise RefusedError for a file outside of the project of the suite."""
@@ -172,13 +174,13 @@ class SuiteFile:
             message = f"{quoted(name)} is not in the folder of the suite. Move it there."
             raise RefusedError(PathDiagnostic(path, message, "bad-file"))
 
-    def read_rules_file(self, path: str, name: str, place: Path) -> bytes:
+    def read_rules_file(self, path: str, name: str, named_at: Path) -> bytes:
         """The bytes of a file of rules, which belong to the hash of the suite. Raises RefusedError."""
         if path not in self.others:
             try:
                 self.others[path] = read_bytes(FilePath(path))
             except UsageError as error:
-                raise RefusedError(PathDiagnostic(place, f"{quoted(name)} {error.message}", error.slug)) from None
+                raise RefusedError(PathDiagnostic(named_at, f"{quoted(name)} {error.message}", error.slug)) from None
         return self.others[path]
 
     def read_other(self, name: str, path: Path = ()) -> bytes:
@@ -234,13 +236,13 @@ class Format:
         """The same suite as Karat 1; what has no equal there is a comment, and counted."""
         top = {key: value for key in ("name", "description", "metadata") if (value := getattr(suite, key))}
         origin = f"Karat 1 from {quoted(file.name)} ({self.title or self.name})."
-        written = self.read(file, catalog).written
-        exact = bool(written) and all(case.is_plain for case in written)
-        return Karat1Parts(Commented(top), spell_cases(suite.cases, written, catalog), origin, exact)
+        parsed_cases = self.read(file, catalog).written
+        exact = bool(parsed_cases) and all(case.is_plain for case in parsed_cases)
+        return Karat1Parts(Commented(top), spell_cases(suite.cases, parsed_cases, catalog), origin, exact)
 
-    def fields(self, version: str, known: Iterable[Field]) -> frozenset[str]:
+    def fields(self, version: str, all_fields: Iterable[Field]) -> frozenset[str]:
         """The fields of checks that a suite of this version may use: those that `karat audit` may advise."""
-        return frozenset(field.name for field in known)
+        return frozenset(field.name for field in all_fields)
 
     def rows(self, file: SuiteFile) -> list[Row] | None:
         """Id, category and prompt of each case where that is much faster than reading them; None to read them."""
@@ -248,13 +250,13 @@ class Format:
 
 
 def _record(shape: type) -> RecordShape:
-    known = KnownKeys()
-    made = shape_of(shape, known)
-    if not isinstance(made, RecordShape):
+    known_keys = KnownKeys()
+    record = shape_of(shape, known_keys)
+    if not isinstance(record, RecordShape):
         raise TypeError(f"`shape` is {shape!r}, not a TypedDict")
-    return made
+    return record
 
 
-def complete_schema(made: dict[str, Any], title: str, defs: dict[str, Any]) -> dict[str, Any]:
+def complete_schema(schema: dict[str, Any], title: str, defs: dict[str, Any]) -> dict[str, Any]:
     """A JSON Schema (2020-12) with its title and the definitions that it refers to."""
-    return {"$schema": DIALECT, **made, "title": title, "$defs": defs}
+    return {"$schema": DIALECT, **schema, "title": title, "$defs": defs}

@@ -249,16 +249,16 @@ class SuiteBuilder:
         self.warnings.append(PathDiagnostic(path, message, slug))
 
     def refuse_unknown_keys(
-        self, keys: Iterable[str], known: Sequence[str], path: Path, *, only_near: bool = False
+        self, keys: Iterable[str], known_keys: Sequence[str], path: Path, *, only_near: bool = False
     ) -> None:
         """Refuse keys that the format does not have: what they ask for would be dropped in silence.
 
         `only_near`: the other tool takes any key as a note, so that only one that is nearly a known key is refused.
         """
         for key in keys:
-            if key in known or key.startswith(("x-", "_")):
+            if key in known_keys or key.startswith(("x-", "_")):
                 continue
-            if (near := did_you_mean(key, known)) or not only_near:
+            if (near := did_you_mean(key, known_keys)) or not only_near:
                 message = f"unknown key {quoted(key)}. {near}".rstrip()
                 self.problem((*path, key), message, "unknown-field", key=True)
 
@@ -277,12 +277,12 @@ class SuiteBuilder:
         return expected
 
     def _read_texts(self, names: Sequence[str], path: Path) -> dict[str, str]:
-        texts, known = {}, self._file.others
+        texts, others = {}, self._file.others
         for index, name in enumerate(names):
             try:
-                if name not in known:
-                    known[name] = utf8(read_bytes(self._file.folder / name))
-                texts[name] = known[name].decode()
+                if name not in others:
+                    others[name] = utf8(read_bytes(self._file.folder / name))
+                texts[name] = others[name].decode()
             except UsageError as error:
                 message = f"{quoted(name)} {error.message} Name a text file next to the suite."
                 self.problem((*path, index), message, error.slug)
@@ -340,12 +340,12 @@ class SuiteBuilder:
         )
 
 
-def check_keys(fields: Iterable[Field], known: KnownKeys) -> dict[str, Key]:
+def check_keys(fields: Iterable[Field], known_keys: KnownKeys) -> dict[str, Key]:
     """The keys that checks declare."""
-    return {field.name: Key(shape_of(field.type, known), field.doc) for field in fields}
+    return {field.name: Key(shape_of(field.type, known_keys), field.doc) for field in fields}
 
 
 @lru_cache(maxsize=8)
 def _expected_shape(fields: tuple[Field, ...]) -> RecordShape:
-    known = KnownKeys()
-    return RecordShape("Expected", "What is expected of the answer.", check_keys(fields, known), known)
+    known_keys = KnownKeys()
+    return RecordShape("Expected", "What is expected of the answer.", check_keys(fields, known_keys), known_keys)

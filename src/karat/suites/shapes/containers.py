@@ -35,12 +35,12 @@ class KnownKeys:
 
     def describe_unknown(self, key: str, here: Collection[str]) -> str:
         """What to say of a key that is none of those here."""
-        asked = key, frozenset(here)
-        if asked not in self._messages:
+        question = key, frozenset(here)
+        if question not in self._messages:
             if len(self._messages) >= MOST:
                 return "unknown field."
-            self._messages[asked] = self._say(*asked)
-        return self._messages[asked]
+            self._messages[question] = self._say(*question)
+        return self._messages[question]
 
     def _say(self, key: str, here: frozenset[str]) -> str:
         elsewhere = {name: where for name, where in self._where.items() if name not in here}
@@ -77,16 +77,16 @@ class ListShape(Struct, frozen=True):
             alone = isinstance(value, str) and not self.item.validate(value)
             return wrong_type(self.words, value, f"Write [{quoted(str(value))}]." if alone else "")
         fits = self.most is None and len(value) >= self.fewest
-        found = FINE if fits else check_size(value, self.fewest, self.most, "entries")
+        diagnostics = FINE if fits else check_size(value, self.fewest, self.most, "entries")
         validate = self.item.validate
         for index, entry in enumerate(value):
             if wrong := validate(entry):
-                found = [*found, *(diagnostic.under(index) for diagnostic in wrong)]
-        return found
+                diagnostics = [*diagnostics, *(diagnostic.under(index) for diagnostic in wrong)]
+        return diagnostics
 
-    def schema(self, known: dict[str, Schema]) -> Schema:
+    def schema(self, defs: dict[str, Schema]) -> Schema:
         limits = {"minItems": self.fewest or None, "maxItems": self.most}
-        return {"type": "array", "items": self.item.schema(known), **given_limits(limits)}
+        return {"type": "array", "items": self.item.schema(defs), **given_limits(limits)}
 
 
 class MapShape(Struct, frozen=True):
@@ -102,17 +102,17 @@ class MapShape(Struct, frozen=True):
     def validate(self, value: object) -> Found:
         if type(value) is not dict:
             return wrong_type(self.words, value)
-        found = list(check_size(value, self.fewest, self.most, "keys"))
+        diagnostics = list(check_size(value, self.fewest, self.most, "keys"))
         for name, entry in value.items():
-            found += [diagnostic.under(name)._replace(key=True) for diagnostic in self.key.validate(name)]
-            found += [diagnostic.under(name) for diagnostic in self.value.validate(entry)]
-        return found
+            diagnostics += [diagnostic.under(name)._replace(key=True) for diagnostic in self.key.validate(name)]
+            diagnostics += [diagnostic.under(name) for diagnostic in self.value.validate(entry)]
+        return diagnostics
 
-    def schema(self, known: dict[str, Schema]) -> Schema:
-        made: Schema = {"type": "object", "additionalProperties": self.value.schema(known)}
-        names = {key: limit for key, limit in self.key.schema(known).items() if key != "type"}
+    def schema(self, defs: dict[str, Schema]) -> Schema:
+        schema: Schema = {"type": "object", "additionalProperties": self.value.schema(defs)}
+        names = {key: limit for key, limit in self.key.schema(defs).items() if key != "type"}
         limits = {"minProperties": self.fewest or None, "maxProperties": self.most}
-        return made | ({"propertyNames": names} if names else {}) | given_limits(limits)
+        return schema | ({"propertyNames": names} if names else {}) | given_limits(limits)
 
 
 class Key(Struct, frozen=True):
@@ -130,7 +130,7 @@ class RecordShape:
     name: str
     doc: str
     keys: Mapping[str, Key]
-    known: KnownKeys = field(compare=False)
+    known_keys: KnownKeys = field(compare=False)
     words: ClassVar = "an object"
     types: ClassVar = (dict,)
 
@@ -147,19 +147,19 @@ class RecordShape:
             main = self._required[0] if len(self._required) == 1 else ""
             alone = isinstance(value, str) and main and not self._shapes[main].validate(value)
             return wrong_type(self.words, value, f"Write {{{main}: {quoted(str(value))}}}." if alone else "")
-        found: list[PathDiagnostic] = []
+        diagnostics: list[PathDiagnostic] = []
         shapes = self._shapes
         for name, entry in value.items():
             shape = shapes.get(name)
             if shape is None:
-                found.append(self._other(name))
+                diagnostics.append(self._other(name))
             elif wrong := shape.validate(entry):
                 empty = not self.keys[name].required and is_filler(shape, entry)
-                found += [_filler(name, entry)] if empty else [diagnostic.under(name) for diagnostic in wrong]
+                diagnostics += [_filler(name, entry)] if empty else [diagnostic.under(name) for diagnostic in wrong]
         for name in self._required:
             if name not in value and not self._is_misnamed(name, value):
-                found.append(PathDiagnostic((name,), "this field is required and missing.", "missing-field"))
-        return found
+                diagnostics.append(PathDiagnostic((name,), "this field is required and missing.", "missing-field"))
+        return diagnostics
 
     def _is_misnamed(self, name: str, value: Mapping[str, object]) -> bool:
         """Whether the value has it under another name, which is one problem and not two."""
@@ -170,18 +170,18 @@ class RecordShape:
         if is_note(name):
             return PathDiagnostic((name,), "", NOTE)
         return PathDiagnostic(
-            (name,), self.known.describe_unknown(name, self._shapes.keys()), "unknown-field", key=True
+            (name,), self.known_keys.describe_unknown(name, self._shapes.keys()), "unknown-field", key=True
         )
 
-    def schema(self, known: dict[str, Schema]) -> Schema:
-        if self.name not in known:
-            known[self.name] = {}
-            known[self.name] = self.full_schema(known)
+    def schema(self, defs: dict[str, Schema]) -> Schema:
+        if self.name not in defs:
+            defs[self.name] = {}
+            defs[self.name] = self.full_schema(defs)
         return {"$ref": f"#/$defs/{self.name}"}
 
-    def full_schema(self, known: dict[str, Schema]) -> Schema:
+    def full_schema(self, defs: dict[str, Schema]) -> Schema:
         """The schema itself, where `schema` refers to it."""
-        keys = {name: _add_description(key.shape.schema(known), key.doc) for name, key in self.keys.items()}
+        keys = {name: _add_description(key.shape.schema(defs), key.doc) for name, key in self.keys.items()}
         return {
             "title": self.name,
             "description": self.doc,
@@ -201,8 +201,8 @@ class UnionShape:
 
     @cached_property
     def words(self) -> str:
-        wanted = list(dict.fromkeys(shape.words for shape in self.shapes))
-        return join_words([one for one in wanted if one != "a whole number" or "a number" not in wanted])
+        kinds = list(dict.fromkeys(shape.words for shape in self.shapes))
+        return join_words([kind for kind in kinds if kind != "a whole number" or "a number" not in kinds])
 
     @cached_property
     def types(self) -> Collection[type]:
@@ -210,33 +210,37 @@ class UnionShape:
 
     @cached_property
     def _by_type(self) -> dict[type, list[Shape]]:
-        found: dict[type, list[Shape]] = {}
+        by_type: dict[type, list[Shape]] = {}
         for shape in self.shapes:
-            for one in shape.types:
-                found.setdefault(one, []).append(shape)
-        return found
+            for value_type in shape.types:
+                by_type.setdefault(value_type, []).append(shape)
+        return by_type
 
     def validate(self, value: object) -> Found:
         """What the kind that comes nearest has to tell."""
-        meant = self._by_type.get(type(value))
-        return wrong_type(self.words, value) if meant is None else min((s.validate(value) for s in meant), key=len)
+        candidates = self._by_type.get(type(value))
+        return (
+            wrong_type(self.words, value)
+            if candidates is None
+            else min((s.validate(value) for s in candidates), key=len)
+        )
 
-    def schema(self, known: dict[str, Schema]) -> Schema:
-        return {"anyOf": [shape.schema(known) for shape in self.shapes]}
+    def schema(self, defs: dict[str, Schema]) -> Schema:
+        return {"anyOf": [shape.schema(defs) for shape in self.shapes]}
 
 
 def is_filler(shape: Shape, value: object) -> bool:
     """Whether an empty list or `false` is where a list that must not be empty or `true` would ask for something."""
     if isinstance(shape, UnionShape):
-        return any(is_filler(one, value) for one in shape.shapes)
+        return any(is_filler(part, value) for part in shape.shapes)
     if isinstance(shape, ListShape):
         return value == [] and shape.fewest > 0
     return value is False and isinstance(shape, ChoiceShape) and shape.values == (True,)
 
 
 def _filler(name: str, value: object) -> PathDiagnostic:
-    what, fix = ("false", "write true") if value is False else ("an empty list", "say what is expected")
-    return PathDiagnostic((name,), f"{what} checks nothing. Remove the field, or {fix}.", FILLER)
+    content, fix = ("false", "write true") if value is False else ("an empty list", "say what is expected")
+    return PathDiagnostic((name,), f"{content} checks nothing. Remove the field, or {fix}.", FILLER)
 
 
 def is_note(key: str | int) -> bool:

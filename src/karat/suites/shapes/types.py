@@ -58,14 +58,14 @@ class MatcherShape(Struct, frozen=True):
     def validate(self, value: object) -> Found:
         if self.members and not isinstance(value, dict):
             return wrong_type(self.words, value)
-        found = list(check_size(value, 1, None, "keys")) if self.members and isinstance(value, dict) else []
+        diagnostics = list(check_size(value, 1, None, "keys")) if self.members and isinstance(value, dict) else []
         return [
-            *found,
+            *diagnostics,
             *(PathDiagnostic(flaw.path, flaw.message, flaw.slug, flaw.key) for flaw in find_problems(value)),
         ]
 
-    def schema(self, known: dict[str, Schema]) -> Schema:
-        known.setdefault(NAME, _matcher_schema())
+    def schema(self, defs: dict[str, Schema]) -> Schema:
+        defs.setdefault(NAME, _matcher_schema())
         return {**_REFERENCE, "type": "object", "minProperties": 1} if self.members else dict(_REFERENCE)
 
 
@@ -105,7 +105,7 @@ _PLAIN: dict[Type, Shape] = {
 _LISTS = (list, tuple, set, frozenset)
 
 
-def shape_of(declared: Type, known: KnownKeys) -> Shape:
+def shape_of(declared: Type, known_keys: KnownKeys) -> Shape:
     """What a type lets a value be. Raises ConfigError for a type that no JSON value has."""
     kind, limits = _split_annotations(declared)
     if kind in _PLAIN:
@@ -116,47 +116,49 @@ def shape_of(declared: Type, known: KnownKeys) -> Shape:
         bounds = [limits.get(name) for name in ("gt", "ge", "lt", "le", "multiple_of")]
         return NumberShape(kind is int, *bounds)
     if is_typeddict(kind):
-        return known.new_record(kind.__name__, kind.__doc__ or "", dict(keys_of(kind, known)))
+        return known_keys.new_record(kind.__name__, kind.__doc__ or "", dict(keys_of(kind, known_keys)))
     if isinstance(kind, type) and issubclass(kind, Enum):
         return ChoiceShape(tuple(member.value for member in kind))
-    return _generic(kind, limits, known)
+    return _generic(kind, limits, known_keys)
 
 
-def _generic(kind: Type, limits: Mapping[str, Any], known: KnownKeys) -> Shape:
+def _generic(kind: Type, limits: Mapping[str, Any], known_keys: KnownKeys) -> Shape:
     origin: Type = get_origin(kind)
     inner = get_args(kind)
     size = limits.get("min_length", 0), limits.get("max_length")
     if origin is Literal:
         return ChoiceShape(inner)
     if origin in (Union, types.UnionType):
-        return UnionShape(tuple(shape_of(Annotated[part, Meta(**limits)] if limits else part, known) for part in inner))
+        return UnionShape(
+            tuple(shape_of(Annotated[part, Meta(**limits)] if limits else part, known_keys) for part in inner)
+        )
     if origin is None:
         origin = kind
     if origin in _LISTS:
-        return ListShape(shape_of(inner[0] if inner else Any, known), *size)
+        return ListShape(shape_of(inner[0] if inner else Any, known_keys), *size)
     if origin in (dict, Mapping):
         key, value = inner or (str, Any)
-        return MapShape(shape_of(key, known), shape_of(value, known), *size)
+        return MapShape(shape_of(key, known_keys), shape_of(value, known_keys), *size)
     raise ConfigError(
         f"a suite cannot contain a value of the type {kind!r}.", fix="Declare the field with types that JSON has."
     )
 
 
-def keys_of(record: Type, known: KnownKeys) -> Iterator[tuple[str, Key]]:
+def keys_of(record: Type, known_keys: KnownKeys) -> Iterator[tuple[str, Key]]:
     """The keys of a typed dictionary."""
     for name, hint in get_type_hints(record, include_extras=True).items():
         marked = get_origin(hint) in (Required, NotRequired)
         inner = get_args(hint)[0] if marked else hint
         required = get_origin(hint) is Required if marked else name in record.__required_keys__
-        yield name, Key(shape_of(inner, known), _doc(inner), required)
+        yield name, Key(shape_of(inner, known_keys), _doc(inner), required)
 
 
 def _split_annotations(declared: Type) -> tuple[Type, dict[str, Any]]:
     """A type without its annotations, and the limits that they set."""
     kind, *marks = get_args(declared) if _is_annotated(declared) else (declared,)
     names = ("gt", "ge", "lt", "le", "multiple_of", "pattern", "min_length", "max_length")
-    found = [(name, getattr(mark, name)) for mark in marks if isinstance(mark, Meta) for name in names]
-    return kind, {name: limit for name, limit in found if limit is not None}
+    limits = [(name, getattr(mark, name)) for mark in marks if isinstance(mark, Meta) for name in names]
+    return kind, {name: limit for name, limit in limits if limit is not None}
 
 
 def _doc(declared: Type) -> str:
