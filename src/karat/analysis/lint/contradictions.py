@@ -179,15 +179,7 @@ def _short_path(placed: PlacedCheck) -> str:
     return render(placed.path[start:])
 
 
-def find_overrides(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
-    """Prohibitions of `defaults` that a case does without."""
-    for index, name in enumerate(case.overrides):
-        message = f"the case replaces what `defaults` forbid under {quoted(name)}. Make sure that it is meant."
-        yield (*case.path, "override", index), message
-
-
 RULES = (
-    Rule("overridden-default", find_overrides, in_turns=False),
     Rule("unreachable-reply", find_unreachable_replies),
     Rule(SLUG, find_text_clashes),
     Rule(SLUG, find_tool_clashes),

@@ -29,7 +29,7 @@ SUITE_RULES: dict[str, Callable[[Sequence[LintCase]], Iterator[Smell]]] = {
 """Smells that only all cases together show."""
 READING = ("newer-field", "missing-version", "asks-nothing", "no-effect", "no-effects", "near-variable")
 """Warnings that reading a suite gives already."""
-SUGGESTED = (tools.EFFECTS, tools.CLAIMS)
+SUGGESTED = (tools.EFFECTS, tools.CLAIMS, tools.OVERRIDES)
 """Suggestions: nothing is wrong without them."""
 SLUGS: tuple[str, ...] = tuple(dict.fromkeys((*(rule.slug for rule in RULES), *SUITE_RULES, *READING, *SUGGESTED)))
 

@@ -25,6 +25,7 @@ from karat.text.words import PUBLISHED
 
 EFFECTS = "propose-effects"
 CLAIMS = "propose-no-false-success"
+OVERRIDES = "overridden-default"
 MOST_NAMED = 8
 NEEDS_A_CALL = frozenset(("tool_success", "tool_started", "graceful_error"))
 """Outcomes that only a tool call brings about."""
@@ -130,8 +131,13 @@ def find_unused(cases: Sequence[LintCase]) -> Iterator[Smell]:
 def suggestions(cases: Sequence[LintCase], target: TargetInfo) -> Iterator[PathDiagnostic]:
     """Effects for tools that look like writes; `no_false_success` where effects are declared.
 
-    Suggestions for people: no run and no exit code depends on them.
+    And the prohibitions of `defaults` that cases do without. Suggestions for people: no run and no exit code depends on
+    them.
     """
+    for case in cases:
+        for index, name in enumerate(case.overrides):
+            message = f"the case replaces what `defaults` forbid under {name!r}. Make sure that it is meant."
+            yield PathDiagnostic((*case.path, "override", index), message, OVERRIDES)
     parts = [part for case in cases for part in (case, *case.turns)]
     if not any(part.expected.get("effects") for part in parts):
         tools = {tool for part in parts for _, tool, _ in expected_calls(part)} | (target.tools or frozenset())
