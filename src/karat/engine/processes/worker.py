@@ -10,7 +10,7 @@ from typing import NamedTuple
 from karat.engine.executors import Job
 from karat.engine.processes.messages import Assignment, Finished, Refused, Returned, Start, build_error, encode
 from karat.engine.processes.process import Channel, Garbled, ReceivedMessage, WorkerProcess
-from karat.engine.work import TIMEOUT, CaseResult
+from karat.engine.work import TIMEOUT
 from karat.errors import ConfigError, ExitCode, KaratError
 from karat.model.suite import Case
 from karat.model.trace import TraceError
@@ -19,15 +19,27 @@ AHEAD_MS = 40.0
 """Work for this long is sent ahead: waiting for the answer to each quick case would cost more than the case."""
 
 
-class LostJobs(NamedTuple):
-    """Which cases may be to blame for the loss of their worker, and which are not.
+class CaseBack(NamedTuple):
+    """A case that a worker was given, and what became of it there."""
+
+    job: Job
+    message: Finished | Returned
+
+
+class WorkerLost(NamedTuple):
+    """A worker is gone. Which of its cases may be to blame for that, and which are not.
 
     `needs_teardown`: those that were being carried out, to blame or not.
     """
 
+    error: TraceError
     suspects: list[Job]
     innocent: list[Job]
     needs_teardown: list[Job]
+
+
+WorkerEvent = CaseBack | WorkerLost | KaratError
+"""The error of a target that could not be closed as it should be."""
 
 
 class AssignedJobs:
@@ -84,19 +96,20 @@ class AssignedJobs:
     def give_up(self) -> None:
         self._jobs.clear()
 
-    def take_lost(self, in_flight: set[int]) -> LostJobs:
+    def take_lost(self, in_flight: set[int], error: TraceError) -> WorkerLost:
         """Return all of them, sorted by what was running, unless the guilty one is already known."""
         guilty = set() if self._guilty_is_known else in_flight & self._jobs.keys() or set(self._jobs)
-        blame = LostJobs(
+        lost = WorkerLost(
+            error,
             suspects=[job for token, job in self._jobs.items() if token in guilty],
             innocent=[job for token, job in self._jobs.items() if token not in guilty],
             needs_teardown=[job for token, job in self._jobs.items() if token in guilty | in_flight],
         )
-        for job in blame.suspects:
+        for job in lost.suspects:
             if job in self._unbegun:
                 job.begin()
         self._jobs.clear()
-        return blame
+        return lost
 
 
 START_LIMIT = 120.0
@@ -106,43 +119,14 @@ SAVE_LIMIT = 60.0
 """The same for one that writes a tape."""
 
 
-class CaseEnded(NamedTuple):
-    """A worker carried out a case; `needs_teardown` if it could not tear it down."""
-
-    job: Job
-    done: CaseResult
-    needs_teardown: bool
-
-
-class CaseReturned(NamedTuple):
-    """A worker gives a case back; to be run `alone` if others may have made it late."""
-
-    job: Job
-    alone: bool
-
-
-class WorkerLost(NamedTuple):
-    """A worker is gone, with what it had in hand."""
-
-    blame: LostJobs
-    error: TraceError
-
-
-class NotClosed(NamedTuple):
-    """The target of a worker could not be closed as it should be."""
-
-    error: KaratError
-
-
-WorkerEvent = CaseEnded | CaseReturned | WorkerLost | NotClosed
-
-
 class Worker:
     """Is given cases, and reports what becomes of each and of itself. Once `retired`, it takes no more of them."""
 
     def __init__(self, start: Start, ahead: int, tell: Callable[[Worker, WorkerEvent], None]) -> None:
         self.retired = False
         self.closing = False
+        self.gone = asyncio.Event()
+        """Set when it is closed, and nothing of it goes on any more."""
         self._start = start
         self._tell = tell
         self._assigned = AssignedJobs(start.concurrency, ahead)
@@ -212,7 +196,7 @@ class Worker:
             if saves:
                 error = ConfigError("the process that records the tape did not end: what it kept last is not on it.")
                 error.exit_code = ExitCode.INTERNAL
-                self._tell(self, NotClosed(error))
+                self._tell(self, error)
         if saves:
             await self._channel.wait_until_over()
         if self._reaping is not None:
@@ -222,6 +206,7 @@ class Worker:
             self._process.forget()
             self._process = None
         self._assigned.give_up()
+        self.gone.set()
 
     def _on_message(self, message: ReceivedMessage) -> None:
         if isinstance(message, Garbled):
@@ -233,21 +218,21 @@ class Worker:
         elif isinstance(message, Returned):
             self.retired = True
             if (job := self._assigned.take_back(message.token)) is not None:
-                self._tell(self, CaseReturned(job, message.alone))
+                self._tell(self, CaseBack(job, message))
         elif not self._ready.done():
             if isinstance(message, Refused):
                 self._ready.set_exception(build_error(message))
             else:
                 self._ready.set_result(None)
         elif isinstance(message, Refused):
-            self._tell(self, NotClosed(build_error(message)))
+            self._tell(self, build_error(message))
 
     def _on_finished(self, message: Finished) -> None:
         job = self._assigned.finish(message)
         if message.done.error == TIMEOUT or message.last:
             self.retired = True
         if job is not None:
-            self._tell(self, CaseEnded(job, message.done, needs_teardown=message.last or message.deaf))
+            self._tell(self, CaseBack(job, message))
         if not self.retired:
             self._assigned.begin_next()
 
@@ -269,5 +254,5 @@ class Worker:
         printed = self._channel.printed
         if not self._ready.done():
             self._ready.set_exception(ConfigError(f"the target did not open: {why}.", fix=printed.strip()[-400:]))
-        blame = self._assigned.take_lost(self._process.in_flight() if ended else set())
-        self._tell(self, WorkerLost(blame, TraceError(kind, why, printed)))
+        in_flight = self._process.in_flight() if ended else set()
+        self._tell(self, self._assigned.take_lost(in_flight, TraceError(kind, why, printed)))

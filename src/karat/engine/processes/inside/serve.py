@@ -11,16 +11,17 @@ import os
 import signal
 import socket
 import sys
+import threading
 import traceback
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from time import perf_counter, process_time
 from typing import TypeAlias
+from weakref import WeakKeyDictionary, WeakSet
 
 from karat.checks.catalog import CheckCatalog
 from karat.engine.processes.in_flight import InFlight
-from karat.engine.processes.inside.watchdog import LoopTimes, Running, Watchdog
 from karat.engine.processes.messages import (
     LENGTH,
     Assignment,
@@ -37,13 +38,63 @@ from karat.engine.processes.messages import (
 from karat.engine.work import TIMEOUT, CaseResult, finish_case, run_case, timeout_trace
 from karat.errors import KaratError
 from karat.journal.redaction import Redactor
-from karat.targets.base import Target
+from karat.targets.base import RunContext, Target
 from karat.targets.catalog import build
 
 Send = Callable[[Finished | Returned], None]
 
 BUSY = 0.5
 """A time-out is not believed if the process was computing for this share of it: in Python, only one at a time can."""
+
+
+HELD = 0.1
+"""A time-out is not believed if other cases held the event loop, or all of Python, for this share of it."""
+STALLED = 0.15
+"""Seconds after which a watchdog that did not look was kept from it."""
+
+
+class Running:
+    """One case that is being carried out. `held_before`: how long the event loop had been held when it was begun."""
+
+    __slots__ = ("__weakref__", "assignment", "begun", "context", "cpu", "given_up", "held_before")
+
+    def __init__(self, assignment: Assignment, held_before: float, cpu: float) -> None:
+        item = assignment.item
+        self.assignment = assignment
+        self.context = RunContext(
+            repeat=item.repeat, attempt=assignment.attempt, needs_teardown=assignment.needs_teardown
+        )
+        self.begun = perf_counter()
+        self.cpu = cpu
+        self.held_before = held_before
+        self.given_up = False
+
+
+class LoopTimes:
+    """Kept by the watchdog's thread, which alone calls `note_holder`, and read by the event loop's."""
+
+    def __init__(self) -> None:
+        self.held = 0.0
+        """Seconds for which cases held the event loop or all of Python."""
+        self._by_case: WeakKeyDictionary[Running, float] = WeakKeyDictionary()
+        self._looked_at = perf_counter()
+
+    def note_holder(self, holder: Running | None, now: float) -> None:
+        """The watchdog looked, and this case was on the event loop."""
+        unseen, self._looked_at = now - self._looked_at, now
+        if unseen > STALLED:
+            self.held += unseen  # the GIL was held; the holder is unknown
+        elif holder is not None:
+            self.held += unseen
+            self._by_case[holder] = self._by_case.get(holder, 0.0) + unseen
+
+    def is_held_up(self, running: Running) -> bool:
+        """Whether others kept a case from getting on."""
+        now = perf_counter()
+        held_by_others = self.held - running.held_before - self._by_case.get(running, 0.0)
+        if now - self._looked_at > STALLED:
+            held_by_others += now - self._looked_at
+        return held_by_others > HELD * (now - running.begun)
 
 
 class CaseSlots:
@@ -53,25 +104,16 @@ class CaseSlots:
     that wait are given back, and the runner replaces this process when those that were begun have ended.
     """
 
-    def __init__(
-        self,
-        start: Start,
-        target: Target,
-        redactor: Redactor,
-        catalog: CheckCatalog,
-        send: Send,
-        in_flight: InFlight,
-        times: LoopTimes,
-    ) -> None:
+    def __init__(self, start: Start, target: Target, catalog: CheckCatalog, send: Send, in_flight: InFlight) -> None:
         self.running: dict[asyncio.Task[None], Running] = {}
-        self._settings = start.settings
+        self.settings = start.settings
+        self.times = LoopTimes()
         self._concurrency = start.concurrency
         self._target = target
-        self._redactor = redactor
+        self._redactor = Redactor(start.secrets)
         self._catalog = catalog
         self._send = send
         self._in_flight = in_flight
-        self._times = times
         self._waiting: deque[Assignment] = deque()
         self._idle: deque[asyncio.Future[None]] = deque()
         self._tasks: list[asyncio.Task[None]] = []
@@ -102,7 +144,7 @@ class CaseSlots:
 
     def end_overrun(self, running: Running, how: str) -> CaseResult:
         """The record of a case that does not come back."""
-        item, timeout = running.assignment.item, self._settings.case_timeout
+        item, timeout = running.assignment.item, self.settings.case_timeout
         took = round((perf_counter() - running.begun) * 1000, 3)
         trace = timeout_trace(item.case, timeout, running.context, how)
         return finish_case(item, trace, took, self._redactor, catalog=self._catalog)
@@ -128,9 +170,9 @@ class CaseSlots:
             self._in_flight.set(slot, assignment.token)
             # Only concurrent cases are compared, and process_time() costs as much as a check.
             cpu = process_time() if self._concurrency > 1 else 0.0
-            running = self.running[me] = Running(assignment, self._times.held, cpu)
+            running = self.running[me] = Running(assignment, self.times.held, cpu)
             result = await run_case(
-                assignment.item, self._target, self._settings, self._redactor, running.context, self._catalog
+                assignment.item, self._target, self.settings, self._redactor, running.context, self._catalog
             )
             del self.running[me]
             if not running.given_up:
@@ -156,12 +198,68 @@ class CaseSlots:
         if not self.running and self._last_end < running.begun:
             return False
         busy = process_time() - running.cpu > BUSY * (perf_counter() - running.begun)
-        return busy or self._times.is_held_up(running)
+        return busy or self.times.is_held_up(running)
 
     def _end(self) -> None:
         self._ending = True
         while self._waiting:
             self._send(Returned(self._waiting.popleft().token))
+
+
+PERIOD = 0.05
+LATE = 0.5
+"""Seconds beyond its time after which a case that holds the event loop is ended, and the whole process with it."""
+SURE = 0.25
+"""Seconds for which the same case must have been seen to hold the loop."""
+
+
+class Watchdog(threading.Thread):
+    """Looks at the event loop from another thread. It cannot look while C code keeps Python's lock: the runner can.
+
+    `stuck` is called here, in this thread, with a case that does not let go of the loop; one that had time to react to
+    its cancellation, and may not have done so, is given up in the loop.
+    """
+
+    def __init__(self, slots: CaseSlots, stuck: Callable[[Running], None]) -> None:
+        super().__init__(name="karat-watchdog", daemon=True)
+        self._loop = asyncio.get_running_loop()
+        self._slots = slots
+        self._stuck = stuck
+        self._late: WeakSet[Running] = WeakSet()
+        self._stopped = threading.Event()
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+    def run(self) -> None:
+        holder: Running | None = None
+        since = perf_counter()
+        while not self._stopped.wait(PERIOD):
+            task = asyncio.current_task(self._loop)
+            running = None if task is None else self._slots.running.get(task)
+            now = perf_counter()
+            if running is not holder:
+                holder, since = running, now
+            self._slots.times.note_holder(running, now)
+            if running is not None and self._is_stuck(running, now, now - since):
+                self._stuck(running)
+            self._look_for_the_deaf(now)
+
+    def _is_stuck(self, running: Running, now: float, holder: float) -> bool:
+        """Whether a case that has held the loop for so long is late, and by its own fault."""
+        own_fault = holder > self._slots.settings.case_timeout or not self._slots.times.is_held_up(running)
+        return holder > SURE and self._late_by(running, now) > LATE and own_fault
+
+    def _look_for_the_deaf(self, now: float) -> None:
+        """Have cases looked at that ignore their cancellation, once the event loop has been alive to let them stop."""
+        for running in list(self._slots.running.values()):
+            if self._late_by(running, now) > 0 and running not in self._late:
+                self._late.add(running)
+                patience = self._slots.settings.grace - LATE
+                self._loop.call_soon_threadsafe(self._loop.call_later, patience, self._slots.give_up, running)
+
+    def _late_by(self, running: Running, now: float) -> float:
+        return now - running.begun - self._slots.settings.case_timeout
 
 
 Inbox: TypeAlias = "asyncio.Queue[bytes | None]"
@@ -208,16 +306,13 @@ async def _serve(sock: socket.socket, inbox: Inbox, frames: Frames, words: int, 
         await inbox.get()
         return
     frames.send(encode(Ready()))
-    times = LoopTimes()
-    redactor = Redactor(start.secrets)
-    slots = CaseSlots(start, target, redactor, catalog, lambda message: frames.send(encode(message)), in_flight, times)
+    slots = CaseSlots(start, target, catalog, lambda message: frames.send(encode(message)), in_flight)
 
     def on_stuck(running: Running) -> None:
         result = slots.end_overrun(running, " and blocked the event loop")
         _speak_and_die(words, Finished(running.assignment.token, result, last=True))
 
-    loop = asyncio.get_running_loop()
-    watchdog = Watchdog(loop, slots.running, times, start.settings, on_stuck, slots.give_up)
+    watchdog = Watchdog(slots, on_stuck)
     slots.open()
     watchdog.start()
     await _take_all(inbox, slots)
