@@ -23,19 +23,16 @@ from karat.errors import ArtifactError, ExitCode, KaratError, UsageError
 from karat.journal.reader import Journal
 from karat.journal.writer import JournalWriter, begin, encode
 from karat.model.run import Footer, Header, Summary
-from karat.model.suite import Case
 from karat.reports.artifacts import reserve, utc_now
 from karat.reports.escaping import terminal
 from karat.reports.run_facts import counts, incomplete
-from karat.scoring.tally import Tally
+from karat.scoring.tally import Outcome, Tally
 from karat_pytest.failures import GateFailure, describe
 from karat_pytest.runs import SuiteRun, node_name, read_suite_file
 from karat_pytest.state import SessionState
 
 _read_header = msgspec.json.Decoder(Header).decode
 _read_result = msgspec.json.Decoder(CaseResult).decode
-_NO_LINE = msgspec.Raw(b"")
-"""In place of a line that is on disk."""
 
 
 class SuiteJournal:
@@ -47,8 +44,7 @@ class SuiteJournal:
         self.path = reserve(run.results_dir, run.suite.file, run.suite.format, utc_now()).journal
         begin(str(self.path), header)
         self._writer = JournalWriter(str(self.path))
-        self._results: list[tuple[Case, CaseResult]] = []
-        self._cases = {case.id: case for case in run.suite.cases}
+        self._outcomes: list[tuple[int, Outcome]] = []
         self.runs: Counter[int] = Counter()
         self.has_gate = False
         self.summary: Summary | None = None
@@ -56,8 +52,9 @@ class SuiteJournal:
     def add(self, case_id: str, result: CaseResult) -> None:
         """Add the result of a case; its line is on disk when this returns."""
         self._writer.write(bytes(result.line))
-        self.runs[self.run.positions[case_id]] += 1
-        self._results.append((self._cases[case_id], structs.replace(result, line=_NO_LINE)))
+        position = self.run.positions[case_id]
+        self.runs[position] += 1
+        self._outcomes.append((position, result.outcome))
 
     def end(self, why: str, *, interrupted: bool = False) -> None:
         """Write the last line, with `why` cases are missing if any are."""
@@ -71,13 +68,10 @@ class SuiteJournal:
         if most > self.header.repeat:
             self._raise_repeat(most)
         tally = Tally.of(self.header)
-        for case, result in self._results:
-            position, rate = self.run.positions[case.id], case.min_pass_rate
-            tally.add(
-                position, result.status, result.soft, rate, result.shortfall, cluster=case.cluster, spent=result.spent
-            )
+        for position, outcome in self._outcomes:
+            tally.add(position, outcome)
         incomplete = (why or "cases were not run") if missing else ""
-        self.summary = tally.summary(incomplete=incomplete, interrupted=interrupted and missing)
+        self.summary = structs.replace(tally.summary(), incomplete=incomplete, interrupted=interrupted and missing)
         with JournalWriter(str(self.path)) as journal:
             now = datetime.now(UTC).isoformat(timespec="milliseconds")
             journal.write(encode(Footer(finished_at=now, summary=self.summary)))

@@ -168,13 +168,13 @@ class CaseItem(pytest.Item):
         self.unreported += 1
 
     def _count(self, result: CaseResult, tally: Tally) -> None:
-        status = result.status
+        outcome = result.outcome
         if self.case.xfail and self.config.option.runxfail:  # what the case would be without its mark
             record = read_record(result.line)
-            status = case_verdict(
-                structs.replace(self.case, xfail=""), record.verdict.checks, record.trace.error
-            ).status
-        tally.add(0, status, result.soft, self.case.min_pass_rate, result.shortfall)
+            unmarked = structs.replace(self.case, xfail="")
+            verdict = case_verdict(unmarked, record.verdict.checks, record.trace.error)
+            outcome = structs.replace(outcome, status=verdict.status)
+        tally.add(0, outcome)
 
     def _judge(self, tally: Tally) -> None:
         """Pass, or raise what pytest knows as another outcome."""

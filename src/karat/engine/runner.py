@@ -9,6 +9,8 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Protocol
 
+from msgspec import structs
+
 from karat.engine.attempts import Attempts
 from karat.engine.events import (
     CaseFinished,
@@ -141,7 +143,8 @@ class Runner:
             items = items_of(self._plan, tally.is_open)
             await self._work(items, journal, tally)
             missing = items.left
-            summary = tally.summary(
+            summary = structs.replace(
+                tally.summary(),
                 incomplete=self._why if missing else "",
                 interrupted=self._interrupted and missing,
                 broken=self._broken and missing,
@@ -197,10 +200,7 @@ class Runner:
                 self._end_denied(result)
                 return
             journal.write(bytes(result.line))
-            rate, cluster = item.case.min_pass_rate, item.case.cluster
-            tally.add(
-                item.index, result.status, result.soft, rate, result.shortfall, cluster=cluster, spent=result.spent
-            )
+            tally.add(item.index, result.outcome)
             items.mark_done(item)
             self._attempts.tell(CaseFinished(item, result))
             if tally.is_lost(item.index, result.status):

@@ -15,13 +15,13 @@ from karat.checks.catalog import CheckCatalog
 from karat.engine.plan import Item
 from karat.journal.limits import cap_trace
 from karat.journal.redaction import Redactor
-from karat.model.cost import COST, NOTHING_SPENT, Spent, count_spent
 from karat.model.run import CaseRecord
 from karat.model.suite import Case
 from karat.model.trace import Trace, TraceError
-from karat.model.verdict import NOTHING_SHORT, CaseStatus, Shortfall
+from karat.model.verdict import CaseStatus
 from karat.proxy.faults.world import CaseWorld
 from karat.scoring import verdicts
+from karat.scoring.tally import Outcome
 from karat.targets.base import RunContext, Target, TargetError
 from karat.targets.user_code import from_outside
 from karat.text.wording import error_text
@@ -40,17 +40,18 @@ GRACE = 3.0
 class CaseResult(Struct, frozen=True):
     """A carried-out case: what the engine must know of it, and its line of the journal."""
 
-    status: CaseStatus
-    soft: float | None
+    outcome: Outcome
     duration_ms: float
     line: msgspec.Raw
     error: str = ""
     """The kind of error, where there was one."""
     retry_after: float | None = None
-    shortfall: Shortfall = NOTHING_SHORT
-    spent: Spent = NOTHING_SPENT
     notices: tuple[str, ...] = ()
     """What the target wants the user to know, apart from the result of the case."""
+
+    @property
+    def status(self) -> CaseStatus:
+        return self.outcome.status
 
 
 class Settings(Struct, frozen=True, omit_defaults=True):
@@ -119,14 +120,11 @@ def finish_case(
     if redactor.finds(line):
         line = _encode(redactor.record(record))
     return CaseResult(
-        verdict.status,
-        verdict.soft.value,
+        Outcome.of_record(record),
         duration_ms,
         msgspec.Raw(line),
         error.kind if error else "",
         error.retry_after if error else None,
-        verdict.shortfall,
-        count_spent(trace.tokens, trace.metadata.get(COST)),
         tuple(map(redactor.message, context.notices)) if context is not None else (),
     )
 

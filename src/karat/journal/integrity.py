@@ -11,6 +11,8 @@ from collections.abc import Container, Iterator, Sequence
 from itertools import pairwise
 from typing import Final, Protocol, TypedDict
 
+from msgspec import structs
+
 from karat.journal.views import RecordToVerify
 from karat.model.cost import Spent
 from karat.model.keys import Keys, content, target_identity
@@ -19,7 +21,7 @@ from karat.model.suite import Case
 from karat.model.trace import OF_CASE, REMOVED, TraceError
 from karat.model.verdict import CaseStatus, CheckResult, GroupScore, Verdict
 from karat.scoring import verdicts
-from karat.scoring.tally import Tally
+from karat.scoring.tally import Outcome, Tally
 from karat.text.wording import pluralize
 
 FIRST: Final = 1 << 10
@@ -132,7 +134,7 @@ class Derived:
     def count(self, index: int, case: Case, verdict: Verdict, spent: Spent, *, intact: bool) -> None:
         """Note a record of this verdict; `intact`: it is the one that its run wrote."""
         self.identity.note(case.id, index, intact=intact)
-        self._tally.add_verdict(index, case, verdict, spent)
+        self._tally.add(index, Outcome.of(case, verdict, spent))
 
     def summary(self, faults: Sequence[str], footer: Footer | None) -> Summary:
         """What the run came to; where the journal was changed, it is incomplete, whatever its footer says."""
@@ -141,7 +143,7 @@ class Derived:
             problems.append(f"runs of {pluralize(lacking, 'case')} lost")
         if footer and not problems and figures(self._tally.summary()) != figures(footer.summary):
             problems.append("the footer's counts do not match")
-        return self._tally.summary(**ending(problems, footer))
+        return structs.replace(self._tally.summary(), **ending(problems, footer))
 
 
 class Ending(TypedDict):

@@ -19,14 +19,13 @@ from karat.journal.reader import Journal
 from karat.journal.redaction import Redactor
 from karat.journal.writer import JournalWriter, encode
 from karat.model.attachments import move_attachments, way
-from karat.model.cost import COST, Spent, count_spent
 from karat.model.keys import Keys, target_identity
 from karat.model.run import CaseRecord, Footer, Header, Summary
 from karat.model.suite import Case, leave_unjudged
 from karat.model.trace import OF_CASE, REMOVED, Trace, TraceError
-from karat.model.verdict import CaseStatus, CheckResult, Shortfall, Status
+from karat.model.verdict import CheckResult, Status
 from karat.scoring import verdicts
-from karat.scoring.tally import Tally
+from karat.scoring.tally import Outcome, Tally
 
 NOT_RECORDED = TraceError("not-recorded", "the journal has no trace of this case")
 OTHER_PROMPT = TraceError("not-recorded", "the trace was recorded with another prompt: run the case again")
@@ -162,26 +161,14 @@ class Judge(Protocol):
     def missing(self, recorded: Container[tuple[str, int]]) -> Iterator[CaseRecord]: ...
 
 
-class Counts(Struct, frozen=True, array_like=True, gc=False):
-    """What a record counts for in the summary of its run: the arguments of `Tally.add`."""
-
-    index: int
-    status: CaseStatus
-    soft: float | None
-    min_pass_rate: float | None
-    shortfall: Shortfall
-    cluster: str
-    spent: Spent
-
-
 class Note(Struct, frozen=True, array_like=True, gc=False):
-    """What has to be known of a record in addition to its new line; without `counts` there is no line."""
+    """What has to be known of a record in addition to its new line; without `outcome` there is no line."""
 
     case_id: str
     index: int
     repeat: int
     intact: bool
-    counts: Counts | None
+    outcome: Outcome | None
 
 
 class Piece(NamedTuple):
@@ -234,7 +221,7 @@ class Rewriting:
                 for record in self._judge.missing(self._recorded):
                     self._tally.add_record(record)
                     journal.write(self._line(record))
-                summary = self._tally.summary(**ending())
+                summary = structs.replace(self._tally.summary(), **ending())
                 journal.write(encode(Footer(finished_at=now().isoformat(timespec="milliseconds"), summary=summary)))
                 return summary
         except BaseException:
@@ -246,8 +233,8 @@ class Rewriting:
         lines, notes = [], []
         for record in self._journal.records(number * PIECE, PIECE):
             judged = self._judge.rejudge(record)
-            counts = _counts(judged) if judged else None
-            notes.append(Note(record.case.id, record.index, record.repeat, self.identity.is_of_case(record), counts))
+            outcome = Outcome.of_record(judged) if judged else None
+            notes.append(Note(record.case.id, record.index, record.repeat, self.identity.is_of_case(record), outcome))
             if judged is not None:
                 lines.append(self._line(judged))
         return Piece(b"\n".join(lines), notes)
@@ -265,15 +252,7 @@ class Rewriting:
             self.identity.note(note.case_id, note.index, intact=note.intact)
             if self._judge.by_suite:
                 self._recorded.add((note.case_id, note.repeat))
-            if note.counts is None:
+            if note.outcome is None:
                 self.dropped[note.case_id] = None
             else:
-                self._tally.add(*structs.astuple(note.counts))
-
-
-def _counts(record: CaseRecord) -> Counts:
-    verdict, case, trace = record.verdict, record.case, record.trace
-    spent = count_spent(trace.tokens, trace.metadata.get(COST))
-    return Counts(
-        record.index, verdict.status, verdict.soft.value, case.min_pass_rate, verdict.shortfall, case.cluster, spent
-    )
+                self._tally.add(note.index, note.outcome)

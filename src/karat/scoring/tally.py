@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
+from msgspec import Struct
+
 from karat.model.cost import COST, NOTHING_SPENT, ONE_RUN, Spent, count_spent
 from karat.model.run import CaseRecord, Header, Summary
 from karat.model.sequential import SequentialTest
@@ -59,6 +61,26 @@ def is_flaky(counts: Mapping[CaseStatus, int]) -> bool:
     return bool(counts.get(CaseStatus.PASS)) and bool(counts.get(CaseStatus.FAIL))
 
 
+class Outcome(Struct, frozen=True, array_like=True, gc=False):
+    """What one run of a case counts for in the summary of its run; `spent`: what it took."""
+
+    status: CaseStatus
+    soft: float | None = None
+    min_pass_rate: float | None = None
+    shortfall: Shortfall = NOTHING_SHORT
+    cluster: str = ""
+    spent: Spent = NOTHING_SPENT
+
+    @classmethod
+    def of(cls, case: Case, verdict: Verdict, spent: Spent) -> Outcome:
+        return cls(verdict.status, verdict.soft.value, case.min_pass_rate, verdict.shortfall, case.cluster, spent)
+
+    @classmethod
+    def of_record(cls, record: CaseRecord) -> Outcome:
+        spent = count_spent(record.trace.tokens, record.trace.metadata.get(COST))
+        return cls.of(record.case, record.verdict, spent)
+
+
 class Tally:
     """Counts records as they come, in any order."""
 
@@ -100,39 +122,31 @@ class Tally:
         """A tally of the run that a journal begins with."""
         return cls(header.repeat, header.until, header.confirm, at_most=header.at_most is True)
 
-    def add(
-        self,
-        index: int,
-        status: CaseStatus,
-        soft: float | None,
-        min_pass_rate: float | None,
-        shortfall: Shortfall = NOTHING_SHORT,
-        cluster: str = "",
-        spent: Spent = NOTHING_SPENT,
-    ) -> None:
-        """Count one run of a case; `cluster` is that of the case, `spent` what the run took."""
+    def add(self, index: int, outcome: Outcome) -> None:
+        """Count one run of a case."""
+        status, short = outcome.status, outcome.shortfall
         if status is not CaseStatus.SKIP:
-            self._add_spent(spent)
-        if shortfall.failed:
+            self._add_spent(outcome.spent)
+        if short.failed:
             self._failed_in.add(index)
-        if shortfall.unknown:
+        if short.unknown:
             self._unknown_in.add(index)
-        if shortfall.unjudged:
+        if short.unjudged:
             self._unjudged_in.add(index)
-        self._unjudged += shortfall.count
-        if shortfall.rules:
-            self._rules.add(shortfall.rules)
+        self._unjudged += short.count
+        if short.rules:
+            self._rules.add(short.rules)
         if self._repeat == 1:
             self._counts[status] += 1
-            if cluster and status not in _UNCOUNTED:
-                self._clusters.setdefault(cluster, Counter())[_RUNS[status is CaseStatus.PASS]] += 1
+            if outcome.cluster and status not in _UNCOUNTED:
+                self._clusters.setdefault(outcome.cluster, Counter())[_RUNS[status is CaseStatus.PASS]] += 1
         else:
-            _, counts = self._cases.setdefault(index, (min_pass_rate, Counter()))
+            _, counts = self._cases.setdefault(index, (outcome.min_pass_rate, Counter()))
             counts[status] += 1
-            if cluster:
-                self._cluster_of[index] = cluster
-        if soft is not None and status not in _UNSCORED:
-            self._soft_sum += round(soft * UNIT)
+            if outcome.cluster:
+                self._cluster_of[index] = outcome.cluster
+        if outcome.soft is not None and status not in _UNSCORED:
+            self._soft_sum += round(outcome.soft * UNIT)
             self._soft_count += 1
 
     def _add_spent(self, spent: Spent) -> None:
@@ -141,14 +155,8 @@ class Tally:
         else:
             self._spent += spent
 
-    def add_verdict(self, index: int, case: Case, verdict: Verdict, spent: Spent) -> None:
-        """Count one run of a case by its verdict."""
-        soft, short = verdict.soft.value, verdict.shortfall
-        self.add(index, verdict.status, soft, case.min_pass_rate, short, case.cluster, spent)
-
     def add_record(self, record: CaseRecord) -> None:
-        spent = count_spent(record.trace.tokens, record.trace.metadata.get(COST))
-        self.add_verdict(record.index, record.case, record.verdict, spent)
+        self.add(record.index, Outcome.of_record(record))
 
     def is_lost(self, index: int, status: CaseStatus) -> bool:
         """Whether the case, whose last run came out with this status, can come to no good end any more."""
@@ -181,9 +189,7 @@ class Tally:
         """Cases that are not decided although they might be run again."""
         return sum(self.is_open(index) for index in self._cases)
 
-    def summary(
-        self, *, incomplete: str = "", interrupted: bool = False, broken: bool = False, misconfigured: bool = False
-    ) -> Summary:
+    def summary(self) -> Summary:
         """What has been counted so far; a case of which repeats are missing counts by those that are there."""
         repeated = [counts for _, counts in self._cases.values()]
         complete = [counts for counts in repeated if counts.total() >= self._fewest]
@@ -211,10 +217,6 @@ class Tally:
             xfailed=counts[CaseStatus.XFAIL],
             total=counts.total(),
             avg_soft_score=round(self._soft_sum / self._soft_count / UNIT, DIGITS) if self._soft_count else None,
-            incomplete=incomplete,
-            interrupted=interrupted,
-            broken=broken,
-            misconfigured=misconfigured,
             repeat=self._repeat,
             pass_all=sum(c[CaseStatus.PASS] == c.total() for c in rated) / len(rated) if rated else None,
             pass_any=sum(c[CaseStatus.PASS] > 0 for c in rated) / len(rated) if rated else None,
