@@ -9,7 +9,7 @@ import pytest
 
 import karat
 from karat.engine.events import Event, Notice
-from karat.engine.processes import pool
+from karat.engine.processes import executor
 from karat.engine.runner import NotStartedError
 from karat.targets.config import TargetConfig
 
@@ -42,8 +42,8 @@ def answer(prompt):
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "OPEN_ATTEMPTS", 1)
-    monkeypatch.setattr(pool, "BACKOFF", 0.01)
+    monkeypatch.setattr(executor, "OPEN_ATTEMPTS", 1)
+    monkeypatch.setattr(executor, "BACKOFF", 0.01)
 
 
 async def ran(folder: Path, prompts: list[str], module: str = FIRST_ONLY, **options: Any) -> tuple[Any, list[str]]:
