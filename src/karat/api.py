@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from karat.analysis.stress.session import StressKeywords, StressResult
     from karat.engine.request import AnyTarget, ResumeKeywords, RunKeywords
     from karat.engine.tapes import TapeReport
+    from karat.options import SelectionKeywords
     from karat.plugins.project import Project as Project
     from karat.proxy.tape.file import Tape
     from karat.scoring.proofs import Proof
@@ -145,13 +146,16 @@ async def arun_by(
     from karat.engine.session import run_suite
 
     refuse_unknown(how, RunKeywords)
-    cases, categories = names_of("cases", how.get("cases")), names_of("categories", how.get("categories"))
-    chosen = Selection(cases, categories, names_of("tags", how.get("tags")), how.get("keyword"))
-    options, request = RunOptions.of(how), RunRequest.of(how, chosen, _read_base)
+    options, request = RunOptions.of(how), RunRequest.of(how, _selection(how), how.get("reports"), _read_base)
     config, allowed = trusting(config, how.get("trust_code")), _allowances(how, config)
     with ResultsPlace(how.get("results_dir")) as results:
         loaded = leave_unjudged_of(await _aload_suite(suite, config.project), allowed.unjudged)
         return results.keep_for(await run_suite(loaded, target, options, request, results.folder, config), allowed)
+
+
+def _selection(how: SelectionKeywords) -> Selection:
+    cases, categories = names_of("cases", how.get("cases")), names_of("categories", how.get("categories"))
+    return Selection(cases, categories, names_of("tags", how.get("tags")), how.get("keyword"))
 
 
 def _read_base(
@@ -224,7 +228,7 @@ async def arerun_by(
     from karat.engine.session import PreviousRun, resume_suite
 
     refuse_unknown(how, ResumeKeywords)
-    options, request = RunOptions.of(how), RunRequest.of(how, read_base=_read_base)
+    options, request = RunOptions.of(how), RunRequest.of(how, reports=how.get("reports"), read_base=_read_base)
     config, allowed = trusting(config, how.get("trust_code")), _allowances(how, config)
     project = config.project
     previous = PreviousRun(
@@ -435,8 +439,6 @@ async def astress(
     from karat.engine.request import RunOptions, RunRequest, refuse_unknown
 
     refuse_unknown(how, StressKeywords)
-    cases, categories = names_of("cases", how.get("cases")), names_of("categories", how.get("categories"))
-    chosen = Selection(cases, categories, names_of("tags", how.get("tags")), how.get("keyword"))
     config = find_config()
     project = config.project
     options = StressOptions(
@@ -448,13 +450,7 @@ async def astress(
     )
     previous = None if resume is None else open_journal(resume, project)
     folder = Path(how.get("results_dir") or default_results_dir(str(suite), config))
-    request = RunRequest(
-        selection=chosen,
-        options=how.get("options") or {},
-        secrets=tuple(how.get("secrets", ())),
-        listeners=how.get("listeners", ()),
-        stop=how.get("stop"),
-    )
+    request = RunRequest.of(how, _selection(how))
     return await stress_suite(str(suite), target, RunOptions.of(how), request, folder, config, options, previous)
 
 

@@ -17,7 +17,6 @@ from msgspec import structs
 from karat.checks.catalog import catalog_for
 from karat.engine.case_runner import CaseRunner, files_folder, settle, target_of_suite
 from karat.engine.events import Event, Notice
-from karat.engine.plan import Item
 from karat.engine.request import ResolvedTarget, RunOptions, RunRequest
 from karat.engine.rescoring import default_results_dir, resolve_allowances
 from karat.engine.session import check_provable, run_header
@@ -26,6 +25,7 @@ from karat.errors import KaratError, UsageError
 from karat.journal.redaction import Redactor
 from karat.journal.writer import encode
 from karat.model.keys import Keys, target_identity
+from karat.model.run import Item
 from karat.model.suite import Case, Suite, leave_unjudged_of
 from karat.model.trace import TraceError
 from karat.plugins.project import Project, find_project

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from karat.engine.attempts import LONGEST, Retries
 from karat.engine.events import CaseRetried, Event
-from karat.engine.retries import LONGEST, Retries
 from karat.engine.work import CaseResult
 from karat.model.verdict import CaseStatus
 from karat.scoring.tally import Outcome

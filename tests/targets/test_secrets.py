@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from karat.engine.plan import Item
 from karat.engine.work import finish_case
 from karat.journal.redaction import Redactor
+from karat.model.run import Item
 from karat.model.suite import Case
 from karat.model.trace import REMOVED, Trace
 from karat.targets.base import RunContext

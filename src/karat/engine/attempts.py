@@ -1,20 +1,58 @@
-"""One case on an open executor: within the rate, and again after an error. Listeners hear of it."""
+"""One case on an open executor: within the rate, and again after an error, never after a verdict."""
 
 from __future__ import annotations
 
 import asyncio
 import random
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from msgspec import Struct
+import msgspec
+from msgspec import Struct, structs
 
 from karat.engine.events import CaseRetried, CaseStarted, Event, Listener, Notice
 from karat.engine.executors import Executor, Limiter
-from karat.engine.plan import Item
-from karat.engine.retries import Retries, read_attempt, with_attempts
 from karat.engine.work import CaseResult, skip_case
 from karat.journal.redaction import Redactor
+from karat.model.run import CaseRecord, Item
 from karat.model.trace import Trace
+from karat.model.verdict import CaseStatus
+from karat.targets.base import DENIED
+
+LONGEST = 300.0
+"""Longest wait before a retry, in seconds (before jitter). Do not retry if the agent asks for more."""
+
+_record = msgspec.json.Decoder(CaseRecord).decode
+_encode = msgspec.json.Encoder().encode
+
+
+class Retries(Struct, frozen=True):
+    """How often to try again, and how long to wait before the first time."""
+
+    most: int = 0
+    backoff: float = 1.0
+
+    def delay(self, attempt: int, result: CaseResult, chance: random.Random) -> float | None:
+        """Seconds until the next attempt, or None if there is none. What the agent asks to wait is the least."""
+        requested = result.retry_after or 0.0
+        if result.status is not CaseStatus.ERROR or result.error in ("", DENIED):
+            return None
+        if attempt >= self.most or requested > LONGEST:
+            return None
+        wait: float = min(self.backoff * 2.0 ** min(attempt, 32), LONGEST) * chance.uniform(0.5, 1.5)
+        return max(wait, requested)
+
+
+def read_attempt(result: CaseResult) -> Trace:
+    return _record(result.line).trace
+
+
+def with_attempts(result: CaseResult, attempts: list[Trace]) -> CaseResult:
+    """The record with the traces of the attempts before it."""
+    if not attempts:
+        return result
+    record = structs.replace(_record(result.line), attempts=tuple(attempts))
+    return structs.replace(result, line=msgspec.Raw(_encode(record)))
 
 
 class Policy(Struct, frozen=True):
@@ -32,23 +70,18 @@ class Policy(Struct, frozen=True):
         return any(limit is not None for limit in (self.per_minute, self.max_concurrency, self.max_failures))
 
 
+@dataclass(eq=False)
 class Attempts:
     """Runs items on an executor. `run` may be awaited as often at once as there are `slots`."""
 
-    def __init__(
-        self,
-        executor: Executor,
-        policy: Policy,
-        redactor: Redactor,
-        listeners: Sequence[Listener],
-        chance: random.Random,
-    ) -> None:
-        self.executor = executor
-        self.policy = policy
-        self.redactor = redactor
-        self._listeners = listeners
-        self._chance = chance
-        self._limiter = Limiter(None if executor.keeps_rate else policy.per_minute)
+    executor: Executor
+    policy: Policy
+    redactor: Redactor
+    listeners: Sequence[Listener]
+    chance: random.Random
+
+    def __post_init__(self) -> None:
+        self._limiter = Limiter(None if self.executor.keeps_rate else self.policy.per_minute)
 
     @property
     def slots(self) -> int:
@@ -65,7 +98,7 @@ class Attempts:
             result = await self.executor.run(item, len(attempts), self._tell_started)
             for notice in result.notices:
                 self.tell(Notice(notice))
-            delay = self.policy.retries.delay(len(attempts), result, self._chance)
+            delay = self.policy.retries.delay(len(attempts), result, self.chance)
             if delay is None:
                 return with_attempts(result, attempts)
             attempts.append(read_attempt(result))
@@ -79,7 +112,7 @@ class Attempts:
             await self.executor.wait_until_stopped(item)
 
     def tell(self, event: Event) -> None:
-        for listener in self._listeners:
+        for listener in self.listeners:
             listener(event)
 
     def _tell_started(self, item: Item) -> None:

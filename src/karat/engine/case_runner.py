@@ -17,11 +17,10 @@ from msgspec import structs
 
 from karat.checks.catalog import catalog_for, find_project_of
 from karat.checks.page.ui import check_vocabulary, resolve
-from karat.engine.attempts import Attempts, Policy
+from karat.engine.attempts import Attempts, Policy, Retries, read_attempt
 from karat.engine.authoring import read_case
 from karat.engine.events import CaseFinished, Listener
 from karat.engine.executors import Executor, InlineExecutor, NullExecutor
-from karat.engine.plan import Item
 from karat.engine.request import (
     BY_NAME,
     AnyTarget,
@@ -33,7 +32,6 @@ from karat.engine.request import (
     refuse_unknown,
     secret_values,
 )
-from karat.engine.retries import Retries, read_attempt
 from karat.engine.runner import open_executor
 from karat.engine.tapes import build_with_tape
 from karat.engine.work import CaseResult, Settings
@@ -41,7 +39,7 @@ from karat.errors import ConfigError, UsageError
 from karat.journal.reader import read_record
 from karat.journal.redaction import Redactor
 from karat.model.keys import Keys, target_identity
-from karat.model.run import CaseRecord
+from karat.model.run import CaseRecord, Item
 from karat.model.sequential import SequentialTest
 from karat.model.suite import Case, Suite
 from karat.options import CaseKeywords

@@ -8,9 +8,8 @@ from functools import cached_property
 import msgspec
 from msgspec import Struct
 
-from karat.engine.plan import Item
 from karat.engine.work import CaseResult
-from karat.model.run import CaseRecord, Header, Summary
+from karat.model.run import CaseRecord, Header, Item, Summary
 
 _record = msgspec.json.Decoder(CaseRecord).decode
 

@@ -10,9 +10,9 @@ from time import perf_counter
 from typing import Protocol
 
 from karat.checks.catalog import CheckCatalog
-from karat.engine.plan import Item
 from karat.engine.work import CaseResult, Settings, error_result, run_case
 from karat.journal.redaction import Redactor
+from karat.model.run import Item
 from karat.model.trace import TraceError
 from karat.targets.base import RunContext, Target
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeAlias, get_type_hints
 
@@ -173,12 +173,16 @@ class TargetRecipe(NamedTuple):
         )
 
 
-class ResumeKeywords(HowToRun, total=False):
-    """The keywords of `karat.resume` and `karat.rerun`: the declared options, and what only a program can give."""
+class ProgramKeywords(CaseKeywords, total=False):
+    """How to run cases, and what only a program can give."""
 
     secrets: Sequence[str]
     listeners: Sequence[Listener]
     stop: asyncio.Event | None
+
+
+class ResumeKeywords(HowToRun, ProgramKeywords, total=False):
+    """The keywords of `karat.resume` and `karat.rerun`."""
 
 
 class RunKeywords(SelectionKeywords, ResumeKeywords, total=False):
@@ -211,13 +215,17 @@ class RunRequest(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(
-        cls, how: ResumeKeywords, selection: Selection = EVERYTHING, read_base: BaseReader | None = None
+        cls,
+        how: ProgramKeywords,
+        selection: Selection = EVERYTHING,
+        reports: Collection[str] | None = None,
+        read_base: BaseReader | None = None,
     ) -> RunRequest:
         return cls(
             selection=selection,
             options=how.get("options") or {},
             secrets=tuple(how.get("secrets", ())),
-            reports=tuple(names_of("reports", how.get("reports")) or ()),
+            reports=tuple(names_of("reports", reports) or ()),
             listeners=how.get("listeners", ()),
             stop=how.get("stop"),
             read_base=read_base,

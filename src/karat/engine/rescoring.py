@@ -14,14 +14,12 @@ from msgspec import UNSET, Struct, structs
 from karat.checks.catalog import catalog_for, find_project_of
 from karat.checks.page.ui import resolve_sentences
 from karat.errors import JournalError, NothingSelectedError, UsageError
-from karat.journal.integrity import Ending, ending
 from karat.journal.reader import Journal
 from karat.journal.redaction import Redactor
-from karat.journal.rescore import OwnCases, Rewriting, SuiteCases
-from karat.model.run import Header
+from karat.journal.rescore import Judge, OwnCases, Rewriting, SuiteCases
 from karat.model.suite import Suite
 from karat.plugins.project import Project, find_project
-from karat.reports.artifacts import Names, reserve, results_dir_for, usual_results_dirs, utc_now
+from karat.reports.artifacts import reserve, results_dir_for, usual_results_dirs, utc_now
 from karat.reports.catalog import select_reports
 from karat.reports.run_result import Allowances, RunResult, write_reports
 from karat.reports.writing import Each
@@ -131,55 +129,32 @@ def rescore(
 
     A suite may hold secrets that the journal does not: those of the configuration that holds here are left out again.
     """
-    project = config.project
+    project, catalog = config.project, catalog_for(config.project)
     further = select_reports(reports, project, [recorded.path, recorded.header.suite])
-    if suite is None:
-        header = _derive_header(recorded, {}, now)
-        names = _reserve_names(header.suite, header.suite_format, results_dir, now)
-        again = Rewriting(recorded, OwnCases(recorded, catalog_for(project), allow_unjudged), header, names.journal)
-
-        def as_before() -> Ending:
-            return ending([*recorded.faults, *again.identity.faults], recorded.footer)
-
-        summary = again.write(ending=as_before, now=now, workers=workers)
-        return write_reports(names, summary, project, further, workers=workers, each=each)
-    redactor = configured_redactor(config)
-    options = recorded.header.options
-    identity = options.get("target", {})
-    suite = resolve_sentences(_as_selected(suite, options), identity.get("ui_vocabulary", {}))
-    suite = structs.replace(suite, cases=tuple(add_target_surroundings(case, identity) for case in suite.cases))
-    shown_name = redactor.text(text(suite.file))
-    names = _reserve_names(shown_name, suite.format, results_dir, now)
-    changes = {
-        "suite": shown_name,
-        "suite_format": suite.format,
-        "suite_version": suite.version,
-        "suite_sha256": suite.sha256,
-        "draft": suite.draft or UNSET,
-        "total": len(suite.cases) * recorded.header.repeat,
-    }
-    header = _derive_header(recorded, changes, now)
-
-    judge = SuiteCases(recorded, {case.id: case for case in suite.cases}, redactor, catalog_for(project))
-    anew = Rewriting(recorded, judge, header, names.journal, redactor=redactor)
-
-    def build_ending() -> Ending:
-        """Every case of the suite has a record, whatever became of the old run; changes stay reported."""
-        faults = [*recorded.faults, *anew.identity.faults]
-        fine = Ending(incomplete="", interrupted=False, broken=False, misconfigured=False)
-        return ending(faults, recorded.footer) if faults else fine
-
-    summary = anew.write(ending=build_ending, now=now, workers=workers)
-    return write_reports(names, summary, project, further, tuple(anew.dropped), workers, each)
-
-
-def _reserve_names(suite: str, suite_format: str, results_dir: Path | None, now: Callable[[], datetime]) -> Names:
-    return reserve(results_dir_for(Path(suite), results_dir), suite, suite_format, now())
-
-
-def _derive_header(recorded: Journal, changes: Mapping[str, object], now: Callable[[], datetime]) -> Header:
     began = now().isoformat(timespec="milliseconds")
-    return structs.replace(recorded.header, **changes, started_at=began, derived_from=text(recorded.path))
+    header = structs.replace(recorded.header, started_at=began, derived_from=text(recorded.path))
+    redactor = None
+    judge: Judge = OwnCases(recorded, catalog, allow_unjudged)
+    if suite is not None:
+        redactor = configured_redactor(config)
+        identity = recorded.header.options.get("target", {})
+        suite = resolve_sentences(_as_selected(suite, recorded.header.options), identity.get("ui_vocabulary", {}))
+        cases = [add_target_surroundings(case, identity) for case in suite.cases]
+        judge = SuiteCases(recorded, {case.id: case for case in cases}, redactor, catalog)
+        header = structs.replace(
+            header,
+            suite=redactor.text(text(suite.file)),
+            suite_format=suite.format,
+            suite_version=suite.version,
+            suite_sha256=suite.sha256,
+            draft=suite.draft or UNSET,
+            total=len(cases) * header.repeat,
+        )
+    names = reserve(results_dir_for(Path(header.suite), results_dir), header.suite, header.suite_format, now())
+    rewriting = Rewriting(recorded, judge, header, names.journal, redactor)
+    summary = rewriting.write(now=now, workers=workers)
+    left_out = tuple(rewriting.dropped)
+    return write_reports(names, summary, project, further, left_out, workers, each)
 
 
 def configured_redactor(config: Config) -> Redactor:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import random
+from array import array
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Protocol
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from msgspec import structs
 
-from karat.engine.attempts import Attempts
+from karat.engine.attempts import Attempts, read_attempt
 from karat.engine.events import (
     CaseFinished,
     Event,
@@ -19,27 +22,52 @@ from karat.engine.events import (
     RunStarted,
 )
 from karat.engine.executors import Executor
-from karat.engine.plan import Item, Plan
-from karat.engine.retries import read_attempt
 from karat.engine.work import CaseResult
 from karat.errors import ExitCode, KaratError
 from karat.journal.writer import JournalWriter, encode
-from karat.model.run import Footer, Header, Summary
+from karat.model.keys import Keys
+from karat.model.run import Footer, Header, Item, Summary
+from karat.model.sequential import SequentialTest
+from karat.model.suite import Case
 from karat.scoring.tally import Tally
 from karat.targets.base import DENIED
 
 
-class Items(Protocol):
-    """What slots take from. Whoever takes an item reports when it is done."""
+@dataclass(eq=False)
+class Plan:
+    """Every case, `repeat` times, in suite order. Items are made as they are asked for, so that a plan is small."""
 
-    async def take(self) -> Item | None: ...
+    cases: Sequence[Case]
+    target_options: dict[str, object]
+    repeat: int = 1
+    until: SequentialTest | None = None
+    confirm: int = 0
 
-    def mark_done(self, item: Item) -> None: ...
+    def __post_init__(self) -> None:
+        self._keys = Keys(self.target_options)
+        self._order = array("Q", range(len(self.cases) * self.repeat))
 
     @property
-    def left(self) -> bool:
-        """Whether something is still to be run."""
-        ...
+    def is_open_ended(self) -> bool:
+        """Whether it depends on the runs of a case how often it is run."""
+        return self.until is not None or self.confirm > 0
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def __iter__(self) -> Iterator[Item]:
+        for position in self._order:
+            index, repeat = divmod(position, self.repeat)
+            case = self.cases[index]
+            yield Item(index, repeat, self._keys.of(case), case, self.until)
+
+    def keep(self, is_kept: Callable[[Item], bool]) -> None:
+        """Leave out what is not to be run."""
+        self._order = array("Q", (position for position, item in zip(self._order, self, strict=True) if is_kept(item)))
+
+    def shuffle(self, seed: int) -> None:
+        """The same items in an order that the seed decides."""
+        random.Random(seed).shuffle(self._order)
 
 
 class InOrder:
@@ -57,6 +85,7 @@ class InOrder:
 
     @property
     def left(self) -> bool:
+        """Whether something is still to be run."""
         return self._undone > 0
 
 
@@ -96,11 +125,8 @@ class UntilDecided:
         return bool(self._waiting or self._taken)
 
 
-def items_of(plan: Plan, is_open: Callable[[int], bool]) -> Items:
-    """What is to be run of a plan."""
-    return UntilDecided(plan, is_open) if plan.is_open_ended else InOrder(plan)
-
-
+Items: TypeAlias = InOrder | UntilDecided
+"""What slots take from. Whoever takes an item reports when it is done."""
 INTERRUPTED = "interrupted"
 
 
@@ -140,7 +166,7 @@ class Runner:
         """
         with JournalWriter(path, base) as journal:
             self._attempts.tell(RunStarted(header, path, len(self._plan)))
-            items = items_of(self._plan, tally.is_open)
+            items = UntilDecided(self._plan, tally.is_open) if self._plan.is_open_ended else InOrder(self._plan)
             await self._work(items, journal, tally)
             missing = items.left
             summary = structs.replace(

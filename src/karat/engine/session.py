@@ -8,6 +8,7 @@ import platform
 import subprocess
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -16,12 +17,11 @@ from msgspec import UNSET, Struct, structs
 from karat.checks.catalog import catalog_for
 from karat.checks.page.ui import resolve_sentences
 from karat.engine.case_runner import CaseRunner, files_folder, new_run_id, policy_for, settle, target_of_suite
-from karat.engine.plan import Plan
 from karat.engine.request import AnyTarget, ResolvedTarget, RunOptions, RunRequest
-from karat.engine.runner import ConcurrencyHint, Runner
+from karat.engine.runner import ConcurrencyHint, Plan, Runner
 from karat.engine.tapes import MissCounter, leave_out_time_budgets, tape_in_header
 from karat.errors import KaratError, UsageError
-from karat.journal.carry_over import CarryOver, Planned, list_some
+from karat.journal.carry_over import CarryOver, list_some
 from karat.journal.reader import Journal
 from karat.journal.writer import begin
 from karat.model.keys import target_identity
@@ -58,31 +58,24 @@ class PreviousRun(Struct, frozen=True):
     redo: frozenset[CaseStatus] = frozenset()
 
 
+@dataclass(eq=False)
 class Session:
     """One run of one suite against one target. It ends early, and can be resumed, once `request.stop` is set."""
 
-    def __init__(
-        self,
-        suite: Suite,
-        agent: ResolvedTarget,
-        options: RunOptions,
-        request: RunRequest,
-        results_dir: Path,
-        project: Project,
-        *,
-        now: Callable[[], datetime] = utc_now,
-    ) -> None:
-        self._suite, unjudged = leave_out_time_budgets(agent, suite, catalog_for(project))
+    suite: Suite
+    agent: ResolvedTarget
+    options: RunOptions
+    request: RunRequest
+    results_dir: Path
+    project: Project
+    now: Callable[[], datetime] = utc_now
+
+    def __post_init__(self) -> None:
+        self.suite, unjudged = leave_out_time_budgets(self.agent, self.suite, catalog_for(self.project))
         if unjudged:
-            request.notice(f"replayed from a tape: {pluralize(unjudged, 'time budget')} not judged")
-        self._agent = agent
-        self._options = options
-        self._request = request
-        self._results_dir = results_dir
-        self._project = project
-        self._stop = request.stop or asyncio.Event()
-        self._now = now
-        self._run_id = new_run_id(now())
+            self.request.notice(f"replayed from a tape: {pluralize(unjudged, 'time budget')} not judged")
+        self._stop = self.request.stop or asyncio.Event()
+        self._run_id = new_run_id(self.now())
         self._savings = self._make_savings()
         self._held: dict[int, Runs] = {}
         """What cases came to in the baseline, by their place in the suite."""
@@ -90,28 +83,28 @@ class Session:
     async def run(self, previous: PreviousRun | None = None) -> RunResult:
         """Run what is to be run, and write the journal and its reports."""
         began = asyncio.get_running_loop().time()
-        further = select_reports(self._request.reports, self._project, [self._suite.file], self._request.folder)
+        further = select_reports(self.request.reports, self.project, [self.suite.file], self.request.folder)
         plan = self._plan()
         misses = MissCounter()
-        if self._options.baseline is not None:
-            self._held = self._read_baseline(self._options.baseline, plan, previous)
+        if self.options.baseline is not None:
+            self._held = self._read_baseline(self.options.baseline, plan, previous)
         runner = CaseRunner(
-            self._agent,
-            self._options,
-            structs.replace(self._request, listeners=[*self._request.listeners, *self._savings, misses]),
-            self._project,
-            attachments=files_folder(Path(self._request.folder, self._results_dir), self._run_id),
+            self.agent,
+            self.options,
+            structs.replace(self.request, listeners=[*self.request.listeners, *self._savings, misses]),
+            self.project,
+            attachments=files_folder(Path(self.request.folder, self.results_dir), self._run_id),
             total=len(plan),
-            idle=all(case.skip for case in self._suite.cases),
+            idle=all(case.skip for case in self.suite.cases),
         )
-        if (why := self._agent.limits.why) and self._options.concurrency * max(self._options.processes, 1) > 1:
-            each = " in each worker" if self._agent.limits.max_per_worker else ""
-            self._request.notice(f"one case at a time{each}: {why}")
+        if (why := self.agent.limits.why) and self.options.concurrency * max(self.options.processes, 1) > 1:
+            each = " in each worker" if self.agent.limits.max_per_worker else ""
+            self.request.notice(f"one case at a time{each}: {why}")
         summary, not_closed = None, None
         try:
-            async with runner.open(self._stop, self._options.run_timeout):
+            async with runner.open(self._stop, self.options.run_timeout):
                 names = reserve(
-                    self._results_dir, self._suite.file, self._suite.format, self._now(), self._request.folder
+                    self.results_dir, self.suite.file, self.suite.format, self.now(), self.request.folder
                 )
                 try:
                     summary = await self._into(names, plan, runner, previous, began)
@@ -124,23 +117,23 @@ class Session:
             not_closed = error
         for saving in self._savings:
             if hint := saving.hint:
-                self._request.notice(hint)
+                self.request.notice(hint)
         for line in misses.lines:
-            self._request.notice(line)
-        result = write_reports(names, summary, self._project, further)
+            self.request.notice(line)
+        result = write_reports(names, summary, self.project, further)
         if not_closed is not None:
             raise not_closed
         return result
 
     def _read_baseline(self, name: str, plan: Plan, previous: PreviousRun | None) -> dict[int, Runs]:
-        read_base = self._request.read_base
+        read_base = self.request.read_base
         assert read_base is not None
-        header, folder = self._header(len(plan), previous), Path(self._request.folder, self._results_dir)
-        return read_base(name, header, previous.journal.path if previous else "", plan.cases, folder, self._project)
+        header, folder = self._header(len(plan), previous), Path(self.request.folder, self.results_dir)
+        return read_base(name, header, previous.journal.path if previous else "", plan.cases, folder, self.project)
 
     def _make_savings(self) -> list[ConcurrencyHint]:
         """Listens where cases run one at a time and need not: nothing holds them back but the options."""
-        options, limits = self._options, self._agent.limits
+        options, limits = self.options, self.agent.limits
         policy = policy_for(options, limits)
         alone = options.concurrency == 1 and options.processes <= 1 and options.executor != "ray"
         free = policy.per_minute is None and policy.max_concurrency is None and limits.max_per_worker is None
@@ -149,7 +142,7 @@ class Session:
     async def _into(
         self, names: Names, plan: Plan, runner: CaseRunner, previous: PreviousRun | None, began: float
     ) -> Summary:
-        options = self._options
+        options = self.options
         tally = Tally(options.most_runs, options.until, options.confirm, self._held)
         header = runner.attempts.redactor.redact(self._header(len(plan), previous))
         if previous is None:
@@ -158,18 +151,17 @@ class Session:
             self._carry_over(names, plan, header, previous, tally)
         if options.shuffle is not None:
             plan.shuffle(options.shuffle)
-        run = Runner(plan, runner.attempts, began=began, clock=lambda: self._now().isoformat(timespec="milliseconds"))
+        run = Runner(plan, runner.attempts, began=began, clock=lambda: self.now().isoformat(timespec="milliseconds"))
         async with self._stop_on_request(run):
             return await run.into(str(names.journal), header, tally, names.base)
 
     def _carry_over(self, names: Names, plan: Plan, header: Header, previous: PreviousRun, tally: Tally) -> None:
         """Begin the journal with what an earlier one has of the plan, and leave the rest to be run."""
-        planned = [Planned(item.case.id, item.repeat, item.index, item.key, item.case) for item in plan]
-        carried = CarryOver(previous.journal, planned, previous.redo, tally, catalog_for(self._project))
+        carried = CarryOver(previous.journal, plan, previous.redo, tally, catalog_for(self.project))
         begin(str(names.journal), header, carried.lines(str(names.journal)), names.base)
         plan.keep(lambda item: (item.case.id, item.repeat) not in carried.kept)
         for line in carried.messages(header.options["target"]):
-            self._request.notice(line)
+            self.request.notice(line)
 
     @asynccontextmanager
     async def _stop_on_request(self, run: Runner) -> AsyncIterator[None]:
@@ -186,19 +178,19 @@ class Session:
             watch.cancel()
 
     def _plan(self) -> Plan:
-        identity = self._agent.identity
-        resolved_cases = resolve_sentences(self._suite, self._agent.ui_vocabulary, str(identity.get("name", ""))).cases
+        identity = self.agent.identity
+        resolved_cases = resolve_sentences(self.suite, self.agent.ui_vocabulary, str(identity.get("name", ""))).cases
         cases = tuple(add_target_surroundings(case, identity) for case in resolved_cases)
-        refuse_unreachable(cases, self._agent.target, self._agent.name)
-        options = self._options
-        check_provable(self._suite, options)
+        refuse_unreachable(cases, self.agent.target, self.agent.name)
+        options = self.options
+        check_provable(self.suite, options)
         return Plan(
             cases, target_identity(identity), repeat=options.most_runs, until=options.until, confirm=options.confirm
         )
 
     def _header(self, total: int, previous: PreviousRun | None) -> Header:
         header = run_header(
-            self._suite, self._agent, self._options, self._request, self._project, run_id=self._run_id, now=self._now()
+            self.suite, self.agent, self.options, self.request, self.project, run_id=self._run_id, now=self.now()
         )
         derived_from = text(previous.journal.path) if previous else ""
         return structs.replace(header, total=total, derived_from=derived_from)

@@ -12,10 +12,9 @@ import msgspec
 from msgspec import Struct, structs
 
 from karat.checks.catalog import CheckCatalog
-from karat.engine.plan import Item
 from karat.journal.limits import cap_trace
 from karat.journal.redaction import Redactor
-from karat.model.run import CaseRecord
+from karat.model.run import CaseRecord, Item
 from karat.model.suite import Case
 from karat.model.trace import Trace, TraceError
 from karat.model.verdict import CaseStatus

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import structs
 
 from karat.checks.catalog import CheckCatalog
 from karat.journal.integrity import derive_verdict
 from karat.journal.reader import Journal
 from karat.model.attachments import move_attachments, way
 from karat.model.keys import target_identity
-from karat.model.run import CaseRecord
+from karat.model.run import CaseRecord, Item
 from karat.model.suite import Case
 from karat.model.verdict import CaseStatus
 from karat.scoring import verdicts
@@ -25,16 +26,7 @@ from karat.text.wording import pluralize
 NAMED = 10
 
 
-class Planned(Struct, frozen=True):
-    """One run of one case, as it is planned now."""
-
-    case_id: str
-    repeat: int
-    index: int
-    key: str
-    case: Case
-
-
+@dataclass(eq=False)
 class CarryOver:
     """Decides which records of a journal are kept for planned items, and counts them.
 
@@ -42,29 +34,24 @@ class CarryOver:
     those again that failed would make a flaky case a good one.
     """
 
-    def __init__(
-        self,
-        journal: Journal,
-        planned: Sequence[Planned],
-        redo: Container[CaseStatus],
-        tally: Tally,
-        catalog: CheckCatalog,
-    ) -> None:
-        self._journal = journal
-        self._catalog = catalog
-        self._planned = {(item.case_id, item.repeat): item for item in planned}
-        self._redo = redo
-        self._tally = tally
-        self.kept: set[tuple[str, int]] = set()
-        self._changed: dict[tuple[str, int], None] = {}
-        self._redone: dict[tuple[str, int], None] = {}
-        self._gone: dict[tuple[str, int], None] = {}
-        self._judged_anew: dict[tuple[str, int], None] = {}
+    journal: Journal
+    planned: Iterable[Item]
+    redo: Container[CaseStatus]
+    tally: Tally
+    catalog: CheckCatalog
+    kept: set[tuple[str, int]] = field(default_factory=set)
+    _changed: dict[tuple[str, int], None] = field(default_factory=dict)
+    _redone: dict[tuple[str, int], None] = field(default_factory=dict)
+    _gone: dict[tuple[str, int], None] = field(default_factory=dict)
+    _judged_anew: dict[tuple[str, int], None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._planned = {(item.case.id, item.repeat): item for item in self.planned}
 
     def lines(self, into: str) -> Iterator[bytes]:
         """The lines to keep, for the journal `into`. What each record became is known once this is exhausted."""
-        along = way(self._journal.path, into)
-        for _, runs in groupby(self._journal.records(), key=lambda record: record.case.id):
+        along = way(self.journal.path, into)
+        for _, runs in groupby(self.journal.records(), key=lambda record: record.case.id):
             current = [judged for record in runs if (judged := self._rejudge(record)) is not None]
             statuses = Counter(record.status for record in current)
             again = bool(current) and self._is_redone(statuses, current[0])
@@ -77,11 +64,11 @@ class CarryOver:
                         record, index=self._planned[key].index, trace=move_attachments(record.trace, along)
                     )
                     self.kept.add(key)
-                    self._tally.add_record(placed)
+                    self.tally.add_record(placed)
                     yield msgspec.json.encode(placed)
 
     def _is_redone(self, statuses: Mapping[CaseStatus, int], first: CaseRecord) -> bool:
-        return case_status(statuses, first.case.min_pass_rate, first.until) in self._redo
+        return case_status(statuses, first.case.min_pass_rate, first.until) in self.redo
 
     def _rejudge(self, record: CaseRecord) -> CaseRecord | None:
         """The record with the verdict that its trace gives today, if it is of what is planned now."""
@@ -91,8 +78,8 @@ class CarryOver:
             self._gone[key] = None
             return None
         judged = None
-        if item.key == record.key and not self._journal.is_doubled(record.index, record.repeat):
-            judged = rejudge(record, item.case, self._catalog)
+        if item.key == record.key and not self.journal.is_doubled(record.index, record.repeat):
+            judged = rejudge(record, item.case, self.catalog)
         if judged is None:
             self._changed[key] = None
         elif judged.status is not record.status:
@@ -101,12 +88,12 @@ class CarryOver:
 
     def messages(self, target: dict[str, object]) -> Iterator[str]:
         """What is kept, what is run again and why, for the one who resumes."""
-        if self._journal.torn:
+        if self.journal.torn:
             yield "the last line of the journal is incomplete and was dropped"
-        noun = "finished run" if self._journal.header.repeat > 1 else "finished case"
+        noun = "finished run" if self.journal.header.repeat > 1 else "finished case"
         yield f"kept {pluralize(len(self.kept), noun)}"
         changed = "changed since"
-        if target_identity(self._journal.header.options.get("target", target)) != target_identity(target):
+        if target_identity(self.journal.header.options.get("target", target)) != target_identity(target):
             changed = "the target's options changed since"
         new = [key for key in self._planned if key not in self.kept | self._changed.keys() | self._redone.keys()]
         for outcome, keys in (

@@ -9,17 +9,17 @@ from __future__ import annotations
 from array import array
 from collections.abc import Container, Iterator, Sequence
 from itertools import pairwise
-from typing import Final, Protocol, TypedDict
+from typing import Final, TypedDict
 
 from msgspec import structs
 
-from karat.journal.views import RecordToVerify
+from karat.journal.views import RecordToVerify, VerdictToCompare
 from karat.model.cost import Spent
 from karat.model.keys import Keys, content, target_identity
 from karat.model.run import CaseRecord, Footer, Header, Summary
 from karat.model.suite import Case
 from karat.model.trace import OF_CASE, REMOVED, TraceError
-from karat.model.verdict import CaseStatus, CheckResult, GroupScore, Verdict
+from karat.model.verdict import CaseStatus, CheckResult, Verdict
 from karat.scoring import verdicts
 from karat.scoring.tally import Outcome, Tally
 from karat.text.wording import pluralize
@@ -155,6 +155,9 @@ class Ending(TypedDict):
     misconfigured: bool
 
 
+ENDED = Ending(incomplete="", interrupted=False, broken=False, misconfigured=False)
+
+
 def ending(faults: Sequence[str], footer: Footer | None) -> Ending:
     """How a run ended, by its footer and by what is wrong with its journal."""
     summary = footer.summary if footer else Summary(incomplete="the run did not end", interrupted=True)
@@ -184,18 +187,8 @@ def _complete(case: Case, results: Sequence[CheckResult]) -> bool:
     return [result.turn for result in results] == [turn for turn, _ in case.all_checks]
 
 
-class Scored(Protocol):
-    """What of a verdict is held against its checks. Scores are not: default weights may change with Karat."""
-
-    @property
-    def status(self) -> CaseStatus: ...
-
-    @property
-    def groups(self) -> dict[str, GroupScore]: ...
-
-
-def agrees(verdict: Verdict, recorded: Scored) -> bool:
-    """Whether status and groups are the same."""
+def agrees(verdict: Verdict, recorded: Verdict | VerdictToCompare) -> bool:
+    """Whether status and groups are the same. Scores are not compared: default weights may change with Karat."""
     return verdict.status is recorded.status and (not recorded.groups or verdict.groups == recorded.groups)
 
 

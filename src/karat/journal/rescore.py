@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import ClassVar, NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Struct, structs
@@ -13,7 +14,7 @@ from msgspec import Struct, structs
 from karat.checks.base import has_lost_secret
 from karat.checks.catalog import CheckCatalog
 from karat.errors import JournalError
-from karat.journal.integrity import Ending, Identity
+from karat.journal.integrity import ENDED, Ending, Identity, ending
 from karat.journal.parallel import map_in_processes
 from karat.journal.reader import Journal
 from karat.journal.redaction import Redactor
@@ -151,14 +152,7 @@ def _error_record(case: Case, index: int, repeat: int, error: TraceError) -> Cas
     )
 
 
-class Judge(Protocol):
-    """How recorded cases are judged again; `by_suite`: by one that may have cases of which none was recorded."""
-
-    by_suite: ClassVar[bool]
-
-    def rejudge(self, record: CaseRecord) -> CaseRecord | None: ...
-
-    def missing(self, recorded: Container[tuple[str, int]]) -> Iterator[CaseRecord]: ...
+Judge: TypeAlias = OwnCases | SuiteCases
 
 
 class Note(Struct, frozen=True, array_like=True, gc=False):
@@ -191,50 +185,55 @@ def _unpack(packed: Sequence[bytes]) -> Piece:
     return Piece(lines, _decode_notes(notes))
 
 
+@dataclass(eq=False)
 class Rewriting:
     """One journal on its way into another. `dropped` are the ids of records that the new one does not take over."""
 
-    def __init__(
-        self, journal: Journal, judge: Judge, header: Header, into: Path, *, redactor: Redactor | None = None
-    ) -> None:
-        self._journal = journal
-        self._judge = judge
-        self._header = header
-        self._into = into
-        self._redactor = redactor
-        self._along = way(journal.path, str(into))
-        self._tally = Tally.of(header)
-        self._recorded: set[tuple[str, int]] = set()
-        self.identity = Identity(journal.header)
-        self.dropped: dict[str, None] = {}
+    journal: Journal
+    judge: Judge
+    header: Header
+    into: Path
+    redactor: Redactor | None = None
+    dropped: dict[str, None] = field(default_factory=dict)
 
-    def write(self, *, ending: Callable[[], Ending], now: Callable[[], datetime], workers: int = 1) -> Summary:
-        """Write it whole, or not at all; `ending` is asked how it ends once all records were seen."""
+    def __post_init__(self) -> None:
+        self._along = way(self.journal.path, str(self.into))
+        self._tally = Tally.of(self.header)
+        self._recorded: set[tuple[str, int]] = set()
+        self._identity = Identity(self.journal.header)
+
+    def write(self, *, now: Callable[[], datetime], workers: int = 1) -> Summary:
+        """Write it whole, or not at all."""
         try:
-            with JournalWriter(str(self._into)) as journal:
-                journal.write(encode(self._header))
-                count = -(-len(self._journal) // PIECE)
+            with JournalWriter(str(self.into)) as journal:
+                journal.write(encode(self.header))
+                count = -(-len(self.journal) // PIECE)
                 for piece in map_in_processes(self._piece, count, workers, _pack, _unpack):
                     self._note(piece.notes)
                     if piece.lines:
                         journal.write(piece.lines)
-                for record in self._judge.missing(self._recorded):
+                for record in self.judge.missing(self._recorded):
                     self._tally.add_record(record)
                     journal.write(self._line(record))
-                summary = structs.replace(self._tally.summary(), **ending())
+                summary = structs.replace(self._tally.summary(), **self._ending())
                 journal.write(encode(Footer(finished_at=now().isoformat(timespec="milliseconds"), summary=summary)))
                 return summary
         except BaseException:
-            self._into.unlink(missing_ok=True)
+            self.into.unlink(missing_ok=True)
             raise
+
+    def _ending(self) -> Ending:
+        """How it ends once all records were seen. Every case of a suite has one, whatever became of the old run."""
+        faults = [*self.journal.faults, *self._identity.faults]
+        return ENDED if self.judge.by_suite and not faults else ending(faults, self.journal.footer)
 
     def _piece(self, number: int) -> Piece:
         """Judge some records. It looks at nothing that another piece changes."""
         lines, notes = [], []
-        for record in self._journal.records(number * PIECE, PIECE):
-            judged = self._judge.rejudge(record)
+        for record in self.journal.records(number * PIECE, PIECE):
+            judged = self.judge.rejudge(record)
             outcome = Outcome.of_record(judged) if judged else None
-            notes.append(Note(record.case.id, record.index, record.repeat, self.identity.is_of_case(record), outcome))
+            notes.append(Note(record.case.id, record.index, record.repeat, self._identity.is_of_case(record), outcome))
             if judged is not None:
                 lines.append(self._line(judged))
         return Piece(b"\n".join(lines), notes)
@@ -243,14 +242,14 @@ class Rewriting:
         if self._along:
             record = structs.replace(record, trace=move_attachments(record.trace, self._along))
         line = encode(record)
-        if self._redactor is not None and self._redactor.finds(line):
-            line = encode(self._redactor.record(record))
+        if self.redactor is not None and self.redactor.finds(line):
+            line = encode(self.redactor.record(record))
         return line
 
     def _note(self, notes: Iterable[Note]) -> None:
         for note in notes:
-            self.identity.note(note.case_id, note.index, intact=note.intact)
-            if self._judge.by_suite:
+            self._identity.note(note.case_id, note.index, intact=note.intact)
+            if self.judge.by_suite:
                 self._recorded.add((note.case_id, note.repeat))
             if note.outcome is None:
                 self.dropped[note.case_id] = None

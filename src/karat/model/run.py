@@ -59,6 +59,16 @@ class Header(Struct, frozen=True, kw_only=True, tag="header", tag_field="kind"):
     """Whether `repeat` is the most that any case was run: others were not run again."""
 
 
+class Item(Struct, frozen=True):
+    """One run of one case."""
+
+    index: int
+    repeat: int
+    key: str
+    case: Case
+    until: SequentialTest | None = None
+
+
 class CaseRecord(Struct, frozen=True, omit_defaults=True, kw_only=True, tag="case", tag_field="kind"):
     """One finished case: what was asked, what happened, how it was judged.
 

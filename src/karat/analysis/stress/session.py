@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,8 +17,7 @@ from karat.analysis.stress.planning import Cell, Planner, StressPlan
 from karat.analysis.stress.report import stress_html, stress_json
 from karat.checks.catalog import catalog_for
 from karat.engine.case_runner import settle, target_of_suite
-from karat.engine.events import Listener
-from karat.engine.request import AnyTarget, RunOptions, RunRequest
+from karat.engine.request import AnyTarget, ProgramKeywords, RunOptions, RunRequest
 from karat.engine.rescoring import STRESS
 from karat.engine.session import PreviousRun, resume_suite, run_suite
 from karat.errors import ConfigError, KaratError, UsageError
@@ -28,7 +26,7 @@ from karat.model.faults import Fault, Hit
 from karat.model.run import CaseRecord
 from karat.model.suite import Suite
 from karat.model.verdict import CaseStatus
-from karat.options import CaseKeywords, SelectionKeywords
+from karat.options import SelectionKeywords
 from karat.plugins.project import Project, join_dotted, read_table
 from karat.reports.artifacts import open_atomic
 from karat.reports.run_result import RunResult
@@ -67,12 +65,9 @@ class StressOptions(Struct, frozen=True, kw_only=True):
     """Only faults of these names, which may hold `*`."""
 
 
-class StressKeywords(SelectionKeywords, CaseKeywords, total=False):
+class StressKeywords(SelectionKeywords, ProgramKeywords, total=False):
     """The keywords of `karat.stress`: those of `run` that make sense with a fault, and how cells are chosen."""
 
-    secrets: Sequence[str]
-    listeners: Sequence[Listener]
-    stop: asyncio.Event | None
     max_runs: int
     seed: int
     injections: str | Path | None

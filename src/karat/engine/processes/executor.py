@@ -11,12 +11,12 @@ from typing import NamedTuple
 from msgspec import structs
 
 from karat.engine.executors import Job, Limiter
-from karat.engine.plan import Item
 from karat.engine.processes.messages import Finished, Start
 from karat.engine.processes.worker import END_LIMIT, Worker, WorkerEvent, WorkerLost
 from karat.engine.work import BUG, TIMEOUT, CaseResult
 from karat.errors import KaratError
 from karat.journal.redaction import Redactor
+from karat.model.run import Item
 from karat.model.suite import Case
 from karat.model.trace import TraceError
 

@@ -11,9 +11,9 @@ from typing import cast
 import msgspec
 from msgspec import Struct
 
-from karat.engine.plan import Item
 from karat.engine.work import CaseResult, Settings
 from karat.errors import ConfigError, Diagnostic, ExitCode, KaratError, SuiteError
+from karat.model.run import Item
 from karat.model.suite import Case
 from karat.plugins.project import Project
 from karat.targets.config import TargetConfig

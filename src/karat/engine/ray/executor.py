@@ -15,7 +15,6 @@ from importlib import import_module
 from typing import Any
 
 from karat.engine.executors import Job
-from karat.engine.plan import Item
 from karat.engine.processes.messages import (
     Assignment,
     Finished,
@@ -29,6 +28,7 @@ from karat.engine.processes.messages import (
 from karat.engine.work import CaseResult
 from karat.errors import ConfigError, ExitCode, KaratError
 from karat.journal.redaction import Redactor
+from karat.model.run import Item
 from karat.model.trace import TraceError
 
 LARGEST = 500

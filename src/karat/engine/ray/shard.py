@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from functools import partial
 from queue import SimpleQueue
 
-from karat.engine.plan import Item
 from karat.engine.processes.executor import ProcessExecutor
 from karat.engine.processes.messages import (
     Assignment,
@@ -26,6 +25,7 @@ from karat.engine.processes.messages import (
 )
 from karat.errors import KaratError
 from karat.journal.redaction import Redactor
+from karat.model.run import Item
 
 Batch = list[bytes]
 
