@@ -6,11 +6,11 @@ import asyncio
 import signal
 import socket
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from msgspec import structs
@@ -28,6 +28,7 @@ from karat.targets.config import WIRE_KINDS, TargetConfig, read_config, resolve
 
 PATIENCE = 120.0
 CONNECT = 1.0
+Result = TypeVar("Result")
 
 
 class Probe(NamedTuple):
@@ -69,14 +70,10 @@ async def ask_agent(agent: FoundAgent, prompts: Sequence[str], project: Project)
         options=dict(agent.options),
     )
     sent_prompts = prompts[:2] if config.kind == "http" else prompts[:1]
-    try:
-        async with asyncio.timeout(PATIENCE):
-            with interruptible():
-                inspection = without_passwords(await inspect_target(config, sent_prompts))
-    except TimeoutError:
-        return Probe(problem=f"no answer came within {PATIENCE:g} s.")
-    except (KaratError, TargetError) as error:
-        return Probe(problem=f"{error.message.rstrip('.')}.")
+    inspection, problem = await _try_asking(inspect_target(config, sent_prompts))
+    if inspection is None:
+        return Probe(problem=problem)
+    inspection = without_passwords(inspection)
     if not inspection.works:
         return Probe(problem=f"{inspection.problem.rstrip('.')}.")
     return Probe(_with_options(config, inspection.table), inspection.table)
@@ -96,15 +93,20 @@ async def ask_target(prompts: Sequence[str], project: Project) -> Probe:
     """Send the first prompt to the target that karat.toml names."""
     config = read_config(project)
     target = resolve(config.target or next(iter(config.targets)), config, Path(project.folder))
+    trace, problem = await _try_asking(prove_target(target, prompts[0]))
+    return Probe(problem=problem) if trace is None else Probe(target)
+
+
+async def _try_asking(asking: Awaitable[Result]) -> tuple[Result | None, str]:
+    """What asking comes to; else the problem."""
     try:
         async with asyncio.timeout(PATIENCE):
             with interruptible():
-                await prove_target(target, prompts[0])
+                return await asking, ""
     except TimeoutError:
-        return Probe(problem=f"no answer came within {PATIENCE:g} s.")
+        return None, f"no answer came within {PATIENCE:g} s."
     except (KaratError, TargetError) as error:
-        return Probe(problem=f"{error.message.rstrip('.')}.")
-    return Probe(target)
+        return None, f"{error.message.rstrip('.')}."
 
 
 @contextmanager

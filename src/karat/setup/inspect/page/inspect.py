@@ -14,7 +14,6 @@ from msgspec import structs
 from karat.evidence.logs.events import PREFIX
 from karat.model.trace import Trace
 from karat.setup.inspect.inspection import Inspection, Observation
-from karat.setup.inspect.page.boxes import PageControl
 from karat.setup.inspect.page.observe import PageObservation, WorkSign, observe_page
 from karat.setup.inspect.proof import describe_trace, prove_target
 from karat.targets.base import TargetError
@@ -31,6 +30,7 @@ QUIET_MS = 1500
 TRIES = 5
 SHOWN = 4
 NEW_NODES = 14
+NO_LOG = "none: name its log with -o telemetry_log=FILE, or start the app with {log}"
 WORK_FIRST = {"busy": 0, "spinner": 1, "gone": 2}
 
 
@@ -59,7 +59,8 @@ async def inspect_page(config: TargetConfig, prompt: str) -> Inspection:
                 trace = await prove_target(_patient(config, ending, observation, options), prompt)
                 table = ending
         break
-    sightings = (*_sightings(observation), *([Observation("a turn with it", describe_trace(trace))] if trace else []))
+    sightings = _sightings(observation)
+    sightings += (Observation("a turn with it", describe_trace(trace)),) if trace else ()
     return Inspection(config.name, {"use": config.use, "options": table}, sightings, trace, problem)
 
 
@@ -94,7 +95,8 @@ def _candidates(observation: PageObservation, options: BrowserOptions) -> Iterat
     if observation.alert and options.failure is None:
         common["failure"] = {"role": "alert"}
     quiet: dict[str, object] = {"quiet_ms": 100 * round(max(QUIET_MS, min(10_000, 2 * observation.pause)) / 100)}
-    works: list[dict[str, object]] = [{"complete": work} for work in (*_signs_of_work(observation), quiet)]
+    at_work: list[dict[str, object]] = [{sign["kind"]: sign["value"]} for sign in signs(observation)[:2]]
+    works: list[dict[str, object]] = [{"complete": work} for work in (*at_work, quiet)]
     answers: list[dict[str, object]] = [{"answer": {"selector": place["selector"]}} for place in observation.places[:2]]
     if options.complete != BrowserOptions().complete:
         works = [{}]
@@ -102,10 +104,6 @@ def _candidates(observation: PageObservation, options: BrowserOptions) -> Iterat
         answers = []
     yield from (common | work | answer for answer in answers for work in works)
     yield from (common | work for work in (works[-1:] if answers else works))
-
-
-def _signs_of_work(observation: PageObservation) -> list[dict[str, object]]:
-    return [{sign["kind"]: sign["value"]} for sign in signs(observation)[:2]]
 
 
 def _telemetry(observation: PageObservation, options_given: dict[str, object]) -> dict[str, object]:
@@ -141,29 +139,23 @@ def _place(place: Place) -> dict[str, object]:
     return {name: value for name, value in structs.asdict(place).items() if value}
 
 
-def _sightings(observation: PageObservation) -> Iterator[Observation]:
-    if observation.frame:
-        yield Observation("frame", (observation.frame,))
-    yield Observation(
-        "chat box", (str(observation.chat_box), *(f"also {_box(box)}" for box in observation.boxes[1:SHOWN]))
-    )
-    yield Observation("sent by", (str(observation.send) if observation.send is not None else "the Enter key",))
-    if observation.moved:
-        yield Observation("answer", ("the app left the page for it, so it could not be watched",))
-    else:
-        yield Observation(
-            "answer", tuple(f"{place['selector']}: {_line(place['words'])}" for place in observation.places[:SHOWN])
-        )
-    at_work = tuple(f"{sign['kind']} {sign['value']}, {_seconds(sign)}" for sign in signs(observation)[:SHOWN])
-    yield Observation("busy signs", at_work or ("none that lasts until the answer is complete",))
-    yield Observation("new on the page", tuple(_new_nodes(observation)) or ("nothing",))
-    yield Observation(
-        "requests", tuple(map(visible, observation.requests[:NEW_NODES])) or ("none, unless by web socket",)
-    )
-    if observation.log:
-        yield Observation("telemetry", (pluralize(len(observation.log), "line"), *map(_line, observation.log[-SHOWN:])))
-    else:
-        yield Observation("telemetry", ("none: name its log with -o telemetry_log=FILE, or start the app with {log}",))
+def _sightings(observation: PageObservation) -> tuple[Observation, ...]:
+    other_boxes = [f"also {_line(box['tag'] + ' ' + box['words'])}" for box in observation.boxes[1:SHOWN]]
+    answers = [f"{place['selector']}: {_line(place['words'])}" for place in observation.places[:SHOWN]]
+    at_work = [f"{sign['kind']} {sign['value']}, {_seconds(sign)}" for sign in signs(observation)[:SHOWN]]
+    log = [pluralize(len(observation.log), "line"), *map(_line, observation.log[-SHOWN:])]
+    left = ["the app left the page for it, so it could not be watched"]
+    rows: dict[str, list[str]] = {
+        "frame": [observation.frame] if observation.frame else [],
+        "chat box": [str(observation.chat_box), *other_boxes],
+        "sent by": [str(observation.send) if observation.send is not None else "the Enter key"],
+        "answer": left if observation.moved else answers,
+        "busy signs": at_work or ["none that lasts until the answer is complete"],
+        "new on the page": [*_new_nodes(observation)] or ["nothing"],
+        "requests": [*map(visible, observation.requests[:NEW_NODES])] or ["none, unless by web socket"],
+        "telemetry": log if observation.log else [NO_LOG],
+    }
+    return tuple(Observation(what, tuple(lines)) for what, lines in rows.items() if lines or what != "frame")
 
 
 def _new_nodes(observation: PageObservation) -> Iterator[str]:
@@ -173,10 +165,6 @@ def _new_nodes(observation: PageObservation) -> Iterator[str]:
     yield from map(_line, new[:NEW_NODES])
     if len(new) > NEW_NODES:
         yield f"and {len(new) - NEW_NODES} more"
-
-
-def _box(box: PageControl) -> str:
-    return _line(f"{box['tag']} {box['words']}")
 
 
 def _seconds(sign: WorkSign) -> str:
