@@ -555,7 +555,7 @@ async def ainspect(
     for which a tool is called, one for which it fails.
     """
     from karat.setup.inspect.catalog import inspect_target, target
-    from karat.setup.inspect.masking import without_passwords
+    from karat.setup.inspect.inspection import without_passwords
 
     config = target(where, kind, name, options or {}, find_project())
     prompts = (prompt,) if isinstance(prompt, str) else tuple(prompt or ())
@@ -567,7 +567,7 @@ inspect = make_sync(ainspect)
 
 def add_target(inspection: Inspection) -> Path:
     """Add an inspected target to the configuration of this folder, which must have none of its name; the file."""
-    from karat.setup.inspect.writing import add
+    from karat.setup.inspect.toml import add
 
     return add(inspection, find_project())
 
@@ -617,7 +617,7 @@ plan_init = make_sync(aplan_init)
 
 def plan_example(folder: str | Path = ".") -> InitPlan:
     """Plan the example: a tiny agent with a bug to find, and the suite that finds it."""
-    from karat.setup.write.example import plan_example
+    from karat.setup.write.plan import plan_example
 
     return plan_example(Path(folder), find_project(folder))
 

@@ -21,8 +21,8 @@ from karat.engine.request import AnyTarget, ResolvedTarget, RunOptions, RunReque
 from karat.engine.runner import ConcurrencyHint, Plan, Runner
 from karat.engine.tapes import MissCounter, leave_out_time_budgets, tape_in_header
 from karat.errors import KaratError, UsageError
-from karat.journal.carry_over import CarryOver, list_some
 from karat.journal.reader import Journal
+from karat.journal.rescore import CarryOver, list_some
 from karat.journal.writer import begin
 from karat.model.keys import target_identity
 from karat.model.run import Header, Revision, Summary

@@ -8,8 +8,7 @@ import pytest
 
 from cli.support import Karat
 from karat import api
-from karat.setup.inspect.inspection import Inspection, Observation
-from karat.setup.inspect.masking import without_passwords
+from karat.setup.inspect.inspection import Inspection, Observation, without_passwords
 from targets.http.server import constantly, http, serving
 
 

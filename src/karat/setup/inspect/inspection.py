@@ -1,10 +1,16 @@
-"""What an inspection gives: what was seen, the target that follows from it, and the turn that proves it."""
+"""What an inspection gives: what was seen, the target that follows from it, and the turn that proves it.
+
+Passwords of addresses are not shown: the target names variables that hold them.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from karat.journal.redaction import Redactor
 from karat.model.trace import Trace
 from karat.setup.inspect.toml import target_table
 
@@ -36,3 +42,44 @@ class Inspection:
     def toml(self) -> str:
         """The target as written in karat.toml."""
         return target_table(self.name, self.table)
+
+
+_PASSWORD = re.compile(r"""(?i)(?<=://)(?P<user>[^\s/?#"'<>\\@:]*)(?P<colon>:?)(?P<password>[^\s/?#"'<>\\@]*)(?=@)""")
+
+
+def without_passwords(found: Inspection) -> Inspection:
+    """The inspection with `${NAME_PASSWORD}` in place of a password, and of a user that is let in without one."""
+    known: dict[str, str] = {}
+    prefix = re.sub(r"\W", "_", found.name).upper()
+
+    def name_password(match: re.Match[str]) -> str:
+        user, secret = (match["user"], match["password"]) if match["colon"] else ("", match["user"])
+        if not secret or secret.startswith("${"):
+            return match[0]
+        number = f"_{len(known) + 1}" if known and secret not in known else ""
+        name = known.setdefault(secret, f"{prefix}_PASSWORD{number}")
+        return f"{user}{match['colon']}${{{name}}}"
+
+    table = {key: _replace_in(value, name_password) for key, value in found.table.items()}
+    if not known:
+        return found
+    redactor = Redactor(known)
+    seen = [Observation(what, tuple(map(redactor.message, lines))) for what, lines in found.sightings]
+    kept = Observation("a password", tuple(f"is not shown: set {name} in the environment" for name in known.values()))
+    return replace(
+        found,
+        table=table,
+        sightings=(*seen, kept),
+        trace=found.trace and redactor.trace(found.trace),
+        problem=redactor.message(found.problem),
+    )
+
+
+def _replace_in(value: object, named: Callable[[re.Match[str]], str]) -> object:
+    if isinstance(value, str):
+        return _PASSWORD.sub(named, value)
+    if isinstance(value, dict):
+        return {key: _replace_in(item, named) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_replace_in(item, named) for item in value]
+    return value

@@ -11,7 +11,7 @@ from pathlib import Path
 from karat.checks.catalog import catalog_for
 from karat.errors import KaratError
 from karat.plugins.project import Project, find_project
-from karat.setup.survey import settings
+from karat.setup.survey import findings
 from karat.setup.survey.findings import ROUTES, FoundAgent, FoundServer, FoundSuite, Survey, rank_path
 from karat.setup.survey.python_source import PythonSource, Route, read_python
 from karat.suites.diagnostics import RefusedError
@@ -39,7 +39,7 @@ STARTING = ("Dockerfile", "Procfile", "Makefile", "docker-compose.yml", "docker-
 def survey_folder(folder: Path, environ: Mapping[str, str]) -> Survey:
     """See what a folder holds. Nothing in it is run."""
     files = list(_walk(folder))
-    environment = {name: environ[name] for name in (*settings.ADDRESSES, *settings.MODELS) if environ.get(name)}
+    environment = {name: environ[name] for name in (*findings.ADDRESSES, *findings.MODELS) if environ.get(name)}
     variables = _variables(folder)
     sources = _sources(folder, files)
     project = find_project(folder)
@@ -56,7 +56,7 @@ def survey_folder(folder: Path, environ: Mapping[str, str]) -> Survey:
         tests=_pytest_folder(folder, files),
         has_github=(folder / ".github").is_dir(),
         requirements=_requirements(folder),
-        keys=tuple(name for name in variables if settings.KEY.fullmatch(name)),
+        keys=tuple(name for name in variables if findings.KEY.fullmatch(name)),
     )
 
 
@@ -119,7 +119,7 @@ def _agents(
 ) -> Iterator[FoundAgent]:
     """What may be the agent, the likeliest first."""
     configured = [path for path in files if os.path.basename(path) == "langgraph.json"]
-    graphs = [agent for path in configured for agent in settings.read_graphs(_read(folder, path), path)]
+    graphs = [agent for path in configured for agent in findings.read_graphs(_read(folder, path), path)]
     yield from graphs
     if not graphs:
         yield from (agent for source in sources for agent in _graphs(source))
@@ -128,18 +128,18 @@ def _agents(
     yield from apps
     node = int(variables["PORT"]) if variables.get("PORT", "").isdecimal() else NODE_PORT
     for path in (path for path in files if "/api/" in f"/{path}"):
-        yield from settings.read_node_route(_read(folder, path), path, node)
+        yield from findings.read_node_route(_read(folder, path), path, node)
     addresses = {agent.address for agent in apps}
-    for path in settings.OPENAPI_FILES:
-        described = settings.read_openapi(_read(folder, path), path, port) if path in files else ()
+    for path in findings.OPENAPI_FILES:
+        described = findings.read_openapi(_read(folder, path), path, port) if path in files else ()
         yield from (agent for agent in described if agent.address not in addresses)
     functions = [agent for source in sources for agent in _functions(source)]
     yield from sorted(functions, key=lambda agent: agent.name != "answer")
     if not apps:
         yield from _unknown_paths(sources, port)
-    yield from settings.model_address(environment, "the environment", has_key=has_key)
-    if not any(environment.get(name) for name in settings.ADDRESSES):
-        yield from settings.model_address(variables, ".env", has_key=has_key)
+    yield from findings.model_address(environment, "the environment", has_key=has_key)
+    if not any(environment.get(name) for name in findings.ADDRESSES):
+        yield from findings.model_address(variables, ".env", has_key=has_key)
 
 
 def _is_test(path: str) -> bool:
@@ -215,7 +215,7 @@ def _port(folder: Path, sources: list[PythonSource], variables: Mapping[str, str
     """Where a web app of this project listens, if something says so."""
     port = next((source.port for source in sources if source.port), None)
     if port is None:
-        port = next((int(variables[name]) for name in settings.PORTS if variables.get(name, "").isdecimal()), None)
+        port = next((int(variables[name]) for name in findings.PORTS if variables.get(name, "").isdecimal()), None)
     for name in STARTING if port is None else ():
         if match := _PORT.search(_read(folder, name)):
             return int(match[1])
@@ -226,14 +226,14 @@ def _port(folder: Path, sources: list[PythonSource], variables: Mapping[str, str
 
 def _variables(folder: Path) -> dict[str, str]:
     """Of `.env`; what only an example of it names has no value here."""
-    example = settings.read_variables(_read(folder, ".env.example"))
-    keys = {name: "" for name in example if settings.KEY.fullmatch(name)}
-    return keys | settings.read_variables(_read(folder, ".env"))
+    example = findings.read_variables(_read(folder, ".env.example"))
+    keys = {name: "" for name in example if findings.KEY.fullmatch(name)}
+    return keys | findings.read_variables(_read(folder, ".env"))
 
 
 def _mcp_servers(folder: Path) -> Iterator[FoundServer]:
-    for path in (*settings.MCP_FILES, "pyproject.toml"):
-        yield from settings.read_mcp(_read(folder, path), path)
+    for path in (*findings.MCP_FILES, "pyproject.toml"):
+        yield from findings.read_mcp(_read(folder, path), path)
 
 
 def _suites(folder: Path, files: list[str], project: Project) -> Iterator[FoundSuite]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from karat.analysis.draft.draft import DraftOptions
 from karat.analysis.draft.session import adraft_target
 from karat.checks.catalog import catalog_for
 from karat.engine.request import ResumeKeywords
-from karat.errors import KaratError
+from karat.errors import KaratError, UsageError
 from karat.plugins.project import Project
 from karat.setup.inspect.catalog import GREETING
 from karat.setup.survey.findings import FoundAgent, Survey
@@ -140,3 +141,32 @@ def plan_ignored(folder: Path) -> list[PlannedFile]:
     before = path.read_bytes().decode("utf-8", "surrogateescape") if path.is_file() else None
     text = texts.add_to_gitignore(before or "")
     return [] if text is None or path.is_symlink() else [PlannedFile(".gitignore", text, before)]
+
+
+SUITE = "desk.karat.yaml"
+FILES = {
+    "desk.py": "the agent: a refund desk with two tools",
+    "model.py": "a scripted model for the tutorial",
+    SUITE: "",
+    "karat.toml": "",
+}
+"""Each with what is shown of it before it is written; the suite and the configuration are shown themselves."""
+
+
+def plan_example(folder: Path, project: Project) -> InitPlan:
+    """Plan the example, in a folder that has none of its files; one that has them all needs nothing."""
+    there = [name for name in FILES if (folder / name).exists()]
+    if len(there) == len(FILES):
+        return InitPlan(folder, (), SUITE, works=True)
+    if there:
+        fix = "Run `karat init --example` in an empty folder."
+        raise UsageError("it already exists, and the example has a file of that name.", where=there[0], fix=fix)
+    files = [PlannedFile(name, _text(name), note=note) for name, note in FILES.items()]
+    files += plan_schema(folder, project)
+    files += plan_ignored(folder)
+    return InitPlan(folder, tuple(files), SUITE, works=True)
+
+
+def _text(name: str) -> str:
+    text = resources.files("karat.setup.write").joinpath("example", name).read_text("utf-8")
+    return texts.with_schema(text, name) if name == SUITE else text

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypedDict
 from urllib.parse import urlsplit
 from uuid import uuid4
 
 from karat.evidence.logs.jsonl_tail import RESTLESS, SETTLE
-from karat.setup.inspect.page.boxes import PageControl, controls, element, finds, frame_name, places
-from karat.setup.inspect.page.scripts import with_names
 from karat.targets.base import TargetError
 from karat.targets.browser import window
 from karat.targets.browser.answer_text import LOADING
@@ -22,9 +22,93 @@ from karat.targets.browser.page import come_to_rest
 from karat.targets.config import TargetConfig
 
 if TYPE_CHECKING:
-    from playwright.async_api import ElementHandle, Page, Response
+    from playwright.async_api import ElementHandle, Frame, Page, Response
 
     from karat.targets.browser.navigation import View
+
+
+_HERE = files(__package__)
+
+
+def with_names(file: str) -> str:
+    """A function of JavaScript that knows how elements are named."""
+    names, function = (_HERE.joinpath(name).read_text(encoding="utf-8") for name in ("names.js", file))
+    return f"(given) => {{\n{names}\nreturn (\n{function}\n)(given);\n}}"
+
+
+BOXES = with_names("boxes.js")
+NAMES = with_names("frame.js")
+MARK = "data-karat-look"
+_HEAD = re.compile(r"""-\s+['"]?(?P<role>[a-z]+)(?:\s+"(?P<name>(?:[^"\\]|\\.)*)")?""")
+
+
+class PageControl(TypedDict):
+    """A box or a button: what it says of itself, and the selectors that find it first."""
+
+    tag: str
+    words: str
+    names: list[str]
+
+
+class PageControls(TypedDict):
+    """The boxes on a page that prompts may go into, and the buttons near the likeliest."""
+
+    boxes: list[PageControl]
+    buttons: list[PageControl]
+
+
+async def controls(page: View) -> PageControls:
+    """What of the page takes prompts and sends them, the likeliest first."""
+    seen: PageControls = await page.evaluate(BOXES, None)
+    return seen
+
+
+async def element(page: View, kind: str, index: int = 0) -> ElementHandle:
+    """One of the controls that were found."""
+    handle = await page.evaluate_handle(f"(index) => window.karat{kind}[index]", index)
+    found = handle.as_element()
+    assert found is not None, "it was found a moment ago"
+    return found
+
+
+async def places(page: View, found: ElementHandle, names: list[str], tag: str) -> list[Place]:
+    """Places that find this element first, the plainest for a reader of karat.toml before others."""
+    role, name = await _role_and_name(page, found)
+    offered = [Place(role=role, name=name)] if role and name else []
+    offered += [Place(selector=each) for each in sorted(names, key=lambda each: each.startswith("[placeholder"))]
+    offered += [*([Place(role=role)] if role else []), Place(selector=tag)]
+    return [place for place in offered if await finds(page, place, found)]
+
+
+async def finds(page: View, place: Place, found: ElementHandle) -> bool:
+    """Whether the first match of a place is this element."""
+    matches = locate(page, place)
+    return bool(await matches.count()) and bool(
+        await matches.first.evaluate("(one, other) => one === other", await found.evaluate_handle("(e) => e"))
+    )
+
+
+async def frame_name(page: View, frame: Frame) -> str:
+    """A selector that finds this frame first."""
+    held = await frame.frame_element()
+    names: list[str] = await held.evaluate(NAMES)
+    offered = [Place(selector=each) for each in (*names, *(f"iframe{each}" for each in names), "iframe")]
+    for place in offered:
+        if await finds(page, place, held):
+            return place.selector
+    return "iframe"
+
+
+async def _role_and_name(page: View, found: ElementHandle) -> tuple[str, str]:
+    """How assistive technology calls it."""
+    await found.evaluate("(element, mark) => element.setAttribute(mark, '')", MARK)
+    try:
+        snapshot = await page.locator(f"[{MARK}]").first.aria_snapshot()
+    finally:
+        await found.evaluate("(element, mark) => element.removeAttribute(mark)", MARK)
+    head = _HEAD.match(snapshot.strip())
+    return (head["role"], (head["name"] or "").replace('\\"', '"')) if head else ("", "")
+
 
 OBSERVE = with_names("observe.js")
 ANSWERS = with_names("answers.js")
