@@ -567,7 +567,7 @@ inspect = make_sync(ainspect)
 
 def add_target(inspection: Inspection) -> Path:
     """Add an inspected target to the configuration of this folder, which must have none of its name; the file."""
-    from karat.setup.inspect.toml import add
+    from karat.setup.inspect.inspection import add
 
     return add(inspection, find_project())
 

@@ -151,7 +151,7 @@ def _open_agent(state: SessionState, target: object, request: pytest.FixtureRequ
             error.fix = NO_TARGET if error.slug == "no-target" else error.fix
             raise
         redactor = Redactor((*run_request.secrets, *secrets_of(resolved.target)))
-        timeout = options.timeout or resolved.timeout or DEFAULT_TIMEOUT
+        timeout = options.timeout or resolved.config.timeout or DEFAULT_TIMEOUT
         state.loop.wait(resolved.target.open())
         state.open_targets.callback(lambda: state.loop.wait(resolved.target.close()))
         agents[key] = OpenAgent(resolved, state.loop, timeout, redactor)

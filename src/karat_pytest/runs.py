@@ -247,4 +247,4 @@ class SuiteRun:
 
 def _unknown_target(name: object) -> ResolvedTarget:
     """What a journal says of a target that could not be made."""
-    return ResolvedTarget(target=FunctionTarget(_unknown_target), identity={}, name=str(name or ""))
+    return ResolvedTarget(FunctionTarget(_unknown_target), str(name or ""), {})

@@ -95,7 +95,7 @@ class Attempts:
         attempts: list[Trace] = []
         while True:
             await self._limiter.turn()
-            result = await self.executor.run(item, len(attempts), self._tell_started)
+            result = await self.executor.run(item, len(attempts), lambda item: self.tell(CaseStarted(item)))
             for notice in result.notices:
                 self.tell(Notice(notice))
             delay = self.policy.retries.delay(len(attempts), result, self.chance)
@@ -114,6 +114,3 @@ class Attempts:
     def tell(self, event: Event) -> None:
         for listener in self.listeners:
             listener(event)
-
-    def _tell_started(self, item: Item) -> None:
-        self.tell(CaseStarted(item))

@@ -34,7 +34,7 @@ from karat.engine.request import (
 )
 from karat.engine.runner import open_executor
 from karat.engine.tapes import build_with_tape
-from karat.engine.work import CaseResult, Settings
+from karat.engine.work import GRACE, CaseResult, Settings
 from karat.errors import ConfigError, UsageError
 from karat.journal.reader import read_record
 from karat.journal.redaction import Redactor
@@ -48,6 +48,7 @@ from karat.suites.fault_keys import add_target_surroundings
 from karat.targets.base import DENIED
 from karat.targets.capabilities import Limits, refuse_unreachable, secrets_of
 from karat.targets.config import Config, read_config
+from karat.targets.wrappers.hooks import RESET_GRACE
 
 DEFAULT_TIMEOUT = 300.0
 
@@ -69,7 +70,7 @@ class CaseRunner:
         total: int = 1,
         idle: bool = False,
     ) -> None:
-        check_vocabulary(agent.ui_vocabulary, str(agent.identity.get("name", "")))
+        check_vocabulary(agent.config.ui_vocabulary, str(agent.identity.get("name", "")))
         self._agent = agent
         self._options = options
         self._request = request
@@ -114,7 +115,7 @@ class CaseRunner:
         if case.catalog is not None and case.catalog.folder != self._project.folder:
             fix = "Open the runner with `suite=`, or in the folder in which the suite was read."
             raise UsageError(f"the case {case.id!r} belongs to another project.", fix=fix, slug="bad-suite")
-        case = add_target_surroundings(resolve(case, self._agent.ui_vocabulary), self._agent.identity)
+        case = add_target_surroundings(resolve(case, self._agent.config.ui_vocabulary), self._agent.identity)
         refuse_unreachable([case], self._agent.target, self._agent.name)
         number = next(self._numbers) if index is None else index
         item = Item(number, repeat, self._keys.of(case), case, until)
@@ -129,8 +130,9 @@ class CaseRunner:
 
     def _executor(self, total: int) -> Executor:
         options, limits, redactor = self._options, self._agent.limits, self._redactor
-        case_timeout = options.timeout or self._agent.timeout or DEFAULT_TIMEOUT
-        settings = Settings(case_timeout, self._agent.grace, str(self._attachments or ""))
+        case_timeout = options.timeout or self._agent.config.timeout or DEFAULT_TIMEOUT
+        grace = GRACE + RESET_GRACE if self._agent.config.teardown else GRACE
+        settings = Settings(case_timeout, grace, str(self._attachments or ""))
         on_cluster = options.executor == "ray"
         concurrency = min(options.concurrency, limits.max_per_worker or options.concurrency)
         if not on_cluster and options.processes == 0:

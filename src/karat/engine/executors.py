@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Protocol
 
@@ -136,20 +137,16 @@ class InlineExecutor:
                 os.chdir(self._folder)
 
 
+@dataclass(eq=False, slots=True)
 class Job:
     """A case, what to call when it starts, and the future of its result."""
 
-    __slots__ = ("attempt", "future", "item", "losses", "on_started", "started_at")
-
-    def __init__(
-        self, item: Item, attempt: int, on_started: Callable[[Item], None], future: asyncio.Future[CaseResult]
-    ) -> None:
-        self.item = item
-        self.attempt = attempt
-        self.on_started = on_started
-        self.started_at = perf_counter()
-        self.future = future
-        self.losses = 0
+    item: Item
+    attempt: int
+    on_started: Callable[[Item], None]
+    future: asyncio.Future[CaseResult]
+    losses: int = 0
+    started_at: float = field(default_factory=perf_counter)
 
     def begin(self) -> None:
         self.started_at = perf_counter()

@@ -12,7 +12,6 @@ import msgspec
 from msgspec import Struct, field, structs
 
 from karat.engine.events import Listener, Notice
-from karat.engine.work import GRACE
 from karat.errors import UsageError
 from karat.journal.redaction import Redactor
 from karat.model.run import Header
@@ -25,11 +24,10 @@ from karat.plugins.project import Project
 from karat.scoring.intervals import Runs
 from karat.suites.selection import EVERYTHING, Selection
 from karat.targets.base import Target
-from karat.targets.capabilities import Limits, version_of
+from karat.targets.capabilities import Limits
 from karat.targets.catalog import build
 from karat.targets.config import Config, TargetConfig, parse_rate, resolve
 from karat.targets.python import FunctionTarget
-from karat.targets.wrappers.hooks import RESET_GRACE
 from karat.targets.wrappers.success_rules import WithSuccessRules
 from karat.text.clean import text
 from karat.text.wording import did_you_mean, names_of
@@ -118,28 +116,22 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         return None if self.rate is None else parse_rate(self.rate)
 
 
-class ResolvedTarget(Struct, frozen=True, kw_only=True):
-    """The target of a run, made in this process, with what is known of it.
+OBJECT = TargetConfig(kind="", spec="")
+"""Says nothing of a target that came as an object."""
 
-    `recipe` makes it anew in other processes; a target that came as an object has none.
-    """
+
+class ResolvedTarget(Struct, frozen=True):
+    """The target of a run, made in this process, and the configuration that it was made by."""
 
     target: Target
-    identity: Mapping[str, object]
     name: str
-    recipe: TargetConfig | None = None
-    ui_vocabulary: Mapping[str, object] = {}
-    timeout: float | None = None
-    grace: float = GRACE
-    version: str = ""
-    deterministic: bool = False
+    identity: Mapping[str, object]
+    config: TargetConfig = OBJECT
 
-    @classmethod
-    def from_object(cls, target: Target) -> ResolvedTarget:
-        """An agent that is an object of the caller's."""
-        return cls(
-            target=target, identity=target.options, name=str(target.options.get("use", "")), version=version_of(target)
-        )
+    @property
+    def recipe(self) -> TargetConfig | None:
+        """What makes it anew in other processes."""
+        return None if self.config is OBJECT else self.config
 
     @property
     def limits(self) -> Limits:
@@ -158,19 +150,7 @@ class TargetRecipe(NamedTuple):
         return self.config.identity
 
     def build(self) -> ResolvedTarget:
-        config = self.config
-        target = build(config)
-        return ResolvedTarget(
-            target=target,
-            identity=config.identity,
-            name=self.name or config.use,
-            recipe=config,
-            ui_vocabulary=config.ui_vocabulary,
-            timeout=config.timeout,
-            grace=GRACE + RESET_GRACE if config.teardown else GRACE,
-            version=config.version or version_of(target),
-            deterministic=config.deterministic,
-        )
+        return ResolvedTarget(build(self.config), self.name or self.config.use, self.identity, self.config)
 
 
 class ProgramKeywords(CaseKeywords, total=False):
@@ -255,11 +235,11 @@ def find_target(
     if options:
         raise UsageError("a target that is an object takes no options.", fix=BY_NAME, slug="bad-option")
     if callable(target):
-        return ResolvedTarget.from_object(_with_rules(FunctionTarget(target)))
+        target = _with_rules(FunctionTarget(target))
     if not hasattr(target, "run"):
         fix = "Give a function, a spec such as 'python:module:function', or an object with open, run and close."
         raise UsageError(f"{type(target).__name__!r} is not a target.", fix=fix, slug="bad-target")
-    return ResolvedTarget.from_object(target)
+    return ResolvedTarget(target, str(target.options.get("use", "")), target.options)
 
 
 def secret_values(config: Config, environ: Mapping[str, str]) -> tuple[str, ...]:

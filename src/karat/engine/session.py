@@ -38,7 +38,7 @@ from karat.scoring.intervals import Runs
 from karat.scoring.tally import Tally
 from karat.suites.fault_keys import add_target_surroundings
 from karat.suites.selection import Selection, is_meant, select
-from karat.targets.capabilities import refuse_unreachable
+from karat.targets.capabilities import refuse_unreachable, version_of
 from karat.targets.config import HIDDEN, Config
 from karat.text.clean import text
 from karat.text.wording import pluralize
@@ -179,7 +179,9 @@ class Session:
 
     def _plan(self) -> Plan:
         identity = self.agent.identity
-        resolved_cases = resolve_sentences(self.suite, self.agent.ui_vocabulary, str(identity.get("name", ""))).cases
+        resolved_cases = resolve_sentences(
+            self.suite, self.agent.config.ui_vocabulary, str(identity.get("name", ""))
+        ).cases
         cases = tuple(add_target_surroundings(case, identity) for case in resolved_cases)
         refuse_unreachable(cases, self.agent.target, self.agent.name)
         options = self.options
@@ -243,8 +245,8 @@ def run_header(
         confirm=options.confirm,
         project=find_revision(Path(request.folder)),
         suite_revision=find_revision(file) if file.is_file() else None,
-        target_version=text(agent.version)[:LONGEST_VERSION],
-        deterministic=agent.deterministic,
+        target_version=text(agent.config.version or version_of(agent.target))[:LONGEST_VERSION],
+        deterministic=agent.config.deterministic,
         draft=suite.draft or UNSET,
     )
 

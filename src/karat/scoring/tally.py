@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from msgspec import Struct
 
@@ -81,41 +82,37 @@ class Outcome(Struct, frozen=True, array_like=True, gc=False):
         return cls.of(record.case, record.verdict, spent)
 
 
+@dataclass(eq=False)
 class Tally:
-    """Counts records as they come, in any order."""
+    """Counts records as they come, in any order.
 
-    def __init__(
-        self,
-        repeat: int = 1,
-        until: SequentialTest | None = None,
-        confirm: int = 0,
-        baseline: Mapping[int, Runs] | None = None,
-        *,
-        at_most: bool = False,
-    ) -> None:
-        """`confirm` of the runs are for cases that fell below their `baseline`; who only reads does not know it.
+    `confirm` of the runs are for cases that fell below their `baseline`; who only reads does not know it. `at_most`: no
+    case needs more than one run.
+    """
 
-        `at_most`: no case needs more than one run.
-        """
-        self._repeat = repeat
-        self._until = until
-        self._first = repeat - confirm
-        self._baseline = baseline
-        self._fewest = 1 if at_most or until else self._first
-        self._counts: Counter[CaseStatus] = Counter()
-        self._cases: dict[int, tuple[float | None, Counter[CaseStatus]]] = {}
-        self._failed_in: set[int] = set()
-        self._unknown_in: set[int] = set()
-        self._unjudged_in: set[int] = set()
-        self._unjudged = 0
-        self._rules = RuleMarks()
-        self._clusters: dict[str, Counter[Runs]] = {}
-        self._cluster_of: dict[int, str] = {}
-        self._spent = NOTHING_SPENT
-        self._silent = 0
-        # Whole units, because a sum of floats depends on the order in which cases happen to finish.
-        self._soft_sum = 0
-        self._soft_count = 0
+    repeat: int = 1
+    until: SequentialTest | None = None
+    confirm: int = 0
+    baseline: Mapping[int, Runs] | None = None
+    at_most: bool = False
+    _counts: Counter[CaseStatus] = field(default_factory=Counter)
+    _cases: dict[int, tuple[float | None, Counter[CaseStatus]]] = field(default_factory=dict)
+    _failed_in: set[int] = field(default_factory=set)
+    _unknown_in: set[int] = field(default_factory=set)
+    _unjudged_in: set[int] = field(default_factory=set)
+    _unjudged: int = 0
+    _rules: RuleMarks = field(default_factory=RuleMarks)
+    _clusters: dict[str, Counter[Runs]] = field(default_factory=dict)
+    _cluster_of: dict[int, str] = field(default_factory=dict)
+    _spent: Spent = NOTHING_SPENT
+    _silent: int = 0
+    # Whole units, because a sum of floats depends on the order in which cases happen to finish.
+    _soft_sum: int = 0
+    _soft_count: int = 0
+
+    def __post_init__(self) -> None:
+        self._first = self.repeat - self.confirm
+        self._fewest = 1 if self.at_most or self.until else self._first
 
     @classmethod
     def of(cls, header: Header) -> Tally:
@@ -136,7 +133,7 @@ class Tally:
         self._unjudged += short.count
         if short.rules:
             self._rules.add(short.rules)
-        if self._repeat == 1:
+        if self.repeat == 1:
             self._counts[status] += 1
             if outcome.cluster and status not in _UNCOUNTED:
                 self._clusters.setdefault(outcome.cluster, Counter())[_RUNS[status is CaseStatus.PASS]] += 1
@@ -160,28 +157,28 @@ class Tally:
 
     def is_lost(self, index: int, status: CaseStatus) -> bool:
         """Whether the case, whose last run came out with this status, can come to no good end any more."""
-        if self._repeat == 1:
+        if self.repeat == 1:
             return status in (CaseStatus.FAIL, CaseStatus.ERROR)
         rate, counts = self._cases[index]
-        if self._until is not None:
-            return not self.is_open(index) and case_status(counts, rate, self._until) in _LOST
-        return status is not CaseStatus.PASS and is_lost(counts, rate, self._repeat)
+        if self.until is not None:
+            return not self.is_open(index) and case_status(counts, rate, self.until) in _LOST
+        return status is not CaseStatus.PASS and is_lost(counts, rate, self.repeat)
 
     def is_open(self, index: int) -> bool:
         """Whether another run of a case may still decide it."""
         rate, counts = self._cases.get(index, (None, Counter[CaseStatus]()))
-        if self._first < self._repeat:
+        if self._first < self.repeat:
             return self._is_unconfirmed(index, counts)
-        if self._until is None or counts[CaseStatus.ERROR] or counts[CaseStatus.SKIP]:
+        if self.until is None or counts[CaseStatus.ERROR] or counts[CaseStatus.SKIP]:
             return False
-        return counts.total() < self._repeat and not self._until.side(counts[CaseStatus.PASS], counts.total(), rate)
+        return counts.total() < self.repeat and not self.until.side(counts[CaseStatus.PASS], counts.total(), rate)
 
     def _is_unconfirmed(self, index: int, counts: Counter[CaseStatus]) -> bool:
         """Whether a case lacks one of the runs that each has, or one of those that show whether it broke."""
         runs, passed = counts.total(), counts[CaseStatus.PASS]
         if runs != self._first or counts[CaseStatus.ERROR] or counts[CaseStatus.SKIP]:
-            return runs < self._first or self._first < runs < self._repeat
-        before, of = (self._baseline or {}).get(index, (0, 0))
+            return runs < self._first or self._first < runs < self.repeat
+        before, of = (self.baseline or {}).get(index, (0, 0))
         return passed * of < before * runs
 
     @property
@@ -197,7 +194,7 @@ class Tally:
         undecided = {index for index in self._cases if self._is_undecided(index)}
         counts, partly, clusters = self._counts, None, self._clusters
         if repeated:
-            ends = {index: case_status(repeats, rate, self._until) for index, (rate, repeats) in self._cases.items()}
+            ends = {index: case_status(repeats, rate, self.until) for index, (rate, repeats) in self._cases.items()}
             counts, partly = Counter(ends.values()), {i for i, end in ends.items() if end is CaseStatus.PARTIAL}
             clusters = self._clusters_of(ends)
         number, rate = _rate(counts, clusters)
@@ -217,13 +214,13 @@ class Tally:
             xfailed=counts[CaseStatus.XFAIL],
             total=counts.total(),
             avg_soft_score=round(self._soft_sum / self._soft_count / UNIT, DIGITS) if self._soft_count else None,
-            repeat=self._repeat,
+            repeat=self.repeat,
             pass_all=sum(c[CaseStatus.PASS] == c.total() for c in rated) / len(rated) if rated else None,
             pass_any=sum(c[CaseStatus.PASS] > 0 for c in rated) / len(rated) if rated else None,
             flaky=sum(is_flaky(c) for c in repeated),
             runs=sum(c.total() for c in repeated),
             undecided=len(undecided),
-            saved=sum(self._repeat - c.total() for c in repeated) if self._until else 0,
+            saved=sum(self.repeat - c.total() for c in repeated) if self.until else 0,
             fewest=min((c.total() for c in complete), default=0),
             most=max((c.total() for c in complete), default=0),
             clusters=number,
@@ -242,9 +239,9 @@ class Tally:
 
     def _is_undecided(self, index: int) -> bool:
         rate, counts = self._cases[index]
-        if self._until is None or counts[CaseStatus.ERROR] or counts[CaseStatus.SKIP]:
+        if self.until is None or counts[CaseStatus.ERROR] or counts[CaseStatus.SKIP]:
             return False
-        return not self._until.side(counts[CaseStatus.PASS], counts.total(), rate)
+        return not self.until.side(counts[CaseStatus.PASS], counts.total(), rate)
 
 
 def _rate(counts: Mapping[CaseStatus, int], clusters: Mapping[str, Counter[Runs]]) -> tuple[int, Estimate]:

@@ -62,12 +62,8 @@ class ClusterLostError(KaratError):
     slug = "ray-lost"
 
 
-class Shard:
-    """A task on the cluster and the cases that it still owes."""
-
-    def __init__(self, answers: object, jobs: dict[int, Job]) -> None:
-        self.answers = answers
-        self.jobs = jobs
+Shard = dict[int, Job]
+"""The cases that a task on the cluster still owes, by their tokens."""
 
 
 class RayExecutor:
@@ -221,13 +217,12 @@ class RayExecutor:
         most = self._processors if self._exact else 2 * self._processors
         while self._queue and len(self._shards) < most:
             size = 1 if self._exact else math.ceil(len(self._queue) / (ROUNDS * self._processors))
-            jobs: dict[int, Job] = {}
-            while self._queue and len(jobs) < min(size, LARGEST):
+            owed: Shard = {}
+            while self._queue and len(owed) < min(size, LARGEST):
                 self._tokens += 1
-                jobs[self._tokens] = self._queue.popleft()
-            works = [encode(Assignment(token, job.item, job.attempt)) for token, job in jobs.items()]
-            answers = self._shard.remote(self._start, self._folder, works)
-            self._shards[answers] = Shard(answers, jobs)
+                owed[self._tokens] = self._queue.popleft()
+            works = [encode(Assignment(token, job.item, job.attempt)) for token, job in owed.items()]
+            self._shards[self._shard.remote(self._start, self._folder, works)] = owed
 
     def _collect(self, answers: Any) -> None:
         shard = self._shards[answers]
@@ -257,13 +252,13 @@ class RayExecutor:
         for message in messages:
             if isinstance(message, Refused):
                 self._give_up(build_error(message))
-            elif isinstance(message, Started) and message.token in shard.jobs:
-                shard.jobs[message.token].begin()
-            elif isinstance(message, Finished) and message.token in shard.jobs:
-                shard.jobs.pop(message.token).finish(message.done)
+            elif isinstance(message, Started) and message.token in shard:
+                shard[message.token].begin()
+            elif isinstance(message, Finished) and message.token in shard:
+                shard.pop(message.token).finish(message.done)
 
     def _queue_again(self, shard: Shard, why: str, delivered: threading.Event) -> None:
-        for job in reversed(shard.jobs.values()):
+        for job in reversed(shard.values()):
             job.losses += 1
             if job.losses < LOSSES:
                 self._queue.appendleft(job)
@@ -280,7 +275,7 @@ class RayExecutor:
     def _give_up(self, error: BaseException) -> None:
         self._closing = True
         for shard in list(self._shards.values()):
-            self._queue.extend(shard.jobs.values())
+            self._queue.extend(shard.values())
         while self._queue:
             self._queue.popleft().fail(error)
 

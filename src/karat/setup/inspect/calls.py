@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from karat.setup.inspect.events import ObservedEvent, last_key, objects_in, step, value_at
+from karat.setup.inspect.events import ObservedEvent, last_key, objects_in, read_json, step, value_at
 from karat.suites.diagnostics import Json
-from karat.targets.http.streams import loads
 
 NAMES = ("tool", "tool_name", "tool_call_name", "function_name", "name", "fn", "func", "function", "action", "call")
 ARGUMENTS = ("arguments", "args", "input", "parameters", "params", "tool_input", "tool_args", "kwargs", "with")
@@ -178,12 +177,7 @@ def _fold(key: str) -> str:
 
 def _holds_object(value: Json) -> bool:
     """Whether it is an object, or JSON of one."""
-    if isinstance(value, str) and value.lstrip()[:1] == "{":
-        try:
-            value = loads(value)
-        except ValueError:
-            return False
-    return isinstance(value, dict)
+    return isinstance(read_json(value) if isinstance(value, str) else value, dict)
 
 
 def _is_id(value: Json) -> bool:

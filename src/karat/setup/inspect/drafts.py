@@ -20,6 +20,7 @@ from karat.setup.inspect.events import (
     label_events,
     last_key,
     objects_in,
+    read_json,
     value_at,
     when_kind,
 )
@@ -27,7 +28,6 @@ from karat.suites.diagnostics import Json
 from karat.targets.http.guess import answer_path, conversation_path
 from karat.targets.http.jsonpath import JsonPath
 from karat.targets.http.options import Format
-from karat.targets.http.streams import loads
 from karat.text.tool_results import shows_failure
 from karat.text.wording import join_words, pluralize, shorten, visible
 
@@ -147,17 +147,14 @@ def draft_stream(form: Format, answers: Sequence[Sequence[ServerEvent]], prompts
 
 def _literal_end(answers: Sequence[Sequence[ServerEvent]]) -> str:
     """What ends every answer, and occurs in it only then: data that is not JSON, or the name of an empty event."""
-    lasts = {events[-1].data.strip() or events[-1].name for events in answers if events and _value(events[-1]) is None}
+    lasts = {
+        events[-1].data.strip() or events[-1].name
+        for events in answers
+        if events and read_json(events[-1].data) is None
+    }
     end = lasts.pop() if len(lasts) == 1 else ""
     counts = [sum(end in (event.data.strip(), event.name) for event in events) for events in answers]
     return end if counts == [1] * len(answers) else ""
-
-
-def _value(event: ServerEvent) -> Json:
-    try:
-        return loads(event.data) if event.data.strip() else None
-    except ValueError:
-        return None
 
 
 def _read_events(answers: Sequence[Sequence[ServerEvent]], literal: str) -> list[ObservedEvent]:
@@ -169,9 +166,9 @@ def _read_events(answers: Sequence[Sequence[ServerEvent]], literal: str) -> list
         for event in (events if len(events) <= MOST_EVENTS else [*events[:half], *events[-half:]])
         if not literal or literal not in (event.data.strip(), event.name)
     ]
-    plain = {event.name for _, event in wire if _value(event) is None}
+    plain = {event.name for _, event in wire if read_json(event.data) is None}
     return [
-        ObservedEvent(event.name, None if event.name in plain else _value(event), number, event.data)
+        ObservedEvent(event.name, None if event.name in plain else read_json(event.data), number, event.data)
         for number, event in wire
     ]
 

@@ -9,6 +9,7 @@ from itertools import islice
 
 from karat.suites.diagnostics import Json
 from karat.targets.http.options import When
+from karat.targets.http.streams import loads
 
 DEEPEST = 6
 MOST_KEYS = 100
@@ -68,6 +69,14 @@ def label_events(events: Sequence[ObservedEvent]) -> str:
 def when_kind(label: str, kind: str) -> When:
     """The condition that chooses the events of a kind."""
     return kind if label == NAME else {label.removeprefix("$.") if re.fullmatch(r"\$\.\w+", label) else label: kind}
+
+
+def read_json(text: str | bytes) -> Json:
+    """A text as JSON; None where it is not."""
+    try:
+        return loads(text)
+    except ValueError:
+        return None
 
 
 def step(key: str) -> str:

@@ -17,6 +17,7 @@ from karat.errors import ConfigError
 from karat.model.trace import Trace
 from karat.providers.sse import ServerEvent
 from karat.setup.inspect.drafts import Draft, draft_stream, draft_value
+from karat.setup.inspect.events import read_json
 from karat.setup.inspect.inspection import Inspection, Observation
 from karat.setup.inspect.openapi import MESSAGES, PROMPT, paths_of, requests_at
 from karat.setup.inspect.proof import describe_trace, prove_target
@@ -26,7 +27,7 @@ from karat.targets.base import TargetError
 from karat.targets.config import TargetConfig, place_of
 from karat.targets.http.options import Format, ServiceOptions
 from karat.targets.http.service import Body, Service, WireRequest
-from karat.targets.http.streams import Received, loads, parser
+from karat.targets.http.streams import Received, parser
 from karat.targets.http.templates import PLACES, Template, variables
 from karat.text.wording import shorten, visible
 
@@ -122,10 +123,10 @@ def _read_answers(answers: Sequence[Answer], prompts: Sequence[str]) -> Draft:
             if answer_form == form
         ]
         return draft_stream(form, streams, prompts)
-    values = [value for kind, data in answers if kind != "text/plain" and (value := _value(data)) is not None]
+    values = [value for kind, data in answers if kind != "text/plain" and (value := read_json(data)) is not None]
     draft = draft_value(values) if values else Draft()
     if values and "answer" not in draft.options:  # it may be a list of events
-        listed = draft_stream("json", [[ServerEvent(data.decode())] for _, data in answers if _value(data)], prompts)
+        listed = draft_stream("json", [[ServerEvent(data.decode())] for _, data in answers if read_json(data)], prompts)
         return listed if "stream" in listed.options else draft
     return draft
 
@@ -137,7 +138,7 @@ def stream_format(kind: str, data: bytes) -> Format | None:
     lines = [line.strip() for line in data.splitlines() if line.strip()]
     if lines and all(_SSE.match(line) for line in lines):
         return "sse"
-    value = _value(data)
+    value = read_json(data)
     if value is not None and not (isinstance(value, list) and len(value) > 1):
         return None
     if value is not None:
@@ -147,7 +148,7 @@ def stream_format(kind: str, data: bytes) -> Format | None:
             events = list(_events(form, data))
         except ValueError:
             continue
-        values = [_value(event.data) for event in events if event.data]
+        values = [read_json(event.data) for event in events if event.data]
         if len(values) > 1 and all(isinstance(value, dict | list | str) for value in values):
             return form
     return None
@@ -159,12 +160,12 @@ async def _requests(config: TargetConfig) -> tuple[tuple[Observation, ...], list
     if request:
         return (), [request]
     parts = urlsplit(config.spec)
-    document = await _openapi(config, f"{parts.scheme}://{parts.netloc}{OPENAPI}")
+    document = await get_json(config, f"{parts.scheme}://{parts.netloc}{OPENAPI}")
     described = list(requests_at(document, parts.path or "/"))
     usual: list[dict[str, object]] = [{"body": {field: PROMPT}} for field in FIELDS]
     usual.append({"body": {"messages": MESSAGES}})
     usual += [{"form": {field: PROMPT}} for field in FIELDS]
-    if document is None:
+    if not isinstance(document, dict) or "paths" not in document:
         return (), usual
     path = parts.path or "/"
     takes = tuple(map(_format_request, described)) or (
@@ -179,13 +180,7 @@ async def get_json(config: TargetConfig, url: str) -> Json:
         _, data = await _send(config, WireRequest(url, method="GET"))
     except TargetError:
         return None
-    return _value(data)
-
-
-async def _openapi(config: TargetConfig, url: str) -> Json:
-    """The description of a service, where it has one."""
-    value = await get_json(config, url)
-    return value if isinstance(value, dict) and "paths" in value else None
+    return read_json(data)
 
 
 async def _answer(config: TargetConfig, request: Mapping[str, object], prompt: str) -> Answer:
@@ -234,13 +229,6 @@ def _events(form: Format, data: bytes) -> Iterator[ServerEvent]:
     reader = parser(form, len(data) + 1)
     yield from reader.feed(data)
     yield from reader.end()
-
-
-def _value(text: str | bytes) -> Json:
-    try:
-        return loads(text)
-    except ValueError:
-        return None
 
 
 def _excerpt(data: bytes, config: TargetConfig) -> str:

@@ -221,7 +221,8 @@ class _Reader:
 
     def _read_call(self, call: ast.Call) -> None:
         last = self._origin(call.func).rpartition(".")[2]
-        if last == "run" and (port := _number(call, "port")) is not None:
+        port = _keyword(call, "port")
+        if last == "run" and type(port) is int:
             self.source.port = port
         if last == "include_router" and call.args:
             self.source.prefixes[self._origin(call.args[0])] = _text(call, "prefix")
@@ -305,11 +306,12 @@ def _gives_nothing(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     return not any(isinstance(node, ast.Return) and node.value is not None for node in ast.walk(function))
 
 
+def _keyword(call: ast.Call, name: str) -> object:
+    """The value of a keyword, if it is a constant."""
+    value = next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
+    return value.value if isinstance(value, ast.Constant) else None
+
+
 def _text(call: ast.Call, name: str) -> str:
-    value = next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
-    return value.value.rstrip("/") if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
-
-
-def _number(call: ast.Call, name: str) -> int | None:
-    value = next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
-    return value.value if isinstance(value, ast.Constant) and type(value.value) is int else None
+    value = _keyword(call, name)
+    return value.rstrip("/") if isinstance(value, str) else ""
