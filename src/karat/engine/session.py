@@ -103,9 +103,7 @@ class Session:
         summary, not_closed = None, None
         try:
             async with runner.open(self._stop, self.options.run_timeout):
-                names = reserve(
-                    self.results_dir, self.suite.file, self.suite.format, self.now(), self.request.folder
-                )
+                names = reserve(self.results_dir, self.suite.file, self.suite.format, self.now(), self.request.folder)
                 try:
                     summary = await self._into(names, plan, runner, previous, began)
                 except BaseException:
