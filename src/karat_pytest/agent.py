@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 import pytest
 from msgspec import structs
 
-from karat.engine.case_runner import DEFAULT_TIMEOUT, settle
+from karat.engine.case_runner import DEFAULT_TIMEOUT
 from karat.engine.request import ResolvedTarget, RunRequest
 from karat.errors import KaratError, UsageError
 from karat.journal.limits import cap_trace
@@ -23,7 +23,7 @@ from karat.targets.base import RunContext, TargetError
 from karat.targets.capabilities import refuse_unreachable, secrets_of
 from karat.targets.config import read_config
 from karat.text.wording import error_text
-from karat_pytest.state import GRACE, NO_TARGET, BackgroundLoop, SessionState
+from karat_pytest.state import GRACE, BackgroundLoop, SessionState, settle_target
 
 _AGENTS: pytest.StashKey[dict[tuple[int, str], OpenAgent]] = pytest.StashKey()
 """The agents that are open, by the id of what the fixture gave and the configuration."""
@@ -145,11 +145,7 @@ def _open_agent(state: SessionState, target: object, request: pytest.FixtureRequ
     key = (id(target), project.file)
     if key not in agents:
         run_request = RunRequest(folder=str(state.folder))
-        try:
-            resolved, options, run_request = settle(target, state.options, run_request, read_config(project))  # type: ignore[arg-type]  # it refuses what is not a target
-        except UsageError as error:
-            error.fix = NO_TARGET if error.slug == "no-target" else error.fix
-            raise
+        resolved, options, run_request = settle_target(target, state.options, run_request, read_config(project))
         redactor = Redactor((*run_request.secrets, *secrets_of(resolved.target)))
         timeout = options.timeout or resolved.config.timeout or DEFAULT_TIMEOUT
         state.loop.wait(resolved.target.open())

@@ -10,12 +10,12 @@ from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from msgspec import structs
 
 from karat.checks.catalog import catalog_for
-from karat.engine.case_runner import CaseRunner, files_folder, settle, target_of_suite
+from karat.engine.case_runner import CaseRunner, files_folder, target_of_suite
 from karat.engine.events import Event, Notice
 from karat.engine.request import ResolvedTarget, RunOptions, RunRequest
 from karat.engine.rescoring import default_results_dir, resolve_allowances
@@ -36,10 +36,9 @@ from karat.suites.selection import Selection
 from karat.targets.config import Config, read_config
 from karat.targets.python import FunctionTarget
 from karat.text.wording import visible
-from karat_pytest.state import NO_TARGET, SessionState
+from karat_pytest.state import SessionState, Settled, settle_target
 
 GATE = "gate"
-Settled: TypeAlias = tuple[ResolvedTarget, RunOptions, RunRequest]
 
 
 def node_name(case_id: str) -> str:
@@ -205,13 +204,8 @@ class SuiteRun:
         if self._settled is None or target is not self._target:
             check_provable(self.suite, self.options)
             request = RunRequest(listeners=[self._on_event], folder=str(self.state.folder))
-            try:
-                target_or_spec = target or target_of_suite(self.suite, self.config)
-                self._settled = settle(target_or_spec, self.options, request, self.config)  # type: ignore[arg-type]  # find_target refuses what is not a target
-            except UsageError as error:
-                error.fix = NO_TARGET if error.slug == "no-target" else error.fix
-                raise
-            self._settled = self._share_limits(*self._settled)
+            target_or_spec = target or target_of_suite(self.suite, self.config)
+            self._settled = self._share_limits(*settle_target(target_or_spec, self.options, request, self.config))
             self.identity = self._settled[0].identity
         return self._settled
 

@@ -9,15 +9,18 @@ from collections.abc import Coroutine
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import pytest
 
-from karat.engine.request import RunOptions
+from karat.engine.case_runner import settle
+from karat.engine.request import ResolvedTarget, RunOptions, RunRequest
 from karat.errors import UsageError
 from karat.options import HOW_TO_RUN
+from karat.targets.config import Config
 
 Result = TypeVar("Result")
+Settled: TypeAlias = tuple[ResolvedTarget, RunOptions, RunRequest]
 NO = "no"
 GRACE = 5.0
 """How long what was interrupted may take to stop, in seconds."""
@@ -26,6 +29,15 @@ NO_TARGET = (
     "karat.toml, or define the fixture karat_target in conftest.py."
 )
 _NUMBERS = {"timeout": float, "retries": int, "repeat": int}
+
+
+def settle_target(target: object, options: RunOptions, request: RunRequest, config: Config) -> Settled:
+    """Settle which target it is; where there is none, say how to give one to pytest."""
+    try:
+        return settle(target, options, request, config)  # type: ignore[arg-type]  # it refuses what is not a target
+    except UsageError as error:
+        error.fix = NO_TARGET if error.slug == "no-target" else error.fix
+        raise
 
 
 class ForegroundLoop:

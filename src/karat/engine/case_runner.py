@@ -20,7 +20,7 @@ from karat.checks.page.ui import check_vocabulary, resolve
 from karat.engine.attempts import Attempts, Policy, Retries, read_attempt
 from karat.engine.authoring import read_case
 from karat.engine.events import CaseFinished, Listener
-from karat.engine.executors import Executor, InlineExecutor, NullExecutor
+from karat.engine.executors import Executor, InlineExecutor
 from karat.engine.request import (
     BY_NAME,
     AnyTarget,
@@ -79,7 +79,7 @@ class CaseRunner:
         self._secrets = (*request.secrets, *secrets_of(agent.target))
         self._policy = policy_for(options, agent.limits)
         self._redactor = Redactor(self._secrets)
-        executor = NullExecutor() if idle else self._executor(total)
+        executor = Executor() if idle else self._executor(total)
         self.attempts = Attempts(executor, self._policy, self._redactor, request.listeners, random.Random())
         self._keys = Keys(target_identity(agent.identity))
         self._numbers = count()

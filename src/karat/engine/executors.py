@@ -8,7 +8,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Protocol
 
 from karat.checks.catalog import CheckCatalog
 from karat.engine.work import CaseResult, Settings, error_result, run_case
@@ -45,58 +44,36 @@ class Limiter:
         await asyncio.sleep(start - now)
 
 
-class Executor(Protocol):
-    """Between `open` and `close`, `run` may be awaited as often at once as there are slots."""
+class Executor:
+    """Between `open` and `close`, `run` may be awaited as often at once as there are slots.
 
-    @property
-    def slots(self) -> int: ...
+    This one is for a run in which nothing is to be carried out: the target is not even opened.
+    """
 
-    @property
-    def keeps_rate(self) -> bool:
-        """Whether it keeps to the rate by itself; else its callers do."""
-        ...
+    slots: int = 1
+    keeps_rate: bool = False
+    """Whether it keeps to the rate by itself; else its callers do."""
 
     async def open(self) -> None:
         """Get ready, or raise an error that the user can fix before any case is run."""
-        ...
 
     async def run(self, item: Item, attempt: int, on_started: Callable[[Item], None]) -> CaseResult:
         """Run one case; `on_started` is called when it starts. A KaratError says that no more case can be run."""
-        ...
-
-    async def wait_until_stopped(self, item: Item) -> None:
-        """Wait until the case has stopped, if the limits require it."""
-        ...
-
-    async def close(self) -> None: ...
-
-
-class NullExecutor:
-    """Where nothing is to be carried out: the target is not even opened."""
-
-    keeps_rate = False
-    slots = 1
-
-    async def open(self) -> None:
-        """Nothing is needed."""
-
-    async def run(self, item: Item, attempt: int, on_started: Callable[[Item], None]) -> CaseResult:
         raise RuntimeError("this executor runs no case")
 
     async def wait_until_stopped(self, item: Item) -> None:
-        """Nothing ever goes on."""
+        """Wait until the case has stopped, if the limits require it."""
 
     async def close(self) -> None:
-        """Nothing was opened."""
+        """Close what was opened."""
 
 
-class InlineExecutor:
+class InlineExecutor(Executor):
     """In this process and on its event loop: for debugging and for use as a library.
 
-    Nothing can be killed here: an agent that blocks the event loop or ignores its cancellation holds up the run.
+    Nothing can be killed here: an agent that blocks the event loop or ignores its cancellation holds up the run, and a
+    thread that overran cannot be stopped.
     """
-
-    keeps_rate = False
 
     def __init__(
         self, target: Target, settings: Settings, redactor: Redactor, catalog: CheckCatalog, *, concurrency: int = 1
@@ -125,9 +102,6 @@ class InlineExecutor:
         on_started(item)
         context = RunContext(repeat=item.repeat, attempt=attempt)
         return await run_case(item, self._target, self._settings, self._redactor, context, self._catalog)
-
-    async def wait_until_stopped(self, item: Item) -> None:
-        """Return at once: a thread that overran cannot be stopped in this process."""
 
     async def close(self) -> None:
         """Close the target, and go back to where we were: the agent may have gone elsewhere."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -67,7 +66,7 @@ async def run_case(
 ) -> CaseResult:
     """Run and judge one case. Whatever the agent does, this gives a record; only cancellation goes through."""
     started_at, start, here = time.time(), time.perf_counter(), os.getpid()
-    context.attachments = _folder(settings.attachments)
+    context.attachments = Path(settings.attachments) if settings.attachments else None
     context.world = CaseWorld.of(item.case)
     trace = await run_target(item.case, target, settings.case_timeout, context)
     if context.world is not None:
@@ -79,11 +78,6 @@ async def run_case(
         times = {"started_at": trace.started_at or started_at, "duration_ms": trace.duration_ms or duration}
         trace = structs.replace(trace, **times)
     return finish_case(item, trace, duration, redactor, context, catalog)
-
-
-@lru_cache(maxsize=4)
-def _folder(name: str) -> Path | None:
-    return Path(name) if name else None
 
 
 def finish_case(

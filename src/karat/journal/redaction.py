@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Iterable, Mapping
 from enum import Enum
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 from msgspec import Struct, structs
@@ -128,8 +128,7 @@ class Redactor:
 
     def redact(self, value: Value) -> Value:
         """A value or record of any kind without its secrets: in each of its strings, keys included."""
-        cleaned: Value = self._redact(value)
-        return cleaned
+        return cast(Value, self._redact(value))
 
     def _redact(self, value: Any) -> Any:
         if isinstance(value, Enum):

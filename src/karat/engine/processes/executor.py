@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from karat.engine.executors import Job, Limiter
+from karat.engine.executors import Executor, Job, Limiter
 from karat.engine.processes.messages import Finished, Start
 from karat.engine.processes.worker import END_LIMIT, Worker, WorkerEvent, WorkerLost
 from karat.engine.work import BUG, TIMEOUT, CaseResult
@@ -28,7 +28,7 @@ BACKOFF = 0.5
 LONGEST = 5.0
 
 
-class ProcessExecutor:
+class ProcessExecutor(Executor):
     """`workers` processes with several cases at once in each, fewer if no more can be opened: `tell` hears of that.
 
     When a process is lost with several cases in hand, each is run again, alone in a process, and there the guilty one

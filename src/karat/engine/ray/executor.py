@@ -14,7 +14,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
-from karat.engine.executors import Job
+from karat.engine.executors import Executor, Job
 from karat.engine.processes.messages import (
     Assignment,
     Finished,
@@ -66,15 +66,13 @@ Shard = dict[int, Job]
 """The cases that a task on the cluster still owes, by their tokens."""
 
 
-class RayExecutor:
+class RayExecutor(Executor):
     """Sends shards to a Ray cluster, a bounded number at a time, and hears of each case as it finishes.
 
     Ray is not asked to repeat a task that was lost, because it would run finished cases again: what a lost task still
     owed is put into new shards. A thread of its own talks to Ray, whose calls block: one from the beginning to the end,
     because the processes of a cluster that Ray starts here end with the thread that started them.
     """
-
-    keeps_rate = False
 
     def __init__(self, start: Start, redactor: Redactor, *, address: str | None, total: int, exact: bool) -> None:
         self.slots = 1
@@ -114,9 +112,6 @@ class RayExecutor:
         # When all slots have had their turn, so that the first shards are not too small.
         self._loop.call_soon(self._wake.set)
         return await job.future
-
-    async def wait_until_stopped(self, item: Item) -> None:
-        """The workers of the node see to that."""
 
     async def close(self) -> None:
         self._closing = True

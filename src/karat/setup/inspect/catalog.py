@@ -32,42 +32,32 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 class Inspector(NamedTuple):
     """Inspects one kind of target; named but not yet imported."""
 
-    kind: str
     module: str
     function: str
     prompts: int = 1
     """How many prompts it takes."""
 
 
-INSPECTORS = (
-    Inspector("browser", "karat.setup.inspect.page.inspect", "inspect_page"),
-    Inspector("langgraph", "karat.setup.inspect.graphs", "inspect_graph"),
-    Inspector("http", "karat.setup.inspect.services", "inspect_service", prompts=10),
-    *(
-        Inspector(kind, "karat.setup.inspect.plain", "inspect_plain", prompts=10)
-        for kind in ("python", "command", "openai", "ag-ui", "ai-sdk", "langgraph-server", "a2a")
-    ),
-)
+_PLAIN = Inspector("karat.setup.inspect.plain", "inspect_plain", prompts=10)
+INSPECTORS = {
+    "browser": Inspector("karat.setup.inspect.page.inspect", "inspect_page"),
+    "langgraph": Inspector("karat.setup.inspect.graphs", "inspect_graph"),
+    "http": Inspector("karat.setup.inspect.services", "inspect_service", prompts=10),
+    **dict.fromkeys(("python", "command", "openai", "ag-ui", "ai-sdk", "langgraph-server", "a2a"), _PLAIN),
+}
 
 
 async def inspect_target(config: TargetConfig, prompts: Sequence[str]) -> Inspection:
     """Inspect the agent of a configuration with these prompts, or with a greeting."""
-    entry = inspector(config.kind)
+    entry = INSPECTORS.get(config.kind)
+    if entry is None:
+        fix = did_you_mean(config.kind, INSPECTORS) or f"Inspect a target of kind {join_words([*INSPECTORS])}."
+        raise UsageError(f"targets of kind {config.kind!r} cannot be inspected.", fix=fix, slug="not-inspectable")
     if len(prompts) > entry.prompts:
         bound = "one prompt" if entry.prompts == 1 else f"at most {entry.prompts} prompts"
         raise UsageError(f"a target of kind {config.kind!r} is inspected with {bound}.", fix="Give fewer.")
     inspect: Inspect = getattr(importlib.import_module(entry.module), entry.function)
     return await inspect(config, *(prompts or (GREETING,)))
-
-
-def inspector(kind: str) -> Inspector:
-    """What inspects targets of this kind."""
-    for each in INSPECTORS:
-        if each.kind == kind:
-            return each
-    kinds = [each.kind for each in INSPECTORS]
-    fix = did_you_mean(kind, kinds) or f"Inspect a target of kind {join_words(kinds)}."
-    raise UsageError(f"targets of kind {kind!r} cannot be inspected.", fix=fix, slug="not-inspectable")
 
 
 def target(
