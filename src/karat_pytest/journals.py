@@ -26,7 +26,7 @@ from karat.model.run import Footer, Header, Summary
 from karat.reports.artifacts import reserve, utc_now
 from karat.reports.escaping import terminal
 from karat.reports.run_facts import counts, incomplete
-from karat.scoring.tally import Outcome, Tally
+from karat.scoring.tally import Contribution, Tally
 from karat_pytest.failures import GateFailure, describe
 from karat_pytest.runs import SuiteRun, node_name, read_suite_file
 from karat_pytest.state import SessionState
@@ -44,7 +44,7 @@ class SuiteJournal:
         self.path = reserve(run.results_dir, run.suite.file, run.suite.format, utc_now()).journal
         begin(str(self.path), header)
         self._writer = JournalWriter(str(self.path))
-        self._outcomes: list[tuple[int, Outcome]] = []
+        self._outcomes: list[tuple[int, Contribution]] = []
         self.runs: Counter[int] = Counter()
         self.has_gate = False
         self.summary: Summary | None = None

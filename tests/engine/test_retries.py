@@ -17,11 +17,11 @@ from karat.engine.attempts import LONGEST, Retries
 from karat.engine.events import CaseRetried, Event
 from karat.engine.work import CaseResult
 from karat.model.verdict import CaseStatus
-from karat.scoring.tally import Outcome
+from karat.scoring.tally import Contribution
 
 from .support import carried_out, journals, kind
 
-ERROR = CaseResult(Outcome(CaseStatus.ERROR), 1.0, msgspec.Raw(b"{}"), "agent")
+ERROR = CaseResult(Contribution(CaseStatus.ERROR), 1.0, msgspec.Raw(b"{}"), "agent")
 
 
 def waited(retries: Retries, attempt: int, done: CaseResult = ERROR, seed: int = 0) -> float | None:
@@ -44,7 +44,7 @@ def test_off_by_default() -> None:
     ],
 )
 def test_only_errors_are_tried_again(status: CaseStatus, error: str, again: bool) -> None:
-    done = CaseResult(Outcome(status), 1.0, msgspec.Raw(b"{}"), error)
+    done = CaseResult(Contribution(status), 1.0, msgspec.Raw(b"{}"), error)
     assert (waited(Retries(3), 0, done) is not None) == again
 
 

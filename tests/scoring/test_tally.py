@@ -13,7 +13,7 @@ from karat.model.sequential import SequentialTest
 from karat.model.verdict import CaseStatus
 from karat.reports.run_facts import repeats
 from karat.scoring.intervals import wilson
-from karat.scoring.tally import Outcome, Tally, case_status, is_flaky, is_lost
+from karat.scoring.tally import Contribution, Tally, case_status, is_flaky, is_lost
 
 PASS, FAIL, PARTIAL, ERROR, SKIP, XFAIL = CaseStatus
 
@@ -118,7 +118,7 @@ def test_a_summary_over_repeats() -> None:
     tally = Tally(3)
     for index, statuses in enumerate([(PASS, PASS, PASS), (PASS, FAIL, PASS), (FAIL, FAIL, FAIL), (PASS, ERROR, PASS)]):
         for status in statuses:
-            tally.add(index, Outcome(status))
+            tally.add(index, Contribution(status))
     summary = tally.summary()
     assert (summary.passed, summary.failed, summary.error, summary.total) == (1, 2, 1, 4)
     assert (summary.pass_all, summary.pass_any, summary.flaky, summary.runs) == (0.25, 0.75, 1, 12)
@@ -138,14 +138,14 @@ def test_shares_are_of_cases_without_a_missing_run(
     tally = Tally(3)
     for index, statuses in enumerate(cases):
         for status in statuses:
-            tally.add(index, Outcome(status))
+            tally.add(index, Contribution(status))
     summary = tally.summary()
     assert (summary.pass_all, summary.pass_any) == shares
 
 
 def test_one_run_of_each_case_has_no_repeats() -> None:
     tally = Tally()
-    tally.add(0, Outcome(PASS, 1.0))
+    tally.add(0, Contribution(PASS, 1.0))
     summary = tally.summary()
     assert (summary.pass_all, summary.pass_any, summary.runs, summary.repeat) == (None, None, 0, 1)
 
@@ -158,7 +158,7 @@ def test_the_order_of_records_does_not_matter(
         tally = Tally(2)
         for place in order:
             status, soft = records[place]
-            tally.add(place // 2, Outcome(status, soft if soft is None else round(soft, 9), 0.5))
+            tally.add(place // 2, Contribution(status, soft if soft is None else round(soft, 9), 0.5))
         return tally.summary()
 
     order = list(range(len(records)))
@@ -169,8 +169,8 @@ def test_the_order_of_records_does_not_matter(
 
 def test_errors_do_not_count_towards_the_average() -> None:
     tally = Tally()
-    tally.add(0, Outcome(PASS, 0.5))
-    tally.add(1, Outcome(ERROR, 0.0))
+    tally.add(0, Contribution(PASS, 0.5))
+    tally.add(1, Contribution(ERROR, 0.0))
     assert tally.summary().avg_soft_score == 0.5
 
 
@@ -188,19 +188,19 @@ def test_what_was_run_is_said_and_not_what_might_have_been(
     tally = Tally(50 if until else 2, until)
     for index, number in enumerate(runs):
         for _ in range(number):
-            tally.add(index, Outcome(CaseStatus.PASS))
+            tally.add(index, Contribution(CaseStatus.PASS))
     assert repeats(tally.summary()) == says
 
 
 def test_a_rate_knows_its_clusters_and_leaves_skipped_cases_out() -> None:
     tally = Tally()
     for index, status in enumerate([CaseStatus.PASS] * 10 + [CaseStatus.FAIL, CaseStatus.SKIP, CaseStatus.XFAIL]):
-        tally.add(index, Outcome(status, cluster="one" if index < 10 else ""))
+        tally.add(index, Contribution(status, cluster="one" if index < 10 else ""))
     found = tally.summary()
     assert (found.passed, found.judged, found.clusters) == (10, 11, 2)
     apart = Tally()
     for index in range(11):
-        apart.add(index, Outcome(CaseStatus.PASS if index < 10 else CaseStatus.FAIL))
+        apart.add(index, Contribution(CaseStatus.PASS if index < 10 else CaseStatus.FAIL))
     assert found.rate_low < apart.summary().rate_low, "ten variants prove less than ten cases"
 
 
@@ -208,6 +208,6 @@ def test_skipped_cases_and_known_failures_are_in_no_share_of_repeats() -> None:
     tally = Tally(2)
     for index, status in enumerate((CaseStatus.PASS, CaseStatus.FAIL, CaseStatus.SKIP, CaseStatus.XFAIL)):
         for _ in range(2):
-            tally.add(index, Outcome(status))
+            tally.add(index, Contribution(status))
     summary = tally.summary()
     assert (summary.pass_all, summary.pass_any, summary.judged) == (0.5, 0.5, 2)

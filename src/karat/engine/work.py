@@ -19,7 +19,7 @@ from karat.model.trace import Trace, TraceError
 from karat.model.verdict import CaseStatus
 from karat.proxy.faults.world import CaseWorld
 from karat.scoring import verdicts
-from karat.scoring.tally import Outcome
+from karat.scoring.tally import Contribution
 from karat.targets.base import RunContext, Target, TargetError
 from karat.targets.user_code import from_outside
 from karat.text.wording import error_text
@@ -38,7 +38,7 @@ GRACE = 3.0
 class CaseResult(Struct, frozen=True):
     """A carried-out case: what the engine must know of it, and its line of the journal."""
 
-    outcome: Outcome
+    outcome: Contribution
     duration_ms: float
     line: msgspec.Raw
     error: str = ""
@@ -113,7 +113,7 @@ def finish_case(
     if redactor.finds(line):
         line = _encode(redactor.record(record))
     return CaseResult(
-        Outcome.of_record(record),
+        Contribution.of_record(record),
         duration_ms,
         msgspec.Raw(line),
         error.kind if error else "",

@@ -23,7 +23,7 @@ from karat.model.run import Footer, Header
 from karat.model.sequential import SequentialTest
 from karat.model.trace import Tokens
 from karat.model.verdict import CaseStatus, Shortfall, Status, Verdict
-from karat.scoring.tally import Outcome, Tally, case_status
+from karat.scoring.tally import Contribution, Tally, case_status
 from karat.text.wording import pluralize
 
 VERSION: Final = 6
@@ -201,7 +201,7 @@ class JournalRows:
         for index, status, soft, rate, short, rules, cluster, into, out, cost in rows:
             spent = count_spent(None if into is None and out is None else Tokens(into, out), cost)
             lacks = Shortfall(bool(short & 1), bool(short & 2), bool(short & 4), short >> 3, rules)
-            tally.add(index, Outcome(CaseStatus(status), soft, rate, lacks, cluster, spent))
+            tally.add(index, Contribution(CaseStatus(status), soft, rate, lacks, cluster, spent))
         faults = [*self._faults(), *([problem] if problem else [])]
         summary, footer = tally.summary(), self._footer
         if footer and not faults and figures(summary) != figures(footer.summary):

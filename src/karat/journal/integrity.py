@@ -21,7 +21,7 @@ from karat.model.suite import Case
 from karat.model.trace import OF_CASE, REMOVED, TraceError
 from karat.model.verdict import CaseStatus, CheckResult, Verdict
 from karat.scoring import verdicts
-from karat.scoring.tally import Outcome, Tally
+from karat.scoring.tally import Contribution, Tally
 from karat.text.wording import pluralize
 
 FIRST: Final = 1 << 10
@@ -134,7 +134,7 @@ class Derived:
     def count(self, index: int, case: Case, verdict: Verdict, spent: Spent, *, intact: bool) -> None:
         """Note a record of this verdict; `intact`: it is the one that its run wrote."""
         self.identity.note(case.id, index, intact=intact)
-        self._tally.add(index, Outcome.of(case, verdict, spent))
+        self._tally.add(index, Contribution.of(case, verdict, spent))
 
     def summary(self, faults: Sequence[str], footer: Footer | None) -> Summary:
         """What the run came to; where the journal was changed, it is incomplete, whatever its footer says."""

@@ -29,7 +29,7 @@ from karat.model.suite import Case, leave_unjudged
 from karat.model.trace import OF_CASE, REMOVED, Trace, TraceError
 from karat.model.verdict import CaseStatus, CheckResult, Status
 from karat.scoring import verdicts
-from karat.scoring.tally import Outcome, Tally, case_status
+from karat.scoring.tally import Contribution, Tally, case_status
 from karat.text.wording import pluralize
 
 NOT_RECORDED = TraceError("not-recorded", "the journal has no trace of this case")
@@ -166,7 +166,7 @@ class Note(Struct, frozen=True, array_like=True, gc=False):
     index: int
     repeat: int
     intact: bool
-    outcome: Outcome | None
+    outcome: Contribution | None
 
 
 class Piece(NamedTuple):
@@ -236,7 +236,7 @@ class Rewriting:
         lines, notes = [], []
         for record in self.journal.records(number * PIECE, PIECE):
             judged = self.judge.rejudge(record)
-            outcome = Outcome.of_record(judged) if judged else None
+            outcome = Contribution.of_record(judged) if judged else None
             notes.append(Note(record.case.id, record.index, record.repeat, self._identity.is_of_case(record), outcome))
             if judged is not None:
                 lines.append(self._line(judged))

@@ -62,7 +62,7 @@ def is_flaky(counts: Mapping[CaseStatus, int]) -> bool:
     return bool(counts.get(CaseStatus.PASS)) and bool(counts.get(CaseStatus.FAIL))
 
 
-class Outcome(Struct, frozen=True, array_like=True, gc=False):
+class Contribution(Struct, frozen=True, array_like=True, gc=False):
     """What one run of a case counts for in the summary of its run; `spent`: what it took."""
 
     status: CaseStatus
@@ -73,11 +73,11 @@ class Outcome(Struct, frozen=True, array_like=True, gc=False):
     spent: Spent = NOTHING_SPENT
 
     @classmethod
-    def of(cls, case: Case, verdict: Verdict, spent: Spent) -> Outcome:
+    def of(cls, case: Case, verdict: Verdict, spent: Spent) -> Contribution:
         return cls(verdict.status, verdict.soft.value, case.min_pass_rate, verdict.shortfall, case.cluster, spent)
 
     @classmethod
-    def of_record(cls, record: CaseRecord) -> Outcome:
+    def of_record(cls, record: CaseRecord) -> Contribution:
         spent = count_spent(record.trace.tokens, record.trace.metadata.get(COST))
         return cls.of(record.case, record.verdict, spent)
 
@@ -119,7 +119,7 @@ class Tally:
         """A tally of the run that a journal begins with."""
         return cls(header.repeat, header.until, header.confirm, at_most=header.at_most is True)
 
-    def add(self, index: int, outcome: Outcome) -> None:
+    def add(self, index: int, outcome: Contribution) -> None:
         """Count one run of a case."""
         status, short = outcome.status, outcome.shortfall
         if status is not CaseStatus.SKIP:
@@ -153,7 +153,7 @@ class Tally:
             self._spent += spent
 
     def add_record(self, record: CaseRecord) -> None:
-        self.add(record.index, Outcome.of_record(record))
+        self.add(record.index, Contribution.of_record(record))
 
     def is_lost(self, index: int, status: CaseStatus) -> bool:
         """Whether the case, whose last run came out with this status, can come to no good end any more."""
