@@ -58,11 +58,15 @@ QUICK = (
     "tests/test_architecture", "tests/test_words",
 )  # fmt: skip
 """What needs no process, browser or database, and little time: `make check` runs it."""
+STARTS_PROCESSES = (
+    "tests/seeds/test_runner", "tests/checks/test_code.py", "tests/analysis/lint/test_lint_cli.py::test_tools_of_a",
+)  # fmt: skip
+"""Some of them all the same: these are left to the gate."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_itemcollected(item: pytest.Item) -> None:
-    if item.nodeid.startswith(QUICK):
+    if item.nodeid.startswith(QUICK) and not item.nodeid.startswith(STARTS_PROCESSES):
         item.add_marker("quick")
 
 
