@@ -139,6 +139,14 @@ class Check:
     def unknown(self, why: str) -> CheckResult:
         return CheckResult(self.name, self.group, Status.UNKNOWN, self.description, why)
 
+    def passed_unless(self, why: str | None, found: str = "", at: EvidenceLocation | None = None) -> CheckResult:
+        """Passed; unknown where there is a reason why something may not have been seen."""
+        return self.unknown(why) if why else self.passed(found, at)
+
+    def failed_unless(self, why: str | None, found: str, at: EvidenceLocation | None = None) -> CheckResult:
+        """Failed; unknown where there is a reason why something may not have been seen."""
+        return self.unknown(why) if why else self.failed(found, at)
+
     def present(self, trace: Trace, span: tuple[int, int] | None, absent: str = "") -> CheckResult:
         """Passed where the text is in the final message; unknown where that message is not whole."""
         if span is not None:
@@ -146,8 +154,7 @@ class Check:
             if doubt := unsure(trace, [span]) if trace.cuts else None:
                 return self.unknown(doubt)
             return self.passed(excerpt(trace.final_message[start:end]), EvidenceLocation("final_message", start, end))
-        why = unreadable(trace)
-        return self.unknown(why) if why else self.failed(absent or quote_answer(trace))
+        return self.failed_unless(unreadable(trace), absent or quote_answer(trace))
 
     def absent(self, trace: Trace, span: tuple[int, int] | None) -> CheckResult:
         """Failed where the text is in the final message; unknown where that message is not whole."""
@@ -156,8 +163,7 @@ class Check:
             if doubt := trace.why_uncertain("final_message", start, end):
                 return self.unknown(doubt)
             return self.failed(excerpt(trace.final_message[start:end]), EvidenceLocation("final_message", start, end))
-        why = unreadable(trace)
-        return self.unknown(why) if why else self.passed()
+        return self.passed_unless(unreadable(trace))
 
 
 def own_field(type: object, doc: str, since: str = "1", **how: Any) -> Field:

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from karat.checks.base import CALLS, Check, CheckRequest, Phrase, out_of_reach, own_field, read_members, read_with
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls, performs
-from karat.checks.tools.names import describe_calls, nameless, not_ruled_out, not_understood
+from karat.checks.tools.names import describe_calls, nameless, not_ruled_out, why_unseen
 from karat.model.check import CheckProblem, Example, Expected
 from karat.model.cost import COST, cost_usd
 from karat.model.trace import Tokens, Trace
@@ -98,8 +98,7 @@ class MaxToolCalls(_CallBudget, Struct, frozen=True):
             return self.failed(
                 f"{len(tool_calls)}: {describe_calls(trace)}", EvidenceLocation("tool_calls", index=self.most)
             )
-        why = trace.why_incomplete("tools") or not_understood(trace)
-        return self.unknown(why) if why else self.passed(f"{len(tool_calls)}: {describe_calls(trace)}")
+        return self.passed_unless(why_unseen(trace), f"{len(tool_calls)}: {describe_calls(trace)}")
 
 
 class MaxCalls(_CallBudget, Struct, frozen=True):
@@ -132,8 +131,7 @@ class MaxCalls(_CallBudget, Struct, frozen=True):
                 f"{len(positions)} calls: {describe_calls(trace)}",
                 EvidenceLocation("tool_calls", index=positions[self.most]),
             )
-        why = trace.why_incomplete("tools") or not_ruled_out(trace, self.tool)
-        return self.unknown(why) if why else self.passed(f"{len(positions)} calls")
+        return self.passed_unless(not_ruled_out(trace, self.tool), f"{len(positions)} calls")
 
 
 class MaxSeconds(Budget, Struct, frozen=True):

@@ -100,8 +100,9 @@ class Telemetry(Check, Struct, frozen=True):
         index = _event(trace, pattern) if pattern else _line(trace.telemetry, self.entry)
         if index is not None:
             return self.passed(excerpt(trace.telemetry[index]), EvidenceLocation("telemetry", index=index))
-        why = trace.why_unobserved("telemetry") or trace.cut("telemetry")
-        return self.unknown(why) if why else self.failed(f"none of {len(trace.telemetry)} lines")
+        return self.failed_unless(
+            trace.why_unobserved("telemetry") or trace.cut("telemetry"), f"none of {len(trace.telemetry)} lines"
+        )
 
 
 def _event(trace: Trace, pattern: Pattern) -> int | None:

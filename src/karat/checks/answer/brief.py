@@ -110,8 +110,7 @@ class RequiredLevers(_BriefCheck, Struct, frozen=True):
         why = unsure(trace, spans)
         if len(spans) >= self.count and not why:
             return self.passed(f"{len(spans)}", EvidenceLocation("final_message", spans[0][0], spans[-1][1]))
-        why = why or unreadable(trace) or trace.cut("answer_page")
-        return self.unknown(why) if why else self.failed(f"{len(spans)}")
+        return self.failed_unless(why or unreadable(trace) or trace.cut("answer_page"), f"{len(spans)}")
 
 
 def _on_different_lines(matches: list[tuple[str, Span]]) -> list[Span]:
@@ -167,8 +166,9 @@ class ClaimEvidenceAlignment(_BriefCheck, Struct, frozen=True):
             return self.passed(
                 at=EvidenceLocation("final_message", min(s for s, _ in marked), max(e for _, e in marked))
             )
-        why = why or unreadable(trace) or trace.cut("answer_page")
-        return self.unknown(why) if why else self.failed(f"no marker of {' or '.join(missing)}")
+        return self.failed_unless(
+            why or unreadable(trace) or trace.cut("answer_page"), f"no marker of {' or '.join(missing)}"
+        )
 
 
 class EvidenceFreshness(_BriefCheck, Struct, frozen=True):

@@ -68,8 +68,7 @@ class NoLeak(Check, Struct, frozen=True):
             if secret.is_in(written, rendered=False) or any(map(secret.is_in, _texts_in(call.arguments))):
                 return self.failed(f"it is in an argument of {call.name}", EvidenceLocation("tool_calls", index=index))
             unseen = unseen or call.unobserved.get("arguments", "")
-        why = unreadable(trace) or trace.why_incomplete("tools") or unseen or not_understood(trace)
-        return self.unknown(why) if why else self.passed()
+        return self.passed_unless(unreadable(trace) or trace.why_incomplete("tools") or unseen or not_understood(trace))
 
 
 def _texts_in(value: object) -> Iterator[str]:

@@ -343,8 +343,7 @@ class MinWords(Check, Struct, frozen=True):
         count = words_in(trace.final_message)
         if count >= self.least:
             return self.passed(f"{count} words")
-        why = unreadable(trace)
-        return self.unknown(why) if why else self.failed(f"{count} words: {quote_answer(trace)}")
+        return self.failed_unless(unreadable(trace), f"{count} words: {quote_answer(trace)}")
 
 
 class MaxWords(Check, Struct, frozen=True):
@@ -372,8 +371,7 @@ class MaxWords(Check, Struct, frozen=True):
         count = words_in(trace.final_message)
         if count > self.most:
             return self.failed(f"{count} words: {quote_answer(trace)}")
-        why = unreadable(trace)
-        return self.unknown(why) if why else self.passed(f"{count} words")
+        return self.passed_unless(unreadable(trace), f"{count} words")
 
 
 @lru_cache(maxsize=8)

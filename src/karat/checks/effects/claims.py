@@ -21,7 +21,7 @@ from karat.checks.base import (
     unsure,
 )
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls, performs
-from karat.checks.tools.names import describe_calls, nameless, not_understood
+from karat.checks.tools.names import describe_calls, nameless, why_unseen
 from karat.model.check import CheckProblem, Example, Expected
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
@@ -129,7 +129,7 @@ def _failed_now(claim: Claim, trace: Trace) -> bool:
 def _doubt(claim: Claim, trace: Trace, all_calls: Sequence[ToolCall]) -> str | None:
     """Why the deed may have been done although no call shows it."""
     for turn in (trace, *trace.earlier):
-        if why := turn.why_incomplete("tools") or not_understood(turn, claim.tools):
+        if why := why_unseen(turn, claim.tools):
             return why
     for call in all_calls:
         if call.has_unknown_outcome and is_any_named(claim.tools, call.name):
@@ -196,8 +196,7 @@ class OnlyEffects(ToolCheck, Struct, frozen=True):
         for index, call in enumerate(trace.tool_calls):
             if call.called and _is_any(self.effects, call.name) and not _is_any(self.tools, call.name):
                 return self.failed(str(call), EvidenceLocation("tool_calls", index=index))
-        why = trace.why_incomplete("tools") or not_understood(trace, self.effects)
-        return self.unknown(why) if why else self.passed(describe_calls(trace))
+        return self.passed_unless(why_unseen(trace, self.effects), describe_calls(trace))
 
 
 def _is_any(tools: Sequence[str], name: str) -> bool:

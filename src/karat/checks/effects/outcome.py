@@ -177,13 +177,12 @@ class Outcome(Check, Struct, frozen=True, dict=True):
 
     def judge(self, trace: Trace) -> CheckResult:
         if self.outcome in IN_WORDS and not _is_answer(trace.final_message):
-            why = unreadable(trace)
-            return self.unknown(why) if why else self.failed("no visible text")
+            return self.failed_unless(unreadable(trace), "no visible text")
         if self.outcome == "response_only":
             return self.passed()
         if self.outcome == "completed":
-            why = not_ended(trace)
-            return self.failed(why) if why else self.passed()
+            cut_off = not_ended(trace)
+            return self.failed(cut_off) if cut_off else self.passed()
         judgement = _find_call(self, trace) if self.outcome in SHOWN else _find_not_done(self, trace)
         why = trace.why_incomplete("tools")
         if why and not (judgement.holds and self.outcome in SHOWN):

@@ -24,7 +24,7 @@ from karat.checks.base import (
 )
 from karat.checks.effects.claims import calls_so_far, lines_to_add
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls, performs
-from karat.checks.tools.names import describe_calls, not_understood
+from karat.checks.tools.names import describe_calls, why_unseen
 from karat.matchers.values import normalize_value
 from karat.model.check import Example, Expected
 from karat.model.trace import ToolCall, Trace
@@ -113,8 +113,7 @@ class NoEffectTwice(ToolCheck, Struct, frozen=True):
                     return self.failed(detail, EvidenceLocation("tool_calls", index=index))
             elif _why_effective(call):
                 effective[request] = call
-        why = doubt or trace.why_incomplete("tools") or not_understood(trace, self.effects)
-        return self.unknown(why) if why else self.passed(describe_calls(trace))
+        return self.passed_unless(doubt or why_unseen(trace, self.effects), describe_calls(trace))
 
 
 def _is_of(tools: Sequence[str], call: ToolCall) -> bool:
@@ -198,8 +197,7 @@ class MaxRetries(ToolCheck, Struct, frozen=True):
                 failed.add(request)
             elif call.has_unknown_outcome:
                 unknown.add(request)
-        why = doubt or trace.why_incomplete("tools") or not_understood(trace)
-        return self.unknown(why) if why else self.passed(describe_calls(trace))
+        return self.passed_unless(doubt or why_unseen(trace), describe_calls(trace))
 
 
 class LostData(TypedDict, total=False):
@@ -259,8 +257,7 @@ class AdmitsFailure(Check, Struct, frozen=True):
     def judge(self, trace: Trace) -> CheckResult:
         failed = self._find_failure(trace)
         if not failed:
-            why = self._why_unseen(trace)
-            return self.unknown(why) if why else self.passed("every failure was recovered from")
+            return self.passed_unless(self._why_unseen(trace), "every failure was recovered from")
         if why := unreadable(trace):
             return self.unknown(why)
         answer = trace.final_message
@@ -285,7 +282,7 @@ class AdmitsFailure(Check, Struct, frozen=True):
 
     def _why_unseen(self, trace: Trace) -> str | None:
         """Why a failure may have gone unnoticed."""
-        if why := trace.why_incomplete("tools") or not_understood(trace, self.tools):
+        if why := why_unseen(trace, self.tools):
             return why
         open_call = next((call for call in trace.tool_calls if call.has_unknown_outcome), None)
         return f"it is unknown whether {open_call.name} failed" if open_call and not self.tools else None

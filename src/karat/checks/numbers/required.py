@@ -155,8 +155,7 @@ class MustGroundNumber(Check, Struct, frozen=True):
         )
         if not ended:
             dark = f"the result of {self.from_tool} is unknown" if any(c.error is None for c in tool_calls) else None
-            why = doubt or dark
-            return self.unknown(why) if why else self.failed(describe_calls(trace))
+            return self.failed_unless(doubt or dark, describe_calls(trace))
         values = [value for _, value in values_at(self.at, parse_result(ended[-1].result))]
         odd = next((value for value in values if isinstance(value, bool | dict | list) or value is None), None)
         if not values or odd is not None:

@@ -165,8 +165,7 @@ class Ui(Check, Struct, frozen=True):
         if high is not None and counted.certain > high:
             return self.failed(f"{counted.present} for {element}", _at(counted.first))
         unsure = counted.certain_visible < low or (high is not None and counted.present > high)
-        why = UNSURE if unsure else _why_undecided(element, trace)
-        return self.unknown(why) if why else self.passed(at=EvidenceLocation("page"))
+        return self.passed_unless(UNSURE if unsure else _why_undecided(element, trace), at=EvidenceLocation("page"))
 
     def _any(self, element: Element, trace: Trace) -> CheckResult:
         """The best that becomes of the elements of an `any`."""

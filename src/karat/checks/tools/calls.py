@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, Struct
 
 from karat.checks.base import CheckRequest, ToolCheck, excerpt, own_field
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls, performs
-from karat.checks.tools.names import describe_calls, nameless, not_ruled_out, not_understood
+from karat.checks.tools.names import describe_calls, nameless, not_ruled_out, why_unseen
 from karat.checks.tools.patterns import CallPattern, Times, WantedCall, assign
 from karat.matchers.reading import MatchedMembers, MatchedValue
 from karat.model.check import CheckProblem, Example, Expected
@@ -207,11 +207,13 @@ class ToolCalls(ToolCheck, Struct, frozen=True, dict=True):
             )
         if len(sure.matched) < self.pattern.least:
             possible = len(self._tally(matches, certain=False).matched) >= self.pattern.least
-            why = self._why_unseen(trace) or (self._why_undecided(trace) if possible else None)
-            return self.unknown(why) if why else self.failed(self._describe_nearest(trace, sure))
+            return self.failed_unless(
+                why_unseen(trace, (self.tool,)) or (self._why_undecided(trace) if possible else None),
+                self._describe_nearest(trace, sure),
+            )
         if most is not None:
             possible = len(self._tally(matches, certain=False).counted) > most
-            if why := self._why_unseen(trace) or (self._why_undecided(trace) if possible else None):
+            if why := why_unseen(trace, (self.tool,)) or (self._why_undecided(trace) if possible else None):
                 return self.unknown(why)
         if not sure.matched:
             return self.passed(describe_calls(trace))
@@ -225,9 +227,10 @@ class ToolCalls(ToolCheck, Struct, frozen=True, dict=True):
         if True in matches:
             index = matches.index(True)
             return self.failed(call_shown(trace.tool_calls[index]), EvidenceLocation("tool_calls", index=index))
-        why = self._why_unseen(trace) or not_ruled_out(trace, self.tool)
-        why = why or (self._why_undecided(trace) if None in matches else None)
-        return self.unknown(why) if why else self.passed(describe_calls(trace))
+        why = why_unseen(trace, (self.tool,)) or not_ruled_out(trace, self.tool)
+        return self.passed_unless(
+            why or (self._why_undecided(trace) if None in matches else None), describe_calls(trace)
+        )
 
     def _tally(self, matches: Sequence[Sequence[bool | None]], *, certain: bool) -> CallTally:
         """The calls that are this entry's: for sure, or if what was not seen were as wanted."""
@@ -240,9 +243,6 @@ class ToolCalls(ToolCheck, Struct, frozen=True, dict=True):
         matched = [call for row, call in zip(slots, assigned, strict=True) if row == at and call is not None]
         rival_calls = {call for row, call in zip(slots, assigned, strict=True) if row != at and call is not None}
         return CallTally(matched, [index for index in fits[at] if index not in rival_calls])
-
-    def _why_unseen(self, trace: Trace) -> str | None:
-        return trace.why_incomplete("tools") or not_understood(trace, (self.tool,))
 
     def _why_undecided(self, trace: Trace) -> str:
         """Why one of these calls may be the one after all."""

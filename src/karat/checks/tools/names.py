@@ -73,8 +73,7 @@ class ToolCallsAny(ToolCheck, Struct, frozen=True):
         for index, call in enumerate(trace.tool_calls):
             if call.called and is_any_named(self.tools, call.name):
                 return self.passed(str(call), EvidenceLocation("tool_calls", index=index))
-        why = trace.why_incomplete("tools") or not_understood(trace, self.tools)
-        return self.unknown(why) if why else self.failed(describe_calls(trace))
+        return self.failed_unless(why_unseen(trace, self.tools), describe_calls(trace))
 
 
 class ToolCallsNone(ToolCheck, Struct, frozen=True):
@@ -112,16 +111,22 @@ class ToolCallsNone(ToolCheck, Struct, frozen=True):
         for index, call in enumerate(trace.tool_calls):
             if is_same_tool(self.tool, call.name):
                 return self.failed(str(call), EvidenceLocation("tool_calls", index=index))
-        why = trace.why_incomplete("tools") or not_ruled_out(trace, self.tool)
-        return self.unknown(why) if why else self.passed(describe_calls(trace))
+        return self.passed_unless(not_ruled_out(trace, self.tool), describe_calls(trace))
 
 
 def not_ruled_out(trace: Trace, tool: str) -> str | None:
     """Why what was seen does not prove that a tool that is forbidden was not called."""
+    if why := trace.why_incomplete("tools"):
+        return why
     for call in trace.tool_calls:
         if not is_same_tool(tool, call.name) and may_be_same_tool(tool, call.name):
             return f"{call.name!r} was called, which may be {tool!r} with a namespace. Forbid it by its full name."
     return not_understood(trace, (tool,))
+
+
+def why_unseen(trace: Trace, tools: Sequence[str] = ()) -> str | None:
+    """Why these tools (or any, if none is named) may have been called without being seen."""
+    return trace.why_incomplete("tools") or not_understood(trace, tools)
 
 
 def not_understood(trace: Trace, tools: Sequence[str] = ()) -> str | None:
@@ -200,7 +205,7 @@ class ToolCallF1(ToolCheck, Struct, frozen=True):
         return f"an F1 score of {self.threshold:g} for the tools {', '.join(self.tools)}"
 
     def judge(self, trace: Trace) -> CheckResult:
-        if why := trace.why_incomplete("tools") or not_understood(trace):
+        if why := why_unseen(trace):
             return self.unknown(why)
         expected, called = set(self.tools), {call.name for call in trace.tool_calls if call.called}
         both = len(expected & called)
@@ -270,7 +275,7 @@ class ToolsUsed(Check, Struct, frozen=True):
                 yield CheckProblem("wildcard", message)
 
     def judge(self, trace: Trace) -> CheckResult:
-        if why := trace.why_incomplete("tools") or not_understood(trace):
+        if why := why_unseen(trace):
             return self.unknown(why)
         names = [c.name for c in trace.tool_calls if c.called]
         listed_alone = {c.name for c in trace.tool_calls} <= set(self.tools)

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from karat.checks.base import Phrase, Phrases, ToolCheck, own_field, read_members, read_with
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls, performs
-from karat.checks.tools.names import describe_calls, nameless, not_ruled_out, not_understood
+from karat.checks.tools.names import describe_calls, nameless, not_ruled_out, why_unseen
 from karat.model.check import CheckProblem, Example
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Status
@@ -57,7 +57,7 @@ class ToolOrder(ToolCheck, Struct, frozen=True):
         reached = self._find_reached(trace.tool_calls)
         if len(reached) == len(self.tools):
             return self.passed(describe_calls(trace), EvidenceLocation("tool_calls", index=reached[-1]))
-        if why := trace.why_incomplete("tools") or not_understood(trace, self.tools):
+        if why := why_unseen(trace, self.tools):
             return self.unknown(why)
         missing = f"no {self.tools[len(reached)]}{f' after {self.tools[len(reached) - 1]}' if reached else ''}"
         return self.failed(
@@ -139,12 +139,11 @@ class ToolRequires(ToolCheck, Struct, frozen=True):
                     continue
                 if not any(c.has_unknown_outcome for c in earlier):
                     turns = (trace, *trace.earlier)
-                    doubts = (turn.why_incomplete("tools") or not_understood(turn, (needed,)) for turn in turns)
+                    doubts = (why_unseen(turn, (needed,)) for turn in turns)
                     why = next((doubt for doubt in doubts if doubt), None)
                     detail = f"call {index + 1}, {call}, without {needed} before it: {describe_calls(trace)}"
                     return (
                         self.unknown(why) if why else self.failed(detail, EvidenceLocation("tool_calls", index=index))
                     )
                 unsure = f"it is unknown whether {needed} succeeded"
-        why = unsure or trace.why_incomplete("tools") or not_ruled_out(trace, self.tool)
-        return self.unknown(why) if why else self.passed(describe_calls(trace))
+        return self.passed_unless(unsure or not_ruled_out(trace, self.tool), describe_calls(trace))

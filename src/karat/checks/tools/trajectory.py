@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, Struct
 from karat.checks.base import ToolCheck, excerpt, own_field, read_object
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls, performs
 from karat.checks.tools.calls import call_shown
-from karat.checks.tools.names import nameless, not_understood
+from karat.checks.tools.names import nameless, why_unseen
 from karat.checks.tools.patterns import CallPattern, WantedCall, assign
 from karat.matchers.reading import MatchedMembers
 from karat.model.check import CheckProblem, Example
@@ -158,7 +158,7 @@ class Trajectory(ToolCheck, Struct, frozen=True, dict=True):
     def _conclude(self, trace: Trace, tool_calls: Sequence[ToolCall], holds: bool, possible: bool) -> CheckResult:
         detail = excerpt(", ".join(map(call_shown, tool_calls)) or "no tool was called", 600)
         adds_calls = self.match in ("in_order", "superset")  # of which more calls would change nothing
-        if why := None if holds and adds_calls else trace.why_incomplete("tools") or not_understood(trace):
+        if why := None if holds and adds_calls else why_unseen(trace):
             return self.unknown(why)
         if holds:
             return self.passed(detail)

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from karat.checks.base import CALLS, Check, excerpt, own_field, read_with
 from karat.checks.sample_traces import calls, performs, says
-from karat.checks.tools.names import describe_calls, not_understood
+from karat.checks.tools.names import describe_calls, why_unseen
 from karat.model.check import Example
 from karat.model.suite import Case
 from karat.model.trace import BY_ITSELF, REMOVED, ToolCall, Trace
@@ -74,8 +74,7 @@ class ValidArguments(Check, Struct, frozen=True):
             if wrong:
                 return self.failed(wrong, EvidenceLocation("tool_calls", index=index))
             doubts += [doubt] if doubt else []
-        why = next(iter(doubts), None) or trace.why_incomplete("tools") or not_understood(trace)
-        return self.unknown(why) if why else self.passed(describe_calls(trace))
+        return self.passed_unless(next(iter(doubts), None) or why_unseen(trace), describe_calls(trace))
 
 
 def _argument_problem(call: ToolCall, trace: Trace) -> tuple[str, str]:
