@@ -20,6 +20,7 @@ from karat.suites.formats.language import (
     NO_CHECKS,
     PASS_RATE,
     PROMPT,
+    SCORING,
     TEXT,
     CaseReader,
     CasesShape,
@@ -27,10 +28,11 @@ from karat.suites.formats.language import (
     add_metadata,
     any_of,
     name_notes,
+    scoring_shape,
     sound_keys,
     split_notes,
+    weightless,
 )
-from karat.suites.formats.scoring import SCORING, scoring_shape, weightless
 from karat.suites.formats.spelling import Commented
 from karat.suites.listing import is_eval_set
 from karat.suites.shapes.containers import Key, KnownKeys, ListShape, RecordShape

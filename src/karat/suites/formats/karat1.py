@@ -18,16 +18,18 @@ from karat.suites.formats.language import (
     LABEL,
     PASS_RATE,
     PROMPT,
+    SCORING,
     TEXT,
     CaseReader,
     CasesShape,
     Language,
     as_object,
     name_notes,
+    scoring_shape,
     sound_keys,
     split_notes,
+    weightless,
 )
-from karat.suites.formats.scoring import SCORING, scoring_shape, weightless
 from karat.suites.formats.spelling import Commented
 from karat.suites.prohibitions import add_prohibitions
 from karat.suites.rules import RulesShape, read_suite_rules

@@ -6,16 +6,25 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Any, NamedTuple, TypeGuard
 
 from karat.model.check import Declared
-from karat.model.suite import Case, Reply
+from karat.model.suite import Case, Reply, Scoring
 from karat.suites.declared import read_declared
 from karat.suites.diagnostics import Json, Path, PathDiagnostic, render
 from karat.suites.fault_keys import read_faults, read_stubs
 from karat.suites.formats.base import Format, JsonObject, SuiteCatalog, SuiteFile
 from karat.suites.formats.builder import CaseBuilder, Expectations, SuiteBuilder
-from karat.suites.formats.scoring import read_scoring
 from karat.suites.formats.spelling import Commented
-from karat.suites.shapes.containers import FILLER, NOTE, Key, ListShape, RecordShape
-from karat.suites.shapes.scalars import FINE, NOT_BLANK, ONE_LINE, Found, NumberShape, Schema, TextShape, wrong_type
+from karat.suites.shapes.containers import FILLER, NOTE, Key, KnownKeys, ListShape, MapShape, RecordShape
+from karat.suites.shapes.scalars import (
+    FINE,
+    NOT_BLANK,
+    ONE_LINE,
+    ChoiceShape,
+    Found,
+    NumberShape,
+    Schema,
+    TextShape,
+    wrong_type,
+)
 
 NO_CHECKS = ("scoring", "min_pass_rate", "constraints", "metadata")
 """Keys of `expected` that no check has, in one language or another."""
@@ -49,6 +58,49 @@ class CasesShape(NamedTuple):
 
 def is_list(value: object) -> TypeGuard[Sequence[Json]]:
     return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+SCORING = "How group scores become a status."
+LARGEST_WEIGHT = 1e6
+
+_PLAIN = Scoring()
+
+
+def scoring_shape(groups: tuple[str, ...], known_keys: KnownKeys) -> RecordShape:
+    group = ChoiceShape(groups)
+    weights = MapShape(group, NumberShape(least=0, most=LARGEST_WEIGHT))
+    soft = {
+        "threshold": Key(NumberShape(over=0, most=1), "A soft score under this fails the case."),
+        "weights": Key(weights, "How much each group counts. At least one must be over zero."),
+    }
+    about = "A weighted sum of group scores, and its minimum."
+    keys = {
+        "hard_fail": Key(ListShape(group), "Groups in which one failed check fails the case."),
+        "soft_score": Key(RecordShape("SoftScore", about, soft, known_keys), "The weighted score and its threshold."),
+    }
+    known_keys.add("under 'scoring'", keys)
+    known_keys.add("under 'scoring.soft_score'", soft)
+    return RecordShape("Scoring", SCORING, keys, known_keys)
+
+
+def read_scoring(raw: JsonObject | None) -> Scoring:
+    if not raw:
+        return _PLAIN
+    soft = raw.get("soft_score", {})
+    threshold, weights = soft.get("threshold"), soft.get("weights")
+    return Scoring(
+        hard_fail=tuple(dict.fromkeys(raw.get("hard_fail", ()))),
+        threshold=None if threshold is None else float(threshold),
+        weights=None if weights is None else {name: float(weight) for name, weight in weights.items()},
+    )
+
+
+def weightless(scoring: JsonObject | None, path: Path) -> Iterator[PathDiagnostic]:
+    """Weights that count nothing at all."""
+    weights = scoring.get("soft_score", {}).get("weights") if scoring else None
+    if weights is not None and not any(weights.values()):
+        message = "no group has a weight over zero. Give one, or leave the weights out."
+        yield PathDiagnostic((*path, "scoring", "soft_score", "weights"), message, "zero-weights")
 
 
 class Language(Format):
