@@ -278,7 +278,7 @@ class _CasePlanner:
     def _cell(self, id_: str, fault: Fault, name: str, about: str, rank: int, expected: Expected) -> Cell:
         expected = {**expected, **self._forbidden.declared}
         case = self._case
-        in_turns = self._expected_in_turns()
+        in_turns = self._find_expected_in_turns()
         turns = tuple(
             structs.replace(turn, checks=self._specs(forbidden, answered=False))
             for turn, forbidden in zip(case.turns, in_turns, strict=True)
@@ -308,7 +308,7 @@ class _CasePlanner:
             is_answered=bool(self._trace.turns) and all(turn.final_message.strip() for turn in self._trace.turns),
         )
 
-    def _expected_in_turns(self) -> tuple[Expected, ...]:
+    def _find_expected_in_turns(self) -> tuple[Expected, ...]:
         """What each turn forbids, and an answer in each that had one."""
         answered = [bool(turn.final_message.strip()) for turn in self._trace.turns]
         return tuple(
