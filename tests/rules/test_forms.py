@@ -251,3 +251,32 @@ def test_evidence_names_the_events() -> None:
 
 def test_once_broken_is_broken_whatever_comes_later() -> None:
     assert judge(LOOK, "pay(id=A)", "get(id=A)", "pay(id=A)", "gap").outcome == "broken"
+
+
+@pytest.mark.parametrize(
+    ("flights", "outcome"),
+    [
+        ([{"number": "A1", "date": "2026-01-02"}], "held"),
+        ([{"number": "A1"}, {"number": "B2"}], "broken"),
+        ([{"date": "2026-01-02"}], "not_triggered"),
+        ([], "not_triggered"),
+        ("A1", "not_triggered"),
+    ],
+)
+def test_values_from_follows_one_member_of_every_element(flights: object, outcome: str) -> None:
+    """The dates come from nowhere, and nobody asks for them."""
+    rule = {"each": {"call": "book"}, "values_from": {"each.arguments.flights[*].number": ["search"]}}
+    conversation = events('search() -> [{"number": "A1"}]', "book()")
+    call = structs.replace(conversation[-2], arguments={"flights": flights})
+    [verdict] = judge_events(contract(rule), [*conversation[:-2], call, conversation[-1]])
+    assert verdict.outcome == outcome
+
+
+def test_two_rules_share_what_a_source_gave() -> None:
+    rules = [{"id": name, "each": {"call": name}, "values_from": {"each.arguments.to": ["list"]}} for name in "ab"]
+    lines = ['list() -> ["X"]', "a(to=X)", "b(to=Y)", 'list() -> ["Y"]', "b(to=Y)", "a(to=Z)"]
+    verdicts = judge_events(contract(*rules), events(*lines))
+    assert [(verdict.outcome, verdict.triggered, len(verdict.findings)) for verdict in verdicts] == [
+        ("broken", 2, 1),
+        ("broken", 2, 1),
+    ]

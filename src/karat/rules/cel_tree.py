@@ -6,26 +6,60 @@ which a few fields are enough: https://github.com/google/cel-spec/blob/master/pr
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Collection, Iterator
-from typing import Final, NamedTuple
+from enum import IntEnum
+from typing import Any, Final, NamedTuple
 
+from karat.matchers.values import MISSING
 from karat.rules.values import Steps
 
 _TREE: Final = 4
-_CONSTANT, _NAME, _MEMBER, _CALL, _LIST, _OBJECT, _LOOP = 3, 4, 5, 6, 7, 8, 9
 _ALWAYS_EQUAL: Final = frozenset(("_==_", "_<=_", "_>=_"))
+
+
+class NodeKind(IntEnum):
+    """What a part of an expression is: the fields of `cel.expr.Expr`. `PRESENCE` is the macro `has`."""
+
+    NOTHING = 0
+    CONSTANT = 3
+    NAME = 4
+    MEMBER = 5
+    CALL = 6
+    LIST = 7
+    OBJECT = 8
+    LOOP = 9
+    PRESENCE = -5
 
 
 class CelNode(NamedTuple):
     """One part of an expression. `text`: a name, the member that is read, the function that is called, a constant."""
 
-    kind: int
+    kind: NodeKind
     text: bytes = b""
     parts: tuple[CelNode, ...] = ()
 
     @property
     def name(self) -> str:
         return self.text.decode()
+
+
+class CelLoop(NamedTuple):
+    """A macro over the elements of a list: what is gathered begins with `start`, and each element makes a `step`."""
+
+    element: str
+    gathered: str
+    elements: CelNode
+    start: CelNode
+    goes_on: CelNode
+    step: CelNode
+    outcome: CelNode
+
+    @classmethod
+    def of(cls, node: CelNode) -> CelLoop | None:
+        """The macro of a node; None if it has a second variable."""
+        names = node.name.split(" ")
+        return cls(names[0], names[1], *node.parts) if len(names) == 2 else None
 
 
 def read_tree(serialized: bytes) -> CelNode:
@@ -38,10 +72,10 @@ def find_paths(node: CelNode, names: Collection[str]) -> Iterator[tuple[str, Ste
     """The values of events that an expression reads, as deep as it says; a loop may hide a part of one."""
     steps: list[str] = []
     inner = node
-    while inner.kind == _MEMBER:
+    while inner.kind in (NodeKind.MEMBER, NodeKind.PRESENCE):
         steps.append(inner.name)
         inner = inner.parts[0]
-    if inner.kind == _NAME and inner.name in names:
+    if inner.kind == NodeKind.NAME and inner.name in names:
         yield inner.name, tuple(reversed(steps))
         return
     for part in inner.parts:
@@ -50,9 +84,9 @@ def find_paths(node: CelNode, names: Collection[str]) -> Iterator[tuple[str, Ste
 
 def always_holds(node: CelNode) -> bool:
     """Whether an expression is true whatever happens, as far as its form shows it: `true`, `x == x`, `a || !a`."""
-    if node.kind == _CONSTANT:
+    if node.kind == NodeKind.CONSTANT:
         return node.text == b"true"
-    if node.kind != _CALL:
+    if node.kind != NodeKind.CALL:
         return False
     parts = node.parts
     if node.name in _ALWAYS_EQUAL:
@@ -65,31 +99,47 @@ def always_holds(node: CelNode) -> bool:
 
 
 def _is_denial(node: CelNode, others: tuple[CelNode, ...]) -> bool:
-    return node.kind == _CALL and node.name == "!_" and node.parts[0] in others
+    return node.kind == NodeKind.CALL and node.name == "!_" and node.parts[0] in others
 
 
 def _read_node(data: bytes) -> CelNode:
     for field, value in _fields(data):
-        if field == _CONSTANT:
-            return CelNode(_CONSTANT, _read_constant(value))
-        if field == _NAME:
-            return CelNode(_NAME, _first(value, 1))
-        if field == _MEMBER:
-            return CelNode(_MEMBER, _first(value, 2), (_read_node(_first(value, 1)),))
-        if field == _CALL:
+        if field == NodeKind.CONSTANT:
+            return CelNode(NodeKind.CONSTANT, _read_constant(value))
+        if field == NodeKind.NAME:
+            return CelNode(NodeKind.NAME, _first(value, 1))
+        if field == NodeKind.MEMBER:
+            kind = NodeKind.PRESENCE if _first(value, 3) == b"\x01" else NodeKind.MEMBER
+            return CelNode(kind, _first(value, 2), (_read_node(_first(value, 1)),))
+        if field == NodeKind.CALL:
             parts = tuple(_read_node(part) for number, part in _fields(value) if number in (1, 3))
-            return CelNode(_CALL, _first(value, 2), parts)
-        if field == _LIST:
-            return CelNode(_LIST, parts=tuple(_read_node(part) for number, part in _fields(value) if number == 1))
-        if field == _OBJECT:
+            return CelNode(NodeKind.CALL, _first(value, 2), parts)
+        if field == NodeKind.LIST:
+            return CelNode(
+                NodeKind.LIST, parts=tuple(_read_node(part) for number, part in _fields(value) if number == 1)
+            )
+        if field == NodeKind.OBJECT:
             entries = [entry for number, entry in _fields(value) if number == 2]
             values = [part for entry in entries for number, part in _fields(entry) if number in (3, 4)]
-            return CelNode(_OBJECT, parts=tuple(map(_read_node, values)))
-        if field == _LOOP:
-            names = b" ".join(name for number, name in _fields(value) if number in (1, 3))
+            return CelNode(NodeKind.OBJECT, parts=tuple(map(_read_node, values)))
+        if field == NodeKind.LOOP:
+            names = b" ".join(name for number, name in _fields(value) if number in (1, 3, 8))
             values = [part for number, part in _fields(value) if number in (2, 4, 5, 6, 7)]
-            return CelNode(_LOOP, names, tuple(map(_read_node, values)))
-    return CelNode(0)
+            return CelNode(NodeKind.LOOP, names, tuple(map(_read_node, values)))
+    return CelNode(NodeKind.NOTHING)
+
+
+def read_constant(node: CelNode) -> Any:
+    """The value of a constant; MISSING for one that Python has no value for."""
+    if node.text in (b"true", b"false"):
+        return node.text == b"true"
+    field, value = next(_fields(node.text), (0, b""))
+    if field == 3:
+        number, _ = _read_number(value, 0)
+        return number - (1 << 64) if number >= 1 << 63 else number
+    if field == 5:
+        return struct.unpack("<d", value)[0]
+    return value.decode() if field == 6 else MISSING
 
 
 def _read_constant(data: bytes) -> bytes:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from msgspec import Struct
 
@@ -72,9 +72,10 @@ class ClausePlan(Struct, frozen=True, kw_only=True):
 
 
 class Clause:
-    """One clause in one conversation."""
+    """One clause in one conversation. `looks_back`: it reads events of its patterns from the memory that all share."""
 
     __slots__ = ("_gaps", "plan", "talk")
+    looks_back: ClassVar = False
 
     def __init__(self, plan: ClausePlan, memory: Memory) -> None:
         self.plan = plan
@@ -119,17 +120,19 @@ class Clause:
 class Memory:
     """What the clauses of one conversation share: what the user said, and the events that several look back at."""
 
-    __slots__ = ("stores", "talk")
+    __slots__ = ("stores", "talk", "values")
 
     def __init__(self) -> None:
         self.talk = Talk()
         self.stores: dict[int, EventStore] = {}
+        self.values: dict[Hashable, Any] = {}
+        """What was worked out from stored events, by those who need it."""
 
     def store(self, pattern: EventPattern) -> EventStore:
         """The events of a pattern; a contract has one object for all patterns that are equal."""
         store = self.stores.get(id(pattern))
         if store is None:
-            store = self.stores[id(pattern)] = EventStore()
+            store = self.stores[id(pattern)] = EventStore(pattern)
         return store
 
 
@@ -141,32 +144,45 @@ class Possible(NamedTuple):
 
 
 class EventStore:
-    """The events that fit a pattern, by the values at its `$same`."""
+    """The events that fit a pattern, by the values at its `$same`. They are put in order when somebody looks."""
 
-    __slots__ = ("_loose", "certain", "possible")
+    __slots__ = ("_certain", "_loose", "_pattern", "_possible", "_waiting")
 
-    def __init__(self) -> None:
-        self.certain: dict[Hashable, list[Occurrence]] = {}
-        self.possible: dict[Hashable, list[Possible]] = {}
+    def __init__(self, pattern: EventPattern) -> None:
+        self._pattern = pattern
+        self._waiting: list[Occurrence] = []
+        self._certain: dict[Hashable, list[Occurrence]] = {}
+        self._possible: dict[Hashable, list[Possible]] = {}
         self._loose: list[Possible] = []
         """Events whose values are not known."""
 
-    def add(self, pattern: EventPattern, occurrence: Occurrence) -> None:
-        fit = pattern.fits(occurrence)
-        if fit is False:
-            return
-        key = pattern.key(occurrence)
-        if isinstance(key, str):
-            self._loose.append(Possible(occurrence.index, f"{occurrence}: {key}"))
-        elif isinstance(fit, str):
-            if key is not False:
-                self.possible.setdefault(key, []).append(Possible(occurrence.index, f"{occurrence}: {fit}"))
-        elif key is not False:
-            self.certain.setdefault(key, []).append(occurrence)
+    def add(self, occurrence: Occurrence) -> None:
+        self._waiting.append(occurrence)
+
+    def find(self, key: Hashable) -> list[Occurrence]:
+        """The events with these values, in order."""
+        self._put_in_order()
+        return self._certain.get(key, [])
+
+    def _put_in_order(self) -> None:
+        pattern = self._pattern
+        for occurrence in self._waiting:
+            fit = pattern.fits(occurrence)
+            key = False if fit is False else pattern.key(occurrence)
+            if isinstance(key, str):
+                self._loose.append(Possible(occurrence.index, f"{occurrence}: {key}"))
+            elif key is False:
+                continue
+            elif isinstance(fit, str):
+                self._possible.setdefault(key, []).append(Possible(occurrence.index, f"{occurrence}: {fit}"))
+            else:
+                self._certain.setdefault(key, []).append(occurrence)
+        self._waiting.clear()
 
     def doubt_between(self, key: Hashable, after: int, before: int) -> str:
         """Why an event between two others may be what is looked for."""
-        for listed in (self.possible.get(key, ()), self._loose):
+        self._put_in_order()
+        for listed in (self._possible.get(key, ()), self._loose):
             for possible in reversed(listed):
                 if possible.at < before:
                     if possible.at > after:
@@ -184,6 +200,7 @@ class WithStore(Clause):
     """A clause that looks back at events of its pattern."""
 
     __slots__ = ("_spent", "store")
+    looks_back: ClassVar = True
 
     def __init__(self, plan: ClausePlan, memory: Memory) -> None:
         super().__init__(plan, memory)
@@ -195,7 +212,7 @@ class WithStore(Clause):
 
     def _candidates(self, trigger: Trigger, key: Hashable) -> list[Occurrence]:
         """The events that were known when the trigger was requested, in order."""
-        listed = self.store.certain.get(key, [])
+        listed = self.store.find(key)
         horizon = trigger.occurrence.horizon
         end = len(listed)
         while end and listed[end - 1].index >= horizon:
@@ -254,7 +271,7 @@ class Last(WithStore):
     def judge(self, trigger: Trigger) -> RuleFinding | None:
         pattern, occurrence = self.pattern, trigger.occurrence
         key = pattern.wanted_key(trigger.scope)
-        listed = self.store.certain.get(key, ())
+        listed = self.store.find(key)
         last = next((event for event in reversed(listed) if event.index < occurrence.horizon), None)
         if doubt := self._doubt_between(key, -1 if last is None else last.index, occurrence.horizon):
             return trigger.report_doubt(

@@ -16,6 +16,7 @@ from karat.matchers.matcher import Matcher
 from karat.matchers.values import MISSING
 from karat.rules.cel_tree import CelNode, always_holds, find_paths, read_tree
 from karat.rules.patterns import LOST, MEMBERS, Fit, Occurrence
+from karat.rules.plain_conditions import Undecided, compile_plain
 from karat.rules.values import Steps, ValuePath, format_steps, holds_removed
 from karat.text.wording import did_you_mean
 
@@ -100,6 +101,7 @@ class CelCondition:
         _check_reads(reads, tree, self._program.return_type().name())
         self._reads_now = any(name == NOW for name, _ in reads)
         self._reads = _shortest([(name, steps) for name, steps in reads if name != NOW])
+        self._plain = compile_plain(tree, names)
 
     @property
     def words(self) -> str:
@@ -110,6 +112,16 @@ class CelCondition:
         return tuple(ValuePath(name, steps) for name, steps in self._reads)
 
     def holds(self, events: Mapping[str, Occurrence]) -> Fit:
+        if self._plain is not None:
+            try:
+                if isinstance(plain := self._plain(events), bool):
+                    return plain
+            except Undecided:
+                pass
+        return self.ask_library(events)
+
+    def ask_library(self, events: Mapping[str, Occurrence]) -> Fit:
+        """What the library says, which also knows why a condition cannot be evaluated."""
         values: dict[str, Any] = {}
         for name, steps in self._reads:
             _copy(events[name], steps, values.setdefault(name, {}))

@@ -9,7 +9,8 @@ from msgspec import Struct, structs
 
 from karat.matchers.matcher import Matcher
 from karat.matchers.values import MISSING
-from karat.rules.clauses import ClausePlan, NeverAfter, WithStore
+from karat.rules.clauses import ClausePlan, NeverAfter, Where
+from karat.rules.conditions import Condition
 from karat.rules.events import TEXT_KINDS, ConversationEvent, Facts
 from karat.rules.patterns import OF_RESULT, EventPattern
 from karat.text.tool_names import is_every_tool, is_named_in, may_be_same_tool
@@ -89,6 +90,8 @@ class Contract:
         self.rules = tuple(_share_patterns(rule, shared) for rule in rules)
         self.narrowed = tuple(n for n, rule in enumerate(self.rules) if rule.when is not None or rule.excepted)
         """The rules that are not for every conversation."""
+        self.only_asked = tuple(map(_find_only_condition, self.rules))
+        """For each rule, the condition that is all it asks of an event, if it is."""
         self._slots: dict[tuple[str, str], Slots] = {}
 
     def slots(self, kind: str, tool: str) -> Slots:
@@ -123,7 +126,7 @@ class Contract:
                 for pattern in plan.patterns:
                     if not concerns(pattern):
                         continue
-                    if issubclass(plan.clause, WithStore):
+                    if plan.clause.looks_back:
                         stored[_recording_stage(pattern)][id(pattern)] = pattern
                         continue
                     at = int(pattern.at_end) if plan.clause is NeverAfter else 2 + _recording_stage(pattern)
@@ -131,6 +134,13 @@ class Contract:
                         clauses[at].append((number, clause_index))
         patterns = (tuple(by_id.values()) for by_id in stored)
         return Slots(*map(tuple, triggers), *map(tuple, clauses), *patterns)  # type: ignore[arg-type]
+
+
+def _find_only_condition(rule: CompiledRule) -> Condition | None:
+    """The condition of a rule that binds nothing, and asks nothing else."""
+    first = rule.clauses[0]
+    is_alone = first.clause is Where and len(rule.clauses) == 1 and not (rule.each.binds or rule.each.own_sames)
+    return first.where if is_alone else None
 
 
 def _recording_stage(pattern: EventPattern) -> int:
@@ -142,11 +152,18 @@ def _recording_stage(pattern: EventPattern) -> int:
 
 def _share_patterns(rule: CompiledRule, shared: dict[str, EventPattern]) -> CompiledRule:
     """The rule with one object for each pattern that others have too, so that its events are remembered once."""
-    plans = tuple(
-        structs.replace(plan, patterns=tuple(shared.setdefault(repr(p), p) for p in plan.patterns))
-        for plan in rule.clauses
-    )
-    return structs.replace(rule, clauses=plans)
+
+    def share(pattern: EventPattern) -> EventPattern:
+        return shared.setdefault(repr(pattern), pattern)
+
+    plans = []
+    for plan in rule.clauses:
+        sources = tuple(
+            (path, tuple(structs.replace(source, pattern=share(source.pattern)) for source in listed))
+            for path, listed in plan.sources
+        )
+        plans.append(structs.replace(plan, patterns=tuple(map(share, plan.patterns)), sources=sources))
+    return structs.replace(rule, clauses=tuple(plans))
 
 
 def _may_hide(gap: ConversationEvent, pattern: EventPattern) -> bool:

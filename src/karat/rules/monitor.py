@@ -35,16 +35,28 @@ class Foreseen(NamedTuple):
 class _RuleState:
     """One rule in one conversation."""
 
-    __slots__ = ("clauses", "findings", "hidden", "is_broken", "rule", "triggered")
+    __slots__ = ("_clauses", "_memory", "findings", "hidden", "is_broken", "rule", "triggered")
 
     def __init__(self, rule: CompiledRule, memory: Memory) -> None:
         self.rule = rule
-        self.clauses: tuple[Clause, ...] = tuple([plan.clause(plan, memory) for plan in rule.clauses])
+        self._memory = memory
+        self._clauses: tuple[Clause, ...] | None = None
         self.findings: list[RuleFinding] = []
         self.triggered = 0
         self.hidden = ""
         """Why an event that would trigger it may not have been seen."""
         self.is_broken = False
+
+    @property
+    def clauses(self) -> tuple[Clause, ...]:
+        if self._clauses is None:
+            self._clauses = tuple([plan.clause(plan, self._memory) for plan in self.rule.clauses])
+        return self._clauses
+
+    @property
+    def used_clauses(self) -> tuple[Clause, ...]:
+        """Those that remember anything."""
+        return self._clauses or ()
 
     def add(self, finding: RuleFinding) -> None:
         if finding.broken and not self.is_broken:
@@ -113,7 +125,7 @@ class Monitor:
             self._end_call(call.occurrence)
         self._open.clear()
         for state in self._states.values():
-            for clause in state.clauses:
+            for clause in state.used_clauses:
                 for finding in clause.end(ending):
                     state.add(finding)
 
@@ -246,9 +258,11 @@ class Monitor:
         for number in numbers:
             if number in self._idle:
                 continue
-            rule = self._contract.rules[number]
-            fit = rule.each.fits(occurrence)
-            if fit is not False:
+            fit = self._contract.rules[number].each.fits(occurrence)
+            condition = self._contract.only_asked[number]
+            if fit is True and condition is not None and condition.holds({"each": occurrence}) is True:
+                self._state(number).triggered += 1
+            elif fit is not False:
                 self._judge(self._state(number), occurrence, fit)
 
     def _judge(self, state: _RuleState, occurrence: Occurrence, fit: Fit) -> None:
@@ -301,7 +315,7 @@ class Monitor:
         self, clauses: Iterable[tuple[int, int]], patterns: Iterable[EventPattern], occurrence: Occurrence
     ) -> None:
         for pattern in patterns:
-            self._memory.store(pattern).add(pattern, occurrence)
+            self._memory.store(pattern).add(occurrence)
         for number, clause_index in clauses:
             if number not in self._idle:
                 self._state(number).clauses[clause_index].record(occurrence)

@@ -31,7 +31,7 @@ from karat.rules.events import TEXT_KINDS
 from karat.rules.patterns import MEMBERS, OF_RESULT, EventPattern, NamePlace, Phrases
 from karat.rules.sources import USER, Sources
 from karat.rules.talk import ConsentWords
-from karat.rules.values import Steps, ValuePath, read_path
+from karat.rules.values import EVERY, Steps, ValuePath, read_path
 from karat.text.tool_names import invisible_in, is_any_named
 from karat.text.wording import did_you_mean, join_words, kind, quoted
 from karat.text.words import WordLists
@@ -300,7 +300,7 @@ class _RuleReader:
         sources: list[tuple[ValuePath, tuple[ValueSource, ...]]] = []
         for text, names in raw.items():
             text_path = ("values_from", text)
-            path = self._value_path(text, text_path, key=True)
+            path = self._value_path(text, text_path, key=True, every=True)
             listed = names if isinstance(names, list) else [names]
             sources.append((path, tuple(self._sources(listed, text_path))))
         patterns = {source.pattern for _, listed in sources for source in listed}
@@ -526,7 +526,9 @@ class _RuleReader:
                 self._report("empty-expectation", "every object is like this. Say what it must be.", (*path, text))
             yield value_path, matcher(condition)
 
-    def _value_path(self, raw: object, path: Path, names: Sequence[str] = (EACH,), *, key: bool = False) -> ValuePath:
+    def _value_path(
+        self, raw: object, path: Path, names: Sequence[str] = (EACH,), *, key: bool = False, every: bool = False
+    ) -> ValuePath:
         value_path = read_path(raw) if isinstance(raw, str) else None
         roots = join_words([f"'{name}.'" for name in names])
         if value_path is None or value_path.root not in names or not value_path.steps:
@@ -535,6 +537,8 @@ class _RuleReader:
         if value_path.steps[0] not in MEMBERS:
             hint = did_you_mean(str(value_path.steps[0]), MEMBERS) or f"It has {join_words(MEMBERS, 'and')}."
             self._fail("bad-path", f"an event has no {str(value_path.steps[0])!r}. {hint}", path, key=key)
+        if EVERY in value_path.steps and not every:
+            self._fail("bad-path", "'[*]' is for 'values_from'. Name one value, or use all() of CEL.", path, key=key)
         return value_path
 
     def _when(self, raw: object) -> When:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterator, Sequence
 from decimal import Decimal
-from typing import Any, Final, TypeAlias
+from itertools import islice
+from typing import Any, ClassVar, Final, TypeAlias
 
 from karat.matchers.values import MISSING, format_value
-from karat.rules.clauses import ORDER_UNSEEN, Clause, ClausePlan, Memory, Trigger, ValueSource
-from karat.rules.events import ConversationEvent, RuleFinding
+from karat.rules.clauses import ORDER_UNSEEN, Clause, ClausePlan, EventStore, Memory, Trigger, ValueSource
+from karat.rules.events import RuleFinding
 from karat.rules.patterns import LOST, UNSEEN, Fit, Occurrence
-from karat.rules.values import holds_removed, scalars_of
+from karat.rules.values import holds_removed, scalars_of, values_at
 from karat.text.folding import fold, fold_phrase
 from karat.text.numbers.claimed import numbers_in
 from karat.text.phrases import find_whole_words
@@ -56,27 +57,68 @@ class TextIndex:
 
 
 class SourceValues:
-    """The values that one source gave, each with the event in which it first was."""
+    """The values of one source, each with the event in which it first was. They are read when one is looked for."""
 
-    __slots__ = ("exact", "texts")
+    __slots__ = ("_plain", "_read", "_same", "_store", "_within_text", "_worded", "doubts", "texts")
 
-    def __init__(self) -> None:
-        self.exact: dict[Hashable, NamePlace] = {}
+    def __init__(self, store: EventStore, *, within_text: bool) -> None:
+        self._store = store
+        self._within_text = within_text
+        self._read = 0
+        self._plain: dict[Any, NamePlace] = {}
+        """Values as they were."""
+        self._same: dict[Hashable, NamePlace] = {}
+        """The same by what a reader takes for the same."""
+        self._worded = 0
         self.texts = TextIndex()
-
-    def add(self, value: Any, origin: NamePlace) -> None:
-        self.exact.setdefault(value_key(value), origin)
-
-    def add_text(self, text: str, origin: NamePlace) -> None:
-        self.texts.add(text, origin)
-        for number in numbers_in(text):
-            self.exact.setdefault(number.normalize(), origin)
+        self.doubts: list[tuple[int, str]] = []
+        """Events of which something was not seen, and why."""
 
     def places(self, value: Any) -> Iterator[NamePlace]:
-        if (origin := self.exact.get(value_key(value))) is not None:
-            yield origin
+        """Where a value was, the plain way first."""
+        self._read_events()
+        if (place := self._plain.get(value)) is not None:
+            yield place
+        self._read_same()
+        if (place := self._same.get(value_key(value))) is not None:
+            yield place
         if isinstance(value, str):
             yield from self.texts.find(value)
+
+    def _read_events(self) -> None:
+        occurrences = self._store.find(())
+        for occurrence in occurrences[self._read :]:
+            place = occurrence.index, occurrence.event.stretch
+            if occurrence.event.kind == USER:
+                self._add_text(occurrence.event.text, place)
+            elif occurrence.success is not False:
+                self._add_result(occurrence, place)
+        self._read = len(occurrences)
+
+    def _add_result(self, occurrence: Occurrence, place: NamePlace) -> None:
+        result = occurrence.result
+        if result is None:
+            if occurrence.success is None or occurrence.doubt:
+                self.doubts.append((occurrence.index, f"{occurrence}: {occurrence.doubt or UNSEEN['result']}"))
+            return
+        if occurrence.doubt:
+            self.doubts.append((occurrence.index, f"{occurrence}: {occurrence.doubt}"))
+        for scalar in _scalars_to_follow(result):
+            if self._within_text and isinstance(scalar, str):
+                self._add_text(scalar, place)
+            self._plain.setdefault(scalar, place)
+
+    def _add_text(self, text: str, place: NamePlace) -> None:
+        self.texts.add(text, place)
+        for number in numbers_in(text):
+            self._same.setdefault(number.normalize(), place)
+
+    def _read_same(self) -> None:
+        for value, place in islice(self._plain.items(), self._worded, None):
+            key = value_key(value)
+            if key not in self._same or self._same[key] > place:
+                self._same[key] = place
+        self._worded = len(self._plain)
 
 
 def value_key(value: Any) -> Hashable:
@@ -94,68 +136,47 @@ def value_key(value: Any) -> Hashable:
 class Sources(Clause):
     """`values_from`: every scalar of a value was in the words of the user, or in a result of these tools."""
 
-    __slots__ = ("_doubts", "_values")
+    __slots__ = ("_memory",)
+    looks_back: ClassVar = True
 
     def __init__(self, plan: ClausePlan, memory: Memory) -> None:
         super().__init__(plan, memory)
-        self._values: dict[str, SourceValues] = {}
-        self._doubts: list[tuple[str, int, str]] = []
-        """Sources of which something was not seen, since which event, and why."""
+        self._memory = memory
 
-    def record(self, occurrence: Occurrence) -> None:
-        event = occurrence.event
-        for source in {source for _, sources in self.plan.sources for source in sources}:
-            pattern = source.pattern
-            if pattern.kind != event.kind or not pattern.names(event.tool):
-                continue
-            values = self._values.setdefault(source.name, SourceValues())
-            origin = occurrence.index, event.stretch
-            if source.name == USER:
-                values.add_text(event.text, origin)
-            elif occurrence.success is not False:
-                self._add_result(source.name, values, occurrence, origin)
-
-    def _add_result(self, name: str, values: SourceValues, occurrence: Occurrence, origin: NamePlace) -> None:
-        result = occurrence.result
-        if result is None:
-            if occurrence.success is None or occurrence.doubt:
-                self._doubts.append((name, occurrence.index, f"{occurrence}: {occurrence.doubt or UNSEEN['result']}"))
-            return
-        if occurrence.doubt:
-            self._doubts.append((name, occurrence.index, f"{occurrence}: {occurrence.doubt}"))
-        for scalar in scalars_of(result):
-            if isinstance(scalar, str) and self.plan.within_text:
-                values.add_text(scalar, origin)
-            if not isinstance(scalar, _NOT_FOLLOWED) and scalar != "":
-                values.add(scalar, origin)
+    def _values(self, source: ValueSource) -> SourceValues:
+        """What a source gave; rules that name the same one share it."""
+        key = id(source.pattern), self.plan.within_text
+        values = self._memory.values.get(key)
+        if values is None:
+            store = self._memory.store(source.pattern)
+            values = self._memory.values[key] = SourceValues(store, within_text=self.plan.within_text)
+        return values
 
     def applies(self, trigger: Trigger) -> Fit:
         """Where the value is absent there is nothing to follow."""
         doubt: Fit = False
         for path, _ in self.plan.sources:
-            value = trigger.occurrence.at(path.steps)
-            if value is MISSING:
-                if trigger.occurrence.part(str(path.steps[0])) is MISSING:
-                    doubt = UNSEEN.get(str(path.steps[0]), f"{path.words} was not observed")
-            elif next(_scalars_to_follow(value), None) is not None:
+            part = trigger.occurrence.part(str(path.steps[0]))
+            if part is MISSING:
+                doubt = UNSEEN.get(str(path.steps[0]), f"{path.words} was not observed")
+            elif any(True for value in values_at(part, path.steps[1:]) for _ in _scalars_to_follow(value)):
                 return True
         return doubt
 
     def judge(self, trigger: Trigger) -> RuleFinding | None:
         doubtful: RuleFinding | None = None
         for path, sources in self.plan.sources:
-            value = trigger.occurrence.at(path.steps)
-            for scalar in () if value is MISSING else _scalars_to_follow(value):
-                doubt = self._doubt(scalar, sources, trigger)
-                if doubt is None:
-                    continue
-                names = " or ".join(
-                    "the words of the user" if s.name == USER else f"a result of {s.name}" for s in sources
-                )
-                value_words = f"{path.words} {format_value(scalar)}"
-                if not doubt:
-                    return trigger.report_breach(f"{value_words} was not in {names}")
-                doubtful = trigger.report_doubt(f"it is not known whether {value_words} was in {names}: {doubt}")
+            part = trigger.occurrence.part(str(path.steps[0]))
+            for value in () if part is MISSING else values_at(part, path.steps[1:]):
+                for scalar in _scalars_to_follow(value):
+                    doubt = self._doubt(scalar, sources, trigger)
+                    if doubt is None:
+                        continue
+                    what = f"{path.words} {format_value(scalar)}"
+                    if not doubt:
+                        return trigger.report_breach(f"{what} was not in {_format_sources(sources)}")
+                    why = f"it is not known whether {what} was in {_format_sources(sources)}: {doubt}"
+                    doubtful = trigger.report_doubt(why)
         return doubtful
 
     def _doubt(self, scalar: Any, sources: Sequence[ValueSource], trigger: Trigger) -> str | None:
@@ -164,16 +185,14 @@ class Sources(Clause):
         if occurrence.doubt and holds_removed(scalar):
             return LOST
         for source in sources:
-            values = self._values.get(source.name)
-            for index, stretch in values.places(scalar) if values else ():
+            for index, stretch in self._values(source).places(scalar):
                 if index >= occurrence.horizon:
                     continue
                 if not stretch or stretch != occurrence.event.stretch or source.name == USER:
                     return None
                 doubt = ORDER_UNSEEN
-        names = {source.name for source in sources}
-        listed = (why for name, index, why in self._doubts if name in names and index < occurrence.horizon)
-        return doubt or next(listed, "") or self._gap_of(names, occurrence.horizon)
+        listed = (why for source in sources for index, why in self._values(source).doubts if index < occurrence.horizon)
+        return doubt or next(listed, "") or self._gap_of({source.name for source in sources}, occurrence.horizon)
 
     def _gap_of(self, names: set[str], horizon: int) -> str:
         for gap in self._gaps:
@@ -182,8 +201,9 @@ class Sources(Clause):
                 return gap.text
         return ""
 
-    def note_gap(self, gap: ConversationEvent) -> None:
-        self._gaps.append(gap)
+
+def _format_sources(sources: Sequence[ValueSource]) -> str:
+    return " or ".join(SAID if source.name == USER else f"a result of {source.name}" for source in sources)
 
 
 def _scalars_to_follow(value: Any) -> Iterator[Any]:

@@ -1,17 +1,19 @@
-"""SourceValues of events: where they are, when two are the same, and a key that is equal for the same ones."""
+"""Values of events: where they are, when two are the same, and a key that is equal for the same ones."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterator
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from karat.matchers.values import MISSING
 from karat.model.trace import REMOVED
 
 Steps: TypeAlias = tuple[str | int, ...]
 
-_PATH = re.compile(r"(?P<name>\w+)|\[(?P<number>\d+)\]|\[(?P<quote>['\"])(?P<quoted>.*?)(?P=quote)\]")
+EVERY: Final = -1
+"""The step `[*]`: to every member of a list."""
+_PATH = re.compile(r"(?P<name>\w+)|\[(?:(?P<number>\d+)|\*)\]|\[(?P<quote>['\"])(?P<quoted>.*?)(?P=quote)\]")
 
 
 class ValuePath(NamedTuple):
@@ -37,7 +39,8 @@ def read_path(text: str) -> ValuePath | None:
             if match["name"] is not None and not is_first and not is_joined:
                 return None
             name = match["quoted"] if match["name"] is None else match["name"]
-            steps.append(name if match["number"] is None else int(match["number"]))
+            number = EVERY if match["number"] is None else int(match["number"])
+            steps.append(number if name is None else name)
             at = match.end()
         else:
             return None
@@ -45,7 +48,8 @@ def read_path(text: str) -> ValuePath | None:
 
 
 def format_steps(steps: Steps) -> str:
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
+    parts = (f".{step}" if isinstance(step, str) else "[*]" if step == EVERY else f"[{step}]" for step in steps)
+    return "".join(parts).removeprefix(".")
 
 
 def value_at(value: Any, steps: Steps) -> Any:
@@ -58,6 +62,18 @@ def value_at(value: Any, steps: Steps) -> Any:
             return MISSING
         value = value[step]
     return value
+
+
+def values_at(value: Any, steps: Steps) -> Iterator[Any]:
+    """The values at the end of some steps: more than one where a step is `[*]`, none where one is missing."""
+    if EVERY not in steps:
+        if (end := value_at(value, steps)) is not MISSING:
+            yield end
+        return
+    place = steps.index(EVERY)
+    members = value_at(value, steps[:place])
+    for member in members if isinstance(members, list | tuple) else ():
+        yield from values_at(member, steps[place + 1 :])
 
 
 def freeze(value: Any) -> Hashable:
