@@ -1,4 +1,4 @@
-"""`bfcl`, `tau2` and `peers`: Karat's verdicts next to those of BFCL, of tau2, and of the evaluators of other tools."""
+"""`bfcl`, `tau2`, `peers` and `rules`: verdicts next to those of others, and conversations held to written policies."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from benchmarks.published import bfcl, bfcl_turns, peers, tau2
+from benchmarks.published import bfcl, bfcl_turns, peers, rules, tau2
+from benchmarks.published.tau_bench import published_file
 
 One = TypeVar("One")
 TURNS = ("multi_turn_base", "multi_turn_miss_func", "multi_turn_miss_param", "multi_turn_long_context")
@@ -30,6 +31,15 @@ def add_commands(commands: Any) -> None:
         others.add_argument(f"--{peer.name}", metavar="PYTHON", help=f"a Python that has {peer.name}")
     others.add_argument("--count", type=int, default=600, help="verdicts of each (default 600)")
     others.set_defaults(run=_judge_peers)
+    policies = commands.add_parser("rules", help="conversations of tau-bench held to its written policies")
+    policies.add_argument(
+        "--from", dest="clone", type=Path, metavar="CLONE", help="a clone of sierra-research/tau-bench"
+    )
+    policies.add_argument(
+        "--trajectories", nargs="*", type=Path, default=[], metavar="FILE", help="files of that format"
+    )
+    policies.add_argument("--alarms", nargs="*", metavar="RULE", help="show each conversation that breaks it")
+    policies.set_defaults(run=_judge_rules)
 
 
 def _judge_bfcl(given: argparse.Namespace) -> int:
@@ -70,6 +80,23 @@ def _judge_peers(given: argparse.Namespace) -> int:
                 found = [*peers.compare(peer, python, Path(scratch), given.count)]
             unexplained += _print(peer.name, found, lambda one: one.agrees, peer.explain)
     return 1 if unexplained else 0
+
+
+def _judge_rules(given: argparse.Namespace) -> int:
+    published = (
+        [published_file(given.clone, "gpt-4o", domain) for domain in ("airline", "retail")] if given.clone else []
+    )
+    files = [path for path in (*published, *given.trajectories) if path.is_file()]
+    for path in files:
+        runs = rules.read_runs(path)
+        policy = rules.read_policy(rules.find_domain(runs))
+        judged = [*rules.judge_runs(policy, runs)]
+        print(rules.rules_table(path.name, policy, judged, rules.measure(policy, runs)), flush=True)
+        if given.alarms is not None:
+            print("\n".join(rules.alarms_text(judged, given.alarms or policy.rules)), flush=True)
+    if not files:
+        print("No file of trajectories is there. Name a clone with --from, or files with --trajectories.")
+    return 0 if files else 2
 
 
 def _print(title: str, found: Sequence[One], agrees: Callable[[One], bool], kind: Callable[[One], str]) -> int:

@@ -1,0 +1,90 @@
+"""The written policies of tau-bench as contracts, on conversations of our own in its format."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.published.__main__ import main
+from benchmarks.published.rules import judge_runs, read_policy
+
+RESERVATION = {
+    "reservation_id": "R1",
+    "user_id": "mia",
+    "cabin": "basic_economy",
+    "flights": [{"flight_number": "F1", "date": "2024-05-20"}],
+    "passengers": [{"first_name": "Mia"}],
+    "created_at": "2024-05-01T00:00:00",
+    "insurance": "no",
+    "total_baggages": 1,
+}
+
+
+def say(text: str) -> list[dict[str, Any]]:
+    return [{"role": "user", "content": text}]
+
+
+def call(name: str, arguments: dict[str, Any], result: object, words: str = "") -> list[dict[str, Any]]:
+    text = result if isinstance(result, str) else json.dumps(result)
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    return [
+        {"role": "assistant", "content": words or None, "tool_calls": [{"id": "c", "function": function}]},
+        {"role": "tool", "tool_call_id": "c", "name": name, "content": text},
+    ]
+
+
+def run(*parts: list[dict[str, Any]], tool: str = "cancel_reservation") -> dict[str, Any]:
+    messages = [message for part in parts for message in part]
+    actions = [{"name": tool, "kwargs": {}}]
+    return {"task_id": 1, "trial": 0, "reward": 1.0, "info": {"task": {"actions": actions}}, "traj": messages}
+
+
+LOOK = call("get_reservation_details", {"reservation_id": "R1"}, RESERVATION)
+CANCEL = call("cancel_reservation", {"reservation_id": "R1"}, RESERVATION)
+UPGRADE = call(
+    "update_reservation_flights",
+    {"reservation_id": "R1", "cabin": "business", "flights": RESERVATION["flights"], "payment_id": "gift_card_1"},
+    RESERVATION,
+)
+
+
+def outcomes(*parts: list[dict[str, Any]]) -> dict[str, str]:
+    [judged] = judge_runs(read_policy("airline"), [run(*parts)])
+    return dict(judged.outcomes)
+
+
+@pytest.mark.parametrize(("domain", "count"), [("airline", 20), ("retail", 22)])
+def test_a_policy_is_read(domain: str, count: int) -> None:
+    assert len(read_policy(domain).rules) == count
+
+
+def test_a_cancellation_against_the_policy() -> None:
+    judged = outcomes(say("Cancel it."), LOOK, CANCEL)
+    assert (judged["explicit-yes"], judged["cancel-within-the-rules"]) == ("broken", "broken")
+    assert judged["look-before-touching"] == "held"
+
+
+def test_the_cabin_after_an_upgrade_is_that_of_the_call() -> None:
+    """The tool of tau-bench shows the old one."""
+    judged = outcomes(say("Yes, upgrade it and cancel it."), LOOK, UPGRADE, CANCEL)
+    assert (judged["explicit-yes"], judged["cancel-within-the-rules"]) == ("held", "held")
+    assert judged["change-paid-from-the-profile"] == "broken"
+
+
+def test_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "historical_trajectories" / "gpt-4o-airline.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps([run(say("Cancel it."), LOOK, CANCEL), run()]))
+    assert main(["rules", "--from", str(tmp_path), "--alarms", "explicit-yes"]) == 0
+    printed = capsys.readouterr().out
+    assert "gpt-4o-airline.json: 1 conversations" in printed
+    assert "| explicit-yes | 1 | 0 | 1 | 0 | 1 |" in printed
+    assert "== 1-0 (reward 1) explicit-yes" in printed
+
+
+def test_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rules", "--from", str(tmp_path)]) == 2
+    assert "--trajectories" in capsys.readouterr().out
