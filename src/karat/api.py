@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from karat.analysis.lint.linter import LintReport
     from karat.analysis.stress.session import StressKeywords, StressResult
     from karat.engine.request import AnyTarget, ResumeKeywords, RunKeywords
-    from karat.engine.tapes import TapeReport
+    from karat.engine.tapes import Leak, TapeReport
     from karat.options import SelectionKeywords
     from karat.plugins.project import Project as Project
     from karat.proxy.tape.file import Tape
@@ -522,6 +522,15 @@ def seal_tape(path: str | Path) -> int:
 
 
 aseal_tape = make_async(seal_tape)
+
+
+def scan_tape(path: str | Path) -> list[Leak]:
+    """Find what is, or looks like, a secret on a tape."""
+    import os
+
+    from karat.engine import tapes
+
+    return tapes.scan_tape(Path(path), find_project(), os.environ)
 
 
 def serve_stdio(name: str, command: Sequence[str], environ: Mapping[str, str]) -> int:

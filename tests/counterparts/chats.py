@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from counterparts.environments import python_with
 from karat.system.process_tree import end
-from karat.targets.browser.environment import answers
+from karat.targets.app_process import answers
 
 HERE = Path(__file__).parent / "fronts"
 START_WITHIN = 240

@@ -27,6 +27,7 @@ from karat.proxy.tape.file import Tape, read_tape
 from karat.proxy.tape.player import TapePlayer
 from karat.proxy.tape.requests import IgnoreRules
 from karat.proxy.tape.secrets import SecretKeeper
+from karat.proxy.tape.settings import MODELS
 from proxy.test_taped_runs import RULES, Project, error, statuses
 from scripted_model import serve
 
@@ -194,6 +195,29 @@ def test_a_tool_that_is_gone_is_not_listed_either() -> None:
     with client(world) as here:
         assert [tool["name"] for tool in here.ask("tools/list")["result"]["tools"]] == ["pay"]
     assert not world.not_reached()
+
+
+def test_a_tool_that_is_gone_for_one_call_is_listed() -> None:
+    world = tool_fault("gone", times=1)
+    with client(world) as here:
+        assert [tool["name"] for tool in here.ask("tools/list")["result"]["tools"]] == ["get_order", "pay"]
+        assert "error" in here.call("get_order")
+        assert "result" in here.call("get_order")
+    assert [call.call for call in world.altered] == [1]
+
+
+@pytest.mark.parametrize("service", sorted(MODELS))
+def test_a_stub_of_every_tool_does_not_answer_for_a_model(service: str) -> None:
+    world = CaseWorld(stubs=[Stub(tool="*", result={"status": "stubbed"})])
+    with client(world) as here:
+        proxy = ServiceProxy(None, {service: here.shop.url}, frozenset(), lambda name: here.run)
+        proxy.open()
+        try:
+            with urllib.request.urlopen(f"{proxy.url(service)}/v1/models", timeout=10) as reply:
+                assert json.loads(reply.read()) == ORDER
+        finally:
+            proxy.close()
+        assert here.call("pay")["result"]["structuredContent"] == {"status": "stubbed"}
 
 
 def test_a_call_that_fails_by_itself_is_not_where_a_fault_landed() -> None:

@@ -11,7 +11,9 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 import pytest
+from click.testing import CliRunner
 
+from karat.cli.tape import command
 from karat.proxy.forwarding import ServiceReply
 from karat.proxy.server import CaseSession, ServiceProxy
 from karat.proxy.tape.file import Answer, Exchange, StreamEvent, Tape, read_tape
@@ -222,3 +224,31 @@ def test_streams_without_secrets_stay_byte_for_byte() -> None:
         case="a", request=ServiceRequest.of("o", "POST", "/", "", b""), answer=ServiceReply(200, events=events).answer
     )
     assert SecretKeeper([SECRET]).clean(exchange) == exchange
+
+
+@pytest.mark.parametrize(
+    ("text", "environ", "found"),
+    [
+        (f"my key is {LATER}", {}, "it holds what looks like a key"),
+        ("-----BEGIN PRIVATE KEY-----\\nMIIE", {}, "it holds what looks like a key"),
+        ("it is tops3cret-value", {"SHOP_API_KEY": "tops3cret-value"}, "it holds a secret of the environment"),
+        (base64.b64encode(b"tops3cret-value").decode(), {"SHOP_API_KEY": "tops3cret-value"}, "of the environment"),
+        ("password=[removed] Bearer [removed]", {}, ""),
+        ("a task-force of 12 people", {}, ""),
+    ],
+)
+@pytest.mark.parametrize("part", ["request", "answer"])
+def test_a_scan_finds_secrets_and_prints_none(
+    text: str, environ: Mapping[str, str], found: str, part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "s.tape.yaml"
+    asked, said = (text, "ok") if part == "request" else ("hello", text)
+    request = ServiceRequest.of("openai", "POST", "/v1/x", "", asked.encode())
+    Tape(path=path, runs={("a", 0): [Exchange(case="a", request=request, answer=Answer(200, text=said))]}).write()
+    result = CliRunner().invoke(command, ["scan", "s.tape.yaml"], standalone_mode=False)
+    assert (result.return_value, f"a: exchange 1, {part}: " in result.output) == (int(bool(found)), bool(found))
+    assert found in result.output
+    assert not [secret for secret in (LATER, "tops3cret", "MIIE") if secret in result.output]

@@ -15,6 +15,7 @@ def command() -> None:
     Examples:
       karat tape show shop.tape.yaml --case refund
       karat tape check shop.karat.yaml
+      karat tape scan shop.tape.yaml
       karat tape seal shop.tape.yaml
     """
 
@@ -65,6 +66,25 @@ def check(suites: tuple[str, ...]) -> int:
                 click.echo(visible(f"{report.path.name}: {case}: {problem}"))
         click.echo(f"{visible(report.path.name)}: {pluralize(report.exchanges, 'exchange')}")
     return ExitCode.OK if sound else ExitCode.FAILED
+
+
+@command.command(short_help="Find secrets on tapes.")
+@click.argument("tapes", nargs=-1, required=True, metavar="TAPE...")
+def scan(tapes: tuple[str, ...]) -> int:
+    """Find secrets: values of `secrets` and of variables such as `*_API_KEY`, and what has the form of a key.
+
+    None is printed. The exit code is 1 if a tape holds one, so that CI keeps it out of a repository.
+    """
+    from karat.api import scan_tape
+    from karat.text.wording import pluralize, visible
+
+    count = 0
+    for tape in tapes:
+        for leak in scan_tape(tape):
+            count += 1
+            click.echo(visible(f"{tape}: {leak.case}: exchange {leak.number}, {leak.part}: {leak.why}"))
+    click.echo(f"{pluralize(count, 'secret')} on {pluralize(len(tapes), 'tape')}")
+    return ExitCode.FAILED if count else ExitCode.OK
 
 
 @command.command(short_help="Accept a tape that was edited by hand.")

@@ -19,7 +19,7 @@ from karat.checks.page.ui import resolve_sentences
 from karat.engine.case_runner import CaseRunner, files_folder, new_run_id, policy_for, settle, target_of_suite
 from karat.engine.request import AnyTarget, ResolvedTarget, RunOptions, RunRequest
 from karat.engine.runner import ConcurrencyHint, Plan, Runner
-from karat.engine.tapes import MissCounter, leave_out_time_budgets, tape_in_header
+from karat.engine.tapes import MissCounter, leave_out_time_budgets, replay_notice, tape_in_header
 from karat.errors import KaratError, UsageError
 from karat.journal.reader import Journal
 from karat.journal.rescore import CarryOver, list_some
@@ -41,7 +41,6 @@ from karat.suites.selection import Selection, is_meant, select
 from karat.targets.capabilities import refuse_unreachable, version_of
 from karat.targets.config import HIDDEN, Config
 from karat.text.clean import text
-from karat.text.wording import pluralize
 from karat.version import __version__
 
 LONGEST_VERSION = 200
@@ -72,8 +71,8 @@ class Session:
 
     def __post_init__(self) -> None:
         self.suite, unjudged = leave_out_time_budgets(self.agent, self.suite, catalog_for(self.project))
-        if unjudged:
-            self.request.notice(f"replayed from a tape: {pluralize(unjudged, 'time budget')} not judged")
+        if notice := replay_notice(self.agent, unjudged):
+            self.request.notice(notice)
         self._stop = self.request.stop or asyncio.Event()
         self._run_id = new_run_id(self.now())
         self._savings = self._make_savings()

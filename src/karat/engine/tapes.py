@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, timedelta
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct, structs
 
 from karat.checks.catalog import CheckCatalog
 from karat.engine.events import CaseFinished, Event
-from karat.engine.request import BY_NAME, ResolvedTarget, RunOptions, TargetRecipe
+from karat.engine.request import BY_NAME, ResolvedTarget, RunOptions, TargetRecipe, secret_values
 from karat.errors import ConfigError, UsageError
 from karat.model.check import CheckSpec
 from karat.model.suite import Case, Suite, without_checks
+from karat.model.trace import REMOVED
 from karat.plugins.project import Project, join_dotted, read_table
-from karat.proxy.tape.settings import MISS, SERVICES, TapeSettings, TapeTable
+from karat.proxy.tape.settings import MISS, SERVICES, TapeSettings, TapeTable, secrets_in
 from karat.suites.fault_keys import add_target_surroundings
+from karat.targets.config import read_config
+from karat.text.encodings import KEY_FORMATS
 from karat.text.tool_names import is_named
 from karat.text.wording import did_you_mean, pluralize
 
@@ -128,6 +134,17 @@ def leave_out_time_budgets(agent: ResolvedTarget, suite: Suite, catalog: CheckCa
     return (structs.replace(suite, cases=cases) if count else suite), count
 
 
+def replay_notice(agent: ResolvedTarget, unjudged: int) -> str:
+    """What is to be known of a run that is replayed: from what, what is not judged, and which keys are none."""
+    tape = _tape_of(agent)
+    if tape is None or tape.plays not in ("replay", "follow"):
+        return ""
+    environ = {**os.environ, **(agent.recipe.env if agent.recipe is not None else {})}
+    budgets = f"; {pluralize(unjudged, 'time budget')} not judged" if unjudged else ""
+    keys = "; placeholders are set for API keys that are missing" if tape.placeholders(environ) else ""
+    return f"replayed from {tape.path.name}{budgets}{keys}"
+
+
 class MissCounter:
     """Counts the cases that missed the tape, by cause: one edit of a prompt misses in all of them."""
 
@@ -183,6 +200,42 @@ def check_tape(suite: Suite, project: Project, today: date) -> TapeReport:
         missing=tuple(case for case in here if case not in taped),
         expired=_unique(entry.case for entry in tape.exchanges if oldest is not None and entry.recorded < oldest),
     )
+
+
+class Leak(Struct, frozen=True):
+    """What looks like a secret on a tape: of which case, in which of its exchanges, and in which part of it."""
+
+    case: str
+    number: int
+    part: str
+    why: str
+
+
+def scan_tape(path: Path, project: Project, environ: Mapping[str, str]) -> list[Leak]:
+    """Everything on a tape that is a secret by its value, or looks like one; values come from the environment."""
+    from karat.proxy.tape.file import read_tape
+    from karat.proxy.tape.secrets import SecretKeeper
+
+    config = read_config(project)
+    keeper = SecretKeeper({*secret_values(config, environ), *secrets_in(environ)})
+    looks = re.compile(KEY_FORMATS)
+    leaks, numbers = list[Leak](), Counter[str]()
+    for exchange in read_tape(path).exchanges:
+        numbers[exchange.case] += 1
+        answer = exchange.answer
+        said = b"".join(event.raw for event in answer.events) or answer.body
+        cleaned = keeper.clean(exchange)
+        parts = {
+            "request": (exchange.request != cleaned.request, msgspec.json.encode(exchange.request)),
+            "answer": (answer != cleaned.answer, said + msgspec.json.encode(answer.headers)),
+        }
+        for part, (has_value, data) in parts.items():
+            found = (match[0] for match in looks.finditer(data.decode("utf-8", "replace")))
+            if has_value:
+                leaks.append(Leak(exchange.case, numbers[exchange.case], part, "it holds a secret of the environment"))
+            elif any(REMOVED not in text for text in found):
+                leaks.append(Leak(exchange.case, numbers[exchange.case], part, "it holds what looks like a key"))
+    return leaks
 
 
 def _unique(names: Iterable[str]) -> tuple[str, ...]:

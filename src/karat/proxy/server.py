@@ -33,6 +33,8 @@ MCP = "MCP"
 """The recorded MCP server, at a name that no service can have."""
 MISSED = HTTPStatus.BAD_REQUEST
 """A status after which no client asks again."""
+NO_WEBSOCKET = "the agent asked for a WebSocket, which Karat can neither record nor read"
+USE_HTTP = "Let the agent use the HTTP API of the service, or name the service in `live` of [tape]"
 UNOWNED = "the request does not say which case it belongs to"
 
 
@@ -90,14 +92,17 @@ class ServiceProxy:
     def __init__(
         self,
         player: TapePlayer | None,
-        upstreams: Mapping[str, str],
+        upstreams: Mapping[str, Upstream | str],
         live: frozenset[str],
         find_session: Callable[[str], CaseSession | None],
         mcp_server: str | None = None,
     ) -> None:
         self.mcp = McpTraffic()
         self._player = player
-        self._upstreams = {name: Upstream(address, name) for name, address in upstreams.items()}
+        self._upstreams = {
+            name: upstream if isinstance(upstream, Upstream) else Upstream(upstream, name)
+            for name, upstream in upstreams.items()
+        }
         if mcp_server:
             self._upstreams[MCP] = Upstream(mcp_server, "the MCP server", whole_host=True)
         self._live = live
@@ -134,7 +139,9 @@ class ServiceProxy:
         upstream = self._upstreams.get(service)
         if upstream is None:
             raise RefusedRequest(HTTPStatus.NOT_FOUND, f"the proxy does not know the service {service[:40]!r}")
-        path = (upstream.base + path) or "/"
+        path = upstream.base + upstream.strip_usual(path) or "/"
+        if request.headers.get("upgrade", "").lower() == "websocket":
+            return self._refuse_websocket(request, service, path, session)
         forwarded = ForwardedRequest(connection, request, upstream, path, self.url(service, run))
         if service == MCP:
             forwarded.mcp = self.mcp.ask(request.headers, request.body, run)
@@ -146,6 +153,13 @@ class ServiceProxy:
             return forwarded.hand_on()
         with session.serving():
             return self._serve_session(forwarded, session, player)
+
+    def _refuse_websocket(self, request: HttpRequest, service: str, path: str, session: CaseSession | None) -> bool:
+        """No WebSocket goes through the proxy: what crosses one would be neither recorded nor read."""
+        if session is not None and session.on_tape is not None:
+            asked = ServiceRequest.of(service, request.method, path, "", b"")
+            session.on_tape.misses.append(Miss(asked, session.on_tape.requests + 1, NO_WEBSOCKET, advice=USE_HTTP))
+        raise RefusedRequest(HTTPStatus.NOT_IMPLEMENTED, f"{NO_WEBSOCKET}. {USE_HTTP}")
 
     def _serve_session(self, forwarded: ForwardedRequest, session: CaseSession, player: TapePlayer | None) -> bool:
         """Serve a request of a case: by a stub or with a fault where it is due, from the tape, or by the service."""

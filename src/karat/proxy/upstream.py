@@ -29,12 +29,19 @@ class Upstream:
     """A server, by the address that the user gave and the name that its failures are reported by.
 
     `environ` may name proxies of the network. `whole_host`: every path of the host belongs to it, not only those below
-    the path of its address.
+    the path of its address. `strip`: what agents ask for before the path at the server.
     """
 
     def __init__(
-        self, address: str, name: str, environ: Mapping[str, str] | None = None, *, whole_host: bool = False
+        self,
+        address: str,
+        name: str,
+        environ: Mapping[str, str] | None = None,
+        *,
+        whole_host: bool = False,
+        strip: str = "",
     ) -> None:
+        self._strip = strip
         self._address = address
         self._environ = environ or {}
         self._parts = urlsplit(address)
@@ -43,6 +50,10 @@ class Upstream:
         """Its path and query, as an agent is to ask for them."""
         self.base = "" if whole_host else self._parts.path.rstrip("/")
         """What every path at the server starts with."""
+
+    def strip_usual(self, path: str) -> str:
+        """A path without what agents expect before it and this server does not have."""
+        return path.removeprefix(self._strip) if path.startswith(f"{self._strip}/") else path
 
     def path_below(self, address: str) -> str:
         """The path of an address that the server gave, below its base. Raises RefusedRequest if it is elsewhere."""

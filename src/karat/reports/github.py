@@ -14,7 +14,7 @@ from karat.reports.base import OutcomeReport, SeveralRunsReport
 from karat.reports.case_details import headline, why_not_passed
 from karat.reports.case_facts import BROKEN, CaseOutcome
 from karat.reports.escaping import markdown_cell, terminal
-from karat.reports.run_facts import counts, draft_words, incomplete, repeats
+from karat.reports.run_facts import counts, draft_words, incomplete, repeats, replay_words
 from karat.reports.suite_lines import suite_place
 from karat.scoring.figures import run_words
 
@@ -129,7 +129,9 @@ def _head(run: RunView) -> Iterator[str]:
         yield f"**{markdown_cell(missing)}**\n\n"
     if draft := draft_words(run):
         yield f"**{draft}**\n\n"
-    yield f"{markdown_cell(header.suite)} against {markdown_cell(header.target)}\n"
+    replayed = replay_words(run)
+    about = f"{header.suite} against {header.target}{f', {replayed}' if replayed else ''}"
+    yield f"{markdown_cell(about)}\n"
     yield f"\n{run_words(run.summary, run.prices)}\n"
     if line := repeats(run.summary):
         yield f"\n{line}\n"

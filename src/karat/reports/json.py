@@ -26,7 +26,7 @@ from karat.reports.case_facts import (
     tokens,
 )
 from karat.reports.escaping import encode
-from karat.reports.run_facts import count_planned
+from karat.reports.run_facts import count_planned, replay_words
 from karat.scoring.figures import pass_share, run_words
 
 BROKE: Final = Status.ERROR  # looked up once: an enum's members are slow to reach, and each check is compared
@@ -130,6 +130,7 @@ class JsonReport(OutcomeReport):
             "eval_file": header.suite,
             "target": header.target,
             **({"draft": True} if header.draft is True else {}),
+            **({"replayed": replayed} if (replayed := replay_words(run)) else {}),
             "summary": _summary(run),
         }
         lines = b",\n".join(b" %s: %s" % (encode(key), encode(value)) for key, value in head.items())

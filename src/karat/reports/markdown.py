@@ -23,7 +23,15 @@ from karat.reports.case_facts import (
     missing_parts,
 )
 from karat.reports.escaping import markdown_cell, markdown_link
-from karat.reports.run_facts import count_finished, count_planned, counts, draft_words, incomplete, repeats
+from karat.reports.run_facts import (
+    count_finished,
+    count_planned,
+    counts,
+    draft_words,
+    incomplete,
+    repeats,
+    replay_words,
+)
 from karat.scoring.figures import run_words
 
 DETAILED_CASES: Final = 200
@@ -141,6 +149,8 @@ def _head(run: RunView) -> Iterator[str]:
         yield f"**{draft}**\n\n"
     yield f"- Eval file: {markdown_cell(header.suite)}\n"
     yield f"- Target: {markdown_cell(header.target)}\n"
+    if replayed := replay_words(run):
+        yield f"- {markdown_cell(replayed[0].upper() + replayed[1:])}\n"
     yield f"- Generated at: {markdown_cell(run.finished_at or header.started_at)}\n"
     total = f"{count_finished(summary)} of {count_planned(run)} cases" if missing else f"{summary.total} total"
     yield f"- Result: {counts(summary)}, {total}\n"

@@ -82,6 +82,16 @@ def draft_words(run: RunView) -> str:
     return DRAFT if run.header.draft is True else ""
 
 
+def replay_words(run: RunView) -> str:
+    """What a run must say of itself that a tape answered for models and services; nothing for any other."""
+    tape = run.header.options.get("tape") or {}
+    if tape.get("mode", "record") == "record":
+        return ""
+    partly = "partly " if tape["mode"] == "extend" else ""
+    digest = f" ({tape['sha256'][:12]})" if tape.get("sha256") else ""
+    return f"{partly}replayed from the tape {tape.get('file', '')}{digest}"
+
+
 def incomplete(run: RunView) -> str:
     """What is to be said of a run that lacks cases, else the empty string."""
     summary = run.summary

@@ -31,6 +31,14 @@ LONG_ENOUGH = 8
 WRAPPED = 20
 """Nor is one of so many that has no white space of its own: it may be wrapped into lines."""
 
+KEY_FORMATS = (
+    r"(?i:\b(?:(?:sk|pk|rk|ghp|gho|ghs|xox[abps]|glpat|hf|npm|pypi)[-_]|AKIA|ASIA|AIza)(?=[a-z_-]*\d)[\w-]{16,})"
+    r"|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}"
+    r"|\bBearer [A-Za-z0-9._~+/-]{12,}"
+    r"|(?i:\b(?:password|passwd|pwd|secret|token|api[_-]?key)=[^\s&;,'\"]{4,})"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY-----)?"
+)
+"""What keys, tokens and passwords look like, as far as that is published; docs/draft.md prints it."""
 _ESCAPES = lazy.pattern(
     rb"""(?xs)
       % (?:25)* (?P<byte> [0-9A-Fa-f]{2} )

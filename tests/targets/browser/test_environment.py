@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from karat.errors import ConfigError
-from karat.targets.browser import environment
-from karat.targets.browser.environment import AppProcess, answers
+from karat.targets import app_process
+from karat.targets.app_process import AppProcess, answers
 
 APP = Path(__file__).parent / "stub_process.py"
 URL = "http://127.0.0.1:{port}/chat"
@@ -67,8 +67,8 @@ async def test_places_are_filled_in(tmp_path: Path) -> None:
         ),
         pytest.param(
             "sleep 60",
-            "the app did not answer at http://127.0.0.1:{port}/chat within 0.3 s. Fix `start` or `health`, or increase "
-            "`start_timeout`.",
+            "the app did not answer at http://127.0.0.1:{port}/chat within 0.3 s. It printed: nothing. "
+            "Fix `start` or this address, or increase `start_timeout`.",
             id="never-answers",
         ),
     ],
@@ -82,12 +82,12 @@ async def test_an_app_that_does_not_start(command: str, message: str) -> None:
 
 
 async def test_a_port_that_was_taken_in_the_meantime(monkeypatch: pytest.MonkeyPatch) -> None:
-    free = environment._free_port
+    free = app_process._free_port
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         ports = iter([taken.getsockname()[1], free(), free()])
-        monkeypatch.setattr(environment, "_free_port", lambda: next(ports))
+        monkeypatch.setattr(app_process, "_free_port", lambda: next(ports))
         async with made(f"{{python}} {APP} {{port}}") as app:
             await app.start(URL, 30)
             assert app.port != taken.getsockname()[1]

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from msgspec import Struct, field
 
 from karat.suites.diagnostics import Json
+from karat.text.encodings import KEY_FORMATS
 
 
 class PersonalData(NamedTuple):
@@ -60,11 +61,7 @@ def _iban_masked(number: int) -> str:
 PATTERNS: tuple[PersonalData, ...] = (
     PersonalData(
         "key",
-        r"(?i:\b(?:(?:sk|pk|rk|ghp|gho|ghs|xox[abps]|glpat|hf|npm|pypi)[-_]|AKIA|ASIA|AIza)(?=[a-z_-]*\d)[\w-]{16,})"
-        r"|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}"
-        r"|\bBearer [A-Za-z0-9._~+/-]{12,}"
-        r"|(?i:\b(?:password|passwd|pwd|secret|token|api[_-]?key)=[^\s&;,'\"]{4,})"
-        r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY-----)?",
+        KEY_FORMATS,
         "sk-live-4f9d2b7a61c84e0f",
         lambda number: f"key-masked-{number}",
     ),

@@ -20,6 +20,7 @@ from karat.proxy.faults.world import CallPlan, CaseWorld, FaultError, FaultTimeo
 from karat.proxy.forwarding import JSON, ForwardedRequest, ServiceReply
 from karat.proxy.tape.file import StreamEvent
 from karat.proxy.tape.requests import read_json
+from karat.proxy.tape.settings import MODELS
 from karat.system.loopback_auth import RefusedRequest
 from karat.text.tool_names import is_named
 
@@ -87,6 +88,8 @@ def find_plan(world: CaseWorld, forwarded: ForwardedRequest) -> FaultPlan | Gone
     if body.get("method") == LIST and (faults := gone_tools(world)):
         return GoneTools(world, faults)
     plan = world.begin(forwarded.service, _request_values(forwarded, body), hits="service")
+    if plan.stub is not None and forwarded.service in MODELS and plan.stub.tool != forwarded.service:
+        plan.stub = None  # a pattern of tools is for no model
     return ServiceFault(plan) if plan.is_due else None
 
 
@@ -231,11 +234,15 @@ def _with_answer(reply: ServiceReply, answer: Table, changed: Table) -> ServiceR
 
 
 def gone_tools(world: CaseWorld) -> dict[int, Fault]:
-    """The faults by which tools are gone from the beginning, so that they are not listed either."""
+    """The faults by which tools are gone all the time, so that they are not listed either."""
     if world.in_setup:
         return {}
     faults = enumerate(world.faults)
-    return {index: fault for index, fault in faults if (fault.hits, fault.kind, fault.from_call) == ("tool", "gone", 1)}
+    return {index: fault for index, fault in faults if _is_gone_for_good(fault)}
+
+
+def _is_gone_for_good(fault: Fault) -> bool:
+    return (fault.hits, fault.kind, fault.from_call, fault.times) == ("tool", "gone", 1, None)
 
 
 def without_gone(world: CaseWorld, faults: Mapping[int, Fault], answer: Table) -> Table:

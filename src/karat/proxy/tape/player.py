@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
 
 from msgspec import Struct, field
 
 from karat.options import TapeMode
+from karat.providers.messages import SYSTEM
 from karat.proxy.tape.file import Answer, EntryOffset, Exchange, Recording, Tape, UnsavedTapeError
 from karat.proxy.tape.requests import IgnoreRules, RequestDifference, ServiceRequest, first_difference
 from karat.proxy.tape.secrets import SecretKeeper
@@ -22,6 +22,13 @@ _MAY_PASS = frozenset({408, 425, 429})
 """Statuses, besides those of 500 and above, that say nothing of the request: the same one may succeed later."""
 _NO_ENTRY = frozenset({401, 403})
 """Those by which a model refuses whoever asks; of another service they may be what a case is about."""
+SHARED = (
+    "The agent continues a conversation of another case: let it begin one for each conversation id that it is sent, "
+    "and send it (`{conversation.id}`)"
+)
+_MESSAGE = re.compile(r"\$\.(?:messages|input|contents)\[(\d+)\]")
+_SYSTEM = re.compile(r"\$\.(?:system_?[iI]nstruction|system|instructions)\b")
+_COUNTED = re.compile(r"\d+ items")
 _NUMBERED = re.compile(r"\w*\d\w*")
 """What dates, times and ids are made of."""
 
@@ -35,6 +42,8 @@ class Miss(Struct, frozen=True):
     cause: str
     """What is the same for all cases that miss for this reason."""
     detail: str = ""
+    advice: str = "Record it with `--tape extend`, or follow the old answers with `--tape follow`"
+    """What fixes it."""
 
 
 class CaseOnTape(Struct, kw_only=True):
@@ -192,20 +201,36 @@ def _miss(request: ServiceRequest, case: CaseOnTape, ignore_rules: IgnoreRules) 
     nearest = _find_nearest(request, [exchange for _, exchange in case.unused] or case.recorded)
     if nearest is None:
         return Miss(request, number, f"no request of {request.title} was recorded")
+    if older := _count_older(nearest.request, request):
+        cause = f"the request has {pluralize(older, 'message')} more before those that were recorded"
+        return Miss(request, number, cause, advice=SHARED)
     difference = first_difference(nearest.request.compared_part(ignore_rules), request.compared_part(ignore_rules))
     if difference is None:
         difference = RequestDifference("the address", nearest.request.title, request.title)
     detail = f"recorded: {difference.recorded}\nasked:    {difference.actual}"
-    varies = _NUMBERED.sub("", difference.recorded) == _NUMBERED.sub("", difference.actual)
+    is_text = not _COUNTED.fullmatch(difference.recorded)
+    varies = is_text and _NUMBERED.sub("", difference.recorded) == _NUMBERED.sub("", difference.actual)
     return Miss(request, number, _cause(difference, request), f"{detail}\n{VARIES}" if varies else detail)
 
 
+def _count_older(recorded: ServiceRequest, request: ServiceRequest) -> int:
+    """How many messages a request has before the recorded ones, which are all there: those of another conversation."""
+    asked, before = ([each for each in of.messages if not _is_system(each)] for of in (request, recorded))
+    older = len(asked) - len(before)
+    return older if before and older > 0 and asked[older:] == before else 0
+
+
+def _is_system(message: object) -> bool:
+    return isinstance(message, Mapping) and message.get("role") in SYSTEM
+
+
 def _cause(difference: RequestDifference, request: ServiceRequest) -> str:
-    role = ""
-    with suppress(ValueError, IndexError, KeyError, TypeError, AttributeError):  # a body of another shape
-        index = difference.path.partition("[")[2].partition("]")[0]
-        role = str(request.messages[int(index)].get("role", ""))  # type: ignore[attr-defined]  # checked by the line above
-    return f"{difference.path} changed" + (f" (the {role} message)" if role else "")
+    place = _MESSAGE.match(difference.path)
+    if place is None:
+        return f"{difference.path} changed{' (the system message)' if _SYSTEM.match(difference.path) else ''}"
+    message = request.messages[int(place[1])] if int(place[1]) < len(request.messages) else None
+    role = message.get("role") if isinstance(message, Mapping) else None
+    return f"{difference.path} changed" + (f" (the {role} message)" if isinstance(role, str) else "")
 
 
 def _find_nearest(request: ServiceRequest, recorded: Iterable[Exchange]) -> Exchange | None:

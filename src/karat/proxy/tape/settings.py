@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Struct, field, structs
 
 from karat.options import TapeMode
 
@@ -35,15 +35,50 @@ class TapedService(Struct, frozen=True):
     upstream: str
     variables: Mapping[str, str]
     """Every variable that a client reads the address from, with the path that the client expects to find in it."""
+    strip: str = ""
+    """What an agent that was given the usual address asks for before the path at the service."""
 
-    def address(self, environ: Mapping[str, str]) -> str:
-        """Where it is: what the first variable that is set says, else where its clients look."""
+    def locate(self, environ: Mapping[str, str]) -> tuple[TapedService, str]:
+        """It, and where it is: what the first variable that is set says, else where its clients look.
+
+        An address without the usual path is the whole address, such as `https://api.deepseek.com`.
+        """
         for name, path in self.variables.items():
-            if address := environ.get(name, "").rstrip("/"):
-                return address.removesuffix(path)
-        return self.upstream
+            if address := _complete_address(environ.get(name, "").strip().rstrip("/"), self.name):
+                if address.endswith(path):
+                    return self, address.removesuffix(path)
+                variables = {each: "" if usual == path else usual for each, usual in self.variables.items()}
+                return structs.replace(self, variables=variables, strip=path), address
+        return self, self.upstream
+
+    def placeholders(self, environ: Mapping[str, str]) -> dict[str, str]:
+        """Its keys for a replay, unless the environment has one."""
+        names = KEYS.get(self.name, ())
+        return {} if any(environ.get(name) for name in names) else dict.fromkeys(names, PLACEHOLDER)
 
 
+def _complete_address(address: str, service: str) -> str:
+    """The address with its scheme; Ollama's variable is a host, where its server listens."""
+    if not address or "://" in address:
+        return address
+    if service != "ollama":
+        return f"http://{address}"
+    host, _, port = address.rpartition(":") if ":" in address else (address, "", "")
+    return f"http://{'127.0.0.1' if host in ('', '0.0.0.0') else host}:{port or OLLAMA_PORT}"
+
+
+OLLAMA_PORT = 11434
+KEYS: Mapping[str, tuple[str, ...]] = {
+    "openai": ("OPENAI_API_KEY",),
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "gemini": ("GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY"),
+    "groq": ("GROQ_API_KEY",),
+    "mistral": ("MISTRAL_API_KEY",),
+    "cohere": ("CO_API_KEY", "COHERE_API_KEY"),
+    "azure": ("AZURE_OPENAI_API_KEY", "AZURE_API_KEY"),
+    "bedrock": ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"),
+}
+"""The variables from which clients of a service read a key, without which most send nothing."""
 SERVICES = (
     TapedService("openai", "https://api.openai.com", {"OPENAI_BASE_URL": "/v1", "OPENAI_API_BASE": "/v1"}),
     TapedService(
@@ -114,10 +149,17 @@ class TapeSettings(TapeTable, frozen=True, kw_only=True):
         if self.port:
             ours = tuple(f"http://{host}:{self.port}/" for host in ("127.0.0.1", "localhost"))
             environ = {name: value for name, value in environ.items() if not value.startswith(ours)}
-        public = ((service, service.address(environ)) for service in SERVICES)
+        public = (service.locate(environ) for service in SERVICES)
         project = [TapedService(name, table.url, dict.fromkeys(table.env, "")) for name, table in self.services.items()]
         # A variable that the project names is the project's: later ones win.
         return (*(pair for pair in public if pair[1]), *((service, service.upstream) for service in project))
+
+    def placeholders(self, environ: Mapping[str, str]) -> dict[str, str]:
+        """Keys for clients that ask for one before they send; none where a service is really asked."""
+        if self.plays not in ("replay", "follow"):
+            return {}
+        services = [service for service, _ in self.known_services(environ) if service.name not in self.live]
+        return {name: value for service in services for name, value in service.placeholders(environ).items()}
 
     @property
     def needs_proxy(self) -> bool:

@@ -20,8 +20,15 @@ When = str | dict[str, object] | list[str | dict[str, object]]
 
 
 class ServiceOptions(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """How any service is reached."""
+    """How any service is reached, and started if Karat is to do that."""
 
+    start: str = ""
+    """The command that starts the service; `{port}` in it and in the address of the target is a free port."""
+    start_env: dict[str, str] = field(default_factory=dict)
+    start_timeout: Seconds = 60.0
+    """Seconds until it must answer at `ready`."""
+    ready: Text = "/"
+    """Where it answers once it is up, with anything but a status of 500 or above: a path, or an address."""
     headers: dict[str, str] = field(default_factory=dict)
     """Sent with every request; `${NAME}` is an environment variable, and a secret by that."""
     retries: Count = 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -9,9 +10,12 @@ from time import perf_counter, time
 from typing import ClassVar, Generic, TypeVar
 from urllib.parse import urlsplit
 
+from msgspec import structs
+
 from karat.errors import ConfigError
 from karat.model.suite import Case
 from karat.model.trace import Message, Trace
+from karat.targets.app_process import AppProcess
 from karat.targets.base import DENIED, RunContext, TargetError
 from karat.targets.config import TargetConfig, place_of, read_options
 from karat.targets.conversation import converse
@@ -44,10 +48,34 @@ class ServiceTarget(ABC, Generic[WireOptions]):
         self._url: Template
         self._headers: dict[str, Template] = {}
         self._service: Service | None = None
+        self._app: AppProcess | None = None
+        self._started_spec = ""
+        self._restarting = asyncio.Lock()
         self._understood = False
         """Whether anything that the service said was ever understood."""
 
     async def open(self) -> None:
+        if self._options.start:
+            await self._start(self._options)
+        self._open_client()
+
+    async def _start(self, options: ServiceOptions) -> None:
+        """Start the service, and learn its address. Raises ConfigError."""
+        config = self._config
+        app = AppProcess(options.start, config.root, {**config.env, **options.start_env})
+        address = urlsplit(f"{config.kind}:{config.spec}" if config.spec.startswith("//") else config.spec)
+        ready = options.ready if "://" in options.ready else f"{address.scheme}://{address.netloc}{options.ready}"
+        try:
+            await app.start(ready, options.start_timeout)
+        except ConfigError as error:
+            await app.stop()
+            error.where = place_of(config, "start")
+            raise
+        self._app = app
+        self._started_spec = config.spec
+        self._config = structs.replace(config, spec=app.fill(config.spec))
+
+    def _open_client(self) -> None:
         self._url = self.template("use", _address(self._config))
         headers = {name: self.template("headers", value) for name, value in self._options.headers.items()}
         self._headers = {name: value for name, value in headers.items() if not value.fixed}
@@ -65,10 +93,19 @@ class ServiceTarget(ABC, Generic[WireOptions]):
     async def close(self) -> None:
         if self._service is not None:
             await self._service.close()
+        if self._app is not None:
+            await self._app.stop()
 
     async def run(self, case: Case, context: RunContext) -> Trace:
         if self._service is None:
             raise RuntimeError("the target is not open")
+        if self._app is not None and not self._app.alive:
+            async with self._restarting:
+                if not self._app.alive:
+                    await self._app.restart()
+                    self._config = structs.replace(self._config, spec=self._app.fill(self._started_spec))
+                    await self._service.close()
+                    self._open_client()
         talk = HttpConversation(self._service, case, context, self._service.cookies())
         self.greet(talk)
         try:
@@ -178,7 +215,7 @@ def values(talk: HttpConversation, prompt: str) -> Mapping[str, object]:
 def _address(config: TargetConfig) -> str:
     """The URL of a target: `http://…` as it is, or what follows the name of a protocol."""
     address = f"{config.kind}:{config.spec}" if config.kind in PLAIN and config.spec.startswith("//") else config.spec
-    parts = urlsplit(address)
+    parts = urlsplit(address.replace("{port}", "80") if config.options.get("start") else address)
     try:
         is_complete = parts.scheme in PLAIN and bool(parts.hostname) and (parts.port or True)
     except ValueError:

@@ -22,6 +22,7 @@ from karat.proxy.tape.player import CaseOnTape, TapePlayer
 from karat.proxy.tape.requests import IgnoreRules
 from karat.proxy.tape.secrets import SecretKeeper
 from karat.proxy.tape.settings import MISS, UNREACHABLE, UNUSED, TapeSettings, secrets_in, variables_for
+from karat.proxy.upstream import Upstream
 from karat.targets.base import RunContext, Target, TargetError
 from karat.targets.capabilities import ALL, TOOLS, Limits
 from karat.targets.config import WIRE_KINDS, TargetConfig
@@ -42,7 +43,6 @@ BROWSER = "browser"
 """The kind that may start its app."""
 START_ENV = "start_env"
 START = "Let Karat start it (`start`), or set"
-RECORD = "Record it with `--tape extend`, or follow the old answers with `--tape follow`"
 ONE_BY_ONE = "otherwise it is unknown which case a request to a model or service belongs to"
 UNOWNED_REQUEST = (
     "a request to a model came from a thread whose case is unknown, so it may be a late one of an earlier case, and "
@@ -75,9 +75,12 @@ class WithProxy(ServedTarget):
         self._environ = {**os.environ, **config.env, **(start_env if isinstance(start_env, dict) else {})}
         self._services = settings.known_services(self._environ) if self._intercepts else ()
         self._player = self._build_player()
-        upstreams = {service.name: address for service, address in self._services}
+        upstreams: dict[str, Upstream | str] = {
+            service.name: Upstream(address, service.name, self._environ, strip=service.strip)
+            for service, address in self._services
+        }
         if config.kind == MODEL:
-            upstreams[OWN_MODEL] = config.spec
+            upstreams[OWN_MODEL] = Upstream(config.spec, OWN_MODEL, self._environ)
         live = frozenset(settings.live)
         self._proxy = ServiceProxy(self._player, upstreams, live, self._find_session, config.mcp_record)
         self._models = None if models is None else ModelEvidence(config, models)
@@ -207,7 +210,7 @@ class WithProxy(ServedTarget):
         variables = variables_for(
             services, lambda name: self._proxy.url(name, run), proxy=replay_only, unproxied=self._settings.live
         )
-        return variables | {ADDRESS: self._proxy.url(run=run)}
+        return variables | self._settings.placeholders(self._environ) | {ADDRESS: self._proxy.url(run=run)}
 
     def _find_session(self, name: str) -> CaseSession | None:
         if name:
@@ -245,5 +248,5 @@ class WithProxy(ServedTarget):
 
 def _miss_error(on_tape: CaseOnTape, partial: Trace | None) -> TargetError:
     miss = on_tape.misses[0]
-    message = f"{miss.cause}: request {miss.number} ({miss.request.title}) has no recording. {RECORD}"
+    message = f"{miss.cause}: request {miss.number} ({miss.request.title}) has no recording. {miss.advice}"
     return TargetError(MISS, message, detail=miss.detail, partial=partial)
