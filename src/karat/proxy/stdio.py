@@ -1,7 +1,8 @@
 """An MCP server over stdio on a tape: `karat tape stdio NAME -- COMMAND` in place of the command of the server.
 
 In a run without a tape, telemetry of models or faults, or where the server is live, it is the server itself. Otherwise
-each message of the client is put to the proxy, which answers it or has the server asked; so is the answer.
+each message of the client is put to the proxy, which answers it or has the server asked; so is the answer. What a
+server asks its client is not on a tape: a replay has the answer that came of it.
 
 Most MCP clients start servers without their own environment. A process that was not given the address of the proxy
 finds it by the processes above it: by what the nearest was given, or has announced.
@@ -14,7 +15,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
@@ -43,19 +44,92 @@ def serve_stdio(name: str, command: Sequence[str], environ: Mapping[str, str]) -
     tape = _TapeClient(base, name)
     if tape.is_live():
         os.execvp(command[0], list(command))
-    server: _Server | None = None
-    for line in iter(sys.stdin.buffer.readline, b""):
-        answer = tape.ask(line)
+    return _Relay(tape, command, sys.stdout.buffer).run(sys.stdin.buffer)
+
+
+class _Relay:
+    """Between a client and the server or its recordings: requests wait side by side, all else goes on at once.
+
+    While a server works on a request it may ask its client, and the client may cancel.
+    """
+
+    def __init__(self, tape: _TapeClient, command: Sequence[str], out: IO[bytes]) -> None:
+        self._tape = tape
+        self._command = command
+        self._out = out
+        self._lock = threading.Lock()
+        self._server: _Server | None = None
+
+    def run(self, lines: IO[bytes]) -> int:
+        """Relay until the client is done; the exit status."""
+        waiting = list[_Request]()
+        for line in iter(lines.readline, b""):
+            if _id_of(line, answer=True) is not None:
+                self._pass_on(line)
+            elif _id_of(line) is None:
+                self._notify(line)
+            else:
+                waiting = [request for request in waiting if request.is_alive()]
+                waiting.append(_Request(self, line))
+                waiting[-1].start()
+        for request in waiting:
+            request.sent.wait()
+        if self._server is not None:
+            self._server.end_input()
+        for request in waiting:
+            request.join()
+        return 0 if self._server is None else self._server.close()
+
+    def answer(self, line: bytes, sent: threading.Event) -> None:
+        """Answer a request; `sent` is set once nothing more goes to the server for it."""
+        answer = self._tape.ask(line)
         if answer is None:
-            server = server or _Server(command, sys.stdout.buffer)
-            server_answer = server.ask(line)
+            answered = self._open_server().send(line, is_request=True)
+            sent.set()
+            server_answer = answered()
             if server_answer is None:  # the server ended: so does this one, and the client sees that
-                break
-            answer = tape.record(line, server_answer)
-        if answer:
-            sys.stdout.buffer.write(answer.rstrip(b"\n") + b"\n")
-            sys.stdout.buffer.flush()
-    return 0 if server is None else server.close()
+                os._exit(self._open_server().close() or 1)
+            answer = self._tape.record(line, server_answer)
+        self.write(answer)
+
+    def write(self, line: bytes) -> None:
+        """Write a message to the client, if it is one."""
+        if line.strip():
+            with self._lock:
+                self._out.write(line.rstrip(b"\n") + b"\n")
+                self._out.flush()
+
+    def _notify(self, line: bytes) -> None:
+        if self._tape.ask(line) is None:
+            self._open_server().send(line)
+            self._tape.record(line, b"")
+
+    def _pass_on(self, line: bytes) -> None:
+        """Give the server what it asked its client for. What is replayed has no server that asks."""
+        if self._server is not None:
+            self._server.send(line)
+
+    def _open_server(self) -> _Server:
+        with self._lock:
+            if self._server is None:
+                self._server = _Server(self._command, self.write)
+            return self._server
+
+
+class _Request(threading.Thread):
+    """A request that waits for its answer."""
+
+    def __init__(self, relay: _Relay, line: bytes) -> None:
+        super().__init__(daemon=True)
+        self.sent = threading.Event()
+        self._relay = relay
+        self._line = line
+
+    def run(self) -> None:
+        try:
+            self._relay.answer(self._line, self.sent)
+        finally:
+            self.sent.set()
 
 
 class _TapeClient:
@@ -95,33 +169,37 @@ class _TapeClient:
 class _Server:
     """The server itself. What it says of its own accord goes straight to the client."""
 
-    def __init__(self, command: Sequence[str], out: IO[bytes]) -> None:
+    def __init__(self, command: Sequence[str], write: Callable[[bytes], None]) -> None:
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self._out = out
+        self._write = write
         self._answers: dict[str, bytes] = {}
-        self._received = threading.Condition()
+        self._changed = threading.Condition()
         self._ended = False
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
-    def ask(self, line: bytes) -> bytes | None:
-        """The answer to a message; an empty one for a notification. None if the server ends before it answers."""
-        with suppress(BrokenPipeError):
+    def send(self, line: bytes, *, is_request: bool = False) -> Callable[[], bytes | None]:
+        """Send a message; gives what waits for its answer: None if the server ends before it."""
+        with self._changed, suppress(BrokenPipeError, ValueError):  # it ended, or its client did
             if self._process.stdin is not None:
                 self._process.stdin.write(line)
                 self._process.stdin.flush()
-        message_id = _id_of(line)
-        if message_id is None:
-            return b""
-        with self._received:
-            self._received.wait_for(lambda: self._ended or message_id in self._answers)
+        message_id = _id_of(line) if is_request else None
+        return lambda: b"" if message_id is None else self._wait(message_id)
+
+    def _wait(self, message_id: str) -> bytes | None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._ended or message_id in self._answers)
             answer = self._answers.pop(message_id, None)
             return None if answer is None else answer.strip()
 
-    def close(self) -> int:
-        with suppress(BrokenPipeError):
+    def end_input(self) -> None:
+        with self._changed, suppress(BrokenPipeError):
             if self._process.stdin is not None:
                 self._process.stdin.close()
+
+    def close(self) -> int:
+        self.end_input()
         status = self._process.wait()
         self._reader.join()
         if self._process.stdout is not None:
@@ -131,16 +209,15 @@ class _Server:
     def _read(self) -> None:
         for line in iter(self._process.stdout.readline, b"") if self._process.stdout is not None else ():
             answered = _id_of(line, answer=True)
-            with self._received:
-                if answered is None:
-                    self._out.write(line)
-                    self._out.flush()
-                else:
-                    self._answers[answered] = line
-                    self._received.notify_all()
-        with self._received:
+            if answered is None:
+                self._write(line)
+                continue
+            with self._changed:
+                self._answers[answered] = line
+                self._changed.notify_all()
+        with self._changed:
             self._ended = True
-            self._received.notify_all()
+            self._changed.notify_all()
 
 
 def find_address(environ: Mapping[str, str]) -> str:
