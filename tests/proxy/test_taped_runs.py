@@ -132,9 +132,7 @@ def test_a_replay_is_marked_and_judges_no_time(project: Project) -> None:
     records = project.run("replay")
     assert not [check for check in records["balance"].verdict.checks if check.name == "max_seconds"]
     (notice,) = [line for line in project.notices if "replayed" in line]
-    assert notice.startswith(
-        "replayed from bank.tape.yaml; 1 time budget not judged; placeholders are set"
-    )
+    assert notice.startswith("replayed from bank.tape.yaml; 1 time budget not judged; placeholders are set")
     assert project.tape_in_header == {
         "mode": "replay",
         "file": "bank.tape.yaml",
