@@ -94,9 +94,22 @@ def request(url: str, body: bytes, *headers: str, path: str = "", host: str = ""
 
 
 def called(proxy: ServiceProxy, sent: bytes, message: object = CALL) -> bytes:
-    """What an agent hears of a call that the server answers so."""
+    """What an agent hears of a call that the server answers so, without the sizes of its chunks."""
     Server.sent = sent
-    return said(proxy.mcp_url(), request(proxy.mcp_url(), json.dumps(message).encode()))
+    return joined(said(proxy.mcp_url(), request(proxy.mcp_url(), json.dumps(message).encode())))
+
+
+def joined(answer: bytes) -> bytes:
+    """An answer with its chunks put together."""
+    head, blank, body = answer.partition(b"\r\n\r\n")
+    if b"transfer-encoding: chunked" not in head.lower():
+        return answer
+    pieces = []
+    while size := int(body.partition(b"\r\n")[0] or b"0", 16):
+        start = body.index(b"\r\n") + 2
+        pieces.append(body[start : start + size])
+        body = body[start + size + 2 :]
+    return head + blank + b"".join(pieces)
 
 
 BOTH = pytest.mark.parametrize("kind", ["receiver", "proxy"])
@@ -239,7 +252,7 @@ def test_a_line_that_is_too_long_ends_the_stream_and_says_so(
     assert events.startswith(b": hello\n\nevent: message\ndata: ")
     error = json.loads(events.rpartition(b"data: ")[2])
     assert error["id"] == 7
-    assert error["error"]["message"] == "the MCP server sent a line of more than 4,000 bytes"
+    assert error["error"]["message"] == "the MCP server sent an event of more than 4,000 bytes"
     assert len(events) < 4_000
     (proxied,) = proxy.mcp
     assert proxied.call.success is None
@@ -251,7 +264,7 @@ def test_a_server_that_breaks_off_a_stream_is_an_event_that_says_so(
     def reset(*args: object) -> bytes:
         raise ConnectionResetError("reset by the server")
 
-    monkeypatch.setattr("http.client.HTTPResponse.readline", reset)
+    monkeypatch.setattr("http.client.HTTPResponse.read1", reset)
     _, _, events = called(proxy, stream(b": hello\n")).partition(b"\r\n\r\n")
     assert b"HTTP/1.1" not in events, "the status was sent before"
     heard = json.loads(events.rpartition(b"data: ")[2])
@@ -284,7 +297,7 @@ def test_an_address_of_the_server_becomes_one_of_the_proxy(proxy: ServiceProxy, 
         assert f"Location: {base}/mcp/?a=b\r\n".encode() in answer
         assert answer.count(b"Location") == 1
     Server.sent = stream(b"event: endpoint\n", b"data: /messages?session=1\n\n")
-    answer = said(proxy.mcp_url(), request(proxy.mcp_url(), b"{}"))
+    answer = joined(said(proxy.mcp_url(), request(proxy.mcp_url(), b"{}")))
     assert answer.endswith(
         f"event: endpoint\ndata: {proxy.mcp_url().removesuffix('/mcp')}/messages?session=1\n\n".encode()
     )

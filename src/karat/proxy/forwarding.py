@@ -300,10 +300,10 @@ def _events(reply: UpstreamReply, connection: Connection) -> Iterator[tuple[int,
         try:
             complete = list(blocks.feed(piece))
         except ValueError as error:
-            raise bad_gateway(str(error)) from error
+            raise bad_gateway(f"{reply.name} sent an event of more than {loopback.BODY_CAP:,} bytes") from error
         for block in complete:
             if len(block) + LINE_SIZE * block.count(b"\n") > loopback.BODY_CAP:
-                raise bad_gateway(f"an event has too many lines for {loopback.BODY_CAP:,} bytes")
+                raise bad_gateway(f"{reply.name} sent an event of more than {loopback.BODY_CAP:,} bytes")
             now = monotonic()
             yield round((now - last) * 1000), block
             last = now

@@ -117,7 +117,7 @@ class UpstreamReply:
 
     def __init__(self, response: http.client.HTTPResponse, name: str) -> None:
         self._response = response
-        self._name = name
+        self.name = name
         self.status = response.status
         self.headers = {name.lower(): response.getheader(name, "") for name in response.headers}
         """Those of one name together; an encoding that was not asked for is taken away."""
@@ -147,7 +147,7 @@ class UpstreamReply:
             connection.hold(len(piece))
             size += len(piece)
             if size > loopback.BODY_CAP:
-                raise bad_gateway(f"{self._name} sent a reply of more than {loopback.BODY_CAP:,} bytes")
+                raise bad_gateway(f"{self.name} sent a reply of more than {loopback.BODY_CAP:,} bytes")
             body += piece
         return bytes(body)
 
@@ -158,18 +158,18 @@ class UpstreamReply:
                 piece = self._response.read1(loopback.CHUNK)
                 plain = piece if self._inflate is None else self._inflate.decompress(piece, loopback.BODY_CAP)
             except (*ERRORS, zlib.error) as error:
-                raise _request_error(self._name, error) from error
+                raise _request_error(self.name, error) from error
             if not piece:
                 break
             self._is_packed = True
             if self._inflate is not None and self._inflate.unconsumed_tail:
-                raise bad_gateway(f"{self._name} sent a reply of more than {loopback.BODY_CAP:,} bytes")
+                raise bad_gateway(f"{self.name} sent a reply of more than {loopback.BODY_CAP:,} bytes")
             if plain:
                 yield plain
         if missing := self._response.length:
-            raise bad_gateway(f"{self._name} closed the connection {missing:,} bytes before the end of a reply")
+            raise bad_gateway(f"{self.name} closed the connection {missing:,} bytes before the end of a reply")
         if self._inflate is not None and self._is_packed and not self._inflate.eof:
-            raise bad_gateway(f"{self._name} closed the connection before the end of a compressed reply")
+            raise bad_gateway(f"{self.name} closed the connection before the end of a compressed reply")
 
 
 def bad_gateway(why: str) -> RefusedRequest:
