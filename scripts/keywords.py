@@ -59,6 +59,7 @@ OF_CASE = {
     "scoring": "Mapping[str, object]",
     "stubs": "Mapping[str, Mapping[str, object]]",
     "faults": "Sequence[Mapping[str, object]]",
+    "override": "Sequence[str]",
 }
 
 

@@ -142,7 +142,7 @@ BEHAVIOURS: dict[str, Any] = {
     "away": lambda: os.chdir("/") or "fine",
     "close": close_everything,
     "later": die_later,
-    "huge": lambda: "fine" + "x" * 20_000_000,
+    "huge": lambda: "fine " + "x" * 20_000_000,
 }
 
 

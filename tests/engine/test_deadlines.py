@@ -213,7 +213,7 @@ async def test_no_more_are_running_than_may_be(tmp_path: Path) -> None:
 async def test_a_huge_answer_comes_through(tmp_path: Path) -> None:
     found = await carried_out(tmp_path, ["huge sync", "answer sync"])
     huge, after = found.values()
-    assert huge.trace.cuts["final_message"].size == 20_000_004
+    assert huge.trace.cuts["final_message"].size == 20_000_005
     assert [kind(huge), kind(after)] == [PASSED, PASSED]
 
 

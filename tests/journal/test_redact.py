@@ -136,6 +136,7 @@ PLACES: dict[type[msgspec.Struct], dict[str, Any]] = {
         "turns": (Trace(case_id="a", final_message=SECRET),),
         "altered_calls": (AlteredCall(hits="tool", name=SECRET, call=1, kind=SECRET, before=SECRET, after=SECRET),),
         "spans": (SpanNode(SECRET, SECRET, error=SECRET, model=SECRET),),
+        "setup_prompts": (SECRET,),
     },
     ToolCall: {
         "name": SECRET,
@@ -146,6 +147,7 @@ PLACES: dict[type[msgspec.Struct], dict[str, Any]] = {
         "missing_fields": (SECRET,),
         "parent": SECRET,
         "unobserved": {"result": SECRET},
+        "message": SECRET,
     },
     Case: {
         "words": {"refusal": (SECRET,)},
@@ -169,7 +171,7 @@ PLACES: dict[type[msgspec.Struct], dict[str, Any]] = {
 }
 NO_PLACES = {
     Trace: {"earlier", "cuts", "started_at", "duration_ms", "steps", "tokens", "screen"},
-    ToolCall: {"started", "success", "started_at", "ended_at", "unfinished", "kind"},
+    ToolCall: {"started", "success", "started_at", "ended_at", "unfinished", "kind", "with_words"},
     Case: {"outcome", "scoring", "min_pass_rate", "max_turns"},
     Verdict: {"status", "groups", "soft", "hard_fail_triggered", "left_to_others"},
 }

@@ -87,7 +87,7 @@ def test_gates_with_xdist(gated: Desk) -> None:
     """No worker has the whole run: the controller asks the gates when it has."""
     gated.suite(*CASES, "case-9: prompt: say nothing, expected: { must_say_any: [x] }")
     result = gated.run_apart("-n2", "-v", "--junitxml=junit.xml", "--karat-gate=@baseline")
-    assert result.parseoutcomes() == {"passed": 7, "failed": 1}
-    assert "desk.karat.yaml::gate PASSED" in str(result.stdout)
+    assert result.parseoutcomes() == {"passed": 6, "failed": 2}, "a new case that fails is a new failure"
+    assert "desk.karat.yaml::gate FAILED" in str(result.stdout)
     assert gated.journal().summary.incomplete == ""
     assert 'name="gate"' in (gated.path / "junit.xml").read_text()

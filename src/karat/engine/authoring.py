@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from karat.checks._keywords import CaseKeywords, CheckKeywords, SuiteKeywords  # written by the build: `make setup`
 
 OF_SUITE = ("effects", "words")
-_OF_CASE = "category cluster faults max_turns preconditions replies scoring setup_prompts skip stubs tags turns xfail"
-OF_CASE = frozenset(_OF_CASE.split())
+OF_CASE = frozenset(
+    "category cluster faults max_turns override preconditions replies scoring setup_prompts skip stubs tags turns"
+    " xfail".split()
+)
 """The keywords of `karat.case` that are keys of the case itself; all others are keys of its `expected`."""
 NAME = "check"
 
