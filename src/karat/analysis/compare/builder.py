@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from msgspec import structs
 
-from karat.analysis.compare.compared_cases import ComparedCase, Source, Totals, check_names
+from karat.analysis.compare.compared_cases import ComparedCase, Source, check_names
 from karat.analysis.compare.model import (
     COMPARED,
     NOT_IN_BASE,
@@ -243,16 +243,16 @@ class ComparisonBuilder:
         self._falls: list[Fall] = []
         self._wavering: Counter[Pair] = Counter()
         """Cases that failed at times and did not fall."""
-        self._totals = Totals(), Totals()
+        self._totals: tuple[Counter[str], Counter[str]] = Counter(), Counter()
         for pair in pair_cases(base, new):
             self._add(*pair)
         self._settle_falls()
 
     def _add(self, base: ComparedCase | None, new: ComparedCase | None) -> None:
         if base is not None:
-            self._totals[0].add(base)
+            self._totals[0].update(base.size)
         if new is not None:
-            self._totals[1].add(new)
+            self._totals[1].update(new.size)
             if new.errors:
                 self.erred.update(["", *scopes_of(new)])
         change = classify(base, new, self.confidence)
@@ -287,7 +287,7 @@ class ComparisonBuilder:
 
     def _settle_falls(self) -> None:
         """Say of each case that fell whether it broke. The runs of a deterministic target need no test."""
-        falls, certain = self._falls, self._sources[1].side(Totals()).deterministic
+        falls, certain = self._falls, self._sources[1].side().deterministic
         significant = find_fallen([(fall.base.runs, fall.new.runs) for fall in falls], self.confidence, self._wavering)
         for fall, is_shown in zip(falls, significant, strict=True):
             change = settle_fall(fall.base, fall.new, is_significant=is_shown or certain)
@@ -334,7 +334,8 @@ class ComparisonBuilder:
         return tuple(_with_found(flip, failing) for flip in flips), [_excerpt_of(before), _excerpt_of(after)]
 
     def comparison(self, notes: Sequence[str] = ()) -> Comparison:
-        base, new = (source.side(totals) for source, totals in zip(self._sources, self._totals, strict=True))
+        sides = zip(self._sources, self._totals, strict=True)
+        base, new = (structs.replace(source.side(), **totals) for source, totals in sides)
         if not self.overall.cases:
             reasons = ", ".join(f"{count} {change}" for change, count in self._counts.items()) or "no case at all"
             fix = "Compare runs of one suite; `karat rescore --suite` judges an older run by newer expectations."

@@ -113,22 +113,15 @@ class ComparedCase(Struct, frozen=True, omit_defaults=True, kw_only=True):
     def is_flaky(self) -> bool:
         return 0 < self.passed < self.judged
 
+    @property
+    def size(self) -> dict[str, int]:
+        """What it adds to the totals of its run: a case, its judged runs and those that ended in an error."""
+        return {"cases": 1, "runs": self.judged, "errors": self.errors}
+
     def __str__(self) -> str:
         rate = f"{self.passed} of {self.judged} passed" if self.judged else "not judged"
         errors = f", {self.errors} ended in an error" if self.errors else ""
         return rate + errors
-
-
-class Totals:
-    """How many cases a run has, and how many of their runs were judged or ended in an error."""
-
-    def __init__(self) -> None:
-        self.cases = self.runs = self.errors = 0
-
-    def add(self, result: ComparedCase) -> None:
-        self.cases += 1
-        self.runs += result.judged
-        self.errors += result.errors
 
 
 class Source(Protocol):
@@ -136,8 +129,8 @@ class Source(Protocol):
 
     def __iter__(self) -> Iterator[ComparedCase]: ...
 
-    def side(self, totals: Totals) -> RunSide:
-        """What this run is, once its cases were read."""
+    def side(self) -> RunSide:
+        """What this run is, once its cases were read; who reads them counts them."""
 
     def find_record(self, result: ComparedCase, *, passed: bool) -> RecordExcerpt | None:
         """A run of the case that came out this way, or else its first."""
@@ -185,8 +178,8 @@ class JournalCases:
     def summary(self) -> Summary:
         return self._derived.summary(self.journal.faults, self.journal.footer)
 
-    def side(self, totals: Totals) -> RunSide:
-        return _run_side(self.journal.path, self.journal.header, self.summary, self.journal.prices, totals)
+    def side(self) -> RunSide:
+        return _run_side(self.journal.path, self.journal.header, self.summary, self.journal.prices)
 
     def find_record(self, result: ComparedCase, *, passed: bool) -> RecordExcerpt | None:
         count = result.judged + result.errors + result.skipped
@@ -231,9 +224,9 @@ class CachedCases:
     def __iter__(self) -> Iterator[ComparedCase]:
         return iter(self._run.results)
 
-    def side(self, totals: Totals) -> RunSide:
+    def side(self) -> RunSide:
         prices = token_prices(self._project)
-        return _run_side(str(self._path), header_of(self._path), self._run.summary, prices, totals)
+        return _run_side(str(self._path), header_of(self._path), self._run.summary, prices)
 
     def find_record(self, result: ComparedCase, *, passed: bool) -> RecordExcerpt | None:
         return self._source.find_record(result, passed=passed)
@@ -251,8 +244,8 @@ class PooledRuns:
         for case in newest.values():
             yield pool_cases([case, *(run[case.id] for run in older if case.id in run)])
 
-    def side(self, totals: Totals) -> RunSide:
-        sides = [run.side(totals) for run in self._runs]
+    def side(self) -> RunSide:
+        sides = [run.side() for run in self._runs]
         incomplete = next((side.incomplete for side in sides if side.incomplete), "")
         newest, oldest = sides[0], sides[-1]
         path = newest.path if len(sides) == 1 else f"{pluralize(len(sides), 'run')}, {oldest.path} to {newest.path}"
@@ -278,7 +271,7 @@ def pool_cases(results: Sequence[ComparedCase]) -> ComparedCase:
     )
 
 
-def _run_side(path: str, header: Header, summary: Summary, prices: TokenPrices | None, totals: Totals) -> RunSide:
+def _run_side(path: str, header: Header, summary: Summary, prices: TokenPrices | None) -> RunSide:
     project = header.project
     return RunSide(
         path=path,
@@ -288,9 +281,6 @@ def _run_side(path: str, header: Header, summary: Summary, prices: TokenPrices |
         version=header.target_version,
         commit=project.commit if project else "",
         dirty=bool(project and project.dirty),
-        cases=totals.cases,
-        runs=totals.runs,
-        errors=totals.errors,
         incomplete=summary.incomplete or ("interrupted" if summary.interrupted else ""),
         figures=run_words(summary, prices),
         settings=settings(header),

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 from msgspec import structs
 
-from karat.analysis.compare.compared_cases import CachedCases, ComparedCase, Totals
+from karat.analysis.compare.compared_cases import CachedCases, ComparedCase
 from karat.analysis.compare.model import STRIP, Bounds, CaseHistory, History, RunPoint
 from karat.analysis.compare.references import RecordedRun, list_runs, results_folders
 from karat.analysis.compare.run_differences import is_same_kind, is_same_suite
@@ -120,17 +121,8 @@ def _read_runs(suite: str, runs: Sequence[RecordedRun], index: Index, project: P
         except JournalError as error:
             unreadable.append(str(error))
             continue
-        side = source.side(Totals())
-        point = RunPoint(
-            path=side.path,
-            started_at=side.started_at,
-            target=side.target,
-            commit=side.commit,
-            dirty=side.dirty,
-            version=side.version,
-            figures=side.figures,
-            flaky=sum(result.is_flaky for result in results.values()),
-        )
+        point = msgspec.convert(source.side(), RunPoint, from_attributes=True)
+        point = structs.replace(point, flaky=sum(result.is_flaky for result in results.values()))
         for result in results.values():
             if result.id not in cases:
                 cases[result.id] = CaseLine(result, len(points))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -16,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 from msgspec import Struct, structs
 
-from karat.analysis.compare.compared_cases import ComparedCase, JournalCases, PooledRuns, Totals
+from karat.analysis.compare.compared_cases import ComparedCase, JournalCases, PooledRuns
 from karat.analysis.compare.model import RunSide
 from karat.analysis.compare.run_differences import is_same_kind, is_same_suite
 from karat.errors import JournalError, UsageError
@@ -63,10 +64,8 @@ class BaselineFile:
             for number, line in enumerate(file, 2):
                 yield self._decode(line, number)
 
-    def side(self, totals: Totals) -> RunSide:
-        return structs.replace(
-            self.header.run, path=str(self.path), cases=totals.cases, runs=totals.runs, errors=totals.errors
-        )
+    def side(self) -> RunSide:
+        return structs.replace(self.header.run, path=str(self.path))
 
     def find_record(self, result: ComparedCase, *, passed: bool) -> RecordExcerpt | None:
         """A baseline keeps no answers."""
@@ -131,13 +130,13 @@ def load_baseline(file: Path) -> BaselineFile:
 
 
 def _baseline_lines(source: JournalCases | PooledRuns) -> list[bytes]:
-    totals = Totals()
+    totals: Counter[str] = Counter()
     lines = []
     for result in source:
-        totals.add(result)
+        totals.update(result.size)
         measures = {name: _round(value) for name, value in result.measures.items()}
         lines.append(_encode(structs.replace(result, first_record=-1, measures=measures)))
-    side = source.side(totals)
+    side = structs.replace(source.side(), **totals)
     if side.incomplete or not lines:
         why = side.incomplete or "it has no case"
         fix = f"Finish it first: karat resume {side.path}"

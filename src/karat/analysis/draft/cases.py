@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from karat.analysis.draft.expectations import AllKinds, CaseContract, Noted, contract, loosen, turn_contract
+from karat.analysis.draft.expectations import AllKinds, CaseContract, Noted, loosen
 from karat.analysis.draft.masking import Masker
 from karat.analysis.draft.proving import DraftCase, fill
 from karat.analysis.draft.trace_groups import TraceGroup, user_texts
@@ -32,7 +32,7 @@ def draft_case(
 ) -> tuple[DraftCase, list[Trace]]:
     """The case of a group, and the traces that its rows are from."""
     learned = group.learned
-    agreed = contract(learned, around)
+    agreed = CaseContract(learned, around)
     name = _name(group, used_names, masker)
     examples = _examples(learned)
     tree: dict[str, Any] = {"id": name}
@@ -79,7 +79,7 @@ def _conversation(
         overall = {"tool_calls": deeds, **overall}
     turns = []
     for prompt, turn, turn_trace in zip(prompts, learned.turns, example.turns, strict=True):
-        turn_expected = turn_contract(turn, around)
+        turn_expected = CaseContract(turn, around, of_turn=True)
         fill(turn_expected.expected, _row(turn_expected, turn_trace))
         turns.append((prompt, turn_expected.expected))
     return DraftCase(tree, overall, turns, row)

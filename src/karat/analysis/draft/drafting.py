@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from karat.analysis.draft.cases import draft_case
 from karat.analysis.draft.draft import DraftOptions, DraftSummary, SuiteDraft
@@ -53,14 +53,13 @@ def draft_from_traces(
     return _Drafting(catalog, options or DraftOptions()).draft(traces)
 
 
-class _DraftedGroup:
+class _DraftedGroup(NamedTuple):
     """One case while it is drafted."""
 
-    def __init__(self, group: TraceGroup, case: DraftCase, examples: list[Trace], tally: LineTally) -> None:
-        self.group = group
-        self.case = case
-        self.examples = examples
-        self.tally = tally
+    group: TraceGroup
+    case: DraftCase
+    examples: list[Trace]
+    tally: LineTally
 
 
 class _Drafting:
@@ -215,7 +214,7 @@ class _Drafting:
         body = [*lines(top), "cases:"]
         for case in cases:
             body += ["", *_case_lines(case)]
-        return SuiteDraft("\n".join([*head(summary, findings), *body, *tail(findings), ""]), findings, summary)
+        return SuiteDraft("\n".join([*head(summary), *body, *tail(findings), ""]), findings, summary)
 
 
 def _as_source_trace(trace: Trace | SourceTrace) -> SourceTrace:

@@ -61,32 +61,109 @@ class AllKinds(NamedTuple):
     is_effect: frozenset[str]
 
 
-class CaseContract(NamedTuple):
-    """What is expected of a case, the variables of its rows by the argument they are, and what varied."""
+class CaseContract:
+    """What is expected of a case, the variables of its rows by the argument they are, and what varied.
 
-    expected: Expected
-    variables: dict[str, tuple[str, int, Path]]
-    varied: list[str]
+    It asks for all that the traces of a kind support; what of it is worth a line is decided by an audit.
+    Of one turn of a conversation it asks for what was looked up in it: deeds are asked of the whole.
+    """
+
+    def __init__(self, learned: TraceStatistics, around: AllKinds, *, of_turn: bool = False) -> None:
+        self._learned = learned
+        self._around = around
+        self.variables: dict[str, tuple[str, int, Path]] = {}
+        self.varied: list[str] = []
+        self.expected: Expected = {"outcome": self._outcome()}
+        entries = self._tool_calls()
+        if of_turn:
+            entries = [entry for entry in entries if entry["tool"] not in around.is_effect]
+        self.expected |= {"tool_calls": entries} if entries else {}
+        if not of_turn:
+            self._name_failing_tools()
+        self.expected |= self._tools_used()
+        if requires := _requires(learned):
+            self.expected["tool_requires"] = requires
+        if around.effects and not of_turn and "tools" not in learned.unobserved:
+            used = sorted(learned.tools & around.is_effect)
+            never = sorted(around.is_effect - learned.tools)
+            note = f"{RUNS}; never used: {', '.join(never[:6]) or 'none'}"
+            self.expected["only_effects"] = Noted(used, note)
+        if numbers := _numbers(learned):
+            self.expected["must_ground_numbers"] = numbers
+        self.expected |= _expect_shown(learned) if of_turn else _expect_of_whole(learned, around)
+        _leave_unseen(self.expected, learned)
+
+    def _outcome(self) -> Noted:
+        outcomes = self._learned.outcomes
+        if len(outcomes) == 1:
+            return Noted(next(iter(outcomes)), RUNS)
+        came_out = ", ".join(f"{name} in {count}" for name, count in outcomes.most_common())
+        self.varied.append(f"the outcome: {came_out}")
+        return Noted("completed", f"{RUNS}; {came_out}")
+
+    def _name_failing_tools(self) -> None:
+        tools, around = self._learned.tools, self._around
+        if self.expected["outcome"].value in NOT_DONE and tools - around.is_effect and around.effects:
+            self.expected["tool_calls_any"] = Noted(sorted(tools), f"what failed in {RUNS}")
+
+    def _tool_calls(self) -> list[Expected]:
+        learned, entries = self._learned, []
+        for tool in sorted(learned.calls, key=lambda name: _first_place(learned, name)):
+            counts = learned.calls[tool]
+            least, most = min(counts), max(counts)
+            if least == 0:
+                self.varied.append(f"{tool} was called in {learned.count - counts[0]} of {learned.count} runs")
+                continue
+            together = _merge_slots(learned, tool)
+            if len(together.success) > 1:
+                succeeded = together.success[True]
+                self.varied.append(f"{tool} succeeded in {succeeded} of {pluralize(together.count, 'call')}")
+            if len(counts) == 1 and most <= MOST_ENTRIES:
+                times = Noted(1, RUNS) if most == 1 else None
+                for number in range(most):
+                    slot = learned.slots[tool, number]
+                    entries.append(_entry(tool, self._arguments(tool, number, slot), slot, times))
+            else:
+                room = most if tool in self._around.is_effect else most * 2
+                often = Noted(
+                    {"min": least, "max": room} if least > 1 else {"max": room}, f"{least} to {most} calls in a run"
+                )
+                entries.append(_entry(tool, {}, together, often))
+                self.varied.append(f"{tool} was called {least} to {most} times")
+        return entries
+
+    def _arguments(self, tool: str, number: int, slot: Slot) -> Expected:
+        arguments: Expected = {}
+        for path, values in slot.arguments.items():
+            if values.count < slot.count:
+                name = ".".join(path)
+                self.varied.append(f"`{name}` of {tool} was given in {values.count} of {slot.count} calls")
+            elif not self._learned.has_one_script and values.origin == PROMPT and values.distinct > 1:
+                variable = _variable_name(path, tool, self.variables)
+                self.variables[variable] = (tool, number, path)
+                note = f"from the prompt, {RUNS}, {values.shown_distinct} values"
+                _put(arguments, path, Noted(RowVariable(variable), note))
+            elif (matched := generalize(values)) is not None:
+                _put(arguments, path, matched)
+        return arguments
+
+    def _tools_used(self) -> Expected:
+        learned = self._learned
+        if "tools" in learned.unobserved:
+            return {}
+        multisets = {tuple(sorted(names)) for names in learned.sequences}
+        if len(multisets) == 1 and learned.count >= PINNED:
+            names = learned.sequences.most_common(1)[0][0]
+            return {"tools_used": Noted([*names], RUNS)}
+        if len(learned.sequences) > 1:
+            self.varied.append(f"the calls: {len(learned.sequences)} different orders or numbers of calls")
+        used = Noted(sorted(learned.tools), f"no other tool in {RUNS}")
+        return {"tools_used": used, "tools_match": "subset"} if learned.count >= PINNED else {}
 
 
-def contract(learned: TraceStatistics, around: AllKinds) -> CaseContract:
-    """All that the traces of a kind support; what of it is worth a line is decided by an audit."""
-    variables: dict[str, tuple[str, int, Path]] = {}
-    varied: list[str] = []
-    expected: Expected = {"outcome": _outcome(learned, varied)}
-    entries = _tool_calls(learned, around, variables, varied)
-    expected |= {"tool_calls": entries} if entries else {}
-    if expected["outcome"].value in NOT_DONE and learned.tools - around.is_effect and around.effects:
-        expected["tool_calls_any"] = Noted(sorted(learned.tools), f"what failed in {RUNS}")
-    expected |= _tools_used(learned, varied)
-    if requires := _requires(learned):
-        expected["tool_requires"] = requires
-    if around.effects and "tools" not in learned.unobserved:
-        used = sorted(learned.tools & around.is_effect)
-        never = sorted(around.is_effect - learned.tools)
-        expected["only_effects"] = Noted(used, f"{RUNS}; never used: {', '.join(never[:6]) or 'none'}")
-    if numbers := _numbers(learned):
-        expected["must_ground_numbers"] = numbers
+def _expect_of_whole(learned: TraceStatistics, around: AllKinds) -> Expected:
+    """What is asked of a whole case and not of each turn: how it answers, what it leaves behind, what it costs."""
+    expected: Expected = {}
     if learned.most.get("words"):
         expected["min_words"] = Noted(1, f"the answer is not empty in {RUNS}")
     expected["grounded_numbers"] = Noted(True, f"every number has a source in {RUNS}")
@@ -99,27 +176,7 @@ def contract(learned: TraceStatistics, around: AllKinds) -> CaseContract:
         expected["valid_arguments"] = Noted(True, RUNS)
     if learned.ended == learned.count:
         expected["ended"] = Noted(True, RUNS)
-    expected |= _budgets(around, learned)
-    _leave_unseen(expected, learned)
-    return CaseContract(expected, variables, varied)
-
-
-def turn_contract(learned: TraceStatistics, around: AllKinds) -> CaseContract:
-    """What is expected of one turn of a conversation: what was looked up in it. Deeds are asked of the whole."""
-    varied: list[str] = []
-    variables: dict[str, tuple[str, int, Path]] = {}
-    expected: Expected = {"outcome": _outcome(learned, varied)}
-    entries = _tool_calls(learned, around, variables, varied)
-    if looked := [entry for entry in entries if entry["tool"] not in around.is_effect]:
-        expected["tool_calls"] = looked
-    expected |= _tools_used(learned, varied)
-    if requires := _requires(learned):
-        expected["tool_requires"] = requires
-    if numbers := _numbers(learned):
-        expected["must_ground_numbers"] = numbers
-    expected |= _expect_shown(learned)
-    _leave_unseen(expected, learned)
-    return CaseContract(expected, variables, varied)
+    return expected | _budgets(around, learned)
 
 
 def _leave_unseen(expected: Expected, learned: TraceStatistics) -> None:
@@ -138,43 +195,6 @@ def loosen(expected: Expected, around: AllKinds) -> None:
             entry.pop("times", None)
     for field in ("tools_used", "tools_match", "must_ground_numbers"):
         expected.pop(field, None)
-
-
-def _outcome(learned: TraceStatistics, varied: list[str]) -> Noted:
-    if len(learned.outcomes) == 1:
-        return Noted(next(iter(learned.outcomes)), RUNS)
-    came_out = ", ".join(f"{name} in {count}" for name, count in learned.outcomes.most_common())
-    varied.append(f"the outcome: {came_out}")
-    return Noted("completed", f"{RUNS}; {came_out}")
-
-
-def _tool_calls(
-    learned: TraceStatistics, around: AllKinds, variables: dict[str, tuple[str, int, Path]], varied: list[str]
-) -> list[Expected]:
-    entries: list[Expected] = []
-    for tool in sorted(learned.calls, key=lambda name: _first_place(learned, name)):
-        counts = learned.calls[tool]
-        if min(counts) == 0:
-            varied.append(f"{tool} was called in {learned.count - counts[0]} of {learned.count} runs")
-            continue
-        together = _merge_slots(learned, tool)
-        if len(together.success) > 1:
-            succeeded = together.success[True]
-            varied.append(f"{tool} succeeded in {succeeded} of {pluralize(together.count, 'call')}")
-        if len(counts) == 1 and max(counts) <= MOST_ENTRIES:
-            each = max(counts)
-            for number in range(each):
-                slot = learned.slots[tool, number]
-                arguments = _arguments(tool, number, slot, learned, variables, varied)
-                entries.append(_entry(tool, arguments, slot, Noted(1, RUNS) if each == 1 else None))
-        else:
-            least, most = min(counts), max(counts)
-            room = most if tool in around.is_effect else most * 2
-            times = {"min": least, "max": room} if least > 1 else {"max": room}
-            often = Noted(times, f"{least} to {most} calls in a run")
-            entries.append(_entry(tool, {}, together, often))
-            varied.append(f"{tool} was called {least} to {most} times")
-    return entries
 
 
 def _first_place(learned: TraceStatistics, tool: str) -> tuple[int, str]:
@@ -218,33 +238,6 @@ def _expect_entries(slot: Slot) -> Expected:
     if slot.listed < max(PINNED, slot.count):
         return {}
     return {"result": {"$type": "array", "$length": Noted({"$gte": 1}, f"never empty, {RUNS}")}}
-
-
-def _arguments(
-    tool: str,
-    number: int,
-    slot: Slot,
-    learned: TraceStatistics,
-    variables: dict[str, tuple[str, int, Path]],
-    varied: list[str],
-) -> Expected:
-    arguments: Expected = {}
-    for path, values in slot.arguments.items():
-        name = ".".join(path)
-        if values.count < slot.count:
-            varied.append(f"`{name}` of {tool} was given in {values.count} of {slot.count} calls")
-            continue
-        if not learned.has_one_script and values.origin == PROMPT and values.distinct > 1:
-            variable = _variable_name(path, tool, variables)
-            variables[variable] = (tool, number, path)
-            _put(
-                arguments,
-                path,
-                Noted(RowVariable(variable), f"from the prompt, {RUNS}, {values.shown_distinct} values"),
-            )
-        elif (matched := generalize(values)) is not None:
-            _put(arguments, path, matched)
-    return arguments
 
 
 def _variable_name(path: Path, tool: str, used_names: Mapping[str, object]) -> str:
@@ -302,19 +295,6 @@ def _is_plain(value: object) -> bool:
     if isinstance(value, list):
         return all(map(_is_plain, value))
     return True
-
-
-def _tools_used(learned: TraceStatistics, varied: list[str]) -> Expected:
-    if "tools" in learned.unobserved:
-        return {}
-    multisets = {tuple(sorted(names)) for names in learned.sequences}
-    if len(multisets) == 1 and learned.count >= PINNED:
-        names = learned.sequences.most_common(1)[0][0]
-        return {"tools_used": Noted([*names], RUNS)}
-    if len(learned.sequences) > 1:
-        varied.append(f"the calls: {len(learned.sequences)} different orders or numbers of calls")
-    used = Noted(sorted(learned.tools), f"no other tool in {RUNS}")
-    return {"tools_used": used, "tools_match": "subset"} if learned.count >= PINNED else {}
 
 
 def _requires(learned: TraceStatistics) -> Expected:

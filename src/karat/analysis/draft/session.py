@@ -30,7 +30,6 @@ from karat.options import Repeats
 from karat.plugins.project import Project
 from karat.suites.diagnostics import RefusedError
 from karat.suites.documents.source import read_bytes, utf8
-from karat.system.sync_async import make_sync
 from karat.targets.capabilities import reach_of
 from karat.targets.config import Config
 from karat.targets.recordings.replay import RecordedTraces
@@ -131,9 +130,6 @@ async def adraft_target(
         options = structs.replace(options, stubs=await probing.find_stubs(options.effects))
     async with probing.run_prompts(repeat, options.stubs) as journal:
         return draft_from_traces(JournalTraces(journal), catalog_for(config.project), options)
-
-
-draft_target = make_sync(adraft_target)
 
 
 class Probing(NamedTuple):

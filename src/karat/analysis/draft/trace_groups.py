@@ -288,7 +288,3 @@ def _is_failure(kind: TraceKind) -> bool:
 def user_texts(trace: Trace) -> tuple[str, ...]:
     """What the user said, turn by turn."""
     return tuple(turn.input for turn in trace.turns) if trace.turns else (trace.input,)
-
-
-def count_tools(groups: Iterable[TraceGroup]) -> Counter[str]:
-    return Counter(tool for group in groups for tool in group.learned.tools)

@@ -71,7 +71,7 @@ class Values:
 
     def __init__(self) -> None:
         self.count = 0
-        self.known: dict[bytes, list[object]] = {}
+        self.known: dict[bytes, tuple[object, int]] = {}
         self.many = False
         self.origins: Counter[str] = Counter()
         self.types: Counter[str] = Counter()
@@ -83,11 +83,13 @@ class Values:
         self.types[json_type(value)] += 1
         if isinstance(value, str) and len(self.shapes) < MOST_VALUES:
             self.shapes[shape_of(value)] += 1
-        key = _encode(value)
+        self._keep(_encode(value), value, 1)
+
+    def _keep(self, key: bytes, value: object, count: int) -> None:
         if key in self.known:
-            self.known[key][1] += 1  # type: ignore[operator]  # it is a number
+            self.known[key] = (value, self.known[key][1] + count)
         elif len(self.known) < MOST_VALUES:
-            self.known[key] = [value, 1]
+            self.known[key] = (value, count)
         else:
             self.many = True
 
@@ -98,12 +100,7 @@ class Values:
         self.shapes += other.shapes
         self.many |= other.many
         for key, (value, count) in other.known.items():
-            if key in self.known:
-                self.known[key][1] += count  # type: ignore[operator]  # it is a number
-            elif len(self.known) < MOST_VALUES:
-                self.known[key] = [value, count]
-            else:
-                self.many = True
+            self._keep(key, value, count)
 
     @property
     def distinct(self) -> int:
@@ -158,8 +155,7 @@ class Slot:
         self.listed += other.listed
         self.errors.merge(other.errors)
         _merge_values(self.echoes, other.echoes)
-        for path, values in other.arguments.items():
-            self.arguments.setdefault(path, Values()).merge(values)
+        _merge_values(self.arguments, other.arguments)
 
 
 def argument_values(arguments: object, path: Path = ()) -> Iterator[tuple[Path, object]]:
@@ -220,12 +216,10 @@ class TraceStatistics:
         """Look at a trace; `earlier` are the turns before it, from which values may come."""
         self.count += 1
         self.outcomes[outcome] += 1
-        if user in self.prompts or len(self.prompts) < MOST_PROMPTS:
-            if user not in self.prompts and len(self.examples) < MOST_EXAMPLES:
-                self.examples.append(trace)
-            self.prompts[user] += 1
-        elif len(self.examples) < MOST_EXAMPLES:
+        if user not in self.prompts and len(self.examples) < MOST_EXAMPLES:
             self.examples.append(trace)
+        if user in self.prompts or len(self.prompts) < MOST_PROMPTS:
+            self.prompts[user] += 1
         self._add_calls(trace, "\n".join((*(turn.input for turn in earlier), *user)), earlier)
         self._add_measures(trace)
         self.unobserved.update(trace.unobserved)
@@ -329,10 +323,8 @@ class TraceStatistics:
             getattr(self, name).update(getattr(other, name))
         for key, slot in other.slots.items():
             self.slots.setdefault(key, Slot()).merge(slot)
-        _merge_values(self.numbers, other.numbers)
-        _merge_values(self.state, other.state)
-        _merge_values(self.members, other.members)
-        _merge_values(self.database, other.database)
+        for name in ("numbers", "state", "members", "database"):
+            _merge_values(getattr(self, name), getattr(other, name))
         for name, value in other.most.items():
             self.most[name] = max(self.most.get(name, 0), value)
         self.ended += other.ended

@@ -105,7 +105,7 @@ def _has_notes(value: Any) -> bool:
     return any(map(_has_notes, below))
 
 
-def head(summary: DraftSummary, findings: Sequence[Finding]) -> Iterator[str]:
+def head(summary: DraftSummary) -> Iterator[str]:
     """What a reader must know before the first case."""
     traces = pluralize(summary.traces, "trace")
     yield comment(f"Drafted by Karat from {traces}. No model was involved, and it has not been reviewed yet.")
