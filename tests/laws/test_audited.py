@@ -74,4 +74,4 @@ def test_a_key_that_no_operator_reaches_is_noticed() -> None:
 
 @pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
 def test_every_operator_has_a_key_that_kills(operator: Operator) -> None:
-    assert {key for key in operator.kills if key in KEYS}
+    assert {key for key in operator.fields if key in KEYS}

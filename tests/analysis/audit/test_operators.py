@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from analysis.audit.proofs import PROOFS
 from analysis.audit.support import QUIET, bare_case
 from catalogs import CATALOG
 from karat.analysis.audit.case_audit import mutants
@@ -18,7 +19,7 @@ from karat.analysis.audit.survivors import Spelling, known_fields, noticing, sug
 from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus
 
-PROOFS = [pytest.param(o, field, id=f"{o.name}-{field}") for o in OPERATORS for field in o.kills]
+CLAIMS = [pytest.param(o, field, id=f"{o.name}-{field}") for o in OPERATORS for field in o.fields]
 BY_NAME = [pytest.param(operator, id=operator.name) for operator in OPERATORS]
 FORMATS = (("karat-1", "1"), ("eval-set", ""), ("eval-set", "0.3"), ("golden", "1.0"))
 SPELLINGS = [Spelling(*one, CATALOG) for one in FORMATS]
@@ -33,35 +34,42 @@ def quiet(operator: Operator) -> Mapping[str, Any]:
 def killed(operator: Operator, expected: Mapping[str, Any]) -> list[bool]:
     """For each mutant of the operator's own trace, whether a case that expects this notices."""
     case = bare_case({**quiet(operator), **expected}, implied=False)
-    assert judge_trace(case, operator.trace, CATALOG).status is CaseStatus.PASS, judge_trace(
-        case, operator.trace, CATALOG
+    assert judge_trace(case, PROOFS[operator.name].trace, CATALOG).status is CaseStatus.PASS, judge_trace(
+        case, PROOFS[operator.name].trace, CATALOG
     )
-    made = mutants(operator, Subject(case, operator.trace))
+    made = mutants(operator, Subject(case, PROOFS[operator.name].trace))
     assert made
     return [judge_trace(case, mutant.trace, CATALOG).status is not CaseStatus.PASS for mutant in made]
 
 
-@pytest.mark.parametrize(("operator", "field"), PROOFS)
+@pytest.mark.parametrize(("operator", "field"), CLAIMS)
 def test_a_field_kills_what_it_is_said_to_kill(operator: Operator, field: str) -> None:
-    expected = {**operator.expected, field: operator.kills[field]}
+    expected = {**PROOFS[operator.name].expected, field: PROOFS[operator.name].kills[field]}
     assert [flaw for parsed in CATALOG.read(expected) for flaw in parsed.problems] == []
     assert any(killed(operator, expected))
 
 
+def test_each_field_of_each_operator_is_proved() -> None:
+    assert {name: tuple(proof.kills) for name, proof in PROOFS.items()} == {o.name: o.fields for o in OPERATORS}
+
+
 @pytest.mark.parametrize("operator", BY_NAME)
 def test_without_the_field_it_survives(operator: Operator) -> None:
-    assert not any(killed(operator, operator.expected))
+    assert not any(killed(operator, PROOFS[operator.name].expected))
 
 
 @pytest.mark.parametrize("operator", BY_NAME)
 def test_every_mutant_differs(operator: Operator) -> None:
     case = bare_case(quiet(operator))
-    assert all(not is_same(m.trace, operator.trace) for m in mutants(operator, Subject(case, operator.trace)))
+    assert all(
+        not is_same(m.trace, PROOFS[operator.name].trace)
+        for m in mutants(operator, Subject(case, PROOFS[operator.name].trace))
+    )
 
 
 @pytest.mark.parametrize("operator", BY_NAME)
 def test_a_remedy_can_be_written_into_the_suite(operator: Operator) -> None:
-    subject = Subject(bare_case(quiet(operator)), operator.trace)
+    subject = Subject(bare_case(quiet(operator)), PROOFS[operator.name].trace)
     spellings = [spelling for spelling in SPELLINGS if noticing(operator, spelling)]
     for mutant, spelling in product(mutants(operator, subject), spellings):
         field, hint = suggest_field(subject, operator, mutant, spelling, blind=True)
@@ -73,13 +81,13 @@ def test_a_remedy_can_be_written_into_the_suite(operator: Operator) -> None:
 @pytest.mark.parametrize("operator", BY_NAME)
 def test_what_a_remedy_says_to_write_kills_the_mutant(operator: Operator) -> None:
     """`fix` works: with it in the case, the very mutant is noticed, and the recorded trace still passes."""
-    subject = Subject(bare_case(quiet(operator)), operator.trace)
+    subject = Subject(bare_case(quiet(operator)), PROOFS[operator.name].trace)
     for mutant in mutants(operator, subject):
         field, _ = suggest_field(subject, operator, mutant, Spelling("eval-set", "", CATALOG), blind=True)
         if field in mutant.fix:
             beside = {name: value for name, value in mutant.fix.items() if name not in operator.fields}
             case = bare_case({**quiet(operator), **beside, field: mutant.fix[field]})
-            assert judge_trace(case, operator.trace, CATALOG).status is CaseStatus.PASS, mutant.fix
+            assert judge_trace(case, PROOFS[operator.name].trace, CATALOG).status is CaseStatus.PASS, mutant.fix
             assert judge_trace(case, mutant.trace, CATALOG).status is not CaseStatus.PASS, mutant
 
 

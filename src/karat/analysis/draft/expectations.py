@@ -162,7 +162,7 @@ class CaseContract:
 
 
 def _expect_of_whole(learned: TraceStatistics, around: AllKinds) -> Expected:
-    """What is asked of a whole case and not of each turn: how it answers, what it leaves behind, what it costs."""
+    """What is asked of a whole case and not of each turn: how it answers, what it changes, what it costs."""
     expected: Expected = {}
     if learned.most.get("words"):
         expected["min_words"] = Noted(1, f"the answer is not empty in {RUNS}")

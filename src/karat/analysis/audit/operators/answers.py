@@ -5,16 +5,13 @@ Also answers that keep every word they had, and are made wrong by what is around
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator
 
 import regex
-from msgspec import structs
 
-from karat.analysis.audit.operators.base import Mutant, Operator, Subject
+from karat.analysis.audit.operators.base import Mutant, Subject, of_answer
 from karat.checks.answer.phrases import MustNotContain, MustNotMatchRegex, MustNotSay
 from karat.checks.effects.claims import NoFalseSuccess, calls_so_far
-from karat.model.trace import ToolCall, Trace
 from karat.text.prose.asking import find_request
 from karat.text.regexes import safe_regex
 from karat.text.regexes.examples import UnreadableError, example
@@ -33,35 +30,18 @@ VISIBLE = "All is well."
 COURTESY = "Booked! Anything else?"
 BULLET = regex.compile(r"^[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+\S.*(?:\n|\Z)", regex.M)
 
-REPORT = Trace(
-    case_id="example",
-    final_message="Recommendation: restart the build.\n"
-    "- GitHub: 12 commits, merged 30 minutes ago\n"
-    "- Slack: 4 mentions\n"
-    "Assumption: the week ends on Sunday. You can snooze this, which costs nothing. Granted, because the metric fell.",
-    tool_calls=(),
-)
 
-
-def saying(phrase: str) -> dict[str, object]:
-    """The fields that look for a phrase in the answer."""
-    return {"must_say_any": [phrase], "expected_contains": [phrase], "reason_contains": [phrase]}
-
-
-SAYS: Mapping[str, object] = {
-    **saying("4 mentions"),
-    "must_match_regex": [r"^- Slack:\s*4"],
-    "required_sources": ["Slack"],
-    "must_ground_numbers": ["4"],
-    "must_label_assumptions": True,
-    "required_levers": 2,
-    "claim_evidence_alignment": True,
-    "must_allow_override_actions": ["Snooze"],
-}
-FAILED_CALL = Trace(
-    case_id="example",
-    final_message="The booking failed: which day is it for, so that 4 others can be asked?",
-    tool_calls=(ToolCall("book", success=False, error="refused"),),
+SPOKEN = ("must_say_any", "expected_contains", "reason_contains")
+"""The fields that look for a phrase in the answer."""
+SAYS = (
+    *SPOKEN,
+    "must_match_regex",
+    "required_sources",
+    "must_ground_numbers",
+    "must_label_assumptions",
+    "required_levers",
+    "claim_evidence_alignment",
+    "must_allow_override_actions",
 )
 
 
@@ -163,121 +143,93 @@ def courtesy(subject: Subject) -> Iterator[Mutant]:
         yield Mutant(subject.with_answer(COURTESY), change)
 
 
-_of_report = partial(Operator, trace=REPORT, of_answer=True)
 OPERATORS = (
-    _of_report(
+    of_answer(
         "answer-emptied",
         "there is no answer",
         "requires an answer",
         emptied,
-        {"outcome": "response_only", **SAYS, "evidence_freshness_max_age_minutes": 60},
+        ("outcome", *SAYS, "evidence_freshness_max_age_minutes"),
     ),
-    _of_report(
+    of_answer(
         "answer-cut",
         "the answer breaks off",
         "looks at the end of the answer",
         cut,
-        {**SAYS, "evidence_freshness_max_age_minutes": 60, "min_words": 20},
+        (*SAYS, "evidence_freshness_max_age_minutes", "min_words"),
     ),
-    Operator(
+    of_answer(
         "answer-refused",
         "a refusal replaces the answer",
         "requires words that a refusal does not have",
         refused,
-        {**SAYS, "allocation_valid": True},
-        structs.replace(REPORT, tool_calls=(ToolCall("grant", success=True),)),
-        expected={"success_indicators": ["granted"]},
-        of_answer=True,
+        (*SAYS, "allocation_valid"),
     ),
-    Operator(
+    of_answer(
         "answer-claims-success",
         "a success is claimed after a tool failed",
         "requires words of failure",
         claimed,
-        {
-            **saying("failed"),
-            "must_match_regex": ["booking failed"],
-            "must_not_say": ["success"],
-            "must_not_contain": ["success"],
-            "must_not_match_regex": [r"success\w*"],
-            "allocation_valid": False,
-            "outcome": "needs_input",
-            "no_false_success": True,
-        },
-        FAILED_CALL,
-        expected={"effects": {"book": ["booked", "completed"]}},
-        of_answer=True,
+        (
+            *SPOKEN,
+            "must_match_regex",
+            "must_not_say",
+            "must_not_contain",
+            "must_not_match_regex",
+            "allocation_valid",
+            "outcome",
+            "no_false_success",
+        ),
     ),
-    _of_report(
+    of_answer(
         "answer-forbidden",
         "the answer says what it must not",
         "says what the answer must not say",
         forbidden_said,
-        {
-            "must_not_say": ["language model"],
-            "must_not_contain": ["language model"],
-            "must_not_match_regex": [r"language\s+model"],
-        },
+        ("must_not_say", "must_not_contain", "must_not_match_regex"),
     ),
-    _of_report(
+    of_answer(
         "answer-bullets",
         "the items of a list are gone",
         "looks at the list",
         bullets_removed,
-        {
-            "required_levers": 2,
-            "must_match_regex": [r"^- \w+"],
-            **saying("4 mentions"),
-            "must_ground_numbers": ["4"],
-            "required_sources": ["Slack"],
-        },
+        ("required_levers", "must_match_regex", *SPOKEN, "must_ground_numbers", "required_sources"),
     ),
-    _of_report(
+    of_answer(
         "answer-retracted",
         "the answer is retracted, before or after it",
         "says how the answer begins and ends",
         retracted,
-        {"must_match_regex": [r"metric\s+fell\.\s*\Z"]},
+        ("must_match_regex",),
     ),
-    Operator(
+    of_answer(
         "answer-overclaims",
         "the answer also claims what was never done, in the words of `effects` where they are declared",
         "says how the answer ends or checks what it claims",
         overclaimed,
-        {"must_match_regex": [r"metric\s+fell\.\s*\Z"], "no_false_success": True},
-        structs.replace(REPORT, tool_calls=(ToolCall("find", success=True),)),
-        expected={"effects": {"pay": ["paid"]}},
-        of_answer=True,
+        ("must_match_regex", "no_false_success"),
     ),
-    _of_report(
+    of_answer(
         "answer-quoted",
         "the answer is quoted, and called out of date",
         "says how the answer begins or ends",
         quoted,
-        {"must_match_regex": [r"\A\s*Recommendation:"]},
+        ("must_match_regex",),
     ),
-    _of_report(
-        "answer-commented",
-        "the answer is in a hidden comment",
-        "requires visible words",
-        commented,
-        {**SAYS, "must_match_regex": [r"\A\s*Recommendation:"]},
-    ),
-    Operator(
+    of_answer("answer-commented", "the answer is in a hidden comment", "requires visible words", commented, SAYS),
+    of_answer(
         "answer-courtesy",
         "a claim and a courtesy replace the question",
         "requires words of the question",
         courtesy,
-        {
-            **saying("which day"),
-            "must_match_regex": [r"which\s+day"],
-            "must_not_say": ["booked"],
-            "must_not_match_regex": [r"\bbooked\b"],
-            "must_ground_numbers": ["4"],
-            "must_not_contain": ["booked"],
-            "outcome": "needs_input",
-        },
-        FAILED_CALL,
-        of_answer=True,
+        (
+            *SPOKEN,
+            "must_match_regex",
+            "must_not_say",
+            "must_not_match_regex",
+            "must_ground_numbers",
+            "must_not_contain",
+            "outcome",
+        ),
     ),
 )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -65,11 +65,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """A family of mutants, with the proof that each field which it names can kill them.
-
-    `kills` maps such a field to a value of it under which a mutant of `trace` is killed, in addition to
-    what is `expected`; without the field none is.
-    """
+    """A family of mutants, with the fields that can notice them."""
 
     name: str
     about: str
@@ -77,17 +73,15 @@ class Operator:
     lack: str
     """How to go on after `nothing in SYN2 ...` where no field looks at what it changes."""
     mutants: Callable[[Subject], Iterator[Mutant]]
-    kills: Mapping[str, object]
-    trace: Trace
-    expected: Mapping[str, object] = field(default_factory=dict)
+    fields: tuple[str, ...]
+    """A test has, for each of them, a trace and a value under which a mutant of that trace is killed."""
     of_answer: bool = False
     """Its mutants change the text of the answer, and nothing that was done."""
     helps: str = ""
     """How to use its first field, where only who knows the answer beforehand can: its mutants are not in the rate."""
 
-    @property
-    def fields(self) -> tuple[str, ...]:
-        return tuple(self.kills)
+
+of_answer = partial(Operator, of_answer=True)
 
 
 class Equivalent(NamedTuple):

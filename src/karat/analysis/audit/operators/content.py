@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 
 import regex
 
-from karat.analysis.audit.operators.answers import REPORT, saying
-from karat.analysis.audit.operators.base import Mutant, Operator, Subject
+from karat.analysis.audit.operators.answers import SPOKEN
+from karat.analysis.audit.operators.base import Mutant, Subject, of_answer
 from karat.checks.answer.brief import EvidenceFreshness
 from karat.checks.answer.phrases import MustLabelAssumptions, RequiredSource
 from karat.text import phrases
@@ -145,46 +144,39 @@ def _without(text: str, names: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
-_of_report = partial(Operator, trace=REPORT, of_answer=True)
 OPERATORS = (
-    _of_report(
+    of_answer(
         "number-changed",
         "a number is wrong",
         "looks at numbers",
         numbers_changed,
-        {"must_ground_numbers": ["12"], "must_match_regex": [r"GitHub:\s*12\b"], **saying("12 commits")},
+        ("must_ground_numbers", "must_match_regex", *SPOKEN),
     ),
-    _of_report(
+    of_answer(
         "source-removed",
         "a source is not mentioned",
         "requires the source",
         source_removed,
-        {
-            "required_sources": ["Slack"],
-            "must_ground_numbers": ["4"],
-            "must_match_regex": [r"Slack:\s*\d"],
-            **saying("4 mentions"),
-            "required_levers": 2,
-        },
+        ("required_sources", "must_ground_numbers", "must_match_regex", *SPOKEN, "required_levers"),
     ),
-    _of_report(
+    of_answer(
         "assumptions-removed",
         "no assumption or doubt is marked",
         "requires marked assumptions",
         assumptions_removed,
-        {"must_label_assumptions": True, "must_match_regex": [r"^Assumption:"], **saying("Assumption:")},
+        ("must_label_assumptions", "must_match_regex", *SPOKEN),
     ),
-    _of_report(
+    of_answer(
         "ages-stale",
         "the evidence is stale",
         "looks at the age of the evidence",
         ages_stale,
-        {
-            "evidence_freshness_max_age_minutes": 60,
-            "must_ground_numbers": ["30 minutes"],
-            "must_match_regex": [r"\b30\s+min"],
-            **saying("30 minutes ago"),
-            "must_not_match_regex": [r"\d+\s+days\s+ago"],
-        },
+        (
+            "evidence_freshness_max_age_minutes",
+            "must_ground_numbers",
+            "must_match_regex",
+            *SPOKEN,
+            "must_not_match_regex",
+        ),
     ),
 )

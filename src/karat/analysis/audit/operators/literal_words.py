@@ -13,8 +13,8 @@ import msgspec
 import regex
 from msgspec import structs
 
-from karat.analysis.audit.operators.answers import BULLET, REPORT, declared_words
-from karat.analysis.audit.operators.base import Mutant, Operator, Subject
+from karat.analysis.audit.operators.answers import BULLET, declared_words
+from karat.analysis.audit.operators.base import Mutant, Subject, of_answer
 from karat.analysis.audit.operators.measures import amounts
 from karat.checks.answer.brief import ClaimEvidenceAlignment, EvidenceFreshness, MustAllowOverrideAction, RequiredLevers
 from karat.checks.answer.leaks import NoLeak
@@ -36,7 +36,6 @@ from karat.checks.numbers.derived import alike_sources, derived_sources, holders
 from karat.checks.numbers.grounded import GroundedNumbers
 from karat.checks.numbers.required import MustGroundNumber
 from karat.checks.numbers.sources import NumberSource, observed_sources
-from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import Status
 from karat.scoring.verdicts import run_check
 from karat.text.regexes import safe_regex
@@ -77,14 +76,6 @@ MOST_SEEN = 12
 _BREAK = regex.compile(r"(?<=[.!?])[ \t]+(?=[A-Z])|\n+(?=\S)")
 _MARK = regex.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])[ \t]+")
 _SENTENCE = regex.compile(r"(?<=[.!?])\s+|\n+")
-
-PAID = structs.replace(REPORT, tool_calls=(ToolCall("find", success=True),))
-FARE = [{"by": "bus", "fare": 142}, {"by": "train", "fare": 178}]
-FARES = Trace(
-    case_id="example",
-    final_message="The train costs $178.",
-    tool_calls=(ToolCall("fares", {}, result=FARE, success=True),),
-)
 
 
 def slipped_in(subject: Subject) -> Iterator[Mutant]:
@@ -222,12 +213,10 @@ def borrowed(subject: Subject) -> Iterator[Mutant]:
 
 
 _of_whole_answer = partial(
-    Operator,
+    of_answer,
     lack="says what the whole answer is",
-    kills={"must_match_regex": [r"\A[^.]*\.\s+- GitHub:[^:]*- Slack:\s+4[^.]*\.[^.]*\.[^.]*\.\s*\Z"]},
-    trace=REPORT,
+    fields=("must_match_regex",),
     helps=" for the whole answer, from \\A to \\Z",
-    of_answer=True,
 )
 OPERATORS = (
     _of_whole_answer(
@@ -239,30 +228,21 @@ OPERATORS = (
         "claim-unframed",
         "the answer claims what was never done in a declared word, but in a form that is not a claim frame",
         mutants=unframed,
-        trace=PAID,
-        expected={"effects": {"pay": ["paid"]}, "no_false_success": True},
     ),
     _of_whole_answer(
         "words-hollow",
         "the answer has the words that are asked for, but dismisses them or says nothing with them",
         mutants=hollow,
-        expected={"must_say_any": ["4 mentions"]},
     ),
     _of_whole_answer(
-        "forbidden-paraphrased",
-        "the answer says in other words what it must not say",
-        mutants=paraphrased,
-        expected={"must_not_say": ["as an AI"]},
+        "forbidden-paraphrased", "the answer says in other words what it must not say", mutants=paraphrased
     ),
-    Operator(
+    of_answer(
         "number-borrowed",
         "a number is right for something else: another value that was seen, a sum or a difference",
         "says which number it is",
         borrowed,
-        kills={"must_ground_numbers": [{"from_tool": "fares", "at": "$[1].fare"}]},
-        trace=FARES,
-        expected={"grounded_numbers": True},
+        ("must_ground_numbers",),
         helps=" for each number that matters, with `from_tool` and `at`",
-        of_answer=True,
     ),
 )

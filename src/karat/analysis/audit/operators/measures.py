@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 
 import regex
 from msgspec import structs
 
-from karat.analysis.audit.operators.base import Mutant, Operator, Subject, other_value
-from karat.analysis.audit.operators.tool_calls import BOOKED, dropped
+from karat.analysis.audit.operators.base import Mutant, Operator, Subject, of_answer, other_value
+from karat.analysis.audit.operators.tool_calls import dropped
 from karat.checks.numbers.sources import results
 from karat.evidence.merge import merge_turns
 from karat.model.cost import COST, reported_cost
-from karat.model.trace import Tokens, ToolCall, Trace
+from karat.model.trace import Tokens
 from karat.text.json_answers import json_answer
 from karat.text.numbers.claimed import StatedNumber, numbers_in, stated_numbers
 
@@ -28,22 +28,6 @@ FIRST_TOKEN = "first_token_ms"
 _DIGITS = regex.compile(r"[+-]?[0-9](?:[0-9,'. ]*[0-9])?")
 _NO_DIGIT = regex.compile(r"[^0-9.]")
 _NUMBER = regex.compile(r"(?<![\w.,-])\d+(?:,\d{3})*(?:\.\d+)?(?![\w-])")
-
-REPORTED = Trace(
-    case_id="example",
-    final_message="There were 12 rides.",
-    tool_calls=(ToolCall("rides", {}, result={"count": 12, "city": "Lyon"}, success=True),),
-    state={"step": "answered", "retries": 0},
-    duration_ms=1200.0,
-    timings={FIRST_TOKEN: 300.0},
-    steps=3,
-    tokens=Tokens(900, 100),
-    metadata={COST: 0.01},
-)
-IN_JSON = Trace(case_id="example", final_message='{"order": "A-17", "total": 12}', tool_calls=())
-ASKED = Trace(case_id="example", input="I want my money back.", final_message="Which order?", tool_calls=())
-PAID = Trace(case_id="example", input="A-17.", final_message="Paid.", tool_calls=(ToolCall("pay", {}, success=True),))
-TALK = merge_turns([ASKED, PAID])
 
 
 def round_up(value: float) -> float | int:
@@ -183,76 +167,55 @@ def _another(number: str, amount: Decimal) -> str:
     return f"{value + FAR_TOO_MUCH + 1:f}" if value == amount else number
 
 
-BUDGETS: Mapping[str, object] = {
-    "max_seconds": 2,
-    "max_first_token_seconds": 1,
-    "max_steps": 3,
-    "max_tokens": {"total": 1000},
-    "max_cost_usd": 0.02,
-}
 OPERATORS = (
-    Operator("budget-spent", "the turn cost far too much", "limits what a turn may cost", overspent, BUDGETS, REPORTED),
     Operator(
-        "state-changed",
-        "the agent ended in another state",
-        "looks at the state",
-        state_changed,
-        {"state": {"$.step": "answered", "$.retries": {"$lt": 1}}},
-        REPORTED,
+        "budget-spent",
+        "the turn cost far too much",
+        "limits what a turn may cost",
+        overspent,
+        ("max_seconds", "max_first_token_seconds", "max_steps", "max_tokens", "max_cost_usd"),
     ),
-    Operator(
+    Operator("state-changed", "the agent ended in another state", "looks at the state", state_changed, ("state",)),
+    of_answer(
         "number-off-by-one",
         "a number is off by one",
         "checks where numbers come from",
         off_by_one,
-        {"grounded_numbers": True, "answer_equals": REPORTED.final_message},
-        REPORTED,
-        of_answer=True,
+        ("grounded_numbers", "answer_equals"),
     ),
     Operator(
         "result-changed",
         "the answer states a number that no tool returned",
         "checks where numbers come from",
         results_changed,
-        {"grounded_numbers": True},
-        REPORTED,
+        ("grounded_numbers",),
     ),
-    Operator(
+    of_answer(
         "json-changed",
         "a member of a JSON answer is missing or different",
         "looks into the JSON",
         json_changed,
-        {
-            "answer_json": {"required": ["order", "total"]},
-            "answer_at": {"$.order": "A-17"},
-            "answer_equals": IN_JSON.final_message,
-        },
-        IN_JSON,
-        of_answer=True,
+        ("answer_json", "answer_at", "answer_equals"),
     ),
-    Operator(
+    of_answer(
         "answer-padded",
         "the answer goes on and on",
         "limits the length of the answer",
         padded,
-        {"max_words": 10, "answer_equals": REPORTED.final_message},
-        REPORTED,
-        of_answer=True,
+        ("max_words", "answer_equals"),
     ),
     Operator(
         "precondition-dropped",
         "a call that must come first was not made",
         "checks what must come first",
         precondition_dropped,
-        {"tool_requires": {"book": ["find"]}, "tool_order": ["find", "book"]},
-        BOOKED,
+        ("tool_requires", "tool_order"),
     ),
     Operator(
         "turn-skipped",
         "the agent left out a turn of the conversation",
         "distinguishes one turn from another",
         turn_skipped,
-        {"tool_calls": [{"tool": "pay"}], "must_say_any": ["paid"], "answer_equals": "Paid."},
-        TALK,
+        ("tool_calls", "must_say_any", "answer_equals"),
     ),
 )

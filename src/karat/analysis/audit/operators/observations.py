@@ -14,17 +14,6 @@ from karat.checks.page.snapshot import COMPONENTS, CONTROLS, NODE, TALK
 from karat.model.trace import Trace
 from karat.text.folding import fold
 
-COUNT = "SELECT count(*) AS n FROM bookings"
-BOARD = Trace(
-    case_id="example",
-    final_message="Added.",
-    tool_calls=(),
-    telemetry=('{"source":"turn","event":"end"}',),
-    page='- main:\n  - region "GitHub":\n    - heading "GitHub"\n- button "Snooze"',
-    page_before="- main",
-    database={COUNT: [{"n": 1}]},
-)
-
 
 def telemetry_missing(subject: Subject) -> Iterator[Mutant]:
     trace = subject.trace
@@ -114,27 +103,20 @@ def _ends(depths: list[int]) -> list[int]:
 
 OPERATORS = (
     Operator(
-        "telemetry-missing",
-        "the turn left no telemetry",
-        "looks at telemetry",
-        telemetry_missing,
-        {"telemetry": ['"event":"end"']},
-        BOARD,
+        "telemetry-missing", "the turn left no telemetry", "looks at telemetry", telemetry_missing, ("telemetry",)
     ),
     Operator(
         "element-gone",
         "a control or component is not on the page",
         "looks for it on the page",
         element_gone,
-        {"ui": [{"role": "region", "name": "GitHub"}], "must_allow_override_actions": ["Snooze"]},
-        BOARD,
+        ("ui", "must_allow_override_actions"),
     ),
     Operator(
         "database-undone",
         "the database does not have what it should",
         "looks at the database",
         database_undone,
-        {"database": {COUNT: [1]}},
-        BOARD,
+        ("database",),
     ),
 )

@@ -10,7 +10,6 @@ from msgspec import structs
 
 from karat.analysis.audit.operators.base import Mutant, Operator, Subject, other_value
 from karat.analysis.audit.operators.log_lines import with_argument, with_source, with_success, without_end
-from karat.checks.effects.outcome import Outcome
 from karat.checks.tools.names import ToolCallsNone
 from karat.model.trace import ToolCall, Trace
 
@@ -18,36 +17,8 @@ STRANGER = "delete_everything"
 NOT_DONE = {"success": False, "error": "nothing was done"}
 DENIALS = (json.dumps(NOT_DONE), repr(NOT_DONE), "Error: nothing was done")
 
-BOOKED = Trace(
-    case_id="example",
-    final_message="Booked.",
-    tool_calls=(
-        ToolCall("find", {"vehicle": 42}, success=True, started_at=1.0, ended_at=2.0),
-        ToolCall("book", {"vehicle": 42, "dyno": "D-1"}, success=True, started_at=3.0, ended_at=4.0),
-    ),
-    telemetry=tuple(
-        json.dumps(event, separators=(",", ":"))
-        for event in (
-            {"source": "tool.find", "event": "start", "data": {"args": {"vehicle": 42}}},
-            {"source": "tool.find", "event": "result", "success": True},
-            {"source": "tool.book", "event": "start", "data": {"args": {"vehicle": 42, "dyno": "D-1"}}},
-            {"source": "tool.book", "event": "result", "success": True},
-        )
-    ),
-)
-ONE_CALL = structs.replace(BOOKED, tool_calls=BOOKED.tool_calls[1:], telemetry=BOOKED.telemetry[2:])
-CALLED: Mapping[str, object] = {
-    "tools_used": ["book"],
-    "tool_calls": [{"tool": "book"}],
-    "tool_calls_any": ["book"],
-    "telemetry": ["tool.book start"],
-    "outcome": "tool_success",
-}
-SUCCEEDED: Mapping[str, object] = {
-    "tool_calls": [{"tool": "book", "success": True}],
-    "telemetry": ["tool.book result success:true"],
-    "outcome": "tool_success",
-}
+CALLED = ("tools_used", "tool_calls", "tool_calls_any", "telemetry")
+SUCCEEDED = ("tool_calls", "telemetry", "outcome")
 
 
 def dropped(subject: Subject) -> Iterator[Mutant]:
@@ -186,47 +157,28 @@ def _suggest_outcome(subject: Subject, index: int) -> Mapping[str, object]:
 
 
 OPERATORS = (
-    Operator("tool-dropped", "a tool call is missing", "notices a missing tool call", dropped, CALLED, ONE_CALL),
-    Operator(
-        "tool-renamed",
-        "another tool was called",
-        "checks which tools are called",
-        renamed,
-        {field: value for field, value in CALLED.items() if field != Outcome.name},
-        ONE_CALL,
-    ),
+    Operator("tool-dropped", "a tool call is missing", "notices a missing tool call", dropped, (*CALLED, "outcome")),
+    Operator("tool-renamed", "another tool was called", "checks which tools are called", renamed, CALLED),
     Operator(
         "tool-doubled",
         "a tool was called twice",
         "counts tool calls",
         doubled,
-        {
-            "tools_used": ["find", "book"],
-            "tool_calls": [{"tool": "book", "times": 1}],
-            "max_calls": {"book": 1},
-            "max_tool_calls": 2,
-        },
-        BOOKED,
+        ("tools_used", "tool_calls", "max_calls", "max_tool_calls"),
     ),
     Operator(
         "tool-moved",
         "the calls came in another order",
         "checks the order of the calls",
         moved,
-        {"tools_match": "ordered", "tool_order": ["find", "book"], "tool_requires": {"book": ["find"]}},
-        BOOKED,
-        expected={"tools_used": ["find", "book"]},
+        ("tools_match", "tool_order", "tool_requires"),
     ),
     Operator(
         "tool-arguments",
         "a tool was called with other arguments",
         "looks at arguments",
         other_arguments,
-        {
-            "tool_calls": [{"tool": "book", "arguments": {"vehicle": 42, "dyno": "D-1"}}],
-            "telemetry": ['"args":{"vehicle":42,"dyno":"d-1"}'],
-        },
-        ONE_CALL,
+        ("tool_calls", "telemetry"),
     ),
     Operator(
         "tool-outcome",
@@ -234,7 +186,6 @@ OPERATORS = (
         "checks whether the tools succeed",
         outcome_flipped,
         SUCCEEDED,
-        ONE_CALL,
     ),
     Operator(
         "tool-result-denied",
@@ -242,7 +193,6 @@ OPERATORS = (
         "checks whether the tools succeed",
         result_denied,
         SUCCEEDED,
-        ONE_CALL,
     ),
     Operator(
         "tool-result-missing",
@@ -250,19 +200,12 @@ OPERATORS = (
         "waits for the result of a tool",
         result_missing,
         SUCCEEDED,
-        ONE_CALL,
     ),
     Operator(
         "tool-forbidden",
         "a tool was called that must not be",
         "forbids a tool",
         forbidden_called,
-        {
-            "tools_used": ["book"],
-            "tool_calls_none": ["delete"],
-            "tool_calls": [{"tool": "delete_everything", "never": True}],
-            "max_tool_calls": 1,
-        },
-        ONE_CALL,
+        ("tools_used", "tool_calls_none", "tool_calls", "max_tool_calls"),
     ),
 )
