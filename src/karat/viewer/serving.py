@@ -8,7 +8,7 @@ import threading
 import webbrowser
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from karat.errors import UsageError
 from karat.journal.index import Index, cache_file
@@ -16,6 +16,9 @@ from karat.journal.reader import LONGEST_HEADER, read_header
 from karat.plugins.project import Project
 from karat.reports.artifacts import usual_results_dirs
 from karat.system.loopback_auth import LOOPBACK, new_token
+
+if TYPE_CHECKING:
+    import uvicorn
 
 Notify = Callable[[str], None]
 
@@ -68,19 +71,10 @@ def bind_port(port: int) -> socket.socket:
     return listening
 
 
-class Server(Protocol):
-    """As much of a web server as is used here."""
-
-    started: bool
-    should_exit: bool
-
-    def run(self, sockets: list[socket.socket] | None = None) -> None: ...
-
-
 class ViewerServer:
     """A viewer that is ready to answer. `address` holds its token."""
 
-    def __init__(self, server: Server, address: str, index: Index, listening: socket.socket) -> None:
+    def __init__(self, server: uvicorn.Server, address: str, index: Index, listening: socket.socket) -> None:
         self._server = server
         self._index = index
         self._listening = listening

@@ -147,19 +147,19 @@ class AuditSummary(Struct, frozen=True, kw_only=True):
     suite: str
     target: str
     seed: int
-    audited: int
-    set_aside: int
+    audited: int = 0
+    set_aside: int = 0
     rate: Rate
     operators: tuple[OperatorAudit, ...]
     remedies: tuple[Remedy, ...]
     apart: tuple[UnratedOperator, ...]
-    blind: int
-    survivors: int
-    controls: int
-    brittle: int
-    redundant: int
-    partial: int
-    undecided: int
+    blind: int = 0
+    survivors: int = 0
+    controls: int = 0
+    brittle: int = 0
+    redundant: int = 0
+    partial: int = 0
+    undecided: int = 0
 
     def unmet(self, min_kill: float) -> tuple[str, ...]:
         """Why the suite is not proved; nothing if it is."""

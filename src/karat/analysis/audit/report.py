@@ -29,13 +29,14 @@ LINES: Final = 500
 EXCERPT: Final = 400
 
 
-TITLES: Final = (
-    "Not audited: these cases did not pass",
-    "Controls that pass: agents that do not do the work",
-    "What this suite cannot catch; not in the kill rate",
-    "Brittle: right answers that these checks fail",
-    "Redundant: you can remove any one of these checks without losing a kill",
-)
+TITLES: Final = {
+    "unaudited": "Not audited: these cases did not pass",
+    "controls": "Controls that pass: agents that do not do the work",
+    "undetectable": "What this suite cannot catch; not in the kill rate",
+    "brittle": "Brittle: right answers that these checks fail",
+    "redundant": "Redundant: you can remove any one of these checks without losing a kill",
+}
+"""The lists of an audit."""
 
 
 class AuditSection(NamedTuple):
@@ -49,16 +50,6 @@ class AuditSection(NamedTuple):
     def more(self) -> int:
         """How many have no row."""
         return self.total - len(self.rows)
-
-
-class AuditSections(NamedTuple):
-    """Every list of an audit, in the order of `TITLES`."""
-
-    unaudited: AuditSection
-    controls: AuditSection
-    undetectable: AuditSection
-    brittle: AuditSection
-    redundant: AuditSection
 
 
 class AuditRows:
@@ -79,16 +70,12 @@ class AuditRows:
         self.survivors: list[tuple[str, Survivor]] = []
         self.holdings: list[tuple[str, Holding]] = []
         self.holdings_left_out = 0
-        self._unseen: list[tuple[str, str]] = []
-        self._brittle: list[tuple[str, str]] = []
-        self._controls: list[tuple[str, str]] = []
-        self._redundant: list[tuple[str, str]] = []
+        self._texts: dict[str, list[tuple[str, str]]] = {name: [] for name in TITLES}
         self._redundant_checks = 0
-        self._unaudited: list[tuple[str, str]] = []
 
     def add(self, entry: CaseAudit | UnauditedCase) -> None:
         if isinstance(entry, UnauditedCase):
-            self._list(self._unaudited, entry, [", ".join(filter(None, (entry.status, entry.reason)))])
+            self._list(self._texts["unaudited"], entry, [", ".join(filter(None, (entry.status, entry.reason)))])
             return
         self._counted += 1
         if self._counted <= self._most_cases:
@@ -96,20 +83,15 @@ class AuditRows:
         if entry.survivors and len(self._faulty) < self._most_cases:
             self._faulty.append(entry)
         self._list(self.survivors, entry, entry.survivors[: self._most_survivors])
-        self._list(self._controls, entry, [f"passes with an agent that {name}" for name in entry.controls])
-        self._list(
-            self._brittle,
-            entry,
-            [f"{b.check} rejects {b.equivalent}, it expects {b.expected}: {b.hint}" for b in entry.brittle],
-        )
+        self._list(self._texts["controls"], entry, [f"passes with an agent that {name}" for name in entry.controls])
+        brittle = [f"{b.check} rejects {b.equivalent}, it expects {b.expected}: {b.hint}" for b in entry.brittle]
+        self._list(self._texts["brittle"], entry, brittle)
         unseen = list(dict.fromkeys(mutant.operator for mutant in entry.unseen))
-        self._list(self._unseen, entry, [self._names(unseen)] if unseen else [])
-        if entry.redundant and len(self._redundant) < self._most_lines:
-            self._redundant.append((entry.case_id, self._names(entry.redundant)))
+        self._list(self._texts["undetectable"], entry, [self._names(unseen)] if unseen else [])
+        if entry.redundant and not self._list(self._texts["redundant"], entry, [self._names(entry.redundant)]):
             self._redundant_checks += len(entry.redundant)
-        self.holdings_left_out += self._list(
-            self.holdings, entry, [holding for holding in entry.holdings if holding.kills]
-        )
+        holdings = [holding for holding in entry.holdings if holding.kills]
+        self.holdings_left_out += self._list(self.holdings, entry, holdings)
 
     def _list(self, rows: list[tuple[str, T]], entry: CaseAudit | UnauditedCase, items: Sequence[T]) -> int:
         """Add as many rows as there is room for; how many there is none for."""
@@ -130,12 +112,16 @@ class AuditRows:
     def left_out(self) -> int:
         return self._counted - len(self.cases)
 
-    def sections(self, summary: AuditSummary) -> AuditSections:
-        """What is listed next to the matrix and the survivors."""
-        redundant_total = len(self._redundant) + summary.redundant - self._redundant_checks
-        rows = (self._unaudited, self._controls, self._unseen, self._brittle, self._redundant)
-        totals = (summary.set_aside, summary.controls, summary.blind, summary.brittle, redundant_total)
-        return AuditSections(*(AuditSection(*each) for each in zip(TITLES, rows, totals, strict=True)))
+    def sections(self, summary: AuditSummary) -> dict[str, AuditSection]:
+        """What is listed next to the matrix and the survivors, by the names of `TITLES`."""
+        totals = {
+            "unaudited": summary.set_aside,
+            "controls": summary.controls,
+            "undetectable": summary.blind,
+            "brittle": summary.brittle,
+            "redundant": len(self._texts["redundant"]) + summary.redundant - self._redundant_checks,
+        }
+        return {name: AuditSection(title, self._texts[name], totals[name]) for name, title in TITLES.items()}
 
 
 MARKS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -299,8 +285,8 @@ class AuditMarkdown:
         yield from (f"- {line}" for line in (headline(summary), *remarks(summary)))
         if summary.rate.tried:
             yield from self._matrix(summary)
-        yield from _list_lines(sections.unaudited)
-        yield from _list_lines(sections.controls)
+        yield from _list_lines(sections["unaudited"])
+        yield from _list_lines(sections["controls"])
         if summary.survivors:
             yield "\n## Survivors: wrong answers that the suite would pass\n"
             remedies = [(remedy.field, remedy.survivors, remedy.cases) for remedy in summary.remedies]
@@ -310,19 +296,19 @@ class AuditMarkdown:
             yield from _table("Case | Operator | Change | Seen | Fix", survivors)
             yield from _more(summary.survivors - len(rows.survivors))
         if any(operator.unseen for operator in summary.apart):
-            yield f"\n## {sections.undetectable.title}\n"
+            yield f"\n## {sections['undetectable'].title}\n"
             header = "Operator | What it makes wrong | Unseen in cases | Tried on cases | What would help"
             yield from _table(header, [(o.operator, o.about, o.unseen, o.cases, o.help) for o in summary.apart])
             yield ""
-            yield from _list_lines(sections.undetectable._replace(title=""))
+            yield from _list_lines(sections["undetectable"]._replace(title=""))
         if rows.holdings:
             yield "\n## Which check catches what\n"
             yield "Without a check, the mutants that only it catches would pass.\n"
             holdings = [(case, h.check, h.kills, len(h.alone), "; ".join(h.alone)) for case, h in rows.holdings]
             yield from _table("Case | Check | Catches | Only it | Which", holdings)
             yield from _more(rows.holdings_left_out)
-        yield from _list_lines(sections.brittle)
-        yield from _list_lines(sections.redundant)
+        yield from _list_lines(sections["brittle"])
+        yield from _list_lines(sections["redundant"])
 
     def _matrix(self, summary: AuditSummary) -> Iterator[str]:
         operators = list(zip(MARKS, summary.operators, strict=False))

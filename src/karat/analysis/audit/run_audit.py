@@ -91,27 +91,19 @@ class Auditor:
 
     def summary(self) -> AuditSummary:
         """What has been counted, once `cases` is exhausted."""
-        header, figures = self.run.header, self._figures
+        header = self.run.header
         rates = [OperatorAudit(o.name, o.about, self._operators[o.name].rate) for o in OPERATORS]
-        return AuditSummary(
+        summary = AuditSummary(
             journal=self.run.path,
             suite=header.suite,
             target=header.target,
             seed=self.seed,
-            audited=figures["audited"],
-            set_aside=figures["set_aside"],
             rate=self._total.rate,
             operators=tuple(operator for operator in rates if operator.rate.tried),
             remedies=tuple(Remedy(name, n, self._lacking[name]) for name, n in self._caught_by.most_common()),
             apart=tuple(self._apart[o.name] for o in OPERATORS if o.name in self._apart),
-            blind=figures["blind"],
-            survivors=figures["survivors"],
-            controls=figures["controls"],
-            brittle=figures["brittle"],
-            redundant=figures["redundant"],
-            partial=figures["partial"],
-            undecided=figures["undecided"],
         )
+        return structs.replace(summary, **self._figures)
 
     def _baseline(self, records: Iterable[CaseRecord]) -> Subject | UnauditedCase:
         """The trace to start from: the first repeat that passes, of a case that passes as a whole."""

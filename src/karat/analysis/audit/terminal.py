@@ -75,15 +75,15 @@ class AuditLines:
         sections = self._rows.sections(summary)
         yield self._bold(f"Audit of {terminal(summary.suite)}")
         yield f"  {terminal(summary.journal)}, {pluralize(summary.audited, 'case')} audited, seed {summary.seed}"
-        yield from self._section(sections.unaudited)
-        yield from self._section(sections.controls, RED)
+        yield from self._section(sections["unaudited"])
+        yield from self._section(sections["controls"], RED)
         if summary.rate.tried:
             yield from self._matrix(summary)
         if summary.survivors:
             yield from self._survivors(summary)
-        yield from self._unrated_lines(summary, sections.undetectable)
-        yield from self._section(sections.brittle)
-        yield from self._section(sections.redundant)
+        yield from self._unrated_lines(summary, sections["undetectable"])
+        yield from self._section(sections["brittle"])
+        yield from self._section(sections["redundant"])
         yield ""
         yield headline(summary)
         yield from remarks(summary)

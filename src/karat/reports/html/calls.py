@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Final, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
-from karat.model.trace import ToolCall, Trace
+from karat.model.trace import SpanNode, ToolCall, Trace
 from karat.reports.escaping import clip, encode
 from karat.reports.html.markup import escape_body
 
@@ -84,12 +84,7 @@ class CallView(Struct, frozen=True):
     anchors: str = ""
 
 
-class Timed(Protocol):
-    @property
-    def started_at(self) -> float | None: ...
-
-    @property
-    def ended_at(self) -> float | None: ...
+Timed: TypeAlias = ToolCall | SpanNode
 
 
 def call_views(trace: Trace, calls: Sequence[ToolCall], first: int, room: TextRoom, turn: int = 0) -> list[CallView]:

@@ -38,16 +38,13 @@ Address = Callable[[str], str | None]
 class CheckView(Struct, frozen=True):
     """One check: how it came out, what it wanted and found, and the anchor of its evidence."""
 
+    result: CheckResult
     number: int
     label: str
-    group: str
-    status: str
     expected: str
     found: str
     diff: str
     evidence: str
-    where: str
-    turn: int | None
 
 
 class FileView(Struct, frozen=True):
@@ -138,15 +135,15 @@ def case_view(record: CaseRecord, setting: CaseSetting, address: Address, at: st
     turns = [pages.turn(number, turn) for number, turn in enumerate(trace.turns or (trace,))]
     unobserved = Unobserved(trace)
     views = [_check(record, number, result, pages, unobserved) for number, result in enumerate(checks)]
-    failing = [view for view in views if view.status != Status.PASSED]
+    failing = [view for view in views if view.result.status != Status.PASSED]
     expectations = None
     if setting.lines:
         expectations = expectations_view(record, views, setting.header.suite, setting.lines.find(case.id))
     return CaseView(
         record=record,
         anchor=anchor,
-        broken=sorted(failing, key=lambda view: view.status != Status.FAILED),
-        passed=[view for view in views if view.status == Status.PASSED],
+        broken=sorted(failing, key=lambda view: view.result.status != Status.FAILED),
+        passed=[view for view in views if view.result.status == Status.PASSED],
         setup_calls=call_views(trace, trace.setup_calls[:MOST_CALLS], 0, setting.room),
         turns=turns,
         unobserved=unobserved.views(),
@@ -192,16 +189,13 @@ def _check(
         link = f'<a href="#{anchor}-call{mention.number}">{escape_text(words)}</a>'
         html = escape_text(observed[: mention.start]) + link + escape_text(observed[mention.end :])
     return CheckView(
+        result=result,
         number=number,
         label=label(record, number),
-        group=result.group,
-        status=result.status,
         expected=escape_text(expected),
         found=html,
         diff=difference(expected, observed) if differs else "",
         evidence=pages.anchor_for(number),
-        where=result.at.channel.replace("_", " ") if result.at else "",
-        turn=result.turn,
     )
 
 

@@ -15,7 +15,7 @@ from karat.checks.catalog import CheckCatalog
 from karat.model.trace import SpanNode, Trace
 from karat.model.verdict import CheckResult
 from karat.reports.escaping import clip
-from karat.reports.html.calls import CallView, TextRoom, TimeBar, call_views, duration, timeline
+from karat.reports.html.calls import CallView, TextRoom, TimeBar, call_views, timeline
 from karat.reports.html.markup import Mark, Marker, as_written, escape_text, render, worst_status
 from karat.reports.html.story import MOST_CALLS, MOST_SPANS, USERS, TurnStory, tell_turn
 from karat.text.wording import count, dollars
@@ -74,19 +74,16 @@ class LineView(Struct, frozen=True):
 class TurnView(Struct, frozen=True):
     """One prompt and everything that followed, in order."""
 
+    trace: Trace
     number: int | None
     answer: str
     parts: list[TranscriptPart]
     loose: bool
     """Whether it is not known between which calls the agent said what it said on the way."""
-    calls: int
-    calls_left_out: int
     telemetry: list[LineView]
-    lines_left_out: int
     spans: list[SpanView]
     page: str
     page_before: str
-    took: str
 
 
 class Citation(NamedTuple):
@@ -186,18 +183,15 @@ class EvidencePlaces:
         """One turn as the page shows it; `number` counts from 0."""
         story = tell_turn(trace)
         return TurnView(
+            trace=trace,
             number=number + 1 if len(self._turns) > 1 else None,
             answer=f"{self._anchor}-answer{number}",
             parts=list(self._parts(number, trace, story)),
             loose=story.loose,
-            calls=len(trace.tool_calls),
-            calls_left_out=max(len(trace.tool_calls) - MOST_CALLS, 0),
             telemetry=[self._line(number, index, line) for index, line in enumerate(trace.telemetry[:MOST_LINES])],
-            lines_left_out=max(len(trace.telemetry) - MOST_LINES, 0),
             spans=span_views(trace.spans[:MOST_SPANS]),
             page=self._page(number, "page", trace.page),
             page_before=self._page(number, "page_before", trace.page_before),
-            took="" if trace.duration_ms is None else duration(trace.duration_ms),
         )
 
     def _parts(self, turn: int, trace: Trace, story: TurnStory) -> Iterator[TranscriptPart]:

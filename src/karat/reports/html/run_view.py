@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
 from karat.checks.catalog import CheckCatalog
 from karat.journal.failures import IN_PLACE, NOT_SAID, OF_RUN, Failure, list_failures
-from karat.journal.index import Choices
+from karat.journal.index import Choices, IndexedRun
+from karat.journal.views import RunView
 from karat.model.cost import TokenPrices
 from karat.model.run import CaseRecord, Header, Summary
 from karat.model.verdict import CaseStatus, Status
@@ -62,7 +63,6 @@ class Part(Struct, frozen=True):
 class RateView(Struct, frozen=True):
     """A pass rate with its interval, in parts of a bar."""
 
-    passed: int
     total: int
     percent: str
     low: float
@@ -71,26 +71,10 @@ class RateView(Struct, frozen=True):
     words: str
 
 
-class EndedRun(Protocol):
-    """A journal, or a run as the index knows it."""
-
-    @property
-    def path(self) -> str: ...
-
-    @property
-    def header(self) -> Header: ...
-
-    @property
-    def summary(self) -> Summary: ...
-
-    @property
-    def finished_at(self) -> str: ...
-
-
 class RunHead(NamedTuple):
     """A run, and what its page says of it as a whole. `trouble`: why cases are missing."""
 
-    record: EndedRun
+    record: RunView | IndexedRun
     scores: dict[str, tuple[int, int]]
     trouble: str
     prices: TokenPrices | None
@@ -161,7 +145,7 @@ def rate_view(summary: Summary) -> RateView:
     """The pass rate of a run with its 95% interval."""
     share = pass_share(summary) or 0.0
     low, high, at = (round(WIDTH * value, 1) for value in (summary.rate_low, summary.rate_high, share))
-    return RateView(summary.passed, summary.judged, pass_percent(summary), low, high, at, rate_words(summary))
+    return RateView(summary.judged, pass_percent(summary), low, high, at, rate_words(summary))
 
 
 def moment(text: str) -> str:
