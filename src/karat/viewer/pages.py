@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
 import msgspec
-from msgspec import structs
+from msgspec import Struct, structs
 
 from karat.analysis.audit.report import read_audit
 from karat.analysis.compare.compared_cases import CachedCases
@@ -17,13 +17,15 @@ from karat.analysis.compare.comparisons import compare
 from karat.analysis.compare.gates import read_gates
 from karat.analysis.compare.model import COMPARED, CaseChange, Change
 from karat.analysis.compare.report import ChangeSection, view_comparison
+from karat.analysis.compare.run_differences import by_kind, differing, is_same_kind, is_same_suite
 from karat.analysis.stress.report import read_stress, template_values
 from karat.checks.catalog import CheckCatalog
-from karat.journal.index import CaseFilter, Index, IndexedRun
+from karat.journal.index import CaseFilter, Index, IndexedRun, Result
 from karat.model.cost import TokenPrices
 from karat.model.run import CaseRecord
 from karat.plugins.project import Project
 from karat.reports.escaping import clip
+from karat.reports.html import run_view
 from karat.reports.html.calls import duration
 from karat.reports.html.case_view import CaseSetting, CaseView, FileView, case_view
 from karat.reports.html.files import find_own_file
@@ -36,6 +38,7 @@ from karat.reports.html.run_view import (
     failure_words,
     row_view,
 )
+from karat.scoring.figures import pass_percent
 from karat.viewer.run_list import is_live, trouble
 
 PAGE: Final = 100
@@ -252,3 +255,110 @@ def _read_next_to(run: IndexedRun, name: str, read: Callable[[bytes], Found], mi
 
 def _literal(stem: str) -> str:
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in stem)
+
+
+COLUMNS: Final = 30
+ROWS: Final = 100
+LEVELS: Final = 4
+JUDGED: Final = ("PASS", "FAIL", "PARTIAL")
+ABSENT: Final = "absent"
+ORDERS: Final = {"worst": "most failures first", "unsteady": "most changing first", "suite": "as in the suite"}
+OVERS: Final = {"runs": "its last runs", "targets": "the last run of each target and setting"}
+
+
+class GridColumn(Struct, frozen=True):
+    """A run."""
+
+    key: str
+    title: str
+    about: str
+    percent: str
+
+
+class GridCell(NamedTuple):
+    """What a case came to in a run: a colour, a sign, words, and where its page is."""
+
+    look: str
+    sign: str = ""
+    words: str = ABSENT
+    link: str = ""
+
+
+NOTHING: Final = GridCell(ABSENT)
+
+
+class GridRow(Struct, frozen=True):
+    """A case; `words` says how often it passed."""
+
+    id: str
+    words: str
+    cells: list[GridCell]
+
+
+class GridPage(Struct, frozen=True):
+    """A part of the grid: `total` cases in all, of which those from `start` on are here."""
+
+    over: str
+    order: str
+    columns: list[GridColumn]
+    rows: list[GridRow]
+    start: int
+    total: int
+    targets: int
+    """How many kinds of runs there are to choose between."""
+
+
+def grid_page(index: Index, run: IndexedRun, over: str, order: str, start: int, home: str) -> GridPage:
+    """The grid of the suite of a run: over runs of its kind, or over the newest run of each kind; the latest first."""
+    of_suite = [other for other in index.runs() if is_same_suite(other.header.suite, run.header.suite)]
+    newest = [of_suite[places[0]] for places in by_kind(other.header for other in of_suite)]
+    over = over if over in OVERS else "runs"
+    order = order if order in ORDERS else "worst"
+    alike = [other for other in of_suite if is_same_kind(other.header, run.header)]
+    columns = (alike if over == "runs" else newest)[:COLUMNS]
+    cases, total = index.grid_cases([column.key for column in columns], order, start, ROWS)
+    results = index.results([column.key for column in columns], cases)
+    rows = [
+        GridRow(
+            case.id,
+            f"{case.passed} of {case.judged}" if case.judged else "",
+            [_cell(results.get((column.key, case.id), ()), f"{home}run/{column.key}/case") for column in columns],
+        )
+        for case in cases
+    ]
+    return GridPage(over, order, _columns(columns, over), rows, start, total, len(newest))
+
+
+def _columns(runs: Sequence[IndexedRun], over: str) -> list[GridColumn]:
+    apart = differing([run.header for run in runs]) if over == "targets" else [{} for _ in runs]
+    return [
+        GridColumn(
+            run.key,
+            run_view.moment(run.header.started_at) if over == "runs" else run.header.target,
+            run_view.commit(run.header) if over == "runs" else ", ".join(f"{k} {v}" for k, v in settings.items()),
+            pass_percent(run.summary),
+        )
+        for run, settings in zip(runs, apart, strict=True)
+    ]
+
+
+def _cell(results: Sequence[Result], link: str) -> GridCell:
+    """An error is not a pass; what was not judged says nothing."""
+    if not results:
+        return NOTHING
+    statuses = [result.status for result in results]
+    worst = next((result for result in results if result.status != "PASS"), results[0])
+    to = f"{link}/{worst.case}/{worst.repeat}"
+    passed, errors = statuses.count("PASS"), statuses.count("ERROR")
+    total = sum(statuses.count(status) for status in JUDGED) + errors
+    if errors == total > 0:
+        return GridCell("error", "!", "error", to)
+    if not total:
+        is_expected = "XFAIL" in statuses
+        return GridCell("apart", "x" if is_expected else "–", "known to fail" if is_expected else "skipped", to)
+    if passed == total:
+        return GridCell(f"g{LEVELS}", "✓", "passed", to)
+    if not passed:
+        return GridCell("g0", "✕", "failed", to)
+    level = min(max(round(passed / total * LEVELS), 1), LEVELS - 1)
+    return GridCell(f"g{level}", f"{passed}/{total}", f"passed {passed} of {total} times", to)

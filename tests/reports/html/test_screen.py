@@ -7,7 +7,7 @@ from msgspec import structs
 
 from karat.model.trace import ElementBox, ScreenMap, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Status
-from karat.reports.html.screen import screen_view
+from karat.reports.html.evidence import screen_view
 
 PAGE = '- region "Offer":\n  - heading "Bike"\n  - text: only today\n- text: far below'
 ANSWER = "Hello.\nIt costs 49.\nBye."

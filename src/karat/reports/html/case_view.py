@@ -19,9 +19,8 @@ from karat.model.trace import REMOVED, Trace
 from karat.model.verdict import CheckResult, Status
 from karat.reports.escaping import clip
 from karat.reports.html.calls import MOST_ROOM, CallView, TextRoom, call_views, json_words
-from karat.reports.html.evidence import EvidencePlaces, TurnView
+from karat.reports.html.evidence import SCREENSHOT, EvidencePlaces, ScreenView, TurnView, screen_view
 from karat.reports.html.markup import difference, escape_text, has_useful_difference
-from karat.reports.html.screen import SCREENSHOT, ScreenView, screen_view
 from karat.reports.html.story import MOST_CALLS
 from karat.reports.suite_lines import CaseSource, SuiteLines
 from karat.scoring.figures import cost_words
