@@ -1,4 +1,4 @@
-"""Where the evidence of each check is: its words, its call, its line, its node of the page, its place on a screenshot."""
+"""Where the evidence of each check is: its words, its call, its line, its node of the page, its place in a picture."""
 
 from __future__ import annotations
 
