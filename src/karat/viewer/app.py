@@ -84,7 +84,8 @@ class Viewer:
             key=run.key,
             run=pages.run_head(run, self._prices),
             version=run.version,
-            groups=pages.groups(self._index, run, self._catalog),
+            groups=self._index.groups(run.key),
+            catalog=self._catalog,
             choices=self._index.choices(run.key),
             chosen=chosen,
             rows=rows,
@@ -97,7 +98,7 @@ class Viewer:
     def _live(self, run: IndexedRun, start: str) -> Response:
         """The head of a run that goes on, again and again."""
         head = fragment("run_head")(pages.run_head(run, self._prices))
-        broke = fragment("broke")(pages.groups(self._index, run, self._catalog), OfRun(start, run.key, CaseFilter()))
+        broke = fragment("broke")(self._index.groups(run.key), OfRun(start, run.key, CaseFilter()), self._catalog)
         headers = {"X-Version": run.version, "X-Ended": str(int(run.ended))}
         return HTMLResponse(_encode(head + broke), headers=headers)
 

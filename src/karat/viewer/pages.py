@@ -19,8 +19,7 @@ from karat.analysis.compare.model import COMPARED, CaseChange, Change
 from karat.analysis.compare.report import ChangeSection, view_comparison
 from karat.analysis.compare.run_differences import by_kind, differing, is_same_kind, is_same_suite
 from karat.analysis.stress.report import read_stress, template_values
-from karat.checks.catalog import CheckCatalog
-from karat.journal.index import CaseFilter, Index, IndexedRun, Result
+from karat.journal.index import CaseFilter, FailureGroup, Index, IndexedRun, Result
 from karat.model.cost import TokenPrices
 from karat.model.run import CaseRecord
 from karat.plugins.project import Project
@@ -31,11 +30,8 @@ from karat.reports.html.case_view import CaseSetting, CaseView, FileView, case_v
 from karat.reports.html.files import find_own_file
 from karat.reports.html.markup import difference
 from karat.reports.html.run_view import (
-    GroupView,
     RowView,
     RunHead,
-    evidence_anchor,
-    failure_words,
     row_view,
 )
 from karat.scoring.figures import pass_percent
@@ -82,7 +78,7 @@ class OfRun:
     def hash(self, anchor: str) -> str:
         return ""
 
-    def group(self, group: GroupView) -> str:
+    def group(self, group: FailureGroup) -> str:
         return f"{self._at}{query(CaseFilter(check=group.name, kind=group.kind))}"
 
 
@@ -94,21 +90,6 @@ def query(chosen: CaseFilter) -> str:
 def run_head(run: IndexedRun, prices: TokenPrices | None) -> RunHead:
     """The head of a run's page."""
     return RunHead(run, run.scores, trouble(run), prices, is_live(run))
-
-
-def groups(index: Index, run: IndexedRun, catalog: CheckCatalog) -> list[GroupView]:
-    """What broke in a run."""
-    return [
-        GroupView(
-            group.name,
-            group.status,
-            group.kind,
-            group.cases,
-            [(name, at, repeat, evidence_anchor(at, repeat, number)) for name, at, repeat, number in group.first],
-            *failure_words(catalog, group.name, group.status, group.kind, group.expected, group.others),
-        )
-        for group in index.groups(run.key)
-    ]
 
 
 def rows(index: Index, run: IndexedRun, chosen: CaseFilter, start: int) -> tuple[list[RowView], int]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import karat
 from karat.checks.catalog import BUILT_IN, catalog_for
+from karat.journal.index import FailureGroup
 from karat.model.verdict import CaseStatus, Status
 from karat.plugins.project import Project
 from karat.reports.html.run_view import RunTally, failure_words
@@ -29,10 +30,10 @@ def test_groups_say_what_went_wrong(tmp_path: Path) -> None:
     cases = [{"id": str(n), "prompt": str(n), "expected": expected} for n, (expected, _, _) in enumerate(FAILURES)]
     answers = [{"final_message": answer, "tool_calls": []} for _, answer, _ in FAILURES]
     for record, (_, _, words) in zip(records_of(cases, answers, tmp_path), FAILURES, strict=True):
-        tally = RunTally(CATALOG)
+        tally = RunTally()
         tally.add([record], record.status)
         (group,) = tally.groups()
-        assert (group.title, group.found) == words
+        assert failure_words(group, CATALOG) == words
 
 
 def records_of(cases: list[dict[str, object]], answers: list[object], folder: Path) -> list[karat.CaseRecord]:
@@ -41,13 +42,20 @@ def records_of(cases: list[dict[str, object]], answers: list[object], folder: Pa
 
 
 def test_other_statuses_and_unknown_checks_have_words_too() -> None:
-    said = failure_words(CATALOG, "no_such_check", Status.FAILED, "in final message", "politeness", 0)
+    said = failure_words(
+        FailureGroup("no_such_check", Status.FAILED, "in final message", 1, (), "politeness", 0), CATALOG
+    )
     assert said == ("Expected politeness", "")
-    said = failure_words(CATALOG, "no_such_check", Status.UNKNOWN, "the page moved on", "politeness", 0)
+    said = failure_words(
+        FailureGroup("no_such_check", Status.UNKNOWN, "the page moved on", 1, (), "politeness", 0), CATALOG
+    )
     assert said == ("Not known: politeness", "the page moved on")
-    said = failure_words(CATALOG, "no_such_check", Status.FAILED, "found rude", "politeness", 3)
+    said = failure_words(FailureGroup("no_such_check", Status.FAILED, "found rude", 1, (), "politeness", 3), CATALOG)
     assert said == ("Expected politeness or the like", "4 different expectations; found found rude")
-    assert failure_words(CATALOG, "agent", Status.ERROR, "model is down", "", 0) == ("Agent error", "model is down")
+    assert failure_words(FailureGroup("agent", Status.ERROR, "model is down", 1, (), "", 0), CATALOG) == (
+        "Agent error",
+        "model is down",
+    )
 
 
 def test_every_check_says_something_of_each_failure() -> None:
@@ -64,7 +72,7 @@ def test_known_failures_and_skipped_cases_are_not_what_broke(tmp_path: Path) -> 
         {"id": "known", "prompt": "0", "xfail": "a bug", "expected": says},
         {"id": "later", "prompt": "0", "skip": "not yet", "expected": says},
     ]
-    tally = RunTally(CATALOG)
+    tally = RunTally()
     for record in records_of(cases, ["no"], tmp_path):
         tally.add([record], record.status)
     assert tally.groups() == []

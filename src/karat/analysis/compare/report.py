@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Final, NamedTuple
 
@@ -41,15 +41,7 @@ SECTIONS: Final = (
 )
 MARKDOWN_LISTED: Final = 50
 MARKDOWN_LINE: Final = 400
-HTML_LISTED: Final = 200
 HTML_LINE: Final = 500
-STYLE: Final = (
-    ":root{color-scheme:light dark}body{background:Canvas;color:CanvasText;font:15px/1.5 system-ui,sans-serif;"
-    "margin:2rem auto;max-width:70rem;padding:0 1rem;overflow-wrap:anywhere}"
-    ".cases{padding-left:1.2rem}.cases>li{margin:.8rem 0}"
-    ".diff{margin:.4rem 0;padding:.5rem .8rem;background:#8881;border-radius:6px;white-space:pre-wrap}"
-    "del{background:#c001}ins{background:#0801;text-decoration:none;font-weight:600}"
-)
 NOT_GATED: Final = (
     "NO GATE: only a run that is significantly worse, or incomplete, fails."
     " Set one, such as --max-new-failures 0, or [gate] in karat.toml"
@@ -280,56 +272,34 @@ def _markdown_section(section: ChangeSection) -> Iterator[str]:
 
 def comparison_html(comparison: Comparison) -> str:
     """Nothing that an agent said becomes markup."""
-    view = view_comparison(comparison)
-    parts = [f"<p>{_html_text(line)}</p>" for line in view.preamble]
-    parts.append(f"<p><strong>{_html_text(view.headline)}</strong></p>")
-    if view.uncompared:
-        parts.append(f"<p>{_html_text(view.uncompared)}</p>")
-    if view.gates:
-        gates = (f"<li><strong>{verdict}</strong> {_html_text(says)}</li>" for verdict, says in view.gates)
-        parts.append(f"<h2>Gates</h2><ul>{''.join(gates)}</ul>")
-    if view.notes:
-        parts.append(_html_list(view.notes))
-    for section in view.sections:
-        rows = "".join(_html_case(case) for case in section.cases[:HTML_LISTED])
-        left_off = len(section.cases) - HTML_LISTED
-        more = f"<p>and {left_off} more</p>" if left_off > 0 else ""
-        parts.append(f"<h2>{escape(section.title)}: {section.total}</h2><ul class=cases>{rows}</ul>{more}")
-    groups = [f"{scope}: {words}" for scope, words in view.groups[:HTML_LISTED]]
-    parts.append(f"<h2>Figures</h2>{_html_list([*view.figures, *groups, *view.sides])}")
-    return f'<section class="karat-comparison">{"".join(parts)}</section>'
+    return _render("section", comparison)
 
 
 def comparison_page(*comparisons: Comparison) -> bytes:
     """The fragment as a page that needs nothing else; the fragments of several under the names of their suites."""
-    head = f'<meta charset="utf-8"><title>Karat: comparison</title><style>{STYLE}</style>'
-    fragments = [f"<h1>{_html_text(heading(each))}</h1>{comparison_html(each)}" for each in comparisons]
-    first = f"<p>{_html_text(summarize(comparisons))}</p>" if len(comparisons) > 1 else ""
-    body = f"<main>{first}{''.join(fragments)}</main>"
-    return f'<!doctype html><html lang="en"><head>{head}</head><body>{body}</body></html>\n'.encode()
+    summary = summarize(comparisons) if len(comparisons) > 1 else ""
+    return f"{_render('page', comparisons, summary)}\n".encode()
+
+
+def _render(macro: str, *arguments: object) -> str:
+    """A part of the template, in one line: no text in it has a line end of its own."""
+    from karat.reports.html.pages import environment  # late: templates take time to load, and a terminal needs none
+
+    templates = environment()
+    functions = (_html_text, _html_diff, view_comparison, heading, describe_flip)
+    templates.filters |= {function.__name__.lstrip("_"): function for function in functions}
+    rendered = getattr(templates.get_template("comparison.html").module, macro)(*arguments)
+    return "".join(rendered.split("\n"))
 
 
 def _html_text(value: str) -> str:
     return escape(terminal(value, HTML_LINE))
 
 
-def _html_list(lines: Iterable[str]) -> str:
-    return f"<ul>{''.join(f'<li>{_html_text(line)}</li>' for line in lines)}</ul>"
-
-
-def _html_case(case: CaseChange) -> str:
-    rate = " → ".join(_html_text(rate) for rate in (case.base, case.new) if rate)
-    flips = "".join(
-        f"<li>{_html_text(describe_flip(flip))}{f'<br>{_html_text(flip.found)}' if flip.found else ''}</li>"
-        for flip in case.flips
-    )
-    excerpts = _html_excerpts(case) if case.base_excerpt or case.new_excerpt else ""
-    return f"<li><b>{_html_text(case.id)}</b> {rate}{f'<ul>{flips}</ul>' if flips else ''}{excerpts}</li>"
-
-
-def _html_excerpts(case: CaseChange) -> str:
+def _html_diff(case: CaseChange) -> list[str]:
     """What was said and called in both runs, word by word."""
     base, new = (excerpt or RunExcerpt() for excerpt in (case.base_excerpt, case.new_excerpt))
-    answer = difference(terminal(base.answer, HTML_LINE), terminal(new.answer, HTML_LINE))
-    calls = difference(*(terminal(", ".join(side.calls) or "called nothing", HTML_LINE) for side in (base, new)))
-    return f"<p class=diff>{answer}</p><p class=diff>{calls}</p>"
+    pairs = [(side.answer, ", ".join(side.calls) or "called nothing") for side in (base, new)]
+    return [
+        difference(terminal(before, HTML_LINE), terminal(now, HTML_LINE)) for before, now in zip(*pairs, strict=True)
+    ]

@@ -53,6 +53,7 @@ def _wordings() -> tuple[Callable[..., object], ...]:
         counts,
         evidence_anchor,
         excerpt,
+        failure_words,
         format_time_between,
         moment,
         parts,
@@ -64,7 +65,18 @@ def _wordings() -> tuple[Callable[..., object], ...]:
 
     of_runs = (commit, counts, format_time_between, moment, parts, rate_view, repeats, suite_name)
     figures = (cost_words, rate_words, token_words)
-    of_cases = (clip_long, evidence_anchor, excerpt, log, outcome, reasons, render_json, span_of_time, trace_spent)
+    of_cases = (
+        clip_long,
+        evidence_anchor,
+        excerpt,
+        failure_words,
+        log,
+        outcome,
+        reasons,
+        render_json,
+        span_of_time,
+        trace_spent,
+    )
     return (*of_runs, *figures, *of_cases, anchor_of, duration)
 
 

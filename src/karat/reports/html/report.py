@@ -125,7 +125,7 @@ class HtmlReport(OutcomeReport):
         self._setting = CaseSetting(*shared, SuiteLines(run.header, run.catalog))
         self._brief = CaseSetting(*shared, None, TextRoom(0))
         """For cases of which no more than the most important is in the file."""
-        self._tally = RunTally(run.catalog)
+        self._tally = RunTally()
 
     def _end_file(self) -> None:
         for piece in self._pieces():
@@ -179,6 +179,7 @@ class HtmlReport(OutcomeReport):
             run=run,
             title=f"{run.name} · Karat",
             groups=self._tally.groups(),
+            catalog=self._run.catalog,
             choices=self._tally.choices(),
             chosen=CaseFilter(),
             to=InFile(),

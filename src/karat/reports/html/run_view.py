@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from karat.checks.catalog import CheckCatalog
 from karat.journal.failures import IN_PLACE, NOT_SAID, OF_RUN, Failure, list_failures
-from karat.journal.index import Choices, IndexedRun
+from karat.journal.index import Choices, FailureGroup, IndexedRun
 from karat.journal.views import RunView
 from karat.model.cost import TokenPrices
 from karat.model.run import CaseRecord, Header, Summary
@@ -85,38 +85,20 @@ class RunHead(NamedTuple):
         return suite_name(self.record.header)
 
 
-class GroupView(Struct, frozen=True):
-    """Cases that broke in the same way; `cases` holds id, index, repeat and anchor of a few of them."""
-
-    name: str
-    status: str
-    kind: str
-    count: int
-    cases: Sequence[tuple[str, int, int, str]]
-    title: str
-    """What went wrong, in words."""
-    found: str
-    """What was found instead, where the title does not say it."""
-
-
-def failure_words(
-    catalog: CheckCatalog, name: str, status: str, kind: str, expected: str, others: int
-) -> tuple[str, str]:
+def failure_words(group: FailureGroup, catalog: CheckCatalog) -> tuple[str, str]:
     """What went wrong in a group of failures, and what was found: `Did not ask for 'order number'`, ``."""
-    check = catalog.find(name)
+    check, expected, kind = catalog.find(group.name), group.expected, group.kind
     if not expected:
-        return capitalize(f"{name} error"), kind
-    if status == Status.FAILED:
+        return capitalize(f"{group.name} error"), kind
+    if group.status == Status.FAILED:
         words = check.describe_failure(expected) if check else f"expected {expected}"
         observed = "" if kind == NOT_SAID or kind.startswith(IN_PLACE) else f"found {kind}"
     else:
-        words = f"not known: {expected}" if status == Status.UNKNOWN else f"the check broke: {expected}"
+        words = f"not known: {expected}" if group.status == Status.UNKNOWN else f"the check broke: {expected}"
         observed = kind
-    if others:
-        words, observed = (
-            f"{words} or the like",
-            "; ".join(filter(None, (f"{others + 1} different expectations", observed))),
-        )
+    if group.others:
+        words += " or the like"
+        observed = "; ".join(filter(None, (f"{group.others + 1} different expectations", observed)))
     return capitalize(words), observed
 
 
@@ -200,9 +182,8 @@ def excerpt(text: str) -> str:
 class RunTally:
     """Takes all runs of a case together."""
 
-    def __init__(self, catalog: CheckCatalog) -> None:
-        self._catalog = catalog
-        self._examples: dict[Kind, dict[int, tuple[str, int, int, str]]] = {}
+    def __init__(self) -> None:
+        self._examples: dict[Kind, dict[int, tuple[str, int, int, int]]] = {}
         self._sizes: Counter[Kind] = Counter()
         self._expected: dict[Kind, dict[str, None]] = {}
         self._scores: dict[str, list[int]] = {}
@@ -233,22 +214,20 @@ class RunTally:
     def _keep(self, record: CaseRecord, failure: Failure) -> None:
         examples = self._examples.setdefault(_kind(failure), {})
         if len(examples) < EXAMPLES:
-            anchor = evidence_anchor(record.index, record.repeat, failure.number)
-            examples.setdefault(record.index, (record.case.id, record.index, record.repeat, anchor))
+            examples.setdefault(record.index, (record.case.id, record.index, record.repeat, failure.number))
 
     @property
     def scores(self) -> dict[str, tuple[int, int]]:
         """Passed and judged checks of each group."""
         return {name: (passed, judged) for name, (passed, judged) in self._scores.items()}
 
-    def groups(self) -> list[GroupView]:
+    def groups(self) -> list[FailureGroup]:
         """What broke, the most frequent first."""
         return [self._group(kind, count) for kind, count in self._sizes.most_common(MOST_GROUPS)]
 
-    def _group(self, kind: Kind, count: int) -> GroupView:
-        expected = self._expected[kind]
-        words = failure_words(self._catalog, *kind, next(iter(expected)), len(expected) - 1)
-        return GroupView(*kind, count, list(self._examples[kind].values()), *words)
+    def _group(self, kind: Kind, count: int) -> FailureGroup:
+        first, *others = self._expected[kind]
+        return FailureGroup(*kind, count, tuple(self._examples[kind].values()), first, len(others))
 
     def choices(self) -> Choices:
         """What the table can be filtered by."""
