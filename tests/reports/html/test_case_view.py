@@ -169,7 +169,7 @@ def suite_file(folder: Path, text: str, name: str = "suite.yaml") -> SuiteLines:
 
 def asked(view: CaseView) -> list[tuple[int | None, str]]:
     lines = [*view.expectations.lines, *view.expectations.others]
-    return [(line.number, f"{check.label} {check.status}") for line in lines for check in line.checks]
+    return [(line.number, f"{check.label} {check.result.status}") for line in lines for check in line.checks]
 
 
 def test_the_lines_of_the_suite_carry_the_verdicts(tmp_path: Path) -> None:
