@@ -25,6 +25,7 @@ from karat.engine.rescoring import trusting as trusting
 from karat.engine.suite_files import convert as convert
 from karat.engine.suite_files import list_cases as list_cases
 from karat.engine.suite_files import refuse_place as refuse_place
+from karat.engine.suite_files import refuse_taken as refuse_taken
 from karat.engine.suite_files import schema as schema
 from karat.engine.suite_files import write_schema as write_schema
 from karat.engine.suite_files import write_suite as write_suite

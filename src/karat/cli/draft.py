@@ -65,18 +65,28 @@ def command(sources: tuple[str, ...], output: str | None, force: bool, prompts: 
     from karat import api
     from karat.cli.main import print_error
 
-    if output is not None:
+    recording = None if output is None else recording_of(Path(output))
+    if output is not None and recording is not None:
         api.refuse_place(Path(output), force)
+        api.refuse_taken(recording, force)
     sent_prompts = api.read_prompts(prompts) if prompts else ()
     draft = api.draft(sources, prompts=sent_prompts, **how)
     for line in summary_lines(draft):
         print_error(line)
-    if output is None:
+    if output is None or recording is None:
         click.echo(draft.yaml.encode(), nl=False)  # YAML is UTF-8, whatever the terminal is
     else:
         api.write_suite(draft.yaml, Path(output))
+        api.write_suite(draft.recording.decode(), recording)
         print_error(f"written: {output}. Read it, then: karat run {output}")
+        print_error(f"its runs: {recording}. Without the agent: karat run {output} --target replay:{recording}")
     return ExitCode.OK
+
+
+def recording_of(output: Path) -> Path:
+    """Where the runs are written that the cases of a draft are from: next to it."""
+    stem = output.name.removesuffix(output.suffix).removesuffix(".karat")
+    return output.with_name(f"{stem}.traces.jsonl")
 
 
 def summary_lines(draft: SuiteDraft) -> list[str]:

@@ -94,6 +94,11 @@ def refuse_place(path: Path, force: bool) -> None:
     if path.suffix.lower() not in _SUFFIXES:
         fix = "Give it a name that ends in .yaml."
         raise UsageError("its name does not end in .yaml.", where=str(path), fix=fix, slug="bad-option")
+    refuse_taken(path, force)
+
+
+def refuse_taken(path: Path, force: bool) -> None:
+    """Refuse to overwrite a file, unless that is wanted."""
     if not force and os.path.lexists(path):
         fix = "Choose another path, or overwrite it with --force."
         raise UsageError("it already exists.", where=str(path), fix=fix, slug="name-taken")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -376,3 +378,103 @@ def test_hostile_text_stays_a_comment() -> None:
     draft = drafted([Trace(case_id="a", input=evil, final_message="Hello there.", tool_calls=())] * 4)
     assert yaml.safe_load(draft.yaml)["cases"][0]["prompt"] == evil
     assert "\x1b" not in draft.yaml
+
+
+BLANKS = (" ", "", "\n", "\t \n", "\u00a0", "\u200b", "-", "#", "...")
+PLACES = (
+    "case_id", "input", "final_message", "argument", "key", "result", "name", "error", "state", "page", "line", "turn"
+)  # fmt: skip
+
+
+def with_text(place: str, text: str) -> Trace:
+    """A run with a text in one place of it."""
+    call: dict[str, Any] = {"name": "find", "arguments": {"order": "A-17"}, "result": {"n": 1}, "success": True}
+    fields: dict[str, Any] = {"case_id": "a", "input": "Where is A-17?", "final_message": "There."}
+    if place == "turn":
+        said = ("Hi", text, "Bye")
+        return merge_turns([Trace(case_id="a", input=one, final_message="Yes?", tool_calls=()) for one in said])
+    parts: dict[str, dict[str, Any]] = {
+        "argument": {"arguments": {"order": text}},
+        "key": {"arguments": {text: "x"}},
+        "result": {"result": text},
+        "name": {"name": text},
+        "error": {"error": text, "success": False, "result": None},
+    }
+    others: dict[str, dict[str, Any]] = {"state": {"state": {text: "x"}}, "line": {"telemetry": (text,)}}
+    more = others.get(place, {place: text} if place not in parts else {})
+    return Trace(**{**fields, **more}, tool_calls=(ToolCall(**{**call, **parts.get(place, {})}),))
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_no_text_of_a_run_ends_a_draft(place: str) -> None:
+    for text in BLANKS:
+        runs = [with_text(place, text) for _ in range(5)]
+        good = [Trace(case_id="b", input="Hello there", final_message="Hi!", tool_calls=()) for _ in range(5)]
+        suite = karat.load_suite(drafted([*runs, *good]).yaml)
+        assert "b" in {case.id for case in suite.cases}, (place, text)
+
+
+def test_fields_of_a_structured_answer_that_never_change_are_expected() -> None:
+    def run(number: int, blocked: bool = False) -> Trace:
+        answer = json.dumps({"block_card": blocked, "kind": "lost", "note": f"Written anew, number {number}."})
+        return Trace(case_id="a", input="My card is lost.", final_message=answer, tool_calls=())
+
+    draft = drafted([run(number) for number in range(20)])
+    properties = expected(draft)["answer_json"]["properties"]
+    assert properties == {"block_card": {"const": False}, "kind": {"const": "lost"}, "note": {"type": "string"}}
+    (case,) = karat.load_suite(draft.yaml).cases
+    assert karat.judge(case, run(1)).status == "PASS"
+    assert karat.judge(case, run(1, blocked=True)).status == "FAIL"
+
+
+def test_a_field_that_changes_in_a_run_that_was_held_out_is_of_its_type() -> None:
+    def run(number: int) -> Trace:
+        answer = json.dumps({"block_card": number % 5 == 4, "kind": "lost"})
+        return Trace(case_id="a", input="My card is lost.", final_message=answer, tool_calls=())
+
+    answer = expected(drafted([run(number) for number in range(20)])).get("answer_json", {"properties": {}})
+    assert "const" not in answer["properties"].get("block_card", {})
+
+
+def test_a_key_that_is_personal_is_masked_as_a_value_is() -> None:
+    call = ToolCall("save", {"people": {"anna@corp.example": 3}}, result={"ok": True}, success=True)
+    runs = [Trace(case_id="a", input="Save it.", final_message="Saved.", tool_calls=(call,)) for _ in range(6)]
+    draft = drafted(runs)
+    assert "anna" not in draft.yaml
+    assert b"anna" not in draft.recording
+    assert "person1@example.com" in draft.yaml
+
+
+def test_the_runs_that_a_draft_is_from_are_a_recording_of_it(tmp_path: Path) -> None:
+    others = [
+        Trace(case_id=f"c{number}", input=f"Mail anna{number}@corp.example", final_message="Done.", tool_calls=())
+        for number in range(3)
+    ]
+    talk = [Trace(case_id="t", input=text, final_message="Yes?", tool_calls=()) for text in ("Hi", "Bye")]
+    draft = drafted([*[refund(number) for number in range(6)], *others, merge_turns(talk)])
+    (tmp_path / "d.yaml").write_text(draft.yaml)
+    (tmp_path / "d.jsonl").write_bytes(draft.recording)
+    run = karat.run(tmp_path / "d.yaml", f"replay:{tmp_path / 'd.jsonl'}", workers=0)
+    assert {record.case.id: str(record.status) for record in run} == dict.fromkeys(
+        (record.case.id for record in run), "PASS"
+    )
+    assert len(run.records) == 5
+
+
+def test_the_rows_of_a_case_have_runs_of_their_own(tmp_path: Path) -> None:
+    runs = [
+        Trace(
+            case_id=f"run-{number}",
+            input=f"Where is order {chr(65 + number % 26)}-{number}?",
+            final_message="It is there.",
+            tool_calls=(
+                ToolCall("find", {"order": f"{chr(65 + number % 26)}-{number}"}, result={"n": 1}, success=True),
+            ),
+        )
+        for number in range(60)
+    ]
+    draft = drafted(runs, max_cases=5)
+    (tmp_path / "d.yaml").write_text(draft.yaml)
+    (tmp_path / "d.jsonl").write_bytes(draft.recording)
+    run = karat.run(tmp_path / "d.yaml", f"replay:{tmp_path / 'd.jsonl'}", workers=0)
+    assert [str(record.status) for record in run] == ["PASS"] * 3

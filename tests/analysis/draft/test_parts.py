@@ -116,6 +116,11 @@ def test_masks_are_sound_values() -> None:
         ("rollback_deploy", ("rolled back", "deployed")),
         ("find_available_dynos", None),
         ("completed_tests_count", None),
+        ("transfer_to_billing_agent", None),
+        ("transfer_back_to_triage", None),
+        ("triage__handoff_to_sales", None),
+        ("transfer_to_savings", ("transferred",)),
+        ("transfer_money", ("transferred",)),
     ],
 )
 def test_effects_by_name(tool: str, words: tuple[str, ...] | None) -> None:

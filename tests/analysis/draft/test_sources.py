@@ -96,6 +96,8 @@ def test_the_command_writes_a_suite_that_passes(
     assert result.journal.header.draft is True
     assert "this suite is a draft" in next(Path("results").glob("*.md")).read_text()
     assert json.loads(next(Path("results").glob("*.json")).read_text())["draft"] is True
+    again = karat.run("drafted.yaml", "replay:drafted.traces.jsonl", results_dir="others")
+    assert again.ok
     assert command_line(["draft", str(journal), "-o", "drafted.yaml"]) == 4
     assert "it already exists" in capfd.readouterr().err
 
@@ -108,6 +110,16 @@ def test_a_run_of_an_approved_suite_is_no_draft(journal: Path) -> None:
     ("name", "text", "says"),
     [
         ("shop.tape.yaml", "tape: 1\n", "not a tape: `karat_tape` is missing"),
+        (
+            "s.yaml",
+            "karat: 1\ncases: [{id: a, prompt: hi, expected: {outcome: completed}}]\n",
+            "Run it first: karat run",
+        ),
+        (
+            "s.json",
+            '{"version": "0.1", "cases": [{"id": "a", "prompt": "hi", "expected": {}}]}',
+            "it is a suite (eval-set)",
+        ),
         ("empty.jsonl", "", "there is no trace to draft from"),
         ("none.jsonl", None, "cannot be read"),
         ("words.txt", "hello\n", "words.txt:1"),

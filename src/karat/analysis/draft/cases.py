@@ -131,7 +131,8 @@ def _unused_name(plain: str, used_names: Collection[str]) -> str:
 def _name(group: TraceGroup, used_names: set[str], masker: Masker) -> str:
     kind = group.kinds[0]
     group_name = masker.text(group.name)
-    slug_of_name = group_name if len(group_name) <= LONGEST_ID and " " not in group_name else slug(group_name)
+    is_id = len(group_name) <= LONGEST_ID and not any(map(str.isspace, group_name))
+    slug_of_name = group_name if is_id and group_name.isprintable() else slug(group_name)
     does = slug("-".join(kind.tools[:2])) if kind.tools else ""
     how = OUTCOME_WORDS.get(kind.outcome, "")
     plain = slug_of_name or "-".join(part for part in (does, how) if part) or "case"

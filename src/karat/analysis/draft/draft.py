@@ -61,3 +61,5 @@ class SuiteDraft(NamedTuple):
     yaml: str
     findings: tuple[Finding, ...]
     summary: DraftSummary
+    recording: bytes = b""
+    """The runs that its cases are from, masked as they are: a recording that `replay:` reads."""

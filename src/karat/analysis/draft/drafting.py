@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+import msgspec
+from msgspec import structs
+
 from karat.analysis.draft.cases import draft_case
 from karat.analysis.draft.draft import DraftOptions, DraftSummary, SuiteDraft
 from karat.analysis.draft.effects import known_effects
@@ -211,10 +214,25 @@ class _Drafting:
             rate_of_facts=self._rates.facts.rate,
             unseen=self._rates.describe_unseen(),
         )
+        recording = b"".join(_recorded(member, masker) for member in drafted)
         body = [*lines(top), "cases:"]
         for case in cases:
             body += ["", *_case_lines(case)]
-        return SuiteDraft("\n".join([*head(summary), *body, *tail(findings), ""]), findings, summary)
+        text = "\n".join([*head(summary), *body, *tail(findings), ""])
+        return SuiteDraft(text, findings, summary, recording)
+
+
+def _recorded(member: _DraftedGroup, masker: Masker) -> bytes:
+    """The traces that the rows of a case are from, as a recording that `replay:` reads, without personal data."""
+    is_table = "each" in member.case.tree
+    found = []
+    for number, trace in enumerate(member.examples, 1):
+        name = str(plain_value(member.case.tree["id"]))
+        own = structs.replace(trace, case_id=name.replace("{row}", str(number)) if is_table else name, attachments={})
+        found.append(
+            msgspec.json.encode({"trace": masker.value(msgspec.json.decode(msgspec.json.encode(own)))}) + b"\n"
+        )
+    return b"".join(found)
 
 
 def _as_source_trace(trace: Trace | SourceTrace) -> SourceTrace:
@@ -282,7 +300,7 @@ def _mask(value: Any, masker: Masker) -> Any:
     if isinstance(value, RowVariable):
         return value
     if isinstance(value, dict):
-        return {key: _mask(below, masker) for key, below in value.items()}
+        return {masker.text(key): _mask(below, masker) for key, below in value.items()}
     if isinstance(value, list):
         return [_mask(below, masker) for below in value]
     return masker.value(value)

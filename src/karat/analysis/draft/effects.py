@@ -53,9 +53,22 @@ _DOUBLED = frozenset((
 _BRITISH = frozenset(("cancel",))
 
 
+_HANDOFF = re.compile(r"(?:.*[.:/]|.*__)?(?:transfer|hand_?off|delegate)(?:_back)?_to_", re.IGNORECASE)
+"""Names that frameworks give to tools by which one agent hands a conversation over to another."""
+_MONEY = frozenset(("account", "accounts", "bank", "card", "iban", "recipient", "savings", "wallet"))
+
+
+def is_handoff(tool: str) -> bool:
+    """Whether a tool most likely hands the conversation over, which changes nothing outside of it."""
+    match = _HANDOFF.match(tool)
+    return match is not None and _MONEY.isdisjoint(tool[match.end() :].lower().split("_"))
+
+
 @lru_cache(maxsize=4096)
 def changing_words(tool: str) -> tuple[str, ...]:
     """The words of a tool's name that say what it changes; none for one that most likely only looks."""
+    if is_handoff(tool):
+        return ()
     deeds: list[list[str]] = [[]]
     for word in _WORDS.findall(tool.rpartition(".")[2]):
         if word.lower() in _JOINING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -333,7 +334,7 @@ def _places(learned: TraceStatistics) -> Expected:
     """The state that it leaves, what is new on the page, the members of a JSON answer."""
     expected: Expected = {}
     state = {
-        f"$.{path[0]}" if path[0].isidentifier() else f"$['{path[0]}']": Noted(values.only, RUNS)
+        f"$.{path[0]}" if path[0].isidentifier() else f"$[{json.dumps(path[0])}]": Noted(values.only, RUNS)
         for path, values in learned.state.items()
         if values.count == learned.count >= PINNED and values.distinct == 1 and is_stable(values.only)
     }
@@ -345,13 +346,19 @@ def _places(learned: TraceStatistics) -> Expected:
         expected["database"] = database
     members = {name: values for name, values in learned.members.items() if values.count == learned.count}
     if members:
-        properties = {
-            name: {"type": types[0] if len(types := sorted(values.types)) == 1 else types}
-            for name, values in members.items()
-        }
+        properties = {name: _describe_member(values) for name, values in members.items()}
         schema = {"type": "object", "required": [*members], "properties": properties}
         expected["answer_json"] = Noted(schema, RUNS)
     return expected
+
+
+def _describe_member(values: Values) -> Expected:
+    """What a field of a structured answer is: its one value, where enough runs agree on it, else its type."""
+    is_word = isinstance(values.only, str | bool | int) and is_stable(values.only) and not is_free_text(values.only)
+    if values.distinct == 1 and values.count >= PINNED and is_word:
+        return {"const": values.only}
+    types = sorted(values.types)
+    return {"type": types[0] if len(types) == 1 else types}
 
 
 def _budgets(around: AllKinds, learned: TraceStatistics) -> Expected:

@@ -130,7 +130,7 @@ class Masker(Struct):
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, dict):
-            return {key: self.value(below) for key, below in value.items()}
+            return {self.text(key): self.value(below) for key, below in value.items()}
         if isinstance(value, list):
             return [self.value(below) for below in value]
         if isinstance(value, int) and not isinstance(value, bool):

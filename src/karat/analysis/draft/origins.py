@@ -120,7 +120,7 @@ class Origins:
             return float(value) in self._numbers
         text = folded(str(value))
         at = self._prompt.find(text)
-        while at >= 0:
+        while text and at >= 0:
             end = at + len(text)
             before, after = self._prompt[at - 1 : at], self._prompt[end : end + 1]
             if not _is_one_word(before, text[0], text) and not _is_one_word(after, text[-1], text):

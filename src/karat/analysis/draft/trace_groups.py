@@ -70,8 +70,10 @@ class Findings:
     def add_error(self, trace: Trace, user: tuple[str, ...]) -> None:
         if trace.error is not None:
             self.add("error", f"{trace.error.kind}: {excerpt(trace.error.message)}", _quoted(user))
+        elif _lacks_name(trace):
+            self.add("error", "a call has no name that can be written", _quoted(user))
         else:
-            self.add("error", "no prompt was recorded, so the run cannot be repeated")
+            self.add("error", "no prompt was recorded, so the run cannot be repeated", _quoted(user))
 
     def is_stuck(self, trace: Trace, user: tuple[str, ...]) -> bool:
         """Whether a run went round in a loop, or was cut off by a limit: nothing is learned from it."""
@@ -142,7 +144,7 @@ class TraceGroups:
     def _add(self, recorded: SourceTrace) -> None:
         trace = recorded.trace
         user = user_texts(trace)
-        broke = trace.error is not None or not any(text.strip() for text in user)
+        broke = trace.error is not None or not all(text.strip() for text in user) or _lacks_name(trace)
         if broke:
             self._findings.add_error(trace, user)
         if broke or self._findings.is_stuck(trace, user):
@@ -175,7 +177,7 @@ class TraceGroups:
         """The case that a trace is a run of: its id, or its prompt; nothing once there are too many of them."""
         if self._identities is None:
             return ""
-        name = trace.case_id or folded(user[0])
+        name = trace.case_id.strip() or folded(user[0])
         self._identities.add(name)
         if len(self._identities) <= MOST_IDENTITIES:
             return name
@@ -274,6 +276,11 @@ def _describe(group: TraceGroup) -> str:
 
 def _example(group: TraceGroup) -> str:
     return _quoted(next(iter(group.learned.prompts), ()))
+
+
+def _lacks_name(trace: Trace) -> bool:
+    """Whether a call has a name that no suite can write."""
+    return any(not call.name.strip() or not call.name.isprintable() for call in trace.tool_calls)
 
 
 def _quoted(user: tuple[str, ...]) -> str:
