@@ -214,7 +214,7 @@ class _Drafting:
             rate_of_facts=self._rates.facts.rate,
             unseen=self._rates.describe_unseen(),
         )
-        recording = b"".join(_recorded(member, masker) for member in drafted)
+        recording = b"".join(_encode_runs(member, masker) for member in drafted)
         body = [*lines(top), "cases:"]
         for case in cases:
             body += ["", *_case_lines(case)]
@@ -222,7 +222,7 @@ class _Drafting:
         return SuiteDraft(text, findings, summary, recording)
 
 
-def _recorded(member: _DraftedGroup, masker: Masker) -> bytes:
+def _encode_runs(member: _DraftedGroup, masker: Masker) -> bytes:
     """The traces that the rows of a case are from, as a recording that `replay:` reads, without personal data."""
     is_table = "each" in member.case.tree
     found = []
