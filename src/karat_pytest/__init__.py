@@ -137,6 +137,16 @@ class _Reports:
         if hasattr(report, "karat") or (report.failed and report.nodeid in self._planned):
             session_of(self._config).journals.record_report(report, self._planned)
 
+    @pytest.hookimpl(wrapper=True, specname="pytest_runtest_logreport")
+    def pytest_report_error(self, report: pytest.TestReport) -> Generator[None, object, object]:
+        """In JUnit's XML, a case that is an ERROR is an error, where pytest takes any call for a failure."""
+        result = yield
+        if report.when == "call" and getattr(report, "karat_status", "") == "ERROR":
+            from karat_pytest.journals import mark_as_error
+
+            mark_as_error(self._config, report)
+        return result
+
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         """Give every xdist worker the same run id, and say whether each of them runs all tests."""

@@ -38,6 +38,9 @@ class AgentConversation:
         self._prompts: asyncio.Queue[str | None] = asyncio.Queue()
         self._answer: asyncio.Future[Trace] | None = None
         self._run: asyncio.Task[Trace] | None = None
+        self._turn = asyncio.Lock()
+        self._over = ""
+        """Why nothing more can be said."""
         self.turns: tuple[Trace, ...] = ()
         """The turns so far, each with those before it."""
 
@@ -58,6 +61,17 @@ class AgentConversation:
             raise error.with_traceback(None) from None
 
     async def _ask(self, prompt: str) -> Trace:
+        async with self._turn:  # a conversation has one turn at a time: who asks next is answered next
+            try:
+                return await self._take_turn(prompt)
+            except TargetError as error:
+                self._over = self._over or error.message
+                raise
+
+    async def _take_turn(self, prompt: str) -> Trace:
+        if self._over:
+            message = f"the conversation ended in turn {len(self.turns) + 1}: {self._over}."
+            raise UsageError(message, fix="Begin another one: each test has its own.", slug="no-conversation")
         if self._run is not None and self._run.done():
             message = "the conversation is over: the target answers only one prompt."
             raise UsageError(message, fix="See `converse` in docs/extending.md.", slug="no-conversation")

@@ -211,3 +211,39 @@ def test_check_takes_effects_of_its_own() -> None:
     with pytest.raises(AssertionError, match="no_false_success"):
         karat.check(claim, no_false_success=True, effects={"refund": ["issued"]})
     karat.check({**claim, "final_message": "Sorry, no."}, no_false_success=True, effects={"refund": ["issued"]})
+
+
+def test_what_is_asked_at_once_is_answered_in_turn(desk: Desk) -> None:
+    test = """
+    import asyncio
+    import pytest
+
+    def test_it(karat_agent):
+        async def both():
+            return await asyncio.gather(*(karat_agent.ask(f"line {number}") for number in range(5)))
+        said = [turn.final_message for turn in asyncio.run(both())]
+        assert said == [f"You said: line {number}" for number in range(5)]
+        assert [turn.final_message for turn in karat_agent.turns] == said
+    """
+    desk.write("test_it.py", test)
+    assert desk.run().parseoutcomes() == {"passed": 1}
+
+
+@pytest.mark.parametrize(
+    ("prompt", "why"), [("sleep", "the agent took longer than 0.2 s"), ("boom", "RuntimeError: the agent broke")]
+)
+def test_what_is_said_after_the_end_names_the_end(desk: Desk, prompt: str, why: str) -> None:
+    test = f"""
+    import karat
+    import pytest
+
+    def test_it(karat_agent):
+        assert karat_agent.ask_sync("hi").final_message == "You said: hi"
+        with pytest.raises(Exception, match="{why}"):
+            karat_agent.ask_sync("{prompt}")
+        for _ in range(2):
+            with pytest.raises(karat.UsageError, match="the conversation ended in turn 2: .*{why}"):
+                karat_agent.ask_sync("hi again")
+    """
+    desk.write("test_it.py", test)
+    assert desk.run("--karat-timeout", "0.2").parseoutcomes() == {"passed": 1}

@@ -63,7 +63,11 @@ def test_every_outcome(desk: Desk) -> None:
         "ERROR desk.karat.yaml::broken - ERROR: agent: RuntimeError*",
     ]
     result.stdout.fnmatch_lines(shown)
-    tests = ElementTree.parse(desk.path / "junit.xml").iter("testcase")
+    suite = next(ElementTree.parse(desk.path / "junit.xml").iter("testsuite"))
+    tests = [*suite.iter("testcase")]
+    assert [test.get("name") for test in tests if test.find("error") is not None] == ["broken"]
+    assert {test.get("name") for test in tests if test.find("failure") is not None} == {"wrong", "unknown", "fixed"}
+    assert (suite.get("errors"), suite.get("failures")) == ("1", "3")
     found = {test.get("name"): {one.get("name"): one.get("value") for one in test.iter("property")} for test in tests}
     assert {name: known["karat.status"] for name, known in found.items()} == {
         **STATUSES,
