@@ -137,8 +137,6 @@ MCP_FILES = (".mcp.json", "mcp.json", ".cursor/mcp.json", ".vscode/mcp.json", "c
 OPENAPI_FILES = ("openapi.json", "openapi.yaml", "openapi.yml", "docs/openapi.json", "docs/openapi.yaml")
 _LINE = re.compile(r"\s*(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(.*?)\s*")
 MOST = 20
-NODE_ROUTE = re.compile(r"(?:.*/)?(?:app/(?P<api>api/[\w/-]+)/route|pages/(?P<page>api/[\w/-]+))\.[jt]sx?")
-AI_SDK = re.compile(r"toUIMessageStreamResponse|pipeUIMessageStreamToResponse|createUIMessageStreamResponse")
 
 
 def read_variables(text: str) -> dict[str, str]:
@@ -163,14 +161,6 @@ def read_graphs(text: str, where: str) -> Iterator[FoundAgent]:
         if re.fullmatch(r"[\w.-]+", name):
             description = f"LangGraph graph {name!r}"
             yield FoundAgent(f"langgraph:{where}:{name}", description, where, name, "langgraph")
-
-
-def read_node_route(text: str, path: str, port: int) -> Iterator[FoundAgent]:
-    """A route of Next.js that streams UI messages as the AI SDK does, by the folder that it is in."""
-    route = NODE_ROUTE.fullmatch(path)
-    if route is not None and AI_SDK.search(text):
-        url = f"http://127.0.0.1:{port}/{route['api'] or route['page']}"
-        yield FoundAgent(f"ai-sdk:{url}", "AI SDK route", path, "app", "http", "npm run dev")
 
 
 def model_address(variables: Mapping[str, str], where: str, *, has_key: bool) -> Iterator[FoundAgent]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import shlex
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -80,9 +81,9 @@ class PythonSource:
         """The command that serves one of its web apps, or what a function of it makes."""
         origin = self.exports.get(app, "") or self.exports.get(f"{app}()", "")
         if origin.endswith(".Flask()"):  # which speaks WSGI
-            return f"flask --app {self.module}:{app} run --port {port}"
+            return f"flask --app {shlex.quote(f'{self.module}:{app}')} run --port {port}"
         is_factory = app not in self.exports and f"{app}()" in self.exports
-        return f"uvicorn {'--factory ' * is_factory}{self.module}:{app} --port {port}"
+        return f"uvicorn {'--factory ' * is_factory}{shlex.quote(f'{self.module}:{app}')} --port {port}"
 
     @property
     def module(self) -> str:
@@ -173,7 +174,7 @@ class _Reader:
             case ast.Call(func=func):
                 called = f"{self._origin(func)}()"
                 return self._origins.get(called, called)
-            case ast.Await(value=value):
+            case ast.Await(value=value) | ast.Subscript(value=value):  # `Agent[Context](...)`
                 return self._origin(value)
         return ""
 

@@ -13,6 +13,7 @@ from karat.errors import KaratError
 from karat.plugins.project import Project, find_project
 from karat.setup.survey import findings
 from karat.setup.survey.findings import ROUTES, FoundAgent, FoundServer, FoundSuite, Survey, rank_path
+from karat.setup.survey.node_source import find_node_agents
 from karat.setup.survey.python_source import PythonSource, Route, read_python
 from karat.suites.diagnostics import RefusedError
 from karat.suites.formats.base import SuiteFile
@@ -23,12 +24,11 @@ SKIPPED = frozenset(
     {"node_modules", "site-packages", "__pycache__", "venv", "env", "build", "dist", "tests", "test", "docs"}
     | {"karat-results", "migrations", "vendor", "third_party"}
 )
-DEEPEST = 5
+DEEPEST = 8
 MOST_FILES = 3_000
 LARGEST = 512 * 1024
 USUAL_PORT = 8000
 FLASK, FLASK_PORT = "flask.Flask()", 5000
-NODE_PORT = 3000
 OUR_OWN = ("karat-1", "eval-set", "golden")
 SUITE_FOLDERS = ("tests", "test", "evals", "eval", ".claude")
 _SUITE_NAME = re.compile(r"(?i)karat|promptfoo|eval|golden|test|suite|case")
@@ -126,13 +126,12 @@ def _agents(
     port = _port(folder, sources, variables)
     apps = list(_services(sources, port))
     yield from apps
-    node = int(variables["PORT"]) if variables.get("PORT", "").isdecimal() else NODE_PORT
-    for path in (path for path in files if "/api/" in f"/{path}"):
-        yield from findings.read_node_route(_read(folder, path), path, node)
+    yield from find_node_agents(files, lambda path: _read(folder, path), variables)
     addresses = {agent.address for agent in apps}
     for path in findings.OPENAPI_FILES:
         described = findings.read_openapi(_read(folder, path), path, port) if path in files else ()
-        yield from (agent for agent in described if agent.address not in addresses)
+        start = apps[0].start if apps else ""
+        yield from (agent._replace(start=start) for agent in described if agent.address not in addresses)
     functions = [agent for source in sources for agent in _functions(source)]
     yield from sorted(functions, key=lambda agent: agent.name != "answer")
     if not apps:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import metadata
@@ -11,6 +12,7 @@ from pathlib import PurePosixPath
 
 from karat.setup.inspect.toml import inline, target_table
 from karat.setup.survey.findings import FoundAgent, FoundServer
+from karat.text.wording import visible
 from karat.version import __version__
 
 IGNORED = "karat-results/"
@@ -34,7 +36,7 @@ def configuration(
     lines += [f"secrets = {inline(list(keys))} # variables whose values are never written"] if keys else []
     lines.append("")
     if table:
-        lines += [f"# Not tried: {problem}"] if problem else []
+        lines += [_comment(f"Not tried: {problem}")] if problem else []
         lines.append(target_table(name, table))
     elif agent is not None:
         lines += _unfinished_target(agent, problem)
@@ -46,12 +48,20 @@ def configuration(
     return "\n".join(lines) + "\n"
 
 
+def _comment(text: str) -> str:
+    """A comment of one line, whatever is in the text."""
+    return f"# {visible(' '.join(text.split()) if not text.startswith('  ') else text)}"
+
+
 def _unfinished_target(agent: FoundAgent, problem: str) -> list[str]:
     """What is left to do for an agent that could not be asked."""
-    lines = [f"# {agent.what}: {problem}"]
-    lines += ["# Start it, for instance with", f"#   {agent.start}"] if agent.start else ["# Start it."]
+    lines = [_comment(f"{agent.what}: {problem}")]
+    lines += ["# Start it, for instance with", _comment(f"  {agent.start}")] if agent.start else ["# Start it."]
     where = agent.address if agent.kind in ("http", "https") else agent.use
-    lines += ["# and add the target with", f"#   karat inspect {where} --name {agent.name} --write"]
+    lines += [
+        "# and add the target with",
+        _comment(f"  karat inspect {shlex.quote(where)} --name {agent.name} --write"),
+    ]
     return [
         *lines,
         f"# Then add this line at the top, to make it the default of `karat run`: target = {inline(agent.name)}",
@@ -84,7 +94,7 @@ def first_suite(name: str, prompts: Sequence[str]) -> str:
     return f"""\
 # A case is something that people ask, and what must be true of every good answer. docs/suites.md has every key.
 karat: 1
-name: First cases of {name}
+name: {json.dumps(f"First cases of {name}", ensure_ascii=False)}
 # effects: {{ issue_refund: [refunded, paid back] }} # tools that change the world, and the words that claim it
 cases:
 {cases}
@@ -122,12 +132,11 @@ def workflow(suite: str, agent: FoundAgent | None, requirements: str, keys: Sequ
     install = {"requirements.txt": "pip install -r requirements.txt", "pyproject.toml": "pip install ."}
     steps = [f"      - run: {install[requirements]}"] if requirements else []
     steps += _install_karat(agent.extra if agent is not None else "")
-    if agent is not None and agent.start:
-        wait = f"timeout 60 bash -c 'until curl -s -o /dev/null {agent.address}; do sleep 1; done'"
-        steps += [f"      - run: {agent.start} & {wait}"]
-    steps.append(f"      - run: karat run {suite} --report html")
-    if keys:
-        steps += ["        env:", *(f"          {key}: ${{{{ secrets.{key} }}}}" for key in keys)]
+    environment = ["        env:", *(f"          {key}: ${{{{ secrets.{key} }}}}" for key in keys)] if keys else []
+    if agent is not None and (agent.start or (agent.address and agent.is_local)):
+        steps += [*_start_steps(agent), *(environment if agent.start else [])]
+    steps.append(_step(f"karat run {shlex.quote(suite)} --report html"))
+    steps += environment
     body = "\n".join(steps)
     return f"""\
 # Written by `karat init`: runs the suite on every push and pull request, and keeps the report.
@@ -147,6 +156,24 @@ jobs:
         if: always()
         with: {{ name: karat, path: {IGNORED} }}
 """
+
+
+def _start_steps(agent: FoundAgent) -> list[str]:
+    """The steps that start a service and wait for it; one that fails, and says so, where its command is not known."""
+    if not agent.start:
+        missing = shlex.quote(f"Replace this step with one that starts what answers at {agent.address}")
+        return [_step(f"echo {missing}; exit 1")]
+    words = shlex.split(agent.start)
+    npm = words[: -2 if "run" in words else -1]
+    install = ["      - uses: actions/setup-node@v4", _step(shlex.join([*npm, "ci"]))]
+    wait = shlex.quote(f"until curl -s -o /dev/null {shlex.quote(agent.address)}; do sleep 1; done")
+    return [*(install if words[0] == "npm" else []), _step(f"{agent.start} & timeout 60 bash -c {wait}")]
+
+
+def _step(command: str) -> str:
+    """A step of a workflow, its command quoted where YAML would read it otherwise."""
+    is_plain = command[:1].isalnum() and not any(sign in command for sign in (": ", " #", "\n"))
+    return f"      - run: {command if is_plain else json.dumps(command, ensure_ascii=False)}"
 
 
 def _install_karat(extra: str) -> list[str]:
