@@ -22,7 +22,10 @@ def package(*names: str, **scripts: str) -> str:
 EXPRESS = "import express from 'express'\nconst app = express()\nconst PORT = process.env.PORT || 8787\n"
 STREAMS = "app.post('/api/chat', async (req, res) => { result.pipeUIMessageStreamToResponse(res) })\napp.listen(PORT)\n"
 PLAIN = "app.post('/login', login)\napp.post(\"/v1/ask\", ask)\napp.listen(4000)\n"
-MASTRA = "import { Agent } from '@mastra/core/agent'\nexport const weather = new Agent({ id: 'weather', name: 'Weather Agent', instructions: 'x' })\n"
+MASTRA = (
+    "import { Agent } from '@mastra/core/agent'\n"
+    "export const weather = new Agent({ id: 'weather', name: 'Weather Agent', instructions: 'x' })\n"
+)
 NEXT = "export async function POST(request) { return Response.json({}) }"
 PROJECTS = {
     "express": (
