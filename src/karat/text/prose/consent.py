@@ -8,6 +8,8 @@ from karat.text.folding import Span
 from karat.text.prose.sentences import Prose, clause_before, denies, prose
 from karat.text.words import PUBLISHED, WordLists
 
+CONSENT, NO_CONSENT = "consent", "no_consent"
+
 
 def gives_consent(
     text: str, phrases: Sequence[str] = (), lists: Sequence[str] = (), words: WordLists = PUBLISHED
@@ -24,9 +26,12 @@ def _phrase_places(answer: Prose, phrases: Sequence[str]) -> Iterator[Span]:
 
 
 def _listed_places(answer: Prose, lists: Sequence[str], words: WordLists) -> Iterator[Span]:
+    idle = [match.span() for match in words.pattern(NO_CONSENT).finditer(answer.text)]
     for name in lists:
         for match in words.pattern(name).finditer(answer.text):
-            yield match.span()
+            start, end = match.span()
+            if name != CONSENT or not any(first <= start and end <= last for first, last in idle):
+                yield start, end
 
 
 def _is_denied(answer: Prose, start: int, words: WordLists) -> bool:

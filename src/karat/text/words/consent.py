@@ -3,7 +3,7 @@
 CONSENT = """
 consent: The user agrees to what the agent proposes (`@yes` in a rule).
     yes; yeah; yep; yup; yea; ok; okay; k; sure; absolutely; definitely; certainly; of course; agreed; correct; fine;
-    perfect; great; alright; all right; affirmative; confirm; confirmed; confirming; confirms; i confirm; i agree;
+    perfect; alright; all right; affirmative; confirm; confirmed; confirming; confirms; i confirm; i agree;
     i approve; approved; i accept; i consent; go ahead; go for it; proceed; please do; do it; let's do it;
     let's do that; let's go; let's proceed; let's go (ahead|with); sounds (good|great|fine|right|perfect);
     looks (good|great|fine|right|correct|perfect);
@@ -13,7 +13,13 @@ consent: The user agrees to what the agent proposes (`@yes` in a rule).
     works for me; you may; you can; you have my (permission|consent|approval|go-ahead); i'm (ok|okay|fine|good) with;
     i am (ok|okay|fine|good) with; i'd like to (proceed|go ahead|do that|continue); i want to (proceed|go ahead);
     i would like to (proceed|go ahead|do that|continue); please (book|cancel|change|complete|continue|exchange|finalize|
-        finalise|go|make|modify|place|process|return|send|submit|update|upgrade|use);
+        finalise|go|make|modify|place|process|return|send|submit|update|upgrade); you got it; that's the one;
+    (book|cancel|change|exchange|return|send) (it|them|both|that|all of them|the (entire|whole) order) then;
+
+no_consent: Words of `consent` that agree to nothing, such as "make sure".
+    (make|makes|making|be) sure; (can|could) (we|you) (please |)proceed; help me proceed;
+    (okay|ok), (can|could|how|how about|i found|i have|i need|i want|if possible|let me|
+        let's try|one|so|try|what|where);
 
 consent_de: The same in German (`@yes:de`).
     ja; jawohl; jo; klar; gerne; gern; genau; richtig; stimmt; okay; ok; einverstanden; in ordnung; passt; natürlich;
