@@ -43,7 +43,7 @@ def test_address_is_put_everywhere(release: ModuleType, tmp_path: Path, monkeypa
     assert "karat.example" not in after
     assert "OWNER" not in after.replace("Replace OWNER", "")
     assert 'Homepage = "https://github.com/acme/karat"' in after
-    assert "uses: acme/karat@main" in after
+    assert "uses: acme/karat@COMMIT" in after
     with pytest.raises(SystemExit, match="is not the address"):
         release.main(["address", "http://nowhere"])
 

@@ -164,7 +164,7 @@ def test_action_asks_for_a_suite_alone_and_hands_out_what_it_says() -> None:
     assert names.index("Run") < names.index("Compare") < names.index("Comment") < names.index("Decide")
     for step in steps:
         assert ("uses" in step) != ("run" in step)
-        assert re.fullmatch(r"actions/[\w/-]+@v\d+", step.get("uses", "actions/x@v1"))
+        assert re.fullmatch(r"actions/[\w/-]+@[0-9a-f]{40}", step.get("uses", f"actions/x@{40 * '0'}"))
 
 
 def test_expressions_of_the_action_are_resolved() -> None:

@@ -86,7 +86,11 @@ def test_a_torn_journal_is_reported_as_what_it_is(karat: Karat, journal: str) ->
     ("source", "said"),
     [
         pytest.param("none.jsonl", "it cannot be read: No such file or directory. [journal]", id="no-file"),
-        pytest.param("empty.jsonl", "the journal is empty. [journal]", id="empty"),
+        pytest.param(
+            "empty.jsonl",
+            "the journal is empty. Its run was ended before it began: run the suite again. [journal]",
+            id="empty",
+        ),
         pytest.param("foreign.jsonl", "not a journal: the first line is not a header. [journal]", id="foreign"),
         pytest.param(
             "agent.py",

@@ -11,8 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from karat.engine.rescoring import last_journal
 from karat.errors import JournalError
 from karat.journal.reader import Journal
+from karat.plugins.project import find_project
+from karat.targets.config import read_config
 
 from .support import Started, finished_lines, journals, records, suite_of, target, until
 
@@ -93,6 +96,15 @@ def test_a_journal_that_was_never_written_to_is_no_place_to_resume_from(tmp_path
     (tmp_path / "empty.jsonl").touch()
     with pytest.raises(JournalError, match="the journal is empty"):
         Journal(tmp_path / "empty.jsonl")
+
+
+def test_the_last_run_is_not_one_that_was_killed_as_it_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    results = tmp_path / "karat-results"
+    results.mkdir()
+    (results / "shop-1.jsonl").write_text("{}\n")
+    (results / "shop-2.jsonl").touch()
+    assert last_journal(read_config(find_project())).name == "shop-1.jsonl"
 
 
 @pytest.mark.parametrize("prompt", ["sleep async", "spin async", "regex sync", "sleep sync"])

@@ -87,7 +87,8 @@ def last_journal(config: Config) -> Path:
     """The journal of the last run here: the newest in `results_dir` of karat.toml, or where else runs are kept."""
     folder = config.results_dir
     folders = [folder] if folder else usual_results_dirs()
-    journals = [file for directory in folders for file in directory.glob("*.jsonl")]
+    # A run that was killed as it started leaves an empty file: it has nothing to go on from.
+    journals = [file for directory in folders for file in directory.glob("*.jsonl") if file.stat().st_size]
     if not journals:
         fix = "Run a suite first: karat run SUITE."
         raise UsageError("there is no run here.", where=" or ".join(map(str, folders)), fix=fix, slug="no-run")

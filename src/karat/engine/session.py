@@ -102,9 +102,10 @@ class Session:
         summary, not_closed = None, None
         try:
             async with runner.open(self._stop, self.options.run_timeout):
+                header = runner.attempts.redactor.redact(self._header(len(plan), previous))
                 names = reserve(self.results_dir, self.suite.file, self.suite.format, self.now(), self.request.folder)
                 try:
-                    summary = await self._into(names, plan, runner, previous, began)
+                    summary = await self._into(names, header, plan, runner, previous, began)
                 except BaseException:
                     _drop_if_empty(names.file)
                     raise
@@ -137,11 +138,10 @@ class Session:
         return [ConcurrencyHint()] if alone and free else []
 
     async def _into(
-        self, names: Names, plan: Plan, runner: CaseRunner, previous: PreviousRun | None, began: float
+        self, names: Names, header: Header, plan: Plan, runner: CaseRunner, previous: PreviousRun | None, began: float
     ) -> Summary:
         options = self.options
         tally = Tally(options.most_runs, options.until, options.confirm, self._held)
-        header = runner.attempts.redactor.redact(self._header(len(plan), previous))
         if previous is None:
             begin(str(names.journal), header, base=names.base)
         else:

@@ -246,7 +246,8 @@ def header_of(path: str | Path) -> Header:
 def read_header(line: bytes, path: str) -> Header:
     """The header that a journal begins with."""
     if not line:
-        raise JournalError("the journal is empty.", where=path)
+        fix = "Its run was ended before it began: run the suite again."
+        raise JournalError("the journal is empty.", where=path, fix=fix)
     try:
         kind = read_kind(line)
     except UNREADABLE as error:

@@ -116,19 +116,22 @@ class _File(NamedTuple):
     changed_ns: int
     size: int
     inode: int
+    owner: int
 
 
 def _files_upward(folder: str) -> Iterator[_File]:
-    """The files that may hold the configuration of a folder, the nearest first."""
+    """The files that may hold the configuration of a folder, the nearest first: up to the repository or the home."""
+    home = os.path.realpath(os.path.expanduser("~"))
     while True:
         for name in FILES:
             path = os.path.join(folder, name)
             with suppress(OSError):
                 state = os.stat(path)
                 if stat.S_ISREG(state.st_mode):
-                    yield _File(path, state.st_mtime_ns, state.st_size, state.st_ino)
+                    yield _File(path, state.st_mtime_ns, state.st_size, state.st_ino, state.st_uid)
+        is_end = folder == home or os.path.exists(os.path.join(folder, ".git"))
         folder, below = os.path.dirname(folder), folder
-        if folder == below:
+        if is_end or folder == below:
             return
 
 
@@ -137,6 +140,7 @@ def _read_project(folder: str, files: tuple[_File, ...]) -> Project:
     tables = _find_tables(Path(file.path) for file in files)
     if tables is None:
         return Project(folder)
+    _refuse_foreign(folder, next(file for file in files if file.path == str(tables.file)))
     prices = tables.get("prices")
     return Project(
         folder,
@@ -152,6 +156,18 @@ def _read_project(folder: str, files: tuple[_File, ...]) -> Project:
         rules=_files(tables, "rules"),
         evaluators={name: _evaluator(tables, name, value) for name, value in tables.get("evaluators").items()},
     )
+
+
+def _refuse_foreign(folder: str, file: _File) -> None:
+    """Raise ConfigError for a configuration of another user: the code that it names would be run.
+
+    Where root runs, as in containers, the folder may belong to who started them.
+    """
+    own = os.geteuid()
+    trusted = {own, 0} | ({os.stat(folder).st_uid} if own == 0 else set())
+    if file.owner not in trusted:
+        message = "it belongs to another user, and may name code that would be run as yours."
+        raise ConfigError(message, where=file.path, fix="Use a karat.toml of your own.", slug="foreign-config")
 
 
 def _spec(tables: _Tables, table: str, name: str, spec: object) -> str:

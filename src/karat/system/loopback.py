@@ -245,7 +245,8 @@ class LoopbackServer:
         self._budget = MemoryBudget()
         self._listening: socket.socket | None = None
         self._accepting: threading.Thread | None = None
-        self._clients: set[socket.socket] = set()
+        self._clients: dict[socket.socket, bool] = {}
+        """The connections in the order in which they came, and whether a request of each satisfied the guard."""
 
     @property
     def address(self) -> str:
@@ -296,16 +297,29 @@ class LoopbackServer:
                 client, _ = listening.accept()
             except OSError:
                 return  # `close` shut it down
-            if len(self._clients) >= MAX_CONNECTIONS:
+            if len(self._clients) >= MAX_CONNECTIONS and not self._make_room():
                 client.close()
                 continue
-            self._clients.add(client)
+            self._clients[client] = False
             threading.Thread(target=self._handle_connection, args=(client,), name=self._name, daemon=True).start()
+
+    def _make_room(self) -> bool:
+        """Close the oldest connection on which no request had the token: it may be of anybody on this machine."""
+        stranger = next((client for client, is_known in list(self._clients.items()) if not is_known), None)
+        if stranger is None:
+            return False
+        with suppress(OSError):  # it has closed itself
+            stranger.shutdown(socket.SHUT_RDWR)
+        self._clients.pop(stranger, None)
+        return True
 
     def _handle_connection(self, client: socket.socket) -> None:
         connection, guard = Connection(client, self._budget), LoopbackGuard(self.port, self.token)
         try:
-            while (request := connection.next_request(guard)) is not None and self._serve(connection, request):
+            while (request := connection.next_request(guard)) is not None:
+                self._clients[client] = True
+                if not self._serve(connection, request):
+                    break
                 connection.release()
         except RefusedRequest as refused:
             self._on_refused(refused.why)
@@ -316,5 +330,5 @@ class LoopbackServer:
             return  # the client went away
         finally:
             connection.release()
-            self._clients.discard(client)
+            self._clients.pop(client, None)
             client.close()

@@ -280,6 +280,11 @@ class SuiteBuilder:
         texts, others = {}, self._file.others
         for index, name in enumerate(names):
             try:
+                self._file.refuse_outside(name, (*path, index))
+            except RefusedError as refused:
+                self.diagnostics += refused.diagnostics
+                continue
+            try:
                 if name not in others:
                     others[name] = utf8(read_bytes(self._file.folder / name))
                 texts[name] = others[name].decode()

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from karat.model.check import Field
 from karat.model.suite import Suite
 from karat.suites.declared import declared_keys
-from karat.suites.diagnostics import Json, Path, PathDiagnostic
+from karat.suites.diagnostics import Json, Path, PathDiagnostic, RefusedError
 from karat.suites.fault_keys import add_surroundings, fault_keys, read_faults, read_stubs
 from karat.suites.formats.base import JsonObject, Karat1Parts, ParsedSuite, SuiteCatalog, SuiteFile, complete_schema
 from karat.suites.formats.builder import check_keys
@@ -300,7 +300,11 @@ class _Reader(CaseReader):
     def _rows(self, each: Json, path: Path) -> list[Row]:
         if isinstance(each, str):
             try:
+                self._file.refuse_outside(each, (*path, "each"))
                 rows, self._file.others[each] = read_table(each, self._file.folder)
+            except RefusedError as refused:
+                self.diagnostics += refused.diagnostics
+                return []
             except TableError as error:
                 self.diagnostics += [f if f.file else f.under(*path, "each") for f in error.diagnostics]
                 return []

@@ -40,6 +40,7 @@ from karat.errors import KaratError
 from karat.journal.redaction import Redactor
 from karat.targets.base import RunContext, Target
 from karat.targets.catalog import build
+from karat.targets.config import WIRE_KINDS
 
 Send = Callable[[Finished | Returned], None]
 
@@ -109,6 +110,8 @@ class CaseSlots:
         self.settings = start.settings
         self.times = LoopTimes()
         self._concurrency = start.concurrency
+        self._is_live = start.target.kind in {*WIRE_KINDS, "browser"}
+        """Whether the agent is elsewhere: what was sent to it once is not sent again but as a retry."""
         self._target = target
         self._redactor = Redactor(start.secrets)
         self._catalog = catalog
@@ -189,7 +192,7 @@ class CaseSlots:
         token = running.assignment.token
         if result.error == TIMEOUT:
             self._end()
-            if self._concurrency > 1 and self._others_may_be_to_blame(running):
+            if self._concurrency > 1 and not self._is_live and self._others_may_be_to_blame(running):
                 self._send(Returned(token, alone=True))
                 return
         self._send(Finished(token, result))
