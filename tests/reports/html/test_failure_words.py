@@ -7,7 +7,7 @@ from pathlib import Path
 import karat
 from karat.checks.catalog import BUILT_IN, catalog_for
 from karat.journal.index import FailureGroup
-from karat.model.verdict import CaseStatus, Status
+from karat.model.verdict import OWN_RULE, SHARED_RULE, CaseStatus, Status
 from karat.plugins.project import Project
 from karat.reports.html.run_view import RunTally, failure_words
 
@@ -60,8 +60,9 @@ def test_other_statuses_and_unknown_checks_have_words_too() -> None:
 
 def test_every_check_says_something_of_each_failure() -> None:
     """The words hold what was expected, negated or not."""
-    for cls in BUILT_IN.values():
-        assert cls.describe_failure("not: 'x'") == "expected not: 'x'"
+    for name, cls in BUILT_IN.items():
+        opening = "broke the rule" if name in (OWN_RULE, SHARED_RULE) else "expected"
+        assert cls.describe_failure("not: 'x'") == f"{opening} not: 'x'"
         start, _ = cls.failure
         assert cls.describe_failure(f"{start}'x'").endswith("'x'")
 
