@@ -11,7 +11,7 @@ from karat.matchers.matcher import Matcher
 from karat.matchers.values import MISSING
 from karat.rules.clauses import ClausePlan, NeverAfter, Where
 from karat.rules.conditions import Condition
-from karat.rules.events import TEXT_KINDS, ConversationEvent, Facts
+from karat.rules.events import TEXT_KINDS, ConversationEvent, Facts, RuleOutcome, RuleVerdict
 from karat.rules.patterns import OF_RESULT, EventPattern
 from karat.text.tool_names import is_every_tool, is_named_in, may_be_same_tool
 
@@ -92,6 +92,8 @@ class Contract:
         """The rules that are not for every conversation."""
         self.only_asked = tuple(map(_find_only_condition, self.rules))
         """For each rule, the condition that is all it asks of an event, if it is."""
+        self.untriggered = tuple(RuleVerdict(rule.id, RuleOutcome.NOT_TRIGGERED) for rule in self.rules)
+        """The verdicts on a conversation in which nothing concerns a rule."""
         self._slots: dict[tuple[str, str], Slots] = {}
 
     def slots(self, kind: str, tool: str) -> Slots:

@@ -131,11 +131,10 @@ class Monitor:
 
     def verdicts(self) -> list[RuleVerdict]:
         """The verdict of every rule on what was fed so far, in the order of the contract."""
-        states = self._states
-        return [
-            states[number].verdict() if number in states else RuleVerdict(rule.id, RuleOutcome.NOT_TRIGGERED)
-            for number, rule in enumerate(self._contract.rules)
-        ]
+        verdicts = list(self._contract.untriggered)
+        for number, state in self._states.items():
+            verdicts[number] = state.verdict()
+        return verdicts
 
     def preview(self, call: ConversationEvent) -> list[Foreseen]:
         """What this call would break, or may break, if it were made next and succeeded; nothing is remembered."""
