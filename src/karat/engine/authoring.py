@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 
 OF_SUITE = ("effects", "words")
 OF_CASE = frozenset(
-    ("category", "cluster", "faults", "max_turns", "override", "preconditions", "replies", "scoring", "setup_prompts")
-    + ("skip", "stubs", "tags", "turns", "xfail")
+    (
+        *("category", "cluster", "faults", "max_turns", "override", "preconditions", "replies", "scoring"),
+        *("setup_prompts", "skip", "stubs", "tags", "turns", "xfail"),
+    )
 )
 """The keywords of `karat.case` that are keys of the case itself; all others are keys of its `expected`."""
 NAME = "check"
