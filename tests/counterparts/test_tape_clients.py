@@ -23,7 +23,17 @@ LIBRARIES = (
     "anthropic", "google-genai", "langchain-anthropic", "langchain-openai", "litellm", "mcp", "openai",
     "pydantic-ai-slim[openai]",
 )  # fmt: skip
-MODELS = ("openai_chat", "openai_responses", "anthropic", "google", "litellm", "langchain", "pydantic_ai")
+MODELS = (
+    "openai_chat",
+    "openai_async",
+    "openai_responses",
+    "anthropic",
+    "google",
+    "litellm",
+    "langchain",
+    "pydantic_ai",
+)
+KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY")
 RULES = {
     "rules": [
         {"when": {"user": r"balance of (?P<account>\w+)"}, "call": {"get_balance": {"account": "${account}"}}},
@@ -53,14 +63,24 @@ def run(command: str, tape: str) -> list[tuple[CaseStatus, str]]:
     return [(record.verdict.status, record.trace.final_message or str(record.trace.error)) for record in records]
 
 
+@pytest.fixture(autouse=True)
+def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients find their keys in the environment, and in a replay none."""
+    for name in (*KEYS, "GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+
 def recorded_and_replayed(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Record with keys, and replay without any."""
     with serve(RULES) as model:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{model.url}/v1")
         for name in ("ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL"):
             monkeypatch.setenv(name, model.url)
+        for name in KEYS:
+            monkeypatch.setenv(name, "sk-secret-of-a-test")
         live = run(command, "record")
     assert live == [(CaseStatus.PASS, "Your balance is 12.50 dollars.")] * 2
-    for name in ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL"):
+    for name in ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL", *KEYS):
         monkeypatch.delenv(name)
     assert run(command, "replay") == live
     tape = Path("s.tape.yaml")
@@ -88,7 +108,11 @@ def test_python_by_its_traffic_alone(client: str, mode: str, project: Path, monk
         monkeypatch.setenv("OPENAI_BASE_URL", f"{model.url}/v1")
         for name in ("ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL"):
             monkeypatch.setenv(name, model.url)
+        for name in KEYS:
+            monkeypatch.setenv(name, "sk-secret-of-a-test")
         live = karat.run("s.karat.json", "bank", tape="record", workers=1, timeout=120)
+    for name in KEYS:
+        monkeypatch.delenv(name)
     again = karat.run("s.karat.json", "bank", tape="replay", workers=1, timeout=120)
     assert [record.verdict.status for run in (live, again) for record in run.journal.records()] == [CaseStatus.PASS] * 2
 

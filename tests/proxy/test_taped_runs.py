@@ -140,6 +140,18 @@ def test_a_replay_is_marked_and_judges_no_time(project: Project) -> None:
     }
 
 
+def test_every_report_says_from_which_tape_a_run_was_replayed(project: Project) -> None:
+    project.recorded()
+    kinds = ("markdown", "json", "junit")
+    for tape, said in (("replay", "replayed from the tape bank.tape.yaml"), (None, "")):
+        with serve(RULES) as model, pytest.MonkeyPatch.context() as environ:
+            environ.setenv("OPENAI_BASE_URL", f"{model.url}/v1")
+            project.run(tape, reports=[f"{kind}={kind}-{tape}" for kind in kinds])
+        for kind in kinds:
+            text = (project.folder / f"{kind}-{tape}").read_text().lower()
+            assert (said in text, "replayed" in text) == (True, bool(said)), kind
+
+
 def test_a_recorded_run_judges_time(project: Project) -> None:
     assert [c for c in project.recorded()["balance"].verdict.checks if c.name == "max_seconds"]
 

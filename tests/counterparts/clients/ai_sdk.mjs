@@ -7,10 +7,9 @@ import { z } from "zod";
 
 const calls = [];
 const { prompt } = JSON.parse(readFileSync(0, "utf8"));
-const apiKey = "sk-secret-of-a-test";
 // The SDK of Anthropic expects /v1 in its address, which that of other languages does not.
 const baseURL = process.env.ANTHROPIC_BASE_URL + "/v1";
-const model = prompt.includes("A2") ? createAnthropic({ apiKey, baseURL })("m") : createOpenAI({ apiKey }).chat("m");
+const model = prompt.includes("A2") ? createAnthropic({ baseURL })("m") : createOpenAI().chat("m");
 const get_balance = tool({
   description: "The balance of an account.",
   inputSchema: z.object({ account: z.string() }),

@@ -21,7 +21,7 @@ def get_balance(account: str) -> str:
 def openai_chat(prompt: str, stream: bool) -> str:
     from openai import OpenAI
 
-    client, messages = OpenAI(api_key="sk-secret-of-a-test"), [{"role": "user", "content": prompt}]
+    client, messages = OpenAI(), [{"role": "user", "content": prompt}]
     tools = [{"type": "function", "function": {"name": TOOL, "description": WHAT, "parameters": SCHEMA}}]
     while True:
         if stream:
@@ -37,10 +37,34 @@ def openai_chat(prompt: str, stream: bool) -> str:
             messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
 
 
+def openai_async(prompt: str, stream: bool) -> str:
+    from openai import AsyncOpenAI
+
+    async def ask() -> str:
+        tools = [{"type": "function", "function": {"name": TOOL, "description": WHAT, "parameters": SCHEMA}}]
+        messages: list[object] = [{"role": "user", "content": prompt}]
+        async with AsyncOpenAI() as client:
+            while True:
+                if stream:
+                    async with client.chat.completions.stream(model="m", messages=messages, tools=tools) as events:
+                        message = (await events.get_final_completion()).choices[0].message
+                else:
+                    answer = await client.chat.completions.create(model="m", messages=messages, tools=tools)
+                    message = answer.choices[0].message
+                if not message.tool_calls:
+                    return message.content
+                messages.append(message.model_dump(include={"role", "content", "tool_calls"}, exclude_none=True))
+                for call in message.tool_calls:
+                    result = get_balance(**json.loads(call.function.arguments))
+                    messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
+
+    return asyncio.run(ask())
+
+
 def openai_responses(prompt: str, stream: bool) -> str:
     from openai import OpenAI
 
-    client, messages = OpenAI(api_key="sk-secret-of-a-test"), [{"role": "user", "content": prompt}]
+    client, messages = OpenAI(), [{"role": "user", "content": prompt}]
     tools = [{"type": "function", "name": TOOL, "description": WHAT, "parameters": SCHEMA}]
     while True:
         if stream:
@@ -60,7 +84,7 @@ def openai_responses(prompt: str, stream: bool) -> str:
 def anthropic(prompt: str, stream: bool) -> str:
     from anthropic import Anthropic
 
-    client, messages = Anthropic(api_key="sk-secret-of-a-test"), [{"role": "user", "content": prompt}]
+    client, messages = Anthropic(), [{"role": "user", "content": prompt}]
     how = {"model": "m", "max_tokens": 100, "tools": [{"name": TOOL, "description": WHAT, "input_schema": SCHEMA}]}
     while True:
         if stream:
@@ -80,7 +104,7 @@ def google(prompt: str, stream: bool) -> str:
     from google import genai
     from google.genai import types
 
-    client = genai.Client(api_key="sk-secret-of-a-test")
+    client = genai.Client()
     config = types.GenerateContentConfig(tools=[get_balance])
     if not stream:
         return client.models.generate_content(model="m", contents=prompt, config=config).text
@@ -93,7 +117,6 @@ def litellm(prompt: str, stream: bool) -> str:
 
     tools = [{"type": "function", "function": {"name": TOOL, "description": WHAT, "parameters": SCHEMA}}]
     messages = [{"role": "user", "content": prompt}]
-    os.environ["ANTHROPIC_API_KEY"] = os.environ["OPENAI_API_KEY"] = "sk-secret-of-a-test"
     model = "anthropic/m" if "A2" in prompt else "openai/m"
     while True:
         answer = litellm.completion(model=model, messages=messages, tools=tools, stream=stream, max_tokens=100)
@@ -122,7 +145,7 @@ def langchain(prompt: str, stream: bool) -> str:
     from langchain_openai import ChatOpenAI
 
     kind = ChatAnthropic if "A2" in prompt else ChatOpenAI
-    model = kind(model="m", api_key="sk-secret-of-a-test", streaming=stream).bind_tools([get_balance])
+    model = kind(model="m", streaming=stream).bind_tools([get_balance])
     messages: list[object] = [HumanMessage(prompt)]
     while True:
         answer = model.invoke(messages)
@@ -135,7 +158,6 @@ def langchain(prompt: str, stream: bool) -> str:
 def pydantic_ai(prompt: str, stream: bool) -> str:
     from pydantic_ai import Agent
 
-    os.environ["OPENAI_API_KEY"] = "sk-secret-of-a-test"
     agent = Agent("openai-chat:m", tools=[get_balance])
 
     async def streamed() -> str:
