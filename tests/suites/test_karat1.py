@@ -241,7 +241,7 @@ def test_braces_that_are_nearly_a_variable_are_a_warning() -> None:
         ),
         pytest.param(
             {"each": "../t.csv"},
-            ["each: '../t.csv' is not a table. Name a .csv or .jsonl file next to the suite. [bad-table]"],
+            ["each: '../t.csv' is outside the project of the suite. Move it inside. [outside]"],
             id="outside",
         ),
         pytest.param({"each": "gone.csv"}, ["each: 'gone.csv' no such file. [missing-file]"], id="no-such-table"),

@@ -46,7 +46,7 @@ def load(project: Path, key: str, name: str) -> None:
 def test_a_file_outside_of_the_project_is_refused(key: str, name: str, project: Path) -> None:
     with pytest.raises(SuiteError) as refused:
         load(project, key, name.replace("{outside}", str(project.parent / "outside")))
-    assert "is not in the folder of the suite" in str(refused.value)
+    assert "is outside the project of the suite" in str(refused.value)
     assert key in str(refused.value)
 
 

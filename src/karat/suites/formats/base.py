@@ -171,8 +171,8 @@ class SuiteFile:
         """Raise RefusedError for a file outside of the project of the suite."""
         full = FilePath(os.path.realpath(self.folder / name))
         if os.path.isabs(name) or not full.is_relative_to(os.path.realpath(self.root)):
-            message = f"{quoted(name)} is not in the folder of the suite. Move it there."
-            raise RefusedError(PathDiagnostic(path, message, "bad-file"))
+            message = f"{quoted(name)} is outside the project of the suite. Move it inside."
+            raise RefusedError(PathDiagnostic(path, message, "outside"))
 
     def read_rules_file(self, path: str, name: str, named_at: Path) -> bytes:
         """The bytes of a file of rules, which belong to the hash of the suite. Raises RefusedError."""
