@@ -138,11 +138,21 @@ def test_the_work_of_an_event_does_not_grow_with_the_conversation() -> None:
     assert long <= short * 1.2, (short, long)
 
 
-def _steps(turns: int) -> int:
+def test_rules_that_nothing_triggers_cost_nothing() -> None:
+    """A contract of two hundred more rules, about tools that are never called."""
+    idle = [{**rule, "id": f"idle-{n}", "each": {"call": f"idle_{n}"}} for n, rule in enumerate([IDLE] * 200)]
+    few, many = _steps(10), _steps(10, *idle)
+    assert many <= few * 1.01, (few, many)
+
+
+IDLE = {"needs": {"before": {"call": "get", "success": True}}}
+
+
+def _steps(turns: int, *more: dict) -> int:
     """The lines that run for ten more turns after so many."""
     import sys
 
-    monitor = Monitor(contract(*(rule for rule in RULES if "where" not in rule)))
+    monitor = Monitor(contract(*(rule for rule in RULES if "where" not in rule), *more))
     made = events(*[line for n in range(turns + 10) for line in ("user: yes", f"get(id={n})", f"pay(id={n}, to={n})")])
     last = len(made) - 10 * 5
     for event in made[:last]:

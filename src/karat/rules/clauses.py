@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 from decimal import Decimal
+from itertools import islice
 from typing import Any, ClassVar, NamedTuple
 
 from msgspec import Struct
@@ -118,12 +119,14 @@ class Clause:
 
 
 class Memory:
-    """What the clauses of one conversation share: what the user said, and the events that several look back at."""
+    """What the clauses of one conversation share: what the user said, and the events that they look back at."""
 
-    __slots__ = ("stores", "talk", "values")
+    __slots__ = ("events", "stores", "talk", "values")
 
     def __init__(self) -> None:
         self.talk = Talk()
+        self.events: tuple[list[StoredEvent], ...] = ([], [], [])
+        """Events of patterns that a clause looks back at: when requested, when started and when ended."""
         self.stores: dict[int, EventStore] = {}
         self.values: dict[Hashable, Any] = {}
         """What was worked out from stored events, by those who need it."""
@@ -132,8 +135,22 @@ class Memory:
         """The events of a pattern; a contract has one object for all patterns that are equal."""
         store = self.stores.get(id(pattern))
         if store is None:
-            store = self.stores[id(pattern)] = EventStore(pattern)
+            store = self.stores[id(pattern)] = EventStore(pattern, self.events[recording_stage(pattern)])
         return store
+
+
+class StoredEvent(NamedTuple):
+    """An event, and the patterns that name its tool, by their ids."""
+
+    occurrence: Occurrence
+    patterns: frozenset[int]
+
+
+def recording_stage(pattern: EventPattern) -> int:
+    """When an event is remembered: what is forbidden when it is requested, what is needed when it has started."""
+    if pattern.at_end:
+        return 2
+    return 0 if pattern.wide or pattern.kind != "call" else 1
 
 
 class Possible(NamedTuple):
@@ -146,18 +163,16 @@ class Possible(NamedTuple):
 class EventStore:
     """The events that fit a pattern, by the values at its `$same`. They are put in order when somebody looks."""
 
-    __slots__ = ("_certain", "_loose", "_pattern", "_possible", "_waiting")
+    __slots__ = ("_certain", "_events", "_loose", "_pattern", "_possible", "_read")
 
-    def __init__(self, pattern: EventPattern) -> None:
+    def __init__(self, pattern: EventPattern, events: list[StoredEvent]) -> None:
         self._pattern = pattern
-        self._waiting: list[Occurrence] = []
+        self._events = events
+        self._read = 0
         self._certain: dict[Hashable, list[Occurrence]] = {}
         self._possible: dict[Hashable, list[Possible]] = {}
         self._loose: list[Possible] = []
         """Events whose values are not known."""
-
-    def add(self, occurrence: Occurrence) -> None:
-        self._waiting.append(occurrence)
 
     def find(self, key: Hashable) -> list[Occurrence]:
         """The events with these values, in order."""
@@ -165,8 +180,13 @@ class EventStore:
         return self._certain.get(key, [])
 
     def _put_in_order(self) -> None:
+        if self._read == len(self._events):
+            return
         pattern = self._pattern
-        for occurrence in self._waiting:
+        number = id(pattern)
+        for occurrence, patterns in islice(self._events, self._read, None):
+            if number not in patterns:
+                continue
             fit = pattern.fits(occurrence)
             key = False if fit is False else pattern.key(occurrence)
             if isinstance(key, str):
@@ -177,7 +197,7 @@ class EventStore:
                 self._possible.setdefault(key, []).append(Possible(occurrence.index, f"{occurrence}: {fit}"))
             else:
                 self._certain.setdefault(key, []).append(occurrence)
-        self._waiting.clear()
+        self._read = len(self._events)
 
     def doubt_between(self, key: Hashable, after: int, before: int) -> str:
         """Why an event between two others may be what is looked for."""

@@ -14,9 +14,9 @@ from msgspec import Struct
 from karat.errors import UsageError
 from karat.matchers.matcher import Matcher
 from karat.matchers.values import MISSING
-from karat.rules.cel_tree import CelNode, always_holds, find_paths, read_tree
+from karat.rules.cel_tree import CelNode, NodeKind, always_holds, find_paths, read_tree
 from karat.rules.patterns import LOST, MEMBERS, Fit, Occurrence
-from karat.rules.plain_conditions import Undecided, compile_plain
+from karat.rules.plain_conditions import FLAGS, Undecided, compile_plain
 from karat.rules.values import Steps, ValuePath, format_steps, holds_removed
 from karat.text.wording import did_you_mean
 
@@ -55,6 +55,13 @@ class Condition(Protocol):
         ...
 
     def holds(self, events: Mapping[str, Occurrence]) -> Fit: ...
+
+
+def find_denied_flag(tree: CelNode) -> str:
+    """The flag in `!each.parallel`, which policies ask of every call; empty for another condition."""
+    inner = tree.parts[0] if tree.name == "!_" and len(tree.parts) == 1 else tree
+    is_flag = inner is not tree and inner.kind is NodeKind.MEMBER and inner.name in FLAGS
+    return inner.name if is_flag and inner.parts[0].kind is NodeKind.NAME else ""
 
 
 class Matched(Struct, frozen=True):
@@ -102,6 +109,8 @@ class CelCondition:
         self._reads_now = any(name == NOW for name, _ in reads)
         self._reads = _shortest([(name, steps) for name, steps in reads if name != NOW])
         self._plain = compile_plain(tree, names)
+        self.denied_flag = find_denied_flag(tree)
+        """The flag of `each` that must not be set, if that is all it says."""
 
     @property
     def words(self) -> str:

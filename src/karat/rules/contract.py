@@ -9,10 +9,10 @@ from msgspec import Struct, structs
 
 from karat.matchers.matcher import Matcher
 from karat.matchers.values import MISSING
-from karat.rules.clauses import ClausePlan, NeverAfter, Where
-from karat.rules.conditions import Condition
+from karat.rules.clauses import ClausePlan, NeverAfter, Where, recording_stage
+from karat.rules.conditions import CelCondition, Condition
 from karat.rules.events import TEXT_KINDS, ConversationEvent, Facts, RuleOutcome, RuleVerdict
-from karat.rules.patterns import OF_RESULT, EventPattern
+from karat.rules.patterns import OF_RESULT, EventPattern, Occurrence
 from karat.text.tool_names import is_every_tool, is_named_in, may_be_same_tool
 
 Mode: TypeAlias = Literal["block", "ask", "observe"]
@@ -73,13 +73,14 @@ class Slots(NamedTuple):
     recorded_request: tuple[ClauseNumber, ...]
     recorded_start: tuple[ClauseNumber, ...]
     recorded_end: tuple[ClauseNumber, ...]
-    stored_request: tuple[EventPattern, ...]
-    stored_start: tuple[EventPattern, ...]
-    stored_end: tuple[EventPattern, ...]
+    stored_request: frozenset[int]
+    """The ids of patterns whose events clauses look back at."""
+    stored_start: frozenset[int]
+    stored_end: frozenset[int]
 
-    @property
-    def waits_for_end(self) -> bool:
-        return bool(self.ended or self.forbidden_ended or self.recorded_end or self.stored_end)
+
+NO_SLOTS: Final = Slots((), (), (), (), (), (), (), frozenset(), frozenset(), frozenset())
+"""Those of an event that concerns no rule."""
 
 
 class Contract:
@@ -90,8 +91,7 @@ class Contract:
         self.rules = tuple(_share_patterns(rule, shared) for rule in rules)
         self.narrowed = tuple(n for n, rule in enumerate(self.rules) if rule.when is not None or rule.excepted)
         """The rules that are not for every conversation."""
-        self.only_asked = tuple(map(_find_only_condition, self.rules))
-        """For each rule, the condition that is all it asks of an event, if it is."""
+        self._only_asked = tuple(map(_find_only_condition, self.rules))
         self.untriggered = tuple(RuleVerdict(rule.id, RuleOutcome.NOT_TRIGGERED) for rule in self.rules)
         """The verdicts on a conversation in which nothing concerns a rule."""
         self._slots: dict[tuple[str, str], Slots] = {}
@@ -105,6 +105,13 @@ class Contract:
                 self._slots.clear()
             slots = self._slots[key] = self._find_slots(lambda pattern: pattern.kind == kind and pattern.names(tool))
         return slots
+
+    def holds_alone(self, number: int, occurrence: Occurrence) -> bool:
+        """Whether a condition is all that a rule asks of an event, and it holds."""
+        condition, flag = self._only_asked[number]
+        if flag:
+            return getattr(occurrence.event, flag) is False
+        return condition is not None and condition.holds({"each": occurrence}) is True
 
     def find_hidden(self, gap: ConversationEvent) -> tuple[tuple[int, ...], tuple[ClauseNumber, ...]]:
         """The rules whose triggers a gap may hide, and the clauses whose events it may."""
@@ -120,7 +127,7 @@ class Contract:
     def _find_slots(self, concerns: Callable[[EventPattern], bool]) -> Slots:
         triggers: tuple[list[int], list[int]] = ([], [])
         clauses: tuple[list[ClauseNumber], ...] = ([], [], [], [], [])
-        stored: tuple[dict[int, EventPattern], ...] = ({}, {}, {})
+        stored: tuple[set[int], ...] = (set(), set(), set())
         for number, rule in enumerate(self.rules):
             if concerns(rule.each):
                 triggers[rule.each.at_end].append(number)
@@ -129,27 +136,21 @@ class Contract:
                     if not concerns(pattern):
                         continue
                     if plan.clause.looks_back:
-                        stored[_recording_stage(pattern)][id(pattern)] = pattern
+                        stored[recording_stage(pattern)].add(id(pattern))
                         continue
-                    at = int(pattern.at_end) if plan.clause is NeverAfter else 2 + _recording_stage(pattern)
+                    at = int(pattern.at_end) if plan.clause is NeverAfter else 2 + recording_stage(pattern)
                     if (number, clause_index) not in clauses[at]:
                         clauses[at].append((number, clause_index))
-        patterns = (tuple(by_id.values()) for by_id in stored)
-        return Slots(*map(tuple, triggers), *map(tuple, clauses), *patterns)  # type: ignore[arg-type]
+        slots = Slots(*map(tuple, triggers), *map(tuple, clauses), *map(frozenset, stored))  # type: ignore[arg-type]
+        return slots if any(slots) else NO_SLOTS
 
 
-def _find_only_condition(rule: CompiledRule) -> Condition | None:
-    """The condition of a rule that binds nothing, and asks nothing else."""
+def _find_only_condition(rule: CompiledRule) -> tuple[Condition | None, str]:
+    """The condition of a rule that binds nothing and asks nothing else, and the flag that it says must not be set."""
     first = rule.clauses[0]
     is_alone = first.clause is Where and len(rule.clauses) == 1 and not (rule.each.binds or rule.each.own_sames)
-    return first.where if is_alone else None
-
-
-def _recording_stage(pattern: EventPattern) -> int:
-    """When an event is remembered: what is forbidden when it is requested, what is needed when it has started."""
-    if pattern.at_end:
-        return 2
-    return 0 if pattern.wide or pattern.kind != "call" else 1
+    condition = first.where if is_alone else None
+    return condition, condition.denied_flag if isinstance(condition, CelCondition) else ""
 
 
 def _share_patterns(rule: CompiledRule, shared: dict[str, EventPattern]) -> CompiledRule:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from karat.rules.clauses import AtMost, Clause, Last, Memory, Trigger
-from karat.rules.contract import CompiledRule, Contract
+from karat.rules.clauses import AtMost, Clause, Last, Memory, StoredEvent, Trigger
+from karat.rules.contract import NO_SLOTS, CompiledRule, Contract, Slots
 from karat.rules.events import (
     BY_ITSELF,
     ConversationEnd,
@@ -16,7 +16,7 @@ from karat.rules.events import (
     RuleOutcome,
     RuleVerdict,
 )
-from karat.rules.patterns import EventPattern, Fit, Occurrence
+from karat.rules.patterns import Fit, Occurrence
 
 KEPT_MESSAGES = 256
 """For so many of the latest messages it is known where they began."""
@@ -80,10 +80,11 @@ class _RuleState:
 class _OpenCall:
     """A call that has not ended."""
 
-    __slots__ = ("has_started", "occurrence")
+    __slots__ = ("has_started", "occurrence", "slots")
 
-    def __init__(self, occurrence: Occurrence) -> None:
+    def __init__(self, occurrence: Occurrence, slots: Slots) -> None:
         self.occurrence = occurrence
+        self.slots = slots
         self.has_started = False
 
 
@@ -106,23 +107,27 @@ class Monitor:
         if event.index <= self.last_index:
             raise ValueError(f"event {event.index} comes after event {self.last_index}: indexes must grow")
         self.last_index = event.index
-        self._memory.talk.hear(event)
-        if event.kind == "gap":
-            self._note_gap(event)
-        elif event.kind in _CALL_KINDS:
+        kind = event.kind
+        if kind in _CALL_KINDS:
+            self._memory.talk.is_open = False
             self._feed_call(event)
+            return
+        if kind == "user" or kind == "gap":
+            self._memory.talk.hear(event)
         else:
-            slots = self._contract.slots(event.kind, event.tool)
-            if slots.requested or slots.forbidden or slots.recorded_request or slots.stored_request:
-                occurrence = Occurrence(event, self._horizon(event))
-                self._trigger(slots.requested, occurrence)
-                self._forbid(slots.forbidden, occurrence)
-                self._record(slots.recorded_request, slots.stored_request, occurrence)
+            self._memory.talk.is_open = False
+        if kind == "gap":
+            self._note_gap(event)
+        elif (slots := self._contract.slots(kind, event.tool)) is not NO_SLOTS:
+            occurrence = Occurrence(event, self._horizon(event))
+            self._trigger(slots.requested, occurrence)
+            self._forbid(slots.forbidden, occurrence)
+            self._record(0, slots.recorded_request, slots.stored_request, occurrence)
 
     def finish(self, ending: ConversationEnd = BY_ITSELF) -> None:
         """The conversation is over: what had to come later did not come, and calls that have not ended never did."""
         for call in self._open.values():
-            self._end_call(call.occurrence)
+            self._end_call(call, call.occurrence)
         self._open.clear()
         for state in self._states.values():
             for clause in state.used_clauses:
@@ -207,31 +212,35 @@ class Monitor:
             if event.kind == "result":
                 if event.success:
                     self._start(call)
-                self._end_call(call.occurrence.with_end(event))
+                self._end_call(call, call.occurrence.with_end(event))
 
     def _request(self, event: ConversationEvent) -> None:
         occurrence = Occurrence(event, self._horizon(event))
         slots = self._contract.slots("call", event.tool)
-        call = self._open[event.call] = _OpenCall(occurrence)
-        self._trigger(slots.requested, occurrence)
-        self._forbid(slots.forbidden, occurrence)
-        self._record(slots.recorded_request, slots.stored_request, occurrence)
+        call = self._open[event.call] = _OpenCall(occurrence, slots)
+        if slots is NO_SLOTS:
+            call.has_started = True
+            return
+        if slots.requested:
+            self._trigger(slots.requested, occurrence)
+        if slots.forbidden:
+            self._forbid(slots.forbidden, occurrence)
+        self._record(0, slots.recorded_request, slots.stored_request, occurrence)
         if event.started:
             self._start(call)
 
     def _start(self, call: _OpenCall) -> None:
         if not call.has_started:
             call.has_started = True
-            occurrence = call.occurrence
-            slots = self._contract.slots("call", occurrence.event.tool)
-            self._record(slots.recorded_start, slots.stored_start, occurrence)
+            self._record(1, call.slots.recorded_start, call.slots.stored_start, call.occurrence)
 
-    def _end_call(self, occurrence: Occurrence) -> None:
-        slots = self._contract.slots("call", occurrence.event.tool)
-        if slots.waits_for_end:
+    def _end_call(self, call: _OpenCall, occurrence: Occurrence) -> None:
+        slots = call.slots
+        if slots.ended:
             self._trigger(slots.ended, occurrence)
+        if slots.forbidden_ended:
             self._forbid(slots.forbidden_ended, occurrence)
-            self._record(slots.recorded_end, slots.stored_end, occurrence)
+        self._record(2, slots.recorded_end, slots.stored_end, occurrence)
 
     def _horizon(self, event: ConversationEvent) -> int:
         """The index before which everything was known when the event was requested."""
@@ -254,15 +263,18 @@ class Monitor:
     def _trigger(self, numbers: Iterable[int], occurrence: Occurrence) -> None:
         if occurrence.event.is_setup:
             return
+        contract, idle = self._contract, self._idle
         for number in numbers:
-            if number in self._idle:
+            if number in idle:
                 continue
-            fit = self._contract.rules[number].each.fits(occurrence)
-            condition = self._contract.only_asked[number]
-            if fit is True and condition is not None and condition.holds({"each": occurrence}) is True:
-                self._state(number).triggered += 1
-            elif fit is not False:
-                self._judge(self._state(number), occurrence, fit)
+            fit = contract.rules[number].each.fits(occurrence)
+            if fit is False:
+                continue
+            state = self._states.get(number) or self._state(number)
+            if fit is True and contract.holds_alone(number, occurrence):
+                state.triggered += 1
+                continue
+            self._judge(state, occurrence, fit)
 
     def _judge(self, state: _RuleState, occurrence: Occurrence, fit: Fit) -> None:
         trigger = self._read_trigger(state, occurrence)
@@ -311,10 +323,10 @@ class Monitor:
                     state.add(finding)
 
     def _record(
-        self, clauses: Iterable[tuple[int, int]], patterns: Iterable[EventPattern], occurrence: Occurrence
+        self, stage: int, clauses: Iterable[tuple[int, int]], patterns: frozenset[int], occurrence: Occurrence
     ) -> None:
-        for pattern in patterns:
-            self._memory.store(pattern).add(occurrence)
+        if patterns:
+            self._memory.events[stage].append(StoredEvent(occurrence, patterns))
         for number, clause_index in clauses:
             if number not in self._idle:
                 self._state(number).clauses[clause_index].record(occurrence)

@@ -19,6 +19,8 @@ from karat.text.phrases import find_whole_words
 
 USER: Final = "user"
 SAID: Final = "the words of the user"
+FEW_TEXTS: Final = 32
+"""So many texts are searched faster than an index of their words is made."""
 LONGEST_VALUE: Final = 1_000
 """A longer text of a result is not a value of its own: it is only looked into."""
 _NUMBER = re.compile(r"[$€£]?\s?-?(?:0|[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d*)(?:\.\d+)?%?")
@@ -30,36 +32,44 @@ NamePlace: TypeAlias = tuple[int, str]
 
 
 class TextIndex:
-    """Texts in which a value may be, found by one of its words."""
+    """Texts in which a value may be: a few are searched one by one, more are found by one of their words."""
 
-    __slots__ = ("_by_word", "_texts")
+    __slots__ = ("_by_word", "_folded", "_indexed", "_waiting")
 
     def __init__(self) -> None:
-        self._texts: list[tuple[NamePlace, str]] = []
+        self._waiting: list[tuple[NamePlace, str]] = []
+        self._folded: list[tuple[NamePlace, str]] = []
         self._by_word: dict[str, list[int]] = {}
+        self._indexed = 0
 
     def add(self, text: str, origin: NamePlace) -> None:
-        folded = fold(text)
-        for word in dict.fromkeys(_WORD.findall(folded)):
-            self._by_word.setdefault(word, []).append(len(self._texts))
-        self._texts.append((origin, folded))
+        self._waiting.append((origin, text))
 
     def find(self, value: str) -> Iterator[NamePlace]:
         """The texts in which the value is, as whole words."""
-        words = _WORD.findall(fold_phrase(value))
-        if not words:
+        if not _WORD.search(fold_phrase(value)):
             return
-        listed = min((self._by_word.get(word, []) for word in words), key=len)
-        for number in listed:
-            origin, text = self._texts[number]
+        self._folded += [(origin, fold(text)) for origin, text in self._waiting]
+        self._waiting.clear()
+        for origin, text in self._folded if len(self._folded) <= FEW_TEXTS else self._look_up(value):
             if next(find_whole_words(text, value, plural=False), None) is not None:
                 yield origin
+
+    def _look_up(self, value: str) -> Iterator[tuple[NamePlace, str]]:
+        """The texts that have the rarest word of the value."""
+        for number in range(self._indexed, len(self._folded)):
+            for word in dict.fromkeys(_WORD.findall(self._folded[number][1])):
+                self._by_word.setdefault(word, []).append(number)
+        self._indexed = len(self._folded)
+        listed = [self._by_word.get(word, []) for word in _WORD.findall(fold_phrase(value))]
+        for number in min(listed, key=len):
+            yield self._folded[number]
 
 
 class SourceValues:
     """The values of one source, each with the event in which it first was. They are read when one is looked for."""
 
-    __slots__ = ("_plain", "_read", "_same", "_store", "_within_text", "_worded", "doubts", "texts")
+    __slots__ = ("_numbered", "_plain", "_read", "_same", "_store", "_within_text", "_worded", "doubts", "texts")
 
     def __init__(self, store: EventStore, *, within_text: bool) -> None:
         self._store = store
@@ -70,6 +80,8 @@ class SourceValues:
         self._same: dict[Hashable, NamePlace] = {}
         """The same by what a reader takes for the same."""
         self._worded = 0
+        self._numbered: list[tuple[NamePlace, str]] = []
+        """Texts whose numbers were not read yet."""
         self.texts = TextIndex()
         self.doubts: list[tuple[int, str]] = []
         """Events of which something was not seen, and why."""
@@ -79,8 +91,9 @@ class SourceValues:
         self._read_events()
         if (place := self._plain.get(value)) is not None:
             yield place
-        self._read_same()
-        if (place := self._same.get(value_key(value))) is not None:
+        key = value_key(value)
+        self._read_same(with_numbers=isinstance(key, Decimal))
+        if (place := self._same.get(key)) is not None:
             yield place
         if isinstance(value, str):
             yield from self.texts.find(value)
@@ -103,17 +116,36 @@ class SourceValues:
             return
         if occurrence.doubt:
             self.doubts.append((occurrence.index, f"{occurrence}: {occurrence.doubt}"))
-        for scalar in _scalars_to_follow(result):
-            if self._within_text and isinstance(scalar, str):
-                self._add_text(scalar, place)
-            self._plain.setdefault(scalar, place)
+        plain = self._plain
+        waiting = [result]
+        while waiting:
+            value = waiting.pop()
+            if value.__class__ is dict or value.__class__ is list:
+                # Most members are scalars, and a result may have thousands: those take no turn of their own.
+                for member in value.values() if value.__class__ is dict else value:
+                    if member.__class__ is str or member.__class__ is int:
+                        if member not in plain and member != "":
+                            plain[member] = place
+                    elif member.__class__ is not bool and member is not None:
+                        waiting.append(member)
+            elif not isinstance(value, _NOT_FOLLOWED) and value != "":
+                plain.setdefault(value, place)
+        if self._within_text:
+            for scalar in scalars_of(result):
+                if isinstance(scalar, str) and scalar:
+                    self._add_text(scalar, place)
 
     def _add_text(self, text: str, place: NamePlace) -> None:
         self.texts.add(text, place)
-        for number in numbers_in(text):
-            self._same.setdefault(number.normalize(), place)
+        self._numbered.append((place, text))
 
-    def _read_same(self) -> None:
+    def _read_same(self, *, with_numbers: bool) -> None:
+        for place, text in self._numbered if with_numbers else ():
+            for number in map(Decimal.normalize, numbers_in(text)):
+                if number not in self._same or self._same[number] > place:
+                    self._same[number] = place
+        if with_numbers:
+            self._numbered.clear()
         for value, place in islice(self._plain.items(), self._worded, None):
             key = value_key(value)
             if key not in self._same or self._same[key] > place:
@@ -184,7 +216,7 @@ class Sources(Clause):
         occurrence, doubt = trigger.occurrence, ""
         if occurrence.doubt and holds_removed(scalar):
             return LOST
-        for source in sources:
+        for source in reversed(sources):  # what the user said is first, and it costs the most to look into
             for index, stretch in self._values(source).places(scalar):
                 if index >= occurrence.horizon:
                     continue

@@ -53,26 +53,26 @@ class UserWords(Struct):
 class Talk:
     """The latest words of the user, and where some may be missing."""
 
-    __slots__ = ("_count", "_gap", "_is_open", "_runs")
+    __slots__ = ("_count", "_gap", "_runs", "is_open")
 
     def __init__(self) -> None:
         self._runs: list[UserWords] = []
-        self._is_open = False
+        self.is_open = False
+        """Whether the latest event is one of the user, whose words the next one continues."""
         self._gap: ConversationEvent | None = None
         self._count = 0
 
     def hear(self, event: ConversationEvent) -> None:
-        """Take any event: one that is not of the user ends the run of his messages."""
-        if event.kind != "user":
-            self._is_open = False
-            if event.kind == "gap" and event.hides in ("", "user"):
-                self._gap = event
+        """Take what the user says, or a gap that may hide it."""
+        if event.kind == "gap":
+            self.is_open = False
+            self._gap = event if event.hides in ("", "user") else self._gap
             return
-        if self._is_open:
+        if self.is_open:
             self._runs[-1].texts.append((event.index, event.text))
             self._runs[-1].consents.clear()
             return
-        self._is_open = True
+        self.is_open = True
         self._count += 1
         self._runs = [*self._runs[1 - KEPT_RUNS :], UserWords(self._count, [(event.index, event.text)], {})]
 
