@@ -216,6 +216,8 @@ NOT_JUDGED = {
     "unjudged": "it holds what only another tool can judge: it is never a pass and never a failure",
     "stubs": "they answer instead of tools, and what the agent makes of the answer fails otherwise",
     "faults": "one that does not land is an ERROR, in tests/proxy/test_faults.py; the rest is for other keys to judge",
+    "override": "it takes prohibitions of `defaults` away; tests/suites shows which",
+    "rules": "each is a check of its own; tests/rules shows agents that break every form",
     "max_turns": "it ends a conversation, and what it leaves undone fails otherwise",
 }
 """Keys that no agent can break, each with the reason."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -61,7 +62,9 @@ def judge(folder: Path, suite: dict[str, Any], conversations: Sequence[Conversat
     """Record the conversations, replay them, and judge them by the suite."""
     recording = folder / "recording.jsonl"
     write_recordings(recording, conversations, success)
-    records = {record.case.id: record for record in karat.run(suite, f"replay:{recording}")}
+    file = folder / "suite.yaml"
+    file.write_text(json.dumps(suite))
+    records = {record.case.id: record for record in karat.run(file, f"replay:{recording}")}
     return [Judged(one, records[one.id].verdict) for one in conversations]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -65,7 +66,8 @@ class Words(NamedTuple):
 def judge_words(
     folder: Path, conversations: Sequence[Conversation], domain: str, policy: str, success: Success
 ) -> Words:
-    judged = judge(folder, words_suite(conversations, domain, policy), conversations, success)
+    beside = Path(shutil.copy(policy, folder)).name
+    judged = judge(folder, words_suite(conversations, domain, beside), conversations, success)
     alarms: dict[tuple[str, karat.Status], list[Alarm]] = {}
     for one in judged:
         for check in one.verdict.checks:

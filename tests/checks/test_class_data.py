@@ -24,6 +24,7 @@ SOURCE = Path(karat.__file__).parent
 SPELLS_FIELDS = {
     "suites/formats",
     "importers",
+    "analysis/audit/operators",
     "analysis/draft",
     "analysis/lint/base.py",
     "analysis/lint/phrases.py",

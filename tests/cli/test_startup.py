@@ -83,7 +83,7 @@ def test_importing_karat_opens_no_socket_writes_nothing_and_reads_no_dotenv() ->
     events, modules = python(WATCHED, "import karat")
     assert [entry for entry in events if entry[0] != "read"] == []
     mine = [Path(path) for kind, path in events if kind == "read"]
-    assert {path.suffix for path in mine} <= {".py", ".pyc", ".pth", ".so"}
+    assert {path.suffix for path in mine} <= {".py", ".pyc", ".pyi", ".pth", ".so"}
     assert not {path.name for path in mine} & {".env", "karat.toml", "pyproject.toml"}
     assert not {name for name in (*HEAVY, "click", "socket") if name in modules}
 

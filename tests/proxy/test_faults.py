@@ -20,6 +20,7 @@ from karat.model.verdict import CaseStatus
 from karat.plugins.code import load
 from karat.proxy.faults.world import CaseWorld, FaultError
 from karat.targets.config import TargetConfig
+from karat.targets.in_process.wrapping import WRAPPING
 from karat.targets.python import hands_over_tools
 from proxy.faulty_agents import LOG, ORDER
 from scripted_model import serve
@@ -271,6 +272,14 @@ def test_a_tool_that_is_called_where_karat_does_not_reach_it() -> None:
     assert "get_order was called, but not where Karat can intercept it" in str(errors["fault"])
 
 
+@pytest.fixture
+def only_listed_tools(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if no library were loaded that does not say which tools it has: other tests may have loaded some."""
+    known = property(lambda wrapping: {kind: row for kind, row in wrapping._wrapped.items() if row.names is not None})
+    monkeypatch.setattr(type(WRAPPING), "classes", known)
+
+
+@pytest.mark.usefixtures("only_listed_tools")
 @pytest.mark.parametrize(
     ("target", "case", "message"),
     [
@@ -315,6 +324,7 @@ def test_whether_an_agent_hands_its_tools_over(code: str, handed: bool, tmp_path
     assert hands_over_tools(load("agent.py:agent", tmp_path, [tmp_path]), tmp_path) is handed
 
 
+@pytest.mark.usefixtures("only_listed_tools")
 def test_a_plain_agent_that_only_reports_its_calls_is_refused(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text("def agent(prompt, conversation):\n  raise SystemExit")
     config = TargetConfig(kind="python", spec="agent.py:agent", root=tmp_path)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import subprocess
 import sys
 import threading
 import urllib.error
@@ -327,7 +329,8 @@ def test_stubs_and_faults_of_an_mcp_server_over_stdio(tmp_path: Path, monkeypatc
         monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(out, write_through=True))
         command = [sys.executable, "-S", "-c", SERVER, str(log)]
         assert serve_stdio("shop", command, {ADDRESS: here.proxy.url()}) == 0
-        listed, lost, stubbed, sound, gone = (json.loads(line) for line in out.getvalue().splitlines())
+        answers = sorted(map(json.loads, out.getvalue().splitlines()), key=lambda answer: answer["id"])
+        listed, lost, stubbed, sound, gone = answers
     assert len(listed["result"]["tools"]) == 2
     assert lost["error"]["code"] == -32001
     assert stubbed["result"]["structuredContent"] == {"paid": True}
@@ -337,13 +340,22 @@ def test_stubs_and_faults_of_an_mcp_server_over_stdio(tmp_path: Path, monkeypatc
     assert not world.not_reached()
 
 
-def test_an_mcp_server_that_ends_before_it_answers_ends_the_one_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = [json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/list"}) for number in range(2)]
+def test_an_mcp_server_that_ends_before_it_answers_ends_the_one_for_it() -> None:
+    line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}) + "\n"
+    server = [sys.executable, "-S", "-c", "input(); raise SystemExit(3)"]
     with client(CaseWorld()) as here:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("\n".join(lines).encode())))
-        command = [sys.executable, "-S", "-c", "input(); raise SystemExit(3)"]
-        assert serve_stdio("shop", command, {ADDRESS: here.proxy.url()}) == 3
-        assert here.run.requests == 1, "nothing is asked of a server that is not there"
+        command = [str(Path(sys.executable).with_name("karat")), "tape", "stdio", "shop", "--", *server]
+        process = subprocess.Popen(
+            command, env={**os.environ, ADDRESS: here.proxy.url()}, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        assert process.stdin is not None
+        process.stdin.write(line.encode())
+        process.stdin.flush()
+        assert process.wait(30) == 3, "its client has not ended the input"
+        process.stdin.close()
+        assert process.stdout is not None
+        with process.stdout:
+            assert process.stdout.read() == b""
 
 
 MODEL_FAULT = {"model": {"status": 500, "times": 1}}

@@ -25,7 +25,7 @@ from karat.proxy.tape.player import CaseOnTape, Miss, TapePlayer
 from karat.proxy.tape.requests import ServiceRequest, read_json
 from karat.proxy.upstream import Upstream
 from karat.system.loopback import Connection, HttpRequest, LoopbackServer, format_reply, unpack
-from karat.system.loopback_auth import RefusedRequest
+from karat.system.loopback_auth import RUN_HEADER, RefusedRequest
 
 RUN_PATH = "/karat-"
 """An address that starts so is that of one run of a case."""
@@ -36,10 +36,6 @@ MISSED = HTTPStatus.BAD_REQUEST
 NO_WEBSOCKET = "the agent asked for a WebSocket, which Karat can neither record nor read"
 USE_HTTP = "Let the agent use the HTTP API of the service, or name the service in `live` of [tape]"
 UNOWNED = "the request does not say which case it belongs to"
-
-
-RUN_HEADER = "x-karat-run"
-"""Names the run of a case that a request is of, where one address serves several."""
 
 
 class CaseSession:

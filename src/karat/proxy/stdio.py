@@ -67,6 +67,9 @@ class _Relay:
             if _id_of(line, answer=True) is not None:
                 self._pass_on(line)
             elif _id_of(line) is None:
+                # A cancellation must not overtake the request that it cancels.
+                for request in waiting:
+                    request.sent.wait()
                 self._notify(line)
             else:
                 waiting = [request for request in waiting if request.is_alive()]

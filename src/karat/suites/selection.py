@@ -79,7 +79,7 @@ def is_meant(name: str, pattern: str) -> bool:
 
 def select(suite: Suite, selection: Selection) -> Suite:
     """The suite with only the cases that are meant in every way that is given, in its own order."""
-    if not suite.cases:
+    if suite.rules and not suite.cases:
         fix = "Name it under `rules` in karat.toml, or in the `rules` of a suite that has cases."
         raise NothingSelectedError(
             "the file has rules and no cases, so there is nothing to run.", where=suite.file, fix=fix

@@ -15,6 +15,8 @@ from typing import Final
 LOOPBACK: Final = "127.0.0.1"
 LONGEST_ADDRESS: Final = 8_000
 NAMES: Final = (LOOPBACK, "localhost", "[::1]")
+RUN_HEADER: Final = "x-karat-run"
+"""Names the run of a case that a request is of, where one address serves several."""
 
 
 class RefusedRequest(Exception):

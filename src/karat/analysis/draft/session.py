@@ -37,7 +37,6 @@ from karat.suites.formats.karat1 import Karat1
 from karat.targets.capabilities import reach_of
 from karat.targets.config import Config
 from karat.targets.recordings.replay import RecordedTraces
-from karat.targets.recordings.taped_traces import read_taped_traces
 
 PEEK = 4096
 TAPES = (".yaml", ".yml")
@@ -98,6 +97,8 @@ def open_source(path: str | Path, project: Project) -> list[Iterable[Trace | Sou
         fix = f"Run it first: karat run {path}. Then draft from the journal of that run."
         raise UsageError(f"it is a suite ({format_name}), not a recording.", where=str(path), fix=fix, slug="no-traces")
     if Path(path).suffix.lower() in TAPES:
+        from karat.targets.recordings.taped_traces import read_taped_traces  # reads YAML
+
         return [read_taped_traces(Path(path))]
     return [RecordedTraces(str(path))]
 

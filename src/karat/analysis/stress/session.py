@@ -218,7 +218,7 @@ def _write(report: StressReport, run: RunResult) -> list[Path]:
 def _suite_of(suite: Suite, plan: StressPlan) -> Suite:
     file = Path(suite.file)
     name = str(file.with_name(f"{file.stem}-{STRESS}{file.suffix}"))
-    return structs.replace(suite, file=name, cases=plan.cases, warnings=())
+    return structs.replace(suite, file=name, cases=plan.cases, rules=(), warnings=())
 
 
 def _deadline(base: Journal) -> float:

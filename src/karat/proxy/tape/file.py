@@ -21,7 +21,6 @@ from time import monotonic
 from typing import Any, Protocol, TypeVar
 
 import msgspec
-import yaml
 from msgspec import Struct, field
 
 from karat.errors import ConfigError, ExitCode
@@ -292,6 +291,8 @@ def _exchanges(path: Path, file: _File) -> Iterator[tuple[Exchange, bool]]:
 
 
 def _parse(path: Path, data: bytes) -> _File:
+    import yaml  # whoever only names the class of a tape reads none
+
     try:
         if _MAY_BE_ANCHOR.search(data) and _has_alias(data):
             raise _bad(path, "not a tape: it has YAML aliases.", RECORD_AGAIN)
@@ -313,6 +314,8 @@ def _parse(path: Path, data: bytes) -> _File:
 
 def _has_alias(data: bytes) -> bool:
     """Whether a value is there twice by reference: a few bytes of such would fill the memory."""
+    import yaml
+
     return any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(data, getattr(yaml, "CLoader", yaml.Loader)))
 
 
@@ -449,6 +452,8 @@ class Recording:
         return {run: [self._clean_entry(entry, self._secrets) for entry in entries] for run, entries in runs.items()}
 
     def _clean_entry(self, entry: EntryOffset, secrets: KnownSecrets) -> EntryOffset:
+        import yaml
+
         data = self._read(entry)
         if secrets.is_clean(data):
             return entry

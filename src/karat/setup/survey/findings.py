@@ -15,8 +15,6 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-import yaml
-
 from karat.errors import UsageError
 from karat.setup.inspect.openapi import paths_of, requests_at
 
@@ -201,6 +199,8 @@ def read_mcp(text: str, where: str) -> Iterator[FoundServer]:
 
 def read_openapi(text: str, where: str, port: int) -> Iterator[FoundAgent]:
     """The paths of an OpenAPI description that take a prompt."""
+    import yaml  # only a project with such a description needs it
+
     try:
         document = _json(text) if where.endswith(".json") else yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError):

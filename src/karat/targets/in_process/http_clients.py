@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from karat.proxy.server import RUN_HEADER
+from karat.system.loopback_auth import RUN_HEADER
 from karat.targets.in_process.cases import CASES
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
