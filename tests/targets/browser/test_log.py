@@ -46,27 +46,36 @@ async def test_tools_come_from_the_turns_own_lines(logging_stub: Stub) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "known"),
+    ("settings", "doubted"),
     [
-        pytest.param({}, False, id="names-no-conversation"),
-        pytest.param({"complete": True}, True, id="vouched-for", marks=pytest.mark.thorough),
-        pytest.param({"session_query": "conversation"}, True, id="the-line-names-it"),
+        pytest.param({}, ["drop"], id="names-no-conversation"),
+        pytest.param({"complete": True}, [], id="vouched-for", marks=pytest.mark.thorough),
+        pytest.param({"session_query": "conversation"}, ["drop"], id="other-lines-name-it", marks=pytest.mark.thorough),
         pytest.param(
-            {"session_query": "conversation", "session": "all"}, False, id="all-share-it", marks=pytest.mark.thorough
+            {"session_query": "conversation", "session": "all"},
+            ["drop"],
+            id="all-share-it",
+            marks=pytest.mark.thorough,
         ),
     ],
 )
-async def test_from_the_second_case_on_a_tool_event_may_be_a_late_one(
-    logging_stub: Stub, settings: dict[str, Any], known: bool
+async def test_from_the_second_case_on_only_a_result_without_its_start_may_be_a_late_one(
+    logging_stub: Stub, settings: dict[str, Any], doubted: list[str]
 ) -> None:
     options = telemetry(logging_stub.log, **{key: settings[key] for key in ("complete",) if key in settings})
     rest = {key: value for key, value in settings.items() if key != "complete"}
+    late = {"source": "tool.drop", "event": "result", "data": {"success": True}}
     async with opened(logging_stub.url, **options, **rest) as target:
-        first, second = [await ask(target, f"say {word}", case_id=word) for word in ("a", "b")]
-    assert [call.name for call in first.tool_calls] == ["look"]
-    assert [call.name for call in second.tool_calls] == (["look"] if known else [])
-    assert [call.text for call in second.possible_calls] == ([] if known else ["look"])
-    assert ("telemetry" in second.unobserved) is not known
+        first = await ask(target, "say a", case_id="a")
+        second = await ask(target, "say b", case_id="b")
+        logging_stub.first = json.dumps(late)
+        third = await ask(target, "say c", case_id="c")
+    for trace in (first, second):
+        assert [call.name for call in trace.tool_calls] == ["look"]
+        assert (trace.possible_calls, trace.unobserved) == ((), {})
+    assert [call.name for call in third.tool_calls if call.name == "look"] == ["look"]
+    assert [call.text for call in third.possible_calls] == doubted
+    assert ("telemetry" in third.unobserved) is bool(doubted)
 
 
 async def test_side_by_side_by_correlation(logging_stub: Stub) -> None:
