@@ -132,6 +132,7 @@ def test_a_conversation_of_a_test_has_the_stubs_of_its_target() -> None:
         conversation = AgentConversation("test", agent)
         assert conversation.ask_sync("?").final_message == "stub"
         loop.wait(conversation.end())
+        loop.wait(agent.target.close())
     finally:
         loop.stop()
     assert LOG == []
