@@ -48,93 +48,12 @@ class _Dataset(TypedDict, total=False):
     report_evaluators: list[Spec]
 
 
-class _Named(TypedDict, total=False):
-    evaluation_name: str
-
-
-class _OfCalls(_Named, total=False):
-    include_failed: bool
-
-
-class _Value(_Named, total=False):
-    value: Required[Any]
-
-
-class _Contains(_Value, total=False):
-    case_sensitive: bool
-    as_strings: bool
-
-
-class _IsInstance(_Named, total=False):
-    type_name: Required[str]
-
-
-class _MaxDuration(_Named, total=False):
-    seconds: Required[float]
-
-
-class _ToolCorrectness(_OfCalls, total=False):
-    expected_tools: Required[list[str]]
-    allow_extra: bool
-
-
-class _TrajectoryMatch(_OfCalls, total=False):
-    expected_trajectory: Required[list[str]]
-    order: str
-
-
-class _ArgumentCorrectness(_OfCalls, total=False):
-    tool_name: Required[str]
-    expected_arguments: Required[dict[str, Any]]
-    match_mode: str
-    occurrence: str
-
-
-class _MaxToolCalls(_OfCalls, total=False):
-    max_calls: Required[int]
-
-
-class _MaxModelRequests(_Named, total=False):
-    max_requests: Any
-
-
-class _HasMatchingSpan(_Named, total=False):
-    query: Any
-
-
-class _LLMJudge(_Named, total=False):
-    rubric: Any
-    model: Any
-    include_input: Any
-    include_expected_output: Any
-    model_settings: Any
-    score: Any
-    assertion: Any
-
-
-class _GEval(_Named, total=False):
-    criteria: Any
-    evaluation_steps: Any
-    score_range: Any
-    include_input: Any
-    model: Any
-    model_settings: Any
-
-
 class _Evaluator(NamedTuple):
-    """How an evaluator is read: its arguments, and what it asks for; None: a model judges it."""
+    """How an evaluator is read: its arguments, by name in order, and what it asks for; None: a model judges it."""
 
     declared: type
+    arguments: tuple[str, ...]
     fields: Callable[[Arguments], Fields | None]
-
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        """Their names in order: those that only name the result come last."""
-        own = self.declared.__annotations__
-        return (*[name for name in own if name not in _LAST], *[name for name in _LAST if name in own])
-
-
-_LAST = ("include_failed", "evaluation_name")
 
 
 class PydanticEvals(Format):
@@ -272,8 +191,8 @@ def _is_instance(arguments: Arguments) -> Fields | None:
     return {"answer_at": {"$": {"$type": _TYPES[name]}}} if name in _TYPES else None
 
 
-def _trajectory(names: Sequence[str], match: str, arguments: Arguments, *, failed: bool = False) -> Fields:
-    counted = {} if arguments.get("include_failed", failed) else {"without_failed": True}
+def _trajectory(names: Sequence[str], match: str, arguments: Arguments) -> Fields:
+    counted = {} if arguments.get("include_failed") else {"without_failed": True}
     return {"trajectory": {"calls": [{"tool": name} for name in names], "match": match, **counted}}
 
 
@@ -288,38 +207,58 @@ def _argument_correctness(arguments: Arguments) -> Fields | None:
     return {"tool_calls": [{"tool": arguments["tool_name"], **arguments_field, **success}]}
 
 
-def _max_duration(arguments: Arguments) -> Fields:
-    return {"max_seconds": arguments["seconds"]}
+def _evaluator(
+    fields: Callable[[Arguments], Fields | None], own: Mapping[str, Any], *, of_calls: bool = False
+) -> _Evaluator:
+    """An evaluator with the types of its own arguments. Those that several share come last."""
+    declared = {**own, **({"include_failed": bool} if of_calls else {}), "evaluation_name": str}
+    shape = TypedDict("_Arguments", declared, total=False)  # type: ignore[misc]  # a table of types
+    return _Evaluator(shape, tuple(declared), fields)
 
 
-def _by_model(arguments: Arguments) -> None:
-    return None
+def _unjudged(*names: str) -> _Evaluator:
+    return _evaluator(lambda given: None, dict.fromkeys(names, Any))
 
 
 _BUILT_IN: Mapping[str, _Evaluator] = {
-    "Equals": _Evaluator(_Value, lambda given: _equals(given["value"])),
-    "EqualsExpected": _Evaluator(
-        _Named, lambda given: {} if given["expected_output"] is None else _equals(given["expected_output"])
+    "Equals": _evaluator(lambda given: _equals(given["value"]), {"value": Required[Any]}),
+    "EqualsExpected": _evaluator(
+        lambda given: {} if given["expected_output"] is None else _equals(given["expected_output"]), {}
     ),
-    "Contains": _Evaluator(_Contains, _contains),
-    "IsInstance": _Evaluator(_IsInstance, _is_instance),
-    "MaxDuration": _Evaluator(_MaxDuration, _max_duration),
-    "ToolCorrectness": _Evaluator(
-        _ToolCorrectness,
+    "Contains": _evaluator(_contains, {"value": Required[Any], "case_sensitive": bool, "as_strings": bool}),
+    "IsInstance": _evaluator(_is_instance, {"type_name": Required[str]}),
+    "MaxDuration": _evaluator(lambda given: {"max_seconds": given["seconds"]}, {"seconds": Required[float]}),
+    "ToolCorrectness": _evaluator(
         lambda given: _trajectory(
             given["expected_tools"], "superset" if given.get("allow_extra") else "any_order", given
         ),
+        {"expected_tools": Required[list[str]], "allow_extra": bool},
+        of_calls=True,
     ),
-    "TrajectoryMatch": _Evaluator(
-        _TrajectoryMatch,
+    "TrajectoryMatch": _evaluator(
         lambda given: _trajectory(
             given["expected_trajectory"], "any_order" if given.get("order") == "any_order" else "ordered", given
         ),
+        {"expected_trajectory": Required[list[str]], "order": str},
+        of_calls=True,
     ),
-    "ArgumentCorrectness": _Evaluator(_ArgumentCorrectness, _argument_correctness),
-    "MaxToolCalls": _Evaluator(_MaxToolCalls, lambda given: {"max_tool_calls": given["max_calls"]}),
-    "MaxModelRequests": _Evaluator(_MaxModelRequests, _by_model),
-    "HasMatchingSpan": _Evaluator(_HasMatchingSpan, _by_model),
-    "LLMJudge": _Evaluator(_LLMJudge, _by_model),
-    "GEval": _Evaluator(_GEval, _by_model),
+    "ArgumentCorrectness": _evaluator(
+        _argument_correctness,
+        {
+            "tool_name": Required[str],
+            "expected_arguments": Required[dict[str, Any]],
+            "match_mode": str,
+            "occurrence": str,
+        },
+        of_calls=True,
+    ),
+    "MaxToolCalls": _evaluator(
+        lambda given: {"max_tool_calls": given["max_calls"]}, {"max_calls": Required[int]}, of_calls=True
+    ),
+    "MaxModelRequests": _unjudged("max_requests"),
+    "HasMatchingSpan": _unjudged("query"),
+    "LLMJudge": _unjudged(
+        "rubric", "model", "include_input", "include_expected_output", "model_settings", "score", "assertion"
+    ),
+    "GEval": _unjudged("criteria", "evaluation_steps", "score_range", "include_input", "model", "model_settings"),
 }

@@ -53,6 +53,10 @@ class RefusedError(Exception):
         super().__init__(diagnostics)
         self.diagnostics = diagnostics
 
+    def within(self, file: str) -> RefusedError:
+        """The same of another file than the suite."""
+        return RefusedError(*(diagnostic._replace(file=file) for diagnostic in self.diagnostics))
+
 
 def refuse(message: str, slug: str, place: Place = (1, 1), path: Path = ()) -> RefusedError:
     return RefusedError(PathDiagnostic(path, message, slug, place=place))

@@ -140,7 +140,7 @@ class _RulesReader:
             message = f"{quoted(name)} includes itself. Remove the name."
             return SuiteRules([], [PathDiagnostic(named_at, message, "cyclic-rules")])
         try:
-            data = self._suite.read_rules_file(path, name, named_at)
+            data = self._suite.read_named(path, FilePath(path), name, named_at)
             file = SuiteFile(data, path)
             tree = file.tree
             if not isinstance(tree, dict) or "rules" not in tree:

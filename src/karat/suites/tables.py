@@ -12,7 +12,8 @@ from typing import NamedTuple
 import jiter
 
 from karat.errors import UsageError
-from karat.suites.diagnostics import Json, PathDiagnostic, RefusedError
+from karat.suites.diagnostics import Json, PathDiagnostic, RefusedError, refuse
+from karat.suites.diagnostics import Path as TreePath
 from karat.suites.documents.source import OUT_OF_RANGE, fit_numbers, holds, read_bytes, utf8
 from karat.suites.variables import NAME, Value, value_of
 from karat.text.wording import kind, quoted
@@ -30,33 +31,25 @@ class Row(NamedTuple):
     where: str
 
 
-class TableError(Exception):
-    """A table that cannot be read; its diagnostics name its own lines, or none where the suite names it wrongly."""
-
-    def __init__(self, *diagnostics: PathDiagnostic) -> None:
-        super().__init__(diagnostics)
-        self.diagnostics = diagnostics
-
-
-def read_table(name: str, folder: FilePath) -> tuple[list[Row], bytes]:
-    """The rows of a table that a suite names, and its bytes."""
+def read_table(name: str, folder: FilePath, named_at: TreePath) -> tuple[list[Row], bytes]:
+    """The rows of a table that a suite names, and its bytes. Raises RefusedError."""
     path = folder / name
     inside = not FilePath(name).is_absolute() and ".." not in FilePath(name).parts
     if not inside or path.suffix.lower() not in SUFFIXES:
         message = f"{quoted(name)} is not a table. Name a .csv or .jsonl file next to the suite."
-        raise TableError(PathDiagnostic((), message, "bad-table"))
+        raise RefusedError(PathDiagnostic(named_at, message, "bad-table"))
     try:
         data = read_bytes(path)
     except UsageError as error:
-        raise TableError(PathDiagnostic((), f"{quoted(name)} {error.message}", error.slug)) from None
+        raise RefusedError(PathDiagnostic(named_at, f"{quoted(name)} {error.message}", error.slug)) from None
     file = str(path)
     try:
         text = utf8(data).decode()
     except RefusedError as refused:
-        raise TableError(*(diagnostic._replace(file=file) for diagnostic in refused.diagnostics)) from None
+        raise refused.within(file) from None
     rows = list((_csv if path.suffix.lower() == ".csv" else _jsonl)(text, name, file))
     if not rows:
-        raise TableError(PathDiagnostic((), "the table has no rows.", "empty-table", place=(1, 1), file=file))
+        raise refuse("the table has no rows.", "empty-table").within(file)
     return rows, data
 
 
@@ -83,7 +76,7 @@ def _columns(cells: list[str], file: str) -> list[str]:
     if odd is not None:
         rule = "is not a name: begin it with a letter, go on with letters, digits, - or _"
         why = "appears twice" if _NAME.fullmatch(odd) else rule
-        raise TableError(PathDiagnostic((), f"the column {quoted(odd)} {why}.", "bad-table", place=(1, 1), file=file))
+        raise _table_error(f"the column {quoted(odd)} {why}.", 1, file)
     return cells
 
 
@@ -117,5 +110,5 @@ def columns_of(row: Mapping[str, Json]) -> dict[str, Value]:
     return {name: value_of(value) for name, value in row.items()}
 
 
-def _table_error(message: str, line: int, file: str) -> TableError:
-    return TableError(PathDiagnostic((), message, "bad-table", place=(line, 1), file=file))
+def _table_error(message: str, line: int, file: str) -> RefusedError:
+    return refuse(message, "bad-table", (line, 1)).within(file)

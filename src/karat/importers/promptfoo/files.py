@@ -116,9 +116,7 @@ class NamedFiles:
         try:
             return utf8(data).decode() if data.strip() else ""
         except RefusedError as refused:
-            raise RefusedError(
-                *(diagnostic._replace(file=self._path(name)) for diagnostic in refused.diagnostics)
-            ) from None
+            raise refused.within(self._path(name)) from None
 
     def tree(self, name: str, path: Path) -> Any:
         """The values of a JSON or YAML file."""
@@ -126,14 +124,10 @@ class NamedFiles:
         inner = SuiteFile(self._file.read_other(name, path), self._path(name))
         try:
             tree = inner.tree
+            if inner.document.diagnostics:
+                raise RefusedError(*inner.document.diagnostics)
         except RefusedError as refused:
-            raise RefusedError(
-                *(diagnostic._replace(file=self._path(name)) for diagnostic in refused.diagnostics)
-            ) from None
-        if inner.document.diagnostics:
-            raise RefusedError(
-                *(diagnostic._replace(file=self._path(name)) for diagnostic in inner.document.diagnostics)
-            )
+            raise refused.within(self._path(name)) from None
         return tree
 
     def value(self, reference: str, path: Path) -> Any:

@@ -174,24 +174,19 @@ class SuiteFile:
             message = f"{quoted(name)} is outside the project of the suite. Move it inside."
             raise RefusedError(PathDiagnostic(path, message, "outside"))
 
-    def read_rules_file(self, path: str, name: str, named_at: Path) -> bytes:
-        """The bytes of a file of rules, which belong to the hash of the suite. Raises RefusedError."""
-        if path not in self.others:
-            try:
-                self.others[path] = read_bytes(FilePath(path))
-            except UsageError as error:
-                raise RefusedError(PathDiagnostic(named_at, f"{quoted(name)} {error.message}", error.slug)) from None
-        return self.others[path]
-
     def read_other(self, name: str, path: Path = ()) -> bytes:
         """The bytes of a file that the suite names at `path`, in its project. Raises RefusedError."""
         self.refuse_outside(name, path)
-        if name not in self.others:
+        return self.read_named(name, self.folder / name, name, path)
+
+    def read_named(self, key: str, file: FilePath, name: str, named_at: Path) -> bytes:
+        """The bytes of a file, read once: they belong to the hash of the suite. Raises RefusedError."""
+        if key not in self.others:
             try:
-                self.others[name] = read_bytes(self.folder / name)
+                self.others[key] = read_bytes(file)
             except UsageError as error:
-                raise RefusedError(PathDiagnostic(path, f"{quoted(name)} {error.message}", error.slug)) from None
-        return self.others[name]
+                raise RefusedError(PathDiagnostic(named_at, f"{quoted(name)} {error.message}", error.slug)) from None
+        return self.others[key]
 
 
 class SuiteCatalog(Vocabulary, Protocol):

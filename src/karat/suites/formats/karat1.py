@@ -35,7 +35,7 @@ from karat.suites.prohibitions import add_prohibitions
 from karat.suites.rules import RulesShape, read_suite_rules
 from karat.suites.shapes.containers import Key, KnownKeys, ListShape, MapShape, RecordShape
 from karat.suites.shapes.scalars import FINE, AnyShape, ChoiceShape, Found, NumberShape, TextShape
-from karat.suites.tables import Row, TableError, columns_of, read_table
+from karat.suites.tables import Row, columns_of, read_table
 from karat.suites.variables import NAME, Variables, resolve_all
 from karat.text.wording import quoted
 
@@ -301,12 +301,9 @@ class _Reader(CaseReader):
         if isinstance(each, str):
             try:
                 self._file.refuse_outside(each, (*path, "each"))
-                rows, self._file.others[each] = read_table(each, self._file.folder)
+                rows, self._file.others[each] = read_table(each, self._file.folder, (*path, "each"))
             except RefusedError as refused:
                 self.diagnostics += refused.diagnostics
-                return []
-            except TableError as error:
-                self.diagnostics += [f if f.file else f.under(*path, "each") for f in error.diagnostics]
                 return []
             return rows
         wrong = ListShape(VARIABLES).validate(each)
