@@ -171,6 +171,13 @@ def own_field(type: object, doc: str, since: str = "1", **how: Any) -> Field:
     return Field("", type, doc, since, **how)
 
 
+class AnswerCheck(Check):
+    """Base of the checks of what a reader sees of the final message."""
+
+    __slots__ = ()
+    channels: ClassVar[frozenset[Channel]] = ANSWER
+
+
 class ToolCheck(Check):
     """Base of the checks of how tools are used, which look at calls alone."""
 

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Meta, Struct, structs
 
 from karat.checks.base import (
-    ANSWER,
+    AnswerCheck,
     Check,
     CheckRequest,
     Phrase,
@@ -57,12 +57,11 @@ class CodeRule(TypedDict, total=False):
     negated: Annotated[Literal[True], Meta(description="Invert the check: it must fail.")]
 
 
-class Code(Check, Struct, frozen=True):
+class Code(AnswerCheck, Struct, frozen=True):
     """Code of the suite accepts the answer; without `--trust-code` it is not run, and the check is unknown."""
 
     name: ClassVar = "code"
     group: ClassVar = Group.QA
-    channels: ClassVar = ANSWER
     shows: ClassVar = frozenset({Status.UNKNOWN})
     field: ClassVar = own_field(
         Annotated[list[CodeRule], Meta(min_length=1)],

@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import NamedTuple
 
-from karat.matchers.matcher import Entries, Equal, Every, Matcher, Members
-from karat.matchers.operators import (
+from karat.matchers.matcher import (
     ABSOLUTE,
-    BOUNDS,
     RELATIVE,
     TYPES,
-    Absent,
     AnyOf,
-    Approx,
-    Bound,
     Contains,
     Each,
+    Entries,
+    Equal,
+    Every,
     InAnyOrder,
-    Loosely,
-    Matches,
+    Matcher,
+    Members,
     Not,
     OfLength,
-    OfType,
-    OneOf,
     Only,
-    SameText,
-    Unequal,
+    absent,
+    approx,
+    bound,
     is_number,
+    loosely,
+    matches,
+    of_type,
+    one_of,
     plain_words,
+    same_text,
+    unequal,
 )
 from karat.model.check import CheckProblem
 from karat.text.regexes import safe_regex
@@ -98,14 +102,13 @@ def _wrong(expected: str, operand: object, path: Path) -> CheckProblem:
     return CheckProblem("wrong-type", f"{path[-1]} takes {expected}, found {kind(operand)}.", path)
 
 
-def _limit(operand: object, path: Path) -> Iterator[CheckProblem]:
-    if not is_number(operand) and not isinstance(operand, str):
-        yield _wrong("a number or a string", operand, path)
+def _needs(words: str, is_right: Callable[[object], bool]) -> Callable[[object, Path], Iterator[CheckProblem]]:
+    return lambda operand, path: iter(() if is_right(operand) else (_wrong(words, operand, path),))
 
 
-def _flag(operand: object, path: Path) -> Iterator[CheckProblem]:
-    if not isinstance(operand, bool):
-        yield _wrong("true or false", operand, path)
+_limit = _needs("a number or a string", lambda operand: is_number(operand) or isinstance(operand, str))
+_flag = _needs("true or false", lambda operand: isinstance(operand, bool))
+_string = _needs("a text", lambda operand: isinstance(operand, str))
 
 
 def _values(operand: object, path: Path) -> Iterator[CheckProblem]:
@@ -192,11 +195,6 @@ def _words(operand: object, path: Path) -> Iterator[CheckProblem]:
         yield CheckProblem("empty-expectation", f"{path[-1]} takes a text with a letter or digit in it.", path)
 
 
-def _string(operand: object, path: Path) -> Iterator[CheckProblem]:
-    if not isinstance(operand, str):
-        yield _wrong("a text", operand, path)
-
-
 def _entries(operand: object, path: Path) -> Iterator[CheckProblem]:
     if not isinstance(operand, list):
         yield _wrong("a list", operand, path)
@@ -205,16 +203,13 @@ def _entries(operand: object, path: Path) -> Iterator[CheckProblem]:
 
 
 def _approx(operand: float | dict[str, float]) -> Matcher:
-    return Approx(**operand) if isinstance(operand, dict) else Approx(operand, RELATIVE, ABSOLUTE)
+    if not isinstance(operand, dict):
+        return approx(operand, RELATIVE, ABSOLUTE)
+    return approx(operand["value"], operand.get("rel", 0.0), operand.get("abs", 0.0))
 
 
 def _contains(operand: object) -> Matcher:
     return Contains(matcher(operand), operand if isinstance(operand, str) else None)
-
-
-def _bound_reader(key: str) -> Callable[[float | str], Matcher]:
-    compare, how = BOUNDS[key]
-    return lambda limit: Bound(limit, compare, how)
 
 
 def _all_of(operand: list[object]) -> Matcher:
@@ -228,16 +223,16 @@ _TYPE_NAME = {"enum": [*TYPES]}
 
 DOLLAR_KEYS: Mapping[str, DollarKey] = {
     "$eq": DollarKey("Exactly this value; objects have no other members.", _any, Equal, {}),
-    "$ne": DollarKey("There is a value, but not this one.", _any, Unequal, {}),
-    "$gt": DollarKey("Greater than this number, or sorts after this string.", _limit, _bound_reader("$gt"), _LIMIT),
-    "$gte": DollarKey("At least this.", _limit, _bound_reader("$gte"), _LIMIT),
-    "$lt": DollarKey("Less than this number, or sorts before this string.", _limit, _bound_reader("$lt"), _LIMIT),
-    "$lte": DollarKey("At most this.", _limit, _bound_reader("$lte"), _LIMIT),
-    "$in": DollarKey("One of these values.", _values, OneOf, {"type": "array", "minItems": 1}),
+    "$ne": DollarKey("There is a value, but not this one.", _any, unequal, {}),
+    "$gt": DollarKey("Greater than this number, or sorts after this string.", _limit, partial(bound, "$gt"), _LIMIT),
+    "$gte": DollarKey("At least this.", _limit, partial(bound, "$gte"), _LIMIT),
+    "$lt": DollarKey("Less than this number, or sorts before this string.", _limit, partial(bound, "$lt"), _LIMIT),
+    "$lte": DollarKey("At most this.", _limit, partial(bound, "$lte"), _LIMIT),
+    "$in": DollarKey("One of these values.", _values, one_of, {"type": "array", "minItems": 1}),
     "$regex": DollarKey(
         "A string in which this regex is found; case-sensitive.",
         _regex,
-        Matches,
+        matches,
         {"type": "string", "minLength": 1},
     ),
     "$contains": DollarKey(
@@ -246,7 +241,7 @@ DOLLAR_KEYS: Mapping[str, DollarKey] = {
     "$absent": DollarKey(
         "true: there is no such member; false: there is one, null or not.",
         _flag,
-        Absent,
+        absent,
         {"type": "boolean"},
     ),
     "$any": DollarKey(
@@ -259,7 +254,7 @@ DOLLAR_KEYS: Mapping[str, DollarKey] = {
     "$type": DollarKey(
         "This type, or one of these.",
         _types,
-        lambda operand: OfType([operand] if isinstance(operand, str) else operand),
+        lambda operand: of_type([operand] if isinstance(operand, str) else operand),
         {"anyOf": [_TYPE_NAME, {"type": "array", "minItems": 1, "items": _TYPE_NAME}]},
     ),
     "$length": DollarKey(
@@ -310,13 +305,13 @@ DOLLAR_KEYS: Mapping[str, DollarKey] = {
     "$text": DollarKey(
         "A string of the same words; case, spacing, punctuation and Unicode form are ignored.",
         _words,
-        SameText,
+        same_text,
         {"type": "string", "minLength": 1},
     ),
     "$loosely": DollarKey(
         "A string of the same letters; case, spaces, `, . / - _ * ^` and the kind of quote are ignored.",
         _string,
-        Loosely,
+        loosely,
         {"type": "string"},
     ),
     "$set": DollarKey(

@@ -12,6 +12,7 @@ from msgspec import UNSET, Meta, Struct
 
 from karat.checks.base import (
     ANSWER,
+    AnswerCheck,
     Check,
     Phrase,
     excerpt,
@@ -43,12 +44,11 @@ ORDER: Mapping[str, Any] = {"type": "object", "required": ["total"], "properties
 CUT_OFF = says("Total", cuts={"final_message": TextLoss("only a part was kept")})
 
 
-class AnswerJson(Check, Struct, frozen=True, dict=True):
+class AnswerJson(AnswerCheck, Struct, frozen=True, dict=True):
     """The final message is JSON, or holds one fenced block of it, and that is as the schema says."""
 
     name: ClassVar = "answer_json"
     group: ClassVar = Group.QA
-    channels: ClassVar = ANSWER
     field: ClassVar = own_field(
         dict[str, Any] | Literal[True], "The answer is JSON that this JSON Schema accepts; `true`: any JSON."
     )
@@ -107,10 +107,8 @@ def _error_text(error: jsonschema_rs.ValidationError) -> str:
     return f"{where.removeprefix('.')}: {error.message}" if where else error.message
 
 
-class _ValueAt(Check):
+class _ValueAt(Check, Struct, frozen=True, dict=True):
     """What a JSONPath leads to must be as wanted."""
-
-    __slots__ = ()
 
     description_format: ClassVar = "{self.path} is {self.matcher.words}"
     path: str
@@ -125,7 +123,7 @@ class _ValueAt(Check):
         return path_problems(self.path)
 
 
-class AnswerAt(_ValueAt, Struct, frozen=True, dict=True):
+class AnswerAt(_ValueAt, frozen=True, dict=True):
     """What a JSONPath leads to in the JSON of the answer is as wanted; of several values, each."""
 
     name: ClassVar = "answer_at"
@@ -143,8 +141,6 @@ class AnswerAt(_ValueAt, Struct, frozen=True, dict=True):
         Example({"path": "$.total", "value": 12}, says("It is 12."), Status.FAILED),
         Example({"path": "$.total", "value": 12}, CUT_OFF, Status.UNKNOWN),
     )
-    path: str
-    value: Any
 
     def judge(self, trace: Trace) -> CheckResult:
         if why := unreadable(trace):
@@ -166,7 +162,7 @@ def at_path(
     return check.passed(excerpt(", ".join(format_value(item) for _, item in nodes[:MOST_ERRORS])), at)
 
 
-class State(_ValueAt, Struct, frozen=True, dict=True):
+class State(_ValueAt, frozen=True, dict=True):
     """What a JSONPath leads to in the state that the agent ended in is as wanted; of several values, each."""
 
     name: ClassVar = "state"
@@ -182,8 +178,6 @@ class State(_ValueAt, Struct, frozen=True, dict=True):
         Example({"path": "$.step", "value": "paid"}, says("Done.", state={"other": 1}), Status.FAILED),
         Example({"path": "$.step", "value": "paid"}, says("Done."), Status.UNKNOWN),
     )
-    path: str
-    value: Any
 
     def judge(self, trace: Trace) -> CheckResult:
         why = trace.why_incomplete("state") or ("" if trace.state else NO_STATE)
@@ -207,12 +201,11 @@ class JsonRule(TypedDict, total=False):
     negated: Annotated[Literal[True], Meta(description="Invert the check: it must fail.")]
 
 
-class JsonText(Check, Struct, frozen=True, dict=True):
+class JsonText(AnswerCheck, Struct, frozen=True, dict=True):
     """The answer is JSON, or holds an object of it, that a schema accepts or that is a given value."""
 
     name: ClassVar = "json_text"
     group: ClassVar = Group.QA
-    channels: ClassVar = ANSWER
     field: ClassVar = own_field(
         Annotated[list[JsonRule], Meta(min_length=1)],
         "The answer is JSON, or contains it in one `part`; one check per entry. Code fences are not removed.",

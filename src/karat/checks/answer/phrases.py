@@ -11,6 +11,7 @@ from karat.checks.answer.nodes import find_in_markdown
 from karat.checks.base import (
     ALL_WORDS,
     ANSWER,
+    AnswerCheck,
     Check,
     CheckRequest,
     Phrase,
@@ -39,13 +40,12 @@ CUT_SHORT = says("All good so far", cuts={"final_message": TextLoss("only the fi
 ORDER = {"things": ["order number"]}
 
 
-class MustSayAny(Check, Struct, frozen=True):
+class MustSayAny(AnswerCheck, Struct, frozen=True):
     """The final message contains at least one of the phrases, as whole words."""
 
     name: ClassVar = "must_say_any"
     failure: ClassVar = ("", "did not say ")
     group: ClassVar = Group.FORMATTING
-    channels: ClassVar = ANSWER
     field: ClassVar = own_field(
         Phrases,
         "At least one of these phrases is in the final message, as whole words; `*` at an end of a phrase leaves "
@@ -106,10 +106,9 @@ class MustNotSay(Check, Struct, frozen=True):
         return self.absent(trace, forbidden.find_phrase(trace.final_message, self.phrase))
 
 
-class _RegexCheck(Check):
+class _RegexCheck(Check, Struct, frozen=True):
     """A regex for the final message."""
 
-    __slots__ = ()
     group: ClassVar = Group.FORMATTING
     pattern: str
 
@@ -119,7 +118,7 @@ class _RegexCheck(Check):
         return regex_problems(self.pattern)
 
 
-class MustMatchRegex(_RegexCheck, Struct, frozen=True):
+class MustMatchRegex(_RegexCheck, frozen=True):
     """The regex is found in the final message: letter case is free, `^` and `$` match at every line."""
 
     name: ClassVar = "must_match_regex"
@@ -134,7 +133,6 @@ class MustMatchRegex(_RegexCheck, Struct, frozen=True):
         Example({"pattern": '- heading "Levers"'}, says("## Levers\n1. Roll back"), Status.PASSED),
         Example({"pattern": r"-\s*listitem: Roll"}, says("## Levers\nRoll back"), Status.FAILED),
     )
-    pattern: str
 
     def judge(self, trace: Trace) -> CheckResult:
         span = safe_regex.find_required(self.pattern, trace.final_message)
@@ -145,7 +143,7 @@ class MustMatchRegex(_RegexCheck, Struct, frozen=True):
         return self.present(trace, span)
 
 
-class MustNotMatchRegex(_RegexCheck, Struct, frozen=True):
+class MustNotMatchRegex(_RegexCheck, frozen=True):
     """The regex is not found in the final message."""
 
     name: ClassVar = "must_not_match_regex"
@@ -161,19 +159,17 @@ class MustNotMatchRegex(_RegexCheck, Struct, frozen=True):
         Example({"pattern": "todo|tbd"}, says("Owner: TBD"), Status.FAILED),
         Example({"pattern": "todo|tbd"}, CUT_SHORT, Status.UNKNOWN),
     )
-    pattern: str
 
     def judge(self, trace: Trace) -> CheckResult:
         return self.absent(trace, forbidden.find_regex(trace.final_message, self.pattern))
 
 
-class AsksFor(Check, Struct, frozen=True):
+class AsksFor(AnswerCheck, Struct, frozen=True):
     """The answer asks for this, in a question or a request. It is not enough that it names it."""
 
     name: ClassVar = "asks_for"
     failure: ClassVar = ("asks for ", "did not ask for ")
     group: ClassVar = Group.TOOL_HYGIENE
-    channels: ClassVar = ANSWER
     field: ClassVar = own_field(
         Annotated[list[Phrase | Phrases], Meta(min_length=1)],
         "The answer asks for each of these; a nested list gives several names for one thing.",
@@ -211,13 +207,12 @@ class AsksFor(Check, Struct, frozen=True):
         return unfailable(*self.things)
 
 
-class RequiredSource(Check, Struct, frozen=True):
+class RequiredSource(AnswerCheck, Struct, frozen=True):
     """One of the source's phrases is in the final message as whole words, a plural `s` allowed."""
 
     name: ClassVar = "required_sources"
     failure: ClassVar = ("", "did not name the source ")
     group: ClassVar = Group.SYNTHESIS_COVERAGE
-    channels: ClassVar = ANSWER
     metric: ClassVar = "sources"
     fields: ClassVar = (
         Field("required_sources", Phrases, "The final message mentions each of these sources.", since="0.2"),
@@ -268,13 +263,12 @@ class RequiredSource(Check, Struct, frozen=True):
         return self.present(trace, span, f"no mention of {self.source}")
 
 
-class MustLabelAssumptions(Check, Struct, frozen=True):
+class MustLabelAssumptions(AnswerCheck, Struct, frozen=True):
     """A marker of assumption or uncertainty is in the final message."""
 
     name: ClassVar = "must_label_assumptions"
     failure: ClassVar = ("", "did not say ")
     group: ClassVar = Group.UNCERTAINTY
-    channels: ClassVar = ANSWER
     field: ClassVar = own_field(
         Literal[True], "The final message names its assumptions or its uncertainty.", since="0.2"
     )
@@ -319,13 +313,11 @@ class MustLabelAssumptions(Check, Struct, frozen=True):
         return self.present(trace, None)
 
 
-class _Contains(Check):
+class _Contains(AnswerCheck, Struct, frozen=True):
     """A phrase that must be in the final message."""
 
-    __slots__ = ()
     description_format: ClassVar = "{self.phrase!r}"
     failure: ClassVar = ("", "did not say ")
-    channels: ClassVar = ANSWER
 
     phrase: str
 
@@ -339,7 +331,7 @@ class _Contains(Check):
         return self.present(trace, span, quote_without(trace, (self.phrase,)) if span is None else "")
 
 
-class ReasonContains(_Contains, Struct, frozen=True):
+class ReasonContains(_Contains, frozen=True):
     """The phrase is in the final message."""
 
     name: ClassVar = "reason_contains"
@@ -349,10 +341,9 @@ class ReasonContains(_Contains, Struct, frozen=True):
         Example({"phrase": "requested window"}, says("Allocated in Requested  Window."), Status.PASSED),
         Example({"phrase": "requested window"}, says("Allocated with backup shift."), Status.FAILED),
     )
-    phrase: str
 
 
-class ExpectedContains(_Contains, Struct, frozen=True):
+class ExpectedContains(_Contains, frozen=True):
     """The phrase is in the final message."""
 
     name: ClassVar = "expected_contains"
@@ -362,7 +353,6 @@ class ExpectedContains(_Contains, Struct, frozen=True):
         Example({"phrase": "supported_drives"}, says("It depends on SUPPORTED_DRIVES."), Status.PASSED),
         Example({"phrase": "supported_drives"}, says("It depends."), Status.FAILED),
     )
-    phrase: str
 
 
 class MustNotContain(MustNotSay, frozen=True):

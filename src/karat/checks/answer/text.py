@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 from karat.checks.answer.json import path_problems, values_at
 from karat.checks.base import (
     ALL_WORDS,
-    ANSWER,
+    AnswerCheck,
     Check,
     CheckRequest,
     Phrase,
@@ -62,12 +62,11 @@ class TextRule(TypedDict, total=False):
     negated: Annotated[Literal[True], Meta(description="Invert the check: it must fail.")]
 
 
-class AnswerText(Check, Struct, frozen=True):
+class AnswerText(AnswerCheck, Struct, frozen=True):
     """The text of the answer holds something, or is something, letter by letter."""
 
     name: ClassVar = "answer_text"
     group: ClassVar = Group.FORMATTING
-    channels: ClassVar = ANSWER
     field: ClassVar = own_field(
         Annotated[list[TextRule], Meta(min_length=1)],
         "Text in the answer, one check per entry; letter case, white space and punctuation must match.",
@@ -274,14 +273,13 @@ _WORD = lazy.regex(
 """What is between white space and holds a letter or digit; where no spaces are written, each sign."""
 
 
-class AnswerEquals(Check, Struct, frozen=True):
+class AnswerEquals(AnswerCheck, Struct, frozen=True):
     """The final message is this and nothing else, but for letter case, white space and typographic signs."""
 
     name: ClassVar = "answer_equals"
     description_format: ClassVar = "{self.text!r}"
     failure: ClassVar = ("", "the answer is not ")
     group: ClassVar = Group.QA
-    channels: ClassVar = ANSWER
     field: ClassVar = own_field(Phrase | int | float, "The final message is this, and nothing else.")
     examples: ClassVar = (
         Example({"text": "Yes."}, says(" yes.\n"), Status.PASSED),
@@ -316,14 +314,13 @@ def _normalize(text: str) -> str:
     return _GROUPING.sub("", fold(text)).strip()
 
 
-class MinWords(Check, Struct, frozen=True):
+class MinWords(AnswerCheck, Struct, frozen=True):
     """The final message has at least so many words that a reader sees."""
 
     name: ClassVar = "min_words"
     description_format: ClassVar = "at least {self.least} words"
     failure: ClassVar = ("at least ", "fewer than ")
     group: ClassVar = Group.FORMATTING
-    channels: ClassVar = ANSWER
     field: ClassVar = own_field(Annotated[int, Meta(ge=1)], "The minimum number of words.")
     examples: ClassVar = (
         Example({"least": 3}, says("It is paid."), Status.PASSED),
@@ -346,13 +343,12 @@ class MinWords(Check, Struct, frozen=True):
         return self.failed_unless(unreadable(trace), f"{count} words: {quote_answer(trace)}")
 
 
-class MaxWords(Check, Struct, frozen=True):
+class MaxWords(AnswerCheck, Struct, frozen=True):
     """The final message has at most so many words that a reader sees."""
 
     name: ClassVar = "max_words"
     description_format: ClassVar = "at most {self.most} words"
     group: ClassVar = Group.FORMATTING
-    channels: ClassVar = ANSWER
     field: ClassVar = own_field(Annotated[int, Meta(ge=1)], "The maximum number of words.", in_defaults="smaller")
     examples: ClassVar = (
         Example({"most": 3}, says("It is paid."), Status.PASSED),
