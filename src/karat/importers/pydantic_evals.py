@@ -216,7 +216,7 @@ def _evaluator(
     return _Evaluator(shape, tuple(declared), fields)
 
 
-def _unjudged(*names: str) -> _Evaluator:
+def _leave_unjudged(*names: str) -> _Evaluator:
     return _evaluator(lambda given: None, dict.fromkeys(names, Any))
 
 
@@ -255,10 +255,10 @@ _BUILT_IN: Mapping[str, _Evaluator] = {
     "MaxToolCalls": _evaluator(
         lambda given: {"max_tool_calls": given["max_calls"]}, {"max_calls": Required[int]}, of_calls=True
     ),
-    "MaxModelRequests": _unjudged("max_requests"),
-    "HasMatchingSpan": _unjudged("query"),
-    "LLMJudge": _unjudged(
+    "MaxModelRequests": _leave_unjudged("max_requests"),
+    "HasMatchingSpan": _leave_unjudged("query"),
+    "LLMJudge": _leave_unjudged(
         "rubric", "model", "include_input", "include_expected_output", "model_settings", "score", "assertion"
     ),
-    "GEval": _unjudged("criteria", "evaluation_steps", "score_range", "include_input", "model", "model_settings"),
+    "GEval": _leave_unjudged("criteria", "evaluation_steps", "score_range", "include_input", "model", "model_settings"),
 }

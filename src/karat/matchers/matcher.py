@@ -217,7 +217,7 @@ def same_text(words: str) -> Matcher:
     return text_test(f"the text {format_value(words)}", lambda text: plain_words(text) == plain_words(words))
 
 
-def loosely(letters: str) -> Matcher:
+def loose_text(letters: str) -> Matcher:
     """`$loosely`: a string of the same letters, whatever their case, with or without spaces and light punctuation."""
     return text_test(f"loosely {format_value(letters)}", lambda text: bare_letters(text) == bare_letters(letters))
 

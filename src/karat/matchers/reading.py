@@ -26,7 +26,7 @@ from karat.matchers.matcher import (
     approx,
     bound,
     is_number,
-    loosely,
+    loose_text,
     matches,
     of_type,
     one_of,
@@ -311,7 +311,7 @@ DOLLAR_KEYS: Mapping[str, DollarKey] = {
     "$loosely": DollarKey(
         "A string of the same letters; case, spaces, `, . / - _ * ^` and the kind of quote are ignored.",
         _string,
-        loosely,
+        loose_text,
         {"type": "string"},
     ),
     "$set": DollarKey(

@@ -53,7 +53,7 @@ class RefusedError(Exception):
         super().__init__(diagnostics)
         self.diagnostics = diagnostics
 
-    def within(self, file: str) -> RefusedError:
+    def in_file(self, file: str) -> RefusedError:
         """The same of another file than the suite."""
         return RefusedError(*(diagnostic._replace(file=file) for diagnostic in self.diagnostics))
 

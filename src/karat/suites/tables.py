@@ -46,10 +46,10 @@ def read_table(name: str, folder: FilePath, named_at: TreePath) -> tuple[list[Ro
     try:
         text = utf8(data).decode()
     except RefusedError as refused:
-        raise refused.within(file) from None
+        raise refused.in_file(file) from None
     rows = list((_csv if path.suffix.lower() == ".csv" else _jsonl)(text, name, file))
     if not rows:
-        raise refuse("the table has no rows.", "empty-table").within(file)
+        raise refuse("the table has no rows.", "empty-table").in_file(file)
     return rows, data
 
 
@@ -111,4 +111,4 @@ def columns_of(row: Mapping[str, Json]) -> dict[str, Value]:
 
 
 def _table_error(message: str, line: int, file: str) -> RefusedError:
-    return refuse(message, "bad-table", (line, 1)).within(file)
+    return refuse(message, "bad-table", (line, 1)).in_file(file)

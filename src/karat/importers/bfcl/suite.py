@@ -243,7 +243,7 @@ class _Reader:
             answers = JsonLinesDocument(self._file.read_other(f"{ANSWERS}/{self._file.name}"))
             file = str(self._file.folder / ANSWERS / self._file.name)
             if answers.diagnostics:
-                raise RefusedError(*answers.diagnostics).within(file)
+                raise RefusedError(*answers.diagnostics).in_file(file)
             require_shape(answers.tree, list[_Answer], answers, file=file)
             rows: Sequence[Any] = answers.rows
             self._answers = {row_of_answers["id"]: row_of_answers["ground_truth"] for row_of_answers in rows}

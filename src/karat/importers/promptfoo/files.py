@@ -116,7 +116,7 @@ class NamedFiles:
         try:
             return utf8(data).decode() if data.strip() else ""
         except RefusedError as refused:
-            raise refused.within(self._path(name)) from None
+            raise refused.in_file(self._path(name)) from None
 
     def tree(self, name: str, path: Path) -> Any:
         """The values of a JSON or YAML file."""
@@ -127,7 +127,7 @@ class NamedFiles:
             if inner.document.diagnostics:
                 raise RefusedError(*inner.document.diagnostics)
         except RefusedError as refused:
-            raise refused.within(self._path(name)) from None
+            raise refused.in_file(self._path(name)) from None
         return tree
 
     def value(self, reference: str, path: Path) -> Any:

@@ -292,7 +292,7 @@ class SuiteBuilder:
                 message = f"{quoted(name)} {error.message} Name a text file next to the suite."
                 self.problem((*path, index), message, error.slug)
             except RefusedError as refused:
-                self.diagnostics += refused.within(str(self._file.folder / name)).diagnostics
+                self.diagnostics += refused.in_file(str(self._file.folder / name)).diagnostics
         return texts
 
     def claim_id(self, case_id: str, path: Path, row: str = "") -> None:
