@@ -61,9 +61,25 @@ def find_unreached(operators: tuple[Operator, ...] = OPERATORS) -> Coverage:
     return coverage
 
 
-@pytest.mark.xfail(strict=True, reason="issue 41, must show 4")
 def test_every_key_is_reached(record_property: Callable[[str, object], None]) -> None:
     require(find_unreached(), record_property)
+
+
+def test_the_keys_that_limit_an_agent_are_reached_by_an_operator_of_their_own() -> None:
+    """Alone, and by a mutant that the check fails: an unknown one would not say that the limit works."""
+    reaching = {
+        "ended": "cut-off",
+        "spans": "spans-changed",
+        "max_retries": "tool-retried",
+        "no_leak": "answer-forbidden",
+    }
+    reaching |= {"only_effects": "tool-forbidden", "no_effect_twice": "tool-doubled"}
+    for sample in SAMPLES:
+        if sample.key in reaching:
+            (operator,) = (operator for operator in OPERATORS if operator.name == reaching[sample.key])
+            case = _alone(sample)
+            made = mutants(operator, Subject(case, sample.passing))
+            assert CaseStatus.FAIL in {judge(case, mutant.trace).status for mutant in made}, sample.key
 
 
 def test_a_key_that_no_operator_reaches_is_noticed() -> None:

@@ -12,7 +12,7 @@ from karat.analysis.audit.operators.measures import FIRST_TOKEN
 from karat.checks.effects.outcome import Outcome
 from karat.evidence.merge import merge_turns
 from karat.model.cost import COST
-from karat.model.trace import Tokens, ToolCall, Trace
+from karat.model.trace import BY_ITSELF, SpanNode, Tokens, ToolCall, Trace
 
 REPORT = Trace(
     case_id="example",
@@ -64,6 +64,13 @@ REPORTED = Trace(
     steps=3,
     tokens=Tokens(900, 100),
     metadata={COST: 0.01},
+)
+WITH_SPANS = Trace(
+    case_id="example",
+    final_message="Done.",
+    tool_calls=(),
+    ended_by=BY_ITSELF,
+    spans=(SpanNode(id="1", name="chat gpt", kind="model"),),
 )
 IN_JSON = Trace(case_id="example", final_message='{"order": "A-17", "total": 12}', tool_calls=())
 ASKED = Trace(case_id="example", input="I want my money back.", final_message="Which order?", tool_calls=())
@@ -154,6 +161,7 @@ PROOFS: Mapping[str, Proof] = {
             "must_not_say": ["language model"],
             "must_not_contain": ["language model"],
             "must_not_match_regex": ["language\\s+model"],
+            "no_leak": ["KEY-5d81c07e"],
         },
     ),
     "answer-bullets": Proof(
@@ -260,6 +268,7 @@ PROOFS: Mapping[str, Proof] = {
         {
             "tool_calls": [{"tool": "book", "arguments": {"vehicle": 42, "dyno": "D-1"}}],
             "telemetry": ['"args":{"vehicle":42,"dyno":"d-1"}'],
+            "no_leak": ["KEY-5d81c07e"],
         },
     ),
     "tool-outcome": Proof(ONE_CALL, SUCCEEDED),
@@ -272,6 +281,11 @@ PROOFS: Mapping[str, Proof] = {
             "tool_calls_none": ["delete"],
             "tool_calls": [{"tool": "delete_everything", "never": True}],
             "max_tool_calls": 1,
+            "only_effects": ["book"],
         },
+        {"effects": {"book": ["booked"], "pay": ["paid"]}},
     ),
+    "tool-retried": Proof(ONE_CALL, {"max_retries": 3}),
+    "cut-off": Proof(WITH_SPANS, {"ended": True}),
+    "spans-changed": Proof(WITH_SPANS, {"spans": [{"pattern": "chat*", "max": 5}]}),
 }

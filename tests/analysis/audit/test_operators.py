@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -108,7 +109,8 @@ def test_names_are_unique_and_fields_are_known() -> None:
 def test_every_kind_of_wrong_that_was_promised_is_there() -> None:
     assert {operator.name for operator in OPERATORS} == {
         "tool-dropped", "tool-renamed", "tool-doubled", "tool-moved", "tool-arguments", "tool-outcome",
-        "tool-result-denied", "tool-result-missing", "tool-forbidden", "telemetry-missing",
+        "tool-result-denied", "tool-result-missing", "tool-forbidden", "tool-retried", "telemetry-missing", "cut-off",
+        "spans-changed",
         "answer-emptied", "answer-cut", "answer-refused",
         "answer-claims-success", "answer-forbidden", "answer-bullets", "number-changed", "source-removed",
         "assumptions-removed", "ages-stale", "element-gone", "database-undone", "answer-retracted", "answer-overclaims",
@@ -117,6 +119,11 @@ def test_every_kind_of_wrong_that_was_promised_is_there() -> None:
         "precondition-dropped", "turn-skipped",
         "claim-unframed", "words-hollow", "forbidden-paraphrased", "number-borrowed",
     }  # fmt: skip
+
+
+def test_the_page_on_audits_has_a_row_for_each_operator() -> None:
+    page = (Path(__file__).parents[3] / "docs/audit.md").read_text("utf-8")
+    assert [operator.name for operator in OPERATORS if f"\n| `{operator.name}` | " not in page] == []
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import regex
 
 from karat.analysis.audit.operators.base import Mutant, Subject, of_answer
+from karat.checks.answer.leaks import NoLeak
 from karat.checks.answer.phrases import MustNotContain, MustNotMatchRegex, MustNotSay
 from karat.checks.effects.claims import NoFalseSuccess, calls_so_far
 from karat.text.prose.asking import find_request
@@ -72,8 +73,9 @@ def claimed(subject: Subject) -> Iterator[Mutant]:
 
 
 def forbidden_said(subject: Subject) -> Iterator[Mutant]:
-    """Each phrase and regex that the case forbids; one that no user wants to read where it forbids none."""
+    """Each phrase, regex and secret that the case forbids; one that no user wants to read where it forbids none."""
     phrases = [args["phrase"] for kind in (MustNotSay, MustNotContain) for args in subject.arguments(kind)]
+    phrases += [args["text"] for args in subject.arguments(NoLeak)]
     additions = [(phrase, f"{subject.answer}\n{phrase}") for phrase in phrases]
     patterns = [args["pattern"] for args in subject.arguments(MustNotMatchRegex)]
     additions += [addition for pattern in patterns if (addition := _add_match(subject, pattern))]
@@ -186,7 +188,7 @@ OPERATORS = (
         "the answer says what it must not",
         "says what the answer must not say",
         forbidden_said,
-        ("must_not_say", "must_not_contain", "must_not_match_regex"),
+        ("must_not_say", "must_not_contain", "must_not_match_regex", "no_leak"),
     ),
     of_answer(
         "answer-bullets",

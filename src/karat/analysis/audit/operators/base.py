@@ -96,7 +96,10 @@ class Equivalent(NamedTuple):
     advice: Mapping[str, str]
 
 
-_JUDGED = ("tool_calls", "telemetry", "page", "database", "state", "duration_ms", "timings", "steps", "tokens")
+_JUDGED = (
+    *("tool_calls", "telemetry", "page", "database", "state", "duration_ms", "timings", "steps", "tokens"),
+    *("ended_by", "spans"),
+)
 
 
 def is_same(trace: Trace, original: Trace) -> bool:

@@ -11,8 +11,11 @@ from msgspec import structs
 from karat.analysis.audit.operators.base import Mutant, Operator, Subject
 from karat.checks.answer.brief import MustAllowOverrideAction
 from karat.checks.page.snapshot import COMPONENTS, CONTROLS, NODE, TALK
-from karat.model.trace import Trace
+from karat.model.trace import BY_ITSELF, Trace
 from karat.text.folding import fold
+
+TIMES = 100
+HOUR = 3600.0
 
 
 def telemetry_missing(subject: Subject) -> Iterator[Mutant]:
@@ -60,6 +63,33 @@ def database_undone(subject: Subject) -> Iterator[Mutant]:
         changed = {**subject.trace.database, query: undone}
         change = f"{query} gave {'no row' if rows else 'a row'}"
         yield Mutant(structs.replace(subject.trace, database=changed), change, {"database": {query: rows}})
+
+
+def cut_off(subject: Subject) -> Iterator[Mutant]:
+    """A limit ended the turn, where it is known that the agent ended it."""
+    if subject.trace.ended_by == BY_ITSELF:
+        changed = structs.replace(subject.trace, ended_by="recursion limit")
+        yield Mutant(changed, "a limit ended the turn", {"ended": True})
+
+
+def spans_changed(subject: Subject) -> Iterator[Mutant]:
+    """The spans of each name: many more of them, none, an hour longer, and all with an error."""
+    spans = subject.trace.spans
+    for name in dict.fromkeys(span.name for span in spans):
+        same = [span for span in spans if span.name == name]
+        copies = [structs.replace(span, id=f"{span.id}-{n}") for span in same for n in range(TIMES)]
+        others = [span for span in spans if span.name != name]
+        slow = [structs.replace(span, ended_at=span.ended_at + HOUR) for span in same if span.ended_at is not None]
+        broken = [structs.replace(span, error="503") for span in same]
+        changes = (
+            ([*spans, *copies], f"there were {TIMES + 1} times as many spans {name!r}"),
+            (others, f"there was no span {name!r}"),
+            ([*others, *slow], f"{name!r} took an hour longer"),
+            ([*others, *broken], f"{name!r} had errors"),
+        )
+        for changed, change in changes:
+            if changed:
+                yield Mutant(structs.replace(subject.trace, spans=tuple(changed)), change)
 
 
 class _Element(NamedTuple):
@@ -118,5 +148,21 @@ OPERATORS = (
         "looks at the database",
         database_undone,
         ("database",),
+    ),
+    Operator(
+        "cut-off",
+        "a limit of steps, turns, tokens or recursion ended the turn",
+        "says that the agent ends by itself",
+        cut_off,
+        ("ended",),
+        helps=": true",
+    ),
+    Operator(
+        "spans-changed",
+        "the turn has other spans, slower ones or some with errors",
+        "limits the spans of the turn",
+        spans_changed,
+        ("spans",),
+        helps=" with limits for the spans that matter",
     ),
 )

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
 from functools import partial
 
 from msgspec import structs
 
 from karat.analysis.audit.operators.base import Mutant, Operator, Subject, other_value
 from karat.analysis.audit.operators.log_lines import with_argument, with_source, with_success, without_end
+from karat.checks.answer.leaks import NoLeak
+from karat.checks.effects.claims import OnlyEffects
+from karat.checks.effects.resilience import MaxRetries
 from karat.checks.tools.names import ToolCallsNone
 from karat.model.trace import ToolCall, Trace
+from karat.text.wording import pluralize
 
 STRANGER = "delete_everything"
 NOT_DONE = {"success": False, "error": "nothing was done"}
+RETRIES = 3
+"""More retries of one call than these are too many where a case does not say how many are allowed."""
 DENIALS = (json.dumps(NOT_DONE), repr(NOT_DONE), "Error: nothing was done")
 
 CALLED = ("tools_used", "tool_calls", "tool_calls_any", "telemetry")
@@ -62,7 +69,13 @@ def moved(subject: Subject) -> Iterator[Mutant]:
 
 
 def other_arguments(subject: Subject) -> Iterator[Mutant]:
-    """Each argument of each call."""
+    """Each argument of each call; and one that holds a text that must not leak, for each such text."""
+    for text in (args["text"] for args in subject.arguments(NoLeak)):
+        for index, call in enumerate(subject.trace.tool_calls[:1]):
+            arguments = {**(call.arguments if isinstance(call.arguments, dict) else {}), "note": text}
+            lines = subject.log.change_call(index, partial(with_argument, key="note", value=text))
+            trace = _with_call(subject, index, lines, arguments=arguments)
+            yield Mutant(trace, f"{call.name} was called with {text!r}", {"no_leak": [text]})
     for index, call in enumerate(subject.trace.tool_calls):
         arguments = call.arguments if isinstance(call.arguments, dict) else {}
         for key, value in arguments.items():
@@ -114,16 +127,33 @@ def result_missing(subject: Subject) -> Iterator[Mutant]:
 
 
 def forbidden_called(subject: Subject) -> Iterator[Mutant]:
-    """Each tool that the case forbids, and one that was not asked for."""
+    """Each tool that the case forbids, each effect that it does not permit, and one that was not asked for."""
     if subject.trace.why_unobserved("tools"):
         return
-    for tool in (*(args["tool"] for args in subject.arguments(ToolCallsNone)), STRANGER):
+    forbidden = [args["tool"] for args in subject.arguments(ToolCallsNone)]
+    for args in subject.arguments(OnlyEffects):
+        permitted = args["tools"]
+        forbidden += [
+            tool for tool in args.get("effects", ()) if not any(fnmatchcase(tool, name) for name in permitted)
+        ]
+    for tool in (*dict.fromkeys(name.replace("*", "other") for name in forbidden), STRANGER):
         trace = structs.replace(
             subject.trace,
             tool_calls=(*subject.trace.tool_calls, ToolCall(tool, success=True)),
             telemetry=subject.log.and_start(tool),
         )
         yield Mutant(trace, f"{tool} was called as well", {"tools_used": _names(subject)})
+
+
+def retried(subject: Subject) -> Iterator[Mutant]:
+    """Each call fails first, and is made again and again; more often than the case allows, if it says how often."""
+    allowed = max((args["most"] for args in subject.arguments(MaxRetries)), default=RETRIES)
+    calls = subject.trace.tool_calls
+    for index, call in enumerate(calls):
+        failed = structs.replace(call, success=False, result=None, error="503")
+        again = (*calls[:index], *[failed] * (allowed + 1), *calls[index:])
+        change = f"{call.name} was retried {pluralize(allowed + 1, 'time')}"
+        yield Mutant(structs.replace(subject.trace, tool_calls=again), change, {"max_retries": allowed})
 
 
 def parallel(first: ToolCall, second: ToolCall) -> bool:
@@ -178,7 +208,7 @@ OPERATORS = (
         "a tool was called with other arguments",
         "looks at arguments",
         other_arguments,
-        ("tool_calls", "telemetry"),
+        ("tool_calls", "telemetry", "no_leak"),
     ),
     Operator(
         "tool-outcome",
@@ -206,6 +236,14 @@ OPERATORS = (
         "a tool was called that must not be",
         "forbids a tool",
         forbidden_called,
-        ("tools_used", "tool_calls_none", "tool_calls", "max_tool_calls"),
+        ("tools_used", "tool_calls_none", "tool_calls", "max_tool_calls", "only_effects"),
+    ),
+    Operator(
+        "tool-retried",
+        "a call that failed was made again and again",
+        "limits retries",
+        retried,
+        ("max_retries",),
+        helps=" with the number of retries that a failed call may have",
     ),
 )
