@@ -142,7 +142,7 @@ def test_a_replay_is_marked_and_judges_no_time(project: Project) -> None:
 
 def test_every_report_says_from_which_tape_a_run_was_replayed(project: Project) -> None:
     project.recorded()
-    kinds = ("markdown", "json", "junit")
+    kinds = ("markdown", "json", "junit", "html")
     for tape, said in (("replay", "replayed from the tape bank.tape.yaml"), (None, "")):
         with serve(RULES) as model, pytest.MonkeyPatch.context() as environ:
             environ.setenv("OPENAI_BASE_URL", f"{model.url}/v1")

@@ -129,7 +129,7 @@ def _head(run: RunView) -> Iterator[str]:
         yield f"**{markdown_cell(missing)}**\n\n"
     if draft := draft_words(run):
         yield f"**{draft}**\n\n"
-    replayed = replay_words(run)
+    replayed = replay_words(run.header)
     about = f"{header.suite} against {header.target}{f', {replayed}' if replayed else ''}"
     yield f"{markdown_cell(about)}\n"
     yield f"\n{run_words(run.summary, run.prices)}\n"

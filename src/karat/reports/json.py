@@ -130,7 +130,7 @@ class JsonReport(OutcomeReport):
             "eval_file": header.suite,
             "target": header.target,
             **({"draft": True} if header.draft is True else {}),
-            **({"replayed": replayed} if (replayed := replay_words(run)) else {}),
+            **({"replayed": replayed} if (replayed := replay_words(run.header)) else {}),
             "summary": _summary(run),
         }
         lines = b",\n".join(b" %s: %s" % (encode(key), encode(value)) for key, value in head.items())

@@ -109,7 +109,7 @@ def _head(run: RunView, name: str, file: str) -> Iterator[str]:
         "cost": cost_words(summary.spent, run.prices),
         "unjudged": str(summary.unjudged or ""),
         "draft": draft_words(run),
-        "replayed": replay_words(run),
+        "replayed": replay_words(run.header),
     }
     yield from _property_lines([*properties, *((name, words) for name, words in optional.items() if words)])
 

@@ -149,7 +149,7 @@ def _head(run: RunView) -> Iterator[str]:
         yield f"**{draft}**\n\n"
     yield f"- Eval file: {markdown_cell(header.suite)}\n"
     yield f"- Target: {markdown_cell(header.target)}\n"
-    if replayed := replay_words(run):
+    if replayed := replay_words(run.header):
         yield f"- {markdown_cell(replayed[0].upper() + replayed[1:])}\n"
     yield f"- Generated at: {markdown_cell(run.finished_at or header.started_at)}\n"
     total = f"{count_finished(summary)} of {count_planned(run)} cases" if missing else f"{summary.total} total"

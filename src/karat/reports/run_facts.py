@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from karat.journal.views import RunView
-from karat.model.run import Summary
+from karat.model.run import Header, Summary
 from karat.text.wording import percent, pluralize
 
 DRAFT: Final = "this suite is a draft: read what it expects, then remove `draft: true` from it"
@@ -82,9 +82,9 @@ def draft_words(run: RunView) -> str:
     return DRAFT if run.header.draft is True else ""
 
 
-def replay_words(run: RunView) -> str:
+def replay_words(header: Header) -> str:
     """What a run must say of itself that a tape answered for models and services; nothing for any other."""
-    tape = run.header.options.get("tape") or {}
+    tape = header.options.get("tape") or {}
     if tape.get("mode", "record") == "record":
         return ""
     partly = "partly " if tape["mode"] == "extend" else ""

@@ -111,7 +111,7 @@ def show_summary(run: RunView, artifacts: Sequence[Path], screen: Screen) -> Non
         verdict += f" in {elapsed:.1f}s"
     if summary.avg_soft_score is not None:
         verdict += f", avg soft score {summary.avg_soft_score:.4f}"
-    words = (incomplete(run), verdict, repeats(summary), draft_words(run), replay_words(run))
+    words = (incomplete(run), verdict, repeats(summary), draft_words(run), replay_words(run.header))
     lines = [terminal(line, LINE) for line in words if line]
     if screen.colour:
         lines = [f"{BOLD}{_paint(run)}{line}{PLAIN}" for line in lines]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import tomllib
 from collections.abc import Callable
@@ -37,7 +38,7 @@ async def test_the_shape_of_request_and_answer_is_found() -> None:
     assert (found.trace.final_message, [call.name for call in found.trace.tool_calls]) == ("Hi.", ["lookup"])
     assert tomllib.loads(found.toml)["targets"]["bot"] == {
         "use": server.url,
-        "body": {"question": "{prompt}"},
+        "body": {"question": "{prompt}", "session_id": "{conversation.id}"},
         "answer": "$.data.reply",
         "tool_calls": {
             "at": "$.data.steps[*]",
@@ -48,6 +49,35 @@ async def test_the_shape_of_request_and_answer_is_found() -> None:
         },
         "conversation": {"id": "$.session_id"},
     }
+    assert "both prompts were answered in one conversation" in str(found.sightings)
+
+
+async def test_a_service_that_takes_the_id_of_a_conversation_is_sent_one() -> None:
+    names: list[str] = []
+
+    def reply(asked: Asked) -> str | None:
+        names.append(asked.json.get("session_id") or "made by the service")
+        return json.dumps({"reply": f"Re: {asked.json['message']}", "session_id": names[-1]})
+
+    async with serving(answering(reply)) as server:
+        found = await inspect_service(config(server.url), "Hello?")
+    assert found.table["body"] == {"message": "{prompt}", "session_id": "{conversation.id}"}
+    assert "conversation" not in found.table
+    assert len({*names[-2:]}) == 2, "each proof is a conversation of its own"
+    assert "both prompts" not in str(found.sightings)
+
+
+async def test_a_service_that_refuses_the_id_of_a_conversation_names_its_own() -> None:
+    count = itertools.count()
+
+    def reply(asked: Asked) -> str | None:
+        known = asked.json.keys() == {"message"}
+        return json.dumps({"reply": f"Re: {asked.json['message']}", "session_id": f"s{next(count)}"}) if known else None
+
+    async with serving(answering(reply)) as server:
+        found = await inspect_service(config(server.url), "Hello?")
+    assert (found.table["body"], found.table["conversation"]) == ({"message": "{prompt}"}, {"id": "$.session_id"})
+    assert "both prompts" not in str(found.sightings)
 
 
 async def test_a_stream_is_found() -> None:

@@ -125,6 +125,19 @@ async def test_turns_share_a_conversation_and_cases_do_not() -> None:
     assert len({asked.headers["traceparent"] for asked in server.asked}) == 3
 
 
+async def test_cases_that_the_service_puts_in_one_conversation_are_reported() -> None:
+    options = {"body": BODY, "answer": "$.reply", "conversation": {"id": "$.id"}}
+    notices: list[list[str]] = []
+    answer = constantly(http(json.dumps({"reply": "Hi.", "id": "s1"})))
+    async with serving(answer) as server, opened(*server.target, options=options) as target:
+        for name in ("one", "two"):
+            context = RunContext()
+            await target.run(case(name), context)
+            notices.append(context.notices)
+    assert notices[0] == []
+    assert "the service named the conversation 's1', as in an earlier one" in notices[1][0]
+
+
 TOLD = [{"text": "Let me "}, {"tool": {"name": "find", "input": {"q": 1}, "id": 7}}, {"text": "see."}]
 RESULT = {"tool": {"name": "find", "id": 7, "output": "ok"}}
 

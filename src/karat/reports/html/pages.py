@@ -60,10 +60,10 @@ def _wordings() -> tuple[Callable[..., object], ...]:
         rate_view,
         suite_name,
     )
-    from karat.reports.run_facts import repeats
+    from karat.reports.run_facts import repeats, replay_words
     from karat.scoring.figures import cost_words, rate_words, token_words
 
-    of_runs = (commit, counts, format_time_between, moment, parts, rate_view, repeats, suite_name)
+    of_runs = (commit, counts, format_time_between, moment, parts, rate_view, repeats, replay_words, suite_name)
     figures = (cost_words, rate_words, token_words)
     of_cases = (
         clip_long,

@@ -17,14 +17,16 @@ from karat.errors import ConfigError
 from karat.model.trace import Trace
 from karat.providers.sse import ServerEvent
 from karat.setup.inspect.drafts import Draft, draft_stream, draft_value
-from karat.setup.inspect.events import read_json
+from karat.setup.inspect.events import last_key, read_json
 from karat.setup.inspect.inspection import Inspection, Observation
-from karat.setup.inspect.openapi import MESSAGES, PROMPT, paths_of, requests_at
+from karat.setup.inspect.openapi import CONVERSATION, MESSAGES, PROMPT, paths_of, requests_at
 from karat.setup.inspect.proof import describe_trace, prove_target
 from karat.setup.inspect.toml import inline
 from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
 from karat.targets.config import TargetConfig, place_of
+from karat.targets.http.guess import conversation_path
+from karat.targets.http.jsonpath import JsonPath
 from karat.targets.http.options import Format, ServiceOptions
 from karat.targets.http.service import Body, Service, WireRequest
 from karat.targets.http.streams import Received, parser
@@ -71,7 +73,8 @@ async def inspect_service(config: TargetConfig, prompt: str, *more: str) -> Insp
                 problem = error.message
                 break
             continue
-        inspection = await _draft(config, request, answers, prompts)
+        request, answers, uses_ours = await _with_conversation(config, request, answers, prompts)
+        inspection = await _draft(config, request, answers, prompts, uses_ours=uses_ours)
         inspection = replace(inspection, sightings=(*described, *inspection.sightings))
         if inspection.problem != UNREAD:
             return inspection
@@ -82,11 +85,45 @@ async def inspect_service(config: TargetConfig, prompt: str, *more: str) -> Insp
     return Inspection(config.name, {"use": use, **options}, observations, None, problem)
 
 
+async def _with_conversation(
+    config: TargetConfig, request: dict[str, object], answers: list[Answer], prompts: Sequence[str]
+) -> tuple[dict[str, object], list[Answer], bool]:
+    """The request with the id of the conversation, if that is taken, and whether the service then uses that id.
+
+    A service that is sent none begins a new conversation with every turn, or has one for all.
+    """
+    body, path = request.get("body"), conversation_path(read_json(answers[0][1]))
+    if not path or not isinstance(body, dict) or CONVERSATION in repr(request):
+        return request, answers, False
+    with_id: dict[str, object] = {**request, "body": {**body, last_key(path): CONVERSATION}}
+    ids = [str(uuid4()) for _ in prompts]
+    try:
+        named = [await _answer(config, with_id, prompt, name) for prompt, name in zip(prompts, ids, strict=True)]
+    except TargetError:
+        return request, answers, False
+    return with_id, named, _conversations(path, named) == ids
+
+
+def _conversations(path: str, answers: Sequence[Answer]) -> list[Json]:
+    """How the service names the conversation of each answer."""
+    return [JsonPath(path).first(read_json(data)) for _, data in answers]
+
+
 async def _draft(
-    config: TargetConfig, request: dict[str, object], answers: Sequence[Answer], prompts: Sequence[str]
+    config: TargetConfig,
+    request: dict[str, object],
+    answers: Sequence[Answer],
+    prompts: Sequence[str],
+    *,
+    uses_ours: bool,
 ) -> Inspection:
     """The target that the answers to a request lead to, proved by a turn for each prompt."""
     draft = _read_answers(answers, prompts)
+    named = draft.options.get("conversation")
+    if uses_ours:
+        draft.options.pop("conversation", None)
+    elif isinstance(named, dict) and len({str(each) for each in _conversations(str(named["id"]), answers)}) == 1:
+        draft.unclear.append("both prompts were answered in one conversation, so cases would share it: check `body`")
     options = {**request, **draft.options, **config.options}
     options["headers"] = {**_table(request.get("headers")), **_table(config.options.get("headers"))}
     options = {name: value for name, value in options.items() if value != {} or name in config.options}
@@ -183,10 +220,15 @@ async def get_json(config: TargetConfig, url: str) -> Json:
     return read_json(data)
 
 
-async def _answer(config: TargetConfig, request: Mapping[str, object], prompt: str) -> Answer:
+async def _answer(config: TargetConfig, request: Mapping[str, object], prompt: str, conversation: str = "") -> Answer:
     """What comes back, once what is sent has its places filled: `${NAME}` from the environment."""
     messages = [{"role": "user", "content": prompt}]
-    values = {"prompt": prompt, "messages": messages, "conversation.id": str(uuid4()), "case.id": "inspected"}
+    values = {
+        "prompt": prompt,
+        "messages": messages,
+        "conversation.id": conversation or str(uuid4()),
+        "case.id": "inspected",
+    }
     form = "form" in request
     try:
         url = Template(config.spec, os.environ).address(values)

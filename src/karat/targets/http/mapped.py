@@ -197,6 +197,8 @@ class Paths:
         )
         self.matched = False
         """Whether it ever found a tool call, in the answers that this process has read."""
+        self.conversations = set[str]()
+        """The ids that the service gave to conversations of this process."""
         self.call = {name: path("tool_calls", getattr(calls or USUAL, name)) for name in CALL}
         results = calls.results if calls is not None else None
         self.results_at = path("tool_calls", results.at if results else "")
@@ -338,6 +340,13 @@ class MappedReader:
         if not buffer.final_message and not buffer.call_log.calls:
             raise TargetError("bad-answer", f"no event has text at {stream.text.at or self._options.answer or 'all'}")
 
+    def _note_repeated(self, conversation: str) -> None:
+        if conversation in self._paths.conversations:
+            message = f"the service named the conversation {conversation!r}, as in an earlier one: what is said in one"
+            fix = "Send `{conversation.id}` in `body`, or let the service begin a new conversation"
+            self._talk.context.notices.append(f"{self._talk.case.id}: {message} may show in the other. {fix}")
+        self._paths.conversations.add(conversation)
+
     def _take_all(self, value: Json, name: str = "") -> bool:
         """What an answer and an event of a stream may both have; whether it has any of it."""
         paths, buffer = self._paths, self._buffer
@@ -346,6 +355,7 @@ class MappedReader:
             id_value = paths.conversation.first(value)
             self._talk.id = None if id_value is None else words([id_value])
             if self._talk.id:
+                self._note_repeated(self._talk.id)
                 self._talk.context.trace_context.known_as.add(self._talk.id)
         calls = self._new("calls", value, paths.at) if paths.at else []
         for item in calls:
