@@ -252,6 +252,19 @@ def test_what_can_be_wrong(case: dict[str, Any], said: list[str]) -> None:
     assert told({"cases": [{"id": "A", "prompt": "p", "expected": EXPECTED, **case}]}) == expected
 
 
+def test_a_problem_of_many_rows_is_shown_for_the_first_of_them() -> None:
+    rows = [{"n": n, "m": n % 7} for n in range(9)]
+    case = {"id": "A{n}", "prompt": "p", "each": rows, "expected": {**EXPECTED, "must_say": ["x"]}}
+    lines = told({"cases": [case]})
+    assert len(lines) == 4
+    assert [line.partition("(")[2].partition(")")[0] for line in lines] == [
+        "row 1",
+        "row 2",
+        "row 3",
+        "and in 6 more rows",
+    ]
+
+
 @pytest.mark.parametrize(
     "case",
     [

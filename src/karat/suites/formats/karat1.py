@@ -45,6 +45,8 @@ _VARIABLE = {"$ref": "#/$defs/Variable"}
 _ANYTHING = ("string", ["string", "number", "boolean", "null"])
 """Types of a JSON Schema among which a variable is one value more."""
 _OF_TEMPLATES = ("each", "vars")
+MOST_ROWS = 3
+"""The same problem is shown for so many rows of a table."""
 _ALONE = Row({}, "")
 """The row of a case that has no table."""
 
@@ -226,6 +228,7 @@ class _Reader(CaseReader):
         self._fields = tuple(field for field in catalog.fields if field.in_defaults != "replace")
         self._vars = as_object(file.tree.get("vars"))
         self._templates: Counter[str] = Counter()
+        self._seen_in_rows: Counter[PathDiagnostic] = Counter()
 
     def _read(self, raw: Json, path: Path) -> None:
         if not isinstance(raw, dict) or not (self._defaults or self._vars or "vars" in raw or "each" in raw):
@@ -246,8 +249,12 @@ class _Reader(CaseReader):
         if "vars" in raw:
             self.diagnostics += [diagnostic.under(*path, "vars") for diagnostic in VARIABLES.validate(raw["vars"])]
         columns = {name for row in rows for name in row.values}
+        self._seen_in_rows.clear()
         for row in rows:
             self._read_row(plain, forbidden, variables, row, columns - row.values.keys(), origin)
+        for diagnostic, count in self._seen_in_rows.items():
+            if count > MOST_ROWS:
+                self.diagnostics.append(origin.relocate(diagnostic, f"and in {count - MOST_ROWS} more rows"))
 
     def _read_override(self, raw: JsonObject, path: Path) -> set[str]:
         """The keys of `defaults` that a case replaces although they forbid something."""
@@ -286,7 +293,12 @@ class _Reader(CaseReader):
         if len(self.diagnostics) == at:
             self._row = row.where
             super()._read(filled, origin.path)
-        self.diagnostics[at:] = [origin.relocate(diagnostic, row.where) for diagnostic in self.diagnostics[at:]]
+        self._seen_in_rows.update(self.diagnostics[at:])
+        self.diagnostics[at:] = [
+            origin.relocate(diagnostic, row.where)
+            for diagnostic in self.diagnostics[at:]
+            if self._seen_in_rows[diagnostic] <= MOST_ROWS
+        ]
         self.warnings[warned:] = [origin.relocate(diagnostic, "") for diagnostic in self.warnings[warned:]]
 
     def _name_cluster(self, raw: JsonObject) -> str:
