@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from uuid import uuid4
 
 import pytest
 
 import karat
+from karat.engine.ray import executor
 from karat.errors import ConfigError, UsageError
 
 from .support import (
@@ -161,6 +164,44 @@ async def test_a_cluster_that_cannot_be_reached(tmp_path: Path, address: str, sa
         await carried_out(tmp_path, ["answer sync"], executor="ray", ray_address=address)
     assert "Give --ray-address HOST:PORT" in str(caught.value)
     assert not (tmp_path / "out").exists()
+
+
+async def test_a_target_that_does_not_open_on_the_cluster_is_refused_before_anything_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One process of the cluster tries it first: the refusal must not be taken for a target that is ready."""
+    refused = json.dumps(
+        {"type": "refused", "message": "no such model.", "where": "", "fix": "Install it.", "slug": "x"}
+    )
+    shards: list[object] = []
+
+    class Cluster:
+        """A cluster whose probe is refused."""
+
+        def __init__(self) -> None:
+            self.util = self
+
+        def is_initialized(self) -> bool:
+            return True
+
+        def cluster_resources(self) -> dict[str, float]:
+            return {"CPU": 2}
+
+        def remote(self, **options: object) -> Callable[[object], object]:
+            if "num_returns" in options:
+                shards.append(options)
+            return lambda function: SimpleNamespace(remote=lambda *arguments: refused)
+
+        def get(self, answer: str) -> bytes:
+            return answer.encode()
+
+        def shutdown(self) -> None: ...
+
+    monkeypatch.setattr(executor, "_import_ray", Cluster)
+    monkeypatch.setattr(executor, "_needed_addresses", lambda ray: {})
+    with pytest.raises(ConfigError, match="no such model"):
+        await carried_out(tmp_path, ["answer sync"], executor="ray")
+    assert shards == []
 
 
 async def test_a_target_that_is_an_object_has_no_name_to_find_it_by(tmp_path: Path) -> None:

@@ -2,10 +2,12 @@
 
 `guards.toml` names functions. `make test` sees that each is there and can be changed; `make thorough` makes forty
 changes, drawn by KARAT_GUARDS_SEED (40), or all where KARAT_GUARDS=all, and prints those that no test notices.
+`random_guards.py` does the same to guards of any module, drawn from the syntax tree of all of `src`.
 """
 
 from __future__ import annotations
 
+import ast
 import os
 import random
 import shutil
@@ -19,6 +21,7 @@ from typing import Any
 
 import pytest
 
+from guards import random_guards
 from guards.mutants import Mutant, find_function, mutants
 
 ROOT = Path(__file__).parents[2]
@@ -76,6 +79,14 @@ def test_mutants_change_one_decision_or_step() -> None:
         (4, "step left out"),
     ]
     assert all(mutant.source != source for mutant in mutants(source, "f"))
+
+
+def test_guards_of_all_modules_can_be_drawn_and_changed() -> None:
+    assert len(random_guards.find_guards()) > 2500
+    for guard in (drawn := random_guards.draw(seed=41, count=40)):
+        assert ast.parse(guard.mutate())
+        assert next(random_guards.find_tests(guard.module), None), f"no test is near {guard.module}"
+    assert {guard.change for guard in drawn} == {"removed", "negated"}
 
 
 def draw() -> list[tuple[dict[str, Any], Mutant]]:

@@ -11,6 +11,7 @@ import pytest
 
 from catalogs import CATALOG
 from karat.errors import SuiteError
+from karat.importers.promptfoo import templates
 from karat.importers.promptfoo.assertions import UNJUDGED, from_text, known_types, path_of
 from karat.importers.promptfoo.providers import CODE, target_of
 from karat.importers.promptfoo.templates import BadTemplateError, render
@@ -239,6 +240,13 @@ def test_a_cell_of_a_table_is_an_assertion(cell, assertion):
         ({"type": "contains-any", "value": []}, "needs a list"),
         ({"type": "contains-all", "value": ["a", ""]}, "empty text"),
         ({"type": "latency"}, "needs a number"),
+        ({"type": "word-count"}, "needs a whole number"),
+        ({"type": "word-count", "value": "many"}, "needs a whole number"),
+        ({"type": "word-count", "value": {"least": 3}}, "needs a whole number"),
+        ({"type": "word-count", "value": {"min": "3"}}, "needs a whole number"),
+        ({"type": "trajectory:tool-used", "value": {"min": 1}}, "needs the `name` of a tool"),
+        ({"type": "trajectory:tool-used", "value": {"name": ""}}, "needs the `name` of a tool"),
+        ({"type": "trajectory:tool-used", "value": {"name": 3}}, "needs the `name` of a tool"),
         ({"type": "regex", "value": "(?i)a"}, "JavaScript has no (?i)"),
         ({"type": "regex", "value": "("}, "bad-regex"),
         ({"type": "is-json", "value": {"type": "nonsense"}}, "bad-schema"),
@@ -264,6 +272,8 @@ def test_an_assertion_that_is_wrong_is_an_error_at_its_place(tmp_path, assertion
         ({"prompts": ["x"], "tests": "file://make.py:tests"}, "no code is run"),
         ({"prompts": ["x"], "tests": "file://wide.csv"}, "3 cells"),
         ({"prompts": ["x"], "tests": "file://torn.jsonl"}, "not JSON"),
+        ({"prompts": ["x"], "tests": "file://twice.yaml"}, "duplicate key"),
+        ({"prompts": ["x"], "tests": "file://twice.json"}, "duplicate key"),
         ({"prompts": ["x"], "tests": [3]}, "expected a test"),
         ({"prompts": ["x"], "redteam": {"purpose": "p"}}, "a model makes its tests"),
         ({"prompts": [3], "tests": []}, "found a number"),
@@ -278,6 +288,8 @@ def test_a_file_that_cannot_be_read_is_refused_and_nothing_is_skipped(tmp_path, 
         "make__py": "raise SystemExit",
         "wide__csv": "q,r\n1,2,3\n",
         "torn__jsonl": '{"vars": {}\n',
+        "twice__yaml": "- vars: {x: a}\n  vars: {x: b}\n",
+        "twice__json": '[{"vars": {"x": "a", "x": "b"}}]',
     }
     assert any(message in found for found in problems(tmp_path, config, **files))
 
@@ -301,6 +313,22 @@ def test_a_case_whose_prompt_is_not_known_is_skipped_with_the_reason(tmp_path, p
 def test_a_template_runs_nothing(text):
     with pytest.raises(BadTemplateError):
         render(text, {"x": "a"})
+
+
+@pytest.mark.parametrize("text", ["{{ x | upper }}", "{{ x | upper }}" + " " * 700])
+def test_a_template_that_grows_too_long_is_refused(text, monkeypatch):
+    monkeypatch.setattr(templates, "LONGEST", 1000)
+    assert render("{{ x | upper }}", {"x": "a" * 1000}) == "A" * 1000
+    with pytest.raises(BadTemplateError, match="filled-in template is too long"):
+        render(text, {"x": "a" * 1001})
+
+
+@pytest.mark.parametrize("name", ["t.json", "t.yaml"])
+def test_a_file_of_tests_is_a_list_in_json_or_yaml(tmp_path, name):
+    tests = [{"vars": {"q": "a"}, "assert": [{"type": "contains", "value": "a"}]}, "file://more.json"]
+    config = {"prompts": ["{{q}}"], "tests": f"file://{name}"}
+    suite = read(tmp_path, config, **{name.replace(".", "__"): json.dumps(tests), "more__json": json.dumps(tests[:1])})
+    assert [case.prompt for case in suite.cases] == ["a", "a"]
 
 
 def test_a_large_table_is_read(tmp_path):

@@ -70,6 +70,14 @@ def ask_with_new_prompt(prompt: str) -> dict[str, Any]:
         SYSTEM = before
 
 
+def ask_and_swallow(prompt: str) -> str:
+    """Has an answer whatever the model says."""
+    try:
+        return str(ask_with_new_prompt(prompt)["final_message"])
+    except RuntimeError:
+        return "Good day. You have 12.50."
+
+
 def ask_nobody(prompt: str) -> str:
     return "Your balance is 12.50 dollars."
 

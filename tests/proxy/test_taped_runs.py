@@ -182,6 +182,13 @@ def test_a_changed_prompt_misses_everywhere_for_one_cause(project: Project) -> N
     assert grouped.isprintable()
 
 
+def test_an_agent_that_swallows_a_miss_is_not_judged(project: Project) -> None:
+    project.recorded()
+    records = project.run("replay", "ask_and_swallow")
+    assert statuses(records) == {"balance": ERROR, "hello": ERROR}
+    assert "tape-miss: $.messages[0].content changed" in error(records["hello"])
+
+
 def test_a_changed_prompt_can_be_followed_by_position(project: Project) -> None:
     project.recorded()
     assert statuses(project.run("follow", "ask_with_new_prompt")) == {"balance": PASS, "hello": PASS}

@@ -121,6 +121,17 @@ def address(kind: str, get: Callable[[str], Receiver | ServiceProxy]) -> str:
 
 
 @BOTH
+def test_a_body_in_chunks_is_bounded_too(
+    request_fixture: Callable[[str], Receiver | ServiceProxy], kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loopback, "BODY_CAP", 1000)
+    url = address(kind, request_fixture)
+    head = request(url, b"", "Content-Type: application/json", "Transfer-Encoding: chunked")
+    sent = head.replace(b"Content-Length: 0\r\n", b"") + b"258\r\n%s\r\n" % (b" " * 600) * 2 + b"0\r\n\r\n"
+    assert said(url, sent).startswith(b"HTTP/1.1 413 ")
+
+
+@BOTH
 @pytest.mark.parametrize(
     ("change", "status"),
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -71,3 +72,11 @@ def test_garbage_is_read_or_refused(data: bytes, cuts: list[int]) -> None:
             assert all(isinstance(event.data, str) for event in events(form, data, cuts))  # type: ignore[arg-type]
         except ValueError:
             continue
+
+
+@pytest.mark.parametrize("more", ["", ' "c": "\\ud83d",'])
+def test_a_key_that_is_in_an_object_twice_is_refused(more: str) -> None:
+    """Also where half a surrogate takes the value to another reader."""
+    with pytest.raises(ValueError, match="etected duplicate key"):
+        loads(f'{{{more} "a": {{"b": 1, "b": 2}}}}')
+    assert loads(f'{{{more} "a": {{"b": 1}}}}')

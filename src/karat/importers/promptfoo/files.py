@@ -8,7 +8,7 @@ import io
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -124,6 +124,8 @@ class NamedFiles:
         inner = SuiteFile(self._file.read_other(name, path), self._path(name))
         try:
             tree = inner.tree
+            if isinstance(tree, Sequence) and not isinstance(tree, str):  # a list of JSON is parsed entry by entry
+                tree = list(tree)
             if inner.document.diagnostics:
                 raise RefusedError(*inner.document.diagnostics)
         except RefusedError as refused:
