@@ -25,7 +25,7 @@ AT_ONCE = 48
 HOST = """
 import sys
 from karat.proxy.server import ServiceProxy
-from karat.evidence.otlp.receiver import Receiver
+from karat.evidence.span_receiver import Receiver
 from karat.evidence.spans.trace_context import TraceContext
 
 def rss():

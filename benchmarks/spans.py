@@ -17,8 +17,7 @@ from urllib.parse import urlsplit
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from karat.evidence.otlp.inbox import CaseWindow
-from karat.evidence.otlp.receiver import Receiver
+from karat.evidence.span_receiver import CaseWindow, Receiver
 from karat.evidence.spans.trace_context import TraceContext, TurnContext
 
 BATCH = 512

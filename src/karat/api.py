@@ -656,6 +656,6 @@ init = make_sync(ainit)
 
 def write_plan(plan: InitPlan) -> None:
     """Write the files of a plan, all of them or none; a file that is there is never overwritten."""
-    from karat.setup.write.writing import write_together
+    from karat.setup.write.plan import write_together
 
     write_together(plan.folder, plan.files)

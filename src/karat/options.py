@@ -19,7 +19,7 @@ Repeats: TypeAlias = int | Literal["auto"]
 TapeMode: TypeAlias = Literal["replay", "record", "extend", "follow"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Option:
     """What is known of an option; name and type are those of the keyword that it is declared for.
 
@@ -74,23 +74,18 @@ class SelectionKeywords(TypedDict, total=False):
     """Which cases: for `run` and `list`."""
 
     cases: Annotated[
-        Sequence[str] | None,
-        Option(metavar="A,B", help="Only cases with these ids; * and ? are wildcards: 'refund-*'."),
+        Sequence[str] | None, Option("Only cases with these ids; * and ? are wildcards: 'refund-*'.", metavar="A,B")
     ]
     categories: Annotated[
-        Sequence[str] | None,
-        Option(flags=("--category",), metavar="C,D", help="Only cases of these categories."),
+        Sequence[str] | None, Option("Only cases of these categories.", flags=("--category",), metavar="C,D")
     ]
-    tags: Annotated[
-        Sequence[str] | None,
-        Option(flags=("--tag",), metavar="T,U", help="Only cases with one of these tags."),
-    ]
+    tags: Annotated[Sequence[str] | None, Option("Only cases with one of these tags.", flags=("--tag",), metavar="T,U")]
     keyword: Annotated[
         str | None,
         Option(
+            "Only cases whose id, category or tags contain these words: 'refund and not slow'.",
             flags=("-k",),
             metavar="EXPRESSION",
-            help="Only cases whose id, category or tags contain these words: 'refund and not slow'.",
         ),
     ]
 
@@ -101,73 +96,61 @@ class CaseKeywords(TypedDict, total=False):
     timeout: Annotated[
         float | None,
         Option(
+            "Seconds for one case.",
             over=0,
             metavar="S",
-            help="Seconds for one case.",
             default_text="the target's, or 300",
             default_text_again="as in the journal",
         ),
     ]
-    concurrency: Annotated[int, Option(default=1, least=1, most=10_000, help="Cases that run at once in each worker.")]
+    concurrency: Annotated[int, Option("Cases that run at once in each worker.", default=1, least=1, most=10_000)]
     workers: Annotated[
         int | None,
         Option(
+            "Worker processes; 0 runs in Karat's own process, for debugging.",
             least=0,
             most=1_000,
-            help="Worker processes; 0 runs in Karat's own process, for debugging.",
             default_text="1; 0 for a target that is a Python object",
         ),
     ]
     executor: Annotated[
         ExecutorName,
-        Option(
-            default="processes",
-            help="Where the workers are: on this machine, or on a Ray cluster (one per processor).",
-        ),
+        Option("Where the workers are: on this machine, or on a Ray cluster (one per processor).", default="processes"),
     ]
     ray_address: Annotated[
         str | None,
         Option(
-            metavar="A",
-            help="Address of the Ray cluster, or 'auto' for one on this machine; without it, one is started.",
+            "Address of the Ray cluster, or 'auto' for one on this machine; without it, one is started.", metavar="A"
         ),
     ]
-    rate: Annotated[str | None, Option(metavar="30/min", help="Maximum rate at which cases start, such as 30/min.")]
+    rate: Annotated[str | None, Option("Maximum rate at which cases start, such as 30/min.", metavar="30/min")]
     retries: Annotated[
         int,
         Option(
-            default=0,
-            least=0,
-            most=1_000,
-            help="Attempts to repeat a case after an error (never after a failed check).",
+            "Attempts to repeat a case after an error (never after a failed check).", default=0, least=0, most=1_000
         ),
     ]
     backoff: Annotated[
         float,
-        Option(
-            default=1.0,
-            over=0,
-            metavar="S",
-            help="Seconds before the first retry; each later one waits twice as long.",
-        ),
+        Option("Seconds before the first retry; each later one waits twice as long.", default=1.0, over=0, metavar="S"),
     ]
     tape: Annotated[
         TapeMode | None,
         Option(
-            help="Record the agent's traffic with models and services on the suite's tape, or replay it; extend "
+            "Record the agent's traffic with models and services on the suite's tape, or replay it; extend "
             "adds what is missing, follow replays by position.",
             default_text="`mode` of [tape] in karat.toml, or none",
         ),
     ]
     options: Annotated[
         Mapping[str, object] | None,
-        Option(flags=("-o", "--option"), metavar="KEY=VALUE", help="An option of the target; overrides karat.toml."),
+        Option("An option of the target; overrides karat.toml.", flags=("-o", "--option"), metavar="KEY=VALUE"),
     ]
     results_dir: Annotated[
         str | Path | None,
         Option(
+            "Folder for the journal and the reports.",
             metavar="D",
-            help="Folder for the journal and the reports.",
             default_text="results_dir of karat.toml, or karat-results",
             default_text_again="next to the old journal",
         ),
@@ -180,71 +163,70 @@ class HowToRun(CaseKeywords, total=False):
     repeat: Annotated[
         Repeats,
         Option(
+            "Runs of each case; 'auto': until its pass rate is known.",
             default=1,
             least=1,
             most=1_000_000,
-            help="Runs of each case; 'auto': until its pass rate is known.",
             help_again="Runs of each case, if more than before.",
         ),
     ]
     max_repeats: Annotated[
-        int, Option(default=50, least=2, most=1_000_000, help="With --repeat auto: maximum runs of a case.")
+        int, Option("With --repeat auto: maximum runs of a case.", default=50, least=2, most=1_000_000)
     ]
     min_pass_rate: Annotated[
         float | None,
         Option(
+            "With --repeat auto: pass rate for cases that have no min_pass_rate.",
             over=0,
             under=1,
             metavar="R",
-            help="With --repeat auto: pass rate for cases that have no min_pass_rate.",
             default_text="0.8",
         ),
     ]
     confidence: Annotated[
         float | None,
-        Option(over=0.5, under=1, metavar="C", help="With --repeat auto: confidence level.", default_text="0.95"),
+        Option("With --repeat auto: confidence level.", over=0.5, under=1, metavar="C", default_text="0.95"),
     ]
     baseline: Annotated[
         str | None,
-        Option(metavar="B", help="With --confirm: the earlier runs to compare with, such as @baseline or @last-5."),
+        Option("With --confirm: the earlier runs to compare with, such as @baseline or @last-5.", metavar="B"),
     ]
     confirm: Annotated[
         int,
         Option(
+            "Repeat each case that passed in --baseline and fails now N times, to tell broken from flaky.",
             default=0,
             least=0,
             most=1_000,
             metavar="N",
-            help="Repeat each case that passed in --baseline and fails now N times, to tell broken from flaky.",
         ),
     ]
     run_timeout: Annotated[
-        float | None, Option(over=0, metavar="S", help="Seconds for the run of a suite; `karat resume` runs the rest.")
+        float | None, Option("Seconds for the run of a suite; `karat resume` runs the rest.", over=0, metavar="S")
     ]
-    shuffle: Annotated[int | None, Option(metavar="SEED", help="Run cases in random order, with this seed.")]
+    shuffle: Annotated[int | None, Option("Run cases in random order, with this seed.", metavar="SEED")]
     max_failures: Annotated[
-        int | None, Option(least=1, most=1 << 32, metavar="N", help="Stop after N cases that fail or end in an error.")
+        int | None, Option("Stop after N cases that fail or end in an error.", least=1, most=1 << 32, metavar="N")
     ]
     reports: Annotated[
         Sequence[str],
         Option(
+            "Write another report, next to the journal or to PATH. Repeatable.",
             default=(),
             flags=("--report",),
             metavar="NAME[=PATH]",
-            help="Write another report, next to the journal or to PATH. Repeatable.",
         ),
     ]
     trust_code: Annotated[
-        bool | None,
-        Option(help="Run code in the suite, such as javascript assertions, in separate processes."),
+        bool | None, Option("Run code in the suite, such as javascript assertions, in separate processes.")
     ]
     allow_partial: Annotated[
-        bool | None, Option(help="Accept PARTIAL cases that met their threshold and have no UNKNOWN check.")
+        bool | None, Option("Accept PARTIAL cases that met their threshold and have no UNKNOWN check.")
     ]
-    allow_unknown: Annotated[bool | None, Option(help="Accept cases with UNKNOWN checks.")]
+    allow_unknown: Annotated[bool | None, Option("Accept cases with UNKNOWN checks.")]
     allow_unjudged: Annotated[
         bool | None,
-        Option(help="Accept cases with expectations that Karat does not judge, if it judged something else in them."),
+        Option("Accept cases with expectations that Karat does not judge, if it judged something else in them."),
     ]
 
 

@@ -24,8 +24,7 @@ from karat.engine.work import CaseResult, error_result, skip_case
 from karat.errors import KaratError, UsageError
 from karat.journal.redaction import Redactor
 from karat.journal.writer import encode
-from karat.model.keys import Keys, target_identity
-from karat.model.run import Item
+from karat.model.run import Item, Keys, target_identity
 from karat.model.suite import Case, Suite, leave_unjudged_of
 from karat.model.trace import TraceError
 from karat.plugins.project import Project, find_project

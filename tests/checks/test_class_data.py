@@ -33,7 +33,7 @@ SPELLS_FIELDS = {
 PROTOCOLS = {
     "targets/http/ag_ui.py",
     "targets/recordings",
-    "setup/inspect/calls.py",
+    "setup/inspect/events.py",
     "setup/inspect/drafts.py",
     "providers/gemini.py",
 }

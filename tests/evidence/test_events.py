@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.evidence.logs.calls import tool_calls
-from karat.evidence.logs.events import moment, parse, parse_all
+from karat.evidence.logs.events import moment, parse, parse_all, tool_calls
 from karat.model.trace import ToolCall
 
 

@@ -10,9 +10,8 @@ import pytest
 from karat.checks.telemetry import Telemetry
 from karat.checks.tools.calls import ToolCalls
 from karat.checks.tools.names import ToolCallsAny, ToolCallsNone, ToolsUsed
-from karat.evidence.logs.calls import tool_calls
 from karat.evidence.logs.dialects import LogEvents
-from karat.evidence.logs.events import find_broken_backend, unread
+from karat.evidence.logs.events import find_broken_backend, tool_calls, unread
 from karat.model.trace import Trace
 from karat.model.verdict import Status
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from karat.model.check import CheckSpec
-from karat.model.keys import Keys
+from karat.model.run import Keys
 from karat.model.suite import Case, Reply, Scoring, Turn
 
 RECORDED = (

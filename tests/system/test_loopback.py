@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from karat.evidence import mcp_calls
-from karat.evidence.otlp.receiver import Receiver
+from karat.evidence.span_receiver import Receiver
 from karat.proxy.server import ServiceProxy
 from karat.system import loopback, memory_estimate
 

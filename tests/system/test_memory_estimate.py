@@ -11,7 +11,7 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from evidence.spans.span_factory import post, request, tool
-from karat.evidence.otlp.receiver import Receiver
+from karat.evidence.span_receiver import Receiver
 from karat.evidence.spans.otlp import SpanBatch
 from karat.evidence.spans.trace_context import TraceContext
 from karat.system import memory_estimate as weight

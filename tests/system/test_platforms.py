@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import karat
-from karat.engine.processes import in_flight
+from karat.engine.processes import messages
 from karat.evidence.logs import jsonl_tail
 from karat.system import process_tree
 
@@ -28,8 +28,8 @@ def test_macos_runs_cases_without_what_only_linux_has(tmp_path: Path) -> None:
     assert list(process_tree._children()) == []
     assert jsonl_tail._watch_folder(tmp_path) is None
     process_tree.adopt_orphans()
-    fd = in_flight.new_file(2)
-    assert in_flight.tokens_in(fd) == set()
+    fd = messages.new_file(2)
+    assert messages.tokens_in(fd) == set()
     os.close(fd)
     assert karat.run(SUITE, lambda prompt: "hello", workers=0).ok
 

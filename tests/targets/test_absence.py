@@ -13,7 +13,7 @@ import pytest
 
 import karat
 from karat.checks.tools.names import ToolCallsAny, ToolCallsNone
-from karat.evidence.logs.calls import tool_calls
+from karat.evidence.logs.events import tool_calls
 from karat.evidence.recorder import Recorder
 from karat.model.trace import PossibleCall, ToolCall, Trace, TraceError
 from karat.model.verdict import Status

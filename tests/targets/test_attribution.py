@@ -17,7 +17,7 @@ import pytest
 
 import karat
 from evidence.spans.span_factory import Span, post, request, span, tool
-from karat.evidence.logs.calls import tool_calls
+from karat.evidence.logs.events import tool_calls
 from karat.model.run import CaseRecord
 from karat.model.verdict import Status
 from karat.targets.browser.log import TurnLog

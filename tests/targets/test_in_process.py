@@ -20,7 +20,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 
 import karat
 from karat.checks.tools.names import ToolCallsNone
-from karat.evidence.call_pairs import merge_calls
+from karat.evidence.merge import merge_calls
 from karat.evidence.recorder import Recorder
 from karat.model.faults import Stub
 from karat.model.trace import ToolCall

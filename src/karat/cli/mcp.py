@@ -27,6 +27,6 @@ def command(allow_run: bool, root: Path | None) -> None:
       karat mcp --allow-run
       karat mcp --root checkout-agent
     """
-    from karat.mcp.starting import serve_project
+    from karat.mcp import serve_project
 
     serve_project((root or Path()).resolve(), allow_run=allow_run)

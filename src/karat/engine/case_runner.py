@@ -38,8 +38,7 @@ from karat.engine.work import GRACE, CaseResult, Settings
 from karat.errors import ConfigError, UsageError
 from karat.journal.reader import read_record
 from karat.journal.redaction import Redactor
-from karat.model.keys import Keys, target_identity
-from karat.model.run import CaseRecord, Item
+from karat.model.run import CaseRecord, Item, Keys, target_identity
 from karat.model.sequential import SequentialTest
 from karat.model.suite import Case, Suite
 from karat.options import CaseKeywords

@@ -25,8 +25,7 @@ from karat.engine.executors import Executor
 from karat.engine.work import CaseResult
 from karat.errors import ExitCode, KaratError
 from karat.journal.writer import JournalWriter, encode
-from karat.model.keys import Keys
-from karat.model.run import Footer, Header, Item, Summary
+from karat.model.run import Footer, Header, Item, Keys, Summary
 from karat.model.sequential import SequentialTest
 from karat.model.suite import Case
 from karat.scoring.tally import Tally

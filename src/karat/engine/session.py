@@ -24,8 +24,7 @@ from karat.errors import KaratError, UsageError
 from karat.journal.reader import Journal
 from karat.journal.rescore import CarryOver, list_some
 from karat.journal.writer import begin
-from karat.model.keys import target_identity
-from karat.model.run import Header, Revision, Summary
+from karat.model.run import Header, Revision, Summary, target_identity
 from karat.model.sequential import min_runs_to_prove
 from karat.model.suite import Suite
 from karat.model.trace import REMOVED

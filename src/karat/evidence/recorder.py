@@ -3,11 +3,89 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import time
+from typing import Any
 
-from karat.evidence.merge import merge_ran_calls, merge_telemetry, merge_turns
-from karat.evidence.ran_calls import RanCall
+from msgspec import structs
+
+from karat.evidence.merge import merge_by_time, merge_telemetry, merge_turns
 from karat.model.suite import Case
 from karat.model.trace import Message, PossibleCall, ToolCall, Trace, TraceError
+from karat.text.clean import jsonable, text
+from karat.text.tool_results import call_success, missing_fields, parse_result
+
+WAITS = frozenset({"GraphBubbleUp", "ApprovalRequired", "CallDeferred", "InterruptException"})
+"""Exceptions, by name, that say that a call waits for a person or hands over: it did not fail, and it is not over."""
+STOPPED = frozenset({"CancelledError", "GeneratorExit", "KeyboardInterrupt"})
+"""Exceptions by which a call was given up: how it would have ended is unknown."""
+
+
+@dataclass(slots=True, eq=False)
+class RanCall:
+    """One call, from the moment that its tool was entered. It is completed while the tool runs."""
+
+    name: str
+    arguments: Any
+    call_id: str | None
+    parent: str | None
+    began: bool
+    """Whether the tool itself was reached, and not only what looks at its arguments."""
+    owner: object
+    """The run of a case that it is of."""
+    started_at: float = field(default_factory=time)
+    ended_at: float | None = None
+    result: Any = None
+    has_result: bool = False
+    error: str | None = None
+    shows_failure: bool = False
+    waits: bool = False
+    is_linked: bool = False
+    """Whether another source saw the very same run."""
+    order: int = 0
+
+    @property
+    def is_over(self) -> bool:
+        return self.ended_at is not None or self.waits
+
+    def note_result(self, result: object, *, failed: bool = False) -> None:
+        """What the tool gave; `failed` where its framework says that it raised."""
+        self.result, self.has_result = jsonable(result), True
+        self.shows_failure = self.shows_failure or failed
+
+    def note_error(self, error: BaseException) -> None:
+        """What the tool raised, if it is not how it waits or was given up."""
+        names = {kind.__name__ for kind in type(error).__mro__}
+        if not names.isdisjoint(WAITS | STOPPED):
+            self.waits = True
+        elif self.error is None:
+            self.error = text(f"{type(error).__name__}: {error}")
+
+    def end(self) -> None:
+        """The tool was left."""
+        if not self.waits:
+            self.ended_at = time()
+
+    def as_call(self) -> ToolCall:
+        """The call as it is known now."""
+        result = parse_result(self.result)
+        is_over = self.ended_at is not None and self.began
+        raised = self.error is not None or self.shows_failure
+        return ToolCall(
+            self.name,
+            self.arguments,
+            id=self.call_id,
+            started=self.began,
+            result=None if self.error is not None else result,
+            error=self.error,
+            success=call_success(result, raised=raised, ended=is_over),
+            missing_fields=missing_fields(result),
+            started_at=self.started_at if self.began else None,
+            ended_at=self.ended_at if self.began else None,
+            unfinished=not is_over,
+            parent=self.parent,
+        )
+
 
 UNFINISHED = "the turn did not finish"
 
@@ -17,22 +95,6 @@ class Recorder:
 
     None means that nothing was seen of a channel, which is not the same as seeing that nothing happened.
     """
-
-    __slots__ = (
-        "_prompt",
-        "dialect",
-        "final_message",
-        "messages",
-        "on_ran",
-        "page",
-        "page_before",
-        "plugins",
-        "possible_calls",
-        "ran_calls",
-        "telemetry",
-        "tool_calls",
-        "turns",
-    )
 
     def __init__(self) -> None:
         self.turns: list[Trace] = []
@@ -66,8 +128,15 @@ class Recorder:
             self.on_ran(call)
 
     def with_ran_calls(self, trace: Trace) -> Trace:
-        """A turn with the calls that were seen to run in this process."""
-        return merge_ran_calls(trace, self.ran_calls, self.possible_calls)
+        """A turn with the calls that were seen to run in this process, and those that may have been of it."""
+        others = [call.as_call() for call in self.ran_calls if not call.is_linked]
+        if not others and not self.possible_calls:
+            return trace
+        return structs.replace(
+            trace,
+            tool_calls=tuple(merge_by_time(trace.tool_calls, others)),
+            possible_calls=tuple(dict.fromkeys([*trace.possible_calls, *self.possible_calls])),
+        )
 
     def finish(self, turn: Trace) -> None:
         """Keep a turn of a conversation that is over."""

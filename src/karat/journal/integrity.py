@@ -15,8 +15,7 @@ from msgspec import structs
 
 from karat.journal.views import RecordToVerify, VerdictToCompare
 from karat.model.cost import Spent
-from karat.model.keys import Keys, content, target_identity
-from karat.model.run import CaseRecord, Footer, Header, Summary
+from karat.model.run import CaseRecord, Footer, Header, Keys, Summary, content, target_identity
 from karat.model.suite import Case
 from karat.model.trace import OF_CASE, REMOVED, TraceError
 from karat.model.verdict import CaseStatus, CheckResult, Verdict

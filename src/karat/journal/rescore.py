@@ -22,11 +22,9 @@ from karat.journal.parallel import map_in_processes
 from karat.journal.reader import Journal
 from karat.journal.redaction import Redactor
 from karat.journal.writer import JournalWriter, encode
-from karat.model.attachments import move_attachments, way
-from karat.model.keys import Keys, target_identity
-from karat.model.run import CaseRecord, Footer, Header, Item, Summary
+from karat.model.run import CaseRecord, Footer, Header, Item, Keys, Summary, target_identity
 from karat.model.suite import Case, leave_unjudged
-from karat.model.trace import OF_CASE, REMOVED, Trace, TraceError
+from karat.model.trace import OF_CASE, REMOVED, Trace, TraceError, move_attachments, way
 from karat.model.verdict import CaseStatus, CheckResult, Status
 from karat.scoring import verdicts
 from karat.scoring.tally import Contribution, Tally, case_status

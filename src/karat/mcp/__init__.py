@@ -1,1 +1,24 @@
-"""Karat for coding agents: an MCP server on stdin and stdout, for one project."""
+"""The MCP server, and how it starts: in the folder of the project, with the secrets of its configuration."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from karat.api import find_config
+from karat.engine.rescoring import configured_redactor
+from karat.errors import UsageError
+
+EXTRA = "Install the extra: pip install 'karat[mcp]'."
+
+
+def serve_project(root: Path, *, allow_run: bool) -> None:
+    """Serve a project until stdin ends."""
+    try:
+        import anyio  # both need the extra
+
+        from karat.mcp.serving import build_server, serve
+    except ImportError as error:
+        raise UsageError(f"the MCP server needs {error.name}.", fix=EXTRA, slug="missing-extra") from error
+    os.chdir(root)
+    anyio.run(serve, build_server(root, configured_redactor(find_config()), allow_run=allow_run))

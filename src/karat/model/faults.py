@@ -24,13 +24,13 @@ TEMPORARY = frozenset({408, 409, 425, 429})
 _STATUS = re.compile(r"\s*(?:HTTP(?:/[\d.]+)?\s+)?([45]\d\d)\b")
 
 
-class FaultKind(Struct, frozen=True, kw_only=True):
+class FaultKind(Struct, frozen=True):
     """One way in which a call can go wrong."""
 
     name: str
     hits: tuple[Hit, ...]
-    about: str
     stage: Stage
+    about: str
     value: ValueKind = "flag"
     at: bool = False
     """Whether it can be aimed at one place of the result."""
@@ -39,99 +39,63 @@ class FaultKind(Struct, frozen=True, kw_only=True):
 
 
 _TOOL: tuple[Hit, ...] = ("tool", "service")
+_SENT: tuple[Hit, ...] = ("service", "model")
+_MODEL: tuple[Hit, ...] = ("model",)
 FAULT_KINDS = (
-    FaultKind(name="error", hits=_TOOL, stage="instead", value="text", about="the call fails with this text"),
-    FaultKind(name="empty", hits=_TOOL, stage="result", at=True, about="the result is empty"),
+    FaultKind("error", _TOOL, "instead", "the call fails with this text", value="text"),
+    FaultKind("empty", _TOOL, "result", "the result is empty", at=True),
     FaultKind(
-        name="truncated",
-        hits=_TOOL,
-        stage="result",
+        "truncated",
+        _TOOL,
+        "result",
+        "the result is cut: after this many characters, or in half",
         value="count",
         at=True,
-        about="the result is cut: after this many characters, or in half",
     ),
-    FaultKind(name="garbage", hits=_TOOL, stage="result", at=True, about="the result is unreadable characters"),
+    FaultKind("garbage", _TOOL, "result", "the result is unreadable characters", at=True),
+    FaultKind("wrong_type", _TOOL, "result", "values are of another type than they should be", at=True),
     FaultKind(
-        name="wrong_type", hits=_TOOL, stage="result", at=True, about="values are of another type than they should be"
-    ),
-    FaultKind(
-        name="wrong_entity",
-        hits=_TOOL,
-        stage="result",
-        value="any",
-        at=True,
-        about="the result is about something other than requested",
+        "wrong_entity", _TOOL, "result", "the result is about something other than requested", value="any", at=True
     ),
     FaultKind(
-        name="stale",
-        hits=_TOOL,
-        stage="result",
+        "stale",
+        _TOOL,
+        "result",
+        "the result is old: that of the first such call, or with dates this many days back (400)",
         value="count",
         at=True,
-        about="the result is old: that of the first such call, or with dates this many days back (400)",
     ),
-    FaultKind(name="slow", hits=_TOOL, stage="wait", value="seconds", about="the call takes this many seconds longer"),
-    FaultKind(name="gone", hits=_TOOL, stage="instead", permanent=True, about="the tool no longer exists"),
+    FaultKind("slow", _TOOL, "wait", "the call takes this many seconds longer", value="seconds"),
+    FaultKind("gone", _TOOL, "instead", "the tool no longer exists", permanent=True),
     FaultKind(
-        name="timeout",
-        hits=_TOOL,
-        stage="lost",
+        "timeout",
+        _TOOL,
+        "lost",
+        "no answer comes: the call is lost `before` it ran, or its answer `after` it ran",
         value="moment",
-        about="no answer comes: the call is lost `before` it ran, or its answer `after` it ran",
+    ),
+    FaultKind("inject", _TOOL, "result", "this text is added to the result", value="text", at=True),
+    FaultKind("status", _SENT, "instead", "it answers with this HTTP status", value="status"),
+    FaultKind(
+        "cut_stream", _MODEL, "result", "the answer breaks off: after this many events, or in the middle", value="count"
+    ),
+    FaultKind("hang", _SENT, "instead", "no answer comes, and the connection stays open"),
+    FaultKind("slow", _MODEL, "wait", "the answer starts this many seconds later", value="seconds"),
+    FaultKind("context_length", _MODEL, "instead", "the request is refused as too long for the model", permanent=True),
+    FaultKind(
+        "refusal", _MODEL, "instead", "the model refuses, in these words or its usual ones", value="any", permanent=True
     ),
     FaultKind(
-        name="inject", hits=_TOOL, stage="result", value="text", at=True, about="this text is added to the result"
-    ),
-    FaultKind(
-        name="status",
-        hits=("service", "model"),
-        stage="instead",
-        value="status",
-        about="it answers with this HTTP status",
-    ),
-    FaultKind(
-        name="cut_stream",
-        hits=("model",),
-        stage="result",
-        value="count",
-        about="the answer breaks off: after this many events, or in the middle",
-    ),
-    FaultKind(
-        name="hang", hits=("service", "model"), stage="instead", about="no answer comes, and the connection stays open"
-    ),
-    FaultKind(
-        name="slow", hits=("model",), stage="wait", value="seconds", about="the answer starts this many seconds later"
-    ),
-    FaultKind(
-        name="context_length",
-        hits=("model",),
-        stage="instead",
-        permanent=True,
-        about="the request is refused as too long for the model",
-    ),
-    FaultKind(
-        name="refusal",
-        hits=("model",),
-        stage="instead",
+        "bad_tool_arguments",
+        _MODEL,
+        "result",
+        "the model requests a tool with arguments that are not JSON, or with these",
         value="any",
-        permanent=True,
-        about="the model refuses, in these words or its usual ones",
     ),
     FaultKind(
-        name="bad_tool_arguments",
-        hits=("model",),
-        stage="result",
-        value="any",
-        about="the model requests a tool with arguments that are not JSON, or with these",
+        "unknown_tool", _MODEL, "result", "the model requests a tool that does not exist, or this one", value="any"
     ),
-    FaultKind(
-        name="unknown_tool",
-        hits=("model",),
-        stage="result",
-        value="any",
-        about="the model requests a tool that does not exist, or this one",
-    ),
-    FaultKind(name="empty", hits=("model",), stage="result", about="the model answers with nothing"),
+    FaultKind("empty", _MODEL, "result", "the model answers with nothing"),
 )
 
 

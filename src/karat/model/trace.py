@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import posixpath
+from os import path
 from typing import Any, Final, Literal
 
-from msgspec import Struct, StructMeta, field
+from msgspec import Struct, StructMeta, field, structs
 
 from karat.model.faults import AlteredCall
 
@@ -290,3 +292,27 @@ class Trace(Struct, frozen=True, omit_defaults=True, kw_only=True, metaclass=_Tr
         reach = len(REMOVED) if room else len(REMOVED) - 1
         marked = SECRETS_REMOVED in cut.why and text.find(REMOVED, max(start - reach, 0), end + reach) >= 0
         return cut.why if marked else None
+
+
+THE_PROMPT = "[repeats the prompt]"
+"""Marks a node that shows the prompt: it is not the assistant's output."""
+LIKE_PROMPT = "[like the prompt]"
+"""Marks a node that may only repeat the prompt: whether the app shows it on its own is unknown."""
+NOT_SEEN = "[not seen]"
+"""Marks a node for assistive technology that readers cannot see: it satisfies nothing, but it is there."""
+
+
+def way(old: str, new: str) -> str:
+    """How the folder of one file is reached from that of another; empty if it is the same."""
+    relative = path.relpath(path.dirname(old) or ".", path.dirname(new) or ".")
+    return "" if relative == "." else relative.replace(path.sep, "/")
+
+
+def move_attachments(trace: Trace, along: str) -> Trace:
+    """The trace with attachment paths relative to a journal in another folder. `along`: the path from there."""
+    if not along or not (trace.attachments or trace.turns):
+        return trace
+    reached = {name: posixpath.normpath(posixpath.join(along, file)) for name, file in trace.attachments.items()}
+    return structs.replace(
+        trace, attachments=reached, turns=tuple([move_attachments(turn, along) for turn in trace.turns])
+    )

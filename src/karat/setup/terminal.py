@@ -12,8 +12,7 @@ from karat.text.wording import pluralize, shorten, visible
 
 if TYPE_CHECKING:
     from karat.setup.survey.findings import FoundAgent, Survey
-    from karat.setup.write.plan import InitPlan
-    from karat.setup.write.writing import PlannedFile
+    from karat.setup.write.plan import InitPlan, PlannedFile
 
 BY_FUNCTION = "Karat asks it through a function of yours that takes a prompt (docs/targets.md)"
 FOR_PYTEST = "collects *.karat.yaml files as tests"

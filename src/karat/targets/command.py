@@ -62,7 +62,7 @@ from karat.targets.short_form import (
     to_trace,
     tool_call,
 )
-from karat.targets.threads import DaemonThreads
+from karat.targets.user_code import DaemonThreads
 from karat.text.clean import jsonable, loads
 
 LOG_CAP = 300

@@ -33,7 +33,34 @@ _SECONDS = {"s": 1, "sec": 1, "second": 1, "min": 60, "m": 60, "minute": 60, "h"
 _RATE = lazy.pattern(r"\s*(\d{1,9})\s*/\s*([a-z]+)\s*", re.IGNORECASE)
 
 
-class TargetConfig(Struct, frozen=True, kw_only=True):
+class _TargetBase(Struct, frozen=True, kw_only=True):
+    """What a target is given as the file has it."""
+
+    timeout: Seconds | None = None
+    turn_timeout: Seconds | None = None
+    python_path: tuple[str, ...] = ()
+    env: dict[str, str] = field(default_factory=dict)
+    setup: Text | None = None
+    teardown: Text | None = None
+    database: Text | None = None
+    ui_vocabulary: dict[str, object] = field(default_factory=dict)
+    success: dict[str, object] = field(default_factory=dict)
+    tool_names: dict[Text, Text] = field(default_factory=dict)
+    """What tools are called in suites, by the names that the agent's framework gives them."""
+    plain_text: Literal["", "success"] = ""
+    """`success`: plain text that only messages show as a result is none of an exception."""
+    ignore_tools: tuple[Text, ...] = ()
+    """Tools that are not part of a trace, with `*` for any part of a name."""
+    telemetry: dict[str, object] = field(default_factory=dict)
+    stubs: dict[str, object] = field(default_factory=dict)
+    """What answers instead of tools in every case, as a suite spells it."""
+    faults: tuple[object, ...] = ()
+    """What goes wrong around the agent in every case, as a suite spells it."""
+    deterministic: bool = False
+    """Whether it answers the same each time: then one run shows that a case broke."""
+
+
+class TargetConfig(_TargetBase, frozen=True, kw_only=True):
     """A target as it is to be built: what it is, where it is, and how it is treated."""
 
     kind: str
@@ -44,36 +71,14 @@ class TargetConfig(Struct, frozen=True, kw_only=True):
     """Where Karat was started: its modules can be named too, wherever the configuration is."""
     file: Path | None = None
     """The file that says all this, for messages."""
-    timeout: float | None = None
-    turn_timeout: float | None = None
-    python_path: tuple[str, ...] = ()
-    env: dict[str, str] = field(default_factory=dict)
-    setup: str | None = None
-    teardown: str | None = None
-    database: str | None = None
-    ui_vocabulary: dict[str, object] = field(default_factory=dict)
-    success: dict[str, object] = field(default_factory=dict)
-    tool_names: dict[str, str] = field(default_factory=dict)
-    """What tools are called in suites, by the names that the agent's framework gives them."""
-    plain_text: str = ""
-    """`success`: plain text that only messages show as a result is none of an exception."""
-    ignore_tools: tuple[str, ...] = ()
-    """Tools that are not part of a trace, with `*` for any part of a name."""
-    telemetry: dict[str, object] = field(default_factory=dict)
     mcp_record: str | None = None
     mcp_complete: bool = False
     """Whether the user vouches that every tool call of the agent goes through `mcp_record`."""
     tape: TapeSettings | None = None
     """The tape of this run. It is not part of what the target is: a replayed agent is the same agent."""
-    stubs: dict[str, object] = field(default_factory=dict)
-    """What answers instead of tools in every case, as a suite spells it."""
-    faults: tuple[object, ...] = ()
-    """What goes wrong around the agent in every case, as a suite spells it."""
     limits: Limits = Limits()
     version: str = ""
     """What the team calls the state of the agent; it is reported, and makes no other target of it."""
-    deterministic: bool = False
-    """Whether it answers the same each time: then one run shows that a case broke."""
     options: dict[str, object] = field(default_factory=dict)
 
     @property
@@ -131,35 +136,16 @@ class _McpTable(Struct, forbid_unknown_fields=True, kw_only=True):
     complete: bool = False
 
 
-class _TargetTable(Struct, forbid_unknown_fields=True, kw_only=True):
+class _TargetTable(_TargetBase, frozen=True, forbid_unknown_fields=True, kw_only=True):
     use: Text
-    timeout: Seconds | None = None
-    turn_timeout: Seconds | None = None
-    python_path: tuple[str, ...] = ()
-    env: dict[str, str] = field(default_factory=dict)
-    setup: Text | None = None
-    teardown: Text | None = None
-    database: Text | None = None
-    ui_vocabulary: dict[str, object] = field(default_factory=dict)
-    success: dict[str, object] = field(default_factory=dict)
-    tool_names: dict[Text, Text] = field(default_factory=dict)
-    plain_text: Literal["", "success"] = ""
-    ignore_tools: tuple[Text, ...] = ()
-    telemetry: dict[str, object] = field(default_factory=dict)
     mcp_record: Address | _McpTable | None = None
     max_concurrency: Annotated[int, Meta(ge=1)] | None = None
     rate: str | None = None
-    stubs: dict[str, object] = field(default_factory=dict)
-    faults: tuple[object, ...] = ()
     version: Text | None = None
-    deterministic: bool = False
     options: dict[str, object] = field(default_factory=dict)
 
 
 _SHARED = _TargetTable.__struct_encode_fields__
-_READ_FURTHER = ("mcp_record", "version", "options")
-_AS_WRITTEN = tuple(name for name in _SHARED if name in TargetConfig.__struct_fields__ and name not in _READ_FURTHER)
-"""What a target is given as the file has it."""
 _OPTION = re.compile(r"at `\$\.(\w+)")
 
 
@@ -305,7 +291,7 @@ def _target(name: str, table: dict[str, object], project: Project) -> TargetConf
         limits=limits,
         version=settings.version or "",
         options={**settings.options, **own_options},
-        **{name: getattr(settings, name) for name in _AS_WRITTEN},
+        **{name: getattr(settings, name) for name in _TargetBase.__struct_fields__},
     )
 
 

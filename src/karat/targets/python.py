@@ -45,8 +45,7 @@ from karat.targets.short_form import (
     to_trace,
     tool_call,
 )
-from karat.targets.threads import DaemonThreads
-from karat.targets.user_code import Callee, Environment, build_error, from_outside
+from karat.targets.user_code import Callee, DaemonThreads, Environment, build_error, from_outside
 from karat.text.clean import text
 from karat.text.wording import did_you_mean
 

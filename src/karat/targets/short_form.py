@@ -23,9 +23,8 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
-from karat.evidence.call_pairs import merge_calls
 from karat.evidence.logs.events import moment
-from karat.evidence.merge import merge_telemetry
+from karat.evidence.merge import merge_calls, merge_telemetry
 from karat.evidence.recorder import Recorder
 from karat.model.suite import Case
 from karat.model.trace import CallKind, Channel, Message, Tokens, ToolCall, Trace

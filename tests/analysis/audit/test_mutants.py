@@ -15,7 +15,7 @@ from analysis.audit.support import QUIET, bare_case, made
 from karat.analysis.audit.case_audit import EQUIVALENTS, PER_OPERATOR, mutants
 from karat.analysis.audit.operators.base import Mutant, Operator, Subject, is_same
 from karat.analysis.audit.operators.catalog import OPERATORS
-from karat.evidence.logs.calls import tool_calls
+from karat.evidence.logs.events import tool_calls
 from karat.model.trace import ToolCall, Trace
 
 NAMED = {operator.name: operator for operator in OPERATORS}

@@ -16,7 +16,7 @@ from catalogs import CATALOG
 from karat.analysis.lint.base import TargetInfo
 from karat.analysis.lint.linter import SLUGS, lint
 from karat.suites.reading import locate_suite
-from karat.targets.langgraph.tools import tools_of
+from karat.targets.langgraph.loading import tools_of
 from karat.text.regexes import safe_regex
 from karat.text.regexes.examples import UnreadableError, example
 

@@ -12,7 +12,7 @@ import pytest
 
 from evidence.spans.span_factory import post, request, span, tool
 from karat.errors import ConfigError
-from karat.evidence.otlp.receiver import Receiver
+from karat.evidence.span_receiver import Receiver
 from karat.evidence.spans.trace_context import TraceContext, TurnContext
 from karat.system import loopback
 
@@ -196,7 +196,7 @@ def test_what_names_a_conversation_that_is_over_is_late_and_of_no_case(receiver:
 
 
 def test_what_has_no_room_is_lost_and_told() -> None:
-    from karat.evidence.otlp.inbox import Inbox
+    from karat.evidence.span_receiver import Inbox
     from karat.evidence.spans.otlp import SpanBatch
 
     inbox = Inbox(room=5_000)

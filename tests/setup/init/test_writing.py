@@ -17,8 +17,8 @@ from cli.support import SCRIPT, Karat, write
 from karat.errors import ArtifactError, UsageError
 from karat.setup import terminal as console
 from karat.setup.survey import probe, survey
-from karat.setup.write import plan, writing
-from karat.setup.write.writing import PlannedFile, write_together
+from karat.setup.write import plan
+from karat.setup.write.plan import PlannedFile, write_together
 from karat.system import unfinished_files
 
 IGNORE = b"*.pyc\r\n\xff\r\n"
@@ -63,7 +63,7 @@ BEFORE_WRITING = [(survey, "_suites"), (survey, "read_python"), (plan, "plan_ign
                   (console, "show_plan"), (probe, "is_listening")]  # fmt: skip
 WHILE_WRITING = [
     (place, name, at)
-    for place, name, most in ((writing, "create_unfinished", 5), (writing, "give_name", 4), (os, "fsync", 5))
+    for place, name, most in ((plan, "create_unfinished", 5), (plan, "give_name", 4), (os, "fsync", 5))
     for at in range(1, most + 1)
 ] + [(Path, "mkdir", 1), (os, "replace", 1)]
 
@@ -103,8 +103,8 @@ def test_an_interrupt_between_files_lets_all_be_written(
     assert Path(".gitignore").read_bytes() == IGNORE + b"karat-results/\n"
 
 
-FAILING = [(writing, "create_unfinished", at) for at in (1, 3, 5)]
-FAILING += [(writing, "give_name", at) for at in (1, 2, 4)] + [(os, "replace", 1), (os, "fsync", 4)]
+FAILING = [(plan, "create_unfinished", at) for at in (1, 3, 5)]
+FAILING += [(plan, "give_name", at) for at in (1, 2, 4)] + [(os, "replace", 1), (os, "fsync", 4)]
 
 
 @pytest.mark.parametrize(("place", "name", "at"), FAILING, ids=[f"{name}-{at}" for _, name, at in FAILING])

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from karat.errors import ConfigError
 from karat.plugins.project import find_project
-from karat.setup.inspect.inspection import Inspection, add
-from karat.setup.inspect.toml import target_table
+from karat.setup.inspect.inspection import Inspection, add, target_table
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 VALUES = st.recursive(

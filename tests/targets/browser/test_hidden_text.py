@@ -9,8 +9,7 @@ import msgspec
 import pytest
 
 from karat.checks.page.ui import Ui
-from karat.model.snapshot import NOT_SEEN
-from karat.model.trace import Trace
+from karat.model.trace import NOT_SEEN, Trace
 from karat.model.verdict import Status
 
 from .conftest import IN_A_BROWSER, ask, opened

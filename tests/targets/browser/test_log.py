@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from karat.evidence.logs.calls import tool_calls
+from karat.evidence.logs.events import tool_calls
 from karat.targets.base import RunContext, TargetError
 from karat.targets.browser.log import TurnLog
 from karat.targets.browser.options import LogOptions

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.model.snapshot import LIKE_PROMPT, THE_PROMPT
+from karat.model.trace import LIKE_PROMPT, THE_PROMPT
 from karat.targets.browser.prompt_echo import Likeness, PromptMatcher
 from karat.targets.browser.screen import MASK, SentPrompt, without_prompts
 

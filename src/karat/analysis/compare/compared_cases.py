@@ -29,8 +29,7 @@ from karat.journal.views import (
     RecordVerdict,
 )
 from karat.model.cost import TokenPrices
-from karat.model.keys import content
-from karat.model.run import Header, Summary
+from karat.model.run import Header, Summary, content
 from karat.model.suite import Case
 from karat.model.verdict import CaseStatus, Status, Verdict
 from karat.plugins.project import Project, token_prices

@@ -9,8 +9,7 @@ from typing import Any
 import msgspec
 
 from karat.analysis.compare.model import RunSide
-from karat.model.keys import target_identity
-from karat.model.run import Header
+from karat.model.run import Header, target_identity
 from karat.text.wording import shorten
 
 ABSENT = "not set"

@@ -15,7 +15,7 @@ from karat.plugins.code import load_attribute
 from karat.plugins.project import Project
 from karat.targets.config import TargetConfig, read_config
 from karat.targets.config import resolve as resolve_target
-from karat.targets.langgraph.tools import tools_of
+from karat.targets.langgraph.loading import tools_of
 
 
 def find_target_info(target: str | TargetConfig | None, project: Project) -> TargetInfo:

@@ -28,8 +28,7 @@ from karat.checks.base import (
 from karat.checks.page.snapshot import UNSURE, offers
 from karat.checks.sample_traces import says, shows
 from karat.model.check import CheckProblem, Example, Field
-from karat.model.snapshot import LIKE_PROMPT, THE_PROMPT
-from karat.model.trace import Trace
+from karat.model.trace import LIKE_PROMPT, THE_PROMPT, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text.ages.stated import ages_by, doubtful_ages, stated_ages
 from karat.text.folding import Span

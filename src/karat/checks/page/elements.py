@@ -12,8 +12,7 @@ from msgspec import Meta, Struct, structs
 from karat.checks.base import regex_problems
 from karat.checks.page.snapshot import COMPONENTS, Node, nodes, nodes_below
 from karat.model.check import CheckProblem
-from karat.model.snapshot import THE_PROMPT
-from karat.model.trace import Trace
+from karat.model.trace import THE_PROMPT, Trace
 from karat.text.folding import fold, fold_phrase
 from karat.text.regexes import safe_regex
 

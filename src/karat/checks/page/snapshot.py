@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import regex
 
-from karat.model.snapshot import LIKE_PROMPT, NOT_SEEN, THE_PROMPT
-from karat.model.trace import Trace
+from karat.model.trace import LIKE_PROMPT, NOT_SEEN, THE_PROMPT, Trace
 from karat.text.folding import fold
 from karat.text.regexes import lazy
 

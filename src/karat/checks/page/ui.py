@@ -16,9 +16,8 @@ from karat.checks.page.snapshot import COMPONENTS, ROLES, UNSURE, Node, componen
 from karat.checks.sample_traces import says, shows
 from karat.errors import ConfigError
 from karat.model.check import CheckProblem, CheckSpec, Example, Expected
-from karat.model.snapshot import LIKE_PROMPT, NOT_SEEN, THE_PROMPT
 from karat.model.suite import Case, Suite, Turn
-from karat.model.trace import Trace
+from karat.model.trace import LIKE_PROMPT, NOT_SEEN, THE_PROMPT, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text.folding import fold
 from karat.text.regexes import lazy

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from karat.engine.processes import in_flight
+from karat.engine.processes import messages
 from karat.engine.processes.messages import Finished, Frames, Ready, Refused, Returned, Started, for_runner
 from karat.errors import ConfigError
 from karat.system import process_tree
@@ -40,7 +40,7 @@ class WorkerProcess:
         with ExitStack() as theirs, ExitStack() as ours:
             try:
                 self.ends, given = _channels(ours, theirs)
-                self._in_flight = in_flight.new_file(places)
+                self._in_flight = messages.new_file(places)
                 ours.callback(os.close, self._in_flight)
                 self._supervisor = _spawn(*given, self._in_flight)
             except OSError as error:
@@ -74,7 +74,7 @@ class WorkerProcess:
 
     def in_flight(self) -> set[int]:
         """The tokens of the cases that it was carrying out when it ended."""
-        return in_flight.tokens_in(self._in_flight)
+        return messages.tokens_in(self._in_flight)
 
     def forget(self) -> None:
         """Close what outlives it."""

@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 
 from karat.evidence.logs.spellings import without_marks_of_code
 from karat.evidence.merge import TurnEvidence
-from karat.evidence.spans.calls import TurnSpans
-from karat.evidence.spans.facts import SpanFacts, final_state, final_words, read_facts
+from karat.evidence.spans.facts import SpanFacts, TurnSpans, final_state, final_words, read_facts
 from karat.evidence.spans.otlp import SpanRecord
 from karat.evidence.spans.trace_context import TurnContext
 from karat.model.trace import SpanNode, Tokens, ToolCall

@@ -38,7 +38,7 @@ class Inspector(NamedTuple):
     """How many prompts it takes."""
 
 
-_PLAIN = Inspector("karat.setup.inspect.plain", "inspect_plain", prompts=10)
+_PLAIN = Inspector("karat.setup.inspect.services", "inspect_plain", prompts=10)
 INSPECTORS = {
     "browser": Inspector("karat.setup.inspect.page.inspect", "inspect_page"),
     "langgraph": Inspector("karat.setup.inspect.graphs", "inspect_graph"),

@@ -11,22 +11,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from karat.providers.sse import ServerEvent
-from karat.setup.inspect.calls import CallShape, CallShapes, find_calls, with_usual_errors
 from karat.setup.inspect.events import (
     LABEL_KEYS,
     MOST_EVENTS,
     RAW,
+    CallShape,
+    CallShapes,
     ObservedEvent,
+    find_calls,
     label_events,
     last_key,
     objects_in,
     read_json,
     value_at,
     when_kind,
+    with_usual_errors,
 )
 from karat.suites.diagnostics import Json
-from karat.targets.http.guess import answer_path, conversation_path
-from karat.targets.http.jsonpath import JsonPath
+from karat.targets.http.jsonpath import JsonPath, answer_path, conversation_path
 from karat.targets.http.options import Format
 from karat.text.tool_results import shows_failure
 from karat.text.wording import join_words, pluralize, shorten, visible

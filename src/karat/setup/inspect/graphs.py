@@ -12,14 +12,12 @@ from msgspec import structs
 
 from karat.errors import ConfigError
 from karat.model.trace import Trace
-from karat.setup.inspect.inspection import Inspection, Observation
-from karat.setup.inspect.proof import describe_trace, prove_target
+from karat.setup.inspect.inspection import Inspection, Observation, describe_trace, prove_target
 from karat.targets.base import TargetError
 from karat.targets.config import TargetConfig
-from karat.targets.langgraph.loading import environment, pregel, source
+from karat.targets.langgraph.loading import environment, pregel, source, tools_of
 from karat.targets.langgraph.shapes import MESSAGES, PROMPT, fields_of, input_type
 from karat.targets.langgraph.target import NO_STORE
-from karat.targets.langgraph.tools import tools_of
 from karat.text.wording import pluralize
 
 ASKED = ("question", "query", "user_input", "input", "prompt", "request", "message", "text", "topic", "task")

@@ -5,19 +5,23 @@ Passwords of addresses are not shown: the target names variables that hold them.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from karat.errors import ArtifactError, ConfigError
 from karat.journal.redaction import Redactor
+from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.plugins.project import Project
-from karat.setup.inspect.toml import target_table
+from karat.targets.base import RunContext, TargetError
+from karat.targets.catalog import build
+from karat.targets.config import TargetConfig
 
 
 class Observation(NamedTuple):
@@ -121,3 +125,85 @@ def _try(text: str, file: Path) -> None:
         fix = "Print the target instead, and add it by hand."
         message = "`targets` is written inline, so no table can be added at the end of the file."
         raise ConfigError(message, where=str(file), fix=fix) from error
+
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_CONTROL = re.compile("[\x7f-\x9f\u2028\u2029]")
+APART = frozenset({"options", "ui_vocabulary", "preconditions", "stream"})
+"""Tables that are written below a header of their own."""
+
+
+def target_table(name: str, table: Mapping[str, object], section: str = "") -> str:
+    """`[targets.NAME]` with all that it holds."""
+    path = ".".join(filter(None, (section, "targets", key(name))))
+    return "\n".join(_lines(path, table))
+
+
+def _lines(path: str, table: Mapping[str, object]) -> Iterator[str]:
+    yield f"[{path}]"
+    below = []
+    for name, value in table.items():
+        if name in APART and isinstance(value, dict) and value:
+            below.append((name, value))
+        else:
+            yield f"{key(name)} = {inline(value)}"
+    for name, value in below:
+        yield ""
+        yield from _lines(f"{path}.{key(name)}", value)
+
+
+def key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else inline(name)
+
+
+def inline(value: object) -> str:
+    """A value on one line."""
+    if isinstance(value, str):
+        # JSON's escapes are TOML's too, apart from the characters that TOML does not allow unescaped.
+        return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False))
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{key(k)} = {inline(v)}' for k, v in value.items())} }}" if value else "{}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(inline, value))}]"
+    return json.dumps(value)
+
+
+async def prove_target(config: TargetConfig, *prompts: str, earlier: list[Trace] | None = None) -> Trace:
+    """The trace of the last prompt; those of the others are added to `earlier`.
+
+    Raises TargetError where a case would be an ERROR, or says nothing at all.
+    """
+    *setup, last = prompts
+    case = Case(id="inspect", prompt=last, setup_prompts=tuple(setup), checks=())
+    target = build(config)
+    try:
+        await target.open()
+        trace = await target.run(case, RunContext(after_setup=None if earlier is None else earlier.append))
+    finally:
+        await target.close()
+    if trace.error is not None:
+        raise TargetError(trace.error.kind, trace.error.message, partial=trace)
+    if not trace.final_message.strip() and not trace.tool_calls:
+        raise TargetError("bad-answer", "the turn ended without any text and without a tool call", partial=trace)
+    return trace
+
+
+def describe_trace(trace: Trace, most: int = 300) -> tuple[str, ...]:
+    """What a turn records, in lines."""
+    from karat.text.wording import shorten, visible
+
+    calls = [f"called {_call(call.name, call.arguments)}: {_end(call.success)}" for call in trace.tool_calls]
+    hidden = [f"not observed: {name} ({why})" for name, why in trace.unobserved.items()]
+    return (f"said {visible(shorten(trace.final_message, most))!r}", *calls, *hidden)
+
+
+def _call(name: str, arguments: object) -> str:
+    import msgspec
+
+    from karat.text.wording import shorten, visible
+
+    return f"{visible(name)} {visible(shorten(msgspec.json.encode(arguments).decode(), 120))}"
+
+
+def _end(success: bool | None) -> str:
+    return {True: "succeeded", False: "failed", None: "outcome unknown"}[success]

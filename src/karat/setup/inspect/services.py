@@ -18,15 +18,12 @@ from karat.model.trace import Trace
 from karat.providers.sse import ServerEvent
 from karat.setup.inspect.drafts import Draft, draft_stream, draft_value
 from karat.setup.inspect.events import last_key, read_json
-from karat.setup.inspect.inspection import Inspection, Observation
+from karat.setup.inspect.inspection import Inspection, Observation, describe_trace, inline, prove_target
 from karat.setup.inspect.openapi import CONVERSATION, MESSAGES, PROMPT, paths_of, requests_at
-from karat.setup.inspect.proof import describe_trace, prove_target
-from karat.setup.inspect.toml import inline
 from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
-from karat.targets.config import TargetConfig, place_of
-from karat.targets.http.guess import conversation_path
-from karat.targets.http.jsonpath import JsonPath
+from karat.targets.config import WIRE_KINDS, TargetConfig, place_of
+from karat.targets.http.jsonpath import JsonPath, conversation_path
 from karat.targets.http.options import Format, ServiceOptions
 from karat.targets.http.service import Body, Service, WireRequest
 from karat.targets.http.streams import Received, parser
@@ -282,3 +279,33 @@ def _mask(text: str, config: TargetConfig) -> str:
     for name in {*variables(config.spec), *variables(config.options)}:
         text = text.replace(os.environ[name], f"${{{name}}}")
     return text
+
+
+async def inspect_plain(config: TargetConfig, *prompts: str) -> Inspection:
+    """Send the prompts to the target as it is, each in a conversation of its own."""
+    observations: list[Observation] = []
+    if config.kind == "openai" and "model" not in config.options:
+        models = await _models(config)
+        observations.append(Observation("models", models or ("none are listed: set `model` with -o model=NAME",)))
+        if models:
+            config = structs.replace(config, options={**config.options, "model": models[0]})
+    table: dict[str, object] = {"use": config.use}
+    if config.options:
+        table |= config.options if config.kind in WIRE_KINDS else {"options": config.options}
+    first = None
+    for prompt in prompts:
+        try:
+            trace = await prove_target(config, prompt)
+        except (TargetError, ConfigError) as error:
+            return Inspection(config.name, table, tuple(observations), None, error.message.rstrip("."))
+        first = first or trace
+        observations.append(Observation("a turn records", (f"for {prompt!r}:", *describe_trace(trace))))
+    return Inspection(config.name, table, tuple(observations), first)
+
+
+async def _models(config: TargetConfig) -> tuple[str, ...]:
+    """The models that an OpenAI-compatible service lists."""
+    value = await get_json(config, f"{config.spec.rstrip('/')}/models")
+    listed = value.get("data") if isinstance(value, dict) else None
+    ids = [entry.get("id") for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
+    return tuple(entry for entry in ids if isinstance(entry, str))[:10]

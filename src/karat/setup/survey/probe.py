@@ -18,9 +18,8 @@ from msgspec import structs
 from karat.errors import KaratError
 from karat.plugins.project import Project
 from karat.setup.inspect.catalog import inspect_target
-from karat.setup.inspect.inspection import without_passwords
+from karat.setup.inspect.inspection import prove_target, without_passwords
 from karat.setup.inspect.openapi import paths_of, requests_at
-from karat.setup.inspect.proof import prove_target
 from karat.setup.inspect.services import OPENAPI, get_json
 from karat.setup.survey.findings import FoundAgent, rank_path
 from karat.targets.base import TargetError

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import PurePosixPath
 
-from karat.setup.inspect.toml import inline, target_table
+from karat.setup.inspect.inspection import inline, target_table
 from karat.setup.survey.findings import FoundAgent, FoundServer
 from karat.text.wording import visible
 from karat.version import __version__

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from karat.evidence.logs.calls import BEGINS, ENDS, tool_calls
-from karat.evidence.logs.events import PREFIX, parse, parse_all, read_object
+from karat.evidence.logs.events import BEGINS, ENDS, PREFIX, parse, parse_all, read_object, tool_calls
 from karat.evidence.logs.jsonl_tail import CaptureBrokenError, Fits, LogSegment
 from karat.model.trace import PossibleCall, ToolCall
 from karat.targets.base import TargetError

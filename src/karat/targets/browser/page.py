@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from karat.model.trace import ScreenMap
 from karat.targets.base import TargetError
 from karat.targets.browser.answer_text import LOADING, UNSEPARATED, AnswerTracker, AnswerWords
+from karat.targets.browser.environment import HURRY
 from karat.targets.browser.log import TurnLog
 from karat.targets.browser.navigation import ChatNavigation, locate
-from karat.targets.browser.options import BrowserOptions, Place
+from karat.targets.browser.options import BrowserOptions, Complete, Place
 from karat.targets.browser.prompt_echo import PromptMatcher
 from karat.targets.browser.screen import (
     SentPrompt,
@@ -28,14 +30,74 @@ from karat.targets.browser.screen import (
     with_unseen,
     without_prompts,
 )
-from karat.targets.browser.watch import Activity, Watch
-from karat.targets.browser.window import HURRY
 from karat.text.wording import join_words, likeness, shorten
 
 if TYPE_CHECKING:
     from playwright.async_api import Page, Response
 
     from karat.targets.browser.navigation import View
+
+
+_WATCH = read_script("watch.js")
+
+BEGIN = f"(signs) => {{\n{_WATCH} return install(signs, false); }}"
+STATE = (
+    f"(signs) => {{ if (window.karatWatch) return window.karatWatch.state();\n{_WATCH} return install(signs, true); }}"
+)
+
+
+class Activity(NamedTuple):
+    """What the signs say: whether none shows now, for how many seconds, and which were not seen since the prompt."""
+
+    over: bool
+    calm: float
+    unseen: dict[str, int]
+    """For each sign, how much on the page could show it."""
+    fresh: bool = False
+    """A new page was loaded since the prompt, which is a sign of work, too."""
+
+
+class Watch:
+    """The signs of one configuration on one page."""
+
+    def __init__(self, page: View, complete: Complete) -> None:
+        self._page = page
+        self._signs = {name: sign for name, sign in complete.signs.items() if sign}
+        self.trouble = ""
+        """What keeps a turn from its end, as far as the signs tell."""
+
+    def __bool__(self) -> bool:
+        return bool(self._signs)
+
+    async def begin(self) -> None:
+        """Watch from now on, also for what is over before anybody looks. A sign that shows must go first."""
+        while self._signs:
+            state: dict[str, object] = await self._page.evaluate(BEGIN, self._signs)
+            if not state["now"]:
+                self.trouble = ""
+                return
+            self.trouble = f"the prompt was not sent, because {self._list_signs(state['now'])} is already visible"
+            await asyncio.sleep(POLL)
+
+    async def state(self) -> Activity:
+        if not self._signs:
+            return Activity(over=True, calm=math.inf, unseen={})
+        state: dict[str, Any] = await self._page.evaluate(STATE, self._signs)
+        work = Activity(not state["now"], state["calm"], state["unseen"], state["fresh"])
+        shows = f"{self._list_signs(state['now'])} still shows" if state["now"] else ""
+        self.trouble = f"{self._list_signs(work.unseen)} was never seen" if work.unseen else shows
+        return work
+
+    def describe_unseen(self, work: Activity) -> str:
+        """Why signs were not seen, and what to do about it."""
+        nowhere = [name for name, matches in work.unseen.items() if name != "gone" and not matches]
+        why = f" (nothing on the page is {' or '.join(self._signs[name] for name in nowhere)})" if nowhere else ""
+        signs = self._list_signs(work.unseen)
+        return f"the answer arrived, but {signs} was never seen{why}: fix `complete`, or use `quiet_ms`"
+
+    def _list_signs(self, names: Any) -> str:
+        return " and ".join(f"the sign of work {name} = {json.dumps(self._signs[name])}" for name in names)
+
 
 PATIENCE = 20.0
 """Seconds that a look at the page may take."""

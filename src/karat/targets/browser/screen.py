@@ -12,8 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypedDict
 
-from karat.model.snapshot import LIKE_PROMPT, NOT_SEEN, THE_PROMPT
-from karat.model.trace import ElementBox, ScreenMap
+from karat.model.trace import LIKE_PROMPT, NOT_SEEN, THE_PROMPT, ElementBox, ScreenMap
 from karat.targets.browser.prompt_echo import Likeness, PromptMatcher
 
 if TYPE_CHECKING:

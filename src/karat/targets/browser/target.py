@@ -18,13 +18,12 @@ from uuid import uuid4
 
 from msgspec import structs
 
-from karat.evidence.logs.calls import tool_calls
+from karat.evidence.logs.events import tool_calls
 from karat.evidence.recorder import Recorder
 from karat.model.suite import Case
 from karat.model.trace import REMOVED, UNSEEN_WORDS, Message, Trace
 from karat.targets.base import RunContext, TargetError
-from karat.targets.browser import window
-from karat.targets.browser.environment import BrowserEnvironment
+from karat.targets.browser.environment import HURRY, BrowserEnvironment, open_context
 from karat.targets.browser.log import TurnLog, select_own_lines, wait_until_quiet
 from karat.targets.browser.options import (
     LOG,
@@ -36,7 +35,6 @@ from karat.targets.browser.options import (
     secret_values,
 )
 from karat.targets.browser.page import ChatPage
-from karat.targets.browser.window import HURRY
 from karat.targets.capabilities import Limits
 from karat.targets.config import TargetConfig, read_options
 from karat.targets.conversation import converse, timeout
@@ -99,7 +97,7 @@ class BrowserTarget:
         try:
             browser = await self._stage.ready()
             base = self._stage.base.replace(SESSION, session)
-            async with window.open_context(browser, self._options, base, session, self._script) as opened:
+            async with open_context(browser, self._options, base, session, self._script) as opened:
                 return await self._conversation(case, context, opened, session)
         except Error as error:
             raise await self._explain(TargetError("agent", _first_line(error))) from error

@@ -19,8 +19,7 @@ from karat.targets.base import DENIED, TargetError
 from karat.targets.config import place_of
 from karat.targets.http.call_reader import CallReader
 from karat.targets.http.conversation import AnswerReader, HttpConversation, TurnBuffer
-from karat.targets.http.guess import answer_path
-from karat.targets.http.jsonpath import JsonPath, count, words
+from karat.targets.http.jsonpath import JsonPath, answer_path, count, words
 from karat.targets.http.options import (
     HttpOptions,
     Preparation,

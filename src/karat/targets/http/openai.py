@@ -32,8 +32,7 @@ from karat.targets.http.service import WireRequest
 from karat.targets.http.streams import DONE, EventKinds, event_json, protocol_error
 from karat.targets.http.target import ServiceTarget
 from karat.targets.http.tool_call_log import CallSoFar, arguments_of, arguments_text
-from karat.targets.threads import DaemonThreads
-from karat.targets.user_code import Environment
+from karat.targets.user_code import DaemonThreads, Environment
 from karat.text.clean import jsonable
 from karat.text.wording import error_text, shorten, visible
 

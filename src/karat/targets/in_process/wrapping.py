@@ -20,10 +20,17 @@ from traceback import walk_tb
 from types import ModuleType
 from typing import Any, ParamSpec, TypeVar, cast
 
-from karat.evidence.ran_calls import RanCall
+from karat.evidence.recorder import RanCall
 from karat.proxy.faults.world import CaseWorld, FaultError
-from karat.targets.in_process.cases import CASES, RunningCase, open_call, wrap_start, wrap_submit
-from karat.targets.in_process.http_clients import HTTP_CLIENTS, wrap_sender
+from karat.targets.in_process.cases import (
+    CASES,
+    HTTP_CLIENTS,
+    RunningCase,
+    open_call,
+    wrap_sender,
+    wrap_start,
+    wrap_submit,
+)
 from karat.targets.in_process.result_forms import PlainForm
 from karat.targets.in_process.tool_classes import TOOL_CLASSES, Called, Reader, ToolClass
 from karat.text.clean import jsonable
@@ -106,7 +113,7 @@ def _enter(
         return None
     parent = above.name if above is not None else None
     began = is_inner or not row.inner
-    call = RanCall(called.name, called.arguments, called.call_id, parent, began=began, owner=case)
+    call = RanCall(called.name, jsonable(called.arguments), called.call_id, parent, began, case)
     if called.plugin:
         case.recorder.plugins.add(called.plugin)
     case.recorder.note_ran(call)

@@ -9,7 +9,7 @@ from time import time
 from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from karat.evidence.ran_calls import RanCall
+from karat.evidence.recorder import RanCall
 from karat.providers.base import tool_schemas
 from karat.targets.in_process.cases import open_call
 from karat.text.clean import text

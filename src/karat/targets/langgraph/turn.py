@@ -17,10 +17,9 @@ from karat.targets.base import RunContext, TargetError
 from karat.targets.interrupts import Interrupt, resume
 from karat.targets.langgraph.callbacks import Run, TurnRecorder, WrittenMessage, timeline
 from karat.targets.langgraph.calls import run_as_call, tool_calls
-from karat.targets.langgraph.loading import pregel
+from karat.targets.langgraph.loading import pregel, schemas_of
 from karat.targets.langgraph.messages import as_messages, final_text, find_ending, token_counts
 from karat.targets.langgraph.shapes import Shapes
-from karat.targets.langgraph.tools import schemas_of
 from karat.targets.short_form import NO_TELEMETRY
 from karat.text.clean import jsonable, table
 

@@ -14,7 +14,7 @@ from msgspec import structs
 
 from karat.errors import Diagnostic
 from karat.evidence.merge import TurnEvidence, merge_turns
-from karat.evidence.otlp.inbox import CONVERSATION_KEYS
+from karat.evidence.span_receiver import CONVERSATION_KEYS
 from karat.evidence.spans.facts import read_facts
 from karat.evidence.spans.otlp import SpanBatch, SpanRecord
 from karat.evidence.spans.reading import is_of_a_turn, read_turn, span_trees

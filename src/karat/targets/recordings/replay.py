@@ -21,9 +21,8 @@ from msgspec import Raw, Struct, UnsetType, structs
 
 from karat.errors import ConfigError, Diagnostic, SuiteError
 from karat.evidence.merge import merge_turns
-from karat.model.attachments import move_attachments, way
 from karat.model.suite import Case
-from karat.model.trace import Channel, Message, SpanNode, Tokens, ToolCall, Trace, TraceError
+from karat.model.trace import Channel, Message, SpanNode, Tokens, ToolCall, Trace, TraceError, move_attachments, way
 from karat.suites.diagnostics import RefusedError, problems
 from karat.targets.base import RunContext, TargetError
 from karat.targets.capabilities import ALL

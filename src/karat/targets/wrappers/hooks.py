@@ -16,8 +16,7 @@ from karat.plugins.code import load
 from karat.targets.base import RunContext, Target, TargetError
 from karat.targets.config import TargetConfig
 from karat.targets.conversation import timeout
-from karat.targets.threads import DaemonThreads
-from karat.targets.user_code import Callee, build_error, from_outside
+from karat.targets.user_code import Callee, DaemonThreads, build_error, from_outside
 from karat.targets.wrappers.base import WrappedTarget
 from karat.text.clean import jsonable
 

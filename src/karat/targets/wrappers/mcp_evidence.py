@@ -8,9 +8,8 @@ from time import time
 
 from msgspec import structs
 
-from karat.evidence.call_pairs import merge_calls
 from karat.evidence.mcp_calls import McpTraffic, ProxiedCall
-from karat.evidence.merge import merge_by_turn
+from karat.evidence.merge import merge_by_turn, merge_calls
 from karat.evidence.spans.trace_context import conversation_in
 from karat.model.trace import PossibleCall, Trace
 from karat.targets.base import RunContext

@@ -11,8 +11,7 @@ from msgspec import structs
 
 from karat.errors import ConfigError
 from karat.evidence.merge import TurnEvidence, answers_by_turn, merge_by_turn, merge_evidence
-from karat.evidence.otlp.inbox import CaseWindow
-from karat.evidence.otlp.receiver import Receiver
+from karat.evidence.span_receiver import CaseWindow, Receiver
 from karat.evidence.spans.facts import read_facts
 from karat.evidence.spans.otlp import SpanRecord
 from karat.evidence.spans.reading import read_turn, spans_by_turn

@@ -11,10 +11,9 @@ from msgspec import Meta, Struct, field, structs
 from karat.checks.tools.naming import tools_named
 from karat.checks.tools.validity import judges_arguments
 from karat.errors import ConfigError
-from karat.evidence.call_pairs import merge_calls
-from karat.evidence.logs.calls import tool_calls
 from karat.evidence.logs.dialects import LogEvents
-from karat.evidence.logs.events import find_broken_backend
+from karat.evidence.logs.events import find_broken_backend, tool_calls
+from karat.evidence.merge import merge_calls
 from karat.model.suite import Case
 from karat.model.trace import ToolCall, Trace
 from karat.targets.base import RunContext, Target, TargetError

@@ -21,12 +21,12 @@ from typing import TypeAlias
 from weakref import WeakKeyDictionary, WeakSet
 
 from karat.checks.catalog import CheckCatalog
-from karat.engine.processes.in_flight import InFlight
 from karat.engine.processes.messages import (
     LENGTH,
     Assignment,
     Finished,
     Frames,
+    InFlight,
     Ready,
     Refused,
     Returned,

@@ -13,9 +13,8 @@ from msgspec import structs
 
 from karat.evidence.logs.events import PREFIX
 from karat.model.trace import Trace
-from karat.setup.inspect.inspection import Inspection, Observation
+from karat.setup.inspect.inspection import Inspection, Observation, describe_trace, prove_target
 from karat.setup.inspect.page.observe import PageObservation, WorkSign, observe_page
-from karat.setup.inspect.proof import describe_trace, prove_target
 from karat.targets.base import TargetError
 from karat.targets.browser.options import BrowserOptions, Place, check_options
 from karat.targets.config import TargetConfig, read_options

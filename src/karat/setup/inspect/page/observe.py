@@ -13,9 +13,8 @@ from uuid import uuid4
 
 from karat.evidence.logs.jsonl_tail import RESTLESS, SETTLE
 from karat.targets.base import TargetError
-from karat.targets.browser import window
 from karat.targets.browser.answer_text import LOADING
-from karat.targets.browser.environment import BrowserEnvironment
+from karat.targets.browser.environment import BrowserEnvironment, open_context
 from karat.targets.browser.navigation import ChatNavigation, locate
 from karat.targets.browser.options import SESSION, BrowserOptions, Place, script
 from karat.targets.browser.page import come_to_rest
@@ -178,7 +177,7 @@ async def observe_page(config: TargetConfig, options: BrowserOptions, prompt: st
         await stage.open()
         base = stage.base.replace(SESSION, observation.session)
         early = script(options.init_script, config.root)
-        async with window.open_context(await stage.ready(), options, base, observation.session, early) as opened:
+        async with open_context(await stage.ready(), options, base, observation.session, early) as opened:
             page = await opened.new_page()
             navigation = ChatNavigation(page, options, base, observation.session)
             await navigation.arrive()
