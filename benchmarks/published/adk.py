@@ -26,10 +26,9 @@ from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import Status
 from karat.plugins.project import Project
 from karat.scoring.verdicts import case_results
-from karat.suites.convert import convert
 from karat.suites.diagnostics import RefusedError
 from karat.suites.formats.base import SuiteFile
-from karat.suites.reading import read_suite
+from karat.suites.reading import convert, read_suite
 
 SEED = 11
 CRITERIA: tuple[tuple[str, Any], ...] = (

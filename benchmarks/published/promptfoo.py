@@ -26,10 +26,9 @@ from karat.model.trace import SpanNode, ToolCall, Trace
 from karat.model.verdict import Status
 from karat.plugins.project import Project
 from karat.scoring.verdicts import run_check
-from karat.suites.convert import convert
 from karat.suites.diagnostics import RefusedError
 from karat.suites.formats.base import SuiteFile
-from karat.suites.reading import read_suite
+from karat.suites.reading import convert, read_suite
 
 SEED = 7
 MOST_CODE = 60

@@ -333,7 +333,7 @@ def history(
     folder: str | Path | None = None, *, suite: str = "", target: str = "", runs: int = 20, since: str = ""
 ) -> History:
     """The last runs of a suite against one target, case by case: what broke when, and what is flaky."""
-    from karat.analysis.compare.history import build_history
+    from karat.analysis.compare.comparisons import build_history
 
     return build_history(folder, find_project(), most=runs, since=since, suite=suite, target=target)
 

@@ -14,8 +14,7 @@ from karat.errors import SuiteError
 from karat.model.suite import Case, Suite
 from karat.model.trace import ToolCall, Trace
 from karat.scoring.verdicts import case_results
-from karat.suites.convert import convert
-from karat.suites.reading import read_suite
+from karat.suites.reading import convert, read_suite
 
 
 def content(text: str, role: str = "user") -> dict[str, Any]:

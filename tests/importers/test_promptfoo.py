@@ -18,8 +18,7 @@ from karat.importers.promptfoo.templates import BadTemplateError, render
 from karat.model.suite import Suite
 from karat.model.trace import Trace
 from karat.scoring.verdicts import run_check
-from karat.suites.convert import convert
-from karat.suites.reading import read_suite
+from karat.suites.reading import convert, read_suite
 
 
 def read(folder: Path, config: object, **files: str) -> Suite:

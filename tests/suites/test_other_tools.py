@@ -16,9 +16,9 @@ from karat.importers import deepeval
 from karat.model.suite import Case
 from karat.plugins.project import Project
 from karat.suites import loads
-from karat.suites.convert import convert
 from karat.suites.formats.base import SuiteFile
 from karat.suites.formats.catalog import detect_format
+from karat.suites.reading import convert
 
 Calls = Sequence[tuple[Any, ...]]
 

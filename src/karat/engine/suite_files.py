@@ -24,7 +24,7 @@ def convert(suite: SuiteSource, path: str | Path | None = None, *, force: bool =
 
     With `path` it is written there too. `force`: overwrite an existing file.
     """
-    from karat.suites.convert import convert as converted
+    from karat.suites.reading import convert as converted
 
     if path is not None:
         refuse_place(Path(path), force)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from karat.rules.events import ConversationEvent
-from karat.text.prose.consent import gives_consent
+from karat.text.prose.asking import gives_consent
 from karat.text.words import WordLists
 
 KEPT_RUNS = 8

@@ -1,14 +1,16 @@
-"""Eval sets of Google's Agent Development Kit: new ones, and the lists that came before them."""
+"""Eval sets of Google's Agent Development Kit, new ones and the lists before them, and results of `adk eval`."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Required, TypedDict
+from typing import Any, ClassVar, NamedTuple, Required, TypedDict
 
 from karat.suites.diagnostics import Path, PathDiagnostic, RefusedError
 from karat.suites.formats.base import Format, ParsedSuite, SuiteCatalog, SuiteFile
 from karat.suites.formats.builder import CaseBuilder, SuiteBuilder
+from karat.targets.recordings.result_files import RecordedCase, ResultFile
 
 CONFIG = "test_config.json"
 TRAJECTORY, RESPONSE = "tool_trajectory_avg_score", "response_match_score"
@@ -331,3 +333,50 @@ def read_calls(data: Any) -> list[Call] | None:
 def content_text(content: Any) -> str:
     """The text of a message, a line for each part of it."""
     return "\n".join(part["text"] for part in _parts(content) if part.get("text"))
+
+
+class _Turn(TypedDict, total=False):
+    actual_invocation: Required[Invocation]
+
+
+class _CaseResult(TypedDict, total=False):
+    eval_id: str
+    eval_case_id: str
+    eval_metric_result_per_invocation: list[_Turn]
+
+
+class _Results(TypedDict):
+    eval_case_results: list[_CaseResult]
+
+
+class AdkResults(ResultFile):
+    shape: ClassVar = list[_Results] | _Results
+
+    def recognizes(self, first: object) -> bool:
+        return field(first, "eval_case_results") is not None
+
+    def read(self, values: Sequence[Any]) -> Iterator[RecordedCase]:
+        repeats: Counter[str] = Counter()
+        for result in field(values[0], "eval_case_results"):
+            name = field(result, "eval_id") or field(result, "eval_case_id") or ""
+            turns = [_form(field(invocation, "actual_invocation")) for invocation in _invocations(result)]
+            if not turns:
+                form: dict[str, Any] = {"error": "the result contains no invocation"}
+            else:
+                form = turns[0] if len(turns) == 1 else {"turns": turns}
+            yield RecordedCase(name, form, repeats[name])
+            repeats[name] += 1
+
+
+def _invocations(result: Any) -> list[Any]:
+    return field(result, "eval_metric_result_per_invocation") or []
+
+
+def _form(invocation: Any) -> dict[str, Any]:
+    calls = read_calls(field(invocation, "intermediate_data"))
+    form: dict[str, Any] = {
+        "input": content_text(field(invocation, "user_content")),
+        "final_message": content_text(field(invocation, "final_response")),
+    }
+    requests = [{"name": call.name, "arguments": call.args} for call in calls or ()]
+    return form | ({"tool_calls": requests} if calls is not None else {})

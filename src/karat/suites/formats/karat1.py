@@ -31,12 +31,10 @@ from karat.suites.formats.language import (
     weightless,
 )
 from karat.suites.formats.spelling import Commented
-from karat.suites.prohibitions import add_prohibitions
 from karat.suites.rules import RulesShape, read_suite_rules
 from karat.suites.shapes.containers import Key, KnownKeys, ListShape, MapShape, RecordShape
 from karat.suites.shapes.scalars import FINE, AnyShape, ChoiceShape, Found, NumberShape, TextShape
-from karat.suites.tables import Row, columns_of, read_table
-from karat.suites.variables import NAME, Variables, resolve_all
+from karat.suites.templates import NAME, Row, Variables, add_prohibitions, columns_of, read_table, resolve_all
 from karat.text.wording import quoted
 
 VERSION = "1"

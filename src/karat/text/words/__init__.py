@@ -15,11 +15,10 @@ from unicodedata import normalize
 import regex
 from msgspec import Struct
 
-from karat.text.words.consent import CONSENT
 from karat.text.words.deeds import CLAIMS, DENIALS
 from karat.text.words.quantities import AGES, NUMBERS
 from karat.text.words.results import RESULTS
-from karat.text.words.speech import ASKING, OUTCOMES, SENTENCES
+from karat.text.words.speech import ASKING, CONSENT, OUTCOMES, SENTENCES
 
 Replaced = Mapping[str, Iterable[str]]
 """Lists of a suite, by name, in place of the built-in ones."""
