@@ -80,6 +80,7 @@ LLAMAINDEX = ("llama-index-core==0.14.25", "openinference-instrumentation-llama-
 LLAMAINDEX_LLM = ("llama-index-llms-openai-like==0.8.1",)
 OPENAI = ("openai==3.51.0",)
 SEMANTIC_KERNEL = ("semantic-kernel==1.45.0",)
+GOOGLE_ADK = ("google-adk==2.13.0",)
 HAYSTACK = "haystack-ai==3.4.0"
 
 SOURCES = (
@@ -199,7 +200,18 @@ SOURCES = (
         ("opentelemetry-instrumentation-langchain==0.62.0", LANGCHAIN),
         "langchain_agent.py traceloop",
     ),
+    SpanSource("google-adk", "Google ADK", GOOGLE_ADK, "adk_agent.py", GENAI),
+    SpanSource(
+        "google-adk-schema-1",
+        "Google ADK",
+        GOOGLE_ADK,
+        "adk_agent.py",
+        {"ADK_TELEMETRY_SCHEMA_VERSION_OPT_IN": "1"},
+        environment="google-adk",
+        note="schema 1",
+    ),
     SpanSource("strands", "strands events", STRANDS, "strands_agent.py"),
+    SpanSource("strands-0.2", "strands events", ("strands-agents==0.2.1",), "strands_agent.py"),
     SpanSource(
         "strands-latest",
         "strands events",

@@ -106,6 +106,24 @@ def test_a_call_whose_arguments_are_the_answer_vanishes_only_where_it_had_to_be_
     assert [call.name for call in read_traffic(traffic, traffic.exchanges, '{"order": "A"}').calls] == calls
 
 
+@pytest.mark.parametrize(
+    ("client", "tool", "plugins"),
+    [
+        pytest.param("semantic-kernel-python/1.45.0 AsyncOpenAI/Python", "Desk-refund", {"Desk-"}, id="python"),
+        pytest.param("Semantic-Kernel", "Desk-refund", {"Desk-"}, id="dotnet"),
+        pytest.param("semantic-kernel-python/1.45.0", "refund", set(), id="without-a-plugin"),
+        pytest.param("semantic-kernel-python/1.45.0", "a-b-c", set(), id="of-its-own"),
+        pytest.param("AsyncOpenAI/Python", "get-order", set(), id="another-client"),
+    ],
+)
+def test_semantic_kernel_puts_the_plugin_before_the_name_of_a_tool(client: str, tool: str, plugins: set[str]) -> None:
+    traffic = ModelTraffic()
+    offered = [{"type": "function", "function": {"name": tool}}]
+    body = msgspec.json.encode({"messages": [USER], "tools": offered})
+    assert traffic.add_request("openai", "/v1/chat/completions", body, client) is not None
+    assert traffic.plugins == plugins
+
+
 class Served:
     """A scripted model, the proxy before it, and one run of a case."""
 

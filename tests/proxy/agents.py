@@ -42,6 +42,25 @@ def ask(prompt: str, **more: object) -> dict[str, Any]:
             messages.append({"role": "tool", "tool_call_id": call["id"], "content": json.dumps(result)})
 
 
+def ask_as_semantic_kernel(prompt: str) -> str:
+    """A loop that names its tool as Semantic Kernel does, and reports nothing but the answer."""
+    headers = {"content-type": "application/json", "user-agent": "semantic-kernel-python/1.45.0"}
+    tools = [{"type": "function", "function": {"name": "Desk-get_balance", "parameters": {"type": "object"}}}]
+    messages: list[dict[str, Any]] = [{"role": "user", "content": prompt}]
+    while True:
+        body = json.dumps({"model": "m", "messages": messages, "tools": tools}).encode()
+        address = f"{os.environ['OPENAI_BASE_URL']}/chat/completions"
+        with urllib.request.urlopen(urllib.request.Request(address, body, headers), timeout=20) as reply:
+            message = json.loads(reply.read())["choices"][0]["message"]
+        if not message.get("tool_calls"):
+            return str(message["content"])
+        messages.append(message)
+        messages += [
+            {"role": "tool", "tool_call_id": call["id"], "content": '{"balance": "12.50"}'}
+            for call in message["tool_calls"]
+        ]
+
+
 def ask_twice(prompt: str) -> str:
     """The same request twice: a scripted server counts its answers."""
     return " ".join(str(json.loads(post("/chat/completions", request(prompt)))["id"]) for _ in range(2))

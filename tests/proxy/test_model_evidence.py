@@ -69,6 +69,22 @@ def run(project: Project, monkeypatch: pytest.MonkeyPatch, tape: str | None = No
         return result
 
 
+@pytest.mark.parametrize("name", ["get_balance", "Desk-get_balance"])
+def test_a_tool_of_semantic_kernel_has_either_name(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project, asked = Project(tmp_path, monkeypatch), "What is the balance of A1?"
+    cases = [
+        case("called", asked, tool_calls=[{"tool": name, "arguments": {"account": "A1"}}], valid_arguments=True),
+        case("forbidden", asked, tool_calls_none=[name]),
+        case("another", asked, tool_calls_none=["pay"]),
+    ]
+    project.write({"karat": 1, "cases": cases}, MODELS.format("ask_as_semantic_kernel"))
+    asking = {"when": {"user": "."}, "call": {"Desk-get_balance": {"account": "A1"}}}
+    with serve({"rules": [asking, {"when": {"results": "any"}, "say": "12.50"}]}) as model:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{model.url}/v1")
+        records = project.run(None, target="bank")
+    assert statuses(records) == {"called": PASS, "forbidden": FAIL, "another": PASS}
+
+
 def test_calls_are_judged_by_the_traffic_alone(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     records = run(project, monkeypatch)
     assert statuses(records) == VERDICTS

@@ -19,11 +19,13 @@ from karat.model.trace import Tokens
 from karat.providers.base import TOOL_LISTS, ModelReply, ModelRequest, tool_schemas
 from karat.providers.catalog import asks_a_model, find_api
 from karat.providers.messages import CallRequest, ChatMessage, ReturnedResult, find_prompts, since_last_prompt
-from karat.text.tool_names import is_helper
+from karat.text.tool_names import is_helper, split_plugin
 
 _Value = TypeVar("_Value", str, frozenset[str])
 MOST = 10_000
 """So many calls and exchanges of one run are kept."""
+WITH_PLUGINS = "semantic-kernel"
+"""In the name of a client that asks for tools by their plugin and their function."""
 LOST = "the case exchanged more with models than there is room for, so some of its calls may be missing"
 
 
@@ -91,6 +93,8 @@ class ModelTraffic:
         self._other_services = other_services
         self.exchanges: list[ModelExchange] = []
         self.schemas: dict[str, object] = {}
+        self.plugins: set[str] = set()
+        """What the agent's framework puts before the names of tools: `Desk-`."""
         self.lost = False
         self.unowned = ""
         """Why a request that is not here may be one of this run."""
@@ -100,8 +104,8 @@ class ModelTraffic:
         self._by_key: dict[object, list[ObservedCall]] = {}
         self._lock = threading.Lock()
 
-    def add_request(self, service: str, path: str, body: bytes) -> ModelExchange | None:
-        """A request that goes to a model; None for any other."""
+    def add_request(self, service: str, path: str, body: bytes, client: str = "") -> ModelExchange | None:
+        """A request that goes to a model; None for any other. `client` is what the agent's client says that it is."""
         api = find_api(path)
         exchange = ModelExchange(service, path, time())
         request = api.read_request(body) if api is not None else None
@@ -117,6 +121,8 @@ class ModelTraffic:
                 self.exchanges.append(exchange)
             if request is not None:
                 self._read_request(exchange, request, body)
+                if WITH_PLUGINS in client.lower():
+                    self.plugins |= {plugin for name in exchange.tools if (plugin := split_plugin(name))}
         return exchange
 
     def add_reply(

@@ -57,7 +57,7 @@ class Gemini(ModelApi):
         prompt = body.get("contents")
         contents = [{"parts": [{"text": prompt}]}] if isinstance(prompt, str) else objects(prompt)
         system = read_content(table(body.get("systemInstruction", body.get("system_instruction")))).text
-        return ModelRequest("", tuple(map(read_content, contents)), system, _lower_types(body.get("tools")))
+        return ModelRequest("", tuple(map(read_content, contents)), system, lower_types(body.get("tools")))
 
     def reply(self, body: Table) -> ModelReply:
         candidates = objects(body.get("candidates"))
@@ -127,13 +127,13 @@ def read_content(content: Table) -> ChatMessage:
     return read_message({"role": ROLES.get(text_of(content.get("role")), "user"), "parts": respelled})
 
 
-def _lower_types(value: object) -> object:
+def lower_types(value: object) -> object:
     """Schemas with the types of JSON Schema: Gemini writes them in capitals."""
     if isinstance(value, Mapping):
         is_type = isinstance(kind := value.get("type"), str) and kind.isupper()
-        lowered = {key: _lower_types(item) for key, item in value.items()}
+        lowered = {key: lower_types(item) for key, item in value.items()}
         return {**lowered, "type": str(kind).lower()} if is_type else lowered
-    return [_lower_types(item) for item in value] if isinstance(value, list) else value
+    return [lower_types(item) for item in value] if isinstance(value, list) else value
 
 
 def _run_code(parts: Sequence[Table]) -> Iterator[ToolCall]:

@@ -16,7 +16,7 @@ _TEXT_TYPES = ("", "text", "output_text", "input_text")
 _CALL_TYPES = frozenset({"tool_call", "tool_use", "function_call", "tool-call", "functionCall"})
 _CALL_KEYS = ("toolUse", "functionCall", "function_call", "tool_call")
 _RESULT_TYPES = frozenset({"tool_call_response", "tool_result", "function_call_output", "tool-result"})
-_RESULT_KEYS = ("toolResult", "tool_call_result", "functionResponse")
+_RESULT_KEYS = ("toolResult", "tool_call_result", "functionResponse", "function_response")
 _RESULT_IDS = ("tool_use_id", "toolUseId", "tool_call_id", "call_id", "id")
 _decode = msgspec.json.Decoder().decode
 

@@ -148,7 +148,10 @@ class ForwardedRequest:
 
     def watch(self, traffic: ModelTraffic) -> None:
         """Let what is asked of a model, and what the agent gets, be read."""
-        exchange = traffic.add_request(self.service, self.path, self.body) if self.request.method == "POST" else None
+        if self.request.method != "POST":
+            return
+        client = self.request.headers.get("user-agent", "")
+        exchange = traffic.add_request(self.service, self.path, self.body, client)
         if exchange is not None:
             self._on_reply = lambda reply, torn: traffic.add_reply(
                 exchange, reply.status, reply.body, [event.data for event in reply.events], torn=torn

@@ -72,6 +72,12 @@ def may_be_same_tool(forbidden: str, called: str) -> bool:
     return any(ban.fullmatch("".join(parts[at:])) for ban in _bans(forbidden) for at in range(1, len(parts)))
 
 
+def split_plugin(name: str) -> str:
+    """What Semantic Kernel put before the name of a function, `Desk-`: it allows no other hyphen; empty for nothing."""
+    plugin, hyphen, function = name.partition("-")
+    return plugin + hyphen if plugin and function and "-" not in function else ""
+
+
 @lru_cache(maxsize=4096)
 def is_word_of(tool: str, words: str) -> bool:
     """Whether a text names a tool, as a word of its own."""

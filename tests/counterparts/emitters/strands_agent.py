@@ -4,7 +4,11 @@ import json
 
 import script
 from strands import Agent, tool
-from strands.models.model import Model
+
+try:
+    from strands.models.model import Model
+except ImportError:  # in 0.2
+    from strands.types.models import Model
 
 made = script.provider()
 
@@ -20,6 +24,14 @@ class Scripted(Model):
 
     async def structured_output(self, *args, **kwargs):
         yield {}
+
+    def format_request(self, messages, *args, **kwargs):
+        """What 0.2 hands to `stream`."""
+        return messages
+
+    def format_chunk(self, event):
+        """What 0.2 makes of an event."""
+        return event
 
     async def stream(self, messages, *args, **kwargs):
         last = messages[-1]["content"]

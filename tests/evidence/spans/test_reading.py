@@ -123,6 +123,79 @@ def test_a_span_within_a_call_is_that_call_by_its_id_or_by_tool_and_arguments(
     assert [call.parent for call in found] == ["bot", "find"][: len(calls)]
 
 
+def adk(*spans: Span) -> TurnEvidence:
+    return read_turn(SpanBatch(request([ROOT, *spans], "gcp.vertex.agent")).records())
+
+
+def asked_of_adk(*orders: str) -> dict[str, object]:
+    calls = [
+        {"type": "tool_call", "id": f"find_{index}", "name": "find", "arguments": {"n": order}}
+        for index, order in enumerate(orders)
+    ]
+    return {"role": "assistant", "parts": calls}
+
+
+ADK_GIVEN = {"role": "user", "parts": [{"type": "tool_call_response", "id": "find_0", "response": {"x": 1}}]}
+ADK_MERGED = span(
+    "execute_tool (merged)", T, parent=TOP, gen_ai__operation__name="execute_tool", gen_ai__tool__name="(merged tools)"
+)
+
+
+def adk_tool(order: str, call_id: str, at: float = 102.0) -> Span:
+    return tool("find", T, json.dumps({"n": order}), parent=TOP, at=at, gen_ai__tool__call__id=call_id)
+
+
+def test_calls_of_google_adk_have_other_ids_in_messages_and_are_each_one() -> None:
+    first, second = asked_of_adk("A"), asked_of_adk("B")
+    reading = adk(
+        chat(TOP, [USER], [first]),
+        adk_tool("A", "adk-1"),
+        chat(TOP, [USER, first, ADK_GIVEN], [second], at=103.0),
+        adk_tool("B", "adk-2", 104.0),
+        chat(TOP, [USER, first, ADK_GIVEN, second, ADK_GIVEN], [SAYS], at=105.0),
+    )
+    assert [(call.arguments, call.called) for call in reading.calls] == [({"n": "A"}, True), ({"n": "B"}, True)]
+    assert reading.unproved == ""
+
+
+def test_parallel_calls_of_google_adk_have_no_phantom() -> None:
+    both = asked_of_adk("A", "B")
+    spans = [adk_tool("A", "adk-1"), adk_tool("B", "adk-2"), ADK_MERGED]
+    reading = adk(chat(TOP, [USER], [both]), *spans, chat(TOP, [USER, both, ADK_GIVEN], [SAYS], at=103.0))
+    assert [call.arguments for call in reading.calls] == [{"n": "A"}, {"n": "B"}]
+    assert reading.unproved == ""
+
+
+def test_a_call_that_google_adk_did_not_run_is_still_missed() -> None:
+    both = asked_of_adk("A", "B")
+    reading = adk(chat(TOP, [USER], [both]), adk_tool("A", "adk-1"))
+    assert "asked for 'find'" in reading.doubt
+    assert [call.called for call in reading.calls] == [True, False]
+
+
+def test_schema_1_of_google_adk_has_calls_and_messages_of_its_own() -> None:
+    own = "gcp__vertex__agent__"
+    asks = {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}
+    calls = {"content": {"role": "model", "parts": [{"function_call": {"name": "find", "args": {"n": 1}}}]}}
+    says = {"content": {"role": "model", "parts": [{"text": "Done."}]}}
+
+    def content(**values: object) -> dict[str, str]:
+        return {f"{own}{key}": json.dumps(value) for key, value in values.items()}
+
+    def find(arguments: object, result: object) -> Span:
+        names = {"gen_ai__operation__name": "execute_tool", "gen_ai__tool__name": "find"}
+        captured = content(tool_call_args=arguments, tool_response=result)
+        return span("t", T, parent=TOP, **names, **captured)
+
+    def llm(reply: object, at: float) -> Span:
+        return span("call_llm", T, parent=TOP, at=at, **content(llm_request=asks, llm_response=reply))
+
+    whole = adk(llm(calls, 99.0), find({"n": 1}, {"x": 2}), llm(says, 103.0))
+    assert [(call.arguments, call.result, call.success) for call in whole.calls] == [({"n": 1}, {"x": 2}, True)]
+    assert (whole.unproved, whole.answer, whole.prompt) == ("", "Done.", "Hi")
+    assert adk(find({}, {})).calls[0].unobserved.keys() == {"arguments", "result"}
+
+
 def test_a_bare_argument_takes_its_name_from_what_the_model_asked_for() -> None:
     kind = {"openinference__span__kind": "TOOL", "tool__name": "find", "input__value": "7", "output__value": "x"}
     bare = span("find", T, parent=TOP, at=102.0, **kind)

@@ -10,6 +10,7 @@ from msgspec import Struct, structs
 from karat.evidence.spans.envelopes import parameters_in, passed_arguments
 from karat.evidence.spans.otlp import NOT_RECORDED, SpanRecord
 from karat.model.trace import SpanKind
+from karat.providers.gemini import lower_types
 from karat.providers.messages import ChatMessage, decode_value, read_messages
 
 DEEPEST = 32
@@ -77,7 +78,7 @@ def kind_by(name: str, kinds: Mapping[str, SpanKind]) -> Callable[[SpanRecord], 
     return lambda span: kinds.get(str(span.attributes.get(name, "")).lower())
 
 
-def json_field(outer: Places, *keys: str) -> Place:
+def json_field(outer: Places, *keys: str) -> Callable[[SpanRecord], object]:
     """The value within an envelope of JSON."""
 
     def read(span: SpanRecord) -> object:
@@ -208,9 +209,95 @@ STRANDS = structs.replace(
     speaks=lambda span: GENAI.speaks(span) and any(event.name in {DETAILS, *ROLES, *CHOICE} for event in span.events),
     arguments=(*GENAI.arguments, in_event("gen_ai.tool.message", "content")),
     result=(*GENAI.result, in_event("gen_ai.choice", "message")),
+    verdict=(*GENAI.verdict, "tool.status"),
     input=(*GENAI.input, in_event(DETAILS, "gen_ai.input.messages"), _event_messages(ROLES)),
     output=(*GENAI.output, in_event(DETAILS, "gen_ai.output.messages"), _event_messages(CHOICE)),
     finish=(*GENAI.finish, in_event("gen_ai.choice", "finish_reason")),
+)
+
+# google-adk: OpenTelemetry's operations, or those of its own schema 1, with calls and contents as Gemini has them.
+ADK_SCOPE = "gcp.vertex.agent"
+ADK_MERGED = "(merged tools)"
+"""The name of a span around the results of parallel calls, each of which has a span of its own."""
+ADK_REQUEST = (f"{ADK_SCOPE}.llm_request",)
+ADK_CONTENT = (f"{ADK_SCOPE}.tool_call_args", f"{ADK_SCOPE}.tool_response")
+
+
+def _adk_kind(span: SpanRecord) -> SpanKind | None:
+    if span.attributes.get("gen_ai.tool.name") == ADK_MERGED:
+        return None
+    return "model" if span.name == "call_llm" else GENAI.kind(span)
+
+
+def _adk_call_id(span: SpanRecord) -> object:
+    call_id = span.attributes.get("gen_ai.tool.call.id", NOT_RECORDED)
+    return NOT_RECORDED if call_id == "<not specified>" else call_id
+
+
+def _adk_messages(name: str) -> Place:
+    """Messages without the ids that calls without one are given: name and place, which recur in each message."""
+
+    def read(span: SpanRecord) -> object:
+        messages = decode_value(span.attributes.get(name, NOT_RECORDED))
+        if not isinstance(messages, list):
+            return messages
+        return [_without_made_up_ids(message) if isinstance(message, Mapping) else message for message in messages]
+
+    return read
+
+
+def _without_made_up_ids(message: Mapping[str, object]) -> Mapping[str, object]:
+    parts = message.get("parts")
+    if not isinstance(parts, list):
+        return message
+    return {**message, "parts": [_without_made_up_id(part, index) for index, part in enumerate(parts)]}
+
+
+def _without_made_up_id(part: object, index: int) -> object:
+    if not isinstance(part, Mapping) or part.get("id") != f"{part.get('name')}_{index}":
+        return part
+    return {key: value for key, value in part.items() if key != "id"}
+
+
+def _adk_content(name: str) -> Place:
+    """What schema 1 has of a call; where content is not captured, all of it is an empty object."""
+
+    def read(span: SpanRecord) -> object:
+        is_empty = all(span.attributes.get(key) == "{}" for key in ADK_CONTENT)
+        return NOT_RECORDED if is_empty else span.attributes.get(name, NOT_RECORDED)
+
+    return read
+
+
+def _adk_result(span: SpanRecord) -> object:
+    """What a tool gave. ADK puts what is no object into one, as `result`."""
+    value = first((*GENAI.result, _adk_content(ADK_CONTENT[1])), span)
+    content = decode_value(value)
+    if not isinstance(content, Mapping) or content.keys() != {"result"}:
+        return value
+    return value if isinstance(content["result"], Mapping) else content["result"]
+
+
+_adk_reply = json_field((f"{ADK_SCOPE}.llm_response",), "content")
+_adk_tools = json_field(ADK_REQUEST, "config", "tools")
+
+
+def _adk_output(span: SpanRecord) -> object:
+    content = _adk_reply(span)
+    return [content] if isinstance(content, Mapping) else NOT_RECORDED
+
+
+GOOGLE_ADK = structs.replace(
+    GENAI,
+    name="Google ADK",
+    speaks=lambda span: span.scope == ADK_SCOPE,
+    kind=_adk_kind,
+    call_id=(_adk_call_id,),
+    arguments=(*GENAI.arguments, _adk_content(ADK_CONTENT[0])),
+    result=(_adk_result,),
+    input=(_adk_messages("gen_ai.input.messages"), json_field(ADK_REQUEST, "contents")),
+    output=(_adk_messages("gen_ai.output.messages"), _adk_output),
+    tools=(*GENAI.tools, lambda span: lower_types(_adk_tools(span))),
 )
 
 # Traceloop: the names are OpenTelemetry's, the values are what the framework handed over, wrapped.
@@ -320,7 +407,7 @@ HAYSTACK = SpanDialect(
     answer=("haystack.agent.output",),
 )
 
-DIALECTS: tuple[SpanDialect, ...] = (OPENINFERENCE, TRACELOOP, STRANDS, GENAI, HAYSTACK)
+DIALECTS: tuple[SpanDialect, ...] = (OPENINFERENCE, TRACELOOP, GOOGLE_ADK, STRANDS, GENAI, HAYSTACK)
 
 
 def dialect_of(span: SpanRecord) -> SpanDialect | None:

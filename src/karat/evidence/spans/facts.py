@@ -14,7 +14,7 @@ from karat.evidence.spans.otlp import NOT_RECORDED, SpanRecord
 from karat.model.trace import SpanKind, Tokens, ToolCall
 from karat.providers.base import forced_tools, text_of, tool_schemas
 from karat.providers.messages import CallRequest, ChatMessage, decode_value, read_messages, since_last_prompt
-from karat.text.tool_names import is_helper
+from karat.text.tool_names import is_helper, split_plugin
 from karat.text.tool_results import call_success, missing_fields, parse_result
 
 PENDING = ("logfire.span_type", "pending_span")
@@ -89,7 +89,7 @@ def read_facts(span: SpanRecord) -> SpanFacts | None:
         span,
         kind=kind or "other",
         name=name,
-        plugin=_plugin(span, name) if is_tool else "",
+        plugin=split_plugin(name) if is_tool and span.scope.startswith("semantic_kernel.") else "",
         call_id=text_of(first(dialect.call_id, span)),
         arguments=first(dialect.arguments, span) if is_tool else NOT_RECORDED,
         result=first(dialect.result, span) if is_tool else NOT_RECORDED,
@@ -122,13 +122,6 @@ def final_state(entry: SpanFacts) -> dict[str, object]:
     """The state that a root ends with, without its messages."""
     state = decode_value(entry.state)
     return {str(key): value for key, value in state.items() if key != "messages"} if isinstance(state, Mapping) else {}
-
-
-def _plugin(span: SpanRecord, name: str) -> str:
-    """Semantic Kernel allows no hyphen in the names of plugins and functions: the one between them is its own."""
-    plugin, hyphen, function = name.partition("-")
-    is_split = span.scope.startswith("semantic_kernel.") and plugin and function and "-" not in function
-    return plugin + hyphen if is_split else ""
 
 
 def _finish_reasons(value: object) -> tuple[str, ...]:

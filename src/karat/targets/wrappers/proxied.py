@@ -51,6 +51,7 @@ class ModelEvidence:
         evidence = [read_traffic(traffic, *pair) for pair in zip(turns, answers, strict=True)]
         self._structured = self._structured or any(of_turn.structured for of_turn in evidence)
         self._silent = self._silent and not traffic.exchanges
+        context.recorder.plugins |= traffic.plugins
         context.tool_schemas = {**traffic.schemas, **context.tool_schemas}
         judged = len(trace.turns) or 1
         setup_calls = [call for of_turn in evidence[:-judged] for call in of_turn.calls if call.called]

@@ -87,7 +87,11 @@ class WithSuccessRules(WrappedTarget):
             context.world.names = self._names
 
         async def join(trace: Trace, ended: bool) -> Trace:
-            trace = self._without_plugins(trace, case, context)
+            plugins = self._find_plugins(case, context)
+            if plugins:
+                schemas = context.tool_schemas.items()
+                context.tool_schemas = {without_plugin(tool, plugins): schema for tool, schema in schemas}
+                trace = _without_plugins(trace, plugins)
             return self._with_tools(self._read(trace), case, context) if ended else self._read(trace)
 
         trace = await self.run_joined(case, context, join)
@@ -105,19 +109,10 @@ class WithSuccessRules(WrappedTarget):
             return trace
         return _with_schemas(trace, schemas, context.more_tools)
 
-    def _without_plugins(self, trace: Trace, case: Case, context: RunContext) -> Trace:
-        """The trace with tools named by their function, where nothing speaks of the plugin that they are in."""
+    def _find_plugins(self, case: Case, context: RunContext) -> frozenset[str]:
+        """The plugins that the framework names tools by, and that nothing here speaks of."""
         configured = (*self._names, *self._rules, *self._ignored)
-        plugins = plugins_left_out(frozenset(context.recorder.plugins), case, configured)
-        if not plugins:
-            return trace
-        possible = [structs.replace(call, text=without_plugin(call.text, plugins)) for call in trace.possible_calls]
-        return structs.replace(
-            trace,
-            tool_calls=without_plugins(trace.tool_calls, plugins),
-            possible_calls=tuple(possible),
-            turns=tuple(self._without_plugins(turn, case, context) for turn in trace.turns),
-        )
+        return plugins_left_out(frozenset(context.recorder.plugins), case, configured)
 
     def _report_unknown(self, case: Case, tools: Collection[str], context: RunContext) -> None:
         for name in tools_named(case):
@@ -171,6 +166,17 @@ class WithSuccessRules(WrappedTarget):
             return call
         holds = self._rules[max(names, key=len)].holds(call)
         return structs.replace(call, success=False if holds is None and call.success is False else holds)
+
+
+def _without_plugins(trace: Trace, plugins: frozenset[str]) -> Trace:
+    """The trace with tools named by their function alone."""
+    possible = [structs.replace(call, text=without_plugin(call.text, plugins)) for call in trace.possible_calls]
+    return structs.replace(
+        trace,
+        tool_calls=without_plugins(trace.tool_calls, plugins),
+        possible_calls=tuple(possible),
+        turns=tuple(_without_plugins(turn, plugins) for turn in trace.turns),
+    )
 
 
 def _with_schemas(trace: Trace, schemas: dict[str, object], more: str) -> Trace:
