@@ -270,7 +270,7 @@ def _adk_content(name: str) -> Place:
 
 
 def _adk_result(span: SpanRecord) -> object:
-    """What a tool gave. ADK puts what is no object into one, as `result`."""
+    """What a tool gave. ADK puts a value that is not an object into one, as `result`."""
     value = first((*GENAI.result, _adk_content(ADK_CONTENT[1])), span)
     content = decode_value(value)
     if not isinstance(content, Mapping) or content.keys() != {"result"}:
