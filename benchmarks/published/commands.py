@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from benchmarks.published import bfcl, bfcl_turns, peers, rules, tau2
+from benchmarks.published import agentdojo, bfcl, bfcl_turns, peers, rules, tau2
 from benchmarks.published.tau_bench import published_file
 
 One = TypeVar("One")
@@ -40,6 +40,12 @@ def add_commands(commands: Any) -> None:
     )
     policies.add_argument("--alarms", nargs="*", metavar="RULE", help="show each conversation that breaks it")
     policies.set_defaults(run=_judge_rules)
+    flows = commands.add_parser("data-flow", help="runs of AgentDojo, held to rules on where values may come from")
+    flows.add_argument("files", nargs="+", type=Path, help="files of runs, a JSON object in each line")
+    flows.add_argument(
+        "--show", type=int, default=0, metavar="N", help="so many tasks that did not come out as expected"
+    )
+    flows.set_defaults(run=_judge_data_flow)
 
 
 def _judge_bfcl(given: argparse.Namespace) -> int:
@@ -97,6 +103,13 @@ def _judge_rules(given: argparse.Namespace) -> int:
     if not files:
         print("No file of trajectories is there. Name a clone with --from, or files with --trajectories.")
     return 0 if files else 2
+
+
+def _judge_data_flow(given: argparse.Namespace) -> int:
+    policy = rules.read_policy("agentdojo")
+    judged = [agentdojo.judge_run(policy, run) for path in given.files for run in agentdojo.read_runs(path)]
+    print(agentdojo.data_flow_table(judged, given.show), flush=True)
+    return 0
 
 
 def _print(title: str, found: Sequence[One], agrees: Callable[[One], bool], kind: Callable[[One], str]) -> int:

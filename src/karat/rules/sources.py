@@ -96,7 +96,7 @@ class SourceValues:
         if (place := self._same.get(key)) is not None:
             yield place
         if isinstance(value, str):
-            yield from self.texts.find(value)
+            yield from self.texts.find(_strip_scheme(value))
 
     def _read_events(self) -> None:
         occurrences = self._store.find(())
@@ -116,12 +116,22 @@ class SourceValues:
             return
         if occurrence.doubt:
             self.doubts.append((occurrence.index, f"{occurrence}: {occurrence.doubt}"))
+        self._add_scalars(result, place)
+        if self._within_text:
+            for scalar in scalars_of(result):
+                if isinstance(scalar, str) and scalar:
+                    self._add_text(scalar, place)
+
+    def _add_scalars(self, result: object, place: NamePlace) -> None:
         plain = self._plain
         waiting = [result]
         while waiting:
             value = waiting.pop()
             if value.__class__ is dict or value.__class__ is list:
                 # Most members are scalars, and a result may have thousands: those take no turn of their own.
+                if value.__class__ is dict:
+                    for name in value:  # records are often kept by their ids
+                        plain.setdefault(name, place)
                 for member in value.values() if value.__class__ is dict else value:
                     if member.__class__ is str or member.__class__ is int:
                         if member not in plain and member != "":
@@ -130,10 +140,6 @@ class SourceValues:
                         waiting.append(member)
             elif not isinstance(value, _NOT_FOLLOWED) and value != "":
                 plain.setdefault(value, place)
-        if self._within_text:
-            for scalar in scalars_of(result):
-                if isinstance(scalar, str) and scalar:
-                    self._add_text(scalar, place)
 
     def _add_text(self, text: str, place: NamePlace) -> None:
         self.texts.add(text, place)
@@ -161,8 +167,13 @@ def value_key(value: Any) -> Hashable:
             return text
         if _NUMBER.fullmatch(text):
             return Decimal(text.strip("$€£% ").replace(",", "")).normalize()
-        return fold_phrase(text).strip()
+        return fold_phrase(_strip_scheme(text)).strip()
     return value if isinstance(value, bool | None) else Decimal(repr(value)).normalize()
+
+
+def _strip_scheme(text: str) -> str:
+    """An address of the web as people write it: `https://karat.dev/` is karat.dev."""
+    return text[text.index("//") + 2 :].rstrip("/") if text.startswith(("http://", "https://")) else text
 
 
 class Sources(Clause):
