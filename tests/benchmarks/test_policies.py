@@ -8,8 +8,13 @@ from typing import Any
 
 import pytest
 
+import karat
 from benchmarks.published.__main__ import main
-from benchmarks.published.rules import judge_runs, read_policy
+from benchmarks.published.rules import Policy, judge_runs, read_policy
+from karat.analysis.audit.operators.rules import break_rule
+from karat.evidence.conversation_events import read_conversation
+from karat.rules.events import RuleOutcome
+from karat.rules.monitor import judge_events
 
 RESERVATION = {
     "reservation_id": "R1",
@@ -88,3 +93,25 @@ def test_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rules", "--from", str(tmp_path)]) == 2
     assert "--trajectories" in capsys.readouterr().out
+
+
+def test_mutants_of_a_conversation_break_the_rules_they_are_made_for() -> None:
+    """Each rule that the conversation keeps is broken in every way that the audit knows; a call between breaks none."""
+    policy = read_policy("airline")
+    books = call("get_user_details", {"user_id": "mia"}, {"membership": "gold", "payment_methods": {"gift_card_1": {}}})
+    trace = karat.trace_from_messages([*books, *LOOK, *say("Yes, please."), *UPGRADE])
+    between = karat.trace_from_messages([*books, *call("think", {}, {}), *LOOK, *say("Yes, please."), *UPGRADE])
+    kept = [n for n, rule in enumerate(policy.contract.rules) if rule.id in find_held(policy, trace)]
+    assert len(kept) >= 5
+    for number in kept:
+        name = policy.contract.rules[number].id
+        mutants = [*break_rule(policy.contract, number, trace)]
+        assert mutants
+        assert [mutant.change for mutant in mutants if name in find_held(policy, mutant.trace)] == []
+    assert find_held(policy, between) == find_held(policy, trace)
+
+
+def find_held(policy: Policy, trace: karat.Trace) -> set[str]:
+    conversation = read_conversation(trace)
+    verdicts = judge_events(policy.contract, conversation.events, conversation.end)
+    return {verdict.rule for verdict in verdicts if verdict.outcome is RuleOutcome.HELD}

@@ -14,7 +14,7 @@ from msgspec import structs
 from karat.analysis.audit.judging import NOTHING_ALLOWED, Allowance, PassingTrace
 from karat.analysis.audit.model import Brittle, CaseAudit, Kill, Rate, Survivor, UndetectableMutant
 from karat.analysis.audit.operators.base import Equivalent, Mutant, Operator, Subject, is_same
-from karat.analysis.audit.operators.catalog import OPERATORS
+from karat.analysis.audit.operators.catalog import EVERY_OPERATOR
 from karat.analysis.audit.operators.tool_calls import parallel
 from karat.analysis.audit.survivors import Spelling, evidence, noticing, suggest_field
 from karat.checks.catalog import CheckCatalog
@@ -249,7 +249,7 @@ def audit_case(
     judge = PassingTrace(subject, catalog, allowance)
     trial = _Trial(judge, spelling, [_path_in_turn(turn, spec) for turn, spec in subject.case.all_checks])
     pieces = list(parts(subject))
-    for operator in OPERATORS:
+    for operator in EVERY_OPERATOR:
         trial.run(operator, pieces)
     return CaseAudit(
         case_id=subject.case.id,
@@ -322,7 +322,7 @@ class _Trial:
 
     def _keep(self, operator: Operator, count: Count, passed: Sequence[tuple[CasePart, Mutant]]) -> None:
         """Count it in the kill rate, or separately where no field of such a suite could have noticed."""
-        usable = noticing(operator, self._spelling)
+        usable = operator.fields if operator.of_rules else noticing(operator, self._spelling)
         if usable and not operator.helps:
             self.operators[operator.name] = count.killed, count.tried
             self.count.add(count.killed, count.tried)
@@ -336,7 +336,9 @@ class _Trial:
             ]
 
     def _survivor(self, operator: Operator, part: CasePart, mutant: Mutant, *, blind: bool) -> Survivor:
-        field, hint = suggest_field(part.subject, operator, mutant, self._spelling, blind=blind)
+        field, hint = "rules", f"{operator.lack}: {mutant.change}"
+        if not operator.of_rules:
+            field, hint = suggest_field(part.subject, operator, mutant, self._spelling, blind=blind)
         change = evidence(part.subject.trace, mutant.trace)
         return Survivor(operator.name, part.with_turn(mutant.change), change, field, hint)
 

@@ -21,7 +21,7 @@ from karat.analysis.audit.model import (
     UnratedOperator,
 )
 from karat.analysis.audit.operators.base import Subject, is_same
-from karat.analysis.audit.operators.catalog import OPERATORS
+from karat.analysis.audit.operators.catalog import EVERY_OPERATOR
 from karat.analysis.audit.survivors import Spelling
 from karat.checks.base import has_lost_secret
 from karat.checks.catalog import CheckCatalog
@@ -48,7 +48,9 @@ class Auditor:
     seed: int = 0
     allowance: Allowance = NOTHING_ALLOWED
     _total: Count = field(default_factory=Count)
-    _operators: dict[str, Count] = field(default_factory=lambda: {operator.name: Count() for operator in OPERATORS})
+    _operators: dict[str, Count] = field(
+        default_factory=lambda: {operator.name: Count() for operator in EVERY_OPERATOR}
+    )
     _apart: dict[str, UnratedOperator] = field(default_factory=dict)
     _figures: Counter[str] = field(default_factory=Counter)
     _caught_by: Counter[str] = field(default_factory=Counter)
@@ -92,7 +94,7 @@ class Auditor:
     def summary(self) -> AuditSummary:
         """What has been counted, once `cases` is exhausted."""
         header = self.run.header
-        rates = [OperatorAudit(o.name, o.about, self._operators[o.name].rate) for o in OPERATORS]
+        rates = [OperatorAudit(o.name, o.about, self._operators[o.name].rate) for o in EVERY_OPERATOR]
         summary = AuditSummary(
             journal=self.run.path,
             suite=header.suite,
@@ -101,7 +103,7 @@ class Auditor:
             rate=self._total.rate,
             operators=tuple(operator for operator in rates if operator.rate.tried),
             remedies=tuple(Remedy(name, n, self._lacking[name]) for name, n in self._caught_by.most_common()),
-            apart=tuple(self._apart[o.name] for o in OPERATORS if o.name in self._apart),
+            apart=tuple(self._apart[o.name] for o in EVERY_OPERATOR if o.name in self._apart),
         )
         return structs.replace(summary, **self._figures)
 
@@ -148,7 +150,7 @@ class Auditor:
     def _count_unrated(self, audit: CaseAudit) -> None:
         unseen = {mutant.operator: mutant.help for mutant in audit.unseen}
         for name in audit.apart:
-            about = next(operator.about for operator in OPERATORS if operator.name == name)
+            about = next(operator.about for operator in EVERY_OPERATOR if operator.name == name)
             count = self._apart.get(name, UnratedOperator(name, about))
             blind = count.unseen + (name in unseen)
             self._apart[name] = UnratedOperator(name, about, count.cases + 1, blind, count.help or unseen.get(name, ""))

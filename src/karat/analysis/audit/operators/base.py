@@ -77,6 +77,8 @@ class Operator:
     """A test has, for each of them, a trace and a value under which a mutant of that trace is killed."""
     of_answer: bool = False
     """Its mutants change the text of the answer, and nothing that was done."""
+    of_rules: bool = False
+    """It breaks the rules that a case has, so no field of the case can notice in their place."""
     helps: str = ""
     """How to use its first field, where only who knows the answer beforehand can: its mutants are not in the rate."""
 
@@ -97,7 +99,7 @@ class Equivalent(NamedTuple):
 
 
 _JUDGED = (
-    *("tool_calls", "telemetry", "page", "database", "state", "duration_ms", "timings", "steps", "tokens"),
+    *("input", "tool_calls", "telemetry", "page", "database", "state", "duration_ms", "timings", "steps", "tokens"),
     *("ended_by", "spans"),
 )
 

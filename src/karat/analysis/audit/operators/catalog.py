@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from karat.analysis.audit.operators import answers, content, literal_words, measures, tool_calls
+from karat.analysis.audit.operators import answers, content, literal_words, measures, rules, tool_calls
 from karat.analysis.audit.operators import observations as surroundings
 from karat.analysis.audit.operators.base import Operator
 
@@ -14,3 +14,6 @@ OPERATORS: tuple[Operator, ...] = (
     *measures.OPERATORS,
     *literal_words.OPERATORS,
 )
+
+EVERY_OPERATOR: tuple[Operator, ...] = (*OPERATORS, *rules.OPERATORS)
+"""Those that fields of a case notice, and those that rules do."""
