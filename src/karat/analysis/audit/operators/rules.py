@@ -61,7 +61,7 @@ class _Conversation:
             elif event.kind == "result" and number in requests:
                 self.occurrences[number] = Occurrence(requests[number], requests[number].index, event)
 
-    def fitting(self, pattern: EventPattern) -> list[int]:
+    def find_fitting(self, pattern: EventPattern) -> list[int]:
         """The calls that are as a pattern wants them, its `$same` aside."""
         return [
             number
@@ -72,12 +72,12 @@ class _Conversation:
             and not isinstance(pattern.bind(occurrence), str)
         ]
 
-    def joined(self, pattern: EventPattern, scope: Scope) -> list[int]:
+    def find_joined(self, pattern: EventPattern, scope: Scope) -> list[int]:
         """The calls that are as a pattern wants them, with these values where it has `$same`."""
         if any(place.name not in scope for place in pattern.sames):
-            return self.fitting(pattern)
+            return self.find_fitting(pattern)
         key = pattern.wanted_key(scope)
-        return [number for number in self.fitting(pattern) if pattern.key(self.occurrences[number]) == key]
+        return [number for number in self.find_fitting(pattern) if pattern.key(self.occurrences[number]) == key]
 
     def turn_of(self, number: int) -> int:
         """The turn that a call is in."""
@@ -116,7 +116,7 @@ def break_rule(contract: Contract, number: int, trace: Trace) -> Iterator[Mutant
     """Traces that should break a rule that holds in this one, each in one way, and no other rule if there is a way."""
     rule = contract.rules[number]
     conversation = _Conversation(trace)
-    triggers = conversation.fitting(rule.each)
+    triggers = conversation.find_fitting(rule.each)
     if not triggers:
         return
     broken_before = _find_broken(contract, trace)
@@ -147,7 +147,7 @@ def _edits(rule: CompiledRule, plan: ClausePlan, talk: _Conversation, trigger: i
         return
     if clause in (Before, Last, After):
         pattern = plan.patterns[0]
-        needed = talk.joined(pattern, scope)
+        needed = talk.find_joined(pattern, scope)
         needed = [n for n in needed if (n > trigger if clause is After else n < trigger)]
         yield _Edit(f"there is no {pattern.words}", _take_away(needed, talk))
         if pattern.sames:
@@ -180,7 +180,7 @@ def _deny(where: Condition, rule: CompiledRule, scope: Scope, talk: _Conversatio
             places.append((trigger, path.steps))
         else:
             patterns = [plan.patterns[0] for plan in rule.clauses if plan.name == path.root and plan.patterns]
-            earlier = [n for pattern in patterns for n in talk.joined(pattern, scope) if n < trigger]
+            earlier = [n for pattern in patterns for n in talk.find_joined(pattern, scope) if n < trigger]
             places += [(number, path.steps) for number in earlier[-1:]]
     spelled = _constants(where.words)
     for count in range(1, len(places) + 1):
