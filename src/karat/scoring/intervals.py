@@ -72,7 +72,7 @@ def pass_rate(clusters: Clusters[Runs], confidence: float = CONFIDENCE) -> Estim
     for cluster, count in clusters.items():
         totals[_total(cluster)] += count
     mean = sum(total.rates * count for total, count in totals.items()) / _sum_cases(totals)
-    bounds = wilson_corrected(mean, effective_runs(totals), t_quantile(confidence, totals.total() - 1))
+    bounds = wilson_corrected(mean, effective_runs(totals), t_quantile(confidence, _freedom(totals)))
     return Estimate(mean, bounds.low, bounds.high)
 
 
@@ -98,22 +98,48 @@ def share(passed: int, total: int, confidence: float = CONFIDENCE) -> Estimate:
     return Estimate(passed / total, bounds.low, bounds.high)
 
 
-def pseudo_size(clusters: int, cases: int) -> float:
+def kish_number(sizes: Mapping[float, int]) -> float:
+    """How many clusters of one size are worth as much as these (Kish): their number where all have that size.
+
+    One that has nine tenths of all cases is worth little more than one, however many small ones are beside it.
+    """
+    total = sum(size * count for size, count in sizes.items())
+    return total * total / sum(size * size * count for size, count in sizes.items())
+
+
+def pseudo_size(clusters: float, cases: int) -> float:
     """How many cases each of the made-up clusters has."""
     return float((cases / clusters) ** PULL)
 
 
 def effective_runs(totals: Counter[Total]) -> float:
-    """How many independent runs are worth as much: from the number of clusters, where they differ, to that of runs."""
-    clusters, cases = totals.total(), _sum_cases(totals)
+    """How many independent runs are worth as much: from Kish's number of clusters, if they differ, to that of runs."""
+    clusters, cases = _count_clusters(totals), _sum_cases(totals)
     size = pseudo_size(clusters, cases)
     total_size = cases + 2 * size
     mean = (sum(total.rates * count for total, count in totals.items()) + size) / total_size
-    squares = sum((total.rates - total.cases * mean) ** 2 * count for total, count in totals.items())
+    usual = 1 - cases / totals.total() / total_size
+    # A large cluster pulls the mean to itself, so that it seems to differ less from it than it does.
+    squares = sum(
+        ((total.rates - total.cases * mean) * usual / (1 - total.cases / total_size)) ** 2 * count
+        for total, count in totals.items()
+    )
     squares += size * size * (mean * mean + (1 - mean) ** 2)
     variance = squares / total_size**2 * (clusters + 2) / (clusters + 1)
     runs = sum(total.runs * count for total, count in totals.items())
     return min(max(mean * (1 - mean) / variance, clusters), runs)
+
+
+def _count_clusters(totals: Counter[Total]) -> float:
+    sizes: Counter[float] = Counter()
+    for total, count in totals.items():
+        sizes[total.cases] += count
+    return kish_number(sizes)
+
+
+def _freedom(totals: Counter[Total]) -> int:
+    """Degrees of freedom of the spread: one less than the clusters; less where a few of them have most of the cases."""
+    return min(totals.total() - 1, round(_count_clusters(totals)) + 2)
 
 
 def wilson(passed: int, total: int, z: float = Z95) -> Interval:

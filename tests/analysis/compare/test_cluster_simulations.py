@@ -14,7 +14,7 @@ from karat.analysis.compare.builder import settle_fall
 from karat.analysis.compare.compared_cases import ComparedCase
 from karat.analysis.compare.gates import Certainty, of_difference
 from karat.analysis.compare.model import Change
-from karat.scoring.intervals import Runs, group_clusters, pass_rate
+from karat.scoring.intervals import Runs, group_clusters, kish_number, pass_rate
 
 CONFIDENCE = 0.95
 RUNS = 300
@@ -154,3 +154,46 @@ def _score(pairs: stats.Pairs, level: float) -> stats.Estimate:
 def test_what_gates_decide_by_is_no_narrower() -> None:
     pairs = next(two_runs(np.random.default_rng(1), 20, 0.8, NONE, 1.0, 1))
     assert of_difference(pairs, CONFIDENCE).high >= stats.score_difference(pairs, CONFIDENCE).high
+
+
+UNEQUAL = {
+    "one of 300 and 30 alone": [300, *[1] * 30],
+    "one of 100 and 50 alone": [100, *[1] * 50],
+    "three of 50 and 30 alone": [*[50] * 3, *[1] * 30],
+    "60, 30, 10 and 20 alone": [60, 30, 10, *[1] * 20],
+    "one of 20 and 100 alone": [20, *[1] * 100],
+}
+
+
+@pytest.mark.parametrize("shared", [0.0, 0.2, 1.0])
+@pytest.mark.parametrize("mean", [0.5, 0.8, 0.95])
+@pytest.mark.parametrize("sizes", UNEQUAL.values(), ids=UNEQUAL)
+@pytest.mark.parametrize("runs", MANY)
+def test_a_rate_holds_where_one_table_has_most_of_the_cases(
+    sizes: list[int], mean: float, shared: float, runs: int
+) -> None:
+    """The effective number of runs follows Kish: 31 clusters of which one has most cases are hardly more than one."""
+    chance = np.random.default_rng([sum(sizes), int(mean * 100), int(shared * 10)])
+    spread = 1 / shared - 1 if shared else NONE
+    held = 0
+    for _ in range(runs):
+        alike = (chance.random(len(sizes)) < mean).astype(float)  # each passes or fails as one
+        rates = alike if spread == 0 else drawn(chance, np.full(len(sizes), mean), spread)
+        passed = chance.binomial(sizes, np.clip(rates, 0, 1))
+        named = {
+            str(number): Counter({(1, 1): int(good), (0, 1): size - int(good)})
+            for number, (size, good) in enumerate(zip(sizes, passed, strict=True))
+        }
+        rate = pass_rate(group_clusters({}, {name: +cluster for name, cluster in named.items()}), CONFIDENCE)
+        held += rate.low <= mean <= rate.high
+    slack = 2 * math.sqrt(0.05 * 0.95 / runs)
+    assert held / runs >= 0.95 - slack
+
+
+@pytest.mark.parametrize(("clusters", "size"), [(1, 40), (7, 1), (10, 20), (330, 1)])
+def test_clusters_of_one_size_are_as_many_as_they_are(clusters: int, size: int) -> None:
+    assert kish_number({float(size): clusters}) == pytest.approx(clusters)
+
+
+def test_one_large_cluster_is_hardly_more_than_one() -> None:
+    assert kish_number({300.0: 1, 1.0: 30}) == pytest.approx(1.21, abs=0.01)

@@ -14,7 +14,17 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TypeAlias
 
-from karat.scoring.intervals import Cluster, Clusters, Estimate, Interval, Runs, pass_rate, pseudo_size, t_quantile
+from karat.scoring.intervals import (
+    Cluster,
+    Clusters,
+    Estimate,
+    Interval,
+    Runs,
+    kish_number,
+    pass_rate,
+    pseudo_size,
+    t_quantile,
+)
 
 DRAWS = 2_000
 EXACT = 2_000_000
@@ -65,8 +75,11 @@ def count_cases(pairs: Clusters[Pair]) -> int:
 
 def correlation(pairs: Pairs) -> float:
     """How far the rates of a cluster go together in both runs, at least 0; tempered by four made-up clusters."""
-    size = pseudo_size(sum(pairs.values()), count_cases(pairs))
     sums = [(*_sums(cluster), count) for cluster, count in pairs.items()]
+    sizes: Counter[float] = Counter()
+    for n, _, _, count in sums:
+        sizes[n] += count
+    size = pseudo_size(kish_number(sizes), count_cases(pairs))
     sums += [(size, x * size, y * size, 1) for x in (0.0, 1.0) for y in (0.0, 1.0)]
     cases = sum(n * count for n, _, _, count in sums)
     mean_x = sum(x * count for _, x, _, count in sums) / cases
