@@ -101,7 +101,7 @@ def share(passed: int, total: int, confidence: float = CONFIDENCE) -> Estimate:
 def kish_number(sizes: Mapping[float, int]) -> float:
     """How many clusters of one size are worth as much as these (Kish): their number where all have that size.
 
-    One that has nine tenths of all cases is worth little more than one, however many small ones are beside it.
+    One that has nine tenths of all cases is worth little more than one, however many small ones there are.
     """
     total = sum(size * count for size, count in sizes.items())
     return total * total / sum(size * size * count for size, count in sizes.items())
