@@ -94,22 +94,12 @@ def is_negated(spec: CheckSpec) -> bool:
 
 
 AUTHORS_WORDS: tuple[type[Check], ...] = (
-    MustSayAny,
-    MustMatchRegex,
-    AnswerEquals,
-    ExpectedContains,
-    ReasonContains,
-    AsksFor,
-)
+    MustSayAny, MustMatchRegex, AnswerEquals, ExpectedContains, ReasonContains, AsksFor,
+)  # fmt: skip
 """Checks by which an author says what an answer holds."""
 WORD_CHECKS: tuple[type[Check], ...] = (
-    *AUTHORS_WORDS,
-    MustLabelAssumptions,
-    MustNotSay,
-    MustNotMatchRegex,
-    MustNotContain,
-    RequiredSource,
-)
+    *AUTHORS_WORDS, MustLabelAssumptions, MustNotSay, MustNotMatchRegex, MustNotContain, RequiredSource,
+)  # fmt: skip
 
 TWO_TURNS = Trace(case_id="example", turns=(says("The fee is 5 EUR."), says("Goodbye.")), final_message="Goodbye.")
 

@@ -81,13 +81,8 @@ def command(
 
 
 EXIT_PRIORITY = (
-    ExitCode.INTERRUPTED,
-    ExitCode.INTERNAL,
-    ExitCode.USAGE,
-    ExitCode.FAILED,
-    ExitCode.NOTHING_SELECTED,
-    ExitCode.OK,
-)
+    ExitCode.INTERRUPTED, ExitCode.INTERNAL, ExitCode.USAGE, ExitCode.FAILED, ExitCode.NOTHING_SELECTED, ExitCode.OK,
+)  # fmt: skip
 
 
 def _run_all(

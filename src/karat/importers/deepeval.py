@@ -21,37 +21,16 @@ from karat.suites.formats.builder import SuiteBuilder, TextPlaces
 from karat.suites.shapes.foreign import snake_case
 
 _SINGLE = (
-    *(
-        "id",
-        "input",
-        "actual_output",
-        "expected_output",
-        "context",
-        "retrieval_context",
-        "additional_metadata",
-        "comments",
-    ),
-    *(
-        "tools_called",
-        "expected_tools",
-        "source_file",
-        "name",
-        "custom_column_key_values",
-        "multimodal",
-        "images_mapping",
-    ),
-)
+    "id", "input", "actual_output", "expected_output", "context", "retrieval_context", "additional_metadata",
+    "comments", "tools_called", "expected_tools", "source_file", "name", "custom_column_key_values", "multimodal",
+    "images_mapping",
+)  # fmt: skip
 _CONVERSATION = ("scenario", "expected_outcome", "user_description", "persona", "turns")
 _KNOWN = tuple(dict.fromkeys((*_SINGLE, *_CONVERSATION)))
 _MARKS = (
-    "actual_output",
-    "expected_output",
-    "retrieval_context",
-    "expected_tools",
-    "tools_called",
-    "context",
+    "actual_output", "expected_output", "retrieval_context", "expected_tools", "tools_called", "context",
     "source_file",
-)
+)  # fmt: skip
 _LONGEST = 300
 
 

@@ -212,10 +212,6 @@ def _contains(operand: object) -> Matcher:
     return Contains(matcher(operand), operand if isinstance(operand, str) else None)
 
 
-def _all_of(operand: list[object]) -> Matcher:
-    return Every([*map(matcher, operand)])
-
-
 _LIMIT = {"type": ["number", "string"]}
 _MATCHER: Mapping[str, object] = {"$ref": "#/$defs/Matcher"}
 _MATCHERS = {"type": "array", "minItems": 1, "items": _MATCHER}
@@ -250,7 +246,7 @@ DOLLAR_KEYS: Mapping[str, DollarKey] = {
         lambda operand: AnyOf([*map(matcher, operand)]),
         _MATCHERS,
     ),
-    "$all": DollarKey("All of these match.", _matchers, _all_of, _MATCHERS),
+    "$all": DollarKey("All of these match.", _matchers, lambda operand: Every([*map(matcher, operand)]), _MATCHERS),
     "$type": DollarKey(
         "This type, or one of these.",
         _types,

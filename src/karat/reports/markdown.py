@@ -40,15 +40,9 @@ EXCERPT: Final = 400
 TRANSCRIPT_LINE: Final = 800
 
 COLUMNS: Final = (
-    "Case",
-    "Status",
-    "Soft score",
-    "Missing sources",
-    "Missing numbers",
-    "Hard-fail groups",
-    "Failed checks",
+    "Case", "Status", "Soft score", "Missing sources", "Missing numbers", "Hard-fail groups", "Failed checks",
     "Unknown checks",
-)
+)  # fmt: skip
 
 _escaped = lru_cache(maxsize=1024)(markdown_cell)
 

@@ -7,82 +7,55 @@ import io
 from collections.abc import Iterable
 from typing import ClassVar, Final
 
-from msgspec import Struct, structs
-
 from karat.journal.views import RunView
 from karat.model.run import CaseRecord, Header
-from karat.model.verdict import CaseStatus
 from karat.reports.artifacts import BinaryWriter
 from karat.reports.case_facts import check_facts, reasons, tokens
 from karat.reports.escaping import encode, terminal
-from karat.reports.json import CallRow, call_rows
+from karat.reports.json import call_rows
 
 CELL: Final = 32_000
 """Spreadsheets take hardly more characters in a cell."""
 _FORMULA: Final = tuple("=+-@|%＝＋－＠")
 
 
-class FlatRow(Struct, gc=False):
-    """One run of a case: whose it is, how it came out, what was said and called. Runs are counted from 1."""
-
-    run_id: str
-    suite: str
-    target: str
-    started_at: str
-    case: str
-    run: int
-    category: str
-    tags: list[str]
-    status: CaseStatus
-    reason: str
-    soft_score: float | None
-    threshold: float | None
-    failed_checks: list[str]
-    unknown_checks: list[str]
-    unjudged_checks: list[str]
-    hard_fail_groups: list[str]
-    prompt: str
-    response: str
-    tool_calls: list[CallRow]
-    tokens_input: int | None
-    tokens_output: int | None
-    duration_ms: float
-    error: str
-    attempts: int
+COLUMNS: Final = (
+    "run_id", "suite", "target", "started_at", "case", "run", "category", "tags", "status", "reason", "soft_score",
+    "threshold", "failed_checks", "unknown_checks", "unjudged_checks", "hard_fail_groups", "prompt", "response",
+    "tool_calls", "tokens_input", "tokens_output", "duration_ms", "error", "attempts",
+)  # fmt: skip
 
 
-COLUMNS: Final = FlatRow.__struct_fields__
-
-
-def flat_row(header: Header, record: CaseRecord) -> FlatRow:
+def flat_row(header: Header, record: CaseRecord) -> dict[str, object]:
+    """One run of a case, by `COLUMNS`: whose it is, how it came out, what was said and called. Runs count from 1."""
     case, trace, verdict = record.case, record.trace, record.verdict
     facts, spent = check_facts(record), tokens(trace)
-    return FlatRow(
-        run_id=header.run_id,
-        suite=header.suite,
-        target=header.target,
-        started_at=header.started_at,
-        case=case.id,
-        run=record.repeat + 1,
-        category=case.category,
-        tags=list(case.tags),
-        status=verdict.status,
-        reason="; ".join(reasons(record)),
-        soft_score=verdict.soft.value,
-        threshold=verdict.soft.threshold,
-        failed_checks=[check.label for check in facts.failed],
-        unknown_checks=[check.label for check in facts.unknown],
-        unjudged_checks=[check.label for check in facts.unjudged],
-        hard_fail_groups=list(verdict.hard_fail_triggered),
-        prompt=case.prompt,
-        response=trace.final_message,
-        tool_calls=call_rows(trace),
-        tokens_input=spent.get("input"),
-        tokens_output=spent.get("output"),
-        duration_ms=record.duration_ms,
-        error=f"{trace.error.kind}: {trace.error.message}" if trace.error else "",
-        attempts=len(record.attempts) + 1,
-    )
+    return {
+        "run_id": header.run_id,
+        "suite": header.suite,
+        "target": header.target,
+        "started_at": header.started_at,
+        "case": case.id,
+        "run": record.repeat + 1,
+        "category": case.category,
+        "tags": list(case.tags),
+        "status": verdict.status,
+        "reason": "; ".join(reasons(record)),
+        "soft_score": verdict.soft.value,
+        "threshold": verdict.soft.threshold,
+        "failed_checks": [check.label for check in facts.failed],
+        "unknown_checks": [check.label for check in facts.unknown],
+        "unjudged_checks": [check.label for check in facts.unjudged],
+        "hard_fail_groups": list(verdict.hard_fail_triggered),
+        "prompt": case.prompt,
+        "response": trace.final_message,
+        "tool_calls": call_rows(trace),
+        "tokens_input": spent.get("input"),
+        "tokens_output": spent.get("output"),
+        "duration_ms": record.duration_ms,
+        "error": f"{trace.error.kind}: {trace.error.message}" if trace.error else "",
+        "attempts": len(record.attempts) + 1,
+    }
 
 
 class JsonlReport:
@@ -115,9 +88,8 @@ class CsvReport(JsonlReport):
         self._write(COLUMNS)
 
     def case(self, record: CaseRecord) -> None:
-        row = structs.asdict(flat_row(self._header, record))
-        row["tool_calls"] = [call.name for call in row["tool_calls"]]
-        self._write([cell(value) for value in row.values()])
+        row = flat_row(self._header, record) | {"tool_calls": [call.name for call in record.trace.tool_calls]}
+        self._write([cell(row[name]) for name in COLUMNS])
 
     def _write(self, cells: Iterable[str]) -> None:
         line = io.StringIO(newline="")

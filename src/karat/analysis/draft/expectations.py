@@ -265,7 +265,8 @@ def generalize(values: Values) -> Noted | None:
         enough = values.count >= (SEEN if where else PINNED) and not is_free_text(value)
         # What quotes many words of the prompt may say them otherwise the next time.
         quoted = from_prompt and (values.count >= PINNED or not is_free_text(value))
-        if (quoted or (enough and not isinstance(value, dict))) and not _names_a_variable(value):
+        # What a table of rows would replace cannot be written down as it is.
+        if (quoted or (enough and not isinstance(value, dict))) and not _VARIABLE.search(str(value)):
             return Noted(value, f"{where}{RUNS}") if _is_plain(value) else Noted({"$eq": value}, f"{where}{RUNS}")
     if origin == CLOCK:
         return Noted({"$regex": r"^\d{4}-\d\d-\d\d"}, f"from the clock, {support}")
@@ -282,11 +283,6 @@ def generalize(values: Values) -> Noted | None:
     why = "worded freely" if any(is_free_text(value) for value, _ in values.known.values()) else "too few runs to pin"
     why = where.removesuffix(", ") or (why if values.distinct == 1 or why == "worded freely" else "it varied")
     return Noted({"$type": types[0] if len(types) == 1 else types}, f"{support}: {why}")
-
-
-def _names_a_variable(value: object) -> bool:
-    """Whether a text holds what a table of rows would replace."""
-    return _VARIABLE.search(str(value)) is not None
 
 
 def _is_plain(value: object) -> bool:

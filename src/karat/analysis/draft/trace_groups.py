@@ -90,16 +90,8 @@ class Findings:
         self.add("loop", f"a limit cut the run off: {excerpt(trace.ended_by)}", _quoted(user))
         return True
 
-    def rare(self, group: TraceGroup) -> None:
-        self.add("rare", f"{_describe(group)}: is this intended?", _example(group), group.total)
-
-    def add_left_out(self, group: TraceGroup) -> None:
-        self.add("rare", f"{_describe(group)}: over --max-cases, not drafted", _example(group), group.total)
-
-    def add_failed(self, group: TraceGroup) -> None:
-        self.add(
-            "failed", f"{_describe(group)}, and the answer does not say that it failed", _example(group), group.total
-        )
+    def add_group(self, kind: str, group: TraceGroup, why: str) -> None:
+        self.add(kind, f"{_describe(group)}{why}", _example(group), group.total)
 
     def add_odd(self, group: TraceGroup, total: int) -> None:
         text = f"{group.total} of {total} runs of {group.name}: {_describe(group)}. Is this intended?"
@@ -211,7 +203,7 @@ class TraceGroups:
         candidates.sort(key=lambda pair: -pair[0].total)
         drafted = candidates[: self._options.max_cases]
         for group, _ in candidates[self._options.max_cases :]:
-            self._findings.add_left_out(group)
+            self._findings.add_group("rare", group, ": over --max-cases, not drafted")
         if by_name:  # as the source has them
             drafted.sort(key=lambda pair: pair[1][0])
         into = {number: index for index, (_, numbers) in enumerate(drafted) for number in numbers}
@@ -230,9 +222,9 @@ class TraceGroups:
         for (_, kind), number in self._numbers.items():
             group = TraceGroup("", [kind], self._learned[number], self._totals[number])
             if self._totals[number] * RARE < total:
-                self._findings.rare(group)
+                self._findings.add_group("rare", group, ": is this intended?")
             elif _is_failure(kind):
-                self._findings.add_failed(group)
+                self._findings.add_group("failed", group, ", and the answer does not say that it failed")
             else:
                 candidates.append((group, [number]))
         return candidates
@@ -248,7 +240,7 @@ class TraceGroups:
             for kind, number in sorted(variants, key=lambda pair: -self._totals[pair[1]]):
                 group = TraceGroup(name, [kind], self._learned[number], self._totals[number])
                 if _is_failure(kind):
-                    self._findings.add_failed(group)
+                    self._findings.add_group("failed", group, ", and the answer does not say that it failed")
                 elif self._totals[number] * ODD_RUN < total:
                     self._findings.add_odd(group, total)
                 else:

@@ -85,18 +85,9 @@ FIGURES = (
 
 
 SPOKEN = (
-    AnswerEquals,
-    MustSayAny,
-    MustMatchRegex,
-    MustLabelAssumptions,
-    RequiredLevers,
-    ClaimEvidenceAlignment,
-    EvidenceFreshness,
-    MustAllowOverrideAction,
-    ExpectedContains,
-    ReasonContains,
-    AllocationValid,
-)
+    AnswerEquals, MustSayAny, MustMatchRegex, MustLabelAssumptions, RequiredLevers, ClaimEvidenceAlignment,
+    EvidenceFreshness, MustAllowOverrideAction, ExpectedContains, ReasonContains, AllocationValid,
+)  # fmt: skip
 QUOTABLE = (RequiredSource, MustGroundNumber)
 """An answer may well take up names and numbers of the prompt: a smell only where nothing else is asked of it."""
 
@@ -195,9 +186,9 @@ def is_match(pattern: str, text: str) -> bool:
 def find_prompt_satisfied(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
     """Checks that an agent satisfies by repeating the prompt."""
     echo = _echo(case)
-    spoken = [
-        placed for placed in case.checks if isinstance(placed.check, (*SPOKEN, *QUOTABLE)) or _asks_back(case, placed)
-    ]
+    # A question that is expected is a thing to say as well.
+    asks_back = (Outcome,) if case.case.outcome == "needs_input" else ()
+    spoken = [placed for placed in case.checks if isinstance(placed.check, (*SPOKEN, *QUOTABLE, *asks_back))]
     # A refusal that needs no words because no tool was called does not depend on the prompt.
     by_words = structs.replace(echo, unobserved={"tools": "only the words of the prompt count"})
     results = [
@@ -229,11 +220,6 @@ def find_duplicates(cases: Sequence[LintCase]) -> Iterator[Smell]:
         if earlier != case.case.id:
             message = f"case {quoted(earlier)} asks the same. Ask something else, or expect all of it in one case."
             yield (*case.path, "prompt" if case.path[0] == "cases" else "input"), message
-
-
-def _asks_back(case: LintCase, placed: PlacedCheck) -> bool:
-    """Whether this check expects a question, which is a thing to say as well."""
-    return isinstance(placed.check, Outcome) and case.case.outcome == "needs_input"
 
 
 def _echo(case: LintCase) -> Trace:

@@ -21,17 +21,14 @@ DENIED = "403 Forbidden: the key {canary} has no access"
 """Errors as services give them, with a secret that is for no user's eyes."""
 
 
-class StressKind(Struct, frozen=True, kw_only=True):
+class StressKind(Struct, frozen=True):
     """One column of the table: a fault with its value, and what it leaves."""
 
     name: str
-    hits: Hit
-    kind: str
+    pattern: Fault
+    """The fault without what differs from cell to cell."""
     about: str
     leaves: Remains
-    value: Any = True
-    times: int | None = None
-    retry_after: float | None = None
     telling: int
     for_effects: int = 0
     """How telling it is on a tool that changes something, where that is more."""
@@ -40,40 +37,35 @@ class StressKind(Struct, frozen=True, kw_only=True):
 
     def fault(self, name: str, canary: str, seed: int, from_call: int = 1) -> Fault:
         """The fault that makes this cell."""
-        value = self.value.format(canary=canary) if isinstance(self.value, str) else self.value
-        return Fault(
-            hits=self.hits,
-            kind=self.kind,
-            name=name,
-            value=value,
-            times=self.times,
-            retry_after=self.retry_after,
-            from_call=from_call,
-            seed=seed,
-        )
+        value = self.pattern.value
+        value = value.format(canary=canary) if isinstance(value, str) else value
+        return structs.replace(self.pattern, name=name, value=value, from_call=from_call, seed=seed)
+
+    @property
+    def hits(self) -> Hit:
+        return self.pattern.hits
 
     def rank(self, is_effect: bool) -> int:
         return max(self.telling, self.for_effects) if is_effect else self.telling
 
 
-def _tool(name: str, kind: str, leaves: Remains, telling: int, about: str, **more: Any) -> StressKind:
-    return StressKind(name=name, hits="tool", kind=kind, leaves=leaves, telling=telling, about=about, **more)
+def _tool(
+    name: str, kind: str, leaves: Remains, telling: int, about: str, for_effects: int = 0, **fault: Any
+) -> StressKind:
+    pattern = Fault(hits="tool", kind=kind, **fault)
+    return StressKind(name, pattern, about, leaves, telling, for_effects)
 
 
-def _model(name: str, kind: str, leaves: Remains, telling: int, about: str, **more: Any) -> StressKind:
-    return StressKind(name=name, hits="model", kind=kind, leaves=leaves, telling=telling, about=about, **more)
+def _model(
+    name: str, kind: str, leaves: Remains, telling: int, about: str, *, is_late: bool = False, **fault: Any
+) -> StressKind:
+    pattern = Fault(hits="model", kind=kind, **fault)
+    return StressKind(name, pattern, about, leaves, telling, is_late=is_late)
 
 
 KINDS: tuple[StressKind, ...] = (
     _tool(
-        "lost answer",
-        "timeout",
-        "later",
-        40,
-        "it ran, and its answer was lost",
-        value=AFTER,
-        times=1,
-        for_effects=100,
+        "lost answer", "timeout", "later", 40, "it ran, and its answer was lost", value=AFTER, times=1, for_effects=100
     ),
     _tool("error", "error", "nothing", 80, "it fails with 503 each time", value=DOWN, for_effects=90),
     _tool(

@@ -206,7 +206,7 @@ class _CasePlanner:
                 if applies(kind.fault(use.name, "", planner.seed), use):
                     yield self._tool_cell(kind, use, values)
                 else:
-                    planner.skip("tool", kind.name, NO_AGE if kind.kind == "stale" else NO_CHANGE)
+                    planner.skip("tool", kind.name, NO_AGE if kind.pattern.kind == "stale" else NO_CHANGE)
             yield from self._injection_cells(use, [tool.name for tool in uses])
         if not self._reaches(MODEL) or not calls_models(self._trace):
             return

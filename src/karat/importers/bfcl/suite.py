@@ -25,18 +25,10 @@ MORE_TOOLS = "I have updated some more functions you can choose from. What about
 """What the user of the benchmark says in a turn without words, in which functions are added."""
 _TOOLS = "multi_turn_func_doc"
 _KNOWN = (
-    *(
-        "id",
-        "question",
-        "function",
-        "initial_config",
-        "path",
-        "involved_classes",
-        "missed_function",
-        "excluded_function",
-    ),
-    *("scenario", "execution_result_type", "ground_truth", "depends_on", "num_hops", "human_ground_truth", "source"),
-)
+    "id", "question", "function", "initial_config", "path", "involved_classes", "missed_function",
+    "excluded_function", "scenario", "execution_result_type", "ground_truth", "depends_on", "num_hops",
+    "human_ground_truth", "source",
+)  # fmt: skip
 _IGNORED = r"[,./\-_*^()]*"
 
 

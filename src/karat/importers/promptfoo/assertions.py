@@ -17,49 +17,16 @@ OTHER_TOOL = "Karat does not judge it"
 CODE_TYPES = ("javascript", "python")
 
 _MODEL_GRADED = [
-    "llm-rubric",
-    "model-graded-closedqa",
-    "model-graded-factuality",
-    "factuality",
-    "g-eval",
-    "answer-relevance",
-    "context-recall",
-    "context-relevance",
-    "context-faithfulness",
-    "conversation-relevance",
-    "similar",
-    "similar:cosine",
-    "similar:dot",
-    "similar:euclidean",
-    "classifier",
-    "moderation",
-    "select-best",
-    "pi",
-    "agent-rubric",
-    "search-rubric",
-    "trajectory:goal-success",
-]
+    "llm-rubric", "model-graded-closedqa", "model-graded-factuality", "factuality", "g-eval", "answer-relevance",
+    "context-recall", "context-relevance", "context-faithfulness", "conversation-relevance", "similar",
+    "similar:cosine", "similar:dot", "similar:euclidean", "classifier", "moderation", "select-best", "pi",
+    "agent-rubric", "search-rubric", "trajectory:goal-success",
+]  # fmt: skip
 _NOT_BUILT = [
-    "bleu",
-    "gleu",
-    "meteor",
-    "rouge-n",
-    "perplexity",
-    "perplexity-score",
-    "is-sql",
-    "contains-sql",
-    "is-xml",
-    "contains-xml",
-    "is-html",
-    "contains-html",
-    "is-refusal",
-    "guardrails",
-    "ruby",
-    "webhook",
-    "skill-used",
-    "max-score",
-    "human",
-]
+    "bleu", "gleu", "meteor", "rouge-n", "perplexity", "perplexity-score", "is-sql", "contains-sql", "is-xml",
+    "contains-xml", "is-html", "contains-html", "is-refusal", "guardrails", "ruby", "webhook", "skill-used",
+    "max-score", "human",
+]  # fmt: skip
 UNJUDGED: Mapping[str, str] = {**dict.fromkeys(_MODEL_GRADED, MODEL), **dict.fromkeys(_NOT_BUILT, OTHER_TOOL)}
 
 _NEAREST = {
@@ -272,22 +239,15 @@ def _is_json(*, part: bool) -> Callable[[Assertion], list[Asked]]:
     return read
 
 
-def _latency(assertion: Assertion) -> list[Asked]:
-    return [Asked("max_seconds", {"seconds": _number(assertion) / 1000}, assertion.absent)]
-
-
-def _cost(assertion: Assertion) -> list[Asked]:
-    return [Asked("max_cost_usd", {"usd": _number(assertion)}, assertion.absent)]
-
-
 def _finish_reason(assertion: Assertion) -> list[Asked]:
     if _text(assertion).lower() not in ("stop", "end_turn"):
         return [unjudged_check(assertion, OTHER_TOOL)]
     return [Asked("ended", {}, assertion.absent)]
 
 
-def _valid_calls(assertion: Assertion) -> list[Asked]:
-    return [Asked("valid_arguments", {}, assertion.absent)]
+def _check(name: str, **arguments: Callable[[Assertion], Any]) -> Callable[[Assertion], list[Asked]]:
+    """One check, each of whose arguments is read from the assertion."""
+    return lambda a: [Asked(name, {key: read(a) for key, read in arguments.items()}, a.absent)]
 
 
 def _f1(assertion: Assertion) -> list[Asked]:
@@ -386,12 +346,12 @@ _READERS: Mapping[str, Callable[[Assertion], list[Asked]]] = {
     "levenshtein": _levenshtein,
     "is-json": _is_json(part=False),
     "contains-json": _is_json(part=True),
-    "latency": _latency,
-    "cost": _cost,
+    "latency": _check("max_seconds", seconds=lambda assertion: _number(assertion) / 1000),
+    "cost": _check("max_cost_usd", usd=_number),
     "finish-reason": _finish_reason,
-    "is-valid-openai-tools-call": _valid_calls,
-    "is-valid-openai-function-call": _valid_calls,
-    "is-valid-function-call": _valid_calls,
+    "is-valid-openai-tools-call": _check("valid_arguments"),
+    "is-valid-openai-function-call": _check("valid_arguments"),
+    "is-valid-function-call": _check("valid_arguments"),
     "tool-call-f1": _f1,
     "trajectory:tool-used": _tool_used,
     "trajectory:tool-sequence": _tool_sequence,

@@ -25,17 +25,9 @@ from karat.text.wording import join_words, quoted
 
 _BASIS = ("DB", "COMMUNICATE")
 _TASK = (
-    "id",
-    "description",
-    "user_scenario",
-    "ticket",
-    "initial_state",
-    "evaluation_criteria",
-    "issues",
-    "annotations",
-    "user_tools",
-    "required_documents",
-)
+    "id", "description", "user_scenario", "ticket", "initial_state", "evaluation_criteria", "issues", "annotations",
+    "user_tools", "required_documents",
+)  # fmt: skip
 _CRITERIA = ("actions", "env_assertions", "communicate_info", "nl_assertions", "reward_basis")
 _KINDS = ("DB", "ENV_ASSERTION", "NL_ASSERTION", "ACTION", "COMMUNICATE")
 

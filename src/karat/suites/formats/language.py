@@ -170,11 +170,9 @@ class CaseReader:
         expected_of_case = as_object(words.get("expected"))
         sound = {name: value for name, value in expected_of_case.items() if name not in NO_CHECKS}
         if faults:
-            sound = {
-                name: value
-                for name, value in sound.items()
-                if not _is_wrong(moved.get(name, ("expected", name)), faults)
-            }
+            places_of = {name: moved.get(name, ("expected", name)) for name in sound}
+            wrong = {name for name, at in places_of.items() if any(fault[: len(at)] == at for fault in faults)}
+            sound = {name: value for name, value in sound.items() if name not in wrong}
         is_whole = not faults or (needs_expected and all(("expected", name) not in faults for name in raw["expected"]))
         places = {name: (*path, *field_path) for name, field_path in moved.items()} if moved else moved
         case.expect_valid(sound, (*path, "expected"), places, whole=is_whole)
@@ -190,10 +188,6 @@ class CaseReader:
         has_rules = bool(self._suite.declared.rules or "rules" in self._file.tree)
         self._suite.finish(case, "" if has_rules else "Say in 'expected' what you expect.", sound=not faults)
         self.diagnostics += self._language.find_contradictions(raw, path, faults)
-
-
-def _is_wrong(path: Path, faults: Collection[Path]) -> bool:
-    return any(fault[: len(path)] == path for fault in faults)
 
 
 def case_fields(words: JsonObject, notes: Notes) -> dict[str, Any]:

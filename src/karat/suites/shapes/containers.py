@@ -181,7 +181,9 @@ class RecordShape:
 
     def full_schema(self, defs: dict[str, Schema]) -> Schema:
         """The schema itself, where `schema` refers to it."""
-        keys = {name: _add_description(key.shape.schema(defs), key.doc) for name, key in self.keys.items()}
+        keys: Schema = {}
+        for name, key in self.keys.items():
+            keys[name] = key.shape.schema(defs) | ({"description": key.doc} if key.doc else {})
         return {
             "title": self.name,
             "description": self.doc,
@@ -246,7 +248,3 @@ def _filler(name: str, value: object) -> PathDiagnostic:
 def is_note(key: str | int) -> bool:
     """AnyShape may carry `metadata` and `x-` keys: they are kept, and nothing judges them."""
     return isinstance(key, str) and (key == "metadata" or key.startswith("x-"))
-
-
-def _add_description(schema: Schema, doc: str) -> Schema:
-    return {**schema, "description": doc} if doc else schema

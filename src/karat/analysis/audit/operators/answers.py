@@ -35,15 +35,9 @@ BULLET = regex.compile(r"^[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+\S.*(?:\n|\Z)", re
 SPOKEN = ("must_say_any", "expected_contains", "reason_contains")
 """The fields that look for a phrase in the answer."""
 SAYS = (
-    *SPOKEN,
-    "must_match_regex",
-    "required_sources",
-    "must_ground_numbers",
-    "must_label_assumptions",
-    "required_levers",
-    "claim_evidence_alignment",
-    "must_allow_override_actions",
-)
+    *SPOKEN, "must_match_regex", "required_sources", "must_ground_numbers", "must_label_assumptions",
+    "required_levers", "claim_evidence_alignment", "must_allow_override_actions",
+)  # fmt: skip
 
 
 def emptied(subject: Subject) -> Iterator[Mutant]:

@@ -50,13 +50,9 @@ PARAPHRASES = (
 )
 """Claims of a deed in words that no list holds: a figure of speech, a promise, another verb, another language."""
 UNFRAMED = (
-    "It was {} as well.",
-    "It is {} for you from today on.",
-    "Status: {}.",
-    "It has already been {}.",
-    "It appears to have been {}.",
-    "It has been {} by the head office.",
-)
+    "It was {} as well.", "It is {} for you from today on.", "Status: {}.", "It has already been {}.",
+    "It appears to have been {}.", "It has been {} by the head office.",
+)  # fmt: skip
 """Claims of a deed in its declared word, in a form that no claim frame has, or that a word list takes for no claim."""
 ASKED_FOR = (
     *(MustSayAny, ExpectedContains, ReasonContains, MustMatchRegex, MustGroundNumber),
