@@ -215,15 +215,12 @@ def quote_answer(trace: Trace) -> str:
 def quote_without(trace: Trace, phrases: Iterable[str]) -> str:
     """The final message that lacks these phrases; why, where one is only a part of another number in it."""
     phrases = [*phrases]
-    near = longer_number(trace.final_message, phrases)
-    if near is None:
-        within = longer_word(trace.final_message, phrases)
-        if within is None:
-            return quote_answer(trace)
-        why = f"{within[0]!r} is only a part of {within[1]!r}; write '*' at an end of the phrase to allow that"
-        return f"{why}: {quote_answer(trace)}"
-    phrase, number = near
-    why = f"{phrase!r} is only a part of {number!r}, which is another number; write it as the answer does"
+    if near := longer_number(trace.final_message, phrases):
+        why = f"{near[0]!r} is only a part of {near[1]!r}, which is another number; write it as the answer does"
+    elif near := longer_word(trace.final_message, phrases):
+        why = f"{near[0]!r} is only a part of {near[1]!r}; write '*' at an end of the phrase to allow that"
+    else:
+        return quote_answer(trace)
     return f"{why}: {quote_answer(trace)}"
 
 

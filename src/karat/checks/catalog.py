@@ -62,8 +62,7 @@ from karat.errors import ConfigError, UsageError
 from karat.model.check import CheckProblem, CheckSpec, Declared, Field, ParsedCheck
 from karat.model.suite import Suite
 from karat.model.verdict import Group
-from karat.plugins import packages
-from karat.plugins.packages import FIX
+from karat.plugins.packages import load_all
 from karat.plugins.project import Project, find_project
 from karat.text.wording import did_you_mean
 
@@ -111,7 +110,7 @@ class CheckCatalog:
     def classes(self) -> Mapping[str, type[Check]]:
         """Every check by its name."""
         by_name = dict(BUILT_IN)
-        for where, fix, cls in (*_of_packages(), *_of_project(self.project)):
+        for where, fix, cls in (*load_all(ENTRY_POINTS), *_of_project(self.project)):
             _join(by_name, cls, where, fix)
         return by_name
 
@@ -253,11 +252,6 @@ def find_project_of(suite: Suite) -> Project:
         fix = "Put the cases of each project into a separate suite."
         raise UsageError("the suite has cases of several projects.", where=suite.file, fix=fix, slug="bad-suite")
     return find_project(folders.pop() if folders else ".")
-
-
-def _of_packages() -> Iterator[tuple[str, str, object]]:
-    for point in packages.find_entry_points(ENTRY_POINTS).values():
-        yield packages.where(point), FIX, packages.load_entry_point(point)
 
 
 def _of_project(project: Project) -> Iterator[tuple[str, str, object]]:

@@ -16,6 +16,7 @@ from karat.suites.diagnostics import Document, Path, RefusedError
 from karat.suites.documents.json import JsonLinesDocument
 from karat.suites.formats.base import Format, ParsedSuite, SuiteCatalog, SuiteFile
 from karat.suites.formats.builder import SuiteBuilder
+from karat.suites.shapes.foreign import decode_json
 from karat.text.wording import did_you_mean, join_words, quoted
 
 MODES = {"strict": "ordered", "unordered": "any_order", "subset": "subset", "superset": "superset"}
@@ -175,13 +176,7 @@ def _read_expected(
 
 def _call(call: Any) -> tuple[str, Any]:
     about = call.get("function", call) if isinstance(call, dict) else {}
-    args = about.get("arguments", about.get("args"))
-    if isinstance(args, str):
-        try:
-            args = json.loads(args)
-        except ValueError:
-            args = None
-    return str(about.get("name", "")), args
+    return str(about.get("name", "")), decode_json(about.get("arguments", about.get("args")), None)
 
 
 def _arguments(args: Mapping[str, Any], how: Any, mode: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from functools import cache
 from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
@@ -83,6 +84,12 @@ def load_entry_point(point: EntryPoint) -> Any:
     except Exception as error:  # another package's code may raise anything
         why = f"cannot be loaded: {type(error).__name__}: {error_text(error)}."
         raise ConfigError(why, where=where(point), fix=FIX) from error
+
+
+def load_all(group: str) -> Iterator[tuple[str, str, Any]]:
+    """What the entry points of a group name, each with where it is from and how to be rid of it."""
+    for point in find_entry_points(group).values():
+        yield where(point), FIX, load_entry_point(point)
 
 
 def where(point: EntryPoint) -> str:

@@ -22,23 +22,17 @@ MOST_ANNOTATIONS: Final = 10
 """GitHub shows no more annotations of one level in a step."""
 ANNOTATION_LINES: Final = 40
 TITLE: Final = 150
-_LEVELS: Final = {
-    CaseStatus.FAIL: "error",
-    CaseStatus.ERROR: "error",
-    CaseStatus.PARTIAL: "warning",
-    CaseStatus.SKIP: "notice",
-    CaseStatus.XFAIL: "notice",
+_SHOWN: Final = {
+    CaseStatus.FAIL: ("error", "❌"),
+    CaseStatus.ERROR: ("error", "💥"),
+    CaseStatus.PARTIAL: ("warning", "⚠️"),
+    CaseStatus.SKIP: ("notice", "⏭️"),
+    CaseStatus.XFAIL: ("notice", "☑️"),
 }
+"""The level of an annotation, and the mark in the summary, of a case that did not pass."""
 ROWS: Final = 100
 DETAILED: Final = 10
 DETAIL_LINES: Final = 60
-_MARKS: Final = {
-    CaseStatus.FAIL: "❌",
-    CaseStatus.ERROR: "💥",
-    CaseStatus.PARTIAL: "⚠️",
-    CaseStatus.SKIP: "⏭️",
-    CaseStatus.XFAIL: "☑️",
-}
 
 
 class GithubReport(SeveralRunsReport):
@@ -62,9 +56,9 @@ class GithubReport(SeveralRunsReport):
                 self._write("notice", {"title": "More"}, more)
 
     def _write_case(self, outcome: CaseOutcome) -> None:
-        level, case_id = _LEVELS.get(outcome.status), outcome.shown.case.id
-        if level is None:
+        if outcome.status not in _SHOWN:
             return
+        (level, _), case_id = _SHOWN[outcome.status], outcome.shown.case.id
         about = {
             "file": self._place.file,
             "line": str(self._place.lines.get(case_id, "")),
@@ -108,9 +102,9 @@ class GithubSummary(OutcomeReport):
         self._out.write("".join(self._details).encode())
 
     def _write_case(self, outcome: CaseOutcome) -> None:
-        mark = _MARKS.get(outcome.status)
-        if mark is None:
+        if outcome.status not in _SHOWN:
             return
+        _, mark = _SHOWN[outcome.status]
         self._rows += 1
         name = markdown_cell(outcome.shown.case.id)
         if self._rows == 1:

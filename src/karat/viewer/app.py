@@ -58,13 +58,11 @@ class Viewer:
         run, query = self._run(request), request.query_params
         start = _number(query.get("start", "0"))
         grid = pages.grid_page(self._index, run, query.get("over", ""), query.get("order", ""), start, home(request))
-        head = pages.run_head(run, self._prices)
-        return _page(request, "grid.html", key=run.key, run=head, grid=grid, overs=pages.OVERS, orders=pages.ORDERS)
+        return self._run_page(request, "grid.html", run, grid=grid, overs=pages.OVERS, orders=pages.ORDERS)
 
     def suite(self, request: Request) -> Response:
         run = self._run(request)
-        head = pages.run_head(run, self._prices)
-        return _page(request, "suite.html", key=run.key, run=head, lines=suite_lines(run.header, self._catalog))
+        return self._run_page(request, "suite.html", run, lines=suite_lines(run.header, self._catalog))
 
     def run(self, request: Request) -> Response:
         run = self._run(request)
@@ -78,11 +76,10 @@ class Viewer:
         if part == "rows":
             html = "".join(fragment("row")(row, to) for row in rows)
             return HTMLResponse(_encode(html), headers={"X-Cases": str(total), "X-Total": str(run.summary.total)})
-        return _page(
+        return self._run_page(
             request,
             "run.html",
-            key=run.key,
-            run=pages.run_head(run, self._prices),
+            run,
             version=run.version,
             groups=self._index.groups(run.key),
             catalog=self._catalog,
@@ -146,13 +143,14 @@ class Viewer:
 
     def audit(self, request: Request) -> Response:
         run = self._run(request)
-        head = pages.run_head(run, self._prices)
-        return _page(request, "audit.html", key=run.key, run=head, **pages.audit_page(run))
+        return self._run_page(request, "audit.html", run, **pages.audit_page(run))
 
     def stress(self, request: Request) -> Response:
         run = self._run(request)
-        head = pages.run_head(run, self._prices)
-        return _page(request, "stress.html", key=run.key, run=head, **pages.stress_page(run, home(request)))
+        return self._run_page(request, "stress.html", run, **pages.stress_page(run, home(request)))
+
+    def _run_page(self, request: Request, name: str, run: IndexedRun, **context: object) -> Response:
+        return _page(request, name, 200, key=run.key, run=pages.run_head(run, self._prices), **context)
 
     def _run(self, request: Request) -> IndexedRun:
         self._index.refresh()

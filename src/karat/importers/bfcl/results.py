@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, TypedDict
 
+from karat.suites.shapes.foreign import decode_json
 from karat.targets.recordings.result_files import POSITIONAL, RecordedCase, ResultFile
 from karat.text.python_values import parse_calls
 
@@ -50,7 +51,8 @@ def read_calls(step: Any) -> list[dict[str, Any]] | None:
     if isinstance(step, list):
         if not all(isinstance(call, dict) and len(call) == 1 for call in step):
             return None
-        return [{"name": name, "arguments": _arguments(arguments)} for call in step for name, arguments in call.items()]
+        pairs = [pair for call in step for pair in call.items()]
+        return [{"name": name, "arguments": decode_json(arguments, {"": arguments})} for name, arguments in pairs]
     try:
         calls = parse_calls(str(step))
     except ValueError:
@@ -59,12 +61,3 @@ def read_calls(step: Any) -> list[dict[str, Any]] | None:
         {"name": call.name, "arguments": call.arguments, **({POSITIONAL: call.positional} if call.positional else {})}
         for call in calls
     ]
-
-
-def _arguments(raw: Any) -> Any:
-    if not isinstance(raw, str):
-        return raw
-    try:
-        return json.loads(raw)
-    except ValueError:
-        return {"": raw}

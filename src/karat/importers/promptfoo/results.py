@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Required, TypedDict
 from karat.importers.promptfoo.suite import describe_identity, user_messages
 from karat.importers.promptfoo.templates import BadTemplateError, render
 from karat.suites.diagnostics import refuse
+from karat.suites.shapes.foreign import decode_json
 from karat.targets.recordings.result_files import RecordedCase, ResultFile, TableRow
 
 _ANSWERS = re.compile(r"\[(?P<provider>[^\]]+)\] (?P<label>.*)", re.DOTALL)
@@ -149,14 +150,6 @@ def tool_calls(output: Any) -> list[dict[str, Any]] | None:
         function = call.get("function") if isinstance(call, dict) else None
         if not isinstance(function, dict) or not isinstance(function.get("name"), str):
             return None
-        calls.append({"name": function["name"], "arguments": _arguments(function.get("arguments"))})
+        arguments = function.get("arguments")
+        calls.append({"name": function["name"], "arguments": decode_json(arguments, arguments)})
     return calls
-
-
-def _arguments(arguments: Any) -> Any:
-    if not isinstance(arguments, str):
-        return arguments
-    try:
-        return json.loads(arguments)
-    except ValueError:
-        return arguments

@@ -78,6 +78,10 @@ class TestCase(NamedTuple):
     number: int
 
     @property
+    def options(self) -> Tree:
+        return self.tree.get("options") or {}
+
+    @property
     def name(self) -> str:
         description = self.tree.get("description")
         words = description.split() if isinstance(description, str) else []
@@ -253,11 +257,9 @@ class ConfigReader:
             raise RefusedError(
                 test.entry.problem(f"expected variables, found {kind(variables)}.", "invalid-value", "vars")
             )
-        options = test.tree.get("options") or {}
-        keeps_lists = options.get("disableVarExpansion")
         loaded = {name: self._load(value, test.entry.path) for name, value in variables.items()}
         combinations: Iterable[tuple[Any, ...]] = [tuple(loaded.values())]
-        if not keeps_lists and any(isinstance(value, list) for value in loaded.values()):
+        if not test.options.get("disableVarExpansion") and any(isinstance(value, list) for value in loaded.values()):
             combinations = itertools.product(*(v if isinstance(v, list) else [v] for v in loaded.values()))
         for count, combination in enumerate(combinations):
             if count >= MOST_EXPANDED:
@@ -279,7 +281,9 @@ class ConfigReader:
 
     def _case(self, test: TestCase, name: str, prompt: Prompt, values: dict[str, Any]) -> None:
         self._count += 1
-        skip = prompt.why_unknown or self._why_skipped(test)
+        skip = prompt.why_unknown
+        if not skip and test.options.get("transformVars"):
+            skip = "its variables are computed by code (transformVars)"
         text = raw = f"({skip})"
         setup: list[str] = []
         if not skip:
@@ -308,9 +312,9 @@ class ConfigReader:
 
     def _render(self, test: TestCase, prompt: Prompt, values: dict[str, Any]) -> tuple[str, str]:
         """The prompt as it is sent, and why it is not known."""
-        options = test.tree.get("options") or {}
+        before, after = (test.options.get(key) or "" for key in ("prefix", "suffix"))
         try:
-            text = render(f"{options.get('prefix') or ''}{prompt.text}{options.get('suffix') or ''}", values)
+            text = render(f"{before}{prompt.text}{after}", values)
         except BadTemplateError as error:
             return f"({error})", str(error)
         if not text.strip():
@@ -334,13 +338,6 @@ class ConfigReader:
                 )
             )
 
-    def _why_skipped(self, test: TestCase) -> str:
-        """Why a test cannot be run by itself."""
-        options = test.tree.get("options") or {}
-        if options.get("transformVars"):
-            return "its variables are computed by code (transformVars)"
-        return ""
-
     def _skip(self, test: TestCase, why: str) -> None:
         case = self._suite.case(self._unique(test.name), f"({why})", test.entry.path, skip=why)
         case.answered = False
@@ -363,8 +360,7 @@ class ConfigReader:
     def _expect(self, case: Expectations, test: TestCase, values: dict[str, Any], prompt: str) -> None:
         weighed = test.tree.get("threshold") is not None
         assertions = test.tree.get("assert") or []
-        options = test.tree.get("options") or {}
-        transform = options.get("transform", options.get("postprocess"))
+        transform = test.options.get("transform", test.options.get("postprocess"))
         around = Around(values, prompt, weighed, transform)
         for index, tree in enumerate(assertions):
             path = self._path(test, index)

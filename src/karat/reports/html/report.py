@@ -23,7 +23,7 @@ from karat.reports.html.calls import MOST_ROOM, TextRoom
 from karat.reports.html.case_view import CaseSetting, anchor_of, case_view
 from karat.reports.html.files import as_data, find_own_file, record_json
 from karat.reports.html.pages import assets, fragment, report_policy, template
-from karat.reports.html.run_view import FIGURES, RunHead, RunTally, row_view
+from karat.reports.html.run_view import STATUSES, RunHead, RunTally, row_view
 from karat.reports.run_facts import incomplete
 from karat.reports.suite_lines import SuiteLines
 
@@ -114,7 +114,7 @@ class HtmlReport(OutcomeReport):
 
     def _begin_run(self, run: Recorded) -> None:
         self._run = run
-        self._rows = {status: Spool() for status in FIGURES}
+        self._rows = {status: Spool() for status in STATUSES}
         """By status, so that failures come first."""
         self._cases = Spool()
         self._packs = Packs()

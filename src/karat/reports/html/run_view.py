@@ -23,23 +23,15 @@ from karat.reports.run_facts import seconds_between
 from karat.scoring.figures import pass_percent, pass_share, rate_words
 
 WIDTH: Final = 1_000
-FIGURES: Final = {
-    "FAIL": "failed",
-    "ERROR": "error",
-    "PARTIAL": "partial",
-    "XFAIL": "xfailed",
-    "SKIP": "skipped",
-    "PASS": "passed",
+STATUSES: Final = {
+    "FAIL": ("failed", "failed"),
+    "ERROR": ("error", "ended in an error"),
+    "PARTIAL": ("partial", "partial"),
+    "XFAIL": ("xfailed", "known to fail"),
+    "SKIP": ("skipped", "skipped"),
+    "PASS": ("passed", "passed"),
 }
-"""The figure of a summary that counts each status, in the order in which they matter to who opens a report."""
-WORDS: Final = {
-    "FAIL": "failed",
-    "ERROR": "ended in an error",
-    "PARTIAL": "partial",
-    "XFAIL": "known to fail",
-    "SKIP": "skipped",
-    "PASS": "passed",
-}
+"""The figure of a summary that counts each status, and its words, in the order in which they matter to a reader."""
 KNOWN: Final = frozenset({CaseStatus.XFAIL, CaseStatus.SKIP})
 """Cases that did not pass and are not said to have broken."""
 EXCERPT: Final = 130
@@ -108,7 +100,7 @@ def capitalize(text: str) -> str:
 
 def counts(summary: Summary) -> dict[str, int]:
     """How many cases came out with each status, those that matter most first."""
-    figures = {status: int(getattr(summary, figure, 0)) for status, figure in FIGURES.items()}
+    figures = {status: int(getattr(summary, figure, 0)) for status, (figure, _) in STATUSES.items()}
     return {status: count for status, count in figures.items() if count}
 
 
@@ -118,7 +110,7 @@ def parts(summary: Summary) -> list[Part]:
     total, x, segments = sum(numbers.values()) or 1, 0.0, []
     for status, count in numbers.items():
         width = WIDTH * count / total
-        segments.append(Part(status, WORDS[status], count, round(x, 1), round(width, 1)))
+        segments.append(Part(status, STATUSES[status][1], count, round(x, 1), round(width, 1)))
         x += width
     return segments
 

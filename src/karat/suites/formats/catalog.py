@@ -12,8 +12,7 @@ from typing import TypeGuard
 
 from karat.errors import ConfigError, KaratError, UsageError
 from karat.model.check import Field
-from karat.plugins import packages
-from karat.plugins.packages import FIX
+from karat.plugins.packages import FIX, load_all
 from karat.plugins.project import Project
 from karat.suites.diagnostics import PathDiagnostic, RefusedError
 from karat.suites.formats.base import Format, SuiteFile
@@ -83,7 +82,7 @@ def known_formats(project: Project) -> tuple[Format, ...]:
     ours = (Karat1(), *_other_tools(), EvalSet(), *_late_tools(), GoldenSet())
     by_name: dict[str, Format] = {own_format.name: own_format for own_format in ours}
     others: dict[str, Format] = {}
-    for where, fix, candidate in (*_of_packages(), *_of_project(project)):
+    for where, fix, candidate in (*load_all(ENTRY_POINTS), *_of_project(project)):
         if flaw := flaw_of(candidate):
             raise ConfigError(flaw, where=where, fix="Fix it; see docs/extending.md.")
         if not _is_format(candidate):
@@ -96,11 +95,6 @@ def known_formats(project: Project) -> tuple[Format, ...]:
             why = f"it cannot be created: {type(error).__name__}: {error_text(error)}{_last_line(error)}."
             raise ConfigError(why, where=where, fix="Fix it; see docs/extending.md.") from error
     return (*others.values(), *by_name.values())
-
-
-def _of_packages() -> Iterator[tuple[str, str, object]]:
-    for point in packages.find_entry_points(ENTRY_POINTS).values():
-        yield packages.where(point), FIX, packages.load_entry_point(point)
 
 
 def _of_project(project: Project) -> Iterator[tuple[str, str, object]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -18,6 +19,16 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 def snake_case(name: str) -> str:
     """A key in snake case, which some tools write in camel case."""
     return _CAMEL.sub("_", name).lower()
+
+
+def decode_json(value: Any, otherwise: Any) -> Any:
+    """What a text holds as JSON, or something else if it holds none; any other value as it is."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:
+        return otherwise
 
 
 class ForeignRecord(RecordShape):
