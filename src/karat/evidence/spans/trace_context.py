@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import os
 import sys
 import time
+from functools import cache
 from urllib.parse import quote, unquote
 from uuid import uuid4
 
@@ -95,8 +97,11 @@ def conversation_in(entry: str) -> str:
 
 
 def enter_turn(trace_context: TraceContext) -> None:
-    """Put the spans of an agent in this process below the current turn, if it has loaded OpenTelemetry."""
-    if not (trace_context.listening and trace_context.turns) or "opentelemetry.trace" not in sys.modules:
+    """Put the spans of an agent in this process below the current turn.
+
+    An agent may load OpenTelemetry only as it answers its first prompt, so it is loaded here, if it is installed.
+    """
+    if not (trace_context.listening and trace_context.turns and _has_opentelemetry()):
         return
     from opentelemetry import baggage, context, trace
 
@@ -106,6 +111,14 @@ def enter_turn(trace_context: TraceContext) -> None:
     )
     within = trace.set_span_in_context(trace.NonRecordingSpan(parent))
     context.attach(baggage.set_baggage(CASE_ENTRY, trace_context.case_entry, within))
+
+
+@cache
+def _has_opentelemetry() -> bool:
+    try:
+        return importlib.util.find_spec("opentelemetry.trace") is not None
+    except ModuleNotFoundError:
+        return False
 
 
 async def flush_spans() -> None:
