@@ -11,7 +11,7 @@ import pytest
 
 from karat.evidence.model_evidence import read_traffic
 from karat.evidence.model_traffic import ModelTraffic
-from karat.providers.base import ModelApi
+from karat.providers.base import EVENT_STREAM, ModelApi
 from karat.providers.catalog import APIS
 
 ODD: tuple[Any, ...] = (None, True, -1, 1e300, "", "x", [], {}, [None], [[]], [{}], {"type": 7}, {"name": ["x"]})
@@ -23,6 +23,8 @@ PATHS = {
     "responses": "/v1/responses",
     "messages": "/v1/messages",
     "gemini": "/v1beta/models/m:generateContent",
+    "ollama": "/api/chat",
+    "bedrock": "/model/eu.amazon.nova-lite-v1%3A0/converse",
 }
 REQUESTS: dict[str, Any] = {
     "chat": {
@@ -56,6 +58,27 @@ REQUESTS: dict[str, Any] = {
         ],
         "tools": [{"functionDeclarations": [{"name": "pay", "parameters": {"type": "OBJECT"}}]}],
     },
+    "ollama": {
+        "model": "qwen3",
+        "messages": [
+            {"role": "user", "content": "Pay."},
+            {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "pay", "arguments": {}}}]},
+            {"role": "tool", "tool_name": "pay", "content": "paid"},
+        ],
+        "tools": [{"type": "function", "function": {"name": "pay", "parameters": {"type": "object"}}}],
+    },
+    "bedrock": {
+        "messages": [
+            {"role": "user", "content": [{"text": "Pay."}]},
+            {"role": "assistant", "content": [{"toolUse": {"toolUseId": "c", "name": "pay", "input": {}}}]},
+            {
+                "role": "user",
+                "content": [{"toolResult": {"toolUseId": "c", "content": [{"json": {"x": 1}}], "status": "success"}}],
+            },
+        ],
+        "system": [{"text": "Be brief."}],
+        "toolConfig": {"tools": [{"toolSpec": {"name": "pay", "inputSchema": {"json": {"type": "object"}}}}]},
+    },
 }
 REPLIES: dict[str, Any] = {
     "chat": {
@@ -84,6 +107,29 @@ REPLIES: dict[str, Any] = {
         ],
         "usageMetadata": {"promptTokenCount": 1, "candidatesTokenCount": 2},
         "promptFeedback": {"blockReason": "x"},
+    },
+    "ollama": {
+        "model": "qwen3",
+        "message": {
+            "role": "assistant",
+            "content": "Hi",
+            "tool_calls": [{"function": {"name": "pay", "arguments": {"to": "Ann"}}}],
+        },
+        "done": True,
+        "done_reason": "stop",
+        "prompt_eval_count": 1,
+        "eval_count": 2,
+    },
+    "bedrock": {
+        "output": {
+            "message": {
+                "role": "assistant",
+                "content": [{"text": "Hi"}, {"toolUse": {"toolUseId": "c", "name": "pay", "input": {"to": "Ann"}}}],
+            }
+        },
+        "stopReason": "tool_use",
+        "usage": {"inputTokens": 1, "outputTokens": 2},
+        "metrics": {"latencyMs": 1},
     },
 }
 
@@ -124,7 +170,7 @@ def test_any_shape_is_read_or_unread(api: ModelApi) -> None:
 
 @pytest.mark.parametrize("api", APIS, ids=lambda api: api.name)
 def test_any_stream_is_read_or_unread(api: ModelApi) -> None:
-    events = [msgspec.json.decode(data) for data in _data(api.write_stream(REPLIES[api.name]))]
+    events = [data for _, data in api.split(REPLIES[api.name]) if isinstance(data, dict)]
     for number, event in enumerate(events):
         for odd in [altered(event, place, odd) for place in places(event) for odd in ODD[::3]]:
             written = [*events[:number], odd, *events[number + 1 :]]
@@ -136,13 +182,26 @@ def test_any_stream_is_read_or_unread(api: ModelApi) -> None:
 @pytest.mark.parametrize("api", APIS, ids=lambda api: api.name)
 def test_a_reply_is_the_same_after_it_was_split_and_joined(api: ModelApi) -> None:
     reply = REPLIES[api.name]
-    again = api.join([msgspec.json.decode(data) for data in _data(api.write_stream(reply))])
-    assert api.reply(again) == api.reply(reply)
+    if api.stream_type == EVENT_STREAM:
+        again = api.read_reply(b"", api.write_stream(reply))
+    else:
+        again = api.read_reply(api.write_body(reply), ())
+    assert again == api.reply(reply)
 
 
-def _data(events: list[str]) -> list[str]:
-    found = [event.partition("data: ")[2] for event in events]
-    return [data for data in found if data.startswith("{")]
+@pytest.mark.parametrize(("name", "mark"), [("ollama", b'"done":true'), ("bedrock", b"messageStop")])
+def test_a_stream_of_another_form_is_read_as_far_as_it_came(name: str, mark: bytes) -> None:
+    api = next(api for api in APIS if api.name == name)
+    whole = api.write_body(REPLIES[name])
+    for end in range(whole.index(mark)):
+        reply = api.read_reply(whole[:end], ())
+        assert reply is None or reply.torn
+    for at in range(len(whole)):
+        for odd in (0, 0x7F, 0xFF):
+            api.read_reply(whole[:at] + bytes([odd]) + whole[at + 1 :], ())
+    torn = api.read_reply(whole[: whole.index(mark)], ())
+    assert torn is not None
+    assert (torn.text, torn.torn) == ("Hi", True)
 
 
 def test_a_flood_of_calls_is_bounded_and_known_to_be() -> None:

@@ -25,6 +25,7 @@ ERRORS = {
     429: "Rate limit reached. Please try again later.", 503: "The service is overloaded. Please try again later.",
     529: "Overloaded",
 }  # fmt: skip
+EVENT_STREAM = "text/event-stream"
 SERVER_ERROR = "The server had an error while processing your request. Sorry about that!"
 SCHEMA_KEYS = (
     *("parameters", "input_schema", "inputSchema", "parametersJsonSchema", "parameters_json_schema"),
@@ -87,6 +88,8 @@ class ModelApi(ABC):
     """Whether arguments of calls are JSON within a text; else they are objects."""
     streams_arguments: ClassVar[bool] = True
     """Whether a stream has the arguments as text, so that they can be anything."""
+    stream_type: ClassVar[str] = EVENT_STREAM
+    """The content type of a stream."""
 
     @abstractmethod
     def request(self, body: Table) -> ModelRequest:
@@ -143,15 +146,22 @@ class ModelApi(ABC):
 
     def read_reply(self, data: bytes, events: Sequence[str]) -> ModelReply | None:
         """None: it cannot be read."""
-        body = self.join(read_events(events)) if events else read_json(data)
-        if isinstance(body, list):  # a stream of Gemini that is not one of events
-            body = self.join(objects(body))
+        pieces = read_events(events) if events else self.read_stream(data)
+        body = self.join(pieces) if events or pieces else read_json(data)
         return self.reply(body) if isinstance(body, Mapping) else None
+
+    def read_stream(self, data: bytes) -> list[Table]:
+        """The events of a body that is a stream of another form than server-sent events; none for any other body."""
+        return []
 
     def write_stream(self, body: Table) -> list[str]:
         """A reply as server-sent events."""
         texts = ((kind, data if isinstance(data, str) else json_text(data)) for kind, data in self.split(body))
         return [(f"event: {kind}\n" if kind else "") + f"data: {text}\n\n" for kind, text in texts]
+
+    def write_body(self, body: Table) -> bytes:
+        """A reply as the body of a stream."""
+        return "".join(self.write_stream(body)).encode()
 
     def break_arguments(self, call: dict[str, Any], value: object, *, streamed: bool) -> None:
         """Give a call the arguments `value`, or ones that are not JSON.

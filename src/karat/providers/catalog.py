@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from karat.providers.anthropic import AnthropicMessages
 from karat.providers.base import ModelApi
+from karat.providers.bedrock import BedrockConverse
 from karat.providers.gemini import Gemini
+from karat.providers.ollama import OllamaChat
 from karat.providers.openai_chat import ChatCompletions
 from karat.providers.openai_responses import Responses
 
 CHAT = ChatCompletions()
 RESPONSES = Responses()
-APIS: tuple[ModelApi, ...] = (CHAT, RESPONSES, AnthropicMessages(), Gemini())
+APIS: tuple[ModelApi, ...] = (CHAT, RESPONSES, AnthropicMessages(), Gemini(), OllamaChat(), BedrockConverse())
 _NO_MODEL = (
     *("/embeddings", "/moderations", "/count_tokens", "/tokenize", "/rerank", "/files", "/models", "/speech"),
     *(":embedcontent", ":batchembedcontents", ":counttokens", "/transcriptions", "/translations", "/embed"),

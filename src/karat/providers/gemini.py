@@ -20,6 +20,7 @@ from karat.providers.base import (
     number_of,
     objects,
     provider_call,
+    read_json,
     table,
     text_of,
 )
@@ -76,6 +77,10 @@ class Gemini(ModelApi):
             tuple(_run_code([part for content in contents for part in objects(content.get("parts"))])),
             torn=not finish,
         )
+
+    def read_stream(self, data: bytes) -> list[Table]:
+        """A list of all events, where the request did not ask for server-sent ones."""
+        return objects(read_json(data)) if data.lstrip()[:1] == b"[" else []
 
     def join(self, events: Sequence[Table]) -> dict[str, Any]:
         body: dict[str, Any] = {}

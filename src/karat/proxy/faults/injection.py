@@ -14,7 +14,7 @@ from msgspec import structs
 
 from karat.evidence.mcp_calls import CALL, LIST
 from karat.model.faults import AlteredCall, Fault
-from karat.providers.base import ModelApi, Table, read_events, table
+from karat.providers.base import EVENT_STREAM, ModelApi, Table, read_events, table
 from karat.providers.catalog import find_api
 from karat.proxy.faults.world import CallPlan, CaseWorld, FaultError, FaultTimeoutError, digest
 from karat.proxy.forwarding import JSON, ForwardedRequest, ServiceReply
@@ -137,9 +137,9 @@ class ModelFault(FaultPlan):
     def _apply_change(self, reply: ServiceReply) -> ServiceReply | None:
         if self._fault.kind == "cut_stream":
             return reply if reply.events or reply.body else None
-        streamed = bool(reply.events)
-        events = read_events([event.data for event in reply.events])
-        message = self._api.join(events) if streamed else table(read_json(reply.body))
+        pieces = read_events([event.data for event in reply.events]) or self._api.read_stream(reply.body)
+        streamed = bool(reply.events or pieces)
+        message = self._api.join(pieces) if streamed else table(read_json(reply.body))
         if self._fault.kind == "empty":
             message = self._api.empty_body(message)
         elif not self._change_call(message, streamed=streamed):
@@ -166,8 +166,11 @@ class ModelFault(FaultPlan):
     def _as_reply(self, message: Table, *, streamed: bool) -> ServiceReply:
         if not streamed:
             return ServiceReply.of_json(200, message)
+        headers = {"content-type": self._api.stream_type}
+        if self._api.stream_type != EVENT_STREAM:
+            return ServiceReply(200, headers, self._api.write_body(message))
         events = tuple(StreamEvent(0, text) for text in self._api.write_stream(message))
-        return ServiceReply(200, {"content-type": "text/event-stream"}, events=events)
+        return ServiceReply(200, headers, events=events)
 
 
 class ToolFault(FaultPlan):
