@@ -169,10 +169,7 @@ def _read_base(
 
 
 async def aresume(
-    journal: AnyJournal,
-    suite: AnySuite | None = None,
-    target: AnyTarget | None = None,
-    **how: Unpack[ResumeKeywords],
+    journal: AnyJournal, suite: AnySuite | None = None, target: AnyTarget | None = None, **how: Unpack[ResumeKeywords]
 ) -> RunResult:
     """Finish a run that was interrupted or killed: only what is missing is run.
 
@@ -219,13 +216,7 @@ async def arerun_by(
     **how: Unpack[ResumeKeywords],
 ) -> RunResult:
     """As `arerun`, or without a status as `aresume`, by a configuration that was read already."""
-    from karat.engine.request import (
-        ResumeKeywords,
-        RunOptions,
-        RunRequest,
-        parse_status,
-        refuse_unknown,
-    )
+    from karat.engine.request import ResumeKeywords, RunOptions, RunRequest, parse_status, refuse_unknown
     from karat.engine.session import PreviousRun, resume_suite
 
     refuse_unknown(how, ResumeKeywords)
@@ -298,16 +289,8 @@ def compare_runs(
     """
     from karat.analysis.compare.comparisons import compare_runs
 
-    return compare_runs(
-        name_run(base),
-        name_run(new),
-        results_dir,
-        gates,
-        confidence,
-        find_project(),
-        mix_tapes=mix_tapes,
-        together=together,
-    )
+    runs = name_run(base), name_run(new)
+    return compare_runs(*runs, results_dir, gates, confidence, find_project(), mix_tapes=mix_tapes, together=together)
 
 
 acompare_runs = make_async(compare_runs)

@@ -239,9 +239,5 @@ def begins_a_journal(path: Path) -> bool:
 
 def resolve_allowances(partial: bool | None, unknown: bool | None, unjudged: bool | None, config: Config) -> Allowances:
     """What is accepted: as given, else as in karat.toml."""
-    choices = (
-        (partial, config.allow_partial),
-        (unknown, config.allow_unknown),
-        (unjudged, config.allow_unjudged),
-    )
+    choices = ((partial, config.allow_partial), (unknown, config.allow_unknown), (unjudged, config.allow_unjudged))
     return Allowances(*(default if choice is None else choice for choice, default in choices))

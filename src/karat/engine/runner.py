@@ -15,12 +15,7 @@ from typing import TypeAlias
 from msgspec import structs
 
 from karat.engine.attempts import Attempts, read_attempt
-from karat.engine.events import (
-    CaseFinished,
-    Event,
-    RunFinished,
-    RunStarted,
-)
+from karat.engine.events import CaseFinished, Event, RunFinished, RunStarted
 from karat.engine.executors import Executor
 from karat.engine.work import CaseResult
 from karat.errors import ExitCode, KaratError

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from msgspec import structs
-
 from karat.evidence.merge import merge_turns
-from karat.evidence.model_evidence import NO_RESULT, read_result_content
-from karat.model.trace import Message, PossibleCall, ToolCall, Trace
+from karat.evidence.model_evidence import NO_RESULT, read_call
+from karat.model.trace import Message, PossibleCall, Trace
 from karat.providers.base import text_of
 from karat.providers.gemini import read_content
 from karat.providers.messages import SYSTEM, CallRequest, ChatMessage, ReturnedResult, read_message
 from karat.text.clean import jsonable
 from karat.text.tool_names import is_helper
-from karat.text.tool_results import call_success, is_plain_text, missing_fields
 
 UNREAD = "a message of the conversation could not be read: it is neither an object nor a message of LangChain"
 GEMINI_ROLES = ("user", "model", "function")
@@ -59,7 +56,7 @@ def _turn(turn: Sequence[tuple[int, ChatMessage]], case_id: str) -> Trace:
         (f"message-{number}", call) for number, message in turn for call in message.calls if not is_helper(call.name)
     ]
     results = [result for _, message in turn for result in message.results]
-    calls = [_call(message, request, _take(request, results)) for message, request in requests]
+    calls = [read_call(request, message, _take(request, results)) for message, request in requests]
     prompt = "\n".join(message.text for _, message in turn if message.is_prompt)
     spoken = [message.text for _, message in turn if message.role in ("assistant", "ai", "model") and message.text]
     return Trace(
@@ -81,23 +78,3 @@ def _take(request: CallRequest, results: list[ReturnedResult]) -> ReturnedResult
         return None
     results.remove(matches[0])
     return matches[0]
-
-
-def _call(message: str, request: CallRequest, returned: ReturnedResult | None) -> ToolCall:
-    call = ToolCall(
-        request.name,
-        {} if request.arguments == "" else request.arguments,
-        id=request.id or None,
-        message=message,
-        with_words=request.with_words,
-    )
-    if returned is None:
-        return structs.replace(call, started=False, unfinished=True)
-    result = read_result_content(returned.content)
-    success = call_success(result, raised=returned.failed)
-    return structs.replace(
-        call,
-        result=result,
-        success=None if success and is_plain_text(result) else success,
-        missing_fields=missing_fields(result),
-    )

@@ -169,12 +169,7 @@ class TurnEvidence(Struct, frozen=True):
 
 
 def merge_evidence(
-    trace: Trace,
-    evidence: TurnEvidence,
-    *,
-    vouched: bool,
-    structured: bool,
-    unowned: tuple[PossibleCall, ...] = (),
+    trace: Trace, evidence: TurnEvidence, *, vouched: bool, structured: bool, unowned: tuple[PossibleCall, ...] = ()
 ) -> Trace:
     """A turn as the target saw it, with other evidence of it.
 

@@ -12,6 +12,7 @@ from karat.evidence.spans.envelopes import result_within
 from karat.evidence.spans.reading import NAME_CAP, NODES, add_tokens, is_said, leaves
 from karat.model.trace import PossibleCall, SpanNode, Tokens, ToolCall
 from karat.providers.base import read_ending
+from karat.providers.messages import CallRequest, ReturnedResult
 from karat.text.tool_results import call_success, is_plain_text, missing_fields, parse_result
 
 VOUCH = "vouch that all its model calls go through the proxy, telemetry = { models = { complete = true } }."
@@ -91,30 +92,27 @@ def _why_incomplete(traffic: ModelTraffic, exchanges: Sequence[ModelExchange]) -
 
 def _build_call(observed: ObservedCall, traffic: ModelTraffic) -> ToolCall:
     request, exchange = observed.request, observed.exchange
-    arguments = {} if request.arguments == "" else request.arguments
-    call = ToolCall(
-        request.name,
-        arguments,
-        id=request.id or None,
-        started_at=exchange.ended or exchange.began,
-        message=observed.message,
-        with_words=request.with_words,
-    )
+    call = read_call(request, observed.message, observed.result)
+    call = structs.replace(call, started_at=exchange.ended or exchange.began)
     if observed.result is None:
-        return structs.replace(call, started=False, unfinished=True)
-    result = read_result_content(observed.result.content)
+        return call
     is_unknown = exchange.names_all_tools and exchange.tools and request.name not in exchange.tools
-    is_unreadable = traffic.schemas.get(request.name) is not None and not isinstance(arguments, Mapping)
+    is_unreadable = traffic.schemas.get(request.name) is not None and not isinstance(call.arguments, Mapping)
     if is_unknown or is_unreadable:  # what was handed back can only say that it was not run
-        return structs.replace(call, started=False, unfinished=True, result=result, success=False)
-    success = call_success(result, raised=observed.result.failed)
-    return structs.replace(
-        call,
-        result=result,
-        success=None if success and is_plain_text(result) else success,
-        missing_fields=missing_fields(result),
-        ended_at=observed.answered_at,
-    )
+        return structs.replace(call, started=False, unfinished=True, success=False, missing_fields=())
+    return structs.replace(call, ended_at=observed.answered_at)
+
+
+def read_call(request: CallRequest, message: str, returned: ReturnedResult | None) -> ToolCall:
+    """A call that a message asks for, with the result that a later one returns."""
+    arguments = {} if request.arguments == "" else request.arguments
+    call = ToolCall(request.name, arguments, id=request.id or None, message=message, with_words=request.with_words)
+    if returned is None:
+        return structs.replace(call, started=False, unfinished=True)
+    result = read_result_content(returned.content)
+    success = call_success(result, raised=returned.failed)
+    success = None if success and is_plain_text(result) else success
+    return structs.replace(call, result=result, success=success, missing_fields=missing_fields(result))
 
 
 def read_result_content(content: object) -> object:

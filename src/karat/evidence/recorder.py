@@ -37,12 +37,19 @@ class RanCall:
     ended_at: float | None = None
     result: Any = None
     has_result: bool = False
+    artifact: object = None
+    """What LangChain's tools give besides, for the program alone."""
     error: str | None = None
     shows_failure: bool = False
+    hands_over: bool = False
     waits: bool = False
     is_linked: bool = False
     """Whether another source saw the very same run."""
     order: int = 0
+
+    @property
+    def broke(self) -> bool:
+        return self.shows_failure or self.error is not None
 
     @property
     def is_over(self) -> bool:
@@ -70,7 +77,6 @@ class RanCall:
         """The call as it is known now."""
         result = parse_result(self.result)
         is_over = self.ended_at is not None and self.began
-        raised = self.error is not None or self.shows_failure
         return ToolCall(
             self.name,
             self.arguments,
@@ -78,7 +84,7 @@ class RanCall:
             started=self.began,
             result=None if self.error is not None else result,
             error=self.error,
-            success=call_success(result, raised=raised, ended=is_over),
+            success=call_success(result, raised=self.broke, ended=is_over),
             missing_fields=missing_fields(result),
             started_at=self.started_at if self.began else None,
             ended_at=self.ended_at if self.began else None,

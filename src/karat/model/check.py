@@ -99,7 +99,6 @@ class CompiledCheck(Protocol):
     @property
     def forbids(self) -> bool:
         """Whether it looks for words that must not be in the final message."""
-        ...
 
     def judge(self, trace: Trace) -> CheckResult: ...
 
@@ -110,11 +109,9 @@ class CaseCatalog(Protocol):
     @property
     def folder(self) -> str:
         """The folder of the project."""
-        ...
 
     def checks(self, specs: Sequence[CheckSpec]) -> Sequence[CompiledCheck]:
         """Checks that are ready to judge."""
-        ...
 
 
 class Vocabulary(CaseCatalog, Protocol):
@@ -126,25 +123,19 @@ class Vocabulary(CaseCatalog, Protocol):
     @property
     def groups(self) -> Sequence[str]:
         """The groups that a check can score in."""
-        ...
 
     @property
     def declared(self) -> Declared:
         """What karat.toml declares for every suite."""
-        ...
 
     def read(self, expected: Mapping[str, object]) -> Iterator[ParsedCheck]:
         """The checks that an `expected` object of valid types asks for."""
-        ...
 
     def ask(self, name: str, args: Mapping[str, object], path: tuple[str | int, ...]) -> ParsedCheck:
         """The check of this name with these arguments. `$not` negates it, `$group` is the group that it scores in."""
-        ...
 
     def fields_of(self, name: str) -> Sequence[Field]:
         """The fields that ask for a check; none if there is no such check."""
-        ...
 
     def unused_fields(self, expected: Mapping[str, object]) -> Iterator[CheckProblem]:
         """Fields that have no effect because the field they refine is not there; paths below `expected`."""
-        ...

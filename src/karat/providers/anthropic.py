@@ -49,16 +49,11 @@ class AnthropicMessages(ModelApi):
         return ModelRequest(text_of(body.get("model")), messages, content_text(body.get("system")), body.get("tools"))
 
     def reply(self, body: Table) -> ModelReply:
-        finish = text_of(body.get("stop_reason"))
-        return ModelReply(
-            (read_message({"role": "assistant", "content": body.get("content")}),),
-            finish,
-            count_tokens(body.get("usage"), INPUT_TOKENS, ("output_tokens",)),
-            text_of(body.get("model")),
-            error_text(body),
-            tuple(_provider_calls(objects(body.get("content")))),
-            torn=not finish,
-        )
+        finish, model = text_of(body.get("stop_reason")), text_of(body.get("model"))
+        message = read_message({"role": "assistant", "content": body.get("content")})
+        tokens = count_tokens(body.get("usage"), INPUT_TOKENS, ("output_tokens",))
+        calls = tuple(_provider_calls(objects(body.get("content"))))
+        return ModelReply((message,), finish, tokens, model, error_text(body), calls, torn=not finish)
 
     def join(self, events: Sequence[Table]) -> dict[str, Any]:
         body: dict[str, Any] = {}

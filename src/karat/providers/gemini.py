@@ -31,6 +31,7 @@ ERROR_STATUSES = {
     400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND",
     429: "RESOURCE_EXHAUSTED", 499: "CANCELLED", 500: "INTERNAL", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED",
 }  # fmt: skip
+OUTPUT_TOKENS = ("candidatesTokenCount", "thoughtsTokenCount")
 TOO_LONG = "The input token count (1179648) exceeds the maximum number of tokens allowed (1048576)."
 SPELLINGS = {"function_call": "functionCall", "function_response": "functionResponse"}
 ROLES = {"model": "assistant", "function": "user"}
@@ -66,17 +67,11 @@ class Gemini(ModelApi):
         if not candidates:
             finish = text_of(table(body.get("promptFeedback")).get("blockReason"))
         contents = [content for candidate in candidates if isinstance(content := candidate.get("content"), Mapping)]
-        return ModelReply(
-            tuple(read_content({"role": "model", **content}) for content in contents),
-            finish,
-            count_tokens(
-                body.get("usageMetadata"), ("promptTokenCount",), ("candidatesTokenCount", "thoughtsTokenCount")
-            ),
-            text_of(body.get("modelVersion")),
-            error_text(body),
-            tuple(_run_code([part for content in contents for part in objects(content.get("parts"))])),
-            torn=not finish,
-        )
+        messages = tuple(read_content({"role": "model", **content}) for content in contents)
+        tokens = count_tokens(body.get("usageMetadata"), ("promptTokenCount",), OUTPUT_TOKENS)
+        calls = tuple(_run_code([part for content in contents for part in objects(content.get("parts"))]))
+        model = text_of(body.get("modelVersion"))
+        return ModelReply(messages, finish, tokens, model, error_text(body), calls, torn=not finish)
 
     def read_stream(self, data: bytes) -> list[Table]:
         """A list of all events, where the request did not ask for server-sent ones."""

@@ -103,14 +103,9 @@ class ChatCompletions(OpenAiApi):
         choices = objects(body.get("choices"))
         finish = next((text_of(choice.get("finish_reason")) for choice in choices), "")
         messages = [message for choice in choices if isinstance(message := choice.get("message"), Mapping)]
-        return ModelReply(
-            tuple(map(_read_message, messages)),
-            finish,
-            count_tokens(body.get("usage"), ("prompt_tokens",), ("completion_tokens",)),
-            text_of(body.get("model")),
-            error_text(body),
-            torn=not finish,
-        )
+        read_messages, model = tuple(map(_read_message, messages)), text_of(body.get("model"))
+        tokens = count_tokens(body.get("usage"), ("prompt_tokens",), ("completion_tokens",))
+        return ModelReply(read_messages, finish, tokens, model, error_text(body), torn=not finish)
 
     def join(self, events: Sequence[Table]) -> dict[str, Any]:
         body: dict[str, Any] = {}

@@ -53,15 +53,11 @@ class Responses(OpenAiApi):
 
     def reply(self, body: Table) -> ModelReply:
         items, status = objects(body.get("output")), text_of(body.get("status"))
-        return ModelReply(
-            _read_items(items),
-            text_of(table(body.get("incomplete_details")).get("reason")) or status,
-            count_tokens(body.get("usage"), ("input_tokens",), ("output_tokens",)),
-            text_of(body.get("model")),
-            error_text(body) or (status if status in ("failed", "cancelled") else ""),
-            tuple(_provider_calls(items)),
-            torn=status not in ENDED,
-        )
+        finish = text_of(table(body.get("incomplete_details")).get("reason")) or status
+        tokens = count_tokens(body.get("usage"), ("input_tokens",), ("output_tokens",))
+        error = error_text(body) or (status if status in ("failed", "cancelled") else "")
+        messages, calls, model = _read_items(items), tuple(_provider_calls(items)), text_of(body.get("model"))
+        return ModelReply(messages, finish, tokens, model, error, calls, torn=status not in ENDED)
 
     def join(self, events: Sequence[Table]) -> dict[str, Any]:
         items: dict[int, Any] = {}

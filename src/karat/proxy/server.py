@@ -45,10 +45,7 @@ class CaseSession:
     """
 
     def __init__(
-        self,
-        on_tape: CaseOnTape | None = None,
-        traffic: ModelTraffic | None = None,
-        world: CaseWorld | None = None,
+        self, on_tape: CaseOnTape | None = None, traffic: ModelTraffic | None = None, world: CaseWorld | None = None
     ) -> None:
         self.on_tape = on_tape
         self.traffic = traffic

@@ -20,9 +20,7 @@ def make_sync(work: Callable[Arguments, Coroutine[object, object, Result]]) -> C
     return _rename(waiting, work.__name__.removeprefix("a"))
 
 
-def make_async(
-    work: Callable[Arguments, Result],
-) -> Callable[Arguments, Coroutine[object, object, Result]]:
+def make_async(work: Callable[Arguments, Result]) -> Callable[Arguments, Coroutine[object, object, Result]]:
     """The twin that is awaited while a thread does the work, so that the event loop goes on."""
 
     @wraps(work)

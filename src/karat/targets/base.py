@@ -125,11 +125,9 @@ class Target(Protocol):
     @property
     def options(self) -> dict[str, object]:
         """What this target is, as JSON without secrets: targets that may answer differently differ here."""
-        ...
 
     async def open(self) -> None:
         """Get ready, or raise a ConfigError before any case is run."""
-        ...
 
     async def run(self, case: Case, context: RunContext) -> Trace:
         """The trace of the judged turn, or of a conversation with all its turns, or TargetError.
@@ -137,7 +135,6 @@ class Target(Protocol):
         Whoever can send one prompt after another leaves to `converse` which. When cancelled, it leaves nothing running
         and returns soon.
         """
-        ...
 
     async def close(self) -> None: ...
 

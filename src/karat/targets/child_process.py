@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
+from subprocess import PIPE
 from time import monotonic
 from typing import IO, cast
 
@@ -70,13 +71,7 @@ class Child:
     def run(self, on_line: OnLine) -> ExitStatus:
         """Run to the end. Whatever happens, the whole process group is dead and reaped afterwards."""
         process = subprocess.Popen(
-            self._argv,
-            cwd=self._cwd,
-            env=self._env,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
+            self._argv, cwd=self._cwd, env=self._env, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True
         )
         try:
             self._attend(process, on_line)

@@ -317,15 +317,8 @@ class _Talk(_Answers):
 
 
 def _request(case: Case, context: RunContext) -> bytes:
-    return _encode(
-        {
-            "case_id": case.id,
-            "setup_prompts": list(case.setup_prompts),
-            "prompt": case.prompt,
-            "metadata": case.metadata,
-            "context": context.given,
-        }
-    )
+    prompts = {"case_id": case.id, "setup_prompts": list(case.setup_prompts), "prompt": case.prompt}
+    return _encode({**prompts, "metadata": case.metadata, "context": context.given})
 
 
 def _encode(request: Mapping[str, object]) -> bytes:

@@ -23,7 +23,10 @@ Address = Annotated[str, Meta(pattern="^https?://.")]
 
 Options = TypeVar("Options", bound=Struct)
 
-_BEHAVIOUR = ("setup", "teardown", "database", "ui_vocabulary", "success", "tool_names")
+_BEHAVIOUR = (
+    *("use", "name", "python_path", "env", "setup", "teardown", "database", "ui_vocabulary", "success", "tool_names"),
+    *("plain_text", "ignore_tools", "telemetry", "mcp_record", "mcp_complete", "stubs", "faults"),
+)
 HIDDEN = frozenset({"headers", "cookies", "start_env"})
 """Options whose values are distinguished in a journal but never shown."""
 WIRE_KINDS = frozenset({"http", "https", "openai", "langgraph-server", "ag-ui", "ai-sdk", "a2a"})
@@ -96,25 +99,27 @@ class TargetConfig(_TargetBase, frozen=True, kw_only=True):
 
         Not the timeouts: who raises one to finish a run does not want the finished cases run again.
         """
+        plain = {name: getattr(self, name) for name in _BEHAVIOUR}
         parts: dict[str, object] = {
-            "use": self.use,
-            "name": self.name,
-            "python_path": list(self.python_path),
+            **{name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()},
             "env": _digests(dict(sorted(self.env.items()))),
-            **{name: getattr(self, name) for name in _BEHAVIOUR},
-            "plain_text": self.plain_text,
-            "ignore_tools": list(self.ignore_tools),
-            "telemetry": self.telemetry,
-            "mcp_record": self.mcp_record,
             "mcp_complete": self.mcp_complete or None,
-            "stubs": self.stubs,
-            "faults": list(self.faults),
             "options": {key: _digests(value) if key in HIDDEN else value for key, value in self.options.items()},
         }
         return {key: value for key, value in parts.items() if value not in (None, "", [], {})}
 
 
-class Config(Struct, frozen=True, kw_only=True):
+class _ConfigBase(Struct, frozen=True, kw_only=True):
+    """What a configuration has as the file says it."""
+
+    target: Text | None = None
+    secrets: tuple[Text, ...] = ()
+    allow_partial: bool = False
+    allow_unknown: bool = False
+    allow_unjudged: bool = False
+
+
+class Config(_ConfigBase, frozen=True, kw_only=True):
     """The configuration of a project, read and checked; without a file, the defaults.
 
     A run reads it once, at the front door, and hands it down with the project that it is of.
@@ -122,12 +127,7 @@ class Config(Struct, frozen=True, kw_only=True):
 
     project: Project = Project()
     file: Path | None = None
-    target: str | None = None
     results_dir: Path | None = None
-    secrets: tuple[str, ...] = ()
-    allow_partial: bool = False
-    allow_unknown: bool = False
-    allow_unjudged: bool = False
     targets: dict[str, TargetConfig] = field(default_factory=dict)
 
 
@@ -149,13 +149,8 @@ _SHARED = _TargetTable.__struct_encode_fields__
 _OPTION = re.compile(r"at `\$\.(\w+)")
 
 
-class _Top(Struct, forbid_unknown_fields=True, kw_only=True):
-    target: Text | None = None
+class _Top(_ConfigBase, frozen=True, forbid_unknown_fields=True, kw_only=True):
     results_dir: Text | None = None
-    secrets: tuple[Text, ...] = ()
-    allow_partial: bool = False
-    allow_unknown: bool = False
-    allow_unjudged: bool = False
     targets: dict[str, dict[str, object]] = field(default_factory=dict)
     checks: dict[str, object] = field(default_factory=dict)
     formats: dict[str, object] = field(default_factory=dict)
@@ -168,9 +163,6 @@ class _Top(Struct, forbid_unknown_fields=True, kw_only=True):
     gate: dict[str, object] = field(default_factory=dict)
     tape: dict[str, object] = field(default_factory=dict)
     stress: dict[str, object] = field(default_factory=dict)
-
-
-_ALLOWANCES = ("allow_partial", "allow_unknown", "allow_unjudged")
 
 
 class _NoOptions(Struct, forbid_unknown_fields=True):
@@ -191,7 +183,7 @@ def read_config(project: Project) -> Config:
             fix=did_you_mean(top.target, targets),
         )
     results = None if top.results_dir is None else file.parent / top.results_dir
-    plain = {name: getattr(top, name) for name in ("target", "secrets", *_ALLOWANCES)}
+    plain = {name: getattr(top, name) for name in _ConfigBase.__struct_fields__}
     return Config(project=project, file=file, results_dir=results, targets=targets, **plain)
 
 

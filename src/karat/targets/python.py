@@ -36,15 +36,7 @@ from karat.targets.conversation import converse
 from karat.targets.in_process.cases import RunningCase
 from karat.targets.in_process.reach import require_tools
 from karat.targets.in_process.wrapping import WRAPPING, wrap_function
-from karat.targets.short_form import (
-    NO_TELEMETRY,
-    NO_TOOLS,
-    ShortCall,
-    event_lines,
-    read,
-    to_trace,
-    tool_call,
-)
+from karat.targets.short_form import NO_TELEMETRY, NO_TOOLS, ShortCall, event_lines, read, to_trace, tool_call
 from karat.targets.user_code import Callee, DaemonThreads, Environment, build_error, from_outside
 from karat.text.clean import text
 from karat.text.wording import did_you_mean

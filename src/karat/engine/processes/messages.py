@@ -106,7 +106,8 @@ def _read(kind: type, value: object) -> object:
 
 
 encode = msgspec.json.Encoder(enc_hook=str).encode
-for_worker = msgspec.json.Decoder(Start | Assignment, dec_hook=_read).decode
+read_start = msgspec.json.Decoder(Start, dec_hook=_read).decode
+read_assignment = msgspec.json.Decoder(Assignment, dec_hook=_read).decode
 for_runner = msgspec.json.Decoder(Ready | Refused | Started | Finished | Returned).decode
 
 

@@ -16,8 +16,17 @@ from typing import NamedTuple
 
 import msgspec
 
-from karat.engine.processes import messages
-from karat.engine.processes.messages import Finished, Frames, Ready, Refused, Returned, Started, for_runner
+from karat.engine.processes.messages import (
+    Finished,
+    Frames,
+    Ready,
+    Refused,
+    Returned,
+    Started,
+    for_runner,
+    new_file,
+    tokens_in,
+)
 from karat.errors import ConfigError
 from karat.system import process_tree
 
@@ -40,7 +49,7 @@ class WorkerProcess:
         with ExitStack() as theirs, ExitStack() as ours:
             try:
                 self.ends, given = _channels(ours, theirs)
-                self._in_flight = messages.new_file(places)
+                self._in_flight = new_file(places)
                 ours.callback(os.close, self._in_flight)
                 self._supervisor = _spawn(*given, self._in_flight)
             except OSError as error:
@@ -74,7 +83,7 @@ class WorkerProcess:
 
     def in_flight(self) -> set[int]:
         """The tokens of the cases that it was carrying out when it ended."""
-        return messages.tokens_in(self._in_flight)
+        return tokens_in(self._in_flight)
 
     def forget(self) -> None:
         """Close what outlives it."""
@@ -110,20 +119,10 @@ def _pipe(ours: ExitStack, theirs: ExitStack) -> tuple[int, int]:
 def _spawn(printed: int, *inherited: int) -> subprocess.Popen[bytes]:
     """A process in a session of its own, so that Ctrl-C reaches the runner alone."""
     # Without the current directory in front of sys.path, where a user's types.py would stand for Python's own.
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "karat.engine.processes.inside.supervisor",
-        *map(str, (os.getpid(), *inherited)),
-    ]
+    arguments = map(str, (os.getpid(), *inherited))
+    command = [sys.executable, "-P", "-m", "karat.engine.processes.inside.supervisor", *arguments]
     return subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=printed,
-        stderr=printed,
-        pass_fds=inherited,
-        start_new_session=True,
+        command, stdin=subprocess.DEVNULL, stdout=printed, stderr=printed, pass_fds=inherited, start_new_session=True
     )
 
 

@@ -20,7 +20,8 @@ from karat.engine.processes.messages import (
     Start,
     Started,
     encode,
-    for_worker,
+    read_assignment,
+    read_start,
     refusal,
 )
 from karat.errors import KaratError
@@ -32,8 +33,7 @@ Batch = list[bytes]
 
 def probe(start: bytes, cwd: str) -> bytes:
     """Open the target here, so that one that cannot be opened is found out before any case is run."""
-    host = _host_for(start, cwd)
-    return encode(host.refused or Ready())
+    return encode(_host_for(start, cwd).refused or Ready())
 
 
 def shard(start: bytes, cwd: str, works: Batch) -> Iterator[Batch]:
@@ -42,7 +42,7 @@ def shard(start: bytes, cwd: str, works: Batch) -> Iterator[Batch]:
     if host.refused is not None:
         yield [encode(host.refused)]
         return
-    yield from host.run_jobs([_work(line) for line in works])
+    yield from host.run_jobs([read_assignment(line) for line in works])
 
 
 class Host:
@@ -96,12 +96,6 @@ class Host:
         await asyncio.gather(*(lane() for _ in range(min(self._executor.slots, len(works)))))
 
 
-def _work(line: bytes) -> Assignment:
-    work = for_worker(line)
-    assert isinstance(work, Assignment)
-    return work
-
-
 _hosts: dict[bytes, Host] = {}
 
 
@@ -112,8 +106,7 @@ def _host_for(start: bytes, cwd: str) -> Host:
             _hosts.popitem()[1].close()
         if os.path.isdir(cwd):
             os.chdir(cwd)
-        message = for_worker(start)
-        assert isinstance(message, Start)
+        message = read_start(start)
         sys.path[:] = [*message.path, *(entry for entry in sys.path if entry not in message.path)]
         host = Host(message)
         if host.refused is not None:

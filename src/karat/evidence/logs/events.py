@@ -18,6 +18,7 @@ from msgspec import Struct, structs
 from karat.evidence.logs.dialects import MatchedLine, dialect
 from karat.evidence.logs.spellings import of_source, read_spelling, speaks_of_calls
 from karat.model.trace import ToolCall
+from karat.providers.base import text_of
 from karat.text.regexes import lazy
 from karat.text.tool_results import MISSING, call_success, missing_fields, parse_result, shows_failure
 
@@ -84,7 +85,7 @@ def unread(lines: tuple[str, ...], dialect_json: str = "") -> tuple[str, ...]:
 
 
 def _event(top: Mapping[str, object], line: str) -> Event:
-    source, event, data = _text(top.get("source")), _text(top.get("event")), top.get("data")
+    source, event, data = text_of(top.get("source")), text_of(top.get("event")), top.get("data")
     inner = data if isinstance(data, dict) else _NOTHING
     tool, is_known = of_source(source), True
     if tool is None:
@@ -109,7 +110,7 @@ def _event(top: Mapping[str, object], line: str) -> Event:
         call_id=_id(places[:2], CALL_IDS),
         loose_id=_id(places[:2], ("id",)),
         error=_error(inner) or _error(top),
-        level=_text(top.get("level", top.get("severity"))),
+        level=text_of(top.get("level", top.get("severity"))),
         at=moment(top.get("ts", top.get("timestamp", top.get("time")))),
     )
 
@@ -174,25 +175,13 @@ def _lenient(text: str) -> object:
         return None
 
 
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
 def _success(places: tuple[Mapping[str, object], ...]) -> bool | None:
-    for table in places:
-        value = table.get("success")
-        if isinstance(value, bool):
-            return value
-    return None
+    return next((value for table in places if isinstance(value := table.get("success"), bool)), None)
 
 
 def _missing(places: tuple[Mapping[str, object], ...]) -> tuple[str, ...]:
-    for table in places:
-        for key in MISSING:
-            value = table.get(key)
-            if isinstance(value, list):
-                return tuple(name for name in value if isinstance(name, str))
-    return ()
+    names = next((value for table in places for key in MISSING if isinstance(value := table.get(key), list)), [])
+    return tuple(name for name in names if isinstance(name, str))
 
 
 def _id(places: tuple[Mapping[str, object], ...], keys: tuple[str, ...]) -> str | None:

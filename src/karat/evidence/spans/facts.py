@@ -114,8 +114,7 @@ def final_words(entry: SpanFacts) -> str:
     if messages:
         return messages[-1].text.strip()
     # Where the state has a place of its own, an object is the answer, and not a state.
-    answer = entry.answer if entry.state is NOT_RECORDED else decode_value(entry.answer)
-    return text_of(answer)
+    return text_of(entry.answer if entry.state is NOT_RECORDED else decode_value(entry.answer))
 
 
 def final_state(entry: SpanFacts) -> dict[str, object]:

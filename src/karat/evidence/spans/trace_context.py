@@ -71,10 +71,7 @@ class TraceContext:
         if not self.turns:
             return {}
         turn = self.turns[-1]
-        return {
-            "traceparent": f"00-{turn.trace_id}-{turn.span_id}-01",
-            "baggage": f"{CASE_ENTRY}={self.case_entry}",
-        }
+        return {"traceparent": f"00-{turn.trace_id}-{turn.span_id}-01", "baggage": f"{CASE_ENTRY}={self.case_entry}"}
 
     def for_process(self) -> dict[str, str]:
         """The environment of a process that is started for this case alone, if a receiver listens for its spans."""

@@ -240,12 +240,9 @@ def gone_tools(world: CaseWorld) -> dict[int, Fault]:
     """The faults by which tools are gone all the time, so that they are not listed either."""
     if world.in_setup:
         return {}
+    always = ("tool", "gone", 1, None)
     faults = enumerate(world.faults)
-    return {index: fault for index, fault in faults if _is_gone_for_good(fault)}
-
-
-def _is_gone_for_good(fault: Fault) -> bool:
-    return (fault.hits, fault.kind, fault.from_call, fault.times) == ("tool", "gone", 1, None)
+    return {index: each for index, each in faults if (each.hits, each.kind, each.from_call, each.times) == always}
 
 
 def without_gone(world: CaseWorld, faults: Mapping[int, Fault], answer: Table) -> Table:

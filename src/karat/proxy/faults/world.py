@@ -15,16 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from karat.model.faults import (
-    NOT_REACHED,
-    STUB_PASSED_BY,
-    STUBBED,
-    AlteredCall,
-    Fault,
-    Hit,
-    Stub,
-    without_landing,
-)
+from karat.model.faults import NOT_REACHED, STUB_PASSED_BY, STUBBED, AlteredCall, Fault, Hit, Stub, without_landing
 from karat.model.suite import Case
 from karat.model.trace import ToolCall, Trace, TraceError
 from karat.text.clean import jsonable

@@ -24,17 +24,8 @@ CREDENTIALS = frozenset(
     {
         *("key", "apikey", "token", "accesstoken", "refreshtoken", "idtoken", "authtoken", "subscriptionkey"),
         *("clientsecret", "secret", "password", "passwd", "pwd", "sig", "signature", "auth", "authorization"),
-        *(
-            "accesskey",
-            "accesskeyid",
-            "awsaccesskeyid",
-            "jwt",
-            "assertion",
-            "clientassertion",
-            "sessionid",
-            "sessiontoken",
-        ),
-        *("amzsignature", "amzcredential", "amzsecuritytoken", "googsignature", "googcredential"),
+        *("accesskey", "accesskeyid", "awsaccesskeyid", "jwt", "assertion", "clientassertion", "sessionid"),
+        *("sessiontoken", "amzsignature", "amzcredential", "amzsecuritytoken", "googsignature", "googcredential"),
     }
 )
 """Parameters that say who asks, and not what is asked."""

@@ -87,9 +87,7 @@ SERVICES = (
         {"ANTHROPIC_BASE_URL": "", "ANTHROPIC_API_BASE": "", "ANTHROPIC_API_URL": ""},
     ),
     TapedService(
-        "gemini",
-        "https://generativelanguage.googleapis.com",
-        {"GOOGLE_GEMINI_BASE_URL": "", "GEMINI_API_BASE": ""},
+        "gemini", "https://generativelanguage.googleapis.com", {"GOOGLE_GEMINI_BASE_URL": "", "GEMINI_API_BASE": ""}
     ),
     TapedService("groq", "https://api.groq.com", {"GROQ_BASE_URL": "", "GROQ_API_BASE": "/openai/v1"}),
     TapedService("mistral", "https://api.mistral.ai", {"MISTRAL_API_BASE": "/v1"}),

@@ -17,10 +17,7 @@ MOST_KEYS = 100
 MOST_LEAVES = 100
 MOST_EVENTS = 1_000
 """So much of an event, and so many events of an answer, are looked at."""
-LABEL_KEYS = (
-    *("type", "kind", "event", "event_type", "eventType", "msg_type"),
-    *("phase", "stage", "channel", "role"),
-)
+LABEL_KEYS = (*("type", "kind", "event", "event_type", "eventType", "msg_type"), *("phase", "stage", "channel", "role"))
 """Keys that usually say which kind of event it is, the likeliest first."""
 NAME = "(name)"
 """In place of a path: the name that an event of a stream has besides its data."""
@@ -127,7 +124,16 @@ def _objects(value: Json, path: str = "$", depth: int = 0) -> Iterator[tuple[str
 NAMES = ("tool", "tool_name", "tool_call_name", "function_name", "name", "fn", "func", "function", "action", "call")
 ARGUMENTS = ("arguments", "args", "input", "parameters", "params", "tool_input", "tool_args", "kwargs", "with")
 RESULTS = (
-    *("result", "output", "out", "returned", "return", "tool_output", "observation", "value", "response", "content"),
+    "result",
+    "output",
+    "out",
+    "returned",
+    "return",
+    "tool_output",
+    "observation",
+    "value",
+    "response",
+    "content",
 )
 ERRORS = ("error", "err", "errors", "exception", "exc", "failure", "error_message", "errorMessage", "errorText")
 IDS = ("tool_call_id", "call_id", "tool_use_id", "ref", "id", "uid", "call", "index")

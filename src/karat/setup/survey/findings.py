@@ -19,17 +19,7 @@ from karat.errors import UsageError
 from karat.setup.inspect.openapi import paths_of, requests_at
 
 ROUTES = (
-    "completions",
-    "chat",
-    "ask",
-    "message",
-    "query",
-    "prompt",
-    "agent",
-    "invoke",
-    "answer",
-    "stream",
-    "run",
+    *("completions", "chat", "ask", "message", "query", "prompt", "agent", "invoke", "answer", "stream", "run"),
     "convers",
 )
 LOOPBACK = ("localhost", "127.0.0.1", "::1")

@@ -230,12 +230,7 @@ class PageEvidence:
     """Kept whatever becomes of the turn."""
 
     def __init__(
-        self,
-        case: Case,
-        context: RunContext,
-        window: BrowserContext,
-        secrets: Sequence[str],
-        headers: Sequence[str],
+        self, case: Case, context: RunContext, window: BrowserContext, secrets: Sequence[str], headers: Sequence[str]
     ) -> None:
         self._context = context
         self._window = window

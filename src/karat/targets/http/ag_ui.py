@@ -100,9 +100,8 @@ class AgUiReader:
             self._buffer.metadata["interrupts"] = outcome.get("interrupts")
 
     def run_error(self, payload: dict[str, Json]) -> None:
-        raise TargetError(
-            "agent", f"the run ended with RUN_ERROR: {visible(shorten(str(payload.get('message')), 300))}"
-        )
+        message = visible(shorten(str(payload.get("message")), 300))
+        raise TargetError("agent", f"the run ended with RUN_ERROR: {message}")
 
     def text(self, payload: dict[str, Json]) -> None:
         self._buffer.say(str(payload.get("delta", "")), str(payload.get("messageId")))

@@ -18,6 +18,7 @@ from karat.targets.http.options import ServiceOptions
 from karat.targets.http.service import WireRequest
 from karat.targets.http.streams import DONE, EventKinds, event_object, protocol_error
 from karat.targets.http.target import ServiceTarget
+from karat.targets.http.tool_call_log import CallSoFar
 from karat.text.wording import shorten, visible
 
 PART = re.compile(r"[a-z]+(?:-|$)")
@@ -95,14 +96,14 @@ class AiSdkReader:
     def text_delta(self, payload: dict[str, Json]) -> None:
         self._buffer.say(str(payload.get("delta", "")), str(self._step))
 
-    def tool_input(self, payload: dict[str, Json]) -> None:
-        self._buffer.call_log.begin(str(payload.get("toolName")), str(payload.get("toolCallId")), payload.get("input"))
+    def tool_input(self, payload: dict[str, Json]) -> CallSoFar:
+        return self._buffer.call_log.begin(
+            str(payload.get("toolName")), str(payload.get("toolCallId")), payload.get("input")
+        )
 
     def tool_input_error(self, payload: dict[str, Json]) -> None:
         """What never ran was asked for, no more."""
-        call = self._buffer.call_log.begin(
-            str(payload.get("toolName")), str(payload.get("toolCallId")), payload.get("input")
-        )
+        call = self.tool_input(payload)
         self._buffer.call_log.end(call, error=str(payload.get("errorText", "bad input")))
         call.ran = False
 
@@ -117,7 +118,7 @@ class AiSdkReader:
             self._buffer.call_log.end(call, error=str(payload.get("errorText", "error")))
 
 
-READING: dict[str, Callable[[AiSdkReader, dict[str, Json]], None]] = {
+READING: dict[str, Callable[[AiSdkReader, dict[str, Json]], object]] = {
     "start-step": AiSdkReader.start_step,
     "finish": AiSdkReader.finish,
     "error": AiSdkReader.note_error,

@@ -134,15 +134,12 @@ class AnswerReader(Protocol):
 
     def take(self, event: ServerEvent) -> bool:
         """Read one event; whether it was the last."""
-        ...
 
     def read_whole(self, value: Json) -> None:
         """Read an answer that came as a whole."""
-        ...
 
     def end(self) -> None:
         """The answer has ended. Raises TargetError if the protocol says that it has not, or that it broke."""
-        ...
 
 
 class PastTurn(NamedTuple):

@@ -95,15 +95,7 @@ def _name(segment: JSONPathSegment) -> str | None:
 
 
 ANSWERS = (
-    "answer",
-    "reply",
-    "response",
-    "output",
-    "content",
-    "text",
-    "message",
-    "final_message",
-    "result",
+    *("answer", "reply", "response", "output", "content", "text", "message", "final_message", "result"),
     "completion",
 )
 CONVERSATIONS = ("session_id", "sessionid", "conversation_id", "conversationid", "thread_id", "threadid", "chat_id")

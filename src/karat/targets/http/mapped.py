@@ -20,13 +20,7 @@ from karat.targets.config import place_of
 from karat.targets.http.call_reader import CallReader
 from karat.targets.http.conversation import AnswerReader, HttpConversation, TurnBuffer
 from karat.targets.http.jsonpath import JsonPath, answer_path, count, words
-from karat.targets.http.options import (
-    HttpOptions,
-    Preparation,
-    ServiceOptions,
-    ToolCallPaths,
-    When,
-)
+from karat.targets.http.options import HttpOptions, Preparation, ServiceOptions, ToolCallPaths, When
 from karat.targets.http.service import Body, WireRequest
 from karat.targets.http.stream_mapping import CALL, Holds, StreamMapping, condition
 from karat.targets.http.streams import Received, loads

@@ -341,7 +341,8 @@ def _origin(url: str) -> tuple[str, str | None, int | None]:
 async def _refuse_failure(response: Response, request: WireRequest, received: Received) -> None:
     """Raise for a status that says that there is no answer."""
     status = response.status_code
-    if 200 <= status < 300 or (status >= 400 and request.broken is not None and not _breaks(status, request.broken)):
+    is_accepted = request.broken is not None and status not in (*request.broken, 401, 403, 429)
+    if 200 <= status < 300 or (status >= 400 and is_accepted):
         return
     await _beginning(response, received)
     problem = (
@@ -358,10 +359,6 @@ async def _refuse_failure(response: Response, request: WireRequest, received: Re
     )
     error.retry_after = retry_after(response)
     raise error
-
-
-def _breaks(status: int, broken: tuple[int, ...]) -> bool:
-    return status in broken or status in (401, 403, 429)
 
 
 async def _beginning(response: Response, received: Received) -> None:

@@ -86,11 +86,9 @@ _LINE_END = re.compile(rb"\r\n|\n|\r")
 class EventParser(Protocol):
     def feed(self, data: bytes) -> Iterator[ServerEvent]:
         """The events that are whole now. Raises ValueError for what is not an event."""
-        ...
 
     def end(self) -> Iterator[ServerEvent]:
         """What is left when the stream ends."""
-        ...
 
 
 class _Lines:

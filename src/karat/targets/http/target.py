@@ -81,7 +81,7 @@ class ServiceTarget(ABC, Generic[WireOptions]):
         self._headers = {name: value for name, value in headers.items() if not value.fixed}
         fixed = {name: str(value.fill({})) for name, value in headers.items() if value.fixed}
         self.prepare()
-        self._service = Service(self._options, fixed, _scheme(self._config) == "https")
+        self._service = Service(self._options, fixed, urlsplit(_address(self._config)).scheme == "https")
         try:
             self._service.open()
         except ConfigError as error:
@@ -204,12 +204,7 @@ class ServiceTarget(ABC, Generic[WireOptions]):
 
 def values(talk: HttpConversation, prompt: str) -> Mapping[str, object]:
     """What can be filled in."""
-    return {
-        "prompt": prompt,
-        "messages": talk.messages(prompt),
-        "conversation.id": talk.id,
-        "case.id": talk.case.id,
-    }
+    return {"prompt": prompt, "messages": talk.messages(prompt), "conversation.id": talk.id, "case.id": talk.case.id}
 
 
 def _address(config: TargetConfig) -> str:
@@ -229,10 +224,6 @@ def _address(config: TargetConfig) -> str:
             slug="bad-options",
         )
     return address
-
-
-def _scheme(config: TargetConfig) -> str:
-    return urlsplit(_address(config)).scheme
 
 
 def _secrets(config: TargetConfig, options: ServiceOptions) -> Iterator[str]:

@@ -25,10 +25,6 @@ def _own_name(tool: Any) -> Iterable[str]:
     return (str(getattr(tool, "name", "")),)
 
 
-def _never(tool: Any) -> bool:
-    return False
-
-
 class Called(NamedTuple):
     """What a call is: its tool, its arguments and its id."""
 
@@ -61,7 +57,7 @@ class ToolClass(NamedTuple):
     form: type[PlainForm] = PlainForm
     attribute: bool = False
     """Whether the method is a value that each object has for itself."""
-    hands_on: Callable[[Any], bool] = _never
+    hands_on: Callable[[Any], bool] = lambda tool: False
     """Whether it only hands calls on to another that is in this table."""
     names: Callable[[Any], Iterable[str]] | None = None
     """The names of the tools that an object is or holds; None if that cannot be known."""

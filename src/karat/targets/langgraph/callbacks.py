@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain, islice
 from time import time
 from traceback import walk_tb
@@ -29,33 +28,13 @@ class WrittenMessage(NamedTuple):
     parent: str | None = None
 
 
-@dataclass(slots=True)
-class Run:
-    """One run of one tool; `index` counts runs alone, `order` all that the book holds."""
-
-    index: int
-    order: int
-    name: str
-    call_id: str | None
-    arguments: object
-    started_at: float
-    parent: str | None = None
-    ended_at: float | None = None
-    result: object = None
-    artifact: object = None
-    broke: bool = False
-    began: bool = True
-    hands_over: bool = False
-    error: str | None = None
-
-
 class TurnRecorder:
-    """Keeps runs and messages in the order in which they came; `changed` hears of every run that began or ended."""
+    """Keeps runs and messages in the order in which they came; `changed` hears of each run, by its number."""
 
-    def __init__(self, changed: Callable[[Run], None]) -> None:
+    def __init__(self, changed: Callable[[int, RanCall], None]) -> None:
         self._changed = changed
         self._count = 0
-        self._runs: dict[object, Run] = {}
+        self._runs: dict[object, RanCall] = {}
         self._unseen: dict[int, RanCall] = {}
         """The runs of tools that no callback saw, in threads and loops of nodes."""
         self._above: dict[object, object] = {}
@@ -70,9 +49,8 @@ class TurnRecorder:
         """The tools that models were offered, each with its schema."""
 
     @property
-    def runs(self) -> list[Run]:
-        unseen = [_run_of(call) for call in list(self._unseen.values())]
-        return sorted([*self._runs.values(), *unseen], key=lambda run: run.order)
+    def runs(self) -> list[RanCall]:
+        return sorted([*self._runs.values(), *self._unseen.values()], key=lambda run: run.order)
 
     def note_ran(self, call: RanCall) -> None:
         """A tool of LangChain is entered; if a callback reports it, that is this very run."""
@@ -156,9 +134,9 @@ class TurnRecorder:
         ran = open_call.get()
         is_same = ran is not None and ran.name == name and self._unseen.pop(id(ran), None) is not None
         order = ran.order if ran is not None and is_same else self._next()
-        run = Run(len(self._runs), order, name, call_id, arguments, time(), parent)
+        run = RanCall(name, arguments, call_id, parent, began=True, owner=self, order=order)
         self._runs[run_id] = run
-        self._changed(run)
+        self._note_change(run)
 
     def note_end(self, run_id: object, output: object) -> None:
         run = self._runs[run_id]
@@ -166,10 +144,10 @@ class TurnRecorder:
         answer = next((m for m in messages_in(output) if getattr(m, "tool_call_id", None)), None)
         run.result = getattr(answer, "content", output)
         run.artifact = getattr(answer, "artifact", None)
-        run.broke = getattr(answer, "status", "") == "error"
+        run.shows_failure = getattr(answer, "status", "") == "error"
         run.hands_over = bool(getattr(output, "goto", ()))
         run.call_id = run.call_id or getattr(answer, "tool_call_id", None)
-        self._changed(run)
+        self._note_change(run)
 
     def note_failure(self, run_id: object, error: BaseException) -> None:
         from langgraph.errors import GraphBubbleUp
@@ -178,37 +156,20 @@ class TurnRecorder:
         if isinstance(error, GraphBubbleUp):
             return  # it waits for a person or hands over: that is not a failure, and it is not over either
         run.ended_at = time()
-        run.broke = True
         run.began = not _is_before_run(error)
         run.error = text(f"{type(error).__name__}: {error}")
-        self._changed(run)
+        self._note_change(run)
 
     def note_messages(self, output: object, parent: str | None = None) -> None:
         """Messages that a node gave to the state of its graph."""
         self.written += [WrittenMessage(self._next(), message, parent) for message in messages_in(output)]
 
+    def _note_change(self, run: RanCall) -> None:
+        self._changed(list(self._runs.values()).index(run), run)
+
     def _next(self) -> int:
         self._count += 1
         return self._count
-
-
-def _run_of(call: RanCall) -> Run:
-    """A run that only the tool itself showed."""
-    made = call.as_call()
-    return Run(
-        -1,
-        call.order,
-        call.name,
-        call.call_id,
-        call.arguments,
-        call.started_at,
-        call.parent,
-        call.ended_at,
-        call.result,
-        broke=call.shows_failure or call.error is not None,
-        began=made.started,
-        error=call.error,
-    )
 
 
 def _is_before_run(error: BaseException) -> bool:

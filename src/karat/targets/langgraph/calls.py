@@ -14,8 +14,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from karat.evidence.recorder import RanCall
 from karat.model.trace import CallKind, ToolCall
-from karat.targets.langgraph.callbacks import Run, TurnRecorder, WrittenMessage
+from karat.targets.langgraph.callbacks import TurnRecorder, WrittenMessage
 from karat.targets.langgraph.messages import plain_text
 from karat.text.clean import jsonable
 from karat.text.tool_results import call_success, missing_fields, parse_result, shows_failure
@@ -45,7 +46,7 @@ class RequestedCall:
     with_words: bool | None = None
     by_node: bool = False
     """Whether a node ran the tool itself, as a plain function, which no callback sees."""
-    runs: list[Run] = field(default_factory=list)
+    runs: list[RanCall] = field(default_factory=list)
     answers: list[ToolMessage] = field(default_factory=list)
 
     def as_calls(self) -> Iterator[ToolCall]:
@@ -54,7 +55,7 @@ class RequestedCall:
             yield self._call(run, None)
         yield self._call(self.runs[-1] if self.runs else None, self.answers[-1] if self.answers else None)
 
-    def _call(self, run: Run | None, answer: ToolMessage | None) -> ToolCall:
+    def _call(self, run: RanCall | None, answer: ToolMessage | None) -> ToolCall:
         ending = (
             CallOutcome.from_run(run, self.unreadable)
             if answer is None
@@ -91,12 +92,12 @@ class CallOutcome:
     over: bool
 
     @classmethod
-    def from_message(cls, answer: ToolMessage, run: Run | None, *, by_node: bool = False) -> CallOutcome:
+    def from_message(cls, answer: ToolMessage, run: RanCall | None, *, by_node: bool = False) -> CallOutcome:
         broke = answer.status == "error" or (run is not None and run.broke)  # middleware may answer for it
         return cls(answer.content, answer.artifact, broke, run.began if run is not None else by_node or not broke)
 
     @classmethod
-    def from_run(cls, run: Run | None, unreadable: str | None) -> CallOutcome:
+    def from_run(cls, run: RanCall | None, unreadable: str | None) -> CallOutcome:
         if run is None:
             return cls(None, None, bool(unreadable), False)
         return cls(run.result, run.artifact, run.broke or bool(unreadable), run.began and run.ended_at is not None)
@@ -107,7 +108,7 @@ class CallOutcome:
         return call_success(self.result, raised=raised, ended=self.over)
 
 
-def run_as_call(run: Run) -> ToolCall:
+def run_as_call(run: RanCall) -> ToolCall:
     """A run that no message asks for, or of which none is known yet."""
     (call,) = RequestedCall(run.order, run.name, run.call_id, run.arguments, runs=[run]).as_calls()
     return call
@@ -132,7 +133,8 @@ def tool_calls(
         call.by_node = _is_run_in_node(call, book, in_tool_nodes)
     matched = {id(run) for call in requests for run in call.runs}
     schemas = {call.name for call in requests if _is_schema(call, structured_response)}
-    ranks = {call["id"]: rank for rank, call in enumerate(_calls_in(before)) if call["id"] is not None}
+    calls_before = (call for message in before for call in getattr(message, "tool_calls", ()))
+    ranks = {call["id"]: rank for rank, call in enumerate(calls_before) if call["id"] is not None}
     late = min((run.order for run in runs if run.call_id in ranks), default=0)
     calls: list[tuple[float, ToolCall]] = [
         (call.order, tool_call)
@@ -155,11 +157,7 @@ def _is_run_in_node(call: RequestedCall, book: TurnRecorder, in_tool_nodes: Coll
     return call.answers[-1].status != "error" or (call.name in book.offered and not in_tool_nodes)
 
 
-def _calls_in(messages: Iterable[BaseMessage]) -> Iterator[Any]:
-    return (call for message in messages for call in getattr(message, "tool_calls", ()))
-
-
-def _kind(request: RequestedCall, run: Run | None) -> CallKind:
+def _kind(request: RequestedCall, run: RanCall | None) -> CallKind:
     return "handoff" if request.hands_back or (run is not None and run.hands_over) else "tool"
 
 
@@ -170,7 +168,7 @@ def _is_schema(request: RequestedCall, answer: Any) -> bool:
     return request.name == type(answer).__name__ or jsonable(request.arguments) == jsonable(answer)
 
 
-def _arguments(requested: Any, run: Run | None) -> Any:
+def _arguments(requested: Any, run: RanCall | None) -> Any:
     """What the tool was called with: a person who was asked may have changed it."""
     ran = run.arguments if run is not None else None
     return (
@@ -196,7 +194,7 @@ def _requested_calls(entries: Iterable[WrittenMessage]) -> Iterator[RequestedCal
                 )
 
 
-def _share_out(requests: Sequence[RequestedCall], runs: Sequence[Run], entries: Iterable[WrittenMessage]) -> None:
+def _share_out(requests: Sequence[RequestedCall], runs: Sequence[RanCall], entries: Iterable[WrittenMessage]) -> None:
     """Give every call its runs and answers. Ids may come again: models that count from one do so in every round."""
     from langchain_core.messages import ToolMessage
 
@@ -222,7 +220,7 @@ def _owner(requests: Sequence[RequestedCall], order: int, got: Literal["answers"
     return next((call for call in requests if not getattr(call, got)), requests[-1])
 
 
-def _share_out_nameless(requests: Sequence[RequestedCall], runs: list[Run]) -> None:
+def _share_out_nameless(requests: Sequence[RequestedCall], runs: list[RanCall]) -> None:
     """Runs without an id belong to calls of their name that have none: by equal arguments, or because of an answer."""
     for call in requests:
         if call.runs:

@@ -30,7 +30,7 @@ from karat.targets.in_process.reach import require_tools
 from karat.targets.in_process.wrapping import WRAPPING
 from karat.targets.langgraph.loading import GraphSource, environment, pregel, source
 from karat.targets.langgraph.shapes import Given, Shapes
-from karat.targets.langgraph.turn import MORE_STEPS, GraphConversation
+from karat.targets.langgraph.turn import MORE_STEPS, GraphConversation, as_configurable
 from karat.targets.user_code import build_error, from_outside
 from karat.text.wording import error_text, with_article
 
@@ -53,9 +53,8 @@ class Stores:
         try:
             from langgraph.store.sqlite.aio import AsyncSqliteStore
         except ModuleNotFoundError as error:
-            raise ConfigError(
-                "`store` names a file, which needs SQLite stores of LangGraph.", fix=MISSING_STORES
-            ) from error
+            message = "`store` names a file, which needs SQLite stores of LangGraph."
+            raise ConfigError(message, fix=MISSING_STORES) from error
         file = root / kind
         if not file.parent.is_dir():
             raise ConfigError(f"`store` {kind!r} is in a folder that does not exist.", fix="Correct `store`.")
@@ -179,18 +178,9 @@ class LangGraphTarget:
         if self._graph is not None:
             return self._graph
         assert self._source is not None
-        setup_result = context.given
-        configurable = (
-            setup_result
-            if isinstance(setup_result, dict)
-            else {}
-            if setup_result is None
-            else {"context": setup_result}
-        )
+        config: dict[str, object] = {"configurable": as_configurable(context.given)}
         try:
-            return await self._check_graph(
-                await self._source.graph(stack, setup_result, {"configurable": configurable})
-            )
+            return await self._check_graph(await self._source.graph(stack, context.given, config))
         except ConfigError as error:
             detail = str(error.__cause__ or error.fix)
             raise TargetError("agent", error.message, detail=detail) from error

@@ -10,12 +10,13 @@ from uuid import uuid4
 from msgspec import structs
 
 from karat.checks.tools.validity import judges_end
+from karat.evidence.recorder import RanCall
 from karat.evidence.spans.trace_context import enter_turn
 from karat.model.suite import Case
 from karat.model.trace import Trace
 from karat.targets.base import RunContext, TargetError
 from karat.targets.interrupts import Interrupt, resume
-from karat.targets.langgraph.callbacks import Run, TurnRecorder, WrittenMessage, timeline
+from karat.targets.langgraph.callbacks import TurnRecorder, WrittenMessage, timeline
 from karat.targets.langgraph.calls import run_as_call, tool_calls
 from karat.targets.langgraph.loading import pregel, schemas_of
 from karat.targets.langgraph.messages import as_messages, final_text, find_ending, token_counts
@@ -155,9 +156,8 @@ class GraphConversation:
 
     def _config(self, book: TurnRecorder) -> dict[str, object]:
         configurable: dict[str, object] = {"thread_id": self._thread}
-        setup_result = self._context.given
-        if setup_result is not None and getattr(pregel(self._graph), "context_schema", None) is None:
-            configurable |= setup_result if isinstance(setup_result, dict) else {"context": setup_result}
+        if getattr(pregel(self._graph), "context_schema", None) is None:
+            configurable |= as_configurable(self._context.given)
         return {"callbacks": [book.handler()], "recursion_limit": self._limit, "configurable": configurable}
 
     def _context_argument(self) -> dict[str, object]:
@@ -166,11 +166,18 @@ class GraphConversation:
         setup_result = self._context.given
         return {"context": setup_result} if setup_result is not None and isinstance(pregel(self._graph), Pregel) else {}
 
-    def _record(self, run: Run) -> None:
+    def _record(self, index: int, run: RanCall) -> None:
         """Keep what is seen as it is seen: a turn that never ends is cut off without a word to it."""
         calls = self._context.recorder.tool_calls or []
-        calls[run.index : run.index + 1] = [run_as_call(run)]
+        calls[index : index + 1] = [run_as_call(run)]
         self._context.recorder.tool_calls = calls
+
+
+def as_configurable(setup_result: object) -> dict[str, object]:
+    """What the setup hook returned, as graphs read it from their configuration."""
+    if isinstance(setup_result, dict):
+        return setup_result
+    return {} if setup_result is None else {"context": setup_result}
 
 
 def _human(prompt: str, id: str) -> BaseMessage:

@@ -6,7 +6,7 @@ which the spans must carry then. What is kept of the file is where each trace is
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import BufferedReader
 from urllib.parse import unquote
 
@@ -77,15 +77,11 @@ class OtlpRecording:
     def index(self) -> Iterator[Diagnostic]:
         """Find every trace; what cannot be read is a problem with its line."""
         self._file.seek(0)
-        number, offset = 0, 0
-        while data := self._file.readline():
-            number, start, offset = number + 1, offset, offset + len(data)
-            try:
-                for record in SpanBatch(data, json=True).records() if data.strip() else ():
-                    self._traces.setdefault(record.trace_id, RecordedTrace()).add(record, start)
-            except ValueError as error:
-                torn = "" if data.endswith(b"\n") else "the line is cut off: "
-                yield Diagnostic(self._path, number, 1, "", f"{torn}{error}", "replay")
+        return index_lines(self._path, self._file, self._add)
+
+    def _add(self, data: bytes, offset: int) -> None:
+        for record in SpanBatch(data, json=True).records() if data.strip() else ():
+            self._traces.setdefault(record.trace_id, RecordedTrace()).add(record, offset)
 
     async def run(self, case: Case, context: RunContext) -> Trace:
         """The trace of one run of a case. Raises TargetError if the file does not hold it."""
@@ -164,6 +160,18 @@ class OtlpRecording:
                 yield from (r for r in SpanBatch(self._file.readline(), json=True).records() if r.trace_id in trace_ids)
             except ValueError as error:
                 raise TargetError("not-recorded", f"{self._path} changed while it was replayed: {error}") from error
+
+
+def index_lines(path: str, file: BufferedReader, add: Callable[[bytes, int], None]) -> Iterator[Diagnostic]:
+    """Hand on every line with its offset; what cannot be read is a problem with its line."""
+    number, offset = 0, file.tell()
+    while data := file.readline():
+        number, start, offset = number + 1, offset, offset + len(data)
+        try:
+            add(data, start)
+        except ValueError as error:
+            torn = "" if data.endswith(b"\n") else "the line is cut off: "
+            yield Diagnostic(path, number, 1, "", f"{torn}{error}", "replay")
 
 
 def is_otlp(file: BufferedReader) -> bool:

@@ -28,7 +28,7 @@ from karat.targets.base import RunContext, TargetError
 from karat.targets.capabilities import ALL
 from karat.targets.config import TargetConfig, read_options
 from karat.targets.conversation import converse
-from karat.targets.recordings.otlp import OtlpRecording, is_otlp
+from karat.targets.recordings.otlp import OtlpRecording, index_lines, is_otlp
 from karat.targets.recordings.result_files import RecordedAnswers, RecordedCase, read_results, restore_names
 from karat.targets.short_form import Short, read, to_trace
 from karat.text.clean import loads
@@ -159,18 +159,12 @@ class ReplayTarget:
             if answers := [result for result in results if result.said]:
                 self._answers = RecordedAnswers(answers, self._provider)
             return
-        number, offset = 0, 0
-        while data := file.readline():
-            number, start, offset = number + 1, offset, offset + len(data)
-            try:
-                recorded = parse(data)
-                if recorded is not None:
-                    self._add(recorded, start)
-            except ValueError as error:
-                torn = "" if data.endswith(b"\n") else "the line is cut off: "
-                yield Diagnostic(str(self._path), number, 1, "", f"{torn}{error}", "replay")
+        yield from index_lines(str(self._path), file, self._add)
 
-    def _add(self, recorded: Recorded, offset: int) -> None:
+    def _add(self, data: bytes, offset: int) -> None:
+        recorded = parse(data)
+        if recorded is None:
+            return
         key = _key(recorded.case_id, recorded.repeat)
         if isinstance(recorded.form, Short) and key in self._offsets:
             raise ValueError(f'case {recorded.case_id!r} is recorded twice. Number its repeats: "repeat": 1')
@@ -349,12 +343,9 @@ class RecordedTraces:
             try:
                 recorded = parse(data)
             except ValueError as error:
-                raise SuiteError((self._problem(number, str(error)),)) from None
+                raise SuiteError((Diagnostic(self._path, number, 1, "", str(error), "replay"),)) from None
             if recorded is not None:
                 yield _build_trace(recorded.form, recorded.case_id)
-
-    def _problem(self, line: int, message: str) -> Diagnostic:
-        return Diagnostic(self._path, line, 1, "", message, "replay")
 
 
 def _of_result(result: RecordedCase) -> Trace | None:

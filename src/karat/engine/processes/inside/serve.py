@@ -32,7 +32,8 @@ from karat.engine.processes.messages import (
     Returned,
     Start,
     encode,
-    for_worker,
+    read_assignment,
+    read_start,
     refusal,
 )
 from karat.engine.work import TIMEOUT, CaseResult, finish_case, run_case, timeout_trace
@@ -292,8 +293,7 @@ async def _serve(sock: socket.socket, inbox: Inbox, frames: Frames, words: int, 
     first = await inbox.get()
     if first is None:
         return
-    start = for_worker(first)
-    assert isinstance(start, Start)
+    start = read_start(first)
     sys.path[:] = [*start.path, *(entry for entry in sys.path if entry not in start.path)]
     if start.folder:
         with suppress(OSError):  # on another machine it may not be there
@@ -330,9 +330,7 @@ async def _serve(sock: socket.socket, inbox: Inbox, frames: Frames, words: int, 
 async def _take_all(inbox: Inbox, slots: CaseSlots) -> None:
     """Hand every case on until the runner hangs up."""
     while (message := await inbox.get()) is not None:
-        assignment = for_worker(message)
-        assert isinstance(assignment, Assignment)
-        slots.take(assignment)
+        slots.take(read_assignment(message))
 
 
 def _let_go(sock: socket.socket, words: int) -> None:
