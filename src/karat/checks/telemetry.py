@@ -118,6 +118,8 @@ def _line(lines: tuple[str, ...], entry: str) -> int | None:
     return None if at < 0 else segment.count("\n", 0, at)
 
 
+MANY_SPANS = 100_000
+DAY_MS = 86_400_000
 BOUNDS = ("min", "max", "max_ms", "max_errors", "max_error_percent")
 NO_SPANS = "the target gave no spans: send them with OpenTelemetry"
 CHAT = (
@@ -174,6 +176,16 @@ class Spans(Check, Struct, frozen=True):
     def validate(self) -> Iterator[CheckProblem]:
         if all(getattr(self, name) is None for name in BOUNDS):
             yield CheckProblem("empty-expectation", f"it has no limit. Add one of {', '.join(BOUNDS)}.")
+
+    @property
+    def why_always_passes(self) -> str:
+        reachable = (
+            self.min or (self.max is not None and self.max < MANY_SPANS),
+            self.max_ms is not None and self.max_ms < DAY_MS,
+            self.max_errors is not None and self.max_errors < MANY_SPANS,
+            self.max_error_percent is not None and self.max_error_percent < 100,
+        )
+        return "" if any(reachable) else "no turn comes near these limits. Set limits that a turn can break."
 
     def judge(self, trace: Trace) -> CheckResult:
         if not trace.spans:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any
 
 from msgspec import Struct
 
-from karat.analysis.lint import contradictions, phrases, target, tools, vacuous
+from karat.analysis.lint import contradictions, effects, literals, phrases, target, tools, vacuous
 from karat.analysis.lint.base import LintCase, Rule, Smell, TargetInfo
 from karat.checks.catalog import CheckCatalog
 from karat.errors import Diagnostic, UsageError
 from karat.model.suite import Suite
-from karat.suites.diagnostics import PathDiagnostic, problems
+from karat.suites.diagnostics import Document, Path, PathDiagnostic, problems
 from karat.suites.reading import LocatedSuite, locate_suite
 from karat.text.wording import did_you_mean
 
@@ -21,10 +22,13 @@ RULES: tuple[Rule, ...] = (
     *contradictions.RULES,
     *tools.RULES,
     *vacuous.RULES,
+    *literals.RULES,
+    *effects.RULES,
 )
 SUITE_RULES: dict[str, Callable[[Sequence[LintCase]], Iterator[Smell]]] = {
     "duplicate-prompt": phrases.find_duplicates,
     "idle-expectation": tools.find_unused,
+    "unclaimable-effect": effects.find_unclaimable,
 }
 """Smells that only all cases together show."""
 READING = ("newer-field", "missing-version", "asks-nothing", "no-effect", "no-effects", "near-variable")
@@ -67,8 +71,39 @@ def lint(
 
 
 def _locate(suite: LocatedSuite, diagnostics: Iterator[PathDiagnostic], ignore: Collection[str]) -> list[Diagnostic]:
-    listed = [diagnostic for diagnostic in diagnostics if diagnostic.slug not in ignore]
-    return problems(suite.suite.file, listed, suite.document)
+    listed = [
+        diagnostic._replace(path=_place_in_file(diagnostic.path, suite.document))
+        for diagnostic in diagnostics
+        if diagnostic.slug not in ignore
+    ]
+    return list(dict.fromkeys(problems(suite.suite.file, listed, suite.document)))
+
+
+def _place_in_file(path: Path, document: Document) -> Path:
+    """Where the file says what a case expects: in the case, or, for what it does not say, above all cases.
+
+    A smell of `defaults` is one smell, however many cases have it.
+    """
+    tree = document.tree
+    if not isinstance(tree, dict) or "expected" not in path:
+        return path
+    start = path.index("expected") + 1
+    if start >= len(path):
+        return path
+    found: Any = tree
+    for step in path[:start]:
+        try:
+            found = found[step]
+        except (LookupError, TypeError):
+            found = {}
+    key = path[start]
+    if isinstance(found, dict) and key in found:
+        return path
+    defaults = tree.get("defaults")
+    expected = defaults.get("expected") if isinstance(defaults, dict) else None
+    if isinstance(expected, dict) and key in expected:
+        return ("defaults", "expected", *path[start:])
+    return path[start:] if key in tree else path
 
 
 def _cases(suite: LocatedSuite, catalog: CheckCatalog) -> list[LintCase]:

@@ -45,7 +45,10 @@ COMMON_WORDS = frozenset(WORDS.split())
 FEW = 2
 """More common words in a row are no longer common."""
 WORD = regex.compile(r"[\w']+")
-PHRASES = ("must_say_any", "expected_contains", "reason_contains", "assumption_markers_any", "required_sources")
+PHRASES = (
+    *("must_say_any", "expected_contains", "reason_contains", "assumption_markers_any", "required_sources", "asks_for"),
+    "must_allow_override_actions",
+)
 
 LISTS = ("must_match_regex", "must_not_match_regex")
 SINGLE = (
@@ -96,13 +99,23 @@ def find_common_phrases(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
     """Phrases that nearly every answer holds, whatever it is about."""
     for path, phrase in _phrases(case):
         words = WORD.findall(fold(phrase))
-        if 0 < len(words) <= FEW and COMMON_WORDS.issuperset(words):
+        if not words and not any(map(_is_rare, phrase)):
+            yield path, f"{quoted(phrase)} has no word, so that it is in nearly every answer. Use a phrase."
+        elif 0 < len(words) <= FEW and COMMON_WORDS.issuperset(words):
             yield path, f"{quoted(phrase)} is in nearly every answer. Use a more specific phrase."
+
+
+def _is_rare(character: str) -> bool:
+    """Whether it is a sign of its own, such as an emoji or the sign of a currency, and no punctuation."""
+    return not character.isascii() or character in "$%"
 
 
 def _phrases(case: LintCase) -> Iterator[tuple[Path, str]]:
     expected = case.expected
     lists = [(case.where(field), expected.get(field, ())) for field in PHRASES]
+    for field, listed in expected.get("in_any_turn", {}).items():
+        if field in PHRASES:
+            lists.append(((*case.where("in_any_turn"), field), listed))
     for source, patterns in expected.get("source_patterns", {}).items():
         lists.append(((*case.where("source_patterns"), source), patterns))
     for path, entry in _number_entries(case):

@@ -48,15 +48,15 @@ def expected_calls(case: LintCase) -> Iterator[tuple[Path, str, bool]]:
     """Tools of which a call is expected, each at its place; whether others may replace it."""
     for placed in case.of(ToolCallsAny):
         several = len(placed.args["tools"]) > 1
-        yield from ((path, tool, several) for path, tool in _tools_at(placed))
+        yield from ((path, tool, several) for path, tool in tools_at(placed))
     for placed in case.of(ToolsUsed):
         if placed.args.get("match", "exact") != "subset":
-            yield from ((path, tool, False) for path, tool in _tools_at(placed))
+            yield from ((path, tool, False) for path, tool in tools_at(placed))
     for placed in case.of(ToolCalls):
         if isinstance(placed.check, ToolCalls) and placed.check.asks_for_a_call:
-            yield from ((path, tool, False) for path, tool in _tools_at(placed))
+            yield from ((path, tool, False) for path, tool in tools_at(placed))
     for placed in case.of(ToolOrder, Telemetry):
-        yield from ((path, tool, False) for path, tool in _tools_at(placed))
+        yield from ((path, tool, False) for path, tool in tools_at(placed))
 
 
 def find_unknown_tools(case: LintCase, target: TargetInfo) -> Iterator[Smell]:
@@ -64,13 +64,13 @@ def find_unknown_tools(case: LintCase, target: TargetInfo) -> Iterator[Smell]:
     if target.tools is None:
         return
     for placed in case.checks:
-        for path, tool in _tools_at(placed):
+        for path, tool in tools_at(placed):
             if not any(is_named(tool, name) for name in target.tools):
                 hint = did_you_mean(tool, target.tools)
                 yield path, f"the target {quoted(target.target)} has no tool {quoted(tool)}. {hint}".rstrip()
 
 
-def _tools_at(placed: PlacedCheck) -> Iterator[tuple[Path, str]]:
+def tools_at(placed: PlacedCheck) -> Iterator[tuple[Path, str]]:
     """The tools that a check names, each at its place."""
     args, path = placed.args, placed.path
     match placed.check:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 import regex
 
@@ -18,6 +19,7 @@ from karat.model.trace import Trace
 from karat.model.verdict import Status
 from karat.suites.diagnostics import Path
 from karat.text.folding import fold
+from karat.text.regexes.examples import UnreadableError, example
 from karat.text.wording import quoted
 
 SHORT_NAME = 2
@@ -31,9 +33,14 @@ LOG_WORDS = frozenset(
 )
 """Words that nearly every line of a log holds."""
 PLAIN = regex.compile(r"[\W_]+")
+LOW_THRESHOLD = 0.1
 YEAR_MINUTES = 365 * 24 * 60
 SAMPLES: tuple[object, ...] = (None, True, False, 0, 1, -1e18, 1e18, 0.5, "", "x", [], ["x"], {}, {"x": 1})
 ONLY_THERE = {"$absent": False}
+TEXTS: tuple[object, ...] = ("", "x", "xx", "x" * 50, [], ["x"], ["x", "y"])
+BOUNDS = frozenset(("$gt", "$gte", "$lt", "$lte"))
+NUMBER = regex.compile(r"[+-]?\d+(?:\.\d+)?")
+LONG_TEXT = 10_000
 PARTICULAR = frozenset(("$regex", "$length", "$contains", "$approx", "$each"))
 """Matchers of which samples prove little."""
 
@@ -77,6 +84,12 @@ def find_far_bounds(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
     for placed in case.checks:
         if why := placed.check.why_always_passes:
             yield placed.path, why
+    threshold = case.case.scoring.threshold
+    if threshold is not None and threshold <= LOW_THRESHOLD:
+        message = (
+            f"nearly every answer reaches a score of {threshold:g}. Raise it, or remove it: then every check counts."
+        )
+        yield (*case.scoring_path, "soft_score", "threshold"), message
 
 
 def find_unchecked_groups(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
@@ -123,6 +136,62 @@ def find_open_matchers(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
             yield path, "any value satisfies it. Say which, or write {$absent: false} if it must only be there."
 
 
+def find_empty_values(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
+    """Arguments and results of which nothing is asked, and lengths that every text has."""
+    for placed in case.of(ToolCalls):
+        for part in ("arguments", "result"):
+            if placed.args.get(part) == {}:
+                yield (*placed.path, part), "an empty object asks for nothing. Say what must be in it, or remove it."
+    for path, expected in _expected_values(case):
+        if "$length" in expected and all(map(matcher(expected).holds, TEXTS)):
+            yield path, "every text and every list satisfies it. Say how long it must be."
+
+
+def find_dead_conditions(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
+    """Calls that are forbidden under a condition that no value meets."""
+    for placed in case.of(ToolCalls):
+        for part in ("arguments", "result") if placed.args.get("never") else ():
+            values = placed.args.get(part)
+            for name, value in values.items() if isinstance(values, dict) else ():
+                if _has_operators(value) and not any(map(matcher(value).holds, _values_near(value))):
+                    yield (*placed.path, part, name), "no value satisfies it, so that the call is never forbidden."
+
+
+def find_quoted_bounds(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
+    """Bounds that are numbers in quotation marks: a number is never above or below a text."""
+    for path, expected in _all_values(case):
+        for key in BOUNDS.intersection(expected):
+            bound = expected[key]
+            if isinstance(bound, str) and NUMBER.fullmatch(bound.strip()):
+                yield path, f"{key}: {quoted(bound)} is a text, which no number is compared with. Write {key}: {bound}."
+
+
+def _all_values(case: LintCase) -> Iterator[tuple[Path, Mapping[str, object]]]:
+    yield from _expected_values(case)
+    for placed in case.of(ToolCalls):
+        for part in ("arguments", "result") if placed.args.get("never") else ():
+            values = placed.args.get(part)
+            for name, value in values.items() if isinstance(values, dict) else ():
+                if _has_operators(value):
+                    yield (*placed.path, part, name), value
+
+
+def _values_near(expected: Mapping[str, object]) -> Iterator[object]:
+    """Values of which one satisfies every matcher that any does: its own, those near to them, texts for its regexes."""
+    yield from SAMPLES
+    yield from TEXTS
+    for value in _literals(expected):
+        yield value
+        yield [value]
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            yield from (value + step for step in (-1, -0.5, 0.5, 1))
+            yield from ("x" * size for size in (int(value) - 1, int(value) + 1) if 0 <= size < LONG_TEXT)
+        elif isinstance(value, str):
+            yield f"{value}x"
+            with suppress(UnreadableError):
+                yield example(value)
+
+
 def _expected_values(case: LintCase) -> Iterator[tuple[Path, Mapping[str, object]]]:
     """What is expected of one value, where it is more than a plain one."""
     for placed in case.of(AnswerAt, State):
@@ -161,4 +230,7 @@ RULES = (
     Rule("vacuous-bound", find_far_bounds),
     Rule("vacuous-value", find_open_schemas),
     Rule("vacuous-value", find_open_matchers),
+    Rule("vacuous-value", find_empty_values),
+    Rule("vacuous-prohibition", find_dead_conditions),
+    Rule("quoted-bound", find_quoted_bounds),
 )

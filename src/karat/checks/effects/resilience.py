@@ -17,6 +17,7 @@ from karat.checks.base import (
     Phrase,
     ToolCheck,
     excerpt,
+    out_of_reach,
     own_field,
     quote_answer,
     read_with,
@@ -175,6 +176,10 @@ class MaxRetries(ToolCheck, Struct, frozen=True):
     most: int
 
     read = read_with("most")
+
+    @property
+    def why_always_passes(self) -> str:
+        return out_of_reach(self.most, 1000, "a thousand retries")
 
     def judge(self, trace: Trace) -> CheckResult:
         failed: set[bytes] = set()

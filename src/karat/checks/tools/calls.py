@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, NotRequired, TypedDict
 import msgspec
 from msgspec import UNSET, Meta, Struct
 
-from karat.checks.base import CheckRequest, ToolCheck, excerpt, own_field
+from karat.checks.base import CheckRequest, ToolCheck, excerpt, out_of_reach, own_field
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls, performs
 from karat.checks.tools.names import describe_calls, nameless, not_ruled_out, why_unseen
 from karat.checks.tools.patterns import CallPattern, Times, WantedCall, assign
@@ -148,6 +148,11 @@ class ToolCalls(ToolCheck, Struct, frozen=True, dict=True):
     @property
     def pattern(self) -> CallPattern:
         return self.patterns[len(self.rivals.before)]
+
+    @property
+    def why_always_passes(self) -> str:
+        most = self.pattern.most
+        return out_of_reach(most, 1000, "a thousand calls") if not self.pattern.least and most is not None else ""
 
     @property
     def asks_for_a_call(self) -> bool:
