@@ -61,7 +61,7 @@ def _why_unclaimable(wording: str, lists: WordLists) -> str:
         return f"no sentence can claim {quoted(wording)}: it is not a participle, such as {_participle(words)}."
     if len(words) == 1 and (GERUND.fullmatch(first) or NOUN.fullmatch(first)):
         return (
-            f"no sentence can claim {quoted(wording)}: it is no participle. Write one (refunded) or all words of "
+            f"no sentence can claim {quoted(wording)}: it is not a participle. Write one (refunded) or all words of "
             "the claim, such as 'booking is confirmed'."
         )
     return ""

@@ -25,7 +25,7 @@ PLACEHOLDER = regex.compile(
     r"\$\{?[A-Z_][A-Z0-9_]*\}?|%[A-Z_][A-Z0-9_]*%|\{\{.*\}\}|<[^<>/]*[ _-][^<>/]*>|<[A-Z]+>"
     r"|\[[A-Z_ ]+\]|[*xX•.…_-]{4,}|.*(?:\.\.\.|…)"
 )
-"""A text that stands for another one, which was not filled in."""
+"""A text in the place of another one, which was not filled in."""
 VARIABLE = regex.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 """The name of a variable of the environment, where its value was meant."""
 NO_NAME = regex.compile(r"[|,;()\[\]{}^$?+\\\"'`<>=!]|\s|\.\*")
@@ -76,7 +76,7 @@ def _texts(case: LintCase) -> Iterator[tuple[Path, str, type]]:
 
 
 def find_tool_patterns(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
-    """Names of tools that no tool has: only `*` stands for something else."""
+    """Names of tools that no tool has: only `*` is a wildcard."""
     for placed in case.checks:
         names = list(tools_at(placed))
         if isinstance(placed.check, OnlyEffects):
@@ -84,7 +84,7 @@ def find_tool_patterns(case: LintCase, _: TargetInfo) -> Iterator[Smell]:
         for path, tool in names:
             for name in tool.split(OR):
                 if NO_NAME.search(name):
-                    message = f"no tool is called {quoted(name)}: only `*` stands for other characters."
+                    message = f"no tool is called {quoted(name)}: only `*` is a wildcard."
                     yield path, f"{message} Write each name by itself."
 
 
