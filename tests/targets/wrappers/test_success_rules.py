@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
+import karat
 from karat.errors import ConfigError
+from karat.model.suite import Case
 from karat.plugins.project import find_project
 from karat.targets.base import RunContext, TargetError
-from karat.targets.config import read_config
+from karat.targets.config import TargetConfig, read_config
+from karat.targets.wrappers.success_rules import WithSuccessRules
 from targets.conftest import ask, case, opened
 
 AGENT = """
@@ -53,6 +56,36 @@ async def test_when_a_tool_succeeded(tmp_path: Path, success: Any, prompt: str, 
     async with agent(tmp_path, success=success) as target:
         (call,) = (await ask(target, prompt)).tool_calls
     assert call.success is expected
+
+
+@pytest.mark.parametrize(
+    ("vouched", "result", "success"),
+    [
+        pytest.param("", "The card has expired", None, id="no-one-vouches"),
+        pytest.param("success", "The card has expired", True, id="the-target-vouches"),
+        pytest.param("success", "Error: the card has expired", False, id="words-of-failure"),
+        pytest.param("success", {"status": "error"}, False, id="a-sign-of-failure"),
+    ],
+)
+async def test_a_target_vouches_for_plain_text_that_only_messages_show(
+    vouched: Any, result: Any, success: bool | None
+) -> None:
+    content = result if isinstance(result, str) else json.dumps(result)
+    asked = {"id": "1", "type": "function", "function": {"name": "book", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": None, "tool_calls": [asked]},
+        {"role": "tool", "tool_call_id": "1", "content": content},
+        {"role": "assistant", "content": "Done."},
+    ]
+
+    class Exported(karat.BaseTarget):
+        async def run(self, case: Case, context: RunContext) -> karat.Trace:
+            return karat.trace_from_messages(messages)
+
+    target = WithSuccessRules(Exported(), TargetConfig(kind="python", spec="desk:answer", plain_text=vouched))
+    (call,) = (await target.run(case("Hi"), RunContext())).tool_calls
+    assert call.success is success
 
 
 async def test_how_the_log_spells_a_call(tmp_path: Path) -> None:
