@@ -14,6 +14,7 @@ from karat.checks.base import Check
 from karat.checks.catalog import CheckCatalog
 from karat.checks.combined import ModifiedCheck
 from karat.model.suite import Case
+from karat.model.verdict import OWN_RULE, SHARED_RULE
 from karat.suites.diagnostics import Document, Path
 from karat.suites.formats.base import CaseExpectations
 
@@ -43,7 +44,9 @@ class LintCase:
 
     def __init__(self, case: Case, expectation: CaseExpectations, document: Document, catalog: CheckCatalog) -> None:
         self.catalog = catalog
-        self.case = case
+        # Rules are no expectations of the case: each is looked at where it is written.
+        checks = tuple(spec for spec in case.checks if spec.name not in (OWN_RULE, SHARED_RULE))
+        self.case = structs.replace(case, checks=checks) if len(checks) < len(case.checks) else case
         self.path = expectation.case
         self.expected = expectation.expected
         self.where = expectation.where

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from karat.analysis.lint import contradictions, effects, literals, phrases, target, tools, vacuous
+from karat.analysis.lint import contract_rules, contradictions, effects, literals, phrases, target, tools, vacuous
 from karat.analysis.lint.base import LintCase, Rule, Smell, TargetInfo
 from karat.checks.catalog import CheckCatalog
 from karat.errors import Diagnostic, UsageError
@@ -35,7 +35,9 @@ READING = ("newer-field", "missing-version", "asks-nothing", "no-effect", "no-ef
 """Warnings that reading a suite gives already."""
 SUGGESTED = (tools.EFFECTS, tools.CLAIMS, tools.OVERRIDES)
 """Suggestions: nothing is wrong without them."""
-SLUGS: tuple[str, ...] = tuple(dict.fromkeys((*(rule.slug for rule in RULES), *SUITE_RULES, *READING, *SUGGESTED)))
+SLUGS: tuple[str, ...] = tuple(
+    dict.fromkeys((*(rule.slug for rule in RULES), *SUITE_RULES, *contract_rules.SLUGS, *READING, *SUGGESTED))
+)
 
 
 class LintReport(Struct, frozen=True):
@@ -113,6 +115,7 @@ def _cases(suite: LocatedSuite, catalog: CheckCatalog) -> list[LintCase]:
 
 def _diagnostics(suite: LocatedSuite, catalog: CheckCatalog, info: TargetInfo) -> Iterator[PathDiagnostic]:
     yield from suite.warnings
+    yield from contract_rules.find_rule_smells(suite.document.tree, info)
     cases = _cases(suite, catalog)
     for slug, find in SUITE_RULES.items():
         yield from (PathDiagnostic(*smell, slug) for smell in find(cases))

@@ -134,6 +134,8 @@ def suggestions(cases: Sequence[LintCase], target: TargetInfo) -> Iterator[PathD
     And the prohibitions of `defaults` that cases do without. Suggestions for people: no run and no exit code depends on
     them.
     """
+    if not cases:
+        return  # a contract
     for case in cases:
         for index, name in enumerate(case.overrides):
             message = f"the case replaces what `defaults` forbid under {name!r}. Make sure that it is meant."
