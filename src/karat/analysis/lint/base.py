@@ -44,7 +44,7 @@ class LintCase:
 
     def __init__(self, case: Case, expectation: CaseExpectations, document: Document, catalog: CheckCatalog) -> None:
         self.catalog = catalog
-        # Rules are no expectations of the case: each is looked at where it is written.
+        # A rule belongs to no case: it is looked at where it is written.
         checks = tuple(spec for spec in case.checks if spec.name not in (OWN_RULE, SHARED_RULE))
         self.case = structs.replace(case, checks=checks) if len(checks) < len(case.checks) else case
         self.path = expectation.case
