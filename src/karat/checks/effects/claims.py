@@ -20,6 +20,7 @@ from karat.checks.base import (
     unreadable,
     unsure,
 )
+from karat.checks.effects.claimed_ids import find_unproved_id
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls, performs
 from karat.checks.tools.names import describe_calls, nameless, why_unseen
 from karat.model.check import CheckProblem, Example, Expected
@@ -89,27 +90,33 @@ class NoFalseSuccess(Check, Struct, frozen=True):
     def judge(self, trace: Trace) -> CheckResult:
         if not self.effects:
             return self.unknown(lines_to_add([*dict.fromkeys(call.name for call in trace.tool_calls)][:5]))
-        all_calls, words = calls_so_far(trace), WordLists.of(self.words)
+        all_calls = calls_so_far(trace)
         doubts = []
         proved: list[str] = []
         for claim in self.find_claims(trace):
-            succeeded = [call for call in all_calls if call.success is True and is_any_named(claim.tools, call.name)]
-            if succeeded and (not _failed_now(claim, trace) or find_listed(trace.final_message, "failure", words)):
+            false, doubtful = self._contradiction(claim, trace, all_calls)
+            if not false:
                 proved.append(claim.wording)
-                continue
-            why = unsure(trace, [claim.span]) or _doubt(claim, trace, all_calls)
-            if why is None:
-                quote = excerpt(trace.final_message[slice(*claim.span)])
-                whose = f"no call to {' or '.join(claim.tools)} succeeded" if claim.tools else "no tool can do that"
-                whose += " in this turn" if succeeded else ""
-                return self.failed(
-                    f"it claims {quote!r}: {whose}: {describe_calls(trace)}",
-                    EvidenceLocation("final_message", *claim.span),
-                )
-            doubts.append(f"{claim.wording!r} is claimed: {why}")
+            elif why := unsure(trace, [claim.span]) or doubtful:
+                doubts.append(f"{claim.wording!r} is claimed: {why}")
+            else:
+                where = EvidenceLocation("final_message", *claim.span)
+                return self.failed(f"it claims {false}: {describe_calls(trace)}", where)
         if why := doubts[0] if doubts else unreadable(trace):
             return self.unknown(why)
         return self.passed(f"claims {', '.join(proved)}: {describe_calls(trace)}" if proved else "no claim")
+
+    def _contradiction(self, claim: Claim, trace: Trace, all_calls: Sequence[ToolCall]) -> tuple[str, str | None]:
+        """What no call supports of a claim, empty if one does; and why it may be true all the same."""
+        succeeded = [call for call in all_calls if call.success is True and is_any_named(claim.tools, call.name)]
+        admits = bool(find_listed(trace.final_message, "failure", WordLists.of(self.words)))
+        quote = repr(excerpt(trace.final_message[slice(*claim.span)]))
+        if succeeded and (admits or not _failed_now(claim, trace)):
+            other = find_unproved_id(trace.final_message, claim.span, succeeded)
+            whose = f"no successful call to {' or '.join(claim.tools)} is about {other}"
+            return (f"{quote} of {other}: {whose}" if other else ""), _why_unknown(claim, trace, all_calls)
+        whose = f"no call to {' or '.join(claim.tools)} succeeded" if claim.tools else "no tool can do that"
+        return f"{quote}: {whose}{' in this turn' if succeeded else ''}", _doubt(claim, trace, all_calls)
 
     def find_claims(self, trace: Trace) -> list[Claim]:
         return claims(trace.final_message, self.effects, WordLists.of(self.words))
@@ -128,15 +135,26 @@ def _failed_now(claim: Claim, trace: Trace) -> bool:
 
 def _doubt(claim: Claim, trace: Trace, all_calls: Sequence[ToolCall]) -> str | None:
     """Why the deed may have been done although no call shows it."""
+    if why := _why_unknown(claim, trace, all_calls):
+        return why
+    for call in all_calls:
+        if call.success is True and _holds(parse_result(call.result), fold(claim.wording)):
+            return f"{call.name} returned {claim.wording!r} as a value, and the answer may be repeating that"
+    return None
+
+
+def _why_unknown(claim: Claim, trace: Trace, all_calls: Sequence[ToolCall]) -> str | None:
+    """Why a call that did it may not have been seen, or not how it ended."""
     for turn in (trace, *trace.earlier):
         if why := why_unseen(turn, claim.tools):
             return why
     for call in all_calls:
-        if call.has_unknown_outcome and is_any_named(claim.tools, call.name):
+        if not is_any_named(claim.tools, call.name):
+            continue
+        if call.has_unknown_outcome:
             return f"it is unknown whether {call.name} succeeded"
-    for call in all_calls:
-        if call.success is True and _holds(parse_result(call.result), fold(claim.wording)):
-            return f"{call.name} returned {claim.wording!r} as a value, and the answer may be repeating that"
+        if call.success is True and call.unobserved:
+            return f"{call.name}: {next(iter(call.unobserved.values()))}"
     return None
 
 
