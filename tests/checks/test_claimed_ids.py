@@ -80,3 +80,22 @@ def test_the_message_names_the_id() -> None:
     trace = karat.Trace(case_id="A", final_message="Refunded A-9 and A-10.", tool_calls=(refund("A-9"),))
     found = NoFalseSuccess(effects=EFFECTS).judge(trace).found
     assert found.startswith("it claims 'Refunded' of A-10: no successful call to refund is about A-10")
+
+
+def test_a_wording_that_is_no_claim_is_declared() -> None:
+    trace = karat.Trace(
+        case_id="A", final_message="I'm sorry: we are now booked solid. It is now booked.", tool_calls=()
+    )
+    plain = NoFalseSuccess(effects=EFFECTS)
+    declared = NoFalseSuccess(effects=EFFECTS, words={"not_claims": ("booked solid",)})
+    assert [claim.span for claim in plain.find_claims(trace)] == [(22, 28), (46, 52)]
+    assert [claim.span for claim in declared.find_claims(trace)] == [(46, 52)]
+
+
+def test_a_suite_declares_what_is_no_claim() -> None:
+    case = {"id": "A", "prompt": "A table for two?", "expected": {"no_false_success": True}}
+    suite = {"karat": 1, "effects": {"book": ["booked"]}, "words": {"not_claims": ["booked solid"]}, "cases": [case]}
+    done = karat.run(
+        suite, lambda prompt: karat.Trace(case_id="A", final_message="We are now booked solid.", tool_calls=())
+    )
+    assert done.summary.passed == 1

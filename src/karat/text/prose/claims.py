@@ -51,9 +51,11 @@ def claims(text: str, effects: Mapping[str, Sequence[str]], words: WordLists = P
     """Every claim of a declared deed, in order."""
     pattern, tools = _read_declared(tuple((tool, tuple(wordings)) for tool, wordings in effects.items()))
     answer = prose(text)
+    excluded = [m.span() for m in words.pattern("not_claims").finditer(answer.text)] if words.replaced else []
     return [
         Claim(wording, tools[wording], answer.written_span(*match.span()))
         for match in pattern.finditer(answer.text)
+        if not any(start <= match.start() and match.end() <= end for start, end in excluded)
         if _claims(answer, match, wording := " ".join(match[0].split()), words)
     ]
 

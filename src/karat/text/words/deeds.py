@@ -54,6 +54,15 @@ earlier: In the clause: it was already so before this turn, or only seems so.
     ago; already; (appears|appear); apparently; (earlier|formerly|originally|previously); in the past;
     last (month|time|week|year); (seems|seem); yesterday
 
+not_claims: A claim within one of these is none: wordings of your domain, such as `booked solid`.
+
+other_things: In a claiming sentence: an id after one of these, or before it, is not said to be one of those that it was
+done to.
+    although; because; but; except; for which; from; however; if; instead; once; rather than; than; though; unable;
+    unlike; while; yet;
+    (cannot|not|never);
+    (aren't|can't|couldn't|didn't|doesn't|don't|hasn't|haven't|isn't|wasn't|weren't|won't)
+
 done_by: After X and `by`: a means, a time or the assistant itself. After any other `by`, somebody else did it, unless
 another participle is directly before it (`caused by`).
     (me|us|myself|ourselves);
