@@ -138,11 +138,9 @@ class CaseRunner:
             catalog = catalog_for(self._project)
             return InlineExecutor(self._agent.target, settings, redactor, catalog, concurrency=concurrency)
         if limits.max_workers is not None and (on_cluster or options.processes > limits.max_workers):
-            raise UsageError(
-                f"the target can be open in {limits.max_workers} process only: {limits.why_workers}.",
-                fix="Use --workers 1 with --concurrency, or leave the port to Karat.",
-                slug="bad-option",
-            )
+            message = f"the target can be open in {limits.max_workers} process only: {limits.why_workers}."
+            fix = "Use --workers 1 with --concurrency, or leave the port to Karat."
+            raise UsageError(message, fix=fix, slug="bad-option")
         if self._agent.recipe is None:
             where = "on a Ray cluster" if on_cluster else "in other processes"
             raise UsageError(f"a target that is an object cannot run {where}.", fix=BY_NAME, slug="bad-option")
@@ -159,14 +157,8 @@ class CaseRunner:
             return RayExecutor(start, redactor, address=options.ray_address, total=total, exact=exact)
         from karat.engine.processes.executor import ProcessExecutor
 
-        return ProcessExecutor(
-            start,
-            redactor,
-            workers=options.processes,
-            exact=exact,
-            per_minute=self._policy.per_minute,
-            tell=self._request.notice,
-        )
+        pace, tell = self._policy.per_minute, self._request.notice
+        return ProcessExecutor(start, redactor, workers=options.processes, exact=exact, per_minute=pace, tell=tell)
 
 
 def policy_for(options: RunOptions, limits: Limits) -> Policy:
@@ -203,12 +195,8 @@ def target_of_suite(suite: Suite, config: Config) -> str | None:
         return suite.target or None
     if config.target is None:
         fix = "If you trust it, use `karat run --trust-code`; otherwise name a target."
-        raise UsageError(
-            "the suite's own target is code, which runs only if you trust it.",
-            where=suite.file,
-            fix=fix,
-            slug="no-trust",
-        )
+        message = "the suite's own target is code, which runs only if you trust it."
+        raise UsageError(message, where=suite.file, fix=fix, slug="no-trust")
     return None
 
 

@@ -75,9 +75,8 @@ class RunOptions(Struct, frozen=True, kw_only=True):
             option.refuse_out_of_bounds(value)
         if self.ray_address is not None and self.executor != "ray":
             fix = "Choose the executor 'ray', or leave the address out."
-            raise UsageError(
-                "the address of a Ray cluster is given, and nothing runs there.", fix=fix, slug="bad-option"
-            )
+            message = "the address of a Ray cluster is given, and nothing runs there."
+            raise UsageError(message, fix=fix, slug="bad-option")
         if bool(self.confirm) is not (self.baseline is not None):
             fix = (
                 "Give both: --baseline names the runs that a case must have fallen from, --confirm how often to run it."

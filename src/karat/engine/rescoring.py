@@ -154,8 +154,7 @@ def rescore(
     names = reserve(results_dir_for(Path(header.suite), results_dir), header.suite, header.suite_format, now())
     rewriting = Rewriting(recorded, judge, header, names.journal, redactor)
     summary = rewriting.write(now=now, workers=workers)
-    left_out = tuple(rewriting.dropped)
-    return write_reports(names, summary, project, further, left_out, workers, each)
+    return write_reports(names, summary, project, further, tuple(rewriting.dropped), workers, each)
 
 
 def configured_redactor(config: Config) -> Redactor:
@@ -211,11 +210,8 @@ def _refuse_another(journal: Journal, suite: Suite) -> None:
         names = ", ".join(map(repr, strange[:NAMED])) + (" ..." if len(strange) > NAMED else "")
         message = f"the journal is of another suite, {journal.header.suite}: {suite.file} has no case {names}."
         raise JournalError(message, where=journal.path, fix="Name the suite that was run.")
-    raise JournalError(
-        f"{suite.file} has changed since this run.",
-        where=journal.path,
-        fix=f"Judge it by the current suite, and audit the result: karat rescore {journal.path} --suite {suite.file}",
-    )
+    fix = f"Judge it by the current suite, and audit the result: karat rescore {journal.path} --suite {suite.file}"
+    raise JournalError(f"{suite.file} has changed since this run.", where=journal.path, fix=fix)
 
 
 def find_journals(source: AnyJournal, project: Project) -> list[Journal]:

@@ -262,14 +262,10 @@ def find_revision(directory: Path) -> Revision | None:
 
 
 def _git(folder: Path, *arguments: str) -> str | None:
+    command, env = [*_GIT, "-C", str(folder), *arguments], {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
     try:
         completed = subprocess.run(
-            [*_GIT, "-C", str(folder), *arguments],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=GIT_TIMEOUT,
-            check=False,
-            env={**os.environ, "GIT_TERMINAL_PROMPT": "0"},
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=GIT_TIMEOUT, check=False, env=env
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

@@ -198,7 +198,7 @@ def check_tape(suite: Suite, project: Project, today: date) -> TapeReport:
         exchanges=len(tape.exchanges),
         orphans=tuple(sorted(taped - case_ids)),
         missing=tuple(case for case in here if case not in taped),
-        expired=_unique(entry.case for entry in tape.exchanges if oldest is not None and entry.recorded < oldest),
+        expired=tuple(dict.fromkeys(entry.case for entry in tape.exchanges if oldest and entry.recorded < oldest)),
     )
 
 
@@ -236,7 +236,3 @@ def scan_tape(path: Path, project: Project, environ: Mapping[str, str]) -> list[
             elif any(REMOVED not in text for text in found):
                 leaks.append(Leak(exchange.case, numbers[exchange.case], part, "it holds what looks like a key"))
     return leaks
-
-
-def _unique(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(names))

@@ -99,27 +99,13 @@ def finish_case(
     if context is not None and context.attached:
         attachments = context.keep_attached(passed=verdict.status is CaseStatus.PASS)
         trace = structs.replace(trace, attachments=attachments, screen=context.screen)
-    record = CaseRecord(
-        index=item.index,
-        repeat=item.repeat,
-        key=item.key,
-        case=case,
-        trace=trace,
-        verdict=verdict,
-        duration_ms=duration_ms,
-        until=item.until,
-    )
+    record = CaseRecord(**structs.asdict(item), trace=trace, verdict=verdict, duration_ms=duration_ms)
     line = _encode(record)
     if redactor.finds(line):
         line = _encode(redactor.record(record))
-    return CaseResult(
-        Contribution.of_record(record),
-        duration_ms,
-        msgspec.Raw(line),
-        error.kind if error else "",
-        error.retry_after if error else None,
-        tuple(map(redactor.message, context.notices)) if context is not None else (),
-    )
+    kind, wait = (error.kind, error.retry_after) if error else ("", None)
+    notices = tuple(map(redactor.message, context.notices)) if context is not None else ()
+    return CaseResult(Contribution.of_record(record), duration_ms, msgspec.Raw(line), kind, wait, notices)
 
 
 async def run_target(case: Case, target: Target, timeout: float, context: RunContext) -> Trace:
@@ -171,18 +157,12 @@ def too_long(timeout: float, how: str = "") -> TraceError:
 def skip_case(item: Item, redactor: Redactor) -> CaseResult:
     """The record of a case that is not to be run."""
     error = TraceError("skipped", f"it was not run: {item.case.skip}")
-    return finish_case(
-        item, Trace(case_id=item.case.id, input=item.case.prompt, tool_calls=(), error=error), 0.0, redactor
-    )
+    trace = Trace(case_id=item.case.id, input=item.case.prompt, tool_calls=(), error=error)
+    return finish_case(item, trace, 0.0, redactor)
 
 
 def error_result(item: Item, error: TraceError, duration_ms: float, redactor: Redactor) -> CaseResult:
     """The record of a case whose process was lost."""
-    trace = Trace(
-        case_id=item.case.id,
-        input=item.case.prompt,
-        unobserved={"tools": error.message, "telemetry": error.message, "page": error.message},
-        duration_ms=duration_ms,
-        error=error,
-    )
+    case, missing = item.case, dict.fromkeys(("tools", "telemetry", "page"), error.message)
+    trace = Trace(case_id=case.id, input=case.prompt, unobserved=missing, duration_ms=duration_ms, error=error)
     return finish_case(item, trace, duration_ms, redactor)

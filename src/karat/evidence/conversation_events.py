@@ -150,11 +150,8 @@ class _EventReader:
 
     def _add(self, *, is_known: bool = True, **about: Any) -> None:
         stretch = self._stretch if is_known else self._stretch or "words"
-        self.events.append(
-            ConversationEvent(
-                index=len(self.events), is_setup=self._is_setup, doubt=self._doubt, stretch=stretch, **about
-            )
-        )
+        common: dict[str, Any] = {"is_setup": self._is_setup, "doubt": self._doubt, "stretch": stretch}
+        self.events.append(ConversationEvent(index=len(self.events), **common, **about))
 
 
 def _put_in_order(calls: Sequence[ToolCall], first: int) -> Iterator[_TimedCall]:

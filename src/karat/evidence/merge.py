@@ -1,4 +1,8 @@
-"""What was seen of a turn by several sources → one trace, and the turns of a conversation → the trace of all of it."""
+"""What was seen of a turn by several sources → one trace, and the turns of a conversation → the trace of all of it.
+
+Two calls are the same by their id, else by their tool and equal arguments. Where a source does not know the arguments,
+the order decides. A call that has no match is one that the other source did not see.
+"""
 
 from __future__ import annotations
 

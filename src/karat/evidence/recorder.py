@@ -1,4 +1,4 @@
-"""What has been seen of a turn so far, and what that says about its tool calls."""
+"""What has been seen of a turn so far, and the calls of tools that ran in this process, as the tool was seen to run."""
 
 from __future__ import annotations
 
@@ -168,7 +168,6 @@ class Recorder:
 
     def _turn(self, case: Case, error: TraceError) -> Trace:
         telemetry = tuple(self.telemetry or ())
-        unobserved = {"tools": UNFINISHED, "telemetry": UNFINISHED, "page": UNFINISHED}
         observed = {
             "tools": self.tool_calls is not None or self.telemetry is not None,
             "telemetry": self.telemetry is not None,
@@ -184,6 +183,6 @@ class Recorder:
             dialect=self.dialect,
             page=self.page,
             page_before=self.page_before,
-            unobserved={channel: why for channel, why in unobserved.items() if not observed[channel]},
+            unobserved={channel: UNFINISHED for channel, is_observed in observed.items() if not is_observed},
             error=error,
         )

@@ -1,4 +1,9 @@
-"""An OTLP/HTTP receiver on the loopback address: protobuf and JSON, plain or compressed, into an inbox."""
+"""An OTLP/HTTP receiver on the loopback address, and the inbox in which spans wait until their case asks for them.
+
+A case's spans are known by the trace that Karat began, by an attribute that names its conversation, or by its baggage
+entry. Spans that fit no case are evidence of nothing: they are counted and let go. What they call while a case runs may
+be its call all the same, so that case cannot claim that the tool was not called. What has no room is reported as lost.
+"""
 
 from __future__ import annotations
 

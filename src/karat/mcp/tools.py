@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -198,9 +199,8 @@ class KaratTools:
     def _is_suite(self, path: str) -> bool:
         """Whether a file is of a format that is known, even if something is wrong with it."""
         try:
-            detect_format(
-                SuiteFile(read_bytes(self._folder.root / path), path), catalog_for(api.find_project()).formats
-            )
+            file = SuiteFile(read_bytes(self._folder.root / path), path)
+            detect_format(file, catalog_for(api.find_project()).formats)
         except (KaratError, RefusedError):
             return False
         return True
@@ -208,17 +208,12 @@ class KaratTools:
 
 def _records(run: Journal, case: str) -> list[CaseRecord]:
     if not case:
-        return list(_first(run.of_status(*_BAD), MOST_CASES))
+        return list(islice(run.of_status(*_BAD), MOST_CASES))
     records = [record for record in run.records() if record.case.id == case]
     if not records:
         fix = "Leave `case` out to see what did not pass."
         raise UsageError(f"no case {quoted(case)} was run.", where=run.path, fix=fix, slug="unknown-case")
     return records
-
-
-def _first(records: Iterable[CaseRecord], most: int) -> Iterator[CaseRecord]:
-    for _, record in zip(range(most), records, strict=False):
-        yield record
 
 
 def _explain(record: CaseRecord) -> Iterator[str]:

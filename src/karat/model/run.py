@@ -1,4 +1,4 @@
-"""A run as its journal holds it: a header, one record per finished case, a footer."""
+"""A run as its journal holds it: a header, one record per finished case, a footer; and the keys of its cases."""
 
 from __future__ import annotations
 

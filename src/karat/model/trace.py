@@ -1,4 +1,4 @@
-"""The trace: what the agent did in one case, the same record from every target."""
+"""The trace: what the agent did in one case, the same record from every target, and the files that belong to it."""
 
 from __future__ import annotations
 
@@ -11,27 +11,10 @@ from msgspec import Struct, StructMeta, field, structs
 from karat.model.faults import AlteredCall
 
 Channel = Literal[
-    "tools",
-    "tool_results",
-    "tool_schemas",
-    "ended_by",
-    "telemetry",
-    "page",
-    "page_before",
-    "answer_page",
-    "final_message",
-    "messages",
-    "database",
-    "state",
-    "input",
-    "duration_ms",
-    "timings",
-    "steps",
-    "tokens",
-    "metadata",
-    "spans",
-    "case",
-]
+    "tools", "tool_results", "tool_schemas", "ended_by", "telemetry", "page", "page_before", "answer_page",
+    "final_message", "messages", "database", "state", "input", "duration_ms", "timings", "steps", "tokens",
+    "metadata", "spans", "case",
+]  # fmt: skip
 
 CallKind = Literal["tool", "provider", "handoff"]
 """Who ran it: the agent, or the model's provider on its side. A handoff from one agent to another runs nothing."""

@@ -169,10 +169,6 @@ class Verdict(Struct, frozen=True, omit_defaults=True, gc=False):
         count = statuses.count(Status.UNJUDGED)
         if self.status is not CaseStatus.PARTIAL:
             return Shortfall(count=count, rules=rules) if count or rules else NOTHING_SHORT
-        return Shortfall(
-            failed=Status.FAILED in statuses,
-            unknown=Status.UNKNOWN in statuses,
-            unjudged=count > 0 and not self.left_to_others,
-            count=count,
-            rules=rules,
-        )
+        failed, unknown = Status.FAILED in statuses, Status.UNKNOWN in statuses
+        unjudged = count > 0 and not self.left_to_others
+        return Shortfall(failed=failed, unknown=unknown, unjudged=unjudged, count=count, rules=rules)

@@ -36,9 +36,8 @@ def load_attribute(spec: str, root: Path, path: Sequence[Path]) -> object:
     """Load whatever a spec names."""
     source, _, name_path = spec.rpartition(":")
     if not source or not name_path:
-        raise ConfigError(
-            f"{spec!r} does not name a function.", fix="Write it as 'module:function' or 'file.py:function'."
-        )
+        message = f"{spec!r} does not name a function."
+        raise ConfigError(message, fix="Write it as 'module:function' or 'file.py:function'.")
     is_file = source.endswith(".py")
     with _modules_of([(root / source).parent, *path] if is_file else path):
         value: object = _from_file(root / source, spec) if is_file else _from_name(source, spec)
@@ -127,10 +126,8 @@ def _from_name(name: str, spec: str) -> ModuleType:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
-            raise ConfigError(
-                f"{spec!r}: there is no module {error.name!r}.",
-                fix="Run from its directory, or name its directory in `python_path`.",
-            ) from None
+            message = f"{spec!r}: there is no module {error.name!r}."
+            raise ConfigError(message, fix="Run from its directory, or name its directory in `python_path`.") from None
         raise _not_importable(spec, error) from error
     except KeyboardInterrupt:
         raise

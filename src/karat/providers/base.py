@@ -247,14 +247,9 @@ def error_text(body: Table) -> str:
 
 def provider_call(name: str, arguments: object, result: object, *, failed: bool, id: object = None) -> ToolCall:
     """A call that the provider ran on its side."""
-    return ToolCall(
-        name,
-        parse_result(arguments),
-        id=text_of(id) or None,
-        result=parse_result(result),
-        success=call_success(result, raised=failed),
-        kind="provider",
-    )
+    content, success = parse_result(result), call_success(result, raised=failed)
+    call_id = text_of(id) or None
+    return ToolCall(name, parse_result(arguments), id=call_id, result=content, success=success, kind="provider")
 
 
 def read_ending(finish_reason: str) -> str:

@@ -86,8 +86,6 @@ def _build_plugin(config: TargetConfig) -> Target:
     if point is not None:
         return build_external(packages.load_entry_point(point), config, packages.where(point))
     names = [*(kind.name for kind in KINDS), *sorted(entry_points)]
-    raise ConfigError(
-        f"there is no kind of target {config.kind!r} (known: {', '.join(names)}).",
-        fix=did_you_mean(config.kind, names) or f"Write it as '{KINDS[0].example}'.",
-        slug="unknown-target",
-    )
+    message = f"there is no kind of target {config.kind!r} (known: {', '.join(names)})."
+    fix = did_you_mean(config.kind, names) or f"Write it as '{KINDS[0].example}'."
+    raise ConfigError(message, fix=fix, slug="unknown-target")

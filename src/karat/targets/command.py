@@ -153,9 +153,8 @@ class CommandTarget:
         executable = shutil.which(path, path={**os.environ, **self._config.env}.get("PATH"))
         if executable is None:
             problem = "is not executable" if "/" in name and os.path.exists(path) else "is not found"
-            raise ConfigError(
-                f"the command {path!r} {problem}.", fix="Check the path, and `chmod +x` it if it is a script."
-            )
+            message = f"the command {path!r} {problem}."
+            raise ConfigError(message, fix="Check the path, and `chmod +x` it if it is a script.")
         return os.path.abspath(executable) if "/" in name else executable
 
 

@@ -177,11 +177,8 @@ def read_config(project: Project) -> Config:
     top = read_table(project.content, _Top, file, section)
     targets = {name: _target(name, table, project) for name, table in top.targets.items()}
     if top.target is not None and ":" not in top.target and top.target not in targets:
-        raise ConfigError(
-            f"`target` names {top.target!r}, which is not under [targets].",
-            where=line_of(file, section, "target"),
-            fix=did_you_mean(top.target, targets),
-        )
+        message = f"`target` names {top.target!r}, which is not under [targets]."
+        raise ConfigError(message, where=line_of(file, section, "target"), fix=did_you_mean(top.target, targets))
     results = None if top.results_dir is None else file.parent / top.results_dir
     plain = {name: getattr(top, name) for name in _ConfigBase.__struct_fields__}
     return Config(project=project, file=file, results_dir=results, targets=targets, **plain)
@@ -200,9 +197,8 @@ def resolve(spec_or_name: str, config: Config, cwd: Path) -> TargetConfig:
         or "Write it as 'python:module:function', 'langgraph:module:graph', 'browser:http://…', 'http://…', "
         "'command:./agent' or 'replay:traces.jsonl'."
     )
-    raise ConfigError(
-        f"there is no target {spec_or_name!r} (configured: {known_targets}).", fix=fix, slug="unknown-target"
-    )
+    message = f"there is no target {spec_or_name!r} (configured: {known_targets})."
+    raise ConfigError(message, fix=fix, slug="unknown-target")
 
 
 def read_options(config: TargetConfig, form: type[Options]) -> Options:
@@ -260,9 +256,8 @@ def _target(name: str, table: dict[str, object], project: Project) -> TargetConf
     kind, colon, spec = settings.use.partition(":")
     if not (colon and kind and spec):
         where = line_of(file, section, "use")
-        raise ConfigError(
-            f"{settings.use!r} is not a target.", where=where, fix="Write it as 'python:module:function'."
-        )
+        message = f"{settings.use!r} is not a target."
+        raise ConfigError(message, where=where, fix="Write it as 'python:module:function'.")
     try:
         limits = Limits(settings.max_concurrency, None if settings.rate is None else parse_rate(settings.rate))
     except ConfigError as error:

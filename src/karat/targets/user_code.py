@@ -1,4 +1,7 @@
-"""A function of the user's, named as `module:function` or `file.py:function`: found, and called as it wishes."""
+"""A function of the user's, named as `module:function` or `file.py:function`: found, and called as it wishes.
+
+One that blocks is called in a thread that never keeps the process alive.
+"""
 
 from __future__ import annotations
 
@@ -227,10 +230,9 @@ def _match_parameters(
     for parameter in others:
         if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_POSITIONAL:
             near = did_you_mean(parameter.name, offered)
-            raise ConfigError(
-                f"{where} needs {parameter.name!r}, which Karat cannot provide.",
-                fix=f"It may take the {first}, and by name: {', '.join(offered)}. {near}".rstrip(),
-            )
+            message = f"{where} needs {parameter.name!r}, which Karat cannot provide."
+            fix = f"It may take the {first}, and by name: {', '.join(offered)}. {near}".rstrip()
+            raise ConfigError(message, fix=fix)
     if taker is None:
         return "", names
     return taker.name if taker.kind is taker.POSITIONAL_OR_KEYWORD else BY_PLACE, names

@@ -43,6 +43,15 @@ def table(value: Mapping[str, object]) -> dict[str, object]:
     return _Cleaner().table(value, 0) if value else {}
 
 
+def map_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """A value of JSON with every text in it changed; keys stay."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {key: map_texts(item, change) for key, item in value.items()}
+    return [map_texts(item, change) for item in value] if isinstance(value, list | tuple) else value
+
+
 class _Cleaner:
     """One value being cleaned, within a budget: objects that hold themselves would otherwise never end."""
 

@@ -1,4 +1,7 @@
-"""What the runner and a worker say to each other, each as one frame of JSON."""
+"""What the runner and a worker say to each other, each as one frame of JSON.
+
+Which cases a worker is carrying out is in memory that outlives it: what it said last may be lost, this is not.
+"""
 
 from __future__ import annotations
 

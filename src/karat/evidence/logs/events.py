@@ -313,16 +313,9 @@ def tool_calls(lines: tuple[str, ...], dialect_json: str = "") -> tuple[ToolCall
 
 
 def _start_call(event: Event, name: str) -> ToolCall:
-    is_request = event.event == "request"
-    call_id = event.call_id or event.loose_id
-    return ToolCall(
-        name,
-        parse_result(event.arguments),
-        id=call_id,
-        started=not is_request,
-        started_at=event.at,
-        unfinished=is_request,
-    )
+    arguments, call_id = parse_result(event.arguments), event.call_id or event.loose_id
+    asked = event.event == "request"
+    return ToolCall(name, arguments, id=call_id, started=not asked, started_at=event.at, unfinished=asked)
 
 
 def _end_call(call: ToolCall, event: Event) -> ToolCall:

@@ -84,9 +84,8 @@ class LogSegment:
             if self.ended or (self._ends is None and line_count and now - since >= SETTLE):
                 return await self._prove_lines()
             if now >= restless and self._ends is None:
-                raise CaptureBrokenError(
-                    f"{self._path} keeps growing, and no line marks the end of the turn: name one that does"
-                )
+                message = f"{self._path} keeps growing, and no line marks the end of the turn: name one that does"
+                raise CaptureBrokenError(message)
             if now >= deadline and self._ends is None and not line_count and self._files and self._path.exists():
                 return await self._prove_lines()
             if now >= deadline and (self._ends is not None or not line_count):

@@ -1,4 +1,4 @@
-"""One span → what it reports, in the words of no dialect."""
+"""One span → what it reports, in the words of no dialect; the spans of a turn → its calls, and those without a span."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from karat.errors import ConfigError
 from karat.proxy.tape.settings import MODELS
+from karat.text.clean import map_texts
 from karat.text.wording import shorten
 
 SECONDS = 1.0
@@ -61,16 +62,12 @@ class IgnoreRules(Struct, frozen=True):
         for path in self.paths:
             for node in _PATHS.find(path, body) if isinstance(body, dict | list) else ():
                 _blank(body, node.location)
-        return self._strip_texts(body) if self.patterns else body
+        return map_texts(body, self._strip_text) if self.patterns else body
 
-    def _strip_texts(self, value: object) -> object:
-        if isinstance(value, str):
-            for pattern in self.patterns:
-                value = regex.sub(pattern, LEFT_OUT, value, timeout=SECONDS)
-            return value
-        if isinstance(value, dict):
-            return {key: self._strip_texts(item) for key, item in value.items()}
-        return [self._strip_texts(item) for item in value] if isinstance(value, list) else value
+    def _strip_text(self, text: str) -> str:
+        for pattern in self.patterns:
+            text = regex.sub(pattern, LEFT_OUT, text, timeout=SECONDS)
+        return text
 
 
 def _blank(body: Any, location: tuple[int | str, ...]) -> None:

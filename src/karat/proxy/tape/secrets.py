@@ -68,13 +68,8 @@ class SecretKeeper:
         if not redactor.finds(msgspec.json.encode(request)):
             return request
         value, text = self._clean_body(request.json, request.text)
-        return structs.replace(
-            request,
-            path=redactor.text(request.path),
-            content_type=redactor.text(request.content_type),
-            json=value,
-            text=text,
-        )
+        path, kind = redactor.text(request.path), redactor.text(request.content_type)
+        return structs.replace(request, path=path, content_type=kind, json=value, text=text)
 
     def _clean_answer(self, answer: Answer) -> Answer:
         redactor = self._redactor

@@ -92,9 +92,8 @@ def _answer_at(url: str) -> tuple[int, str]:
             return error.code, str(error.headers.get_content_type())
     except (OSError, ValueError) as error:
         why = getattr(error, "reason", error)
-        raise ConfigError(
-            f"{url} does not respond: {why}.", fix="Start the app, or correct the address.", slug="no-app"
-        ) from error
+        message = f"{url} does not respond: {why}."
+        raise ConfigError(message, fix="Start the app, or correct the address.", slug="no-app") from error
 
 
 def _name_of(config: TargetConfig) -> str:

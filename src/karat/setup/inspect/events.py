@@ -1,4 +1,4 @@
-"""The events of an answer taken apart: what each has where, and the one field that says which kind each is."""
+"""The events of an answer taken apart: what each has where, which field says its kind, which of them are calls."""
 
 from __future__ import annotations
 

@@ -9,10 +9,13 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
+
+import msgspec
 
 from karat.errors import ArtifactError, ConfigError
 from karat.journal.redaction import Redactor
@@ -22,6 +25,8 @@ from karat.plugins.project import Project
 from karat.targets.base import RunContext, TargetError
 from karat.targets.catalog import build
 from karat.targets.config import TargetConfig
+from karat.text.clean import map_texts
+from karat.text.wording import shorten, visible
 
 
 class Observation(NamedTuple):
@@ -69,29 +74,14 @@ def without_passwords(found: Inspection) -> Inspection:
         name = known.setdefault(secret, f"{prefix}_PASSWORD{number}")
         return f"{user}{match['colon']}${{{name}}}"
 
-    table = {key: _replace_in(value, name_password) for key, value in found.table.items()}
+    table = map_texts(found.table, partial(_PASSWORD.sub, name_password))
     if not known:
         return found
     redactor = Redactor(known)
     seen = [Observation(what, tuple(map(redactor.message, lines))) for what, lines in found.sightings]
     kept = Observation("a password", tuple(f"is not shown: set {name} in the environment" for name in known.values()))
-    return replace(
-        found,
-        table=table,
-        sightings=(*seen, kept),
-        trace=found.trace and redactor.trace(found.trace),
-        problem=redactor.message(found.problem),
-    )
-
-
-def _replace_in(value: object, named: Callable[[re.Match[str]], str]) -> object:
-    if isinstance(value, str):
-        return _PASSWORD.sub(named, value)
-    if isinstance(value, dict):
-        return {key: _replace_in(item, named) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_replace_in(item, named) for item in value]
-    return value
+    trace = found.trace and redactor.trace(found.trace)
+    return replace(found, table=table, sightings=(*seen, kept), trace=trace, problem=redactor.message(found.problem))
 
 
 NEW = "karat.toml"
@@ -190,18 +180,12 @@ async def prove_target(config: TargetConfig, *prompts: str, earlier: list[Trace]
 
 def describe_trace(trace: Trace, most: int = 300) -> tuple[str, ...]:
     """What a turn records, in lines."""
-    from karat.text.wording import shorten, visible
-
     calls = [f"called {_call(call.name, call.arguments)}: {_end(call.success)}" for call in trace.tool_calls]
     hidden = [f"not observed: {name} ({why})" for name, why in trace.unobserved.items()]
     return (f"said {visible(shorten(trace.final_message, most))!r}", *calls, *hidden)
 
 
 def _call(name: str, arguments: object) -> str:
-    import msgspec
-
-    from karat.text.wording import shorten, visible
-
     return f"{visible(name)} {visible(shorten(msgspec.json.encode(arguments).decode(), 120))}"
 
 

@@ -60,14 +60,8 @@ async def ask_agent(agent: FoundAgent, prompts: Sequence[str], project: Project)
     spec = agent.use if agent.kind in ("http", "https") else agent.use.partition(":")[2]
     if agent.kind == "http":
         spec = await _find_chat_path(spec, folder)
-    config = TargetConfig(
-        kind="http" if agent.kind == "https" else agent.kind,
-        spec=spec,
-        name=agent.name,
-        root=folder,
-        folder=folder,
-        options=dict(agent.options),
-    )
+    kind, options = "http" if agent.kind == "https" else agent.kind, dict(agent.options)
+    config = TargetConfig(kind=kind, spec=spec, name=agent.name, root=folder, folder=folder, options=options)
     sent_prompts = prompts[:2] if config.kind == "http" else prompts[:1]
     inspection, problem = await _try_asking(inspect_target(config, sent_prompts))
     if inspection is None:

@@ -1,4 +1,7 @@
-"""What is to be written into a project: only what is not there yet, so that a second look plans nothing."""
+"""What is to be written into a project: only what is not there yet, so that a second look plans nothing.
+
+The files appear together or not at all: each is written next to its place, then all are given their names.
+"""
 
 from __future__ import annotations
 

@@ -197,9 +197,8 @@ def _only_own(ends: Fits, field: str, session: str) -> Fits:
         conversation = (read_object(line) or {}).get(field)
         if isinstance(conversation, str) and conversation not in ("", session):
             excerpt = shorten(conversation, EXCERPT)
-            raise CaptureBrokenError(
-                f"a turn of {field} {excerpt!r} ended in it: set `correlation_field`, if {field!r} is one"
-            )
+            message = f"a turn of {field} {excerpt!r} ended in it: set `correlation_field`, if {field!r} is one"
+            raise CaptureBrokenError(message)
         return True
 
     return fits

@@ -189,12 +189,9 @@ class BrowserTarget:
         own_lines, possible = select_own_lines(trace.telemetry, named, trace.dialect, was_quiet=was_quiet)
         if not possible:
             return trace
+        calls, unobserved = tool_calls(own_lines, trace.dialect), {**trace.unobserved, "telemetry": possible[0].why}
         return structs.replace(
-            trace,
-            tool_calls=tool_calls(own_lines, trace.dialect),
-            telemetry=own_lines,
-            possible_calls=possible,
-            unobserved={**trace.unobserved, "telemetry": possible[0].why},
+            trace, tool_calls=calls, telemetry=own_lines, possible_calls=possible, unobserved=unobserved
         )
 
     def _log(self, session: str, dialect: str) -> TurnLog | None:

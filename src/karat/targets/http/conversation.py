@@ -170,11 +170,6 @@ class HttpConversation:
     def __post_init__(self) -> None:
         self.id = self.id or self.context.trace_context.conversation_id
 
-    @property
-    def trace_headers(self) -> dict[str, str]:
-        """By these the spans of a turn are found."""
-        return self.context.trace_context.headers
-
     def begin(self) -> None:
         """A turn of its own in the traces of others."""
         trace_context = self.context.trace_context
@@ -186,7 +181,7 @@ class HttpConversation:
     async def exchange(self, request: WireRequest, reader: AnswerReader) -> None:
         """Send a request, and read its answer to the end."""
         self.received = received = Received()
-        full_request = replace(request, headers=self.trace_headers | request.headers)
+        full_request = replace(request, headers=self.context.trace_context.headers | request.headers)
         try:
             if request.stream is None:
                 reader.read_whole(await self.service.value(full_request, self.cookies, received))

@@ -102,6 +102,7 @@ CONVERSATIONS = ("session_id", "sessionid", "conversation_id", "conversationid",
 DEEPEST = 5
 
 
+# Guesses at an answer of an unknown service are for people to look at, never for a run.
 def answer_path(value: Json) -> str:
     """Where the words of an answer most likely stand; empty if nowhere."""
     candidates = [(_rank(keys), path) for path, keys, text in _texts(value) if text.strip()]

@@ -18,7 +18,7 @@ from karat.providers.sse import ServerEvent
 from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
 from karat.targets.config import Text
-from karat.targets.http.conversation import AnswerReader, HttpConversation, TurnBuffer
+from karat.targets.http.conversation import HttpConversation, TurnBuffer
 from karat.targets.http.jsonpath import count, objects
 from karat.targets.http.options import ServiceOptions
 from karat.targets.http.service import WireRequest
@@ -160,9 +160,6 @@ class LangGraphServerTarget(ServiceTarget[LangGraphServerOptions]):
         body |= {name: table for name, table in (("config", options.config), ("context", options.context)) if table}
         url, headers = f"{self._thread(talk)}/runs/stream", self.headers(talk, prompt)
         return WireRequest(url, body, headers=headers, stream="sse", protocol=True)
-
-    def reader(self, talk: HttpConversation, buffer: TurnBuffer) -> AnswerReader:
-        return RunReader(talk, buffer, "")
 
     def _thread(self, talk: HttpConversation) -> str:
         return f"{self.address(talk).rstrip('/')}/threads/{talk.id}"

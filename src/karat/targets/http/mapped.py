@@ -92,7 +92,7 @@ async def _send(
     step: _Step, talk: HttpConversation, address: str, values: Mapping[str, object], step_name: str
 ) -> None:
     url = urljoin(address, step.url.address(values))
-    request = WireRequest(url, cast(Body, step.body.fill(values)), step.method, talk.trace_headers)
+    request = WireRequest(url, cast(Body, step.body.fill(values)), step.method, talk.context.trace_context.headers)
     try:
         await talk.service.raw(request, talk.cookies, Received())
     except TargetError as error:
@@ -111,12 +111,9 @@ class HttpTarget(ServiceTarget[HttpOptions]):
         if options.body is not None and options.form is not None:
             raise self.option_error("form", "it cannot be combined with `body`", "Set one of them.")
         if options.body is None and options.form is None and options.method != "GET":
-            raise ConfigError(
-                "`body` is not set, so no request can be sent.",
-                where=place_of(self._config, "use"),
-                fix='Set body = { message = "{prompt}" }, or whatever the service expects.',
-                slug="bad-options",
-            )
+            message = "`body` is not set, so no request can be sent."
+            fix = 'Set body = { message = "{prompt}" }, or whatever the service expects.'
+            raise ConfigError(message, where=place_of(self._config, "use"), fix=fix, slug="bad-options")
         form = options.form is not None
         self._body = self.template("form" if form else "body", options.form if form else options.body)
         self._paths = Paths(self)
@@ -410,8 +407,9 @@ class MappedReader:
     def _describe_unmatched(self) -> str:
         paths, stream = self._paths, self._paths.stream
         option = "tool_calls.at" if paths.at is not None else "stream.tool"
-        path = paths.at.text if paths.at is not None else stream.tool_text if stream is not None else ""
-        return NEVER_MATCHED.format(option=option, path=f" {path}" if path else "", table=option.partition(".")[0])
+        place = paths.at or (stream.tool if stream is not None else None)
+        path = f" {place.text}" if place is not None else ""
+        return NEVER_MATCHED.format(option=option, path=path, table=option.partition(".")[0])
 
     def _read(self, item: Json) -> None:
         self._paths.matched = self._paths.matched or item is not None

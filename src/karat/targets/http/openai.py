@@ -26,7 +26,7 @@ from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
 from karat.targets.capabilities import NOTHING, TOOLS
 from karat.targets.config import TargetConfig
-from karat.targets.http.conversation import AnswerReader, HttpConversation, TurnBuffer
+from karat.targets.http.conversation import HttpConversation, TurnBuffer
 from karat.targets.http.options import ServiceOptions
 from karat.targets.http.service import WireRequest
 from karat.targets.http.streams import DONE, EventKinds, event_json, protocol_error
@@ -255,9 +255,6 @@ class OpenAiTarget(ServiceTarget[OpenAiOptions]):
         form: Literal["sse"] | None = "sse" if options.stream else None
         headers = self.headers(talk, prompt)
         return WireRequest(url, body | options.parameters, headers=headers, stream=form, protocol=True)
-
-    def reader(self, talk: HttpConversation, buffer: TurnBuffer) -> AnswerReader:
-        return ReplyReader(self._api, buffer, 0)
 
     async def _run_call(
         self, call: CallSoFar, buffer: TurnBuffer, history: list[object], world: CaseWorld | None

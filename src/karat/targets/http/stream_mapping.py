@@ -120,11 +120,6 @@ class StreamMapping:
         return self.tool is not None or self._start is not None
 
     @property
-    def tool_text(self) -> str:
-        """How the place of tools is written, for messages."""
-        return self.tool.text if self.tool else ""
-
-    @property
     def has_end(self) -> bool:
         return bool(self.done) or self._done is not None
 
@@ -204,17 +199,9 @@ class StreamMapping:
         )
 
     def _check(self, options: StreamPaths, has_answer: bool) -> None:
-        mapped = (
-            options.text
-            or options.tool
-            or options.done
-            or options.each
-            or options.arguments
-            or options.result
-            or options.error
-        )
+        calls = (options.tool, options.arguments, options.result, options.error)
         if options.format == "chunks":
-            if mapped:
+            if any((options.text, options.done, options.each, *calls)):
                 raise self._flawed("stream", "chunks are plain text, without `text`, `tool` or `done`", "")
         elif not self.text.at and not self.text.raw and not has_answer:
             raise self._flawed("stream", "`text` is not set", 'Set text = "$.delta.text".')

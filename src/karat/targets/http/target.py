@@ -176,9 +176,9 @@ class ServiceTarget(ABC, Generic[WireOptions]):
     def build_request(self, talk: HttpConversation, prompt: str) -> WireRequest:
         """What is sent for a prompt."""
 
-    @abstractmethod
     def reader(self, talk: HttpConversation, buffer: TurnBuffer) -> AnswerReader:
-        """What reads the answer of one request."""
+        """What reads the answer of one request, where a turn has no more than one."""
+        raise NotImplementedError
 
     def template(self, option: str, content: object) -> Template:
         try:
@@ -217,12 +217,8 @@ def _address(config: TargetConfig) -> str:
         is_complete = False
     if not is_complete:
         example = "http://127.0.0.1:8080/chat" if config.kind in PLAIN else f"{config.kind}:http://127.0.0.1:8080"
-        raise ConfigError(
-            f"{config.use!r} is not the address of a service.",
-            where=place_of(config, "use"),
-            fix=f"Write it as '{example}'.",
-            slug="bad-options",
-        )
+        message = f"{config.use!r} is not the address of a service."
+        raise ConfigError(message, where=place_of(config, "use"), fix=f"Write it as '{example}'.", slug="bad-options")
     return address
 
 

@@ -118,23 +118,19 @@ def _refuse_stubbed(world: CaseWorld | None, name: str) -> None:
         raise FaultError(message)
 
 
-class _Carried:
-    """Work for a pool, with the case of whoever handed it over."""
+def _carry(work: Callable[..., Any], case: RunningCase) -> Callable[..., Any]:
+    """Work for a pool, with the case of whoever hands it over."""
+    call = open_call.get()
 
-    __slots__ = ("_call", "_case", "_work")
-
-    def __init__(self, work: Callable[..., Any], case: RunningCase) -> None:
-        self._work = work
-        self._case = case
-        self._call = open_call.get()
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        tokens = _current.set(self._case), open_call.set(self._call)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        tokens = _current.set(case), open_call.set(call)
         try:
-            return self._work(*args, **kwargs)
+            return work(*args, **kwargs)
         finally:
             _current.reset(tokens[0])
             open_call.reset(tokens[1])
+
+    return run
 
 
 def wrap_submit(submit: Callable[..., Any]) -> Callable[..., Any]:
@@ -143,7 +139,7 @@ def wrap_submit(submit: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(submit)
     def carry(self: ThreadPoolExecutor, work: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         case = _current.get()
-        return submit(self, work if case is None else _Carried(work, case), *args, **kwargs)
+        return submit(self, work if case is None else _carry(work, case), *args, **kwargs)
 
     return carry
 
@@ -159,6 +155,7 @@ def wrap_start(start: Callable[[threading.Thread], None]) -> Callable[[threading
     return note
 
 
+# Requests to our own proxy name their case: else a late one of one case counts for the next, which has its address.
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 

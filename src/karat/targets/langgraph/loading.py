@@ -1,4 +1,7 @@
-"""How a graph is got: a graph, a factory of one in any of its forms, or one that a `langgraph.json` names."""
+"""How a graph is got: a graph, a factory of one in any of its forms, or one that a `langgraph.json` names.
+
+What its tool nodes know is read without running it.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +35,8 @@ class GraphSource:
         if not is_graph(value) and not _is_builder(value):
             if not callable(value):
                 kind = with_article(type(value).__name__)
-                raise ConfigError(
-                    f"{spec!r} is {kind}, neither a graph nor a function that returns one.", fix=NAME_A_GRAPH
-                )
+                message = f"{spec!r} is {kind}, neither a graph nor a function that returns one."
+                raise ConfigError(message, fix=NAME_A_GRAPH)
             self._takes = self._match_parameters(value)
 
     @property
@@ -58,9 +60,8 @@ class GraphSource:
         if _is_builder(graph):
             graph = graph.compile()
         if not is_graph(graph):
-            raise ConfigError(
-                f"{self._spec!r} returned {with_article(type(graph).__name__)}, which is not a graph.", fix=NAME_A_GRAPH
-            )
+            message = f"{self._spec!r} returned {with_article(type(graph).__name__)}, which is not a graph."
+            raise ConfigError(message, fix=NAME_A_GRAPH)
         return graph
 
     def _match_parameters(self, factory: Callable[..., object]) -> dict[str, str]:
@@ -76,10 +77,9 @@ class GraphSource:
             if argument in OFFERED and not free and parameter.kind is not parameter.POSITIONAL_ONLY:
                 arguments[parameter.name] = argument
             elif parameter.default is parameter.empty and not free:
-                raise ConfigError(
-                    f"{self._spec!r} needs {parameter.name!r}, which Karat cannot provide.",
-                    fix="A factory may have the parameters `context` and `config`; any other needs a default.",
-                )
+                message = f"{self._spec!r} needs {parameter.name!r}, which Karat cannot provide."
+                fix = "A factory may have the parameters `context` and `config`; any other needs a default."
+                raise ConfigError(message, fix=fix)
         return arguments
 
 

@@ -105,10 +105,8 @@ class Shapes:
         if isinstance(state, dict) and "messages" in state:
             return _messages(state["messages"])
         keys = f" (it has: {', '.join(map(str, state))})" if isinstance(state, dict) else ""
-        raise TargetError(
-            "bad-answer",
-            f"the graph returned {with_article(type(state).__name__)} without `messages`{keys}. {SAY_WHERE}",
-        )
+        message = f"the graph returned {with_article(type(state).__name__)} without `messages`{keys}. {SAY_WHERE}"
+        raise TargetError("bad-answer", message)
 
     def _find_output(self, state: object) -> str:
         assert self._output is not None
@@ -186,9 +184,8 @@ def _convert_input(kind: Any, value: object) -> object:
         return build(value)
     except (TypeError, ValueError) as error:
         why = " ".join(str(error).split())
-        raise TargetError(
-            "config", f"`input` cannot be made into {kind.__name__}, which the entrypoint takes: {why}"
-        ) from error
+        message = f"`input` cannot be made into {kind.__name__}, which the entrypoint takes: {why}"
+        raise TargetError("config", message) from error
 
 
 def _from_table(kind: Callable[..., object]) -> Callable[[dict[str, object]], object]:

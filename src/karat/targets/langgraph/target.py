@@ -199,9 +199,8 @@ class LangGraphTarget:
         try:
             await saver.aget_tuple({"configurable": {"thread_id": "karat", "checkpoint_ns": ""}})
         except NotImplementedError as error:
-            raise ConfigError(
-                f"{subject} cannot be used in an async run.", fix=ASYNC_SAVER, slug="sync-saver"
-            ) from error
+            message = f"{subject} cannot be used in an async run."
+            raise ConfigError(message, fix=ASYNC_SAVER, slug="sync-saver") from error
         except Exception as error:
             why = f"{type(error).__name__}: {error_text(error)}".rstrip(". :")
             raise ConfigError(f"{subject} cannot be read: {why}.", fix=READABLE_SAVER) from error

@@ -123,9 +123,8 @@ class ReplayTarget:
         along = way(str(self._path), str(context.attachments)) if context.attachments is not None else ""
         if case.is_conversation != bool(recorded.turns) and not recorded.form.error:
             forms = ("a conversation", "one prompt")[:: 1 if recorded.turns else -1]
-            raise TargetError(
-                "not-recorded", f"the trace is of {forms[0]}, and the case has {forms[1]}: record it again"
-            )
+            message = f"the trace is of {forms[0]}, and the case has {forms[1]}: record it again"
+            raise TargetError("not-recorded", message)
         if recorded.turns:
             return move_attachments(await _play(recorded, case, context), along)
         return move_attachments(_one_turn(recorded.form, case, case.prompt), along)
@@ -296,9 +295,8 @@ async def _play(recorded: Recorded, case: Case, context: RunContext) -> Trace:
     async def turn(prompt: str) -> Trace:
         form = next(turns, None)
         if form is None:
-            raise TargetError(
-                "not-recorded", f"the recording has {pluralize(len(recorded.turns), 'turn')}: record it again"
-            )
+            message = f"the recording has {pluralize(len(recorded.turns), 'turn')}: record it again"
+            raise TargetError("not-recorded", message)
         return _one_turn(form, case, prompt)
 
     played = await converse(structs.replace(case, setup_prompts=()), context, turn, None)

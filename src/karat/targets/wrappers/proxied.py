@@ -168,12 +168,9 @@ class WithProxy(ServedTarget):
     def start(self) -> TargetConfig:
         settings, player, config = self._settings, self._player, self._config
         if player is not None and not settings.records and not player.tape.exchanges:
-            raise ConfigError(
-                "the tape contains no request: when it was recorded, the agent sent nothing to its address.",
-                where=str(settings.path),
-                fix="Let the agent read its address from the environment, and record again.",
-                slug="bad-tape",
-            )
+            message = "the tape contains no request: when it was recorded, the agent sent nothing to its address."
+            fix = "Let the agent read its address from the environment, and record again."
+            raise ConfigError(message, where=str(settings.path), fix=fix, slug="bad-tape")
         if player is not None:
             player.open()
         self._proxy.open(settings.port, settings.token)

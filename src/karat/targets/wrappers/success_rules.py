@@ -125,9 +125,8 @@ class WithSuccessRules(WrappedTarget):
         """Raise TargetError if the log shows that the backend broke: it proves nothing about the agent."""
         broke = find_broken_backend(trace.telemetry, self._dialect) if trace.telemetry else None
         if broke is not None:
-            raise TargetError(
-                "backend", f"the log says that the backend failed: {visible(shorten(broke, 200))}", partial=trace
-            )
+            message = f"the log says that the backend failed: {visible(shorten(broke, 200))}"
+            raise TargetError("backend", message, partial=trace)
 
     def _read(self, trace: Trace) -> Trace:
         if trace.turns:

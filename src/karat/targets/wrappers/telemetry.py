@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Annotated, Any, TypeVar
+from functools import partial
+from typing import Annotated, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct, structs
@@ -11,6 +12,7 @@ from msgspec import Meta, Struct, structs
 from karat.model.suite import Case
 from karat.model.trace import ToolCall
 from karat.targets.config import TargetConfig
+from karat.text.clean import map_texts
 
 OTLP = "{otlp}"
 
@@ -67,14 +69,7 @@ def add_endpoint(config: TargetConfig, endpoint: str) -> TargetConfig:
 
 def fill_address(config: TargetConfig, placeholder: str, address: str, variables: dict[str, str]) -> TargetConfig:
     """The configuration with an address for this placeholder, and with an environment that names it."""
-
-    def fill(value: Any) -> Any:
-        if isinstance(value, str):
-            return value.replace(placeholder, address)
-        if isinstance(value, dict):
-            return {key: fill(item) for key, item in value.items()}
-        return [fill(item) for item in value] if isinstance(value, list) else value
-
+    fill = partial(map_texts, change=lambda text: text.replace(placeholder, address))
     env = {**variables, **fill(config.env)}
     return structs.replace(config, spec=fill(config.spec), options=fill(config.options), env=env)
 

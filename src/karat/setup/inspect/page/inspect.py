@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import cast
@@ -11,7 +10,7 @@ from typing import cast
 import msgspec
 from msgspec import structs
 
-from karat.evidence.logs.events import PREFIX
+from karat.evidence.logs.events import PREFIX, read_object
 from karat.model.trace import Trace
 from karat.setup.inspect.inspection import Inspection, Observation, describe_trace, prove_target
 from karat.setup.inspect.page.observe import PageObservation, WorkSign, observe_page
@@ -107,7 +106,7 @@ def _candidates(observation: PageObservation, options: BrowserOptions) -> Iterat
 
 def _telemetry(observation: PageObservation, options_given: dict[str, object]) -> dict[str, object]:
     """Which field names the conversation, as far as the log of the turn shows."""
-    events = [event for event in map(_object, observation.log) if event]
+    events = [event for event in map(read_object, observation.log) if event]
     if not events or "telemetry" in options_given:
         return {}
     names = [name for name, value in events[-1].items() if value == observation.session]
@@ -116,7 +115,9 @@ def _telemetry(observation: PageObservation, options_given: dict[str, object]) -
 
 def _end_of_turn(turns: Sequence[Sequence[str]]) -> dict[str, object]:
     """The event that ends a turn: the last one of every turn that was tried, once in each, and not one of a tool."""
-    read = [[(event.get("source"), event.get("event")) for event in map(_object, lines) if event] for lines in turns]
+    read = [
+        [(event.get("source"), event.get("event")) for event in map(read_object, lines) if event] for lines in turns
+    ]
     if not all(read):
         return {}
     source, event = read[0][-1]
@@ -124,14 +125,6 @@ def _end_of_turn(turns: Sequence[Sequence[str]]) -> dict[str, object]:
     if not last_in_all or not event or str(source).startswith(PREFIX):
         return {}
     return {name: str(value) for name, value in (("end_source", source), ("end_event", event)) if value}
-
-
-def _object(line: str) -> dict[str, object]:
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _place(place: Place) -> dict[str, object]:

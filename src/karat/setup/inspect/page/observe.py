@@ -277,9 +277,8 @@ async def _send(page: View, box: ElementHandle, prompt: str, observation: PageOb
             if await _has_left(page, box, prompt):
                 observation.send = offered[0]
                 return
-    raise TargetError(
-        "config", "the prompt stayed in its box: neither Enter nor a button next to it sent it; set `send`"
-    )
+    message = "the prompt stayed in its box: neither Enter nor a button next to it sent it; set `send`"
+    raise TargetError("config", message)
 
 
 async def _click(button: ElementHandle, location: Place) -> None:
@@ -329,11 +328,8 @@ async def _await_answer(
             if not state["changes"] or state["quiet"] < min(enough, QUIET):
                 continue
             answer = await page.evaluate(ANSWERS, [prompt, box])
-            observation.words, observation.spoke, observation.places = (
-                answer["words"],
-                answer["spoke"],
-                answer["places"],
-            )
+            observation.words, observation.spoke = answer["words"], answer["spoke"]
+            observation.places = answer["places"]
             if observation.words and state["quiet"] >= (PATIENT if len(observation.words) < FEW_LETTERS else enough):
                 watched = await page.evaluate("() => window.karatLook.stop()")
                 observation.signs, observation.pause = watched["signs"], watched["pause"]
