@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from karat.checks.catalog import catalog_for
 from karat.errors import SuiteError
-from karat.importers.adk.suite import CONFIG, RESPONSE, TRAJECTORY, AdkEvalSet, EvalSetReader, ExpectedTurn
+from karat.importers.adk import CONFIG, RESPONSE, TRAJECTORY, AdkEvalSet, EvalSetReader, ExpectedTurn
 from karat.model.suite import Case
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import Status
@@ -130,7 +130,7 @@ def deeds(turns: Sequence[ExpectedTurn], draw: random.Random) -> Iterator[list[t
 
 def jobs(folder: Path | None) -> Iterator[Job]:
     draw = random.Random(SEED)
-    from karat.importers.adk.suite import Call
+    from karat.importers.adk import Call
 
     table = [
         [ExpectedTurn(prompt, [Call(*call) for call in calls], answer, ()) for prompt, calls, answer in turns]

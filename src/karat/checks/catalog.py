@@ -54,8 +54,7 @@ from karat.checks.page.ui import Ui
 from karat.checks.rules import RuleHolds, SharedRuleHolds
 from karat.checks.telemetry import Spans, Telemetry
 from karat.checks.tools.calls import ToolCalls
-from karat.checks.tools.names import ToolCallF1, ToolCallsAny, ToolCallsNone, ToolsUsed
-from karat.checks.tools.naming import with_groups_named
+from karat.checks.tools.names import ToolCallF1, ToolCallsAny, ToolCallsNone, ToolsUsed, with_groups_named
 from karat.checks.tools.order import ToolOrder, ToolRequires, Trajectory
 from karat.checks.tools.validity import EndedByItself, ValidArguments
 from karat.errors import ConfigError, UsageError

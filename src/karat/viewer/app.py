@@ -16,8 +16,7 @@ from karat.errors import KaratError, UsageError
 from karat.journal.index import CaseFilter, Index, IndexedRun
 from karat.plugins.project import Project, token_prices
 from karat.reports.html.case_view import CaseSetting
-from karat.reports.html.files import find_own_file, record_json
-from karat.reports.html.pages import assets, environment, fragment
+from karat.reports.html.pages import assets, environment, find_own_file, fragment, record_json
 from karat.reports.suite_lines import SuiteLines, suite_lines
 from karat.system.loopback_auth import LoopbackGuard, RefusedRequest
 from karat.viewer import pages, run_list

@@ -27,8 +27,8 @@ from karat.reports.escaping import clip
 from karat.reports.html import run_view
 from karat.reports.html.calls import duration
 from karat.reports.html.case_view import CaseSetting, CaseView, FileView, case_view
-from karat.reports.html.files import find_own_file
 from karat.reports.html.markup import difference
+from karat.reports.html.pages import find_own_file
 from karat.reports.html.run_view import (
     RowView,
     RunHead,

@@ -17,8 +17,7 @@ from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CaseStatus, EvidenceLocation, Group, Status
 from karat.reports.html.calls import LONGEST, TextRoom, text_view
 from karat.reports.html.case_view import CaseSetting, CaseView, case_view
-from karat.reports.html.files import record_json
-from karat.reports.html.pages import fragment
+from karat.reports.html.pages import fragment, record_json
 from karat.reports.html.report import InFile
 from karat.reports.suite_lines import SuiteLines
 from karat.scoring.verdicts import judge_case

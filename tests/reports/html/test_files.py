@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from karat.reports.html import files
-from karat.reports.html.files import find_own_file
+from karat.reports.html import pages
+from karat.reports.html.pages import find_own_file
 
 PNG = b"\x89PNG\r\n\x1a\n and more"
 
@@ -57,5 +57,5 @@ def test_names_and_sizes_are_bounded(journal: str, monkeypatch: pytest.MonkeyPat
     long = "files/" + "./" * 500 + "shot.png"
     assert find_own_file(journal, long) is None
     assert find_own_file(journal, "files/./shot.png") is not None
-    monkeypatch.setattr(files, "LARGEST", 3)
+    monkeypatch.setattr(pages, "LARGEST", 3)
     assert find_own_file(journal, "files/shot.png") is None

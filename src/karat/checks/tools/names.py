@@ -1,11 +1,12 @@
-"""Which tools were called."""
+"""Which tools were called; and what `@effects` and the groups of a suite mean in names of tools."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Annotated, ClassVar, Literal, TypedDict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal, TypedDict
 
+import msgspec
 from msgspec import Meta, Struct
 
 from karat.checks.base import (
@@ -24,12 +25,15 @@ from karat.checks.base import (
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls
 from karat.evidence.logs.events import unread
 from karat.evidence.logs.spellings import asks_in_words, speaks_of_calls
-from karat.model.check import CheckProblem, Example, Field
+from karat.model.check import CheckProblem, Example, Expected, Field
+from karat.model.suite import Case
 from karat.model.trace import PossibleCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text.tool_names import (
     ANY_EFFECT,
     GROUP_MARK,
+    OR,
+    effect_tools,
     invisible_in,
     is_any_named,
     is_every_tool,
@@ -293,3 +297,56 @@ class ToolsUsed(Check, Struct, frozen=True):
         if self.match == "exact":
             return sorted(names), sorted(tools)
         return (names, tools) if self.match == "ordered" else None
+
+
+LISTED = ("tool_calls_any", "tool_calls_none", "tool_order", "only_effects")
+"""Fields that are lists of tools."""
+BY_TOOL = ("max_calls", "tool_requires")
+"""Fields whose keys are tools."""
+CALL_ENTRIES = "tool_calls"
+GROUPS = "tool_groups"
+"""Where `expected` holds the groups of tools of a suite."""
+_NAMING = frozenset((*LISTED, *BY_TOOL, CALL_ENTRIES))
+
+
+def with_groups_named(expected: Expected) -> Expected:
+    """What is expected, with the tools that `@effects` and the groups of the suite mean in their place."""
+    naming = _NAMING.intersection(expected)
+    if not naming or not any(GROUP_MARK in repr(expected[field]) for field in naming):
+        return expected
+    groups = {f"{GROUP_MARK}{name}": OR.join(tools) for name, tools in expected.get(GROUPS, {}).items()}
+    if every := OR.join(effect_tools(expected.get("effects", ()))):
+        groups[ANY_EFFECT] = every
+    return {**expected, **_name_all(expected, groups)} if groups else expected
+
+
+def _name_all(expected: Expected, groups: Mapping[str, str]) -> Mapping[str, Any]:
+    renamed: dict[str, Any] = {}
+    for field in LISTED:
+        if not groups.keys().isdisjoint(expected.get(field, ())):
+            renamed[field] = _values(expected[field], groups)
+    for field in BY_TOOL:
+        if field in expected:
+            renamed[field] = {groups.get(tool, tool): _values(value, groups) for tool, value in expected[field].items()}
+    calls = expected.get(CALL_ENTRIES, ())
+    if any(call["tool"] in groups for call in calls):
+        renamed[CALL_ENTRIES] = [{**call, "tool": groups.get(call["tool"], call["tool"])} for call in calls]
+    return renamed
+
+
+def _values(value: Any, groups: Mapping[str, str]) -> Any:
+    return [groups.get(tool, tool) for tool in value] if isinstance(value, list) else value
+
+
+ARGUMENTS = ("tool", "tools", "first", "from_tool")
+"""The arguments of checks that name tools."""
+_CHECKS = frozenset((*LISTED, *BY_TOOL, CALLS, "tools_used", "must_ground_numbers")) - {"only_effects"}
+
+
+def tools_named(case: Case) -> Iterator[str]:
+    """The tools that the checks of a case name, patterns among them."""
+    for _, spec in case.all_checks:
+        if spec.name in _CHECKS:
+            arguments = msgspec.json.decode(spec.args)
+            for tools in map(arguments.get, ARGUMENTS):
+                yield from [tools] if isinstance(tools, str) and tools else tools or ()

@@ -1,18 +1,25 @@
-"""The templates, the style and the script of all pages, and the rules under which a browser may use them."""
+"""What all pages share: templates, style and script, rules for browsers, and the files of a run that are shown."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import os
+import stat
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import msgspec
+
+from karat.model.run import CaseRecord
+from karat.reports.escaping import encode
 from karat.reports.html.markup import attribute, escape_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
+
 
 HERE: Final = Path(__file__).parent
 
@@ -108,3 +115,59 @@ def report_policy() -> str:
 
 def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+LONGEST_NAME: Final = 1_000
+LARGEST: Final = 64 << 20
+_PICTURES: Final = ((b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"))
+
+
+class OwnFile(NamedTuple):
+    """A regular file of a run; `type` is what its first bytes say, never what its name does."""
+
+    path: Path
+    size: int
+    type: str
+
+    @property
+    def is_picture(self) -> bool:
+        return self.type.startswith("image/")
+
+
+def find_own_file(journal: str, name: str) -> OwnFile | None:
+    """The file of this name if it lies below the journal's folder, without a link on the way; else None."""
+    if not name or len(name) > LONGEST_NAME or "\x00" in name or os.path.isabs(name) or "\\" in name:
+        return None
+    parts = os.path.normpath(name).split(os.sep)
+    if ".." in parts:
+        return None
+    path = Path(os.path.dirname(journal) or ".")
+    try:
+        for part in parts:
+            path = path / part
+            mode = path.lstat().st_mode
+            if stat.S_ISLNK(mode):
+                return None
+        if not stat.S_ISREG(mode) or path.stat().st_size > LARGEST:
+            return None
+        with path.open("rb") as file:
+            head = file.read(16)
+        return OwnFile(path, path.stat().st_size, _type(head))
+    except (OSError, ValueError):
+        return None
+
+
+def _type(head: bytes) -> str:
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return "image/webp"
+    return next((kind for start, kind in _PICTURES if head.startswith(start)), "application/octet-stream")
+
+
+def as_data(file: OwnFile) -> str:
+    """A picture as an address that holds all of it."""
+    return f"data:{file.type};base64,{base64.b64encode(file.path.read_bytes()).decode()}"
+
+
+def record_json(record: CaseRecord) -> bytes:
+    """The line of a journal as JSON that people can read, and that is harmless to show."""
+    return msgspec.json.format(encode(record), indent=2)

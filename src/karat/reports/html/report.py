@@ -21,8 +21,7 @@ from karat.reports.base import OutcomeReport
 from karat.reports.case_facts import CaseOutcome
 from karat.reports.html.calls import MOST_ROOM, TextRoom
 from karat.reports.html.case_view import CaseSetting, anchor_of, case_view
-from karat.reports.html.files import as_data, find_own_file, record_json
-from karat.reports.html.pages import assets, fragment, report_policy, template
+from karat.reports.html.pages import as_data, assets, find_own_file, fragment, record_json, report_policy, template
 from karat.reports.html.run_view import STATUSES, RunHead, RunTally, row_view
 from karat.reports.run_facts import incomplete
 from karat.reports.suite_lines import SuiteLines

@@ -61,7 +61,7 @@ def _late_tools() -> tuple[OtherTool, ...]:
     keys = ("prompts", "tests", "providers", "targets", "defaultTest", "scenarios", "redteam")
     return (
         OtherTool("promptfoo", "promptfoo.suite:Promptfoo", *keys),
-        OtherTool("adk", "adk.suite:AdkEvalSet", "eval_cases", "evalCases", "query", "data"),
+        OtherTool("adk", "adk:AdkEvalSet", "eval_cases", "evalCases", "query", "data"),
     )
 
 

@@ -28,7 +28,7 @@ RESULT_FILES = (
     ("karat.importers.tau.results", "TauBenchTrajectories"),
     ("karat.importers.tau.results", "Tau2Results"),
     ("karat.importers.promptfoo.results", "PromptfooResults"),
-    ("karat.importers.adk.suite", "AdkResults"),
+    ("karat.importers.adk", "AdkResults"),
 )
 LARGEST = 1 << 30
 _OURS = frozenset({"case_id", "trace", "kind"})

@@ -8,7 +8,7 @@ from typing import Annotated, TypeVar
 import msgspec
 from msgspec import Meta, Struct, field, structs
 
-from karat.checks.tools.naming import tools_named
+from karat.checks.tools.names import tools_named
 from karat.checks.tools.validity import judges_arguments
 from karat.errors import ConfigError
 from karat.evidence.logs.dialects import LogEvents

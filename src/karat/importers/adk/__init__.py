@@ -1,1 +1,0 @@
-"""Eval sets and results of Google's ADK."""
