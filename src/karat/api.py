@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from karat.analysis.compare.references import BaselineFile
     from karat.analysis.draft.draft import SuiteDraft as SuiteDraft
     from karat.analysis.lint.linter import LintReport
+    from karat.analysis.recorded_claims import ClaimSentence
     from karat.analysis.stress.session import StressKeywords, StressResult
     from karat.engine.request import AnyTarget, ResumeKeywords, RunKeywords
     from karat.engine.tapes import Leak, TapeReport
@@ -474,6 +475,15 @@ async def alint(
 
 
 lint = make_sync(alint)
+
+
+def read_claims(journal: AnyJournal) -> Iterator[ClaimSentence]:
+    """The sentences of recorded answers: which claim an effect, which nearly do, and which do not."""
+    from karat.analysis.recorded_claims import read_claims
+    from karat.engine.rescoring import open_journal
+
+    project = find_project()
+    return read_claims(open_journal(journal, project).records(), project)
 
 
 def check_tape(suite: AnySuite) -> TapeReport:

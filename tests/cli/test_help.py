@@ -18,7 +18,7 @@ from karat.proxy.tape.file import Answer, Exchange, Tape
 from karat.proxy.tape.requests import ServiceRequest
 
 SUITES = ("suite.json", "checkout.json", "evals/checkout.json", "evals/checkout.yaml")
-CONFIGURATION = '[targets.staging]\nuse = "python:my_agent.py:answer"\n'
+CONFIGURATION = '[effects]\npay = ["paid"]\n[targets.staging]\nuse = "python:my_agent.py:answer"\n'
 DESK = """\
 from langchain_core.messages import AIMessage
 from langchain_core.tools import tool

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     "init", "run", "inspect", "draft", "resume", "rerun", "rescore", "report", "compare", "baseline", "history", "view",
-    "audit", "stress", "tape", "list", "validate", "lint", "convert", "schema", "mcp", "self-test",
+    "audit", "effects", "stress", "tape", "list", "validate", "lint", "convert", "schema", "mcp", "self-test",
 )  # fmt: skip
 """Each is `command` of the module of its name."""
 COMPLETE = "_KARAT_COMPLETE"
