@@ -39,7 +39,7 @@ def read_claims(records: Iterable[CaseRecord], project: Project) -> Iterator[Cla
     """The sentences of all answers, in order. Raises UsageError if neither a case nor karat.toml declares effects."""
     is_declared = bool(project.effects)
     for record in records:
-        effects, words = _declared_of(record.case) or (project.effects, project.words)
+        effects, words = _read_effects(record.case) or (project.effects, project.words)
         is_declared = is_declared or bool(effects)
         for number, turn in enumerate(record.trace.turns or (record.trace,), 1):
             for kind, text, wording, tools in _read_answer(turn.final_message, effects, WordLists.of(words)):
@@ -48,7 +48,7 @@ def read_claims(records: Iterable[CaseRecord], project: Project) -> Iterator[Cla
         raise UsageError(f"{lines_to_add()}.", slug="no-effects")
 
 
-def _declared_of(case: Case) -> tuple[Effects, Mapping[str, Sequence[str]]] | None:
+def _read_effects(case: Case) -> tuple[Effects, Mapping[str, Sequence[str]]] | None:
     """The effects and word lists that are recorded with a case."""
     for _, spec in case.all_checks:
         if spec.name == NoFalseSuccess.name:

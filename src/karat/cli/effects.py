@@ -9,7 +9,7 @@ from karat.errors import ExitCode
 
 @click.command(short_help="Show which recorded sentences claim an effect, and which nearly do. Runs no agent.")
 @click.argument("journal", metavar="JOURNAL")
-@click.option("--all", "everything", is_flag=True, help="Show the sentences that are no claim as well.")
+@click.option("--all", "everything", is_flag=True, help="Show all other sentences as well.")
 def command(journal: str, everything: bool) -> int:
     """Show the sentences of recorded answers that claim an effect in the words of `effects`, and those that nearly do.
 
