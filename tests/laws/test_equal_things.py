@@ -261,6 +261,5 @@ def find_unequal_numbers() -> Coverage:
     return coverage
 
 
-@pytest.mark.xfail(strict=True, reason="issue 41, right answers that fail")
 def test_equal_numbers_are_equal_in_every_text(record_property: Callable[[str, object], None]) -> None:
     require(find_unequal_numbers(), record_property)

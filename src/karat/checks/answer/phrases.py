@@ -31,6 +31,7 @@ from karat.model.check import CheckProblem, Example, Expected, Field
 from karat.model.trace import TextLoss, Trace
 from karat.model.verdict import CheckResult, Group, Status
 from karat.text import forbidden, phrases
+from karat.text.numbers.whole import find_any_number
 from karat.text.prose.asking import find_request_for
 from karat.text.prose.sentences import find_listed, first_free, is_marker_denied, prose
 from karat.text.regexes import safe_regex
@@ -72,7 +73,8 @@ class MustSayAny(AnswerCheck, Struct, frozen=True):
         return blank(self.phrases)
 
     def judge(self, trace: Trace) -> CheckResult:
-        span = phrases.find_any_required(trace.final_message, self.phrases)
+        answer = trace.final_message
+        span = phrases.find_any_required(answer, self.phrases) or find_any_number(answer, self.phrases)
         return self.present(trace, span, "" if span else quote_without(trace, self.phrases))
 
 

@@ -30,7 +30,7 @@ from karat.checks.tools.names import describe_calls, not_understood
 from karat.model.check import Example, Expected
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
-from karat.text.phrases import find_required
+from karat.text.numbers.whole import find_said
 from karat.text.prose.asking import find_request
 from karat.text.prose.sentences import find_listed
 from karat.text.regexes import lazy
@@ -307,8 +307,8 @@ def _says_own_words(check: Outcome, trace: Trace) -> bool:
 
 def _by_more_than(check: Check, trace: Trace, echo: Trace) -> bool:
     if isinstance(check, MustSayAny):
-        new = [phrase for phrase in check.phrases if not find_required(trace.input, phrase)]
-        return any(find_required(trace.final_message, phrase) for phrase in new)
+        new = [phrase for phrase in check.phrases if not find_said(trace.input, phrase)]
+        return any(find_said(trace.final_message, phrase) for phrase in new)
     return check.judge(echo).status is not Status.PASSED
 
 

@@ -33,6 +33,7 @@ from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text import forbidden
 from karat.text.folding import Span, fold
 from karat.text.phrases import find
+from karat.text.numbers.whole import find_as_number
 from karat.text.prose.asking import find_request
 from karat.text.prose.claims import is_open
 from karat.text.prose.sentences import (
@@ -306,7 +307,10 @@ class AdmitsFailure(Check, Struct, frozen=True):
 def _find_stated(answer: str, value: str, words: WordLists) -> Span | None:
     """Where the answer states a value, in whatever dress, and neither denies it nor leaves it open."""
     text = prose(answer)
-    if (found := forbidden.find_phrase(answer, value)) and (places := text.places(value, as_word=False)):
+    found = forbidden.find_phrase(answer, value)
+    if found is None and (found := find_as_number(answer, value)):
+        value = answer[slice(*found)]
+    if found and (places := text.places(value, as_word=False)):
         return first_free(text, places, _is_open_or_denied, words)
     return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
+from decimal import Decimal
 from itertools import accumulate, chain, islice
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -132,6 +133,7 @@ class GroundedNumbers(Check, Struct, frozen=True):
         if not stated:
             return [], []
         sources = NumberSources(trace, self.constants, self.texts)
+        stated = [sources.resolve_point(number) for number in stated]
         by_number: dict[StatedNumber, NumberSource | None] = {number: sources.find_seen(number) for number in stated}
         pending = [number for number in stated if by_number[number] is None and not number.unread]
         for _ in range(MOST_ROUNDS if pending else 0):
@@ -193,6 +195,13 @@ class NumberSources:
     def find_seen(self, stated: StatedNumber) -> NumberSource | None:
         """What holds the number itself."""
         return find_first(stated, self._seen)
+
+    def resolve_point(self, stated: StatedNumber) -> StatedNumber:
+        """The number as 1,250 where its 1.250 was seen so and not as one and a quarter."""
+        if stated.grouped is None or self.find_seen(stated):
+            return stated
+        grouped = stated._replace(value=stated.grouped, step=Decimal(1), grouped=None)
+        return grouped if self.find_seen(grouped) else stated
 
     def find_derived(self, stated: StatedNumber) -> NumberSource | None:
         """A count or a sum that can be named, or the id that ends in it."""

@@ -45,6 +45,7 @@ _MONEY_BEFORE = lazy.pattern(rf"(?:{_MONEY}) ?\Z")
 _MONEY_AFTER = lazy.pattern(rf" ?(?:{_MONEY}|(?:dollars|euros|pounds)\b)")
 _JOINED = lazy.pattern(r"[^\W\d_]-\Z")
 """A-17 is a name."""
+_MAY_GROUP = lazy.pattern(r"[1-9]\d{0,2}\.\d{3}")
 _SHARE = lazy.pattern(r"(?<![\w/.,:-])(?<!\d )(\d{1,7})/(\d{1,7})(?![\w/]|[.,]\d)")
 """45/60: two numbers, a fraction, or a day."""
 _POWERS: Final = {"hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9}
@@ -82,7 +83,8 @@ class StatedNumber(NamedTuple):
     """An amount that an answer states; `step`: how exactly, so 12.5k has one of 100. `unread`: it is unknown.
 
     Of a small number in a word, `counts` holds the words after it: it is a claim if these are of what was seen.
-    `digits`: as it is written, where it may be the end of an id. `money`: it is an amount of money.
+    `digits`: as it is written, where it may be the end of an id. `money`: it is an amount of money. `grouped`: what it
+    is if its point groups: 1.250 may be 1250.
     """
 
     value: Decimal
@@ -94,6 +96,7 @@ class StatedNumber(NamedTuple):
     counts: tuple[str, ...] = ()
     digits: str = ""
     money: bool = False
+    grouped: Decimal | None = None
 
 
 @lru_cache(maxsize=8)
@@ -222,6 +225,7 @@ def _read_stated(text: str, value: str, number: Number, has_days: bool) -> State
         kind == "unread",
         digits=digits if may_end_id else "",
         money=money,
+        grouped=Decimal(digits.replace(".", "")) if _MAY_GROUP.fullmatch(digits) and number.bare else None,
     )
 
 

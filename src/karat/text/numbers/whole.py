@@ -11,7 +11,9 @@ Numbers are compared by value: `1,200`, `1'200` and digits grouped by one space 
 - Magnitudes and ranks are other numbers: `12k`, `12 M`, `$12m`, `12 million`, `12万`, `12th`; so are `12 1/2`, and
   `012`, which is a code.
 - The `2.` or `2)` that numbers an item of a list states no amount.
-- Magnitudes of other languages (`12 Millionen`) and a point that may group (`1.200`) are not read but unknown.
+- Magnitudes of other languages (`12 Millionen`) and a point that may group (`1.200`) are not read but unknown; next
+  to euros a point before three digits groups: `1.200 €`.
+- A time of day is one however it is written: `9:30`, `09:30` and `9:30 am`; `14:30` and `2:30 pm`.
 
 Only what a reader sees counts. A comma before one or two digits, or after groups of spaces,
 begins a fraction: `1,5` is 1.5, `1.234,5` and `1 234,5` are 1234.5. `1,23,456` is 123456.
@@ -21,7 +23,7 @@ other value ("n/a", "dpl_8F", "10:12") must stand as whole words.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache, partial
 from typing import Final
 
@@ -30,11 +32,16 @@ from msgspec import Struct
 from karat.text.characters import LINE_ENDS, folded, is_word_char, plain
 from karat.text.folding import Span, fold, glyphs, original_span, original_span_of_lines
 from karat.text.numbers.tokens import Number, all_numbers, canonical, find_numbers
-from karat.text.phrases import find_whole_words
+from karat.text.phrases import find_required, find_whole_words
 from karat.text.regexes import lazy
 from karat.text.views import rendered_view
 
 _VALUE = lazy.pattern(r"(?P<before>\D*?)(?P<sign>[+-]?)(?P<digits>\d.*\d|\d|\.\d+)(?P<after>\D*)", re.DOTALL)
+_EUROS_AFTER = lazy.pattern(r"(?i)[^\S\n]?(?:€|eur\b|euros?\b)(?![^\S\n]?(?:/|(?:per|pro|par|por|je)\b))")
+_EUROS_BEFORE = lazy.pattern(r"(?i)(?:€|\beur)[^\S\n]?\Z")
+_TIME: Final = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?:[^\S\n]?(?P<half>[ap])\.?m\b\.?)?"
+_TIME_VALUE = lazy.pattern(rf"(?i){_TIME}")
+_TIMES = lazy.pattern(rf"(?i)(?<![\w.,:/-]){_TIME}(?![:.,/-]?\d)")
 _LINE_END = lazy.pattern(f"[\\n{LINE_ENDS}]")
 _POINT_MAY_GROUP = lazy.pattern(r"(?<![\w.,:/-])[1-9]\d{0,2}\.\d{3}(?![.,:/-]?\w)")
 _JOINTS: Final = ".,:/-\u2010\u2011\u2012\u2013"
@@ -53,7 +60,7 @@ def ground(text: str, value: str, context_any: tuple[str, ...] = (), same_line: 
     view = rendered_view(text)
     numbers = number_spans(view.text, value)
     if context_any and same_line:
-        lines = _first_of_each_line(view.text, numbers)
+        lines = _first_of_each_line(view.text, iter(sorted(numbers)))
         numbers = (number for number, line in lines if _has_any(line, context_any))
     elif context_any and not _has_any(view.text, context_any):
         return None
@@ -70,10 +77,14 @@ def unread_number(text: str, value: str) -> Span | None:
     for _, number in all_numbers(glyphs_seen, partial(_may_be, parsed.number.lstrip("-"))):
         if number.kind == "unread":
             return view.span(*original_span_of_lines(view.text, number.start, number.end))
-    for grouped in _POINT_MAY_GROUP.finditer(glyphs_seen):
-        if grouped[0].replace(".", "") == parsed.number:
-            return view.span(*original_span_of_lines(view.text, *grouped.span()))
-    return None
+    grouped = next(_grouped_by_points(glyphs_seen, parsed.number), None)
+    return view.span(*original_span_of_lines(view.text, *grouped)) if grouped else None
+
+
+def _grouped_by_points(text: str, number: str) -> Iterator[Span]:
+    """Where a point may group the digits of a number: 1.200 may be 1200."""
+    if f"{number[:-3]}.{number[-3:]}" in text:
+        yield from (m.span() for m in _POINT_MAY_GROUP.finditer(text) if m[0].replace(".", "") == number)
 
 
 def _may_be(number: str, value: str) -> bool:
@@ -83,8 +94,11 @@ def _may_be(number: str, value: str) -> bool:
 
 
 def number_spans(text: str, value: str) -> Iterator[Span]:
-    """Every place where the value is in a text without markup, in order."""
+    """Every place where the value is in a text without markup, in order; those grouped by points last."""
     parsed = _parse(value)
+    if parsed is None and (time := _TIME_VALUE.fullmatch(value.strip())):
+        yield from _time_spans(text, time)
+        return
     if parsed is None:
         folded_text = fold(text)
         for start, end in find_whole_words(folded_text, value, plural=False):
@@ -96,6 +110,46 @@ def number_spans(text: str, value: str) -> Iterator[Span]:
     for number in find_numbers(glyphs_seen, parsed.number):
         if (number.bare or parsed.after) and _is_between(glyphs_seen, number, parsed):
             yield original_span_of_lines(text, number.start, number.end)
+    for start, end in () if parsed.before or parsed.after else _grouped_by_points(glyphs_seen, parsed.number):
+        if _EUROS_AFTER.match(glyphs_seen, end) or _EUROS_BEFORE.search(glyphs_seen, max(0, start - 5), start):
+            yield original_span_of_lines(text, start, end)
+
+
+def find_as_number(text: str, phrase: str) -> Span | None:
+    """Where a reader sees a phrase that holds a number or a time, written in whatever way: `$42` in "$42.00"."""
+    if not any(map(str.isdecimal, phrase)) or (_parse(phrase) is None and not _TIME_VALUE.fullmatch(phrase.strip())):
+        return None
+    return ground(text, phrase)
+
+
+def find_said(text: str, phrase: str) -> Span | None:
+    """Where a reader sees a required phrase as whole words, or the number that it holds."""
+    return find_required(text, phrase) or find_as_number(text, phrase)
+
+
+def find_any_number(text: str, phrases: Iterable[str]) -> Span | None:
+    """Where the first of the phrases is that a reader sees as a number."""
+    return next(filter(None, (find_as_number(text, phrase) for phrase in phrases)), None)
+
+
+def _time_spans(text: str, value: re.Match[str]) -> Iterator[Span]:
+    """Where a text without markup holds this time of day."""
+    for time in _TIMES.finditer(text):
+        if _minute_of_day(time) == _minute_of_day(value) or (
+            (not value["half"] or not time["half"]) and _clock(time) == _clock(value)
+        ):
+            yield time.span()
+
+
+def _clock(time: re.Match[str]) -> Span:
+    return int(time["hour"]), int(time["minute"])
+
+
+def _minute_of_day(time: re.Match[str]) -> int:
+    hour, minute = _clock(time)
+    if time["half"]:
+        hour = hour % 12 + 12 * (time["half"] in "pP")
+    return 60 * hour + minute
 
 
 def _has_any(text: str, phrases: tuple[str, ...]) -> bool:
