@@ -17,7 +17,6 @@ import yaml
 from karat.engine.authoring import read_trace
 from karat.model.suite import Case
 from karat.model.verdict import Status, Verdict
-from laws.coverage import LAW
 from laws.samples import HERE, judge, read_suite
 
 DATA = tuple(sorted((HERE / "answers").glob("*.yaml")))
@@ -76,6 +75,10 @@ def test_wrong_answers_fail_and_right_ones_pass(record_property: Callable[[str, 
         as_it_should = answer.right is (verdict.status.value == "PASS")
         misjudged[answer.right] += not as_it_should
         if as_it_should is bool(answer.excuse):
-            found = [f"{one.name} {one.status.value}: {one.found}" for one in verdict.checks if one.status is not Status.PASSED]
+            found = [
+                f"{one.name} {one.status.value}: {one.found}"
+                for one in verdict.checks
+                if one.status is not Status.PASSED
+            ]
             surprises.append(f"{answer.place} is {verdict.status.value} {found}")
     assert not surprises, f"{len(surprises)}\n" + "\n".join(surprises)

@@ -48,9 +48,8 @@ def derived_sources(trace: Trace, holders: Sequence[Holder]) -> Iterator[NumberS
             yield from _sums(value, path)
             continue
         members = _members(value, path)
-        if len(members) == len(value) > 1:
+        if len(members) == len(value) > 1 and not any(map(_is_whole, members)):
             yield NumberSource(sum((member.value for member in members), Decimal()), f"the sum of {path}")
-            yield NumberSource(Decimal(len(value)), f"the members of {path}")
         if len(value) > 1 and all(isinstance(below, dict) for below in value.values()):
             yield from _counts([*value.values()], path)  # rows by their ids
 
@@ -157,7 +156,8 @@ def pairs(alike: Alike, percent: bool = False, is_rounded: bool = False) -> Iter
         )
         are_alike = not percent or (_is_percentage(first) and _is_percentage(second))
         if are_alike and not (is_tiny or first.counted or second.counted):
-            yield NumberSource(first.value + second.value, f"the sum of {first.name} and {second.name}")
+            if not (_is_whole(first) or _is_whole(second)):
+                yield NumberSource(first.value + second.value, f"the sum of {first.name} and {second.name}")
             yield _difference(first, second)
         if percent:
             yield from _shares(first, second)
@@ -180,6 +180,11 @@ def _shares(part: NumberSource, total: NumberSource) -> Iterator[NumberSource]:
         yield NumberSource(abs(share - HUNDRED), f"the change from {total.name} to {part.name}", percent=True)
 
 
+def _is_whole(source: NumberSource) -> bool:
+    """Whether its name says that it is the whole of something, which nothing is added to."""
+    return source.name.rpartition(".")[2].lower() in ("total", "of", "overall", "all", "capacity", "limit")
+
+
 def _is_percentage(source: NumberSource) -> bool:
     """Whether it is stated as one, or a fraction, or its name says so."""
     if source.percent or abs(source.value) <= 1:
@@ -199,6 +204,10 @@ def of_one_name(holders: Sequence[Holder]) -> list[Alike]:
 
 def differences(groups: Sequence[Alike], most: int) -> list[NumberSource]:
     return [_difference(*two) for group in groups if len(group) <= most for two in combinations(group, 2)]
+
+
+def cross_differences(first: Alike, second: Alike) -> list[NumberSource]:
+    return [_difference(one, other) for one in first for other in second]
 
 
 def _name_of(source: NumberSource) -> str:

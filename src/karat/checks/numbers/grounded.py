@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from decimal import Decimal
 from itertools import accumulate, chain, islice
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -15,6 +14,7 @@ from karat.checks.numbers import derived
 from karat.checks.numbers.derived import MOST_ALIKE, Alike, Holder, pairs
 from karat.checks.numbers.sources import (
     HUNDRED,
+    USERS_WORDS,
     NumberSource,
     claimed_numbers,
     find_first,
@@ -41,6 +41,8 @@ MOST_EXACT_ACROSS = 40
 SMALLEST = 20
 """The smallest whole amount that may be derived from others that were stated: a smaller one is so by chance."""
 _TIMES = lazy.pattern(rf"(?i)[^\S\n-]?-?(?:{alternatives('multiples')})(?!\w)")
+_OF_WHOLE = lazy.pattern(r"(?i)[^\S\n](?:out[^\S\n])?of[^\S\n](?:the[^\S\n]|all[^\S\n])?\d")
+_PART_OF = lazy.pattern(r"(?i)\d[^\S\n](?:out[^\S\n])?of[^\S\n](?:the[^\S\n]|all[^\S\n])?\Z")
 _ENDS_IN_DIGITS = lazy.pattern(r"[\w*•.-]{0,60}\d{4}(?!\w)")
 
 Found = Mapping[StatedNumber, NumberSource | None]
@@ -133,7 +135,7 @@ class GroundedNumbers(Check, Struct, frozen=True):
         if not stated:
             return [], []
         sources = NumberSources(trace, self.constants, self.texts)
-        stated = [sources.resolve_point(number) for number in stated]
+        stated = [sources.choose_reading(number) for number in stated]
         by_number: dict[StatedNumber, NumberSource | None] = {number: sources.find_seen(number) for number in stated}
         pending = [number for number in stated if by_number[number] is None and not number.unread]
         for _ in range(MOST_ROUNDS if pending else 0):
@@ -196,12 +198,13 @@ class NumberSources:
         """What holds the number itself."""
         return find_first(stated, self._seen)
 
-    def resolve_point(self, stated: StatedNumber) -> StatedNumber:
-        """The number as 1,250 where its 1.250 was seen so and not as one and a quarter."""
-        if stated.grouped is None or self.find_seen(stated):
+    def choose_reading(self, stated: StatedNumber) -> StatedNumber:
+        """The number as 1,250 where its 1.250 was seen so and not as one and a quarter, or its 30 cents as 0.30."""
+        if stated.other is None or self.find_seen(stated):
             return stated
-        grouped = stated._replace(value=stated.grouped, step=Decimal(1), grouped=None)
-        return grouped if self.find_seen(grouped) else stated
+        value, step = stated.other
+        otherwise = stated._replace(value=value, step=step, other=None)
+        return otherwise if self.find_seen(otherwise) else stated
 
     def find_derived(self, stated: StatedNumber) -> NumberSource | None:
         """A count or a sum that can be named, or the id that ends in it."""
@@ -238,6 +241,11 @@ class NumberSources:
             yield _sums_of_first(line)
             yield _multiples((*amounts, *line), self._factors(grounded))
             yield (number for group in self._alike for number in _multiples(group, [*filter(_is_factor, group)]))
+        if stated.money or exact:
+            yield (number for group in self._alike for number in _multiples(group, self._users_counts))
+        if abs(stated.value) >= SMALLEST or exact:
+            yield self._differences_from_user
+            yield _parts_of((*_sources_before(stated, grounded), *line), self._percentages)
 
     @cached_property
     def _holders(self) -> list[Holder]:
@@ -256,6 +264,27 @@ class NumberSources:
         """Across results: for whole numbers, and for exact ones, which are seldom a difference by chance."""
         groups = derived.of_one_name(self._holders)
         return derived.differences(groups, MOST_ACROSS), derived.differences(groups, MOST_EXACT_ACROSS)
+
+    @cached_property
+    def _users_counts(self) -> list[NumberSource]:
+        """Small counts of the user's words, by which a price may be multiplied."""
+        return [number for number in self._seen if number.name == USERS_WORDS and _is_factor(number)]
+
+    @cached_property
+    def _percentages(self) -> list[NumberSource]:
+        """Percentages that the user, the answer or a result states."""
+        texts = (*users_words(self._trace), self._trace.final_message)
+        stated = (number for text in texts for number in stated_numbers(text) if number.percent)
+        grounded = (NumberSource(number.value, f"{number.value} %") for number in stated)
+        return [number for number in grounded if any(number.value == seen.value for seen in self._seen)][:MOST_ALIKE]
+
+    @cached_property
+    def _differences_from_user(self) -> list[NumberSource]:
+        """Large numbers of the user's words less those of results: a reading less the one before."""
+        large = [number for number in self._seen if abs(number.value) >= HUNDRED]
+        own = [number for number in large if number.name == USERS_WORDS]
+        others = [number for group in self._alike for number in group if abs(number.value) >= HUNDRED]
+        return derived.cross_differences(own, others) if len(own) <= MOST_ACROSS and len(others) <= MOST_ACROSS else []
 
     def _factors(self, grounded: Mapping[StatedNumber, NumberSource]) -> list[NumberSource]:
         """How many there may be of something that has a price: small counts of results, and small stated numbers."""
@@ -296,9 +325,15 @@ def _sources_in_line(
     last = len(text) if last < 0 else last
     near = (other for other in grounded if first < other.span[0] <= last and other != stated)
     return [
-        NumberSource(other.value, grounded[other].name, grounded[other].counted, other.percent)
+        NumberSource(other.value, grounded[other].name, grounded[other].counted or _is_part(text, other), other.percent)
         for other in islice(near, MOST_ALIKE)
     ]
+
+
+def _is_part(text: str, stated: StatedNumber) -> bool:
+    """Whether it is one of the two in "5 of 20": a part and its whole make a share and no sum."""
+    start, end = stated.span
+    return _OF_WHOLE.match(text, end) is not None or _PART_OF.search(text, max(0, start - 24), start) is not None
 
 
 def _sources_before(stated: StatedNumber, grounded: Mapping[StatedNumber, NumberSource]) -> list[NumberSource]:
@@ -319,6 +354,16 @@ def _sums_of_first(amounts: Alike) -> Iterator[NumberSource]:
     for count, total in enumerate(accumulate(amount.value for amount in amounts), 1):
         if count > 1:
             yield NumberSource(total, f"the sum of {', '.join(amount.name for amount in amounts[:count])}")
+
+
+def _parts_of(amounts: Alike, percentages: Alike) -> Iterator[NumberSource]:
+    """A percentage of an amount, the rest of it, and the amount with it on top."""
+    for amount in amounts:
+        for percentage in percentages:
+            part = amount.value * percentage.value / HUNDRED
+            yield NumberSource(part, f"{percentage.name} of {amount.name}")
+            yield NumberSource(amount.value - part, f"{amount.name} less {percentage.name}")
+            yield NumberSource(amount.value + part, f"{amount.name} plus {percentage.name}")
 
 
 def _multiples(amounts: Alike, factors: Alike) -> Iterator[NumberSource]:

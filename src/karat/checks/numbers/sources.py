@@ -10,12 +10,13 @@ from typing import NamedTuple
 from karat.checks.page.snapshot import nodes
 from karat.model.trace import Trace
 from karat.text.folding import fold
-from karat.text.numbers.claimed import StatedNumber, numbers_in, stated_numbers
+from karat.text.numbers.claimed import StatedNumber, numbers_in, small_numbers_in, stated_numbers
 from karat.text.regexes import lazy
 from karat.text.tool_results import parse_result
 
 MOST_SEEN = 20_000
 MOST_ROWS = 50
+USERS_WORDS = "the user's words"
 LONGEST_OWN_WORDS = 4
 USERS = ("user", "human")
 SYSTEM = ("system", "developer")
@@ -49,7 +50,7 @@ def observed_sources(
     for name, numbers in texts.items():
         yield from (NumberSource(Decimal(number), name) for number in numbers)
     for text in users_words(trace):
-        yield from (NumberSource(value, "the user's words") for value in _numbers_of(text))
+        yield from (NumberSource(value, USERS_WORDS) for value in (*_numbers_of(text), *small_numbers_in(text)))
     for text in _texts_by_role(trace, SYSTEM):
         yield from (NumberSource(value, "the system prompt") for value in _numbers_of(text))
     for name, result in results(trace):

@@ -46,6 +46,7 @@ _MONEY_AFTER = lazy.pattern(rf" ?(?:{_MONEY}|(?:dollars|euros|pounds)\b)")
 _JOINED = lazy.pattern(r"[^\W\d_]-\Z")
 """A-17 is a name."""
 _MAY_GROUP = lazy.pattern(r"[1-9]\d{0,2}\.\d{3}")
+_CENTS_AFTER = lazy.pattern(r"(?i) ?(?:ct|cents?|pence|céntimos?|centavos?|centimes?|¢)(?!\w)")
 _SHARE = lazy.pattern(r"(?<![\w/.,:-])(?<!\d )(\d{1,7})/(\d{1,7})(?![\w/]|[.,]\d)")
 """45/60: two numbers, a fraction, or a day."""
 _POWERS: Final = {"hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9}
@@ -62,6 +63,7 @@ _NOUNS_AFTER = lazy.pattern(r"(?i) (?:[a-z'-]+ ){0,2}[a-z'-]+s\b")
 _COMPOUND = lazy.pattern(r"-[^\W\d_]")
 """one-way, two-factor"""
 _SMALL: Final = PUBLISHED.entries("small_numbers")
+_SMALL_WORDS = lazy.pattern(rf"(?i)(?<![\w-])(?:{'|'.join(_SMALL[1:])})(?![\w-])")
 _STEMS: Final = (*_SMALL[1:], "teen", *PUBLISHED.entries("tens"), *_POWERS)
 _IDIOMS: Final = PUBLISHED.entries("names_with_digits")
 _ID_WORDS: Final = PUBLISHED.entries("id_words")
@@ -83,8 +85,8 @@ class StatedNumber(NamedTuple):
     """An amount that an answer states; `step`: how exactly, so 12.5k has one of 100. `unread`: it is unknown.
 
     Of a small number in a word, `counts` holds the words after it: it is a claim if these are of what was seen.
-    `digits`: as it is written, where it may be the end of an id. `money`: it is an amount of money. `grouped`: what it
-    is if its point groups: 1.250 may be 1250.
+    `digits`: as it is written, where it may be the end of an id. `money`: it is an amount of money. `other`: the
+    value and the step of another reading: 1.250 may be 1250, and 30 cents are 0.30.
     """
 
     value: Decimal
@@ -96,7 +98,7 @@ class StatedNumber(NamedTuple):
     counts: tuple[str, ...] = ()
     digits: str = ""
     money: bool = False
-    grouped: Decimal | None = None
+    other: tuple[Decimal, Decimal] | None = None
 
 
 @lru_cache(maxsize=8)
@@ -146,6 +148,11 @@ def _in_words(text: str) -> Iterator[StatedNumber]:
         yield StatedNumber(number, Decimal(1), match.span(), percent, _is_about(before), counts=counts)
     for match in _UNREAD_WORDS.finditer(text) if lazy.holds_any(small, _UNREAD_STEMS) else ():
         yield StatedNumber(Decimal(0), Decimal(1), match.span(), unread=True)
+
+
+def small_numbers_in(text: str) -> list[Decimal]:
+    """Small numbers in words that no noun has to follow: a trip for two."""
+    return [Decimal(NUMBER_WORDS[match[0].lower()]) for match in _SMALL_WORDS.finditer(text)]
 
 
 def _parse_words(words: Sequence[str]) -> int:
@@ -225,8 +232,17 @@ def _read_stated(text: str, value: str, number: Number, has_days: bool) -> State
         kind == "unread",
         digits=digits if may_end_id else "",
         money=money,
-        grouped=Decimal(digits.replace(".", "")) if _MAY_GROUP.fullmatch(digits) and number.bare else None,
+        other=_read_otherwise(text, digits, value, number),
     )
+
+
+def _read_otherwise(text: str, digits: str, value: str, number: Number) -> tuple[Decimal, Decimal] | None:
+    """The value and the step of a number if its point groups, or of an amount in cents."""
+    if number.bare and _MAY_GROUP.fullmatch(digits):
+        return Decimal(digits.replace(".", "")), Decimal(1)
+    if number.bare and _CENTS_AFTER.match(text, number.end):
+        return Decimal(value).scaleb(-2), Decimal(1).scaleb(-2)
+    return None
 
 
 def _value(text: str, value: str, number: Number) -> Decimal:
