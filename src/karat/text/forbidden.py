@@ -12,8 +12,15 @@ from karat.text.characters import ASCII_OF, plain
 from karat.text.encodings import LONG_ENOUGH, SecretSearch
 from karat.text.folding import Span, fold, fold_phrase, original_span
 from karat.text.phrases import find_first
+from karat.text.regexes import lazy
 from karat.text.regexes.safe_regex import denies, search
 from karat.text.views import wide_forms, wide_phrase
+
+
+FEWEST_APART = 4
+"""Letters of a phrase that is found with its letters apart."""
+_HYPHEN = lazy.pattern(r"(?<=[^\W\d_])-(?=[^\W\d_])")
+_LETTERS_APART = lazy.pattern(r"(?<![^\W_])[^\W\d_](?:[ ._*|-]{1,3}[^\W\d_](?![^\W_])){3,}")
 
 
 def find_phrase(text: str, phrase: str) -> Span | None:
@@ -23,6 +30,24 @@ def find_phrase(text: str, phrase: str) -> Span | None:
     for form in wide_forms(text):
         if span := find_first(form.folded, wide_phrase(phrase)):
             return form.original_span(*span)
+    return _find_otherwise_joined(text, phrase)
+
+
+def _find_otherwise_joined(text: str, phrase: str) -> Span | None:
+    """Where a phrase is with hyphens for its spaces or the other way round, or with its letters apart."""
+    folded = fold(text)
+    if " " in phrase.strip() or "-" in phrase:
+        span = find_first(_HYPHEN.sub(" ", folded), _HYPHEN.sub(" ", fold_phrase(phrase)))
+        if span:
+            return original_span(text, *span)
+    letters = "".join(fold_phrase(phrase).split())
+    if len(letters) < FEWEST_APART or not letters.isalpha():
+        return None
+    for run in _LETTERS_APART.finditer(folded):
+        at = [run.start() + offset for offset, char in enumerate(run[0]) if char.isalpha()]
+        start = "".join(folded[offset] for offset in at).find(letters)
+        if start >= 0:
+            return original_span(text, at[start], at[start + len(letters) - 1] + 1)
     return None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -48,6 +48,7 @@ NOT_DONE = frozenset({"needs_input", "graceful_block", "graceful_error"})
 IN_WORDS = frozenset({"graceful_block", "graceful_error", "response_only"})
 CONFIRMED = {"graceful_block": "refusal", "graceful_error": "failure"}
 """Outcomes that words confirm, and the list of those words."""
+_DENIED = "(not|wasn't|weren't|isn't|aren't|hasn't|haven't|nicht|pas|não) (been |yet |been yet |yet been |sido |été |)"
 FINISH, WAITS = "finish_reason", "interrupts"
 """Where the metadata of a turn says why the model stopped, and what waits for the user."""
 
@@ -144,6 +145,8 @@ class Outcome(Check, Struct, frozen=True, dict=True):
     says: dict[str, Any] = {}
     """The fields of the same turn by which the author says what the answer holds."""
     words: dict[str, tuple[str, ...]] = {}
+    deeds: tuple[str, ...] = ()
+    """The words that claim an effect: to deny one of them admits that it failed."""
 
     @classmethod
     def read(cls, expected: Expected) -> Iterator[CheckRequest]:
@@ -160,6 +163,7 @@ class Outcome(Check, Struct, frozen=True, dict=True):
             fields = [field.name for kind in kinds for field in kind.fields]
             args["says"] = keep_given(expected, *fields)
             args["words"] = expected.get("words", {})
+            args["deeds"] = _single_words(effects) if outcome == "graceful_error" else []
         yield CheckRequest({key: value for key, value in args.items() if value}, ("outcome",))
 
     @property
@@ -196,6 +200,10 @@ class Outcome(Check, Struct, frozen=True, dict=True):
             if judgement.holds
             else self.failed(judgement.detail, judgement.at)
         )
+
+
+def _single_words(effects: Mapping[str, Sequence[str]]) -> list[str]:
+    return [*dict.fromkeys(word for wordings in effects.values() for word in wordings if " " not in word.strip())]
 
 
 def not_ended(trace: Trace) -> str:
@@ -280,8 +288,11 @@ def _find_request(check: Outcome, trace: Trace) -> Judgement:
 
 def _find_confirmation(check: Outcome, trace: Trace) -> Judgement:
     """Whether words confirm a refusal or an admission: listed ones, or the author's."""
-    words = WordLists.of(check.words)
     listed = CONFIRMED[check.outcome]
+    words = WordLists.of(check.words)
+    if check.deeds:
+        denied = (*words.entries(listed), *(f"{_DENIED}{word}" for word in check.deeds))
+        words = WordLists.of({**check.words, listed: denied})
     span = find_listed(trace.final_message, listed, words)
     if span is None and check.outcome == "graceful_block":
         span = find_request(trace.final_message, words)

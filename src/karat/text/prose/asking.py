@@ -24,6 +24,7 @@ from karat.text.prose.sentences import (
 from karat.text.regexes import lazy
 from karat.text.words import PUBLISHED, WordLists
 
+REQUESTS: Final = ("request", "request_de", "request_es", "request_fr", "request_pt", "request_ja", "request_zh")
 MOST_TEXT: Final = 1 << 16
 """What is after so many characters is not looked at."""
 
@@ -66,9 +67,16 @@ def find_request_for(text: str, items: Iterable[str], words: WordLists = PUBLISH
             is_given = words.pattern("known_things").search(clause) is not None or _VALUE_AFTER.match(
                 answer.prose.text, end
             )
-            if not is_given and not is_marker_denied(answer.prose, sentence, start, end, words):
+            is_denied = is_marker_denied(answer.prose, sentence, start, end, words)
+            if not is_given and (not is_denied or _is_lacking(sentence, span, words)):
                 return answer.prose.written_span(start, end)
     return None
+
+
+def _is_lacking(sentence: Sentence, span: Span, words: WordLists) -> bool:
+    """Whether words are within a request, whose own "without" does not deny them."""
+    requests = words.pattern(*REQUESTS).finditer(sentence.text)
+    return any(request.start() <= span[0] and span[1] <= request.end() for request in requests)
 
 
 @lru_cache(maxsize=16)
@@ -93,7 +101,7 @@ def _asks(answer: Prose, sentence: Sentence, weakly: bool, words: WordLists) -> 
     if sentence.is_question and not _is_quoted(answer, sentence):
         return True
     text = words.pattern("no_request").sub(" ", sentence.text)
-    if any(not denies(clause_before(text[: m.start()], words), words) for m in words.pattern("request").finditer(text)):
+    if any(not denies(clause_before(text[: m.start()], words), words) for m in words.pattern(*REQUESTS).finditer(text)):
         return True
     if not weakly or not words.pattern("weak_request").search(text):
         return False

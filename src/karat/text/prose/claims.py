@@ -13,7 +13,7 @@ from karat.text.folding import Span
 from karat.text.prose.sentences import Prose, Sentence, clause_before, denies, is_denied_after, prose
 from karat.text.regexes import lazy
 from karat.text.tool_names import ANY_EFFECT, NO_TOOL
-from karat.text.words import PUBLISHED, WordLists, entry_pattern, literal
+from karat.text.words import PUBLISHED, WordLists, entry_pattern, is_unspaced, literal
 
 _GAP: Final = r"[^\S\n]+"
 _START: Final = r"\A(?:[^\w\n]|\d{1,3}[.)][^\S\n])*"
@@ -24,6 +24,32 @@ _ADVERBS: Final = rf"(?:{_GAP}«claim_adverbs»)*"
 _DIRECTLY: Final = rf"{_ADVERBS}(?:{_GAP}(?:be|have|have been|get|be able to))?{_ADVERBS}[^\S\n]*\Z"
 """An entry before this is at the very end, or before `be` or `have`: "will be", "could have been"."""
 _MODAL, _RELATIVE = f"«modals»{_DIRECTLY}", f"«relatives»{_DIRECTLY}"
+_ASIDE: Final = lazy.regex(r"(?<=\b(?:has|have)),[^\S\n][^,;.!?\n]{1,60},(?=[^\S\n]been\b)")
+"""What may be between "has" and "been"."""
+_ID: Final = lazy.regex(r"(?<![\w-])(?=[a-z\d-]*\d)(?P<kind>[a-z]{1,8}-?)\d[a-z\d-]*+(?!\w)")
+_OTHER_ID: Final = lazy.regex(r"\b(?:from|instead of|except|not|than|replac\w+)[^\S\n]+(?:\w+[^\S\n]+)?\Z")
+_ID_OF_OTHER: Final = lazy.regex(
+    r"[^\S\n]+(?:to|by|with|is|are|was|were|could|can|will|has|had|did|remains?|stays?|failed|still)\b"
+)
+_NEXT_CLAUSE: Final = lazy.regex(r";|,?[^\S\n]+(?:but|while|although|whereas|because|since)\b|,[^\S\n]+and\b")
+_VERB_BETWEEN: Final = lazy.regex(r"\b(?:is|are|was|were|could|did|failed|remains?|stays?)\b.*\b(?:and|but)\b")
+_DESCRIBES: Final = (
+    rf"{_GAP}(?:[a-z'-]+{_GAP})?[a-z'-]*[a-rt-z'-]s{_GAP}(?!«verbless_after»)(?![\w-]*ly\b)[a-z'-]+(?![\w-])"
+)
+"""Nouns and a verb after a word at the start of a sentence: "Redirected parcels take a day longer"."""
+_ROMANCE: Final = lazy.regex(r"(?:[oa]s?|[éíó]|ei|ou)\Z")
+_FRAMES: Final = {
+    "claim_frames": None,
+    "claim_frames_de": None,
+    "claim_frames_es": _ROMANCE,
+    "claim_frames_fr": None,
+    "claim_frames_pt": _ROMANCE,
+}
+"""The lists of frames, and how a word ends that they hold for: "he cancelado" is Spanish, "he cancelled" is not."""
+_CONDITIONALS: Final = ("conditionals", "conditionals_elsewhere")
+_INFLECTED: Final = {"o": ("a", "os", "as"), "é": ("ée", "és", "ées")}
+"""How a participle may end in Spanish, Portuguese and French."""
+_SHORTEST_INFLECTED: Final = len("pago")
 _NO_CLAIM_AFTER: Final = rf"(?:{_GAP}[\w'-]+){{0,3}}{_GAP}«no_claim_after»"
 _BY_OTHERS: Final = rf"(?<!\w)(?<!(?:ed|en){_GAP})by{_GAP}(?!\d|«done_by»)"
 """A `by` of somebody else; one directly after another participle ("caused by the delay") belongs to that."""
@@ -31,11 +57,12 @@ _CLAUSE_END: Final = lazy.regex(r"[;:,]|[^\S\n]-[^\S\n]")
 
 
 class Claim(NamedTuple):
-    """A deed that the answer claims: the wording, the tools that it is declared for, and where it is."""
+    """A deed that the answer claims: the wording, the tools that it is declared for, where it is, and of which ids."""
 
     wording: str
     tools: tuple[str, ...]
     span: Span
+    ids: tuple[str, ...] = ()
 
 
 class _Frame(Struct, frozen=True):
@@ -45,6 +72,7 @@ class _Frame(Struct, frozen=True):
     after: regex.Pattern[str]
     starts: bool
     is_own: bool
+    ending: regex.Pattern[str] | None = None
 
 
 def claims(text: str, effects: Mapping[str, Sequence[str]], words: WordLists = PUBLISHED) -> list[Claim]:
@@ -53,7 +81,7 @@ def claims(text: str, effects: Mapping[str, Sequence[str]], words: WordLists = P
     answer = prose(text)
     excluded = [m.span() for m in words.pattern("not_claims").finditer(answer.text)] if words.replaced else []
     return [
-        Claim(wording, tools[wording], answer.written_span(*match.span()))
+        Claim(wording, tools[wording], answer.written_span(*match.span()), _find_ids(answer, match, words))
         for match in pattern.finditer(answer.text)
         if not any(start <= match.start() and match.end() <= end for start, end in excluded)
         if _claims(answer, match, wording := " ".join(match[0].split()), words)
@@ -64,15 +92,20 @@ def _claims(answer: Prose, match: regex.Match[str], wording: str, words: WordLis
     sentence = answer.sentence_at(match.start(), words)
     if sentence.is_question:
         return False
-    before = answer.text[sentence.start : match.start()]
+    before = _drop_aside(answer.text[sentence.start : match.start()], words)
     after = answer.text[match.end() : sentence.end]
-    if " " in wording:
-        return not _is_no_claim(answer, before, after, match.end(), words)
+    if is_unspaced(wording) and words.regex(r"\A«claim_openings_ja»").match(after):
+        return False
+    if " " in wording or is_unspaced(wording):
+        is_open = words.regex(_MODAL).search(before) is not None
+        return not is_open and not _is_no_claim(answer, before, after, match.end(), words)
     for frame in _frames(words):
+        if frame.ending is not None and not frame.ending.search(wording):
+            continue
         opening = frame.before.search(before)
         if opening is None or frame.after.match(after) is None:
             continue
-        if frame.starts and words.regex(_NO_CLAIM_AFTER).match(after):
+        if frame.starts and any(words.regex(source).match(after) for source in (_NO_CLAIM_AFTER, _DESCRIBES)):
             continue
         outside = before[: opening.start()]
         is_described = not frame.is_own and words.regex(_RELATIVE).search(outside) is not None
@@ -82,20 +115,44 @@ def _claims(answer: Prose, match: regex.Match[str], wording: str, words: WordLis
     return False
 
 
+def _drop_aside(before: str, words: WordLists) -> str:
+    """What is before a word, without "after an error" in "has, after an error, been"."""
+    aside = _ASIDE.search(before) if before.endswith("been ") else None
+    return before if aside is None or denies(aside[0], words) else before[: aside.start()] + before[aside.end() :]
+
+
+def _find_ids(answer: Prose, match: regex.Match[str], words: WordLists) -> tuple[str, ...]:
+    """The ids that a deed is claimed of: those of its clause that are not said to be of something else."""
+    sentence = answer.sentence_at(match.start(), words)
+    before = clause_before(answer.text[sentence.start : match.start()], words)
+    after = _NEXT_CLAUSE.split(answer.text[match.end() : sentence.end], maxsplit=1)[0]
+    ids = [found[0] for found in _ID.finditer(before) if not _VERB_BETWEEN.search(before, found.end())]
+    for found in _ID.finditer(after):
+        if not (_OTHER_ID.search(after, 0, found.start()) or _ID_OF_OTHER.match(after, found.end())):
+            ids.append(found[0])
+    return tuple(dict.fromkeys(ids))
+
+
+def id_kind(identifier: str) -> str:
+    """The letters that ids of one kind begin with."""
+    kind = _ID.match(identifier)
+    return kind["kind"] if kind else identifier
+
+
 def is_open(answer: Prose, sentence: Sentence, start: int, words: WordLists) -> bool:
     """Whether a word is asked for, to come, or under a condition."""
     before = answer.text[sentence.start : start]
     return (
         sentence.is_question
         or words.regex(_MODAL).search(before) is not None
-        or words.pattern("conditionals").search(before) is not None
+        or words.pattern(*_CONDITIONALS).search(before) is not None
         or words.pattern("clause_conditionals").search(clause_before(before, words)) is not None
     )
 
 
 def _is_no_claim(answer: Prose, before: str, after: str, end: int, words: WordLists) -> bool:
     """Whether it is denied, under a condition, somebody else's deed, or of an earlier time."""
-    if words.pattern("conditionals").search(before):
+    if words.pattern(*_CONDITIONALS).search(before):
         return True
     clause = clause_before(before, words)
     clause_after = _CLAUSE_END.split(after, maxsplit=1)[0]
@@ -119,29 +176,39 @@ def _read_declared(
         claimed = every if tool == ANY_EFFECT else () if tool == NO_TOOL else (tool,)
         for wording in wordings:
             key = " ".join(wording.lower().replace("’", "'").split())
-            tools[key] = tuple(dict.fromkeys((*tools.get(key, ()), *claimed)))
+            for form in _forms(key):
+                tools[form] = tuple(dict.fromkeys((*tools.get(form, ()), *claimed)))
     return regex.compile(rf"{literal(tools)}(?!-\w)"), tools
+
+
+def _forms(wording: str) -> tuple[str, ...]:
+    """A wording, and with its other endings if it may be a participle of a Romance language."""
+    is_participle = " " not in wording and len(wording) >= _SHORTEST_INFLECTED
+    endings = _INFLECTED.get(wording[-1:], ()) if is_participle else ()
+    return (wording, *(wording[:-1] + ending for ending in endings))
 
 
 @lru_cache(maxsize=64)
 def _frames(words: WordLists) -> tuple[_Frame, ...]:
-    return tuple(_frame(entry, words) for entry in words.entries("claim_frames"))
+    return tuple(_frame(entry, ending, words) for name, ending in _FRAMES.items() for entry in words.entries(name))
 
 
-def _frame(entry: str, words: WordLists) -> _Frame:
+def _frame(entry: str, ending_of_word: regex.Pattern[str] | None, words: WordLists) -> _Frame:
     adverbs = f"(?:«claim_adverbs»{_GAP})*"
     parts = {
         "START": rf"{_START}(?:«lead_ins»[^\w\n]+)*",
-        "NOUN": rf"(?:your|the|this|new)?[^\S\n]*(?:(?!«no_headline»){_NOUN}{_GAP}){{1,4}}",
+        "NOUN": rf"(?:your|the|this|new)?[^\S\n]*(?:(?!«no_headline»|«no_headline_elsewhere»){_NOUN}{_GAP}){{1,4}}",
+        "FEW": rf"(?:{_NOUN},?{_GAP}){{0,6}}?",
         # The sentence is cut out already: a full stop within it is that of a number or of an abbreviation.
         "REST": r"(?:(?!«other_subjects»)(?:[^!?;:\n]|:(?=\S)))*?",
     }
     opening, _, ending = f" {entry} ".partition(" X ")
     tokens = opening.split()
-    before = "".join(parts[token] if token in parts else entry_pattern(token) + _GAP + adverbs for token in tokens)
+    before = "".join(parts.get(token) or entry_pattern(token) + _GAP + adverbs for token in tokens)
     if tokens[-1:] in (["START"], ["NOUN"]):
         before += adverbs
     end = _HEADLINE_END if "NOUN" in tokens else _END
     after = ending.strip()
     after = end if after == "END" else _GAP + entry_pattern(after) if after else ""
-    return _Frame(words.regex(before + r"\Z"), words.regex(after), "START" in tokens, entry.startswith("(i|we)"))
+    is_own = entry.startswith("(i|we)")
+    return _Frame(words.regex(before + r"\Z"), words.regex(after), "START" in tokens, is_own, ending_of_word)

@@ -25,10 +25,14 @@ SOFT_END: Final = "\v"
 
 _ENDS: Final = ".!?…。！？؟⁇⁈"
 _LINE_END = lazy.pattern(r"\n(?=[^\S\n]*[a-zß-öø-ÿ])")
-_END = lazy.regex(rf"[{_ENDS}]+[\"'\])»”*_]*(?=\s|\Z|[\p{{So}}\p{{Lo}}])|\n|[\p{{So}}\ufe0f]+")
+_END = lazy.regex(
+    rf"[。！？]+[\"'\])»”*_」』）]*|[{_ENDS}]+[\"'\])»”*_]*(?=\s|\Z|[\p{{So}}\p{{Lo}}])|\n|[\p{{So}}\ufe0f]+"
+)
 # Begins with a set of characters and no alternative, which the engine looks for much faster.
 _ASCII_END = lazy.pattern(r"[.!?\n](?:(?<=\n)|[.!?]*[\"'\])*_]*(?=\s|\Z))")
 _ASKS: Final = frozenset("?？؟⁇⁈")
+_ASKING_ENDS: Final = ("か", "吗", "嗎", "呢")
+"""What ends a question in Japanese and Chinese, whose full stop does not tell."""
 CLOSERS: Final = " \t\v\"')]»”*_"
 """What may follow the end of a sentence."""
 _NUMBER: Final = lazy.pattern(r"\bno\.?\s*(?=\d)")
@@ -102,7 +106,8 @@ def _sentences(text: str, cased: str, words: WordLists) -> list[Sentence]:
         if marks == "." and _goes_on(cased, text, start, mark.start(), words):
             continue
         end = mark.end() if marks[0] in _ENDS else mark.start()
-        every.append(Sentence(text[start:end], start, is_question=not _ASKS.isdisjoint(marks)))
+        is_question = not _ASKS.isdisjoint(marks) or text.endswith(_ASKING_ENDS, start, mark.start())
+        every.append(Sentence(text[start:end], start, is_question=is_question))
         start = mark.end()
     every.append(Sentence(text[start:], start, is_question=False))
     return [sentence for sentence in every if sentence.text.strip()]
@@ -153,7 +158,7 @@ def clause_before(text: str, words: WordLists) -> str:
 
 def denies(clause: str, words: WordLists) -> bool:
     """Whether a clause holds a denial, phrases left out that only look like one."""
-    pattern = words.pattern("denials")
+    pattern = words.pattern("denials", "denials_elsewhere")
     if pattern.search(clause) is None:
         return False
     return pattern.search(words.pattern("no_denials").sub(" ", _NUMBER.sub(" ", clause))) is not None

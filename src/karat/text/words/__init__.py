@@ -26,6 +26,8 @@ Replaced = Mapping[str, Iterable[str]]
 _FEW = r"(?:[^\S\n]+[\w'’-]+){0,4}?"
 _START, _END = r"(?:(?<!\w)|(?!\w))", r"(?:(?!\w)|(?<!\w))"
 """A word does not go on there; an entry may begin or end with another character."""
+_UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Hangul}]")
+"""Letters of scripts that put no space between words, and of Hangul, to which particles are joined."""
 
 
 class WordList(Struct, frozen=True):
@@ -97,13 +99,18 @@ def _regex(words: WordLists, source: str) -> regex.Pattern[str]:
 def any_of(entries: Iterable[str]) -> str:
     """A pattern for one of these entries, the longest first; nothing for none."""
     longest_first = sorted(entries, key=lambda entry: (-len(entry), entry))
-    words = [entry for entry in longest_first if all(first.isalnum() for first in _firsts(entry))]
+    words = [entry for entry in longest_first if _begins_and_ends_words(entry)]
     sources = [entry_pattern(entry) for entry in longest_first if entry not in words]
     if words:
         # Where no entry can begin, none is tried: most places of a text are such.
         letters = "".join(sorted({first for entry in words for first in _firsts(entry)}))
         sources.append(rf"\b(?=[{letters}])(?:{'|'.join(map(_source, words))}){_END}")
     return f"(?:{'|'.join(sources)})" if sources else "(?!)"
+
+
+def _begins_and_ends_words(entry: str) -> bool:
+    is_unspaced = not entry.isascii() and _UNSPACED.search(entry) is not None
+    return not is_unspaced and all(first.isalnum() for first in _firsts(entry))
 
 
 def _firsts(entry: str) -> list[str]:
@@ -120,13 +127,28 @@ def literal(phrases: Iterable[str]) -> str:
     """A pattern for one of these phrases as they are written, the longest first."""
     plain = {" ".join(normalize("NFC", phrase).lower().replace("’", "'").split()) for phrase in phrases}
     longest_first = sorted(plain, key=lambda phrase: (-len(phrase), phrase))
-    source = "|".join(regex.escape(phrase, literal_spaces=True).replace(" ", r"[^\S\n]+") for phrase in longest_first)
-    return rf"(?<!\w)(?:{source})(?!\w)" if source else "(?!)"
+    unspaced = [phrase for phrase in longest_first if is_unspaced(phrase)]
+    spaced = "|".join(_literal(phrase) for phrase in longest_first if phrase not in unspaced)
+    sources = [*([rf"(?<!\w)(?:{spaced})(?!\w)"] if spaced else []), *map(_literal, unspaced)]
+    return f"(?:{'|'.join(sources)})" if sources else "(?!)"
+
+
+def _literal(phrase: str) -> str:
+    return regex.escape(phrase, literal_spaces=True).replace(" ", r"[^\S\n]+")
+
+
+def is_unspaced(phrase: str) -> bool:
+    """Whether its ends are in a script without spaces, so that they are found within a run of letters."""
+    return not phrase.isascii() and all(_UNSPACED.match(end) for end in (phrase[:1], phrase[-1:]))
 
 
 def entry_pattern(entry: str) -> str:
     """The pattern of an entry: `(a|b)` are alternatives, `...` means up to four words, ends are those of words."""
-    return f"{_START}{_source(entry)}{_END}"
+    if entry.isascii():
+        return f"{_START}{_source(entry)}{_END}"
+    core = entry.strip("()")
+    start = "" if _UNSPACED.match(core) else _START
+    return f"{start}{_source(entry)}{'' if _UNSPACED.match(core[-1:]) else _END}"
 
 
 def _source(entry: str) -> str:

@@ -9,13 +9,34 @@ clause; NOUN is one to four words, none of them in `no_headline`; REST is other 
     (i|we) REST and have X; (i|we)'ve REST and have X; (is|are|'s|'re) now X; (is|are|'s|'re) X END; successfully X;
     X successfully; START X; START NOUN X END
 
+claim_frames_de: The same in German; FEW is up to six words. The frames of all languages hold for every suite.
+    (wurde|wurden|ist|sind) FEW X; (habe|haben) FEW X; erfolgreich X
+
+claim_frames_es: The same in Spanish. X may end in -o, -a, -os or -as.
+    (he|hemos|ha|han) X; (ha|han) (sido|quedado) X; (fue|fueron|quedó|quedaron) X; (está|están|queda|quedan) X END;
+    (está|están|queda|quedan) ahora X; (ya|yo) X
+
+claim_frames_fr: The same in French. X may end in -é, -ée, -és or -ées.
+    (a|ont) été X; (j'ai|ai|avons) X; (j'ai|ai|avons) bien X; (est|sont) (désormais|maintenant) X; (est|sont) bien X;
+    (est|sont) X END
+
+claim_frames_pt: The same in Portuguese. X may end in -o, -a, -os or -as.
+    (foi|foram) X; (está|estão) X END; (está|estão) agora X; (ficou|ficaram) X; (já|eu) X
+
 claim_adverbs: Adverbs that may be inside a claim frame.
     also automatically duly finally formally hereby immediately just now officially properly quickly recently safely
-    since successfully then therefore
+    since successfully then therefore bien ya ahora désormais maintenant já agora correctamente
 
 lead_ins: Words that may open a sentence before its actual statement.
     absolutely; (all right|alright); and; certainly; congratulations; done; excellent; (good|great) news; got it; great;
     (hello|hi); no problem; of course; (ok|okay); perfect; so; sure; (thank you|thanks); understood; wonderful; yes
+
+no_headline_elsewhere: The same in German, Spanish, French and Portuguese.
+    wird werden wurde wurden worden ist sind war waren hat haben hatte kann können könnte könnten soll sollen sollte muss
+    müssen darf dürfen würde nicht kein keine wenn falls sobald ob er sie es wir ich und oder ha han he hemos sido está
+    están fue fueron será serán puede pueden podría debe sea si cuando no se lo los que y o est sont été sera seront peut
+    peuvent pourrait doit ont pas ne n'est n'a n'ont quand qui et ou il elle je nous vous foi foram estão ser pode
+    podem poderia deve não quando e você
 
 no_headline: Words that NOUN cannot contain: with one of them it is a sentence, a condition or a denial, not a headline.
     a an and any are as be been being but by can cannot could did do does each every get gets getting got had has have
@@ -32,6 +53,12 @@ no_claim_after: Up to three words after X at the start of a sentence: X describe
 ...`).
     are can cannot can't could count do does don't have is may might must need or remain should stay will
 
+verbless_after: Words after a plural noun that are no verb, so that it is a claim: `Cancelled orders for you`.
+    about above according after all also and as at because before below between but by during effective ending for from
+    here immediately in including inside into now of off on online or out over per plus since so starting than that then
+    there through throughout to today together tomorrow tonight too under until up upon using via when where which while
+    who with within without worth yesterday
+
 modals: Directly before a frame, or before its `be` or `have`: the action is still to come, or only possible.
     (can|could|may|might|must|shall|should|will|would|'ll|'d|to) (also|always|only|not|then);
     (can|could|may|might|must|shall|should|will|would|'ll|'d|to);
@@ -43,6 +70,13 @@ conditionals: Earlier in the sentence: what follows is conditional.
     as long as; as soon as; assuming; if; in case; on condition that; once; provided;
     should (you|your|the|it|this|that|a|an|any); unless; until (a|an|he|i|it|she|that|the|they|this|we|you|your);
     whenever; whether
+
+conditionals_elsewhere: The same in German, Spanish, French, Portuguese, Japanese and Chinese.
+    wenn; falls; sobald; sofern; solange; ob; cuando; en cuanto; siempre que; a menos que; si; dès que; lorsque; quand;
+    à moins que; quando; assim que; caso; もし; 如果; 若; 一旦; 要是
+
+claim_openings_ja: Directly after a claim in Japanese: what follows makes it a condition or a report.
+    ら; かどうか; という; とき; 場合; か
 
 clause_conditionals: Earlier in the clause: a time that may not have come yet, or a purpose.
     after; before; so that; when; while
@@ -80,6 +114,10 @@ denials: Earlier in the clause: what follows is denied.
     hardly; (neither|nor); never; no; no longer; (nobody|none|nothing); not; (refuse|refused|refuses); instead of;
     rather than; without; zero
 
+denials_elsewhere: The same in German, French, Portuguese, Japanese and Chinese; `no` is one in Spanish too.
+    (nicht|nie|niemals|noch nicht|kein|keine|keinen|keiner|weder|ohne|statt); (ne|n') ... pas; pas; jamais; aucun; aucune;
+    sans; ni; nunca; sin; tampoco; ningún; ninguna; (não|nem|nenhum|nenhuma|sem|jamais); 未; 没; 沒; 无法; 無法; 不能; 尚未
+
 no_denials: Phrases that contain a word of denial but deny nothing.
     (do not|don't) (forget|hesitate|worry);
     no (doubt|later|matter|need to worry|problem|problems|sooner|worries);
@@ -88,6 +126,8 @@ no_denials: Phrases that contain a word of denial but deny nothing.
     not (a problem|just|merely|only|simply|to worry);
     without (a|any) (delay|doubt|hitch|issue|issues|problem|problems|trouble);
     without (delay|issue|issues|problems);
+    (kein|keine) (problem|sorge); ohne (probleme|weiteres); nicht nur; sin (problema|problemas|duda);
+    pas de (problème|souci); sans (problème|souci); sem (problema|problemas|dúvida); 没问题; 沒問題;
 
 denied_after: Directly after the words that they deny: `Assumptions: none`, `Booked: no`.
     -free;
