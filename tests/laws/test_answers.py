@@ -7,20 +7,25 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pytest
 import yaml
 
 from karat.engine.authoring import read_trace
 from karat.model.suite import Case
-from karat.model.verdict import Status, Verdict
+from karat.model.verdict import CaseStatus, Status, Verdict
+from laws.coverage import LAW
 from laws.samples import HERE, judge, read_suite
 
 DATA = tuple(sorted((HERE / "answers").glob("*.yaml")))
 CALL = re.compile(r"(?P<name>\S+) (?P<arguments>\{.*?\})(?: (?P<end>->|!!) (?P<value>.*))?")
+DOCS = Path(__file__).parents[2]
+DOCUMENTED = re.compile(r"\((?P<page>docs/[\w-]+\.md)#(?P<anchor>[\w-]+)\)")
+HEADING = re.compile(r"(?m)^#+ (.+)$")
+FEWEST_WRONG, FEWEST_RIGHT = 400, 300
 MOST_WRONG_THAT_PASS = 0.03
 MOST_RIGHT_THAT_FAIL = 0.02
 
@@ -65,20 +70,54 @@ def _read_answers(path: Path) -> Iterator[Answer]:
                 yield Answer(place, case, recording, kind == "right", row.get("passes") or row.get("fails") or "")
 
 
+KEYS = {
+    key for path in DATA for contract in yaml.safe_load(path.read_text())["contracts"] for key in contract["expected"]
+}
 ANSWERS = tuple(answer for path in DATA for answer in _read_answers(path))
 
 
-def test_wrong_answers_fail_and_right_ones_pass(record_property: Callable[[str, object], None]) -> None:
-    surprises, misjudged = [], {True: 0, False: 0}
-    for answer in ANSWERS:
+def find_misjudged(answers: Iterable[Answer]) -> tuple[list[str], Counter[str]]:
+    """What is judged otherwise than the data says, and how many of the wrong and of the right ones are excused."""
+    surprises: list[str] = []
+    excused: Counter[str] = Counter()
+    for answer in answers:
         verdict = answer.judge()
-        as_it_should = answer.right is (verdict.status.value == "PASS")
-        misjudged[answer.right] += not as_it_should
-        if as_it_should is bool(answer.excuse):
-            found = [
-                f"{one.name} {one.status.value}: {one.found}"
-                for one in verdict.checks
-                if one.status is not Status.PASSED
-            ]
+        is_misjudged = answer.right is not (verdict.status is CaseStatus.PASS)
+        excused["right" if answer.right else "wrong"] += is_misjudged
+        if is_misjudged is not bool(answer.excuse):
+            found = [f"{one.name}: {one.found}" for one in verdict.checks if one.status is not Status.PASSED]
             surprises.append(f"{answer.place} is {verdict.status.value} {found}")
+    return surprises, excused
+
+
+def test_wrong_answers_fail_and_right_ones_pass(record_property: Callable[[str, object], None]) -> None:
+    surprises, excused = find_misjudged(ANSWERS)
     assert not surprises, f"{len(surprises)}\n" + "\n".join(surprises)
+    right = sum(answer.right for answer in ANSWERS)
+    wrong = len(ANSWERS) - right
+    assert (wrong >= FEWEST_WRONG, right >= FEWEST_RIGHT) == (True, True)
+    assert excused["wrong"] <= MOST_WRONG_THAT_PASS * wrong
+    assert excused["right"] <= MOST_RIGHT_THAT_FAIL * right
+    line = f"answers: {excused['wrong']} of {wrong} wrong ones pass, {excused['right']} of {right} right ones fail"
+    record_property(LAW, f"{line}, over {len(DATA)} domains and {len(KEYS)} keys; each of these is documented")
+
+
+def test_every_excuse_is_documented() -> None:
+    for answer in ANSWERS:
+        if answer.excuse:
+            place = DOCUMENTED.search(answer.excuse)
+            assert place, answer.place
+            headings = HEADING.findall((DOCS / place["page"]).read_text())
+            assert place["anchor"] in {slugify(heading) for heading in headings}, answer.excuse
+
+
+def test_an_answer_that_is_judged_otherwise_is_noticed() -> None:
+    """Planted: a right answer among the wrong ones, a wrong one among the right ones, and an excuse for neither."""
+    right = next(answer for answer in ANSWERS if answer.right)
+    wrong = next(answer for answer in ANSWERS if not answer.right)
+    planted = (right._replace(right=False), wrong._replace(right=True), right._replace(excuse="none is needed"))
+    assert len(find_misjudged(planted)[0]) == len(planted)
+
+
+def slugify(heading: str) -> str:
+    return re.sub(r"[^\w -]", "", heading.strip().lower()).replace(" ", "-")

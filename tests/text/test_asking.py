@@ -169,12 +169,12 @@ def test_that_something_is_asked_for_at_all(answer: str, asks: bool) -> None:
 
 
 def test_a_suite_in_another_language_brings_its_own_words() -> None:
-    german = WordLists.of({"request": ["bitte nennen", "ich brauche"], "courtesy": ["kann ich sonst"]})
-    assert find_request("Bitte nennen Sie mir die Bestellnummer.") is None
-    assert find_request("Bitte nennen Sie mir die Bestellnummer.", german) is not None
-    assert find_request_for("Ich brauche die Bestellnummer.", ["Bestellnummer"], german) is not None
-    assert find_request("Kann ich sonst noch helfen?", german) is None
-    assert find_request("Please provide your name.", german) is None
+    swedish = WordLists.of({"request": ["vänligen ange", "jag behöver"], "courtesy": ["kan jag hjälpa"]})
+    assert find_request("Vänligen ange ordernumret.") is None
+    assert find_request("Vänligen ange ordernumret.", swedish) is not None
+    assert find_request_for("Jag behöver ordernumret.", ["ordernumret"], swedish) is not None
+    assert find_request("Kan jag hjälpa till med något mer?", swedish) is None
+    assert find_request("Please provide your name.", swedish) is None
 
 
 @settings(max_examples=60, deadline=None)

@@ -16,7 +16,6 @@ from karat.text.regexes import lazy
 from karat.text.regexes.safe_regex import denies, search
 from karat.text.views import wide_forms, wide_phrase
 
-
 FEWEST_APART = 4
 """Letters of a phrase that is found with its letters apart."""
 _HYPHEN = lazy.pattern(r"(?<=[^\W\d_])-(?=[^\W\d_])")

@@ -100,7 +100,8 @@ _VERDICT = rf"(?:declined|denied|refused|rejected|unsuccessful){_ENDS}"
 _OPENING = (
     rf"(?i)(?:«failure_kinds»\s+)*(?:{_NAMED})|«errors_in_other_languages»\s*[:\uff1a]|«failure_openings»"
     rf"|«refusal_openings»|«verdict_openings»{_ENDS}|«exhausted_openings»{_ENDS}"
-    rf"|(?:«declined_subjects»|(?:the|your|this) [^\W\d]+) (?:has |have |had |was |is |been )*{_VERDICT}"
+    rf"|(?!(?:no|none|nothing|zero|not)\b)(?:«declined_subjects»|(?:[^\W\d]+ ){{0,1}}[^\W\d]+)"
+    rf" (?:has |have |had |was |is |been )*{_VERDICT}(?!\s*:\s*\d)"
     rf"|(?:[^\W\d]+ ){{1,3}}(?:could not|couldn't)\b|errors\s*:{_ZERO}|<_?\w*RpcError\b"
 )
 

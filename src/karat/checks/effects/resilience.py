@@ -32,8 +32,8 @@ from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text import forbidden
 from karat.text.folding import Span, fold
-from karat.text.phrases import find
 from karat.text.numbers.whole import find_as_number
+from karat.text.phrases import find
 from karat.text.prose.asking import find_request
 from karat.text.prose.claims import is_open
 from karat.text.prose.sentences import (

@@ -154,7 +154,7 @@ def pairs(alike: Alike, percent: bool = False, is_rounded: bool = False) -> Iter
         is_tiny = is_rounded and HUNDRED * min(abs(first.value), abs(second.value)) < max(
             abs(first.value), abs(second.value)
         )
-        are_alike = not percent or (_is_percentage(first) and _is_percentage(second))
+        are_alike = not percent or (_may_be_percentage(first) and _may_be_percentage(second))
         if are_alike and not (is_tiny or first.counted or second.counted):
             if not (_is_whole(first) or _is_whole(second)):
                 yield NumberSource(first.value + second.value, f"the sum of {first.name} and {second.name}")
@@ -185,9 +185,14 @@ def _is_whole(source: NumberSource) -> bool:
     return source.name.rpartition(".")[2].lower() in ("total", "of", "overall", "all", "capacity", "limit")
 
 
-def _is_percentage(source: NumberSource) -> bool:
-    """Whether it is stated as one, or a fraction, or its name says so."""
-    if source.percent or abs(source.value) <= 1:
+def _may_be_percentage(source: NumberSource) -> bool:
+    """Whether it is a percentage or a fraction."""
+    return abs(source.value) <= 1 or is_percentage(source)
+
+
+def is_percentage(source: NumberSource) -> bool:
+    """Whether it is stated as one, or its name says so."""
+    if source.percent:
         return True
     name = source.name.rpartition(".")[2]
     return not {word.lower() for word in _NAME_WORD.findall(name)}.isdisjoint(PUBLISHED.entries("percentage_names"))

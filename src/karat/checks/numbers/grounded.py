@@ -367,7 +367,7 @@ def _parts_of(amounts: Alike, percentages: Alike) -> Iterator[NumberSource]:
 
 
 def _multiples(amounts: Alike, factors: Alike) -> Iterator[NumberSource]:
-    for amount in amounts:
+    for amount in (amount for amount in amounts if not derived.is_percentage(amount)):
         yield from (
             NumberSource(amount.value * factor.value, f"{factor.value} ({factor.name}) × {amount.name}")
             for factor in factors
