@@ -89,7 +89,8 @@ The words that Karat looks for in answers. It uses no others and does not guess 
 written by `python docs/reference.py` from the lists in the code.
 
 An entry matches as whole words and ignores letter case. `(a|b)` are alternatives, and `...` is up to four words.
-The lists are English. To replace a list, write `words: {refusal: [...]}` at the top of a suite; to add to it, write
+Claims and requests are read in German, Spanish, French, Portuguese, Japanese and Chinese too. The other lists are
+English. To replace a list, write `words: {refusal: [...]}` at the top of a suite; to add to it, write
 `words: {refusal: {add: [...]}}`. A table `[words]` in `karat.toml` does the same for every suite.
 
 A wrong answer can pass if it uses other words, or these words with another meaning. `karat audit` tries such answers,

@@ -36,6 +36,7 @@ _VALUE_AFTER: Final = lazy.pattern(
     r"[^\S\n]*(?:[#:]|no\.?|number|is)?[^\S\n]*(?:#[^\S\n]*)?(?=[\w-]*\d)[a-z]{0,4}-?\d[\w-]*"
 )
 """The thing itself comes after its name: "order number A-17"."""
+_NOT_AT_END: Final = r"«no_request_after»\W*\Z"
 _COURTESY: Final = r"\W*(?:«lead_ins»\W+)*«courtesy»"
 _ENDINGS: Final = ("", "s", "es", "'s")
 
@@ -101,7 +102,8 @@ def _asks(answer: Prose, sentence: Sentence, weakly: bool, words: WordLists) -> 
     if sentence.is_question and not _is_quoted(answer, sentence):
         return True
     text = words.pattern("no_request").sub(" ", sentence.text)
-    if any(not denies(clause_before(text[: m.start()], words), words) for m in words.pattern(*REQUESTS).finditer(text)):
+    requests = () if words.regex(_NOT_AT_END).search(text) else words.pattern(*REQUESTS).finditer(text)
+    if any(not denies(clause_before(text[: request.start()], words), words) for request in requests):
         return True
     if not weakly or not words.pattern("weak_request").search(text):
         return False

@@ -127,9 +127,11 @@ def _find_ids(answer: Prose, match: regex.Match[str], words: WordLists) -> tuple
     before = clause_before(answer.text[sentence.start : match.start()], words)
     after = _NEXT_CLAUSE.split(answer.text[match.end() : sentence.end], maxsplit=1)[0]
     ids = [found[0] for found in _ID.finditer(before) if not _VERB_BETWEEN.search(before, found.end())]
-    for found in _ID.finditer(after):
-        if not (_OTHER_ID.search(after, 0, found.start()) or _ID_OF_OTHER.match(after, found.end())):
-            ids.append(found[0])
+    ids += [
+        found[0]
+        for found in _ID.finditer(after)
+        if not (_OTHER_ID.search(after, 0, found.start()) or _ID_OF_OTHER.match(after, found.end()))
+    ]
     return tuple(dict.fromkeys(ids))
 
 

@@ -32,9 +32,11 @@ lead_ins: Words that may open a sentence before its actual statement.
     (hello|hi); no problem; of course; (ok|okay); perfect; so; sure; (thank you|thanks); understood; wonderful; yes
 
 no_headline_elsewhere: The same in German, Spanish, French and Portuguese.
-    wird werden wurde wurden worden ist sind war waren hat haben hatte kann können könnte könnten soll sollen sollte muss
+    wird werden wurde wurden worden ist sind war waren hat haben hatte kann können könnte könnten soll sollen sollte
+    muss
     müssen darf dürfen würde nicht kein keine wenn falls sobald ob er sie es wir ich und oder ha han he hemos sido está
-    están fue fueron será serán puede pueden podría debe sea si cuando no se lo los que y o est sont été sera seront peut
+    están fue fueron será serán puede pueden podría debe sea si cuando no se lo los que y o est sont été sera seront
+    peut
     peuvent pourrait doit ont pas ne n'est n'a n'ont quand qui et ou il elle je nous vous foi foram estão ser pode
     podem poderia deve não quando e você
 
@@ -115,8 +117,12 @@ denials: Earlier in the clause: what follows is denied.
     rather than; without; zero
 
 denials_elsewhere: The same in German, French, Portuguese, Japanese and Chinese; `no` is one in Spanish too.
-    (nicht|nie|niemals|noch nicht|kein|keine|keinen|keiner|weder|ohne|statt); (ne|n') ... pas; pas; jamais; aucun; aucune;
-    sans; ni; nunca; sin; tampoco; ningún; ninguna; (não|nem|nenhum|nenhuma|sem|jamais); 未; 没; 沒; 无法; 無法; 不能; 尚未
+    (nicht|nie|niemals|noch nicht|kein|keine|keinen|keiner|nichts|niemand|weder|ohne|statt); (ne|n') ... pas; pas;
+    jamais; rien; aucun;
+    aucune;
+    sans; ni; nada; nadie; nunca; sin; tampoco; ningún; ninguna; (não|nem|nenhum|nenhuma|sem|jamais);
+    未; 没; 沒; 无法; 無法; 不能;
+    尚未
 
 no_denials: Phrases that contain a word of denial but deny nothing.
     (do not|don't) (forget|hesitate|worry);

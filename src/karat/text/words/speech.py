@@ -27,14 +27,16 @@ request: A sentence that contains one asks the user for something.
     please try again with;
     , please.;
     (cannot|can't|unable to) ... without (a|an|the|your);
-    without (a|an|its|the|your) ... ... (i|we) (cannot|can't|won't|am unable|are unable);
+    without (a|an|its|the|your) ... ...(,|) (i|we) (cannot|can't|won't|am unable|are unable);
 
 request_de: The same in German.
     bitte ... ... (angeben|auswählen|beschreiben|bestätigen|eingeben|hochladen|mitteilen|nennen|schicken|senden);
-    (beschreiben|geben|nennen|schicken|senden|teilen|sagen|wählen) (sie|sie mir|sie uns) (bitte |)(auch |noch |)(das|den|
+    (beschreiben|geben|nennen|schicken|senden|teilen|sagen|wählen) (sie|sie mir|sie uns) (bitte |)(auch |noch |)(das|
+        den|
         die|ein|eine|einen|ihr|ihre|ihren|mir|uns|bitte|welche|welchen|welches|wann|wie|wo);
     bitte (beschreiben|bestätigen|geben|nennen|schicken|senden|teilen|sagen|wählen);
-    (ich|wir) (benötige|benötigen|brauche|brauchen) (bitte |dafür |dazu |noch |zuerst |zunächst |)(das|den|die|eine|einen|
+    (ich|wir) (benötige|benötigen|brauche|brauchen) (bitte |dafür |dazu |noch |zuerst |zunächst |)(das|den|die|eine|
+        einen|
         ein|ihr|ihre|ihren|folgende|zwei|drei);
     (sag|nenn|nenne|gib|schick|schicke) (mir|uns) (bitte |)(das|dein|deine|deinen|den|die|ein|eine|einen);
     (fehlt|fehlen) (mir|uns) noch;
@@ -43,13 +45,14 @@ request_de: The same in German.
 request_es: The same in Spanish.
     (dígame|díganos|dime|indíqueme|indíquenos|indícame|envíeme|envíenos|envíame|facilíteme|mándeme|proporcióneme|
         confírmeme) (el|la|los|las|su|sus|tu|tus|un|una|por|qué|cuál|cuándo|cómo|también);
-    (indique|envíe|facilite|proporcione|introduzca|escriba|confirme|díganos|elija) (por favor |)(el|la|los|las|su|sus|un|
+    (indique|envíe|facilite|proporcione|introduzca|escriba|confirme|díganos|elija) (por favor |)(el|la|los|las|su|sus|
+        un|
         una);
     (necesito|necesitamos) (todavía |aún |también |primero |)(el|la|los|las|su|sus|tu|tus|un|una|saber|conocer|que me);
     (me|nos) (falta|faltan);
     (puede|podría|puedes|podrías) (darme|decirme|indicarme|enviarme|facilitarme|confirmarme);
     , por favor.;
-    sin (el|la|su|tu|un|una) ... ... no (puedo|podemos);
+    sin (el|la|su|tu|un|una) ... ...(,|) no (puedo|podemos);
 
 request_fr: The same in French.
     veuillez (aussi |)(choisir|confirmer|décrire|donner|envoyer|fournir|indiquer|me|nous|préciser|saisir);
@@ -60,24 +63,29 @@ request_fr: The same in French.
     il (me|nous|) manque;
     (pouvez-vous|pourriez-vous|peux-tu|pourrais-tu);
     , s'il vous plaît.;
-    sans (le|la|votre|un|une) ... ... je ne (peux|puis);
+    sans (le|la|votre|un|une) ... ...(,|) je ne (peux|puis);
 
 request_pt: The same in Portuguese.
-    (diga-me|diga-nos|informe|informe-me|indique|indique-me|envie|envie-me|forneça|confirme|escolha) (o|a|os|as|seu|sua|seus|
+    (diga-me|diga-nos|informe|informe-me|indique|indique-me|envie|envie-me|forneça|confirme|escolha) (o|a|os|as|seu|
+        sua|seus|
         suas|um|uma|por);
     (me diga|me informe|me envie|me passe) (o|a|os|as|seu|sua|um|uma|qual|quando);
     (preciso|precisamos) (ainda |também |primeiro |)(de|do|da|dos|das|saber|que me);
     (falta|faltam)-me;
     (pode|poderia|podia) (me |)(dizer|informar|enviar|dar|indicar|confirmar|passar|fornecer);
     , por favor.;
-    sem (o|a|seu|sua|um|uma) ... ... não (posso|podemos|consigo);
+    sem (o|a|seu|sua|um|uma) ... ...(,|) não (posso|podemos|consigo);
 
 request_ja: The same in Japanese; any question that ends in `か` is one as well.
     (教えて|お知らせ|入力して|お送り|ご記入|ご入力|ご提供|ご連絡|ご指定|選んで)(ください|下さい);
     が必要です; をお願いします; をお願いいたします; いただけますか;
 
 request_zh: The same in Chinese; any question that ends in `吗` or `呢` is one as well.
-    请(提供|告诉|告知|输入|发送|选择|确认|填写|说明|描述|上传); 麻烦(您|你|)(提供|告诉); 需要(您的|你的|知道|一个); 還需要; 还需要;
+    请(提供|告诉|告知|输入|发送|选择|确认|填写|说明|描述|上传); 麻烦(您|你|)(提供|告诉); 需要(您的|你的|知道|一个);
+    還需要; 还需要;
+
+no_request_after: At the end of a sentence after a request: it is denied (`Ich brauche die Nummer nicht`).
+    nicht; nicht mehr
 
 no_request: Phrases that contain a word of request but ask for nothing.
     need (a|another|one|some|these|three|two) (bit|minute|minutes|moment|moments|more time|second|seconds|time);
@@ -129,7 +137,8 @@ refusal: The answer refuses, or states a limit.
     (is|are|was|were) (not|no longer|never) (able|allowed|authorised|authorized|available|eligible|offered|permitted|
         possible|supported);
     (is|are|was|were)n't (able|allowed|authorised|authorized|available|eligible|offered|permitted|possible|supported);
-    's (not|no longer|never) (able|allowed|authorised|authorized|available|eligible|offered|permitted|possible|supported);
+    's (not|no longer|never) (able|allowed|authorised|authorized|available|eligible|offered|permitted|possible|
+        supported);
     (is|are) (against|outside|beyond) (our|my|the|company|what);
     (does not|doesn't|do not|don't) (accept|allow|cover|offer|permit|support);
     (unable|not able|not allowed|not permitted|not possible) to;
