@@ -48,7 +48,6 @@ NOT_DONE = frozenset({"needs_input", "graceful_block", "graceful_error"})
 IN_WORDS = frozenset({"graceful_block", "graceful_error", "response_only"})
 CONFIRMED = {"graceful_block": "refusal", "graceful_error": "failure"}
 """Outcomes that words confirm, and the list of those words."""
-_DENIED = "(not|wasn't|weren't|isn't|aren't|hasn't|haven't|nicht|pas|não) (been |yet |been yet |yet been |sido |été |)"
 FINISH, WAITS = "finish_reason", "interrupts"
 """Where the metadata of a turn says why the model stopped, and what waits for the user."""
 
@@ -291,7 +290,10 @@ def _find_confirmation(check: Outcome, trace: Trace) -> Judgement:
     listed = CONFIRMED[check.outcome]
     words = WordLists.of(check.words)
     if check.deeds:
-        denied = (*words.entries(listed), *(f"{_DENIED}{word}" for word in check.deeds))
+        denied = (
+            *words.entries(listed),
+            *(f"{denial} {word}" for denial in words.entries("deed_denials") for word in check.deeds),
+        )
         words = WordLists.of({**check.words, listed: denied})
     span = find_listed(trace.final_message, listed, words)
     if span is None and check.outcome == "graceful_block":

@@ -182,7 +182,7 @@ def _shares(part: NumberSource, total: NumberSource) -> Iterator[NumberSource]:
 
 def _is_whole(source: NumberSource) -> bool:
     """Whether its name says that it is the whole of something, which nothing is added to."""
-    return source.name.rpartition(".")[2].lower() in ("total", "of", "overall", "all", "capacity", "limit")
+    return source.name.rpartition(".")[2].lower() in PUBLISHED.entries("whole_names")
 
 
 def _may_be_percentage(source: NumberSource) -> bool:

@@ -77,11 +77,11 @@ def unread_number(text: str, value: str) -> Span | None:
     for _, number in all_numbers(glyphs_seen, partial(_may_be, parsed.number.lstrip("-"))):
         if number.kind == "unread":
             return view.span(*original_span_of_lines(view.text, number.start, number.end))
-    grouped = next(_grouped_by_points(glyphs_seen, parsed.number), None)
+    grouped = next(_find_grouped(glyphs_seen, parsed.number), None)
     return view.span(*original_span_of_lines(view.text, *grouped)) if grouped else None
 
 
-def _grouped_by_points(text: str, number: str) -> Iterator[Span]:
+def _find_grouped(text: str, number: str) -> Iterator[Span]:
     """Where a point may group the digits of a number: 1.200 may be 1200."""
     if f"{number[:-3]}.{number[-3:]}" in text:
         yield from (m.span() for m in _POINT_MAY_GROUP.finditer(text) if m[0].replace(".", "") == number)
@@ -110,7 +110,7 @@ def number_spans(text: str, value: str) -> Iterator[Span]:
     for number in find_numbers(glyphs_seen, parsed.number):
         if (number.bare or parsed.after) and _is_between(glyphs_seen, number, parsed):
             yield original_span_of_lines(text, number.start, number.end)
-    for start, end in () if parsed.before or parsed.after else _grouped_by_points(glyphs_seen, parsed.number):
+    for start, end in () if parsed.before or parsed.after else _find_grouped(glyphs_seen, parsed.number):
         if _EUROS_AFTER.match(glyphs_seen, end) or _EUROS_BEFORE.search(glyphs_seen, max(0, start - 5), start):
             yield original_span_of_lines(text, start, end)
 

@@ -55,7 +55,7 @@ no_claim_after: Up to three words after X at the start of a sentence: X describe
 ...`).
     are can cannot can't could count do does don't have is may might must need or remain should stay will
 
-verbless_after: Words after a plural noun that are no verb, so that it is a claim: `Cancelled orders for you`.
+verbless_after: Words after a plural noun that are not its verb: it is a claim, `Cancelled orders for you`.
     about above according after all also and as at because before below between but by during effective ending for from
     here immediately in including inside into now of off on online or out over per plus since so starting than that then
     there through throughout to today together tomorrow tonight too under until up upon using via when where which while

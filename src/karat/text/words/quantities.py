@@ -74,6 +74,9 @@ percentage_names: Words in the name of a value that make it a percentage: an ans
 them.
     percent percentage pct rate rates ratio share
 
+whole_names: Names of values that are the whole of something: nothing is added to them.
+    total of overall all capacity limit
+
 multiples: Words after a number that make it a factor.
     x × times fold
 

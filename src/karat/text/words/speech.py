@@ -168,6 +168,11 @@ failure: The answer admits that something failed.
     (unsuccessful|without success);
     (added|booked|changed|created|did|found|made|saved|sent) (no|none|nothing);
 
+deed_denials: Directly before a word of `effects`: the answer admits that it was not done (`It wasn't extended`).
+    (not|wasn't|weren't|isn't|aren't|hasn't|haven't);
+    (not|wasn't|weren't|isn't|aren't|hasn't|haven't) (been|yet|been yet|yet been); (nicht|pas|não);
+    no (ha|han) sido; n'a pas été
+
 no_data: The answer says that data is missing, or is not what was requested.
     no (such|matching|account|answer|booking|bookings|customer|data|details|entries|entry|information|item|items|match|
         matches|order|orders|record|records|response|result|results|status|ticket|tickets|trace);
