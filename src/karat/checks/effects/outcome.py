@@ -51,7 +51,7 @@ CONFIRMED = {"graceful_block": "refusal", "graceful_error": "failure"}
 FINISH, WAITS = "finish_reason", "interrupts"
 """Where the metadata of a turn says why the model stopped, and what waits for the user."""
 
-_IN_WORDS = lazy.regex(r"[\p{L}\p{N}--[\u115f\u1160\u3164\uffa0]]", regex.V1)
+_IN_WORDS = lazy.regex(r"[\p{L}\p{N}\p{Extended_Pictographic}--[\u115f\u1160\u3164\uffa0]]", regex.V1)
 
 
 class Judgement(NamedTuple):

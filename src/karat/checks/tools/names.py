@@ -335,7 +335,13 @@ def _name_all(expected: Expected, groups: Mapping[str, str]) -> Mapping[str, Any
 
 
 def _values(value: Any, groups: Mapping[str, str]) -> Any:
-    return [groups.get(tool, tool) for tool in value] if isinstance(value, list) else value
+    return [_name_entry(entry, groups) for entry in value] if isinstance(value, list) else value
+
+
+def _name_entry(entry: Any, groups: Mapping[str, str]) -> Any:
+    if isinstance(entry, Mapping):
+        return {**entry, "tool": groups.get(entry["tool"], entry["tool"])}
+    return groups.get(entry, entry)
 
 
 ARGUMENTS = ("tool", "tools", "first", "from_tool")

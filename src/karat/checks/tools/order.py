@@ -9,13 +9,13 @@ from typing import Annotated, Any, ClassVar, Literal, NotRequired, TypedDict
 import msgspec
 from msgspec import UNSET, Meta, Struct
 
-from karat.checks.base import Phrase, Phrases, ToolCheck, excerpt, own_field, read_members, read_object, read_with
+from karat.checks.base import CheckRequest, Phrase, ToolCheck, excerpt, own_field, read_object, read_with
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls, performs
 from karat.checks.tools.calls import call_shown
 from karat.checks.tools.names import describe_calls, nameless, not_ruled_out, why_unseen
 from karat.checks.tools.patterns import CallPattern, WantedCall, assign
-from karat.matchers.reading import MatchedMembers
-from karat.model.check import CheckProblem, Example
+from karat.matchers.reading import MatchedMembers, MatchedValue
+from karat.model.check import CheckProblem, Example, Expected
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Status
 from karat.text.tool_names import is_named, is_same_tool
@@ -24,6 +24,13 @@ SIDE_BY_SIDE = performs(
     ToolCall("find", success=True, started_at=1.0, ended_at=3.0),
     ToolCall("book", success=True, started_at=2.0, ended_at=4.0),
 )
+
+
+VERIFIED = {"tool": "verify", "result": {"verified": True}}
+
+
+def verified_trace(is_verified: bool) -> Trace:
+    return performs(ToolCall("verify", {}, result={"verified": is_verified}, success=True), ToolCall("pay", {}))
 
 
 def is_ended_before(first: ToolCall, second: ToolCall) -> bool:
@@ -93,15 +100,24 @@ def _follows(index: int, earlier: list[int] | None, tool_calls: tuple[ToolCall, 
     )
 
 
-class ToolRequires(ToolCheck, Struct, frozen=True):
+class RequiredCall(TypedDict):
+    """A call that must have succeeded before, and what else must be true of it."""
+
+    tool: Annotated[str, Meta(min_length=1, description="The name of the tool.")]
+    arguments: NotRequired[Annotated[MatchedMembers, Meta(description="Arguments of the call; matchers are allowed.")]]
+    result: NotRequired[Annotated[MatchedValue, Meta(description="Its result; matchers are allowed.")]]
+
+
+class ToolRequires(ToolCheck, Struct, frozen=True, dict=True):
     """Each call of the tool, even one that was only asked for, comes after a success of each of the others."""
 
     name: ClassVar = "tool_requires"
     failure: ClassVar = ("a ", "no ")
     prohibits: ClassVar = True
     field: ClassVar = own_field(
-        Annotated[dict[Phrase, Phrases], Meta(min_length=1)],
-        "Preconditions: each call to a tool comes after a successful call to every tool that is listed for it.",
+        Annotated[dict[Phrase, Annotated[list[Phrase | RequiredCall], Meta(min_length=1)]], Meta(min_length=1)],
+        "Preconditions: each call to a tool comes after a successful call to every tool that is listed for it; "
+        "{tool, arguments, result} also says what that call was like.",
         in_defaults="add",
     )
     examples: ClassVar = (
@@ -114,11 +130,28 @@ class ToolRequires(ToolCheck, Struct, frozen=True):
         Example({"tool": "book", "first": ["find"]}, SIDE_BY_SIDE, Status.FAILED),
         Example({"tool": "pay", "first": ["verify"]}, calls("verify:pending pay"), Status.UNKNOWN),
         Example({"tool": "pay", "first": ["verify"]}, UNSEEN_TOOLS, Status.UNKNOWN),
+        Example({"tool": "pay", "first": ["verify"], "like": [VERIFIED]}, verified_trace(True), Status.PASSED),
+        Example({"tool": "pay", "first": ["verify"], "like": [VERIFIED]}, verified_trace(False), Status.FAILED),
     )
     tool: str
     first: tuple[str, ...]
+    like: tuple[WantedCall, ...] = ()
+    """What some of these calls were like."""
 
-    read = read_members("tool", "first")
+    @classmethod
+    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
+        for tool, entries in expected.get("tool_requires", {}).items():
+            like = [entry for entry in entries if isinstance(entry, Mapping)]
+            first = [entry["tool"] if isinstance(entry, Mapping) else entry for entry in entries]
+            args = {"tool": tool, "first": first} | ({"like": like} if like else {})
+            yield CheckRequest(args, ("tool_requires", tool))
+
+    @cached_property
+    def _needed(self) -> tuple[tuple[str, CallPattern | None], ...]:
+        """The tools, with what the call to each must have been like."""
+        like = [(call.tool, CallPattern.of(call)) for call in self.like]
+        named = {tool for tool, _ in like}
+        return (*((tool, None) for tool in self.first if tool not in named), *like)
 
     @property
     def description(self) -> str:
@@ -137,12 +170,13 @@ class ToolRequires(ToolCheck, Struct, frozen=True):
         for index, call in enumerate(tool_calls):
             if not is_same_tool(self.tool, call.name):
                 continue
-            for needed in self.first:
+            for needed, pattern in self._needed:
                 preceding = (*before, *tool_calls[:index])
                 earlier = [c for c in preceding if c.called and is_named(needed, c.name) and is_ended_before(c, call)]
-                if any(c.success is True for c in earlier):
+                fitting = [_fits(earlier_call, pattern, trace) for earlier_call in earlier]
+                if True in fitting:
                     continue
-                if not any(c.has_unknown_outcome for c in earlier):
+                if None not in fitting:
                     turns = (trace, *trace.earlier)
                     doubts = (why_unseen(turn, (needed,)) for turn in turns)
                     why = next((doubt for doubt in doubts if doubt), None)
@@ -150,8 +184,15 @@ class ToolRequires(ToolCheck, Struct, frozen=True):
                     return (
                         self.unknown(why) if why else self.failed(detail, EvidenceLocation("tool_calls", index=index))
                     )
-                unsure = f"it is unknown whether {needed} succeeded"
+                unsure = f"it is unknown whether {needed} succeeded{' like this' if pattern else ''}"
         return self.passed_unless(unsure or not_ruled_out(trace, self.tool), describe_calls(trace))
+
+
+def _fits(call: ToolCall, pattern: CallPattern | None, trace: Trace) -> bool | None:
+    """Whether a call succeeded and is as it must be; None where it is unknown."""
+    if call.success is not True:
+        return None if call.has_unknown_outcome else False
+    return pattern is None or pattern.is_like(call, trace.cut("tool_results"))
 
 
 MatchMode = Literal["ordered", "in_order", "any_order", "subset", "superset"]

@@ -55,8 +55,9 @@ NUMBER_WORDS: Final = dict(
     )
 )
 """The number that each of these words is."""
+POWERS: Final = (2, 3, 4, 5, 6, 7, 8, 9, 12)
 _MAGNITUDES: Final = dict.fromkeys(PUBLISHED.entries("magnitude_dozen"), 12) | {
-    word: 10**power for power in (2, 3, 4, 5, 6, 7, 8, 9, 12) for word in PUBLISHED.entries(f"magnitude_{power}")
+    word: 10**power for power in POWERS for word in PUBLISHED.entries(f"magnitude_{power}")
 }
 _FACTORS: Final = _MAGNITUDES | dict(zip(PUBLISHED.entries("money_magnitudes"), (10**6, 10**9, 10**12), strict=True))
 _LETTER = "|".join(word for word in _MAGNITUDES if word.isascii() and len(word) <= 3)

@@ -24,6 +24,7 @@ other value ("n/a", "dpl_8F", "10:12") must stand as whole words.
 
 import re
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
 from functools import lru_cache, partial
 from typing import Final
 
@@ -31,7 +32,7 @@ from msgspec import Struct
 
 from karat.text.characters import LINE_ENDS, folded, is_word_char, plain
 from karat.text.folding import Span, fold, glyphs, original_span, original_span_of_lines
-from karat.text.numbers.tokens import Number, all_numbers, canonical, find_numbers
+from karat.text.numbers.tokens import POWERS, Number, all_numbers, canonical, find_numbers
 from karat.text.phrases import find_required, find_whole_words
 from karat.text.regexes import lazy
 from karat.text.views import rendered_view
@@ -110,9 +111,23 @@ def number_spans(text: str, value: str) -> Iterator[Span]:
     for number in find_numbers(glyphs_seen, parsed.number):
         if (number.bare or parsed.after) and _is_between(glyphs_seen, number, parsed):
             yield original_span_of_lines(text, number.start, number.end)
+    if not (parsed.before or parsed.after):
+        yield from (
+            original_span_of_lines(text, number.start, number.tail)
+            for number in _find_multiplied(glyphs_seen, parsed.number)
+        )
     for start, end in () if parsed.before or parsed.after else _find_grouped(glyphs_seen, parsed.number):
         if _EUROS_AFTER.match(glyphs_seen, end) or _EUROS_BEFORE.search(glyphs_seen, max(0, start - 5), start):
             yield original_span_of_lines(text, start, end)
+
+
+def _find_multiplied(text: str, value: str) -> Iterator[Number]:
+    """Where a magnitude makes a number of less digits this one: 12 million, $12MM."""
+    whole = value.lstrip("-")
+    for power in POWERS if whole.isdecimal() and len(whole) > POWERS[0] else ():
+        shorter = canonical(format(Decimal(value).scaleb(-power).normalize(), "f").lstrip("-"))
+        numbers = find_numbers(text, f"{'-' * value.startswith('-')}{shorter}") if shorter else ()
+        yield from (number for number in numbers if number.kind == "amount" and number.factor == 10**power)
 
 
 def find_as_number(text: str, phrase: str) -> Span | None:

@@ -12,7 +12,7 @@ request: A sentence that contains one asks the user for something.
     (can|could|may|might) (i|we) (have|get|know|ask);
     (i|we) (still |just |also |only |first |)(need|require)(:| a| an| both| her| his| its| more| one more| some| the|
         their| these| three| to know| two| you to| your);
-    (i|we)'ll (still |just |also |)need;
+    (i|we)('ll|'d) (still |just |also |)need;
     (i|we) (will|would) (still |just |also |)need;
     (i'd|we'd|i would|we would) (like|need) to (know|have|confirm);
     (i'm|i am|we're|we are) (still |)(missing|lacking|waiting for);
