@@ -13,6 +13,7 @@ from karat.text.words import WordLists
 
 _ID = regex.compile(r"(?<![\w#-])#?(?=[\w/-]*\d)[A-Za-z0-9]+(?:[-_/][A-Za-z0-9]+)*(?![\w-])")
 _SENTENCE_END = regex.compile(r"[.!?](?=\s|\Z)|[\n;]")
+_OWN_VERB = r"[^\S\n]+«other_verbs»"
 _DIGITS = regex.compile(r"\d+")
 _MIXED = regex.compile(r"[A-Z0-9]{5,}")
 """An id without a form of its own, such as a booking code: those of one length are alike."""
@@ -44,7 +45,10 @@ def _ids_near(answer: str, claim: Span, words: WordLists) -> Iterator[str]:
         start = max((match.end() for match in others.finditer(small, start, claim[0])), default=start)
         other = others.search(small, claim[1], end)
         end = other.start() if other else end
-    yield from (match[0] for match in _ID.finditer(answer, start, end))
+    own_verb = words.regex(_OWN_VERB)
+    for match in _ID.finditer(answer, start, end):
+        if match.start() < claim[1] or not own_verb.match(small, match.end()):
+            yield match[0]
 
 
 def _form(text: str) -> str:

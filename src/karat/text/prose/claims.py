@@ -26,13 +26,6 @@ _DIRECTLY: Final = rf"{_ADVERBS}(?:{_GAP}(?:be|have|have been|get|be able to))?{
 _MODAL, _RELATIVE = f"«modals»{_DIRECTLY}", f"«relatives»{_DIRECTLY}"
 _ASIDE: Final = lazy.regex(r"(?<=\b(?:has|have)),[^\S\n][^,;.!?\n]{1,60},(?=[^\S\n]been\b)")
 """What may be between "has" and "been"."""
-_ID: Final = lazy.regex(r"(?<![\w-])(?=[a-z\d-]*\d)(?P<kind>[a-z]{1,8}-?)\d[a-z\d-]*+(?!\w)")
-_OTHER_ID: Final = lazy.regex(r"\b(?:from|instead of|except|not|than|replac\w+)[^\S\n]+(?:\w+[^\S\n]+)?\Z")
-_ID_OF_OTHER: Final = lazy.regex(
-    r"[^\S\n]+(?:to|by|with|is|are|was|were|could|can|will|has|had|did|remains?|stays?|failed|still)\b"
-)
-_NEXT_CLAUSE: Final = lazy.regex(r";|,?[^\S\n]+(?:but|while|although|whereas|because|since)\b|,[^\S\n]+and\b")
-_VERB_BETWEEN: Final = lazy.regex(r"\b(?:is|are|was|were|could|did|failed|remains?|stays?)\b.*\b(?:and|but)\b")
 _DESCRIBES: Final = (
     rf"{_GAP}(?:[a-z'-]+{_GAP})?[a-z'-]*[a-rt-z'-]s{_GAP}(?!«verbless_after»)(?![\w-]*ly\b)[a-z'-]+(?![\w-])"
 )
@@ -57,12 +50,11 @@ _CLAUSE_END: Final = lazy.regex(r"[;:,]|[^\S\n]-[^\S\n]")
 
 
 class Claim(NamedTuple):
-    """A deed that the answer claims: the wording, the tools that it is declared for, where it is, and of which ids."""
+    """A deed that the answer claims: the wording, the tools that it is declared for, and where it is."""
 
     wording: str
     tools: tuple[str, ...]
     span: Span
-    ids: tuple[str, ...] = ()
 
 
 class _Frame(Struct, frozen=True):
@@ -81,7 +73,7 @@ def claims(text: str, effects: Mapping[str, Sequence[str]], words: WordLists = P
     answer = prose(text)
     excluded = [m.span() for m in words.pattern("not_claims").finditer(answer.text)] if words.replaced else []
     return [
-        Claim(wording, tools[wording], answer.written_span(*match.span()), _find_ids(answer, match, words))
+        Claim(wording, tools[wording], answer.written_span(*match.span()))
         for match in pattern.finditer(answer.text)
         if not any(start <= match.start() and match.end() <= end for start, end in excluded)
         if _claims(answer, match, wording := " ".join(match[0].split()), words)
@@ -119,26 +111,6 @@ def _drop_aside(before: str, words: WordLists) -> str:
     """What is before a word, without "after an error" in "has, after an error, been"."""
     aside = _ASIDE.search(before) if before.endswith("been ") else None
     return before if aside is None or denies(aside[0], words) else before[: aside.start()] + before[aside.end() :]
-
-
-def _find_ids(answer: Prose, match: regex.Match[str], words: WordLists) -> tuple[str, ...]:
-    """The ids that a deed is claimed of: those of its clause that are not said to be of something else."""
-    sentence = answer.sentence_at(match.start(), words)
-    before = clause_before(answer.text[sentence.start : match.start()], words)
-    after = _NEXT_CLAUSE.split(answer.text[match.end() : sentence.end], maxsplit=1)[0]
-    ids = [found[0] for found in _ID.finditer(before) if not _VERB_BETWEEN.search(before, found.end())]
-    ids += [
-        found[0]
-        for found in _ID.finditer(after)
-        if not (_OTHER_ID.search(after, 0, found.start()) or _ID_OF_OTHER.match(after, found.end()))
-    ]
-    return tuple(dict.fromkeys(ids))
-
-
-def id_kind(identifier: str) -> str:
-    """The letters that ids of one kind begin with."""
-    kind = _ID.match(identifier)
-    return kind["kind"] if kind else identifier
 
 
 def is_open(answer: Prose, sentence: Sentence, start: int, words: WordLists) -> bool:

@@ -92,6 +92,9 @@ earlier: In the clause: it was already so before this turn, or only seems so.
 
 not_claims: A claim within one of these is none: wordings of your domain, such as `booked solid`.
 
+other_verbs: Directly after an id that comes after a claim: something else is said of it (`refunded A-9, A-10 is open`).
+    can cannot can't could did does failed had has have is isn't may might remains should stays was wasn't will
+
 other_things: In a claiming sentence: an id after one of these, or before it, is not said to be one of those that it was
 done to.
     although; because; but; except; for which; from; however; if; instead; once; rather than; than; though; unable;
