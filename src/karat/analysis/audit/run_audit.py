@@ -159,9 +159,9 @@ class Auditor:
 def _differ(another: Subject, subject: Subject) -> bool:
     """Whether the answer of another case does not answer this one: the same question asked again is excluded."""
     trace = subject.trace
-    cost = {name: getattr(trace, name) for name in ("duration_ms", "timings", "steps", "tokens")}
+    own = {name: getattr(trace, name) for name in ("input", "spans", "duration_ms", "timings", "steps", "tokens")}
     differ = fold(another.case.prompt) != fold(subject.case.prompt)
-    return differ and not is_same(structs.replace(another.trace, **cost), trace)
+    return differ and not is_same(structs.replace(another.trace, **own), trace)
 
 
 def _today(record: CaseRecord, catalog: CheckCatalog) -> tuple[CaseStatus, str]:
