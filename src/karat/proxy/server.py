@@ -25,7 +25,7 @@ from karat.proxy.tape.player import CaseOnTape, Miss, TapePlayer
 from karat.proxy.tape.requests import ServiceRequest, read_json
 from karat.proxy.upstream import Upstream
 from karat.system.loopback import Connection, HttpRequest, LoopbackServer, format_reply, unpack
-from karat.system.loopback_auth import RUN_HEADER, RefusedRequest
+from karat.system.loopback_auth import RUN_HEADER, UNKNOWN_RUN, RefusedRequest
 
 RUN_PATH = "/karat-"
 """An address that starts so is that of one run of a case."""
@@ -127,6 +127,7 @@ class ServiceProxy:
         run, service, path = _split_path(request.path)
         run = run or request.headers.pop(RUN_HEADER, "")
         session = self._find_session(run)
+        run = "" if run == UNKNOWN_RUN else run
         if service.startswith(PREFIX):
             return self._serve_stdio(connection, request, service, session)
         upstream = self._upstreams.get(service)

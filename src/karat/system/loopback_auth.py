@@ -16,6 +16,8 @@ LOOPBACK: Final = "127.0.0.1"
 LONGEST_ADDRESS: Final = 8_000
 NAMES: Final = (LOOPBACK, "localhost", "[::1]")
 RUN_HEADER: Final = "x-karat-run"
+UNKNOWN_RUN: Final = "?"
+"""What a request says that may be of several runs."""
 """Names the run of a case that a request is of, where one address serves several."""
 
 

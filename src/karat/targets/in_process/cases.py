@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from karat.evidence.recorder import RanCall, Recorder
 from karat.model.trace import PossibleCall
 from karat.proxy.faults.world import CaseWorld, FaultError
-from karat.system.loopback_auth import RUN_HEADER
+from karat.system.loopback_auth import RUN_HEADER, UNKNOWN_RUN
 
 MARK = "_karat_mark"
 """Where a thread keeps which cases had begun, and which were running, when it was started."""
@@ -77,9 +77,12 @@ class _Cases:
             return self._begun, tuple(self._running)
 
     def current_name(self) -> str:
-        """The name of the run that what is done now is of, also of one that is over; empty if that is unknown."""
+        """The name of the run that what is done now is of, also of one that is over; empty if there is no proxy."""
         current = _current.get() or self._only_one()
-        return "" if current is None else current.name
+        if current is not None:
+            return current.name
+        with self._lock:
+            return UNKNOWN_RUN if any(case.name for case in self._running.values()) else ""
 
     def of_call(self, name: str) -> RunningCase | None:
         """The case that a call of this tool is of; None for a late one, and for one that may be of several.

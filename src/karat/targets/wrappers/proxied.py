@@ -25,6 +25,7 @@ from karat.proxy.tape.requests import IgnoreRules
 from karat.proxy.tape.secrets import SecretKeeper
 from karat.proxy.tape.settings import MISS, UNREACHABLE, UNUSED, TapeSettings, secrets_in, variables_for
 from karat.proxy.upstream import Upstream
+from karat.system.loopback_auth import UNKNOWN_RUN
 from karat.targets.base import RunContext, Target, TargetError
 from karat.targets.capabilities import ALL, TOOLS, Limits
 from karat.targets.config import WIRE_KINDS, TargetConfig, place_of
@@ -276,6 +277,7 @@ class WithProxy(ServedTarget):
     def _find_session(self, name: str) -> CaseSession | None:
         if name:
             self._are_named = True
+        if name not in ("", UNKNOWN_RUN):
             return self._sessions.get(name)
         session = next(iter(self._sessions.values())) if len(self._sessions) == 1 else None
         if session is not None and session.traffic is not None and self._are_named and self._begun > 1:
