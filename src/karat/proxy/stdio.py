@@ -73,7 +73,7 @@ class _Relay:
                 self._notify(line)
             else:
                 waiting = [request for request in waiting if request.is_alive()]
-                waiting.append(_Request(self, line))
+                waiting.append(_Request(self, line, waiting[-1].sent if waiting else None))
                 waiting[-1].start()
         for request in waiting:
             request.sent.wait()
@@ -120,16 +120,19 @@ class _Relay:
 
 
 class _Request(threading.Thread):
-    """A request that waits for its answer."""
+    """A request that waits for its answer. It is sent once the one before it was: a fault hits the first call."""
 
-    def __init__(self, relay: _Relay, line: bytes) -> None:
+    def __init__(self, relay: _Relay, line: bytes, before: threading.Event | None) -> None:
         super().__init__(daemon=True)
         self.sent = threading.Event()
         self._relay = relay
         self._line = line
+        self._before = before
 
     def run(self) -> None:
         try:
+            if self._before is not None:
+                self._before.wait()
             self._relay.answer(self._line, self.sent)
         finally:
             self.sent.set()
