@@ -355,9 +355,7 @@ WRONG = [
         ("find:failed", "It failed."),
     ),
     *answered("levers differ", {"required_levers": 2}, "1. roll back\n2. roll back", "- Roll back\n* **roll back**"),
-    *answered(
-        "words that nobody sees are no answer", {"outcome": "response_only"}, "<!-- hi -->", "\u200b", "---", "👍"
-    ),
+    *answered("words that nobody sees are no answer", {"outcome": "response_only"}, "<!-- hi -->", "\u200b", "---"),
 ]
 
 RIGHT = [

@@ -166,7 +166,7 @@ def test_another_file_belongs_to_the_suite(karat: Karat) -> None:
     write("more.txt", "Hi. => Hello!")
     karat("run", suite, "-t", "python:agent.py:greet", "--results-dir", "second")
     assert json.loads(journal_of("second").read_text().splitlines()[0])["suite_sha256"] != first
-    assert "bad-file" in karat("validate", write("b.lines", "<../more.txt\n")).err
+    assert "[outside]" in karat("validate", write("b.lines", "<../more.txt\n")).err
     assert "missing-file" in karat("validate", write("c.lines", "<none.txt\n")).err
 
 

@@ -111,7 +111,7 @@ def test_missing_file_names_the_nearest_one(karat: Karat, typed: str, meant: str
 @pytest.mark.parametrize(
     ("answer", "number"),
     [
-        ("It is 19.0 degrees.", "19.0"),
+        ("It is 19.5 degrees.", "19.5"),
         ("It is 1,219 degrees.", "1,219"),
         ("It is 190.", "190"),
         ("It cost 19k.", "19k"),

@@ -13,7 +13,7 @@ from urllib.parse import quote
 import pytest
 from click.testing import CliRunner
 
-from karat.cli.tape import command
+from karat.cli.main import karat as command_line
 from karat.proxy.forwarding import ServiceReply
 from karat.proxy.server import CaseSession, ServiceProxy
 from karat.proxy.tape.file import Answer, Exchange, StreamEvent, Tape, read_tape
@@ -248,7 +248,7 @@ def test_a_scan_finds_secrets_and_prints_none(
     asked, said = (text, "ok") if part == "request" else ("hello", text)
     request = ServiceRequest.of("openai", "POST", "/v1/x", "", asked.encode())
     Tape(path=path, runs={("a", 0): [Exchange(case="a", request=request, answer=Answer(200, text=said))]}).write()
-    result = CliRunner().invoke(command, ["scan", "s.tape.yaml"], standalone_mode=False)
+    result = CliRunner().invoke(command_line, ["tape", "scan", "s.tape.yaml"], standalone_mode=False)
     assert (result.return_value, f"a: exchange 1, {part}: " in result.output) == (int(bool(found)), bool(found))
     assert found in result.output
     assert not [secret for secret in (LATER, "tops3cret", "MIIE") if secret in result.output]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -112,6 +113,7 @@ def test_a_fault_that_is_not_reached_is_never_held(tmp_path: Path, monkeypatch: 
 def test_cases_that_do_not_pass_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     suite = tmp_path / "suite.yaml"
     suite.write_text(SUITE.read_text().replace("must_say_any: [shipped]", "must_say_any: [lost]"))
+    shutil.copy(SUITE.with_name("policy.karat.yaml"), tmp_path)
     result = stress("sound", tmp_path, monkeypatch, suite, cases=["where"])
     assert result.report.cells == ()
     assert result.report.left_out[0].what == "where"
@@ -123,6 +125,7 @@ def test_without_effects_a_write_is_unknown_with_the_line_to_add(
 ) -> None:
     monkeypatch.chdir(tmp_path)  # karat.toml of this repository declares effects
     suite = tmp_path / "suite.yaml"
+    shutil.copy(SUITE.with_name("policy.karat.yaml"), tmp_path)
     text = SUITE.read_text()
     start, end = text.index("effects:"), text.index("cases:")
     suite.write_text((text[:start] + text[end:]).replace("      no_false_success: true\n", ""))
