@@ -196,3 +196,74 @@ def test_articles_follow_their_noun() -> None:
         if isinstance(before, ast.Constant) and placed.search(str(before.value)) and "__name__" in ast.unparse(after)
     ]
     assert mistakes == [], "use with_article"
+
+
+@pytest.mark.parametrize(
+    ("line", "fix"),
+    [
+        pytest.param("   prompt: p", "this one begins in column 4, the one above it in 5.", id="indentation"),
+        pytest.param("\tprompt: p", "Indent with spaces: there is a tab.", id="tab"),
+        pytest.param("    prompt: @writes", "Put a text that begins with @ in quotes.", id="at-sign"),
+        pytest.param("    prompt: `ls`", "Put a text that begins with ` in quotes.", id="backquote"),
+        pytest.param("    prompt: Say this: now", "Put a text with ': ' in quotes.", id="colon"),
+        pytest.param("    prompt: {name} wants", "Put a text that begins with { in quotes.", id="brace"),
+        pytest.param('    prompt: "\\d+"', "Write it in single quotes", id="escape"),
+        pytest.param('    prompt: "p', "Close the quotes that begin in line 4.", id="quotes"),
+        pytest.param("    tags: [a", "Close the list that begins in line 4 with ].", id="list"),
+        pytest.param("    expected: { max_words: 3", "Close the object that begins in line 4 with }.", id="object"),
+        pytest.param("    prompt: p\n      tags: [a]", "this one begins in column 7, the one above", id="too-far"),
+    ],
+)
+def test_yaml_that_is_refused_says_what_to_write(karat: Karat, line: str, fix: str) -> None:
+    ran = karat("validate", write("s.yaml", f"karat: 1\ncases:\n  - id: a\n{line}\n"))
+    assert (ran.code, ran.err.count("\n")) == (4, 1)
+    assert fix in ran.err
+
+
+@pytest.mark.parametrize(
+    ("target", "fix"),
+    [
+        ("127.0.0.1:3000/api/chat", "Did you mean 'http://127.0.0.1:3000/api/chat'?"),
+        ("localhost:3000", "Did you mean 'http://localhost:3000'?"),
+        ("node:server.js", "Did you mean 'command:node server.js', or the http:// address of a service?"),
+        ("agents:server.mjs", "Did you mean 'command:agents server.mjs'"),
+        ("pyton:agent.py:ask", "Did you mean 'python'?"),
+        ("python:agent.ts:answer", "agent.ts is not Python: start it as a service"),
+    ],
+)
+def test_a_target_that_is_none_says_what_it_may_be(karat: Karat, target: str, fix: str) -> None:
+    ran = karat("run", write("s.json", eval_set(case())), "-t", target)
+    assert ran.code == 4
+    assert fix in ran.err
+
+
+def test_a_program_is_no_suite(karat: Karat) -> None:
+    ran = karat("run", write("agent.py", "def ask(prompt): return 'hi'"), "-t", "python:agent.py:ask")
+    assert (ran.code, "is a program, not a suite. Name the suite" in ran.err) == (4, True)
+
+
+@pytest.mark.parametrize(("typed", "name"), [("test", "run"), ("diff", "compare"), ("new", "init"), ("rnu", "run")])
+def test_the_word_of_another_tool_is_understood(karat: Karat, typed: str, name: str) -> None:
+    assert f"No such command '{typed}'. Did you mean '{name}'?" in karat(typed).err
+
+
+def test_journals_that_are_not_there(karat: Karat) -> None:
+    assert "There is no run yet: karat run SUITE" in karat("compare", "@last-5", "@last").err
+    assert "A run writes one: karat run SUITE" in karat("audit", "gone.jsonl").err
+    karat("run", write("s.json", eval_set(case())), "-t", traces(A="x"))
+    (journal,) = Path("karat-results").glob("*.jsonl")
+    assert f"Did you mean '{journal}'?" in karat("audit", "karat-results/s.jsonl").err
+    assert "Name a journal in it, a .jsonl file." in karat("rerun", "karat-results").err
+
+
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ("results_dir = secret-4711", 'Put texts in quotes: results_dir = "..."'),
+        ('[targets]\nx = "a"\n[targets.x]\nuse = "b"', "[targets.x] is there already"),
+    ],
+)
+def test_toml_that_is_refused_says_what_to_write(karat: Karat, text: str, fix: str) -> None:
+    write("karat.toml", text)
+    ran = karat("run", write("s.json", eval_set(case())), "-t", "python:agent.py:ask")
+    assert (ran.code, fix in ran.err, "4711" in ran.err) == (4, True, False)

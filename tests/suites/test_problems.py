@@ -31,7 +31,7 @@ EVERYTHING_WRONG = """\
 ]}
 """
 EVERYTHING_SAID = f"""\
-s.json:1:10 name: expected a string, found a number. [wrong-type]
+s.json:1:10 name: expected a string, found a number. Put it in quotes: "3". [wrong-type]
 s.json:1:24 version: unknown value '0.4'. Known: 0.1, 0.2 and 0.3. [unknown-value]
 s.json:1:31 casess: unknown field. Did you mean 'cases'? [unknown-field]
 s.json:1:44 threshold: unknown field here: it belongs under 'scoring.soft_score'. [unknown-field]

@@ -66,7 +66,7 @@ def nested_aliases() -> str:
             [
                 's.yaml:1:10 version: expected 0.1, 0.2 or 0.3 as a string, found a number. Did you mean "0.3"? '
                 "[wrong-type]",
-                "s.yaml:3:9 cases[0].id: expected a string, found a number. [wrong-type]",
+                's.yaml:3:9 cases[0].id: expected a string, found a number. Put it in quotes: "12". [wrong-type]',
                 "s.yaml:5:16 cases[0].expected.é: unknown field. Start its name with 'x-' to keep it as a note. "
                 "[unknown-field]",
                 "s.yaml:5:36 cases[0].expected.must_not_say: expected a list, found an object. [wrong-type]",

@@ -23,6 +23,12 @@ COMMANDS = (
     "audit", "effects", "stress", "tape", "list", "validate", "lint", "convert", "schema", "mcp", "self-test",
 )  # fmt: skip
 """Each is `command` of the module of its name."""
+OTHER_WORDS = {
+    "diff": "compare", "eval": "run", "evaluate": "run", "generate": "draft", "import": "convert", "judge": "rescore",
+    "new": "init", "open": "view", "record": "tape", "replay": "tape", "retry": "rerun", "serve": "view",
+    "show": "report", "start": "init", "test": "run", "ui": "view",
+}  # fmt: skip
+"""What other tools call a command."""
 COMPLETE = "_KARAT_COMPLETE"
 """Set by the shell where it wants a line completed, or the script that does so."""
 NOWHERE = "karat: the current folder no longer exists. Change to another one."
@@ -50,7 +56,7 @@ class Commands(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            near = next((name for name in COMMANDS if is_slip(args[0], name)), "")
+            near = OTHER_WORDS.get(args[0]) or next((name for name in COMMANDS if is_slip(args[0], name)), "")
             hint = f" Did you mean {near!r}?" if near else ""
             raise click.UsageError(f"{error.message}{hint}", ctx) from error
 

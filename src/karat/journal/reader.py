@@ -22,6 +22,7 @@ from karat.model.cost import TokenPrices
 from karat.model.run import FORMAT, CaseRecord, Footer, Header, Summary
 from karat.model.verdict import CaseStatus
 from karat.plugins.project import Project, find_project, token_prices
+from karat.text.wording import find_nearest
 
 Decoded = TypeVar("Decoded")
 
@@ -185,7 +186,7 @@ class Journal:
         try:
             return open(self.file, "rb", BUFFER)
         except OSError as error:
-            raise JournalError(f"it cannot be read: {error.strerror}.", where=self.path) from error
+            raise unreadable(error, self.path) from error
 
     def decode(self, line: bytes, decode: Callable[[bytes], Decoded]) -> Decoded:
         """A line as much as somebody needs of it."""
@@ -240,7 +241,24 @@ def header_of(path: str | Path) -> Header:
         with open(path, "rb") as file:
             return read_header(file.readline(LONGEST_HEADER), str(path))
     except OSError as error:
-        raise JournalError(f"it cannot be read: {error.strerror}.", where=str(path)) from error
+        raise unreadable(error, str(path)) from error
+
+
+def unreadable(error: OSError, path: str) -> JournalError:
+    """The error for a journal that cannot be opened."""
+    fix = ""
+    if isinstance(error, IsADirectoryError):
+        fix = "Name a journal in it, a .jsonl file."
+    elif isinstance(error, FileNotFoundError):
+        folder = os.path.dirname(path) or "."
+        there = [name for name in os.listdir(folder) if name.endswith(".jsonl")] if os.path.isdir(folder) else []
+        near = find_nearest(os.path.basename(path), there) or max(there, default="")
+        fix = (
+            f"Did you mean {os.path.join(os.path.dirname(path), near)!r}?"
+            if near
+            else "A run writes one: karat run SUITE"
+        )
+    return JournalError(f"it cannot be read: {error.strerror}.", where=path, fix=fix)
 
 
 def read_header(line: bytes, path: str) -> Header:

@@ -19,6 +19,8 @@ from karat.text.wording import did_you_mean, error_text, with_article
 
 PACKAGES = f"{os.sep}site-packages{os.sep}"
 _LIBRARY = ("<", os.path.dirname(os.__file__), __file__)
+SCRIPTS = frozenset(("cjs", "go", "js", "jsx", "mjs", "rb", "sh", "ts", "tsx"))
+"""Endings of files in other languages."""
 _IMPORTING = threading.RLock()
 _PARKED: dict[tuple[str, ...], dict[str, ModuleType]] = {}
 """Modules of each import path whose names another project's modules have in `sys.modules`."""
@@ -127,12 +129,20 @@ def _from_name(name: str, spec: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
             message = f"{spec!r}: there is no module {error.name!r}."
-            raise ConfigError(message, fix="Run from its directory, or name its directory in `python_path`.") from None
+            raise ConfigError(message, fix=_suggest_module(name)) from None
         raise _not_importable(spec, error) from error
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # importing runs the user's code
         raise _not_importable(spec, error) from error
+
+
+def _suggest_module(name: str) -> str:
+    file, _, ending = name.rpartition(".")
+    if file and ending in SCRIPTS:
+        run = f"`command:PROGRAM {name}`"
+        return f"{name} is not Python: start it as a service and name its http:// address, or run it as {run}."
+    return "Run from its directory, or name its directory in `python_path`."
 
 
 def _from_file(file: Path, spec: str) -> ModuleType:

@@ -21,7 +21,7 @@ from msgspec import Meta, Struct, field
 from karat.errors import ConfigError
 from karat.model.cost import TokenPrices
 from karat.plugins.code import load_attribute
-from karat.text.wording import did_you_mean, kind
+from karat.text.wording import did_you_mean, kind, shorten
 from karat.text.words import LISTS
 
 PREFIX = "python:"
@@ -248,6 +248,19 @@ def _find_tables(files: Iterable[Path]) -> _Tables | None:
     return None
 
 
+def _suggest_toml(error: str, text: str) -> str:
+    """What is usually wrong with the line that is refused; its value may be a secret, and is not shown."""
+    place = re.search(r"at line (\d+)", error)
+    lines = text.splitlines()
+    line = lines[int(place[1]) - 1] if place and int(place[1]) <= len(lines) else ""
+    key = shorten(line.partition("=")[0].strip(), 60)
+    if "Cannot overwrite" in error or "Cannot declare" in error:
+        return f"{key} is there already: give one of them another name, or join the two."
+    if "Invalid value" in error and "=" in line:
+        return f'Put texts in quotes: {key} = "..."'
+    return ""
+
+
 def _read_section(file: Path, section: tuple[str, ...]) -> dict[str, object] | None:
     import tomllib
 
@@ -259,7 +272,7 @@ def _read_section(file: Path, section: tuple[str, ...]) -> dict[str, object] | N
     except tomllib.TOMLDecodeError as error:
         if section and ".".join(section) not in text:
             return None  # a broken pyproject that says nothing of Karat is another tool's business
-        raise ConfigError(f"it is not TOML: {error}", where=str(file)) from error
+        raise ConfigError(f"it is not TOML: {error}", where=str(file), fix=_suggest_toml(str(error), text)) from error
     for name in section:
         table = table.get(name) if isinstance(table, dict) else None
     return table if isinstance(table, dict) else None

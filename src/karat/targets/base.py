@@ -177,7 +177,9 @@ def build_external(kind: Callable[[object], object], config: object, where: str)
     except KaratError:
         raise
     except Exception as error:  # code of others may raise anything
-        raise ConfigError(f"it cannot be made: {type(error).__name__}: {error_text(error)}.", where=where) from error
+        message = f"it cannot be made: {type(error).__name__}: {error_text(error)}."
+        fix = "A target is called with its configuration (docs/extending.md). If this is your agent, name a function."
+        raise ConfigError(message, where=where, fix=fix) from error
     lacks = [name for name in ("open", "run", "close") if not inspect.iscoroutinefunction(getattr(target, name, None))]
     if lacks:
         fix = f"Give it `async def {lacks[0]}`; docs/extending.md shows how."

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import re
+from pathlib import PurePath
 from typing import NamedTuple, cast
 
 from karat.errors import ConfigError
@@ -13,6 +15,14 @@ from karat.targets.wrappers.hooks import WithHooks
 from karat.targets.wrappers.success_rules import WithSuccessRules
 from karat.targets.wrappers.telemetry import models_of, otlp_of
 from karat.text.wording import did_you_mean
+
+ADDRESS = re.compile(r"[^:/]+:[0-9]+(?:/|$)")
+HOST = re.compile(r"localhost|[\w-]+(?:\.[\w-]+)+", re.IGNORECASE)
+PROGRAMS = frozenset(
+    ("bash", "bun", "deno", "go", "java", "node", "npm", "npx", "pnpm", "ruby", "sh", "tsx", "uv", "yarn")
+)
+SCRIPTS = frozenset((".cjs", ".js", ".mjs", ".sh", ".ts", ".tsx"))
+"""Endings of files that a program of their own runs."""
 
 
 class Kind(NamedTuple):
@@ -80,6 +90,15 @@ def _build(config: TargetConfig) -> Target:
     return _build_plugin(config)
 
 
+def _suggest_kind(config: TargetConfig) -> str:
+    """What an address without its scheme, or a command, was meant to be."""
+    if ADDRESS.match(config.use) and HOST.fullmatch(config.kind):
+        return f"Did you mean {f'http://{config.use}'!r}?"
+    if config.kind in PROGRAMS or PurePath(config.use).suffix in SCRIPTS:
+        return f"Did you mean {f'command:{config.kind} {config.spec}'!r}, or the http:// address of a service?"
+    return ""
+
+
 def _build_plugin(config: TargetConfig) -> Target:
     entry_points = packages.find_entry_points(ENTRY_POINTS)
     point = entry_points.get(config.kind)
@@ -87,5 +106,5 @@ def _build_plugin(config: TargetConfig) -> Target:
         return build_external(packages.load_entry_point(point), config, packages.where(point))
     names = [*(kind.name for kind in KINDS), *sorted(entry_points)]
     message = f"there is no kind of target {config.kind!r} (known: {', '.join(names)})."
-    fix = did_you_mean(config.kind, names) or f"Write it as '{KINDS[0].example}'."
+    fix = _suggest_kind(config) or did_you_mean(config.kind, names) or f"Write it as '{KINDS[0].example}'."
     raise ConfigError(message, fix=fix, slug="unknown-target")

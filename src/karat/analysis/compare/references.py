@@ -240,6 +240,8 @@ class References:
         folders = ", ".join(map(str, self._folders))
         if name.startswith("@"):
             fix = did_you_mean(name, (LAST, LAST_GREEN, BASELINE)) if name not in (LAST, LAST_GREEN) else OTHER_TARGET
+            if not list_runs(self._folders):
+                fix = "There is no run yet: karat run SUITE"
             return UsageError(f"{name}: no such run{of_suite} in {folders}.", fix=fix, slug="no-run")
         fix = f"Name a journal, a folder, {LAST}, {LAST_GREEN}, {BASELINE}, or a commit or tag that was run."
         return UsageError(f"{name!r} is neither a file nor a run{of_suite} in {folders}.", fix=fix, slug="no-run")

@@ -41,6 +41,9 @@ _WIDE_BOMS = (
 )
 
 
+_PROGRAMS = frozenset((".cjs", ".go", ".ipynb", ".js", ".mjs", ".py", ".rs", ".sh", ".ts", ".tsx"))
+
+
 def read_bytes(path: str | Path) -> bytes:
     """The bytes of a suite file, at most LARGEST of them."""
     name = str(path)
@@ -81,6 +84,9 @@ def _suggest_file(path: str) -> str:
 
 def _refuse_odd(path: str, mode: int) -> None:
     """Refuse what is not a file before it is opened: reading a pipe without a writer would wait forever."""
+    if os.path.splitext(path)[1] in _PROGRAMS:
+        fix = "Name the suite, and the agent with --target: karat run SUITE --target python:agent.py:FUNCTION"
+        raise UsageError("is a program, not a suite.", where=path, fix=fix, slug="not-a-suite")
     if stat.S_ISDIR(mode):
         fix = "Name a suite file inside it."
         raise UsageError("is a directory, not a suite file.", where=path, fix=fix, slug="not-a-file")

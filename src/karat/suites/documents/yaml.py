@@ -21,6 +21,7 @@ from yaml.events import (
 
 from karat.suites.diagnostics import Path, PathDiagnostic, Place, RefusedError, refuse
 from karat.suites.documents.source import OUT_OF_RANGE, holds
+from karat.suites.documents.yaml_advice import advise
 from karat.text.wording import quoted, visible
 
 DEEPEST = 190
@@ -201,9 +202,8 @@ def _events(text: str, lines: _Lines) -> Iterator[object]:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = lines.place(mark.index) if mark else (1, 1)
-        raise refuse(
-            f"not YAML: {visible(error.problem or error.context or 'unreadable')}.", "not-yaml", place
-        ) from None
+        message = f"not YAML: {visible(error.problem or error.context or 'unreadable')}. {advise(error, text)}"
+        raise refuse(message.rstrip(), "not-yaml", place) from None
     except yaml.reader.ReaderError as error:
         message = f"not YAML: the character U+{_code(error.character):04X} is not allowed in it."
         raise refuse(message, "not-yaml", lines.place(error.position)) from None

@@ -100,7 +100,8 @@ class TextShape(Struct, frozen=True):
 
     def validate(self, value: object) -> Found:
         if type(value) is not str:
-            return wrong_type(self.words, value)
+            is_plain = isinstance(value, int | float)
+            return wrong_type(self.words, value, f'Put it in quotes: "{_as_json(value)}".' if is_plain else "")
         if self.pattern is not None and not _compile(self.pattern).search(value):
             return [_off_pattern(value, self.pattern)]
         if self.longest is None and len(value) >= self.shortest:
