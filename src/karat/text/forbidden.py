@@ -6,6 +6,8 @@ Every check that forbids looks here: in the text as it is written, then in its w
 from __future__ import annotations
 
 import codecs
+from functools import lru_cache
+from typing import NamedTuple
 from unicodedata import category, normalize
 
 from karat.text.characters import ASCII_OF, plain
@@ -32,15 +34,40 @@ def find_phrase(text: str, phrase: str) -> Span | None:
     return _find_otherwise_joined(text, phrase)
 
 
+class _PhraseParts(NamedTuple):
+    """A phrase as it is looked for in other joints."""
+
+    without_hyphens: str
+    longest_word: str
+    """Of a phrase of several words: a text without this word has none of the others' joints either."""
+    letters: str
+    """All of its letters; empty where they are not looked for apart."""
+
+
+@lru_cache(maxsize=1024)
+def _parts_of(phrase: str) -> _PhraseParts:
+    folded = fold_phrase(phrase)
+    without_hyphens, letters = _HYPHEN.sub(" ", folded), "".join(folded.split())
+    is_apart = len(letters) >= FEWEST_APART and letters.isalpha()
+    words = without_hyphens.split()
+    longest_word = max(words, key=len) if len(words) > 1 or "-" in phrase else ""
+    return _PhraseParts(without_hyphens, longest_word, letters if is_apart else "")
+
+
+def _close_up(folded: str) -> bytes:
+    """A text without what may be between letters that are apart: a quick test, as few texts have such letters."""
+    return folded.encode(errors="surrogatepass").translate(None, b" ._*|-")
+
+
 def _find_otherwise_joined(text: str, phrase: str) -> Span | None:
     """Where a phrase is with hyphens for its spaces or the other way round, or with its letters apart."""
-    folded = fold(text)
-    if " " in phrase.strip() or "-" in phrase:
-        span = find_first(_HYPHEN.sub(" ", folded), _HYPHEN.sub(" ", fold_phrase(phrase)))
+    folded, parts = fold(text), _parts_of(phrase)
+    if parts.longest_word and parts.longest_word in folded:
+        span = find_first(_HYPHEN.sub(" ", folded), parts.without_hyphens)
         if span:
             return original_span(text, *span)
-    letters = "".join(fold_phrase(phrase).split())
-    if len(letters) < FEWEST_APART or not letters.isalpha():
+    letters = parts.letters
+    if not letters or letters.encode(errors="surrogatepass") not in _close_up(folded):
         return None
     for run in _LETTERS_APART.finditer(folded):
         at = [run.start() + offset for offset, char in enumerate(run[0]) if char.isalpha()]
