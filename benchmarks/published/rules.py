@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
+from msgspec import structs
 
 import karat
 from karat.evidence.conversation_events import ConversationEvents, read_conversation
+from karat.model.trace import ToolCall, Trace
 from karat.rules.contract import Contract
 from karat.rules.events import RuleFinding, RuleOutcome
 from karat.rules.monitor import judge_events
@@ -70,9 +72,23 @@ def read_runs(path: Path) -> list[Mapping[str, Any]]:
     return [run for run in json.loads(path.read_text(encoding="utf-8")) if run["traj"]]
 
 
+def read_trace(run: Mapping[str, Any]) -> Trace:
+    """The trace of a run. A tool of tau-bench that fails answers `Error: ...`, so that other plain text is no failure."""
+    trace = karat.trace_from_messages(run["traj"])
+    turns = tuple(structs.replace(turn, tool_calls=_trust_texts(turn.tool_calls)) for turn in trace.turns)
+    return structs.replace(trace, tool_calls=_trust_texts(trace.tool_calls), turns=turns)
+
+
+def _trust_texts(calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
+    return tuple(
+        structs.replace(call, success=True) if call.has_unknown_outcome and isinstance(call.result, str) else call
+        for call in calls
+    )
+
+
 def judge_runs(policy: Policy, runs: Sequence[Mapping[str, Any]]) -> Iterator[JudgedConversation]:
     for run in runs:
-        events = read_conversation(karat.trace_from_messages(run["traj"]))
+        events = read_conversation(read_trace(run))
         verdicts = judge_events(policy.contract, events.events, events.end)
         yield JudgedConversation(
             f"{run['task_id']}-{run['trial']}",
@@ -85,7 +101,7 @@ def judge_runs(policy: Policy, runs: Sequence[Mapping[str, Any]]) -> Iterator[Ju
 
 def measure(policy: Policy, runs: Sequence[Mapping[str, Any]]) -> Timing:
     """How long the rules take, and how long it takes to make events of messages."""
-    traces = [karat.trace_from_messages(run["traj"]) for run in runs]
+    traces = [*map(read_trace, runs)]
     judging, reading = [], []
     for _ in range(REPEATS):
         start = time.process_time()
