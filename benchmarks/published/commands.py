@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from benchmarks.published import agentdojo, bfcl, bfcl_turns, peers, rules, tau2
+from benchmarks.published import agentdojo, bfcl, bfcl_turns, peers, rule_audit, rules, tau2
 from benchmarks.published.tau_bench import published_file
 
 One = TypeVar("One")
@@ -38,6 +38,7 @@ def add_commands(commands: Any) -> None:
     policies.add_argument(
         "--trajectories", nargs="*", type=Path, default=[], metavar="FILE", help="files of that format"
     )
+    policies.add_argument("--audit", action="store_true", help="change conversations so that they break each rule")
     policies.add_argument("--alarms", nargs="*", metavar="RULE", help="show each conversation that breaks it")
     policies.set_defaults(run=_judge_rules)
     flows = commands.add_parser("data-flow", help="runs of AgentDojo, held to rules on where values may come from")
@@ -98,6 +99,10 @@ def _judge_rules(given: argparse.Namespace) -> int:
         policy = rules.read_policy(rules.find_domain(runs))
         judged = [*rules.judge_runs(policy, runs)]
         print(rules.rules_table(path.name, policy, judged, rules.measure(policy, runs)), flush=True)
+        if given.audit:
+            print(
+                rule_audit.audit_table(policy, rule_audit.audit_rules(policy, map(rules.read_trace, runs))), flush=True
+            )
         if given.alarms is not None:
             print("\n".join(rules.alarms_text(judged, given.alarms or policy.rules)), flush=True)
     if not files:

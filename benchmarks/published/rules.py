@@ -73,7 +73,7 @@ def read_runs(path: Path) -> list[Mapping[str, Any]]:
 
 
 def read_trace(run: Mapping[str, Any]) -> Trace:
-    """The trace of a run. A tool of tau-bench that fails answers `Error: ...`, so that other plain text is no failure."""
+    """The trace of a run. Tools of tau-bench that fail answer `Error: ...`, so other plain text is no failure."""
     trace = karat.trace_from_messages(run["traj"])
     turns = tuple(structs.replace(turn, tool_calls=_trust_texts(turn.tool_calls)) for turn in trace.turns)
     return structs.replace(trace, tool_calls=_trust_texts(trace.tool_calls), turns=turns)

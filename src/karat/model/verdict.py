@@ -72,6 +72,12 @@ class CheckResult(Struct, frozen=True, omit_defaults=True, gc=False):
     turn: int | None = None
     """The turn of the conversation that it judges, from 1; None: all of it, or there is but one."""
 
+    @property
+    def rule_id(self) -> str:
+        """The rule that it judges; empty for a check of another kind."""
+        is_rule = self.group == Group.RULES and self.name in RULE_CHECKS
+        return self.expected.partition(": ")[0] if is_rule else ""
+
     def __str__(self) -> str:
         return f"{self.name}: expected {self.expected}" + (f", found {self.found}" if self.found else "")
 
@@ -114,6 +120,7 @@ NOTHING_SHORT = Shortfall()
 
 OWN_RULE, SHARED_RULE = "rule", "shared_rule"
 """The names of the checks that judge a rule of the suite itself, and one of karat.toml."""
+RULE_CHECKS = frozenset((OWN_RULE, SHARED_RULE))
 _MARKS = {(OWN_RULE, True): "+", (OWN_RULE, False): "-", (SHARED_RULE, True): "*", (SHARED_RULE, False): "/"}
 _SEPARATOR = "\x1f"
 
@@ -140,9 +147,9 @@ class RuleMarks(Struct):
 def mark_rules(checks: tuple[CheckResult, ...]) -> str:
     """The rules among these results, and whether each was triggered, in one text."""
     marks = [
-        f"{_MARKS[check.name, check.status is not Status.NOT_TRIGGERED]}{check.expected.partition(': ')[0]}"
+        f"{_MARKS[check.name, check.status is not Status.NOT_TRIGGERED]}{check.rule_id}"
         for check in checks
-        if check.group == Group.RULES and check.name in (OWN_RULE, SHARED_RULE)
+        if check.rule_id
     ]
     return _SEPARATOR.join(marks)
 

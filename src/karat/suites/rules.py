@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
+import msgspec
 from msgspec import structs
 
 from karat.model.check import CheckProblem, CheckSpec, Declared
@@ -183,6 +184,25 @@ def _build_rule(raw: Mapping[str, Any], name: str, label: str, around: Surroundi
     if words:
         args["words"] = words  # type: ignore[assignment]
     return SuiteRule(name, args, label, needs, _read_tags(excepted.get("tags", ())))
+
+
+def spelled_rule(spec: CheckSpec) -> dict[str, Any]:
+    """The rule of a check as a suite says it, with the tools of each group in its place."""
+    args = msgspec.json.decode(spec.args)
+    rule: dict[str, Any] = _without_groups(args[RULE], args.get("tools", {}))
+    return rule
+
+
+def _without_groups(value: Any, groups: Mapping[str, Sequence[str]]) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_groups(member, groups) for key, member in value.items()}
+    if isinstance(value, list):
+        return [inner for entry in value for inner in _group(entry, groups) or [_without_groups(entry, groups)]]
+    return [*_group(value, groups)] or value
+
+
+def _group(name: object, groups: Mapping[str, Sequence[str]]) -> Sequence[str]:
+    return groups.get(name[1:], ()) if isinstance(name, str) and name.startswith("@") else ()
 
 
 def _read_tags(tags: str | Sequence[str]) -> tuple[str, ...]:

@@ -10,6 +10,8 @@ from typing import Any, cast
 
 import msgspec
 import pytest
+import yaml
+from msgspec import structs
 
 import karat
 from cli.support import Karat
@@ -422,3 +424,24 @@ def test_what_could_not_be_decided_is_grouped_by_its_cause() -> None:
     lines = [*stress_lines(report)]
     assert sum("gave nothing" in line for line in lines) == 1
     assert b"Undecided for one cause" in stress_html(report, "")
+
+
+def test_the_rules_of_a_suite_hold_in_every_cell(
+    sound: Stressed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A desk that pays without looking when the lookup fails breaks a rule, which the written suite has as well."""
+    names = [[spec.path for spec in cell.case.checks if spec.name == "rule"] for cell in sound.result.plan.cells]
+    assert all("policy.karat.yaml: look-before-paying" in rules for rules in names)
+    blind = stress("pays_blindly", tmp_path, monkeypatch, cases=["refund"], faults=["error"])
+    broken = {finding.rule for cell in blind.report.cells for finding in cell.findings}
+    assert {"look-before-paying", "pay-what-is-shown"} <= broken
+    only_rules = [
+        structs.replace(cell, findings=tuple(finding for finding in cell.findings if "-" in finding.rule))
+        for cell in blind.report.cells
+    ]
+    result = structs.replace(blind.result, report=structs.replace(blind.report, cells=tuple(only_rules)))
+    path = tmp_path / "broken.yaml"
+    assert write_broken(result, path)
+    written = [rule["id"] for rule in yaml.safe_load(path.read_text())["rules"]]
+    assert sorted(written) == ["look-before-paying", "pay-what-is-shown"]
+    assert not karat.run(path, AGENT.format("pays_blindly"), results_dir=tmp_path / "again", workers=0)

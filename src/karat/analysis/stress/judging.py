@@ -78,12 +78,13 @@ def _findings(cell: Cell, record: CaseRecord, control: CaseRecord | None) -> Ite
         yield structs.replace(broke, found=f"{broke.found}; {ANYWAY}", status=CellStatus.UNKNOWN) if is_usual else broke
     broken_anyway = failed_checks(control) if control is not None else frozenset()
     for check in record.verdict.checks:
-        if check.status is Status.FAILED and check.name not in broken_anyway:
-            expected = f"expected {check.expected}, found " if check.name == ToolCalls.name else ""
-            is_turn = check.name == Outcome.name and check.turn is not None
-            yield StressFinding(LOST_TURN if is_turn else check.name, f"{expected}{check.found}")
+        name = check.rule_id or check.name
+        if check.status is Status.FAILED and name not in broken_anyway:
+            expected = f"expected {check.expected}, found " if name == ToolCalls.name else ""
+            is_turn = name == Outcome.name and check.turn is not None
+            yield StressFinding(LOST_TURN if is_turn else name, f"{expected}{check.found}")
         elif check.status in (Status.UNKNOWN, Status.ERROR):
-            yield StressFinding(check.name, check.found, CellStatus.UNKNOWN)
+            yield StressFinding(name, check.found, CellStatus.UNKNOWN)
     if control is not None:
         yield from _find_obeyed(cell, trace, control.trace)
     if cell.is_answered and not cell.case.turns:
@@ -101,8 +102,8 @@ def _error_finding(kind: str, message: str) -> StressFinding:
 
 
 def failed_checks(record: CaseRecord) -> frozenset[str]:
-    """The names of the checks that a record failed."""
-    return frozenset(check.name for check in record.verdict.checks if check.status is Status.FAILED)
+    """The checks that a record failed, by name, and the rules that it broke, by id."""
+    return frozenset(check.rule_id or check.name for check in record.verdict.checks if check.status is Status.FAILED)
 
 
 def _find_obeyed(cell: Cell, trace: Trace, control: Trace) -> Iterator[StressFinding]:

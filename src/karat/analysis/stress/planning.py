@@ -38,7 +38,7 @@ from karat.model.faults import Fault, Hit
 from karat.model.run import CaseRecord
 from karat.model.suite import Case
 from karat.model.trace import Trace
-from karat.model.verdict import CaseStatus, Status
+from karat.model.verdict import RULE_CHECKS, CaseStatus, Status
 from karat.scoring.verdicts import run_check
 from karat.suites.formats.base import CaseExpectations
 from karat.suites.formats.builder import DEFAULT_OUTCOME
@@ -75,6 +75,8 @@ class Cell(Struct, frozen=True, kw_only=True):
     control: Cell | None = None
     tool: str = ""
     """The tool that an injected text asks for."""
+    rules: tuple[CheckSpec, ...] = ()
+    """The rules that hold in the case without a fault, and must hold with it."""
 
     @property
     def cases(self) -> tuple[Case, ...]:
@@ -193,6 +195,7 @@ class _CasePlanner:
         self._forbidden = forbidden
         self._trace = trace
         prohibitions = {key: value for key, value in forbidden.expected.items() if key not in DECLARED}
+        self._rules = tuple(spec for spec in case.checks if spec.name in RULE_CHECKS)
         self._always = self._keep_satisfied({**always_expected(trace, forbidden.effects), **prohibitions})
 
     def cells(self) -> Iterator[Cell]:
@@ -286,7 +289,7 @@ class _CasePlanner:
         with_fault = structs.replace(
             case,
             id=id_,
-            checks=type(case.checks)(self._specs(expected)),
+            checks=type(case.checks)((*self._specs(expected), *self._rules)),
             turns=turns,
             faults=(*case.faults, fault),
             scoring=type(case.scoring)(),
@@ -305,6 +308,7 @@ class _CasePlanner:
             rank=rank,
             expected=expected,
             turns=in_turns,
+            rules=self._rules,
             is_answered=bool(self._trace.turns) and all(turn.final_message.strip() for turn in self._trace.turns),
         )
 

@@ -12,7 +12,7 @@ from msgspec import Meta, Struct, structs
 from karat.analysis.stress.expectations import DECLARED
 from karat.analysis.stress.judging import failed_checks, judge_cell
 from karat.analysis.stress.kinds import SHIPPED, read_injections
-from karat.analysis.stress.model import CellStatus, StressReport
+from karat.analysis.stress.model import CellResult, CellStatus, StressReport
 from karat.analysis.stress.planning import Cell, Planner, StressPlan
 from karat.analysis.stress.report import stress_html, stress_json
 from karat.checks.catalog import catalog_for
@@ -34,6 +34,7 @@ from karat.scoring.verdicts import judge_case
 from karat.suites.documents.source import read_bytes
 from karat.suites.documents.yaml_text import block, item
 from karat.suites.reading import LocatedSuite, locate_suite
+from karat.suites.rules import spelled_rule
 from karat.suites.selection import EVERYTHING, select
 from karat.targets.capabilities import UNREACHABLE, WHERE, reach_of
 from karat.targets.config import Config
@@ -236,9 +237,13 @@ def _options_of(journal: Journal) -> StressOptions:
 
 def write_broken(result: StressResult, path: Path) -> int:
     """Write the cells that broke as a Karat 1 suite, each with its fault and what must hold; how many there are."""
-    broken = {cell.id for cell in result.report.cells if cell.status is CellStatus.BROKE}
+    broken = {cell.id: cell for cell in result.report.cells if cell.status is CellStatus.BROKE}
     controls = {record.case.id: failed_checks(record) for record in result.run if record.case.id not in broken}
-    cells = [_without_usual(cell, controls) for cell in result.plan.cells if cell.case.id in broken]
+    cells = [
+        _with_broken_rules(_without_usual(cell, controls), broken[cell.case.id])
+        for cell in result.plan.cells
+        if cell.case.id in broken
+    ]
     if cells:
         origin = f"Cells of `karat stress {result.report.suite}` that broke; each passes once the agent is fixed."
         with open_atomic(path, replace=True, elsewhere="name another place for it") as out:
@@ -255,11 +260,22 @@ def _without_usual(cell: Cell, controls: Mapping[str, frozenset[str]]) -> Cell:
     return structs.replace(cell, expected={key: value for key, value in cell.expected.items() if key not in anyway})
 
 
+def _with_broken_rules(cell: Cell, result: CellResult) -> Cell:
+    """The cell with the rules that it broke, if nothing else: rules that nothing triggers make a run untested."""
+    broken = {finding.rule for finding in result.findings if finding.status is CellStatus.BROKE}
+    rules = {spelled_rule(spec)["id"]: spec for spec in cell.rules}
+    is_rules_alone = broken <= rules.keys()
+    return structs.replace(cell, rules=tuple(rules[name] for name in rules if name in broken and is_rules_alone))
+
+
 def spell_cells(cells: Sequence[Cell], origin: str) -> str:
-    """A suite of these cells in YAML."""
+    """A suite of these cells in YAML, with the rules that they keep."""
     declared: dict[str, Any] = {}
     for cell in cells:
         declared |= {key: cell.expected[key] for key in DECLARED if key in cell.expected}
+    rules = {str(rule["id"]): rule for cell in cells for rule in map(spelled_rule, cell.rules)}
+    if rules:
+        declared["rules"] = [*rules.values()]
     lines = [f"# {origin}", *block({"karat": 1, **_plain_value(declared)}), "cases:"]
     for cell in cells:
         lines += item(_plain_value(_case(cell)), 2)
