@@ -5,6 +5,7 @@ from karat.analysis.compare.model import Comparison as Comparison
 from karat.analysis.compare.model import History as History
 from karat.analysis.draft.draft import Finding as Finding
 from karat.analysis.draft.draft import SuiteDraft as SuiteDraft
+from karat.analysis.draft.rules import RulesDraft as RulesDraft
 from karat.analysis.lint.linter import LintReport as LintReport
 from karat.analysis.stress.session import StressResult as StressResult
 from karat.api import aadd_target as aadd_target
@@ -14,6 +15,7 @@ from karat.api import acompare_runs as acompare_runs
 from karat.api import aconvert as aconvert
 from karat.api import add_target as add_target
 from karat.api import adraft as adraft
+from karat.api import adraft_rules as adraft_rules
 from karat.api import ahistory as ahistory
 from karat.api import ainit as ainit
 from karat.api import ainspect as ainspect
@@ -37,6 +39,7 @@ from karat.api import check_tape as check_tape
 from karat.api import compare_runs as compare_runs
 from karat.api import convert as convert
 from karat.api import draft as draft
+from karat.api import draft_rules as draft_rules
 from karat.api import history as history
 from karat.api import init as init
 from karat.api import inspect as inspect

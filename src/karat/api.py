@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from karat.analysis.compare.model import Comparison, History
     from karat.analysis.compare.references import BaselineFile
     from karat.analysis.draft.draft import SuiteDraft as SuiteDraft
+    from karat.analysis.draft.rules import RulesDraft as RulesDraft
     from karat.analysis.lint.linter import LintReport
     from karat.analysis.recorded_claims import ClaimSentence
     from karat.analysis.stress.session import StressKeywords, StressResult
@@ -405,6 +406,19 @@ async def adraft(
 
 
 draft = make_sync(adraft)
+
+
+def draft_rules(sources: AnyJournal | Sequence[AnyJournal], *, name: str = "") -> RulesDraft:
+    """Draft a contract: rules that all recorded conversations keep, learned from half of them, checked on the others.
+
+    Nothing is written: `yaml` of the draft is the text of the contract.
+    """
+    from karat.analysis.draft.session import draft_rules_of_sources
+
+    return draft_rules_of_sources([*map(name_run, as_journals(sources))], name, find_project())
+
+
+adraft_rules = make_async(draft_rules)
 
 
 async def astress(

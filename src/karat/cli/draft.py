@@ -28,6 +28,7 @@ SHOWN = 20
     is_flag=True,
     help="Let the agent use tools that change something. Without it, Karat asks only agents whose tools it can stub.",
 )
+@click.option("--rules", "is_contract", is_flag=True, help="Draft rules that all recordings keep, not cases.")
 @click.option("--name", metavar="NAME", default="", show_default=False, help="Name of the suite.")
 @click.option(
     "--max-cases",
@@ -44,7 +45,9 @@ SHOWN = 20
 @click.option(
     "--option", "options", multiple=True, callback=assignments, metavar="KEY=VALUE", help="An option of the target."
 )
-def command(sources: tuple[str, ...], output: str | None, force: bool, prompts: str | None, **how: Any) -> int:
+def command(
+    sources: tuple[str, ...], output: str | None, force: bool, prompts: str | None, is_contract: bool, **how: Any
+) -> int:
     """Draft a suite from what an agent did. No model is involved: the suite has what the runs have in common.
 
     A SOURCE is a journal, a folder of journals, a recording that `replay:` reads, spans as OTLP JSON, or a tape.
@@ -59,12 +62,18 @@ def command(sources: tuple[str, ...], output: str | None, force: bool, prompts: 
       karat draft before.jsonl after.jsonl --max-cases 10 -o drafted.yaml
 
     \b
+    Rules that hold in all recordings:
+      karat draft --rules karat-results/ -o policy.karat.yaml
+
+    \b
     By sending prompts to an agent:
       karat draft --target python:agent.py:ask --prompts prompts.txt --allow-effects -o asked.karat.yaml
     """
     from karat import api
     from karat.cli.main import print_error
 
+    if is_contract:
+        return draft_contract(sources, output, force, name=how["name"], is_probed=bool(prompts or how["target"]))
     recording = None if output is None else recording_of(Path(output))
     if output is not None and recording is not None:
         api.refuse_place(Path(output), force)
@@ -80,6 +89,33 @@ def command(sources: tuple[str, ...], output: str | None, force: bool, prompts: 
         api.write_suite(draft.recording.decode(), recording)
         print_error(f"written: {output}. Read it, then: karat run {output}")
         print_error(f"its runs: {recording}. Without the agent: karat run {output} --target replay:{recording}")
+    return ExitCode.OK
+
+
+def draft_contract(
+    sources: tuple[str, ...], output: str | None, force: bool, *, name: str, is_probed: bool
+) -> ExitCode:
+    """Draft rules from recordings, and write or print them."""
+    from karat import api
+    from karat.cli.main import print_error
+    from karat.errors import UsageError
+    from karat.text.wording import pluralize
+
+    if is_probed:
+        fix = "Run the agent first, then name the journal: karat draft --rules karat-results/."
+        raise UsageError("--rules needs recorded conversations, not an agent.", fix=fix, slug="no-traces")
+    if output is not None:
+        api.refuse_place(Path(output), force)
+    draft = api.draft_rules(sources, name=name)
+    conversations = pluralize(draft.conversations, "conversation")
+    print_error(f"{pluralize(len(draft.rules), 'rule')} that all of {conversations} keep")
+    if draft.questions:
+        print_error(f"{pluralize(len(draft.questions), 'rule')} that nearly all keep: see the end of the file")
+    if output is None:
+        click.echo(draft.yaml.encode(), nl=False)
+    else:
+        api.write_suite(draft.yaml, Path(output))
+        print_error(f"written: {output}. Read each rule, then name the file in `rules:` of a suite or karat.toml")
     return ExitCode.OK
 
 

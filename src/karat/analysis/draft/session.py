@@ -18,6 +18,7 @@ from karat.analysis.draft.cases import name_prompts
 from karat.analysis.draft.draft import DraftOptions, SuiteDraft
 from karat.analysis.draft.drafting import draft_from_traces
 from karat.analysis.draft.effects import known_effects
+from karat.analysis.draft.rules import RulesDraft, draft_rules
 from karat.analysis.draft.trace_groups import SourceTrace
 from karat.checks.catalog import catalog_for
 from karat.engine.request import AnyTarget, ResumeKeywords, RunOptions, RunRequest, TargetRecipe, find_target
@@ -119,11 +120,21 @@ def _suite_format(path: Path, project: Project) -> str:
 
 def draft_sources(sources: Sequence[str | Path], options: DraftOptions, project: Project) -> SuiteDraft:
     """Draft a suite from recorded runs."""
+    traces = _open_sources(sources, project)
+    return draft_from_traces(traces, catalog_for(project), with_declared_effects(options, project))
+
+
+def draft_rules_of_sources(sources: Sequence[str | Path], name: str, project: Project) -> RulesDraft:
+    """Draft a contract from recorded runs."""
+    effects = with_declared_effects(DraftOptions(), project).effects
+    return draft_rules(_open_sources(sources, project), effects, name)
+
+
+def _open_sources(sources: Sequence[str | Path], project: Project) -> AllTraces:
     if not sources:
         fix = "Name journals, recordings, span exports or tapes, or a target with --target and --prompts."
         raise UsageError("there is nothing to draft from.", fix=fix, slug="no-traces")
-    traces = [source for path in sources for source in open_source(path, project)]
-    return draft_from_traces(AllTraces(traces), catalog_for(project), with_declared_effects(options, project))
+    return AllTraces([source for path in sources for source in open_source(path, project)])
 
 
 def with_declared_effects(options: DraftOptions, project: Project) -> DraftOptions:
