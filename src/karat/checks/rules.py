@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any, ClassVar
 
+import msgspec
 from msgspec import Struct
 
 from karat.checks.base import Check, CheckRequest
 from karat.checks.sample_traces import calls, says
+from karat.errors import KaratError
 from karat.evidence.conversation_events import ConversationEvents, read_conversation
+from karat.matchers.values import format_value
 from karat.model.check import CheckProblem, Example, Expected
+from karat.model.run import CaseRecord
 from karat.model.trace import Channel, Trace
 from karat.model.verdict import OWN_RULE, SHARED_RULE, CheckResult, EvidenceLocation, Group, Status
 from karat.rules.contract import Contract
-from karat.rules.events import Facts, RuleFinding, RuleOutcome, RuleVerdict
+from karat.rules.events import ConversationEvent, Facts, RuleFinding, RuleOutcome, RuleVerdict
 from karat.rules.monitor import judge_events
+from karat.rules.patterns import Occurrence
 from karat.rules.reading import Surroundings, read_rule
 from karat.text.wording import pluralize
 
@@ -31,6 +37,23 @@ LOOK_FIRST = {
 }
 SAY_SO = {"id": "say-so", "each": {"call": "pay"}, "needs": {"last_user": ["yes"]}}
 NOTHING_TRIGGERED = "nothing in the conversation triggers it"
+MOST_SHOWN = 8
+"""So many events of a conversation are shown with a rule that it breaks."""
+
+
+class TimelineEntry(Struct, frozen=True):
+    """An event of a conversation; `is_evidence`: it is one of those that broke the rule, or left it open."""
+
+    index: int
+    words: str
+    is_evidence: bool
+
+
+class RuleTimeline(Struct, frozen=True):
+    """The events that decided a rule, with what the user said last before, and how often it was triggered."""
+
+    entries: tuple[TimelineEntry, ...] = ()
+    triggered: int = 0
 
 
 class RuleHolds(Check, Struct, frozen=True, dict=True):
@@ -79,6 +102,13 @@ class RuleHolds(Check, Struct, frozen=True, dict=True):
             raise ValueError(f"the rule cannot be read: {problems[0].message}")
         return Contract([rule])
 
+    def timeline(self, trace: Trace) -> RuleTimeline:
+        """The events that broke the rule in a trace, or left it open."""
+        conversation = _events_of(trace)
+        [verdict] = judge_events(self.contract, conversation.events, conversation.end, Facts(metadata=trace.metadata))
+        evidence = verdict.first.events if verdict.first else ()
+        return RuleTimeline(_describe_events(conversation.events, evidence), verdict.triggered)
+
     def judge(self, trace: Trace) -> CheckResult:
         conversation = _events_of(trace)
         facts = Facts(metadata=trace.metadata)
@@ -107,6 +137,20 @@ class SharedRuleHolds(RuleHolds, frozen=True):
     name: ClassVar = SHARED_RULE
 
 
+def _describe_events(events: Sequence[ConversationEvent], evidence: Collection[int]) -> tuple[TimelineEntry, ...]:
+    last = max(evidence, default=-1)
+    said = [event.index for event in events if event.kind == "user" and event.index < last]
+    shown = sorted({*evidence, *said[-1:]})[-MOST_SHOWN:]
+    return tuple(TimelineEntry(index, _describe_event(events[index]), index in evidence) for index in shown)
+
+
+def _describe_event(event: ConversationEvent) -> str:
+    if event.kind == "result":
+        gave = event.error if event.error is not None else event.result
+        return f"{event.tool} gave {format_value(gave)}"
+    return str(Occurrence(event, event.index)).partition(": ")[2]
+
+
 class _Latest:
     """The events of the trace that was judged last: all rules of a case judge the same one."""
 
@@ -117,6 +161,17 @@ class _Latest:
 
 
 _latest = _Latest()
+
+
+def find_timelines(record: CaseRecord) -> dict[str, RuleTimeline]:
+    """For each rule that a recorded conversation broke or left open, by its id, the events that did."""
+    timelines = {}
+    for (_, spec), result in zip(record.case.all_checks, record.verdict.checks, strict=False):
+        if result.rule_id and result.status in (Status.FAILED, Status.UNKNOWN):
+            # An older journal may hold a rule that cannot be read any more, or one that needs what is not installed.
+            with suppress(KaratError, ValueError, msgspec.MsgspecError):
+                timelines[result.rule_id] = msgspec.json.decode(spec.args, type=RuleHolds).timeline(record.trace)
+    return timelines
 
 
 def _events_of(trace: Trace) -> ConversationEvents:

@@ -24,6 +24,8 @@ _OPENING: Final = 12
 
 _digits = re.compile(r"\d+(?:[.,:]\d+)*")
 _quoted = re.compile(r"'[^']{1,200}'|\"[^\"]{1,200}\"|/[^/\s]{1,200}/")
+_rule_event = re.compile(r"event \d+: .*?\): (?:it is not known (?:whether|which|what) .*?: )?")
+"""Where a rule was judged, which differs from case to case; then why it is broken, or not known to hold."""
 _space = re.compile(r"\s+")
 
 
@@ -93,6 +95,8 @@ def label(record: Breakable, number: int) -> str:
 
 def _kind(result: CheckResult, record: Breakable) -> str:
     """What was found; where that is the agent's own words, no two cases are alike, and only their place counts."""
+    if result.rule_id:
+        return shape(result.found.removeprefix(where[0] if (where := _rule_event.match(result.found)) else ""))
     if result.at is not None and result.at.start is not None:
         return f"{IN_PLACE}{result.at.channel.replace('_', ' ')}"
     answer = " ".join(record.trace.final_message[: 4 * _OPENING].split())[:_OPENING]

@@ -21,10 +21,12 @@ import msgspec
 from msgspec import Struct
 
 from karat.errors import JournalError
-from karat.journal.failures import OF_RUN
+from karat.journal.failures import EXPECTED, OF_RUN
 from karat.journal.index_tables import SEPARATOR, JournalRows, open_index
 from karat.journal.reader import BUFFER, UNREADABLE, read_record
 from karat.model.run import CaseRecord, Footer, Header, Summary
+from karat.model.verdict import RULE_CHECKS, Status, read_marks, rule_of
+from karat.text.wording import shorten
 
 DEEPEST: Final = 6
 """How many folders down journals are looked for."""
@@ -127,6 +129,21 @@ class FailureGroup(Struct, frozen=True):
     expected: str = ""
     """What the first of them expected, and how many other things the rest did."""
     others: int = 0
+
+
+NO_CHECK: Final = -1
+
+
+class RuleCase(Struct, frozen=True):
+    """How a rule came out in a case; `number`: its check, if it did not hold, and `kind`: what that found."""
+
+    rule: str
+    id: str
+    index: int
+    repeat: int
+    number: int
+    status: str
+    kind: str
 
 
 class Choices(Struct, frozen=True):
@@ -279,6 +296,20 @@ class Index:
                 first = tuple((case, index, repeat, number) for case, index, repeat, number, _ in rows)
                 groups.append(FailureGroup(name, status, kind, cases, first, rows[0][-1], expectations - 1))
         return groups
+
+    def rule_cases(self, run: str) -> Iterator[RuleCase]:
+        """How each rule of a run came out in each of its cases."""
+        listed = "SELECT id, idx, repeat, rules FROM records WHERE run = ? AND rules != '' ORDER BY idx, repeat"
+        failed = "SELECT idx, repeat, number, status, kind, expected FROM broken WHERE run = ? AND name IN (?, ?)"
+        with self._lock:
+            records = self._select(listed, run)
+            failures = self._select(failed, run, *sorted(RULE_CHECKS))
+        found = {(index, repeat, rule_of(text)): rest for index, repeat, *rest, text in failures}
+        for name, index, repeat, marks in records:
+            for rule, is_triggered in read_marks(marks):
+                number, status, kind = found.get((index, repeat, shorten(rule, EXPECTED)), (NO_CHECK, "", ""))
+                status = status or (Status.PASSED if is_triggered else Status.NOT_TRIGGERED)
+                yield RuleCase(rule, name, index, repeat, number, status, kind)
 
     def find_unsteady(self, runs: Sequence[str], most: int = 2_000) -> dict[str, list[list[str]]]:
         """Cases that broke in any of these runs: what each of their runs came to, run after run."""

@@ -26,7 +26,7 @@ from karat.model.verdict import CaseStatus, Shortfall, Status, Verdict
 from karat.scoring.tally import Contribution, Tally, case_status
 from karat.text.wording import pluralize
 
-VERSION: Final = 6
+VERSION: Final = 7
 SEPARATOR: Final = "\x1f"
 """Separates tags, so that only a whole tag is found."""
 BATCH: Final = 500

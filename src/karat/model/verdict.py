@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import StrEnum
 
 from msgspec import Struct
@@ -76,7 +77,7 @@ class CheckResult(Struct, frozen=True, omit_defaults=True, gc=False):
     def rule_id(self) -> str:
         """The rule that it judges; empty for a check of another kind."""
         is_rule = self.group == Group.RULES and self.name in RULE_CHECKS
-        return self.expected.partition(": ")[0] if is_rule else ""
+        return rule_of(self.expected) if is_rule else ""
 
     def __str__(self) -> str:
         return f"{self.name}: expected {self.expected}" + (f", found {self.found}" if self.found else "")
@@ -122,6 +123,7 @@ OWN_RULE, SHARED_RULE = "rule", "shared_rule"
 """The names of the checks that judge a rule of the suite itself, and one of karat.toml."""
 RULE_CHECKS = frozenset((OWN_RULE, SHARED_RULE))
 _MARKS = {(OWN_RULE, True): "+", (OWN_RULE, False): "-", (SHARED_RULE, True): "*", (SHARED_RULE, False): "/"}
+_OWN_MARKS, _TRIGGERED_MARKS = "+-", "+*"
 _SEPARATOR = "\x1f"
 
 
@@ -134,14 +136,25 @@ class RuleMarks(Struct):
     def add(self, marks: str) -> None:
         """Count the rules of one case, as `mark_rules` writes them."""
         for mark in marks.split(_SEPARATOR) if marks else ():
-            rules = self.own if mark[0] in "+-" else self.shared
-            rules[mark[1:]] = rules.get(mark[1:], False) or mark[0] in "+*"
+            rules = self.own if mark[0] in _OWN_MARKS else self.shared
+            rules[mark[1:]] = rules.get(mark[1:], False) or mark[0] in _TRIGGERED_MARKS
 
     @property
     def untested(self) -> tuple[str, ...]:
         """The rules that nothing triggered."""
         every = {**self.shared, **self.own}
         return tuple(sorted(name for name, is_tested in every.items() if not is_tested))
+
+
+def read_marks(marks: str) -> Iterator[tuple[str, bool]]:
+    """The rules of one case, and whether each was triggered, of what `mark_rules` wrote."""
+    for mark in marks.split(_SEPARATOR) if marks else ():
+        yield mark[1:], mark[0] in _TRIGGERED_MARKS
+
+
+def rule_of(expected: str) -> str:
+    """The rule that a check of rules is for, by what it expected."""
+    return expected.partition(": ")[0]
 
 
 def mark_rules(checks: tuple[CheckResult, ...]) -> str:

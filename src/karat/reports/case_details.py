@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
+from karat.checks.rules import RuleTimeline, find_timelines
 from karat.model.faults import STUBBED
 from karat.model.run import CaseRecord
 from karat.model.trace import Message, ToolCall, Trace
@@ -27,6 +28,7 @@ UNBOUNDED: Final = 1 << 20
 AROUND: Final = 60
 MATCH: Final = 80
 PAGES: Final = ("page", "page_before")
+NO_TIMELINE: Final = RuleTimeline()
 _GUTTER: Final = "| "
 """Before each line of another's text, so that it is not taken for one of ours."""
 
@@ -41,11 +43,12 @@ class TranscriptEntry(NamedTuple):
 
 
 class CheckDetail(NamedTuple):
-    """A check that did not pass; `around` is the text around its evidence."""
+    """A check that did not pass; `around` is the text around its evidence, `timeline` the events that broke a rule."""
 
     label: str
     result: CheckResult
     around: str
+    timeline: RuleTimeline = NO_TIMELINE
 
 
 class CaseDetails(NamedTuple):
@@ -61,8 +64,14 @@ class CaseDetails(NamedTuple):
 def case_details(record: CaseRecord, *, full: bool = False) -> CaseDetails:
     """`full`: nothing is left out."""
     facts = check_facts(record).all
+    timelines = find_timelines(record)
     checks = [
-        CheckDetail(label, result, evidence(record.trace.of_turn(result.turn), result.at) if result.at else "")
+        CheckDetail(
+            label,
+            result,
+            evidence(record.trace.of_turn(result.turn), result.at) if result.at else "",
+            timelines.get(result.rule_id, NO_TIMELINE),
+        )
         for label, result in (facts if full else facts[:CHECKS])
     ]
     entries = list(transcript(record, full=full))
@@ -83,7 +92,7 @@ def why_not_passed(record: CaseRecord, paint: Paint = without_colour, *, full: b
     for kind, lines in details.transcript:
         yield f"{kind:<{width}}  {lines[0]}"
         yield from (f"{indent}{_GUTTER}{line}" for line in lines[1:])
-    for label, result, around in details.checks:
+    for label, result, around, timeline in details.checks:
         status = paint(result.status, f"{result.status.value:<{width}}")
         yield f"{status}  {terminal(label, limit)} ({terminal(result.group, NAME)})"
         yield f"{indent}expected  {terminal(result.expected, limit)}"
@@ -91,8 +100,17 @@ def why_not_passed(record: CaseRecord, paint: Paint = without_colour, *, full: b
             yield f"{indent}found     {terminal(result.found, limit)}"
         if result.at is not None and around not in ("", result.found):
             yield f"{indent}in        {terminal(result.at.channel, NAME)}: {around}"
+        yield from (f"{indent}{line}" for line in timeline_lines(timeline, limit))
     if details.more:
         yield f"and {details.more} more checks"
+
+
+def timeline_lines(timeline: RuleTimeline, limit: int | None) -> Iterator[str]:
+    """The events that broke a rule, each with a sign if it is one of them, as inert lines."""
+    for event in timeline.entries:
+        yield f"event {event.index:<3} {'*' if event.is_evidence else ' '} {terminal(event.words, limit)}"
+    if timeline.triggered > 1:
+        yield f"judged    at {timeline.triggered} events"
 
 
 def headline(record: CaseRecord) -> str:

@@ -184,6 +184,9 @@ def _check(check: CheckDetail) -> Iterator[str]:
         yield f"  - Found: {markdown_cell(result.found)}\n"
     if result.at is not None and check.around:
         yield f"  - In {_escaped(result.at.channel)}: {markdown_cell(check.around, EXCERPT)}\n"
+    for event in check.timeline.entries:
+        mark = " (evidence)" if event.is_evidence else ""
+        yield f"  - Event {event.index}{mark}: {markdown_cell(event.words, EXCERPT)}\n"
 
 
 def _list_some(names: Iterable[str]) -> str:

@@ -47,7 +47,9 @@ _INDENT: Final = " " * (_STATUS_WIDTH + 2)
 _colour = re.compile(r"\x1b\[[0-9;]*m")
 _words = re.compile(r"^ +|[^ ]+ *| +")
 _command = re.compile(r"  karat [a-z]|pip install")
-_indent = re.compile(r" *(?:(?:expected|found|in|asked|answered|called|see|failed|unknown|before|now) {2,})?")
+_indent = re.compile(
+    r" *(?:(?:expected|found|in|asked|answered|called|see|failed|unknown|before|now|judged) {2,}|event \d+ +)?"
+)
 """What a further line is put under: the text of a line, after its label."""
 
 

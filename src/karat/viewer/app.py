@@ -21,6 +21,7 @@ from karat.reports.suite_lines import SuiteLines, suite_lines
 from karat.system.loopback_auth import LoopbackGuard, RefusedRequest
 from karat.viewer import pages, run_list
 from karat.viewer.pages import OfRun
+from karat.viewer.rule_pages import rules_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -140,6 +141,12 @@ class Viewer:
         heads = [pages.run_head(side, self._prices) for side in (base, new)]
         return _page(request, "compare.html", heads=heads, keys=(base.key, new.key), **comparison)
 
+    def rules(self, request: Request) -> Response:
+        run = self._run(request)
+        rule = request.query_params.get("rule", "")[:LONGEST_WORDS]
+        to = OfRun(home(request), run.key, CaseFilter())
+        return self._run_page(request, "rules.html", run, **rules_page(self._index, run, rule, to))
+
     def audit(self, request: Request) -> Response:
         run = self._run(request)
         return self._run_page(request, "audit.html", run, **pages.audit_page(run))
@@ -188,6 +195,7 @@ def application(index: Index, token: str, port: int, project: Project) -> ASGIAp
         "/": viewer.runs,
         "/run/{key}": viewer.run,
         "/run/{key}/audit": viewer.audit,
+        "/run/{key}/rules": viewer.rules,
         "/run/{key}/stress": viewer.stress,
         "/run/{key}/grid": viewer.grid,
         "/run/{key}/suite": viewer.suite,

@@ -9,14 +9,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from karat.checks.catalog import CheckCatalog
+from karat.checks.rules import RuleTimeline, find_timelines
 from karat.journal.failures import label
 from karat.model.cost import COST, Spent, TokenPrices, count_spent
 from karat.model.run import CaseRecord, Header
 from karat.model.trace import REMOVED, Trace
-from karat.model.verdict import CheckResult, Status
+from karat.model.verdict import ACCEPTED, CheckResult, Status
+from karat.reports.case_details import NO_TIMELINE
 from karat.reports.escaping import clip
 from karat.reports.html.calls import MOST_ROOM, CallView, TextRoom, call_views, json_words
 from karat.reports.html.evidence import SCREENSHOT, EvidencePlaces, ScreenView, TurnView, screen_view
@@ -44,6 +46,7 @@ class CheckView(Struct, frozen=True):
     found: str
     diff: str
     evidence: str
+    timeline: RuleTimeline = NO_TIMELINE
 
 
 class FileView(Struct, frozen=True):
@@ -89,6 +92,8 @@ class CaseView(Struct, frozen=True):
     anchor: str
     broken: list[CheckView]
     passed: list[CheckView]
+    not_triggered: list[CheckView]
+    """Rules that nothing in the conversation triggered: neither a pass nor a failure."""
     setup_calls: list[CallView]
     turns: list[TurnView]
     unobserved: list[UnobservedView]
@@ -107,7 +112,11 @@ class CaseView(Struct, frozen=True):
 
     @property
     def checks_left_out(self) -> int:
-        return len(self.record.verdict.checks) - len(self.broken) - len(self.passed)
+        return len(self.record.verdict.checks) - self.checks_shown
+
+    @property
+    def checks_shown(self) -> int:
+        return len(self.broken) + len(self.passed) + len(self.not_triggered)
 
 
 def anchor_of(index: int, repeat: int) -> str:
@@ -133,8 +142,14 @@ def case_view(record: CaseRecord, setting: CaseSetting, address: Address, at: st
     pages = EvidencePlaces(trace, checks, anchor, setting.catalog, setting.room)
     turns = [pages.turn(number, turn) for number, turn in enumerate(trace.turns or (trace,))]
     unobserved = Unobserved(trace)
-    views = [_check(record, number, result, pages, unobserved) for number, result in enumerate(checks)]
-    failing = [view for view in views if view.result.status != Status.PASSED]
+    timelines = find_timelines(record)
+    views = [
+        structs.replace(
+            _check(record, number, result, pages, unobserved), timeline=timelines.get(result.rule_id, NO_TIMELINE)
+        )
+        for number, result in enumerate(checks)
+    ]
+    failing = [view for view in views if view.result.status not in ACCEPTED]
     expectations = None
     if setting.lines:
         expectations = expectations_view(record, views, setting.header.suite, setting.lines.find(case.id))
@@ -143,6 +158,7 @@ def case_view(record: CaseRecord, setting: CaseSetting, address: Address, at: st
         anchor=anchor,
         broken=sorted(failing, key=lambda view: view.result.status != Status.FAILED),
         passed=[view for view in views if view.result.status == Status.PASSED],
+        not_triggered=[view for view in views if view.result.status == Status.NOT_TRIGGERED],
         setup_calls=call_views(trace, trace.setup_calls[:MOST_CALLS], 0, setting.room),
         turns=turns,
         unobserved=unobserved.views(),
