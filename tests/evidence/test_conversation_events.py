@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from karat.evidence.conversation_events import read_conversation
 from karat.model.trace import PossibleCall, TextLoss, ToolCall, Trace, TraceError
@@ -71,6 +72,10 @@ def test_a_conversation_is_read_turn_by_turn() -> None:
     first = trace(call("get", "1"), input="Pay A.", final_message="Shall I?")
     second = trace(call("pay", "1"), input="yes")
     whole = trace(*first.tool_calls, *second.tool_calls, turns=(first, second))
+    gaps = [event for event in read_conversation(whole).events if event.kind == "gap"]
+    assert [(gap.index, gap.hides) for gap in gaps] == [(-1, "approvals"), (8, "approvals")]
+    turns = [structs.replace(turn, metadata={"approvals": []}) for turn in (first, second)]
+    whole = structs.replace(whole, turns=tuple(turns))
     conversation = read_conversation(whole)
     assert [(event.kind, event.tool or event.text) for event in conversation.events] == [
         ("user", "Pay A."), ("call", "get"), ("result", "get"), ("says", "Shall I?"),
@@ -89,3 +94,30 @@ def test_a_secret_that_was_removed_is_not_known() -> None:
     calls = [ToolCall(name, {"to": "[removed]"}, success=True, message=name) for name in ("get", "pay")]
     assert outcome(rule, trace(*calls)) == "held"
     assert outcome(rule, trace(*calls, cuts={"tools": TextLoss("secrets were removed")})) == "unknown"
+
+
+APPROVED = {"each": {"call": "pay", "success": True}, "needs": {"before": {"approved": "pay"}}}
+ASKED = {"each": {"asks_approval": "pay"}, "needs": {"after": {"approved": "pay"}}}
+
+
+def approvals(*entries: tuple[str, str]) -> dict[str, Any]:
+    return {"metadata": {"approvals": [{"kind": kind, "tool": tool, "arguments": {}} for kind, tool in entries]}}
+
+
+@pytest.mark.parametrize(
+    ("rule", "of", "expected"),
+    [
+        (APPROVED, trace(call("pay", "1"), **approvals(("approved", "pay"))), "held"),
+        (APPROVED, trace(call("pay", "1"), **approvals(("approved", "find"))), "broken"),
+        (APPROVED, trace(call("pay", "1"), **approvals(("denied", "pay"))), "broken"),
+        (APPROVED, trace(call("pay", "1"), **approvals()), "broken"),
+        (APPROVED, trace(call("pay", "1")), "unknown"),
+        (APPROVED, trace(call("pay", "1"), metadata={"approvals": "lost"}), "unknown"),
+        (ASKED, trace(**approvals(("asks_approval", "pay"))), "broken"),
+        (ASKED, trace(**approvals()), "not_triggered"),
+        (ASKED, trace(), "unknown"),
+        (NEVER, trace(), "not_triggered"),
+    ],
+)
+def test_approvals_are_events_where_they_were_observed(rule: dict, of: Trace, expected: str) -> None:
+    assert outcome(rule, of) == expected

@@ -61,7 +61,9 @@ def page_of(run: tuple[Index, IndexedRun], rule: str = "") -> str:
 
 def test_each_rule_is_counted_over_the_conversations(run: tuple[Index, IndexedRun]) -> None:
     index, indexed = run
-    rows = {row.id: tuple(row)[1:] for row in rules_page(index, indexed, "", OfRun("", indexed.key, CaseFilter()))["rows"]}
+    rows = {
+        row.id: tuple(row)[1:] for row in rules_page(index, indexed, "", OfRun("", indexed.key, CaseFilter()))["rows"]
+    }
     assert rows == {"look-first": (4, 2, 1, 1, 1), "never wire & run": (0, 0, 0, 0, 5)}
     html = page_of(run)
     assert '<a href="?rule=never%20wire%20%26%20run">never wire &amp; run</a>' in html
@@ -86,7 +88,12 @@ def test_a_rule_that_is_not_there_shows_all(run: tuple[Index, IndexedRun]) -> No
 
 
 def test_a_run_without_rules_says_what_they_are(tmp_path: Path) -> None:
-    karat.run({"karat": 1, "cases": [{"id": "a", "prompt": "a", "expected": {"min_words": 1}}]}, agent, results_dir=tmp_path, workers=0)
+    karat.run(
+        {"karat": 1, "cases": [{"id": "a", "prompt": "a", "expected": {"min_words": 1}}]},
+        agent,
+        results_dir=tmp_path,
+        workers=0,
+    )
     index = Index([tmp_path])
     index.refresh()
     assert "This run has no rules." in page_of((index, index.runs()[0]))

@@ -141,7 +141,8 @@ def _describe_events(events: Sequence[ConversationEvent], evidence: Collection[i
     last = max(evidence, default=-1)
     said = [event.index for event in events if event.kind == "user" and event.index < last]
     shown = sorted({*evidence, *said[-1:]})[-MOST_SHOWN:]
-    return tuple(TimelineEntry(index, _describe_event(events[index]), index in evidence) for index in shown)
+    by_index = {event.index: event for event in events}
+    return tuple(TimelineEntry(index, _describe_event(by_index[index]), index in evidence) for index in shown)
 
 
 def _describe_event(event: ConversationEvent) -> str:

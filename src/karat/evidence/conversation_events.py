@@ -7,12 +7,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from karat.evidence.logs.events import unread
+from karat.model.trace import APPROVALS, PossibleCall, ToolCall, Trace
 from karat.model.trace import BY_ITSELF as ENDED_BY_ITSELF
-from karat.model.trace import PossibleCall, ToolCall, Trace
-from karat.rules.events import BY_ITSELF, ConversationEnd, ConversationEvent
+from karat.rules.events import APPROVALS as HIDDEN_APPROVALS
+from karat.rules.events import BEFORE_ALL, BY_ITSELF, ConversationEnd, ConversationEvent
 
 MAX_TURNS: Final = "max_turns"
 LOST_LINE: Final = "a line of the log was not understood: {!r}"
+NO_APPROVALS: Final = (
+    "approvals were not observed: only targets for LangGraph observe them. Use what the user said: last_user"
+)
 SETUP_ANSWERS: Final = "what the agent answered to a setup prompt is not kept"
 LINE: Final = 80
 """So much of a line that was not understood is shown."""
@@ -45,7 +49,22 @@ def read_conversation(trace: Trace) -> ConversationEvents:
     for turn_number, turn in enumerate(trace.turns or (trace,), 1):
         reader.add_turn(turn, turn_number, number)
         number += len(turn.tool_calls)
-    return ConversationEvents(reader.events, _read_end(trace), reader.calls)
+    events = reader.events if _sees_approvals(trace) else _hide_approvals(reader.events)
+    return ConversationEvents(events, _read_end(trace), reader.calls)
+
+
+def _sees_approvals(trace: Trace) -> bool:
+    turns = trace.turns or (trace,)
+    return not trace.setup_prompts and all(isinstance(turn.metadata.get(APPROVALS), list) for turn in turns)
+
+
+def _hide_approvals(events: list[ConversationEvent]) -> list[ConversationEvent]:
+    """The events of a conversation of which no approval was observed: some may be before and after each."""
+    first, last = (
+        ConversationEvent(kind="gap", index=index, hides=HIDDEN_APPROVALS, text=NO_APPROVALS)
+        for index in (BEFORE_ALL, len(events))
+    )
+    return [first, *events, last]
 
 
 def _read_end(trace: Trace) -> ConversationEnd:
@@ -88,12 +107,21 @@ class _EventReader:
             self._add(kind="gap", hides="user", text=why)
         elif turn.input:
             self._add(kind="user", text=turn.input)
+        self._add_approvals(turn, "approved", "denied")
         calls = [*_put_in_order(turn.tool_calls, first)]
         self._stretch = prefix if len(calls) > 1 and any(_is_place_unknown(timed.call) for timed in calls) else ""
         self._add_gaps(turn)
         self._add_calls(calls, prefix, turn.why_incomplete("tools") or "")
+        self._add_approvals(turn, "asks_approval")
         self._add_words(turn)
         self._stretch = ""
+
+    def _add_approvals(self, turn: Trace, *kinds: str) -> None:
+        """What a person decided, with which the turn began, or what it asked to approve, with which it ended."""
+        listed = turn.metadata.get(APPROVALS)
+        for entry in listed if isinstance(listed, list) else ():
+            if isinstance(entry, dict) and entry.get("kind") in kinds:
+                self._add(kind=entry["kind"], tool=str(entry.get("tool", "")), arguments=entry.get("arguments"))
 
     def _add_gaps(self, turn: Trace) -> None:
         """Where calls of the turn may be missing: before its calls, and between them where nothing proves absence."""

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from karat.matchers.values import MISSING, format_value
 from karat.rules.conditions import Condition
-from karat.rules.events import ConversationEnd, ConversationEvent, RuleFinding
+from karat.rules.events import BEFORE_ALL, ConversationEnd, ConversationEvent, RuleFinding
 from karat.rules.patterns import LOST, BoundValue, EventPattern, Fit, Occurrence
 from karat.rules.talk import ConsentWords, Talk
 from karat.rules.values import ValuePath, freeze, holds_removed
@@ -22,6 +22,8 @@ from karat.rules.values import ValuePath, freeze, holds_removed
 MOST_CANDIDATES = 64
 """So many events are tried against a condition; if there are more, it is not known whether another one fits."""
 MOST_SHOWN = 8
+BEGINNING = BEFORE_ALL - 1
+"""Before all that may be missing."""
 ORDER_UNSEEN = (
     "the order was not seen: neither the message that requested the calls nor their times are known, so the first may "
     "not have ended before the second was requested"
@@ -268,7 +270,7 @@ class Before(WithStore):
         if chosen is not None:
             trigger.events[self.plan.name] = chosen
             return None
-        if doubt := doubt or self._doubt_between(key, -1, trigger.occurrence.horizon):
+        if doubt := doubt or self._doubt_between(key, BEGINNING, trigger.occurrence.horizon):
             return trigger.report_doubt(f"it is not known whether there was an earlier {self._words(trigger)}: {doubt}")
         more = " that no other one used" if self.plan.once and listed else ""
         return trigger.report_breach(f"no earlier {self._words(trigger)}{more}")
@@ -293,7 +295,7 @@ class Last(WithStore):
         key = pattern.wanted_key(trigger.scope)
         listed = self.store.find(key)
         last = next((event for event in reversed(listed) if event.index < occurrence.horizon), None)
-        if doubt := self._doubt_between(key, -1 if last is None else last.index, occurrence.horizon):
+        if doubt := self._doubt_between(key, BEGINNING if last is None else last.index, occurrence.horizon):
             return trigger.report_doubt(
                 f"it is not known which the latest {pattern.wanted_words(trigger.scope)} was: {doubt}"
             )
@@ -423,7 +425,7 @@ class NeverBefore(WithStore):
         chosen, doubt = self._choose(trigger, self._candidates(trigger, key))
         if chosen is not None:
             return trigger.report_breach(f"after {chosen}, which must not come before it", chosen.index)
-        if doubt := doubt or self._doubt_between(key, -1, trigger.occurrence.horizon):
+        if doubt := doubt or self._doubt_between(key, BEGINNING, trigger.occurrence.horizon):
             words = self.pattern.wanted_words(trigger.scope)
             return trigger.report_doubt(f"it is not known whether {words} came before it: {doubt}")
         return None

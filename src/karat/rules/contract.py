@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct, structs
@@ -11,7 +12,7 @@ from karat.matchers.matcher import Matcher
 from karat.matchers.values import MISSING
 from karat.rules.clauses import ClausePlan, NeverAfter, Where, recording_stage
 from karat.rules.conditions import CelCondition, Condition
-from karat.rules.events import TEXT_KINDS, ConversationEvent, Facts, RuleOutcome, RuleVerdict
+from karat.rules.events import APPROVAL_KINDS, APPROVALS, TEXT_KINDS, ConversationEvent, Facts, RuleOutcome, RuleVerdict
 from karat.rules.patterns import OF_RESULT, EventPattern, Occurrence
 from karat.text.tool_names import is_every_tool, is_named_in, may_be_same_tool
 
@@ -113,6 +114,12 @@ class Contract:
             return getattr(occurrence.event, flag) is False
         return condition is not None and condition.holds({"each": occurrence}) is True
 
+    @cached_property
+    def reads_approvals(self) -> bool:
+        """Whether any rule speaks of approvals."""
+        patterns = [p for rule in self.rules for p in (rule.each, *(p for plan in rule.clauses for p in plan.patterns))]
+        return any(pattern.kind in APPROVAL_KINDS for pattern in patterns)
+
     def find_hidden(self, gap: ConversationEvent) -> tuple[tuple[int, ...], tuple[ClauseNumber, ...]]:
         """The rules whose triggers a gap may hide, and the clauses whose events it may."""
         rules = [number for number, rule in enumerate(self.rules) if _may_hide(gap, rule.each)]
@@ -170,7 +177,8 @@ def _share_patterns(rule: CompiledRule, shared: dict[str, EventPattern]) -> Comp
 
 
 def _may_hide(gap: ConversationEvent, pattern: EventPattern) -> bool:
-    if gap.hides and gap.hides != pattern.kind:
+    hides_kind = pattern.kind in APPROVAL_KINDS if gap.hides == APPROVALS else gap.hides in ("", pattern.kind)
+    if not hides_kind:
         return False
     if not (gap.tool or gap.within) or pattern.kind in TEXT_KINDS:
         return True

@@ -18,6 +18,11 @@ A `gap` is a place where events were not seen.
 TEXT_KINDS = frozenset(("user", "says"))
 TOOL_KINDS = frozenset(("call", "asks_approval", "approved", "denied", "handoff"))
 """Kinds that name a tool, or for a handoff an agent."""
+APPROVAL_KINDS = frozenset(("asks_approval", "approved", "denied"))
+APPROVALS = "approvals"
+"""What a gap hides where no approval was observed: each of their kinds."""
+BEFORE_ALL = -1
+"""The index of a gap that is before every event."""
 
 
 class ConversationEvent(Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -43,7 +48,7 @@ class ConversationEvent(Struct, frozen=True, omit_defaults=True, kw_only=True):
     text: str = ""
     """What is said; of a gap: why nothing was seen."""
     hides: str = ""
-    """The kind of the events that a gap may hide; empty: any."""
+    """The kind of the events that a gap may hide, or `approvals`; empty: any."""
     within: str = ""
     """Of a gap: a text that was not understood; it hides calls of tools that it names."""
     known_tools: tuple[str, ...] = ()

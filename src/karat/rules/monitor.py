@@ -8,6 +8,8 @@ from typing import NamedTuple
 from karat.rules.clauses import AtMost, Clause, Last, Memory, StoredEvent, Trigger
 from karat.rules.contract import NO_SLOTS, CompiledRule, Contract, Slots
 from karat.rules.events import (
+    APPROVALS,
+    BEFORE_ALL,
     BY_ITSELF,
     ConversationEnd,
     ConversationEvent,
@@ -104,7 +106,7 @@ class Monitor:
 
     def feed(self, event: ConversationEvent) -> None:
         """Take the next event of the conversation."""
-        if event.index <= self.last_index:
+        if event.index <= self.last_index and not (event.index == BEFORE_ALL and event.kind == "gap"):
             raise ValueError(f"event {event.index} comes after event {self.last_index}: indexes must grow")
         self.last_index = event.index
         kind = event.kind
@@ -332,6 +334,8 @@ class Monitor:
                 self._state(number).clauses[clause_index].record(occurrence)
 
     def _note_gap(self, gap: ConversationEvent) -> None:
+        if gap.hides == APPROVALS and not self._contract.reads_approvals:
+            return
         rules, clauses = self._contract.find_hidden(gap)
         for number in rules:
             if number not in self._idle and not gap.is_setup:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -11,6 +11,8 @@ import msgspec
 from karat.text.clean import jsonable, loads, text
 
 ASKING = ("question", "message", "prompt", "text", "description")
+DENYING = ("reject", "respond", "ignore")
+"""Decisions by which a call does not run."""
 _YES = re.compile(
     r"(?:yes|y|ok|okay|sure|approved?|accept(?:ed)?|confirm(?:ed)?|go ahead|do it|please do)\b[\s.!]*", re.I
 )
@@ -68,6 +70,41 @@ def decisions(waiting: Sequence[Interrupt], answers: Any) -> Iterator[tuple[dict
         for request, decision in zip(requests, decided, strict=False):
             if isinstance(request, dict) and isinstance(decision, dict):
                 yield request, decision
+
+
+def asked_approvals(waiting: Sequence[Interrupt]) -> list[dict[str, Any]]:
+    """What a graph asks a person to approve, as events of the conversation: each call, or what else is asked."""
+    return [_approval("asks_approval", request) for each in waiting for request in _requests(each.value)]
+
+
+def decided_approvals(waiting: Sequence[Interrupt], answers: Any) -> list[dict[str, Any]]:
+    """What a person decided about it: an approved call has the arguments that it may run with."""
+    decided = [
+        _approval("denied" if decision["type"] in DENYING else "approved", request, decision)
+        for request, decision in decisions(waiting, answers)
+        if "type" in decision
+    ]
+    for each in waiting:
+        answer = answers if len(waiting) == 1 else answers[each.id]
+        if isinstance(answer, str):
+            answer = True if _YES.fullmatch(answer.strip()) else None
+        if isinstance(answer, bool):
+            decided += [_approval("approved" if answer else "denied", request) for request in _requests(each.value)]
+    return decided
+
+
+def _requests(value: object) -> list[Any]:
+    requests = value.get("action_requests") if isinstance(value, dict) else None
+    return requests if isinstance(requests, list) else [value]
+
+
+def _approval(kind: str, request: Any, decision: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """An event of an approval, with the tool and the arguments where the question is about a call."""
+    changed = decision.get("edited_action") if decision else None
+    call = changed if isinstance(changed, dict) else request
+    if isinstance(call, dict) and isinstance(call.get("name"), str):
+        return {"kind": kind, "tool": call["name"], "arguments": jsonable(call.get("args", call.get("arguments")))}
+    return {"kind": kind, "tool": "", "arguments": jsonable(request)}
 
 
 def _shape_answer(answer: object, question: object) -> object:

@@ -185,11 +185,13 @@ async def test_an_interrupt_asks_and_the_next_prompt_answers_it() -> None:
         trace = await ask(target, "ask me")
         assert trace.final_message == "I will book it.\nAre you sure?"
         check(trace.tool_calls, [waiting])
-        assert trace.metadata == {"interrupts": [{"question": "Are you sure?"}]}
+        question = {"question": "Are you sure?"}
+        asked = {"kind": "asks_approval", "tool": "", "arguments": question}
+        assert trace.metadata == {"interrupts": [question], "approvals": [asked]}
         answered = await ask(target, "yes", setup_prompts=("ask me",))
     assert answered.final_message == "Booked."
     check(answered.tool_calls, [Call("ask_person", {"what": "sure?"}, result="the person said yes")])
-    assert answered.metadata == {}
+    assert answered.metadata == {"approvals": [{**asked, "kind": "approved"}]}
 
 
 async def test_an_agent_that_waits_for_approval_has_not_called_the_tool() -> None:

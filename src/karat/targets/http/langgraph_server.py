@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 import msgspec
 from msgspec import Struct
 
-from karat.model.trace import Tokens
+from karat.model.trace import APPROVALS, Tokens
 from karat.providers.sse import ServerEvent
 from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
@@ -24,7 +24,7 @@ from karat.targets.http.options import ServiceOptions
 from karat.targets.http.service import WireRequest
 from karat.targets.http.streams import EventKinds, loads, protocol_error
 from karat.targets.http.target import ServiceTarget
-from karat.targets.interrupts import Interrupt, decisions, resume
+from karat.targets.interrupts import Interrupt, asked_approvals, decided_approvals, decisions, resume
 from karat.targets.langgraph.messages import final_text, plain_text
 from karat.text.clean import table
 from karat.text.wording import shorten, visible
@@ -173,6 +173,8 @@ class ThreadNotes:
     """The interrupts that the last turn ended with."""
     requested: dict[str, ServerCall] = field(default_factory=dict)
     """The calls that were asked for: they may run in a later turn, once a person agrees."""
+    decided: list[dict[str, object]] = field(default_factory=list)
+    """What was decided about them by the prompt of this turn."""
     barred: set[str] = field(default_factory=set)
     """Those of them that a person rejected, or answered in place of the tool: they never run."""
 
@@ -180,6 +182,7 @@ class ThreadNotes:
         """What the thread is resumed with. A person may change calls, or bar them."""
         waiting, self.waiting = self.waiting, []
         answer = resume(prompt, waiting)
+        self.decided = decided_approvals(waiting, answer)
         remaining = dict(self.requested)
         for request, decision in decisions(waiting, answer):
             action = request.get("name"), request.get("args")
@@ -314,9 +317,12 @@ class _StateReader:
         interrupts = [Interrupt(str(item.get("id")), item.get("value")) for item in items]
         if value["next"] and not interrupts:
             raise TargetError("bad-answer", f"the run ended before {value['next']}: it was cut off")
+        notes = notes_of(self._talk)
+        self._buffer.metadata[APPROVALS] = [*notes.decided, *asked_approvals(interrupts)]
+        notes.decided = []
         if interrupts:
             self._buffer.metadata["interrupts"] = [each.value for each in interrupts]
-            notes_of(self._talk).waiting = interrupts
+            notes.waiting = interrupts
         values = value.get("values")
         if isinstance(values, dict):
             self._buffer.state = table({name: item for name, item in values.items() if name != "messages"})

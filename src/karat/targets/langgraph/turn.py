@@ -13,9 +13,9 @@ from karat.checks.tools.validity import judges_end
 from karat.evidence.recorder import RanCall
 from karat.evidence.spans.trace_context import enter_turn
 from karat.model.suite import Case
-from karat.model.trace import Trace
+from karat.model.trace import APPROVALS, Trace
 from karat.targets.base import RunContext, TargetError
-from karat.targets.interrupts import Interrupt, resume
+from karat.targets.interrupts import Interrupt, asked_approvals, decided_approvals, resume
 from karat.targets.langgraph.callbacks import TurnRecorder, WrittenMessage, timeline
 from karat.targets.langgraph.calls import run_as_call, tool_calls
 from karat.targets.langgraph.loading import pregel, schemas_of
@@ -59,6 +59,8 @@ class GraphConversation:
         """What was said in all turns, for graphs whose state does not keep it."""
         self._waiting: list[Interrupt] = []
         """The interrupts that the last turn ended with."""
+        self._decided: list[dict[str, Any]] = []
+        """What was decided about them by the prompt of this turn."""
         self._held: tuple[str, ...] = ()
         """The nodes that the graph stopped before, as it was compiled to."""
 
@@ -96,6 +98,7 @@ class GraphConversation:
         interrupts = [jsonable(interrupt.value) for interrupt in self._waiting]
         structured = state.get("structured_response") if isinstance(state, dict) else None
         stopped = {"interrupts": interrupts, "held_before": list(self._held)}
+        approvals = [*self._decided, *asked_approvals(self._waiting)]
         trace = Trace(
             case_id=case.id,
             input=case.prompt,
@@ -109,7 +112,7 @@ class GraphConversation:
             timings=book.timings(started_at),
             tokens=token_counts(book.answers, (entry.message for entry in entries)),
             ended_by="" if interrupts or self._held else find_ending(turn),
-            metadata={name: value for name, value in stopped.items() if value},
+            metadata={name: value for name, value in stopped.items() if value} | {APPROVALS: approvals},
             state=_state(state),
         )
         trace = self._context.recorder.with_ran_calls(trace)
@@ -139,8 +142,11 @@ class GraphConversation:
 
         if self._waiting and not self._remembers:
             raise TargetError("agent", NO_MEMORY)
+        self._decided = []
         if self._waiting:
-            return Command(resume=resume(prompt, self._waiting))
+            answer = resume(prompt, self._waiting)
+            self._decided = decided_approvals(self._waiting, answer)
+            return Command(resume=answer)
         if self._held:
             return None  # a graph that was compiled to stop goes on when it is called with nothing
         history = [] if self._remembers else self._said if self._shapes.has_own_input else self._history
