@@ -10,11 +10,16 @@ import pytest
 
 import karat
 from benchmarks.published.__main__ import main
+from benchmarks.published.rule_audit import audit_rules, audit_table
 from benchmarks.published.rules import Policy, judge_runs, read_policy
 from karat.analysis.audit.operators.rules import break_rule
 from karat.evidence.conversation_events import read_conversation
+from karat.evidence.merge import merge_turns
+from karat.model.trace import ToolCall, Trace
+from karat.rules.contract import Contract
 from karat.rules.events import RuleOutcome
 from karat.rules.monitor import judge_events
+from karat.rules.reading import read_rules
 
 RESERVATION = {
     "reservation_id": "R1",
@@ -115,3 +120,13 @@ def find_held(policy: Policy, trace: karat.Trace) -> set[str]:
     conversation = read_conversation(trace)
     verdicts = judge_events(policy.contract, conversation.events, conversation.end)
     return {verdict.rule for verdict in verdicts if verdict.outcome is RuleOutcome.HELD}
+
+
+def test_the_audit_of_a_policy_counts_what_each_rule_notices() -> None:
+    rules, _ = read_rules([{"id": "once", "each": {"call": "pay", "success": True}, "at_most": 1}])
+    calls = (ToolCall("pay", {}, success=True, result={}, message="1"),)
+    turn = Trace(case_id="a", input="Pay.", final_message="Paid.", tool_calls=calls)
+    audited = audit_rules(Policy("desk", Contract(rules), ("once",)), [merge_turns([turn])])
+    assert (audited.made["once"], audited.killed["once"], audited.alone["once"]) == (1, 1, 1)
+    assert (audited.equivalents, audited.false_alarms) == (1, 0)
+    assert "1 of 1 wrong conversations" in audit_table(Policy("desk", Contract(rules), ("once",)), audited)

@@ -12,7 +12,7 @@ from karat.rules.patterns import Occurrence
 from karat.rules.values import freeze, scalars_of
 
 MOSTLY: Final = 0.9
-"""What was true less often of what was learned from is no candidate."""
+"""What holds for a smaller share of the calls does not become a candidate."""
 MOST_MEMBERS: Final = 40
 """So many members of arguments and of a result are compared."""
 MOST_CONTENTS: Final = 5_000
@@ -39,14 +39,14 @@ class Join(NamedTuple):
     """The member of that part; empty: the part itself."""
 
 
-class ObservedCall(NamedTuple):
+class RecordedCall(NamedTuple):
     """A call of a conversation: what was known when it was requested, and what it gave."""
 
     tool: str
     occurrence: Occurrence
     values: Mapping[str, Hashable]
     """Its arguments that may identify something."""
-    told: Mapping[Join, Hashable]
+    joins: Mapping[Join, Hashable]
     """Those, and what its result holds, by how a rule names them."""
     gave: frozenset[Hashable]
     """All that its result holds."""
@@ -80,15 +80,19 @@ class RuleStatistics:
             self._last[call.tool] = self._last.get(call.tool, True) and is_last
         self._note_pairs(calls)
 
-    def _note_earlier(self, call: ObservedCall, earlier: Sequence[ObservedCall]) -> None:
+    def _note_earlier(self, call: RecordedCall, earlier: Sequence[RecordedCall]) -> None:
         found: set[tuple[str, Join]] = set()
         for other in earlier:
             found.add((other.tool, Join()))
             for name, value in call.values.items():
-                found |= {(other.tool, join._replace(name=name)) for join, told in other.told.items() if told == value}
+                found |= {
+                    (other.tool, join._replace(name=name))
+                    for join, other_value in other.joins.items()
+                    if other_value == value
+                }
         self._before[call.tool].update(found)
 
-    def _note_origins(self, call: ObservedCall, earlier: Sequence[ObservedCall], texts: Sequence[str]) -> None:
+    def _note_origins(self, call: RecordedCall, earlier: Sequence[RecordedCall], texts: Sequence[str]) -> None:
         arguments = call.occurrence.arguments
         for name, value in islice(arguments.items(), MOST_MEMBERS) if isinstance(arguments, dict) else ():
             for scalar in islice(scalars_of(value), MOST_MEMBERS):
@@ -99,7 +103,7 @@ class RuleStatistics:
                 origins |= {other.tool for other in earlier if freeze(scalar) in other.gave}
                 self._origins[call.tool, name].append(frozenset(origins))
 
-    def _note_pairs(self, calls: Sequence[ObservedCall]) -> None:
+    def _note_pairs(self, calls: Sequence[RecordedCall]) -> None:
         """Which values came twice, and which calls came after others with the same value."""
         done = [call for call in calls if call.occurrence.success]
         for tool in {call.tool for call in done}:
@@ -219,7 +223,7 @@ def _cover(origins: Sequence[frozenset[str]]) -> list[str]:
     return chosen
 
 
-def _read_calls(events: Sequence[ConversationEvent]) -> Iterator[ObservedCall]:
+def _read_calls(events: Sequence[ConversationEvent]) -> Iterator[RecordedCall]:
     ends = {event.call: event for event in events if event.kind == "result"}
     horizons: dict[str, int] = {}
     for event in events:
@@ -228,14 +232,14 @@ def _read_calls(events: Sequence[ConversationEvent]) -> Iterator[ObservedCall]:
         horizon = horizons.setdefault(event.message, event.index) if event.message else event.index
         occurrence = Occurrence(event, horizon, ends.get(event.call))
         values = _identifying(occurrence.arguments)
-        told = {Join("", ARGUMENTS, name): value for name, value in values.items()}
-        told |= {Join("", RESULT, name): value for name, value in _identifying(occurrence.result).items()}
+        joins = {Join("", ARGUMENTS, name): value for name, value in values.items()}
+        joins |= {Join("", RESULT, name): value for name, value in _identifying(occurrence.result).items()}
         if isinstance(occurrence.result, str | int) and _may_identify(occurrence.result):
-            told[Join("", RESULT)] = freeze(occurrence.result)
-        yield ObservedCall(event.tool, occurrence, values, told, _contents(occurrence.result))
+            joins[Join("", RESULT)] = freeze(occurrence.result)
+        yield RecordedCall(event.tool, occurrence, values, joins, _contents(occurrence.result))
 
 
-def _is_evidence(other: ObservedCall, call: ObservedCall) -> bool:
+def _is_evidence(other: RecordedCall, call: RecordedCall) -> bool:
     return other.occurrence.success is True and other.occurrence.index < call.occurrence.horizon
 
 

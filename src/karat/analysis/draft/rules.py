@@ -48,7 +48,7 @@ class RuleSupport(Struct):
 
     @property
     def is_nearly_kept(self) -> bool:
-        """Kept but for a few conversations, which are bugs or show that it is no rule."""
+        """Kept but for a few conversations, which are bugs, or show that the rule does not exist."""
         return 0 < self.broken <= (1 - ALMOST) * self.total and min(self.judged) >= LEAST
 
     @property
