@@ -100,8 +100,8 @@ class TextShape(Struct, frozen=True):
 
     def validate(self, value: object) -> Found:
         if type(value) is not str:
-            is_plain = isinstance(value, int | float)
-            return wrong_type(self.words, value, f'Put it in quotes: "{_as_json(value)}".' if is_plain else "")
+            quoted = f'Put it in quotes: "{_as_json(value)}".' if isinstance(value, int | float) else ""
+            return wrong_type(self.words, value, quoted)
         if self.pattern is not None and not _compile(self.pattern).search(value):
             return [_off_pattern(value, self.pattern)]
         if self.longest is None and len(value) >= self.shortest:
@@ -211,7 +211,7 @@ def _off_pattern(value: str, pattern: str) -> PathDiagnostic:
     return PathDiagnostic((), f"{quoted(value)} is not of the form {pattern}.", "invalid-value")
 
 
-def _as_json(value: str | bool | int | None) -> str:
+def _as_json(value: str | bool | float | None) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return "null" if value is None else str(value)
