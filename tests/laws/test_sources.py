@@ -81,7 +81,6 @@ def find_calls_lost_with_spans() -> Coverage:
     return coverage
 
 
-@pytest.mark.xfail(strict=True, reason="issue 41, law 2")
 def test_a_lost_span_is_no_absent_call(record_property: Callable[[str, object], None]) -> None:
     require(find_calls_lost_with_spans(), record_property)
 

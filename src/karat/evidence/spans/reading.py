@@ -11,7 +11,7 @@ from karat.evidence.spans.otlp import SpanRecord
 from karat.evidence.spans.trace_context import TurnContext
 from karat.model.trace import SpanNode, Tokens, ToolCall
 from karat.providers.base import read_ending, tool_schemas
-from karat.providers.messages import find_prompts
+from karat.providers.messages import find_prompts, since_last_prompt
 from karat.text.tool_names import is_helper
 from karat.text.tool_results import parse_result
 
@@ -193,6 +193,10 @@ def _why_call_missing(turn: TurnSpans, unseen: list[str], calls: int) -> str:
         return f"the model asked for {unseen[0]!r}, but no span shows what happened to the call. {FLUSH}{hint}"
     if any(entry.asks_for_tools for entry in turn.models) and not calls:
         return f"the model ended by asking for a tool, but no span shows a call. {FLUSH}"
+    shown = [message for entry in turn.models for message in since_last_prompt(entry.input or (), entry.output_tools)]
+    nameless = not any(message.calls for message in shown)  # of a call by name it is known whether a span shows it
+    if not calls and nameless and any(message.results for message in shown):
+        return f"a model call was given the result of a tool, but no span shows a call. {FLUSH}"
     return ""
 
 
