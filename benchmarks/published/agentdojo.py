@@ -12,16 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
 import karat
 from benchmarks.published.rules import Policy
 from karat.evidence.conversation_events import read_conversation
+from karat.importers.agentdojo import read_result
 from karat.rules.events import RuleOutcome
 from karat.rules.monitor import judge_events
-
-DELIMITERS = ("<<", ">>")
-"""What a defence of AgentDojo puts around every result."""
 
 
 class JudgedRun(NamedTuple):
@@ -83,7 +79,7 @@ def _convert_message(message: Mapping[str, Any]) -> dict[str, Any]:
     ]
     content = message.get("content")
     if message["role"] == "tool":
-        content = json.dumps(_read_result(content or ""), default=str)
+        content = json.dumps(read_result(content or ""), default=str)
     return {**message, "content": content, "tool_calls": calls or None}
 
 
@@ -93,13 +89,3 @@ def _read_function(call: Mapping[str, Any]) -> dict[str, Any]:
         (function, call["args"]) if isinstance(function, str) else (function["name"], function["arguments"])
     )
     return {"name": name, "arguments": arguments if isinstance(arguments, str) else json.dumps(arguments)}
-
-
-def _read_result(text: str) -> object:
-    """The records of a result; text that is no record stays text."""
-    text = text.removeprefix(DELIMITERS[0]).removesuffix(DELIMITERS[1])
-    try:
-        value = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except (yaml.YAMLError, ValueError):
-        return text
-    return value if isinstance(value, dict | list) else text

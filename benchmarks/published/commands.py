@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from benchmarks.published import agentdojo, bfcl, bfcl_turns, peers, rule_audit, rules, tau2
+from benchmarks.published import agentdojo, agentdojo_agreement, bfcl, bfcl_turns, peers, rule_audit, rules, tau2
 from benchmarks.published.tau_bench import published_file
 
 One = TypeVar("One")
@@ -41,6 +41,10 @@ def add_commands(commands: Any) -> None:
     policies.add_argument("--audit", action="store_true", help="change conversations so that they break each rule")
     policies.add_argument("--alarms", nargs="*", metavar="RULE", help="show each conversation that breaks it")
     policies.set_defaults(run=_judge_rules)
+    dojo = commands.add_parser("agentdojo", help="runs of AgentDojo next to its utility and security functions")
+    dojo.add_argument("files", nargs="+", type=Path, help="files of runs, a JSON object in each line")
+    dojo.add_argument("--python", default="", help="a Python that has agentdojo, to explain differences")
+    dojo.set_defaults(run=_judge_agentdojo)
     flows = commands.add_parser("data-flow", help="runs of AgentDojo, held to rules on where values may come from")
     flows.add_argument("files", nargs="+", type=Path, help="files of runs, a JSON object in each line")
     flows.add_argument(
@@ -108,6 +112,15 @@ def _judge_rules(given: argparse.Namespace) -> int:
     if not files:
         print("No file of trajectories is there. Name a clone with --from, or files with --trajectories.")
     return 0 if files else 2
+
+
+def _judge_agentdojo(given: argparse.Namespace) -> int:
+    judged = [agentdojo_agreement.judge_file(path, given.python) for path in given.files]
+    unexplained = 0
+    for title, number in (("AgentDojo, utility", 0), ("AgentDojo, security", 1)):
+        found = [one for both in judged for one in both[number]]
+        unexplained += _print(title, found, lambda one: one.agrees, lambda one: one.kind)
+    return 1 if unexplained else 0
 
 
 def _judge_data_flow(given: argparse.Namespace) -> int:

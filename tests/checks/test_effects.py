@@ -13,8 +13,9 @@ import karat
 from catalogs import CATALOG
 from karat.analysis.lint.base import TargetInfo
 from karat.analysis.lint.linter import lint_source
-from karat.checks.effects.claims import NoFalseSuccess, OnlyEffects
+from karat.checks.effects.claims import NoFalseSuccess
 from karat.checks.effects.outcome import Outcome
+from karat.checks.effects.permitted import OnlyEffects
 from karat.checks.sample_traces import calls, says
 from karat.errors import ConfigError, SuiteError
 from karat.model.check import CheckSpec, Declared

@@ -43,9 +43,10 @@ from karat.checks.budgets import (
 )
 from karat.checks.combined import GROUP, NEGATED, InAnyTurn, ScoreOf, modify
 from karat.checks.effects.allocation import AllocationValid
-from karat.checks.effects.claims import NoFalseSuccess, OnlyEffects
+from karat.checks.effects.claims import NoFalseSuccess
 from karat.checks.effects.database import Database
 from karat.checks.effects.outcome import Outcome
+from karat.checks.effects.permitted import OnlyEffects
 from karat.checks.effects.resilience import AdmitsFailure, MaxRetries, NoEffectTwice
 from karat.checks.external import Code, TrustedCode, Unjudged, from_function
 from karat.checks.numbers.grounded import GroundedNumbers

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import regex
 
 from karat.analysis.lint.base import LintCase, Rule, Smell, TargetInfo
-from karat.checks.effects.claims import OnlyEffects
+from karat.checks.effects.permitted import OnlyEffects
 from karat.text.prose.claims import claims
 from karat.text.tool_names import ANY_EFFECT, NO_TOOL, is_any_named
 from karat.text.wording import quoted

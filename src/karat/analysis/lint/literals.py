@@ -10,7 +10,7 @@ from karat.analysis.lint.base import LintCase, Rule, Smell, TargetInfo
 from karat.analysis.lint.tools import tools_at
 from karat.checks.answer.leaks import NoLeak
 from karat.checks.answer.phrases import ExpectedContains, MustNotContain, MustNotSay, MustSayAny, ReasonContains
-from karat.checks.effects.claims import OnlyEffects
+from karat.checks.effects.permitted import OnlyEffects
 from karat.suites.diagnostics import Path
 from karat.text.tool_names import OR
 from karat.text.wording import quoted

@@ -14,8 +14,9 @@ from msgspec import Struct
 
 from karat.analysis.stress.kinds import StressKind
 from karat.checks.catalog import CheckCatalog
-from karat.checks.effects.claims import NoFalseSuccess, OnlyEffects
+from karat.checks.effects.claims import NoFalseSuccess
 from karat.checks.effects.outcome import Outcome
+from karat.checks.effects.permitted import OnlyEffects
 from karat.checks.effects.resilience import AdmitsFailure, MaxRetries, NoEffectTwice, has_request_key
 from karat.checks.numbers.grounded import GroundedNumbers
 from karat.checks.tools.calls import ToolCalls

@@ -11,9 +11,6 @@ from karat.checks.base import (
     ANSWER,
     CALLS,
     Check,
-    CheckRequest,
-    Phrase,
-    ToolCheck,
     excerpt,
     own_field,
     read_with,
@@ -22,14 +19,14 @@ from karat.checks.base import (
 )
 from karat.checks.effects.claimed_ids import find_unproved_id
 from karat.checks.sample_traces import UNSEEN_TOOLS, calls, performs
-from karat.checks.tools.names import describe_calls, nameless, why_unseen
+from karat.checks.tools.names import describe_calls, why_unseen
 from karat.model.check import CheckProblem, Example, Expected
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Group, Status
 from karat.text.folding import fold
 from karat.text.prose.claims import Claim, claims
 from karat.text.prose.sentences import find_listed
-from karat.text.tool_names import effect_tools, is_any_named, is_same_tool
+from karat.text.tool_names import is_any_named
 from karat.text.tool_results import parse_result
 from karat.text.words import WordLists
 
@@ -166,57 +163,3 @@ def _holds(value: Any, wording: str) -> bool:
     if isinstance(value, Mapping):
         return any(_holds(item, wording) for item in value.values())
     return isinstance(value, list | tuple) and any(_holds(item, wording) for item in value)
-
-
-class OnlyEffects(ToolCheck, Struct, frozen=True):
-    """No other tool of `effects` started than those listed; none has to."""
-
-    name: ClassVar = "only_effects"
-    failure: ClassVar = ("no ", "an ")
-    prohibits: ClassVar = True
-    field: ClassVar = own_field(
-        list[Phrase],
-        "No tool of `effects` started except these; `[]` means none. These may be called, but need not be.",
-    )
-    examples: ClassVar = (
-        Example({"tools": ["refund"], "effects": ["book_*", "refund"]}, calls("find refund"), Status.PASSED),
-        Example({"tools": ["refund"], "effects": ["book_*", "refund"]}, calls("find"), Status.PASSED),
-        Example({"tools": ["refund"], "effects": ["book_*", "refund"]}, calls("refund book_slot"), Status.FAILED),
-        Example({"tools": [], "effects": ["book_*", "refund"]}, calls("functions.Refund:failed"), Status.FAILED),
-        Example({"tools": [], "effects": ["book_*", "refund"]}, calls("refund:refused"), Status.PASSED),
-        Example({"tools": [], "effects": ["book_*"]}, UNSEEN_TOOLS, Status.UNKNOWN),
-        Example({"tools": []}, calls("find"), Status.UNKNOWN),
-    )
-    tools: tuple[str, ...]
-    effects: tuple[str, ...] = ()
-
-    @classmethod
-    def read(cls, expected: Expected) -> Iterator[CheckRequest]:
-        if "only_effects" in expected:
-            effects = effect_tools(expected.get("effects", {}))
-            args = {"tools": expected["only_effects"]} | ({"effects": effects} if effects else {})
-            yield CheckRequest(args, ("only_effects",))
-
-    @classmethod
-    def unused_fields(cls, expected: Expected) -> Iterator[CheckProblem]:
-        if "only_effects" in expected and not expected.get("effects"):
-            yield CheckProblem("no-effects", f"{lines_to_add()}.", ("only_effects",))
-
-    @property
-    def description(self) -> str:
-        return f"no effect except {', '.join(self.tools)}" if self.tools else "no effect"
-
-    def validate(self) -> Iterator[CheckProblem]:
-        return nameless(*self.tools)
-
-    def judge(self, trace: Trace) -> CheckResult:
-        if not self.effects:
-            return self.unknown(lines_to_add())
-        for index, call in enumerate(trace.tool_calls):
-            if call.called and _is_any(self.effects, call.name) and not _is_any(self.tools, call.name):
-                return self.failed(str(call), EvidenceLocation("tool_calls", index=index))
-        return self.passed_unless(why_unseen(trace, self.effects), describe_calls(trace))
-
-
-def _is_any(tools: Sequence[str], name: str) -> bool:
-    return any(is_same_tool(tool, name) for tool in tools)

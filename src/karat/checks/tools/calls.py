@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, NotRequired, TypedDict
 
@@ -17,7 +17,7 @@ from karat.matchers.reading import MatchedMembers, MatchedValue
 from karat.model.check import CheckProblem, Example, Expected
 from karat.model.trace import TextLoss, ToolCall, Trace
 from karat.model.verdict import CheckResult, EvidenceLocation, Status
-from karat.text.tool_names import is_named
+from karat.text.tool_names import OR, is_named
 
 LONGEST_DIFFERENCE = 600
 MOST_TIMES = 1000
@@ -48,10 +48,26 @@ class CallTimes(TypedDict, total=False):
     max: Annotated[int, Meta(ge=1, le=MOST_TIMES, description="The maximum number of calls.")]
 
 
+class AlternativeCall(TypedDict):
+    """One of several calls, of which any will do."""
+
+    tool: Annotated[str, Meta(min_length=1, description="The name of the tool.")]
+    arguments: NotRequired[Annotated[MatchedMembers, Meta(description="Arguments of the call; matchers are allowed.")]]
+    success: NotRequired[Annotated[bool, Meta(description="Whether it succeeded.")]]
+    result: NotRequired[Annotated[MatchedValue, Meta(description="Its result; matchers are allowed.")]]
+    error: NotRequired[Annotated[MatchedValue, Meta(description="The text of its error; matchers are allowed.")]]
+
+
 class ExpectedCall(TypedDict):
     """A call that was made: its tool, and what else must be true of it."""
 
-    tool: Annotated[str, Meta(min_length=1, description="The name of the tool.")]
+    tool: NotRequired[Annotated[str, Meta(min_length=1, description="The name of the tool.")]]
+    any_of: NotRequired[
+        Annotated[
+            list[AlternativeCall],
+            Meta(min_length=2, description="In place of `tool`: calls of which any will do, of whatever tools."),
+        ]
+    ]
     arguments: NotRequired[
         Annotated[
             MatchedMembers, Meta(description="Arguments of the call, which may have others; matchers are allowed.")
@@ -64,6 +80,12 @@ class ExpectedCall(TypedDict):
         Annotated[Often | CallTimes, Meta(description="How often the call is made: a number, or {min, max}.")]
     ]
     never: NotRequired[Annotated[Literal[True], Meta(description="No such call was made or requested.")]]
+    last: NotRequired[
+        Annotated[
+            Literal[True] | MatchedMembers,
+            Meta(description="It is the last call of the tool; with arguments, the last that has these."),
+        ]
+    ]
 
 
 class Rivals(Struct, frozen=True, omit_defaults=True):
@@ -90,7 +112,8 @@ class ToolCalls(ToolCheck, Struct, frozen=True, dict=True):
     failure: ClassVar = ("a ", "no ")
     field: ClassVar = own_field(
         Annotated[list[ExpectedCall], Meta(min_length=1)],
-        "Calls that were made: {tool, arguments, success, result, error, times}, or with {never: true} not made.",
+        "Calls that were made: {tool, arguments, success, result, error, times}, with {never: true} not made, with "
+        "{last: true} the last of the tool. `any_of` in place of `tool` lists calls of which any will do.",
         since="0.3",
         in_defaults="add_never",
     )
@@ -128,21 +151,31 @@ class ToolCalls(ToolCheck, Struct, frozen=True, dict=True):
         Example({"tool": "find", "rivals": {"before": [{"tool": "find"}]}}, calls("find find"), Status.PASSED),
         Example({"tool": "find", "rivals": {"before": [{"tool": "find"}]}}, calls("find"), Status.FAILED),
         Example({"tool": "find", "rivals": {"behind": [{"tool": "find"}]}}, calls("find"), Status.PASSED),
+        Example({"tool": "pay", "arguments": {"amount": 80}, "last": True, "success": True}, PAID, Status.PASSED),
+        Example({"tool": "pay", "arguments": {"note": "late"}, "last": {"amount": 40}}, PAID, Status.FAILED),
+        Example({"tool": "pay", "arguments": {"note": "late"}, "last": True}, calls("find"), Status.FAILED),
+        Example({"tool": "pay", "arguments": {"amount": 40}, "last": True}, UNSEEN_TOOLS, Status.UNKNOWN),
+        Example({"any_of": [{"tool": "drop"}, {"tool": "pay", "arguments": {"note": "late"}}]}, PAID, Status.PASSED),
+        Example({"any_of": [{"tool": "drop"}, {"tool": "pay", "arguments": {"note": "soon"}}]}, PAID, Status.FAILED),
         Example({"tool": "book"}, UNSEEN_TOOLS, Status.UNKNOWN),
     )
-    tool: str
+    tool: str = ""
     arguments: Any = UNSET
     success: bool | None = None
     result: Any = UNSET
     error: Any = UNSET
     times: int | Times | None = None
     never: bool = False
+    any_of: tuple[WantedCall, ...] = ()
+    last: Any = UNSET
     rivals: Rivals = Rivals()
 
     @cached_property
     def patterns(self) -> tuple[CallPattern, ...]:
         """Its own and those of its rivals."""
-        call = WantedCall(self.tool, self.arguments, self.success, self.result, self.error, self.times, self.never)
+        call = WantedCall(
+            self.tool, self.arguments, self.success, self.result, self.error, self.times, self.never, self.any_of
+        )
         return tuple(map(CallPattern.of, (*self.rivals.before, call, *self.rivals.after)))
 
     @property
@@ -162,9 +195,14 @@ class ToolCalls(ToolCheck, Struct, frozen=True, dict=True):
     def read(cls, expected: Expected) -> Iterator[CheckRequest]:
         entries = expected.get("tool_calls", ())
         for index, call in enumerate(entries):
-            before, after = _rivals(call, entries[:index]), _rivals(call, entries[index + 1 :])
-            sides = {side: others for side, others in (("before", before), ("behind", after)) if others}
-            yield CheckRequest({**call, "rivals": sides} if sides else call, ("tool_calls", index))
+            rivals = _rivals(entries, index)
+            sides = {
+                "before": [entries[i] for i in rivals if i < index],
+                "behind": [entries[i] for i in rivals if i > index],
+            }
+            own = {"tool": OR.join(tools_of(call)), **call} if "any_of" in call else call
+            asked = {**own, "rivals": {side: others for side, others in sides.items() if others}} if rivals else own
+            yield CheckRequest(asked, ("tool_calls", index))
 
     @property
     def prohibits(self) -> bool:
@@ -176,7 +214,12 @@ class ToolCalls(ToolCheck, Struct, frozen=True, dict=True):
         gave = f" that gave {_format_value(self.result)}" if self.result is not UNSET else ""
         erred = f" with the error {_format_value(self.error)}" if self.error is not UNSET else ""
         position = f", number {len(self.rivals.before) + 1} of its kind" if self.rivals.before else ""
-        return f"{'no' if self.never else 'a'}{self.pattern.words[1:]}{with_what}{gave}{erred}{self._often}{position}"
+        which = "no" if self.never else "a" if self.last is UNSET else self._which_last
+        return f"{which}{self.pattern.words[1:]}{with_what}{gave}{erred}{self._often}{position}"
+
+    @property
+    def _which_last(self) -> str:
+        return "as the last, a" if self.last is True else f"as the last with {_format_value(self.last)}, a"
 
     @property
     def _often(self) -> str:
@@ -188,7 +231,8 @@ class ToolCalls(ToolCheck, Struct, frozen=True, dict=True):
         return f", at least {least} times" if most is None else f", {least} to {most} times"
 
     def validate(self) -> Iterator[CheckProblem]:
-        yield from nameless(self.tool)
+        yield from self._misplaced_keys()
+        yield from nameless(*(call.tool for call in self.any_of)) if self.any_of else nameless(self.tool)
         if self.never and self.times is not None:
             yield CheckProblem("no-effect", "'times' has no effect next to 'never'.", ("times",))
         if self.pattern.most is not None and self.pattern.least > self.pattern.most:
@@ -200,9 +244,25 @@ class ToolCalls(ToolCheck, Struct, frozen=True, dict=True):
                 "empty-expectation", "any number of calls passes. Give 'max', or a higher 'min'.", ("times",)
             )
 
+    def _misplaced_keys(self) -> Iterator[CheckProblem]:
+        parts = [name for name in ("arguments", "result", "error") if getattr(self, name) is not UNSET]
+        parts += ["success"] if self.success is not None else []
+        if bool(self.tool) is bool(self.any_of and self.tool != self.pattern.tool):
+            yield CheckProblem("wrong-shape", "give either 'tool' or 'any_of'.")
+        if self.any_of and parts:
+            message = f"'{parts[0]}' is of one call: write it in each entry of 'any_of'."
+            yield CheckProblem("wrong-shape", message, (parts[0],))
+        if self.last is not UNSET and (self.never or self.times is not None):
+            yield CheckProblem("no-effect", "'last' speaks of one call: leave out 'times' and 'never'.", ("last",))
+        if self.last is not UNSET and not self.any_of and not parts:
+            message = "it holds of every last call. Say what 'arguments', 'success', 'result' or 'error' it has."
+            yield CheckProblem("empty-expectation", message, ("last",))
+
     def judge(self, trace: Trace) -> CheckResult:
         if self.never:
             return self._judge_never(trace)
+        if self.last is not UNSET:
+            return self._judge_last(trace)
         doubt = trace.cut("tool_results")
         matches = [[pattern.fits(call, doubt) for call in trace.tool_calls] for pattern in self.patterns]
         sure, most = self._tally(matches, certain=True), self.pattern.most
@@ -236,6 +296,30 @@ class ToolCalls(ToolCheck, Struct, frozen=True, dict=True):
         return self.passed_unless(
             why or (self._why_undecided(trace) if None in matches else None), describe_calls(trace)
         )
+
+    def _judge_last(self, trace: Trace) -> CheckResult:
+        """The last call of the tool is as wanted; each call after it may be that one where this was not seen."""
+        doubt = trace.cut("tool_results")
+        arguments = UNSET if self.last is True else self.last
+        such = CallPattern.of(WantedCall(self.tool, arguments, self.success))
+        possible: dict[int, bool | None] = {}
+        is_sure = False
+        for index in reversed(range(len(trace.tool_calls))):
+            call = trace.tool_calls[index]
+            if (is_such := such.fits(call, doubt)) is not False:
+                possible[index] = self.pattern.fits(call, doubt)
+            if is_such:
+                is_sure = True
+                break
+        if not possible:
+            return self.failed_unless(why_unseen(trace, (self.tool,)), describe_calls(trace))
+        last = max(possible)
+        if not any(fit is not False for fit in possible.values()):
+            return self.failed_unless(why_unseen(trace, (self.tool,)), self._describe_call(trace, last))
+        if not is_sure or not all(possible.values()):
+            return self.unknown(self._why_undecided(trace))
+        shown = call_shown(trace.tool_calls[last])
+        return self.passed_unless(why_unseen(trace, (self.tool,)), shown, EvidenceLocation("tool_calls", index=last))
 
     def _tally(self, matches: Sequence[Sequence[bool | None]], *, certain: bool) -> CallTally:
         """The calls that are this entry's: for sure, or if what was not seen were as wanted."""
@@ -273,10 +357,14 @@ class ToolCalls(ToolCheck, Struct, frozen=True, dict=True):
         index = self._find_nearest(trace)
         if index is None:
             return describe_calls(trace)
+        return self._describe_call(trace, index)
+
+    def _describe_call(self, trace: Trace, index: int) -> str:
         differs = "; ".join(map(str, self.pattern.differences(trace.tool_calls[index])))
         differs = differs or "it already counts for another entry"
+        which = "nearest" if self.last is UNSET else "the last"
         return excerpt(
-            f"nearest is call {index + 1}, {call_shown(trace.tool_calls[index])}: {differs}", LONGEST_DIFFERENCE
+            f"{which} is call {index + 1}, {call_shown(trace.tool_calls[index])}: {differs}", LONGEST_DIFFERENCE
         )
 
     def _find_nearest(self, trace: Trace) -> int | None:
@@ -292,8 +380,40 @@ class ToolCalls(ToolCheck, Struct, frozen=True, dict=True):
         return trace.tool_calls[index].arguments, self.arguments
 
 
-def _rivals(call: ExpectedCall, others: Iterable[ExpectedCall]) -> list[ExpectedCall]:
-    return [o for o in others if o["tool"] == call["tool"] and not o.get("never") and not call.get("never")]
+def tools_of(entry: Mapping[str, Any]) -> list[str]:
+    """The tools of an entry, each once."""
+    named = (call.get("tool", "") for call in entry.get("any_of") or (entry,))
+    return list(dict.fromkeys(tool for name in named for tool in name.split(OR)))
+
+
+def _rivals(entries: Sequence[Mapping[str, Any]], own: int) -> list[int]:
+    """The other entries that may need the calls that this one needs: by its tools, or by those of its rivals."""
+    if not is_wanted(entries[own]):
+        return []
+    rivals, tools = {own}, tools_of(entries[own])
+    for _ in entries:
+        found = {
+            i for i, e in enumerate(entries) if i not in rivals and is_wanted(e) and _may_share(tools_of(e), tools)
+        }
+        if not found:
+            break
+        rivals |= found
+        tools = [*tools, *(tool for i in found for tool in tools_of(entries[i]))]
+    return sorted(rivals - {own})
+
+
+def is_wanted(entry: Mapping[str, Any]) -> bool:
+    """Whether an entry of `tool_calls` asks for calls of its own."""
+    return not entry.get("never") and "last" not in entry
+
+
+def _may_share(tools: Iterable[str], others: Collection[str]) -> bool:
+    """Whether a call may be one of tools of both lists: by a common name, or by a pattern that names the other's."""
+    return any(
+        tool == other or is_named(tool, other) or is_named(other, tool) or ("*" in tool and "*" in other)
+        for tool in tools
+        for other in others
+    )
 
 
 def _lacks(call: ToolCall, part: str) -> bool:

@@ -329,9 +329,16 @@ def _name_all(expected: Expected, groups: Mapping[str, str]) -> Mapping[str, Any
         if field in expected:
             renamed[field] = {groups.get(tool, tool): _values(value, groups) for tool, value in expected[field].items()}
     calls = expected.get(CALL_ENTRIES, ())
-    if any(call["tool"] in groups for call in calls):
-        renamed[CALL_ENTRIES] = [{**call, "tool": groups.get(call["tool"], call["tool"])} for call in calls]
+    if any(GROUP_MARK in repr(call) for call in calls):
+        renamed[CALL_ENTRIES] = [_name_call(call, groups) for call in calls]
     return renamed
+
+
+def _name_call(call: Mapping[str, Any], groups: Mapping[str, str]) -> Mapping[str, Any]:
+    """An entry of `tool_calls` with the tools of groups in their place."""
+    if "any_of" in call:
+        return {**call, "any_of": [_name_call(one, groups) for one in call["any_of"]]}
+    return {**call, "tool": groups.get(call["tool"], call["tool"])} if "tool" in call else call
 
 
 def _values(value: Any, groups: Mapping[str, str]) -> Any:

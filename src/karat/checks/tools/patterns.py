@@ -11,7 +11,7 @@ from msgspec import Struct
 from karat.matchers.matcher import Difference, Matcher
 from karat.matchers.reading import matcher
 from karat.model.trace import REMOVED, ToolCall
-from karat.text.tool_names import is_named, is_same_tool
+from karat.text.tool_names import OR, is_named, is_same_tool
 from karat.text.tool_results import parse_result
 
 HOW = {True: "a success", False: "a failure", None: "an unknown outcome"}
@@ -27,13 +27,19 @@ class Times(Struct, frozen=True, forbid_unknown_fields=True):
 class WantedCall(Struct, frozen=True, omit_defaults=True):
     """One entry of `tool_calls` as the arguments of a check hold it."""
 
-    tool: str
+    tool: str = ""
     arguments: Any = msgspec.UNSET
     success: bool | None = None
     result: Any = msgspec.UNSET
     error: Any = msgspec.UNSET
     times: int | Times | None = None
     never: bool = False
+    any_of: tuple[WantedCall, ...] = ()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The tools that it names, as the suite writes them."""
+        return frozenset(call.tool for call in self.any_of) or frozenset({self.tool})
 
     @property
     def least(self) -> int:
@@ -54,9 +60,13 @@ class CallPattern(Struct, frozen=True):
     parts: tuple[tuple[str, Matcher], ...]
     least: int
     most: int | None
+    any_of: tuple[CallPattern, ...] = ()
 
     @classmethod
     def of(cls, expected: WantedCall) -> CallPattern:
+        if expected.any_of:
+            tool = OR.join(dict.fromkeys(call.tool for call in expected.any_of))
+            return cls(tool, None, (), expected.least, expected.most, tuple(map(cls.of, expected.any_of)))
         expected_parts = (("arguments", expected.arguments), ("result", expected.result), ("error", expected.error))
         parts = tuple((part, matcher(value)) for part, value in expected_parts if value is not msgspec.UNSET)
         return cls(expected.tool, expected.success, parts, expected.least, expected.most)
@@ -64,17 +74,22 @@ class CallPattern(Struct, frozen=True):
     @property
     def words(self) -> str:
         how = {True: " that succeeded", False: " that failed", None: ""}[self.success]
-        return f"a call to {self.tool!r}{how}"
+        names = " or ".join(repr(pattern.tool) for pattern in self.any_of) or repr(self.tool)
+        return f"a call to {names}{how}"
 
     def matches_name(self, call: ToolCall) -> bool:
         return call.called and is_named(self.tool, call.name)
 
     def fits(self, call: ToolCall, doubt: str | None = None) -> bool | None:
         """Whether it is such a call; None where what decides it was not seen. `doubt`: why results may not be whole."""
+        if self.any_of:
+            return _any_holds(pattern.fits(call, doubt) for pattern in self.any_of)
         return self.matches_name(call) and self.is_like(call, doubt)
 
     def forbids(self, call: ToolCall, doubt: str | None = None) -> bool | None:
         """Whether it is such a call under any spelling of the name, even if it was only asked for."""
+        if self.any_of:
+            return _any_holds(pattern.forbids(call, doubt) for pattern in self.any_of)
         return is_same_tool(self.tool, call.name) and self.is_like(call, doubt)
 
     def is_like(self, call: ToolCall, doubt: str | None) -> bool | None:
@@ -93,7 +108,11 @@ class CallPattern(Struct, frozen=True):
         return fitting
 
     def differences(self, call: ToolCall) -> Iterator[Difference]:
-        """Part by part, argument by argument."""
+        """Part by part, argument by argument; of several patterns for the one that names the tool."""
+        if self.any_of:
+            named = [pattern for pattern in self.any_of if is_named(pattern.tool, call.name)]
+            yield from min(([*pattern.differences(call)] for pattern in named), key=len, default=[])
+            return
         if not call.called:
             yield Difference("", "a call that ran", "one that was requested but never ran")
         if self.success is not None and success_of(call) is not self.success:
@@ -108,6 +127,12 @@ class CallPattern(Struct, frozen=True):
                 yield (
                     difference if part == "arguments" else difference._replace(where=_join_path(part, difference.where))
                 )
+
+
+def _any_holds(fits: Iterable[bool | None]) -> bool | None:
+    """Whether one fits; None if one may."""
+    answers = set(fits)
+    return True if True in answers else None if None in answers else False
 
 
 def _join_path(part: str, where: str) -> str:

@@ -29,6 +29,7 @@ RESULT_FILES = (
     ("karat.importers.tau.results", "Tau2Results"),
     ("karat.importers.promptfoo.results", "PromptfooResults"),
     ("karat.importers.adk", "AdkResults"),
+    ("karat.importers.agentdojo", "AgentDojoRuns"),
 )
 LARGEST = 1 << 30
 _OURS = frozenset({"case_id", "trace", "kind"})

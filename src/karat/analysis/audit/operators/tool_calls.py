@@ -12,7 +12,7 @@ from msgspec import structs
 from karat.analysis.audit.operators.base import Mutant, Operator, Subject, other_value
 from karat.analysis.audit.operators.log_lines import with_argument, with_source, with_success, without_end
 from karat.checks.answer.leaks import NoLeak
-from karat.checks.effects.claims import OnlyEffects
+from karat.checks.effects.permitted import OnlyEffects
 from karat.checks.effects.resilience import MaxRetries
 from karat.checks.tools.names import ToolCallsNone
 from karat.model.trace import ToolCall, Trace
