@@ -100,7 +100,8 @@ def _check(runs: Sequence[Mapping[str, Any]], forms: Sequence[Mapping[str, Any]]
             }
         )
     text = "\n".join(map(json.dumps, lines))
-    done = subprocess.run([python, CHECKER], input=text, capture_output=True, text=True, check=True)
+    # -P: this folder has an agentdojo.py of its own.
+    done = subprocess.run([python, "-P", CHECKER], input=text, capture_output=True, text=True, check=True)
     for line in done.stdout.splitlines():
         if line.startswith("VERDICT "):
             yield json.loads(line.removeprefix("VERDICT "))

@@ -7,11 +7,12 @@ writes that were refused, change nothing: the contract is about writes that succ
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.published.conversations import Call, Conversation
+from benchmarks.published.conversations import Conversation
 from benchmarks.published.effects import DOMAINS, write_tools
+from karat.importers.tau.contracts import Action, expect_writes, number_regex
 
 NUMBER = re.compile(r"\d+(\.\d+)?")
 
@@ -55,7 +56,7 @@ def _turn(prompt: str, expected: dict[str, Any] | None) -> dict[str, Any]:
 def _case(one: Conversation, domain: str, only_effects: bool) -> dict[str, Any]:
     tools = write_tools(domain)
     expected: dict[str, Any] = {
-        "tool_calls": [*_wanted(one.task.writes(tools)), *_unwanted(one, tools)],
+        "tool_calls": expect_writes([Action(*action[:2]) for action in one.task.writes(tools)], tools),
         "outcome": "completed",
     }
     if only_effects:
@@ -68,31 +69,3 @@ def _case(one: Conversation, domain: str, only_effects: bool) -> dict[str, Any]:
         else:
             place.setdefault("expected_contains", []).append(output)
     return {"id": one.id, "turns": turns, "expected": expected}
-
-
-def number_regex(number: str) -> str:
-    """A number as an answer may write it: with separators of thousands, with a sign, not inside a longer number."""
-    whole, dot, decimals = number.partition(".")
-    zeros = "0*" if dot else r"(?:\.0+)?"
-    return rf"(?<!\d)(?<!\d[.,]){',?'.join(whole)}{re.escape(dot)}{decimals}{zeros}(?![.,]?\d)"
-
-
-def _wanted(writes: Sequence[Call]) -> Iterator[dict[str, Any]]:
-    for action in _distinct(writes):
-        yield {
-            "tool": action.name,
-            "arguments": {"$eq": action.arguments},
-            "success": True,
-            "times": writes.count(action),
-        }
-
-
-def _unwanted(one: Conversation, tools: Sequence[str]) -> Iterator[dict[str, Any]]:
-    for tool in tools:
-        others = [{"$ne": action.arguments} for action in _distinct(one.task.writes([tool]))]
-        arguments = {"arguments": {"$all": others}} if others else {}
-        yield {"tool": tool, **arguments, "success": True, "never": True}
-
-
-def _distinct(writes: Sequence[Call]) -> list[Call]:
-    return [action for index, action in enumerate(writes) if action not in writes[:index]]

@@ -14,13 +14,14 @@ import karat
 from benchmarks.published import agreement
 from benchmarks.published.__main__ import main
 from benchmarks.published.agreement import Difference, Judged, explain, find_facts, judge
-from benchmarks.published.contracts import agreement_suite, number_regex, words_suite
+from benchmarks.published.contracts import agreement_suite, words_suite
 from benchmarks.published.conversations import Call, Conversation, Task, Turn
 from benchmarks.published.database import Database
 from benchmarks.published.effects import DOMAINS, write_tools
 from benchmarks.published.recordings import Success, by_hand, left_to_karat, write_recordings
 from benchmarks.published.tau_bench import read_trajectories
 from benchmarks.published.words import FAILURE, force_failures, judge_forced, judge_words
+from karat.importers.tau.contracts import number_regex
 
 TOOLS = """
 import json

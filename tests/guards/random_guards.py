@@ -31,6 +31,7 @@ APART = {"guards", "benchmarks", "counterparts", "recorded_recipes", "seeds"}
 AREAS = {
     "checks": ("laws", "seeds"),
     "engine": ("engine", "library"),
+    "importers": ("suites",),
     "cli": ("cli",),
     "journal": ("journal",),
     "matchers": ("matchers", "checks"),
