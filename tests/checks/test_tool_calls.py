@@ -46,6 +46,40 @@ P, F, U = Status.PASSED, Status.FAILED, Status.UNKNOWN
         pytest.param([{"times": {"min": 2, "max": 3}}], [call()], [F], id="too-few"),
         pytest.param([{"times": {"min": 2, "max": 3}}], [call(), call(), call()], [P], id="enough"),
         pytest.param([{"times": {"min": 2, "max": 3}}], [call()] * 4, [F], id="too-many"),
+        pytest.param([{"tool": "t*"}, {}], [call()], [P, F], id="a-pattern-shares-no-call"),
+        pytest.param([{"tool": "t*"}, {}], [call(), call("tt")], [P, P], id="a-pattern-gives-way"),
+        pytest.param([{"any_of": [{"tool": "t"}, {"tool": "s"}]}], [call("s")], [P], id="either-tool"),
+        pytest.param(
+            [{"any_of": [{"tool": "t", "arguments": {"x": 1}}, {"tool": "s"}]}], [call(x=2)], [F], id="neither-call"
+        ),
+        pytest.param(
+            [{"any_of": [{"tool": "t"}, {"tool": "s"}]}, {}, {"tool": "s"}],
+            [call(), call("s")],
+            [P, P, F],
+            id="two-calls-for-three-of-different-tools",
+        ),
+        pytest.param(
+            [{"any_of": [{"tool": "t"}, {"tool": "s"}], "never": True}], [call("s")], [F], id="neither-may-be-called"
+        ),
+        pytest.param([{"arguments": {"x": 1}, "last": True}], [call(x=2), call(x=1)], [P], id="the-last"),
+        pytest.param([{"arguments": {"x": 1}, "last": True}], [call(x=1), call(x=2)], [F], id="not-the-last"),
+        pytest.param([{"arguments": {"x": 1}, "last": True}], [call("s", x=1)], [F], id="no-last"),
+        pytest.param(
+            [{"arguments": {"x": 1}, "last": {"y": 1}}], [call(x=1, y=1), call(x=2, y=2)], [P], id="the-last-of-these"
+        ),
+        pytest.param(
+            [{"arguments": {"x": 1}, "last": True, "success": True}],
+            [call(x=1), ToolCall("t", {"x": 2}, success=False)],
+            [P],
+            id="the-last-that-succeeded",
+        ),
+        pytest.param(
+            [{"arguments": {"x": 1}, "last": True, "success": True}],
+            [call(x=1), ToolCall("t", {"x": 2})],
+            [U],
+            id="the-last-may-be-another",
+        ),
+        pytest.param([{}, {"arguments": {"x": 1}, "last": True}], [call(x=1)], [P, P], id="the-last-takes-no-call"),
         pytest.param([{}, {"arguments": {"x": 9}, "never": True}], [call(x=1)], [P, P], id="never-takes-no-call"),
         pytest.param([{}, {"arguments": {"x": 1}, "never": True}], [call(x=1)], [P, F], id="never-is-broken"),
         pytest.param([{"arguments": {"x": 1}, "never": True}], [ToolCall("t")], [U], id="never-seen"),
@@ -56,7 +90,27 @@ P, F, U = Status.PASSED, Status.FAILED, Status.UNKNOWN
 def test_each_entry_needs_calls_of_its_own(
     entries: list[dict[str, Any]], calls: list[ToolCall], statuses: list[Status]
 ) -> None:
-    assert [result.status for result in results([{"tool": "t", **entry} for entry in entries], *calls)] == statuses
+    named = [entry if "any_of" in entry else {"tool": "t", **entry} for entry in entries]
+    assert [result.status for result in results(named, *calls)] == statuses
+
+
+@pytest.mark.parametrize(
+    ("entry", "problem"),
+    [
+        pytest.param({"success": True}, "give either 'tool' or 'any_of'", id="no-tool"),
+        pytest.param({"tool": "t", "any_of": [{"tool": "t"}, {"tool": "s"}]}, "give either 'tool' or", id="both"),
+        pytest.param(
+            {"any_of": [{"tool": "t"}, {"tool": "s"}], "arguments": {"x": 1}},
+            "'arguments' is of one call",
+            id="outside",
+        ),
+        pytest.param({"tool": "t", "last": True}, "it holds of every last call", id="any-last"),
+        pytest.param({"tool": "t", "last": True, "success": True, "times": 2}, "'last' speaks of one call", id="twice"),
+    ],
+)
+def test_an_entry_that_makes_no_sense_is_refused(entry: dict[str, Any], problem: str) -> None:
+    with pytest.raises(SuiteError, match=problem):
+        results([entry])
 
 
 def test_a_failure_shows_the_nearest_call_argument_by_argument() -> None:

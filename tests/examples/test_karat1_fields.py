@@ -81,6 +81,8 @@ SOUND = {
     "pays-once": called("issue_refund:A-17"),
     "gives-up-in-time": said("Please try later.", DOWN, DOWN),
     "says-what-failed": said("I could not look it up.", DOWN),
+    "answers-by-either-way": called("track_parcel:A-17"),
+    "corrects-itself": called("issue_refund:A-71", "issue_refund:A-17"),
     "keeps-the-key": said("It is on its way."),
 }
 BUGS = {
@@ -93,6 +95,7 @@ BUGS = {
     "says-something-else": said("Nobody here knows A-17, so please call again next Monday."),
     "asks-again-after-an-error": said("On Monday.", duration_ms=600.0, spans=(CHAT, BROKEN)),
     "adds-wrongly": said("19 + 23 = 43"),
+    "refunds-the-wrong-one-last": called("issue_refund:A-17", "issue_refund:A-71"),
     "pays-again": called("issue_refund:A-17", "issue_refund:A-17"),
     "tries-thrice": said("Please try later.", DOWN, DOWN, DOWN),
     "makes-it-up": said("It was shipped.", DOWN),

@@ -127,6 +127,39 @@ def test_results_of_tau2_are_suite_and_recording(tmp_path: Path) -> None:
     assert found == ["PASS", "FAIL", "FAIL"]
 
 
+@pytest.mark.parametrize("shape", ["a line for each run", "a file for each run"])
+def test_runs_of_agentdojo_are_a_recording(shape: str, tmp_path: Path) -> None:
+    """Results are YAML, calls of two spellings; a task that an attack disturbed is another case."""
+    suite = tmp_path / "banking.json"
+    expected = {"tool_calls": [{"tool": "pay", "arguments": {"to": "A"}, "result": {"sent": 5}, "success": True}]}
+    ids = ["banking-user_task_0", "banking-user_task_0-injection_task_3"]
+    suite.write_text(json.dumps({"karat": 1, "cases": [{"id": i, "prompt": "p", "expected": expected} for i in ids]}))
+    ours = {"suite_name": "banking", "user_task_id": "user_task_0", "injection_task_id": None}
+    call = {"function": "pay", "args": {"to": "A"}, "id": "1"}
+    paid = _dojo_run(call, {"content": "<<sent: 5>>", "error": None})
+    failed = _dojo_run({"function": {"name": "pay", "arguments": '{"to": "A"}'}}, {"content": "", "error": "no money"})
+    runs = [{**ours, "messages": paid}, {**ours, "injection_task_id": "injection_task_3", "messages": failed}]
+    path = tmp_path / "runs.jsonl"
+    if shape == "a line for each run":
+        head = {"metadata": {"benchmark": "agent-dojo"}}
+        lines = [{"metadata": {k: v for k, v in r.items() if k != "messages"}, "messages": r["messages"]} for r in runs]
+        _lines(path, [head, *lines])
+        assert [str(r.status) for r in karat.run(suite, f"replay:{path}")] == ["PASS", "FAIL"]
+    else:
+        path.write_text(json.dumps(runs[0], indent=1))
+        assert [str(r.status) for r in karat.run(suite, f"replay:{path}", cases=ids[:1])] == ["PASS"]
+
+
+def _dojo_run(call: dict[str, Any], result: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {"role": "system", "content": "You pay."},
+        {"role": "user", "content": [{"type": "text", "content": "Pay A."}]},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", **result},
+        {"role": "assistant", "content": "Paid.", "tool_calls": None},
+    ]
+
+
 def test_what_is_not_recorded_is_an_error(tmp_path: Path) -> None:
     suite = _lines(tmp_path / "BFCL_v4_simple.json", [_question(0), _question(1)])
     recording = _lines(tmp_path / "result.json", [{"id": "simple_0", "result": "[math.area(base=10)]"}])

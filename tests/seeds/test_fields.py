@@ -74,6 +74,15 @@ ROWS = {
         {"final_message": "Done.", "tool_calls": [{"name": "book", "arguments": {"days": 4}}]},
         "tool_calls",
     ),
+    "tool_calls any_of": Row(
+        {"tool_calls": [{"any_of": [{"tool": "book"}, {"tool": "hold"}]}]}, calls("hold"), calls("find"), "tool_calls"
+    ),
+    "tool_calls last": Row(
+        {"tool_calls": [{"tool": "book", "last": True, "success": True, "arguments": {"days": 3}}]},
+        says("Done.", tool_calls=[{"name": "book", "arguments": {"days": d}, "success": True} for d in (4, 3)]),
+        says("Done.", tool_calls=[{"name": "book", "arguments": {"days": d}, "success": True} for d in (3, 4)]),
+        "tool_calls",
+    ),
     "tool_order": Row({"tool_order": ["find", "book"]}, calls("find", "log", "book"), calls("book", "find")),
     "tool_requires": Row({"tool_requires": {"book": ["find"]}}, calls("find+", "book"), calls("find-", "book")),
     "trajectory": Row(
@@ -221,6 +230,12 @@ ROWS = {
         {"no_false_success": True}, calls("book+", text="Booked."), calls("book-", text="Booked.")
     ),
     "only_effects": Row({"only_effects": []}, calls("find"), calls("book")),
+    "only_effects exactly": Row(
+        {"only_effects": "exactly", "tool_calls": [{"tool": "book"}]},
+        calls("find", "book+", "book-"),
+        calls("book+", "book+"),
+        "only_effects",
+    ),
     "no_effect_twice": Row({"no_effect_twice": True}, calls("book+"), calls("book+", "book+")),
     "max_retries": Row({"max_retries": 0}, calls("find+", "find+"), calls("find-", "find-")),
     "admits_failure": Row(

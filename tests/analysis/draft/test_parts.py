@@ -11,6 +11,7 @@ from karat.analysis.draft.cases import name_prompts
 from karat.analysis.draft.effects import known_effects, likely_effects
 from karat.analysis.draft.masking import PATTERNS, Masker, is_iban, passes_luhn
 from karat.analysis.draft.origins import Origins, is_stable, shape_of
+from karat.analysis.draft.trace_statistics import Replies
 from karat.model.trace import Trace
 
 ROOT = Path(__file__).parents[3]
@@ -167,6 +168,7 @@ def test_a_sentence_without_spaces_is_wording() -> None:
         ("A-1", ""),
         (4, ""),
         ("P-9", "result of find"),
+        ("p-9", "result of find"),
         (12.5, "result of find"),
         (["A-17", "P-9"], "result of several"),
         ({"id": "P-9"}, "result of find"),
@@ -200,3 +202,15 @@ def test_what_may_be_the_same_tomorrow() -> None:
 @pytest.mark.parametrize(("value", "up"), [(0.3, 0.5), (1, 1), (1.1, 2), (42, 50), (900, 1000), (2835, 5000)])
 def test_budgets_are_round(value: float, up: float) -> None:
     assert round_up(value) == up
+
+
+def test_no_script_is_made_of_a_user_who_was_not_asked() -> None:
+    replies = Replies()
+    asked = [
+        Trace(case_id="a", input="Refund.", final_message="What is your order number?"),
+        Trace(case_id="a", input="A-17."),
+    ]
+    told = [Trace(case_id="a", input="Refund.", final_message="It is sunny."), Trace(case_id="a", input="A-17.")]
+    for turns in (told, asked, asked):
+        replies.add(turns)
+    assert replies.script() == []
