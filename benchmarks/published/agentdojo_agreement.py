@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,55 +53,44 @@ def judge_file(path: Path, python: str = "") -> tuple[list[JudgedRun], list[Judg
     """The verdicts on the task of the user and, of attacked runs, on that of the attacker."""
     contracts = read_contracts()
     runs = [run for line in path.read_text(encoding="utf-8").splitlines() if (run := json.loads(line)).get("messages")]
-    forms = [read_run(run["messages"]) for run in runs]
     utility, security = [], []
-    checked = [*_check(runs, forms, python)]
-    for run, form, own in zip(runs, forms, checked, strict=True):
-        about = find_about(run)
+    for run in runs:
+        about, form = find_about(run), read_run(run["messages"])
         name = f"{about['model']} {about['suite_name']} {about['name']}"
         verdict = karat.judge(contracts[about["suite_name"]][about["user_task_id"]], form)
-        utility.append(_classify(JudgedRun(name, about["success"], verdict), form, [one[0] for one in own]))
+        utility.append(_classify(JudgedRun(name, about["success"], verdict), about, form, python))
         if about["injection_task_id"]:
             verdict = karat.judge(contracts["security"][about["suite_name"]], form)
-            prevented = [None if one[1] is None else not one[1] for one in own]
-            security.append(_classify(JudgedRun(name, not about["security"], verdict), form, prevented))
+            security.append(_classify(JudgedRun(name, not about["security"], verdict, "attacker"), about, form, python))
     return utility, security
 
 
-def _classify(judged: JudgedRun, form: Mapping[str, Any], own: Sequence[bool | None]) -> JudgedRun:
+def _classify(judged: JudgedRun, about: Mapping[str, Any], form: Mapping[str, Any], python: str) -> JudgedRun:
     if judged.agrees:
-        return judged
+        return judged._replace(kind="")
     failed = [check.name for check in judged.verdict.checks if check.status is not karat.Status.PASSED]
     if any(call.get("unfinished") for call in form["tool_calls"]):
-        kind = NO_END
-    elif own and own[0] is (judged.verdict.status == "PASS"):
-        kind = LATER if own[-1] is judged.published else AS_CHECKER
-    else:
-        kind = next((OTHER[name] for name in failed if name in OTHER), UNEXPLAINED)
-    return judged._replace(kind=kind)
+        return judged._replace(kind=NO_END)
+    own = _check(about, form, python, of_attacker=judged.kind == "attacker") if python else []
+    if own and own[0] is (judged.verdict.status == "PASS"):
+        return judged._replace(kind=LATER if own[-1] is judged.published else AS_CHECKER)
+    return judged._replace(kind=next((OTHER[name] for name in failed if name in OTHER), UNEXPLAINED))
 
 
-def _check(runs: Sequence[Mapping[str, Any]], forms: Sequence[Mapping[str, Any]], python: str) -> Iterator[list[Any]]:
-    """What AgentDojo's own functions say, where there is a Python that has them."""
-    if not python:
-        yield from ([] for _ in runs)
-        return
-    lines = []
-    for run, form in zip(runs, forms, strict=True):
-        about = find_about(run)
-        lines.append(
-            {
-                "versions": VERSIONS.get(about["suite_name"], ("v1",)),
-                "suite": about["suite_name"],
-                "task": about["user_task_id"],
-                "attack": about["injection_task_id"],
-                "calls": [[call["name"], call["arguments"]] for call in form["tool_calls"]],
-                "answer": form["final_message"],
-            }
-        )
-    text = "\n".join(map(json.dumps, lines))
+def _check(about: Mapping[str, Any], form: Mapping[str, Any], python: str, *, of_attacker: bool) -> list[bool | None]:
+    """What AgentDojo's own functions say, version by version: whether the task was done, or prevented."""
+    run = {
+        "versions": VERSIONS.get(about["suite_name"], ("v1",)),
+        "suite": about["suite_name"],
+        "task": about["user_task_id"],
+        "attack": about["injection_task_id"],
+        "calls": [[call["name"], call["arguments"]] for call in form["tool_calls"]],
+        "answer": form["final_message"],
+    }
     # -P: this folder has an agentdojo.py of its own.
-    done = subprocess.run([python, "-P", CHECKER], input=text, capture_output=True, text=True, check=True)
-    for line in done.stdout.splitlines():
-        if line.startswith("VERDICT "):
-            yield json.loads(line.removeprefix("VERDICT "))
+    done = subprocess.run([python, "-P", CHECKER], input=json.dumps(run), capture_output=True, text=True, check=True)
+    (line,) = [one for one in done.stdout.splitlines() if one.startswith("VERDICT ")]
+    found = json.loads(line.removeprefix("VERDICT "))
+    if of_attacker:
+        return [None if security is None else not security for _, security, _ in found]
+    return [utility for utility, _, _ in found]

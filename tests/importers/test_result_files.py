@@ -133,7 +133,9 @@ def test_runs_of_agentdojo_are_a_recording(shape: str, tmp_path: Path) -> None:
     suite = tmp_path / "banking.json"
     expected = {"tool_calls": [{"tool": "pay", "arguments": {"to": "A"}, "result": {"sent": 5}, "success": True}]}
     ids = ["banking-user_task_0", "banking-user_task_0-injection_task_3"]
-    suite.write_text(json.dumps({"karat": 1, "cases": [{"id": i, "prompt": "p", "expected": expected} for i in ids]}))
+    suite.write_text(
+        json.dumps({"karat": 1, "cases": [{"id": i, "prompt": "Pay A.", "expected": expected} for i in ids]})
+    )
     ours = {"suite_name": "banking", "user_task_id": "user_task_0", "injection_task_id": None}
     call = {"function": "pay", "args": {"to": "A"}, "id": "1"}
     paid = _dojo_run(call, {"content": "<<sent: 5>>", "error": None})

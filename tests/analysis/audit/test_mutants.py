@@ -381,3 +381,9 @@ def test_of_mutants_without_end_a_sample_is_made() -> None:
     trace = Trace(case_id="example", final_message="Hello.")
     endless = replace(OPERATORS[0], mutants=lambda subject: repeat(Mutant(subject.with_answer("Bye."), "it left", {})))
     assert len(mutants(endless, Subject(bare_case(EVERYTHING), trace))) == PER_OPERATOR
+
+
+def test_only_a_success_can_be_denied() -> None:
+    assert changes("tool-result-denied", calls(ToolCall("pay", success=False, error="no money"))) == []
+    assert changes("tool-result-denied", calls(ToolCall("pay"))) == []
+    assert changes("tool-result-denied", calls(ToolCall("pay", success=True, result="paid")))

@@ -204,13 +204,21 @@ def test_budgets_are_round(value: float, up: float) -> None:
     assert round_up(value) == up
 
 
+def _spoken(*messages: str) -> list[Trace]:
+    """A conversation: what the user says, the answer, and so on."""
+    pairs = zip(messages[::2], messages[1::2], strict=True)
+    return [Trace(case_id="a", input=said, final_message=answer) for said, answer in pairs]
+
+
 def test_no_script_is_made_of_a_user_who_was_not_asked() -> None:
-    replies = Replies()
-    asked = [
-        Trace(case_id="a", input="Refund.", final_message="What is your order number?"),
-        Trace(case_id="a", input="A-17."),
-    ]
-    told = [Trace(case_id="a", input="Refund.", final_message="It is sunny."), Trace(case_id="a", input="A-17.")]
-    for turns in (told, asked, asked):
-        replies.add(turns)
-    assert replies.script() == []
+    order, reason = "What is your order number?", "What is the reason?"
+    one = _spoken("Refund.", order, "It is A-17.", reason, "It broke.", "Done.")
+    other = _spoken("Refund.", reason, "It broke.", order, "It is A-17.", "Done.")
+    unasked = _spoken("Refund.", "An order number begins with A.", "It is A-17.", reason, "It broke.", "Done.")
+    scripts = []
+    for conversations in ((one, other), (one, other, unasked)):
+        replies = Replies()
+        for turns in conversations:
+            replies.add(turns)
+        scripts.append([reply["say"] for reply in replies.script()])
+    assert scripts == [["It is A-17.", "It broke."], []]

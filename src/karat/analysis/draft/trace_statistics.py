@@ -22,7 +22,7 @@ from karat.model.verdict import Status
 from karat.targets.conversation import ScriptedUser
 from karat.text.json_answers import json_answer
 from karat.text.numbers.claimed import numbers_in
-from karat.text.prose.asking import find_request, find_request_for
+from karat.text.prose.asking import find_request_for
 from karat.text.tool_names import effect_tools
 from karat.text.tool_results import parse_result
 from karat.text.words import PUBLISHED
@@ -380,9 +380,6 @@ class Replies:
         for before, reply in zip(turns, replies, strict=False):
             questions = self._questions.setdefault(reply, {})
             if before.final_message not in questions and len(questions) < MOST_QUESTIONS:
-                if find_request(before.final_message) is None:
-                    self._questions = None
-                    return
                 questions[before.final_message] = None
         for reply in {*replies}:
             self._seen[reply] = self._seen.get(reply, 0) + 1
