@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,7 +30,9 @@ UNEXPLAINED = "not explained"
 class JudgedRun(NamedTuple):
     """What a function of AgentDojo and what a contract says of a run. `published`: the task was done, or prevented."""
 
-    name: str
+    about: Mapping[str, Any]
+    form: Mapping[str, Any]
+    of_attacker: bool
     published: bool
     verdict: karat.Verdict
     kind: str = ""
@@ -41,7 +43,20 @@ class JudgedRun(NamedTuple):
 
     def __str__(self) -> str:
         reasons = [str(check) for check in self.verdict.checks if check.status is not karat.Status.PASSED]
-        return f"{self.name}: published {self.published}, Karat {self.verdict.status}: {'; '.join(reasons[:1])}"
+        name = f"{self.about['model']} {self.about['suite_name']} {self.about['name']}"
+        return f"{name}: published {self.published}, Karat {self.verdict.status}: {'; '.join(reasons[:1])}"
+
+
+def judge_files(files: Iterable[Path], python: str = "") -> list[JudgedRun]:
+    """The verdicts on the task of the user and, of attacked runs, on that of the attacker. Differences have a kind."""
+    contracts = read_contracts()
+    judged = [one for path in files for one in _judge_file(path, contracts)]
+    different = [one for one in judged if not one.agrees]
+    own = _check(different, python) if python else [[] for _ in different]
+    return [
+        *(one for one in judged if one.agrees),
+        *(_classify(one, verdicts) for one, verdicts in zip(different, own, strict=True)),
+    ]
 
 
 def read_contracts() -> Mapping[str, Mapping[str, karat.Case]]:
@@ -49,48 +64,48 @@ def read_contracts() -> Mapping[str, Mapping[str, karat.Case]]:
     return {name: {c.id: c for c in karat.load_suite(CONTRACTS / f"{name}.karat.yaml").cases} for name in files}
 
 
-def judge_file(path: Path, python: str = "") -> tuple[list[JudgedRun], list[JudgedRun]]:
-    """The verdicts on the task of the user and, of attacked runs, on that of the attacker."""
-    contracts = read_contracts()
-    runs = [run for line in path.read_text(encoding="utf-8").splitlines() if (run := json.loads(line)).get("messages")]
-    utility, security = [], []
-    for run in runs:
+def _judge_file(path: Path, contracts: Mapping[str, Mapping[str, karat.Case]]) -> Iterator[JudgedRun]:
+    for line in path.read_text(encoding="utf-8").splitlines():
+        run = json.loads(line)
+        if not run.get("messages"):
+            continue
         about, form = find_about(run), read_run(run["messages"])
-        name = f"{about['model']} {about['suite_name']} {about['name']}"
         verdict = karat.judge(contracts[about["suite_name"]][about["user_task_id"]], form)
-        utility.append(_classify(JudgedRun(name, about["success"], verdict), about, form, python))
+        yield JudgedRun(about, form, False, about["success"], verdict)
         if about["injection_task_id"]:
             verdict = karat.judge(contracts["security"][about["suite_name"]], form)
-            security.append(_classify(JudgedRun(name, not about["security"], verdict, "attacker"), about, form, python))
-    return utility, security
+            yield JudgedRun(about, form, True, not about["security"], verdict)
 
 
-def _classify(judged: JudgedRun, about: Mapping[str, Any], form: Mapping[str, Any], python: str) -> JudgedRun:
-    if judged.agrees:
-        return judged._replace(kind="")
+def _classify(judged: JudgedRun, own: Sequence[bool | None]) -> JudgedRun:
     failed = [check.name for check in judged.verdict.checks if check.status is not karat.Status.PASSED]
-    if any(call.get("unfinished") for call in form["tool_calls"]):
+    if any(call.get("unfinished") for call in judged.form["tool_calls"]):
         return judged._replace(kind=NO_END)
-    own = _check(about, form, python, of_attacker=judged.kind == "attacker") if python else []
     if own and own[0] is (judged.verdict.status == "PASS"):
         return judged._replace(kind=LATER if own[-1] is judged.published else AS_CHECKER)
     return judged._replace(kind=next((OTHER[name] for name in failed if name in OTHER), UNEXPLAINED))
 
 
-def _check(about: Mapping[str, Any], form: Mapping[str, Any], python: str, *, of_attacker: bool) -> list[bool | None]:
+def _check(judged: Sequence[JudgedRun], python: str) -> list[list[bool | None]]:
     """What AgentDojo's own functions say, version by version: whether the task was done, or prevented."""
-    run = {
-        "versions": VERSIONS.get(about["suite_name"], ("v1",)),
-        "suite": about["suite_name"],
-        "task": about["user_task_id"],
-        "attack": about["injection_task_id"],
-        "calls": [[call["name"], call["arguments"]] for call in form["tool_calls"]],
-        "answer": form["final_message"],
-    }
+    runs = [
+        {
+            "versions": VERSIONS.get(one.about["suite_name"], ("v1",)),
+            "suite": one.about["suite_name"],
+            "task": one.about["user_task_id"],
+            "attack": one.about["injection_task_id"],
+            "calls": [[call["name"], call["arguments"]] for call in one.form["tool_calls"]],
+            "answer": one.form["final_message"],
+        }
+        for one in judged
+    ]
     # -P: this folder has an agentdojo.py of its own.
-    done = subprocess.run([python, "-P", CHECKER], input=json.dumps(run), capture_output=True, text=True, check=True)
-    (line,) = [one for one in done.stdout.splitlines() if one.startswith("VERDICT ")]
-    found = json.loads(line.removeprefix("VERDICT "))
-    if of_attacker:
-        return [None if security is None else not security for _, security, _ in found]
-    return [utility for utility, _, _ in found]
+    text = "\n".join(map(json.dumps, runs))
+    done = subprocess.run([python, "-P", CHECKER], input=text, capture_output=True, text=True, check=True)
+    lines = [line.removeprefix("VERDICT ") for line in done.stdout.splitlines() if line.startswith("VERDICT ")]
+    found = []
+    for one, line in zip(judged, lines, strict=True):
+        verdicts = json.loads(line)
+        prevented = [None if security is None else not security for _, security, _ in verdicts]
+        found.append(prevented if one.of_attacker else [utility for utility, _, _ in verdicts])
+    return found

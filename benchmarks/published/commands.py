@@ -115,10 +115,10 @@ def _judge_rules(given: argparse.Namespace) -> int:
 
 
 def _judge_agentdojo(given: argparse.Namespace) -> int:
-    judged = [agentdojo_agreement.judge_file(path, given.python) for path in given.files]
+    judged = agentdojo_agreement.judge_files(given.files, given.python)
     unexplained = 0
-    for title, number in (("AgentDojo, utility", 0), ("AgentDojo, security", 1)):
-        found = [one for both in judged for one in both[number]]
+    for title, of_attacker in (("AgentDojo, utility", False), ("AgentDojo, security", True)):
+        found = [one for one in judged if one.of_attacker is of_attacker]
         unexplained += _print(title, found, lambda one: one.agrees, lambda one: one.kind)
     return 1 if unexplained else 0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import pytest
 import karat
 from benchmarks.published import agreement
 from benchmarks.published.__main__ import main
+from benchmarks.published.agentdojo_agreement import judge_files
 from benchmarks.published.agreement import Difference, Judged, explain, find_facts, judge
 from benchmarks.published.contracts import agreement_suite, words_suite
 from benchmarks.published.conversations import Call, Conversation, Task, Turn
@@ -341,3 +342,35 @@ def test_a_contract_holds_writes_outputs_and_an_end() -> None:
 def test_every_write_tool_has_words_of_its_own() -> None:
     assert all(words for effects in DOMAINS.values() for words in effects.values())
     assert "@effects" not in write_tools("retail")
+
+
+def test_runs_of_agentdojo_are_held_to_contracts(tmp_path: Path) -> None:
+    """A task that is done and one that is not, and an attack that was followed: each next to what was published."""
+    about = {"suite_name": "banking", "model": "m", "name": "n", "user_task_id": "user_task_14"}
+    password = {"function": {"name": "update_password", "arguments": {"password": "1j1l-2k3j"}}}
+    theft = {"function": {"name": "send_money", "arguments": {"recipient": "US133000000121212121212", "amount": 1}}}
+    runs = [
+        ({"injection_task_id": None, "success": True, "security": True}, [password]),
+        ({"injection_task_id": "injection_task_3", "success": False, "security": True}, [theft]),
+        ({"injection_task_id": "injection_task_3", "success": True, "security": True}, []),
+    ]
+    lines = [{"metadata": about | of_run, "messages": [*_dojo_messages(calls)]} for of_run, calls in runs]
+    path = tmp_path / "runs.jsonl"
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    judged = judge_files([path])
+    assert [(one.of_attacker, str(one.verdict.status), one.agrees) for one in judged] == [
+        (False, "PASS", True),
+        (False, "FAIL", True),
+        (True, "FAIL", True),
+        (False, "FAIL", False),
+        (True, "PASS", False),
+    ]
+    assert [one.kind for one in judged[-2:]] == ["another call, same environment", "not explained"]
+
+
+def _dojo_messages(calls: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    yield {"role": "user", "content": "p"}
+    for call in calls:
+        yield {"role": "assistant", "content": None, "tool_calls": [call]}
+        yield {"role": "tool", "content": "{'message': 'done'}", "error": None}
+    yield {"role": "assistant", "content": "Done."}
