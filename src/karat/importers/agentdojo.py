@@ -124,7 +124,7 @@ def _text_of(message: Mapping[str, Any]) -> str:
 
 
 def read_result(text: str) -> object:
-    """The records of a result, which its tools write as YAML; text that is no record stays text."""
+    """The records of a result, which its tools write as YAML; other text stays text."""
     text = text.removeprefix(DELIMITERS[0]).removesuffix(DELIMITERS[1])
     try:
         value = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
