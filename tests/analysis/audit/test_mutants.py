@@ -387,3 +387,9 @@ def test_only_a_success_can_be_denied() -> None:
     assert changes("tool-result-denied", calls(ToolCall("pay", success=False, error="no money"))) == []
     assert changes("tool-result-denied", calls(ToolCall("pay"))) == []
     assert changes("tool-result-denied", calls(ToolCall("pay", success=True, result="paid")))
+
+
+def test_what_is_not_known_is_not_turned_around() -> None:
+    assert changes("tool-outcome", calls(ToolCall("pay"))) == []
+    assert changes("tool-outcome", calls(ToolCall("pay", success=True))) == ["pay failed"]
+    assert changes("tool-outcome", calls(ToolCall("pay", success=False))) == ["pay succeeded"]
