@@ -391,5 +391,6 @@ def test_only_a_success_can_be_denied() -> None:
 
 def test_what_is_not_known_is_not_turned_around() -> None:
     assert changes("tool-outcome", calls(ToolCall("pay"))) == []
+    assert changes("tool-result-missing", calls(ToolCall("pay", ended_at=3.0))) == []
     assert changes("tool-outcome", calls(ToolCall("pay", success=True))) == ["pay failed"]
     assert changes("tool-outcome", calls(ToolCall("pay", success=False))) == ["pay succeeded"]
