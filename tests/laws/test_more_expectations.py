@@ -44,6 +44,7 @@ DECLARATIONS = {
 EXCEPTIONS = {
     **DECLARATIONS,
     "outcome": "it replaces `response_only`, which is judged where a case names none",
+    "only_effects: exactly": "the calls of `tool_calls` next to it are those that it permits",
     "words that pass": "beside graceful_*, positive words of the author may stand for those of the published list",
     **WITHOUT_SAMPLE,
 }
