@@ -27,6 +27,10 @@ CLOSED = {
     "each": {"call": "open", "success": True, "result": {"t": {"$as": "t"}}},
     "needs": {"after": {"call": "close", "arguments": {"t": {"$same": "t"}}}},
 }
+CLOSED_WELL = {
+    "each": {"call": "open", "success": True, "result": {"t": {"$as": "t"}}},
+    "needs": {"after": {"call": "close", "arguments": {"t": {"$same": "t"}}}, "where": "after.arguments.notes >= 1"},
+}
 SILENT = {"each": {"call": "transfer", "success": True}, "forbids": {"after": {"call": "*"}}}
 NOT_AFTER = {
     "each": {"call": "pay", "arguments": {"id": {"$as": "id"}}},
@@ -114,6 +118,10 @@ TABLE = [
     (ONCE, ["user: yes", "pay()", "pay()"], "broken"),
     (ONCE, ["user: yes", "pay()", "says: again?", "user: yes", "pay()"], "held"),
     # after
+    (CLOSED_WELL, ['open() -> {"t": 1}', "close(t=1, notes=2)"], "held"),
+    (CLOSED_WELL, ['open() -> {"t": 1}', "close(t=1, notes=0)"], "broken"),
+    (CLOSED_WELL, ['open() -> {"t": 1}', "close(t=1, notes=0)", "close(t=1, notes=1)"], "held"),
+    (CLOSED_WELL, ['open() -> {"t": 1}', "close(t=1)"], "unknown"),
     (CLOSED, ['open() -> {"t": 7}', "close(t=7)"], "held"),
     (CLOSED, ['open() -> {"t": 7}', "close(t=8)"], "broken"),
     (CLOSED, ["close(t=7)", 'open() -> {"t": 7}'], "broken"),
