@@ -38,6 +38,7 @@ AREAS = {
     "rules": ("rules",),
     "setup": ("setup",),
     "suites": ("suites",),
+    "targets": ("proxy",),
     "text": ("text", "checks"),
     "viewer": ("viewer",),
 }
