@@ -65,8 +65,8 @@ def test_meant_keys(level: str, key: str, meant: list[str]) -> None:
 def test_a_key_under_another_name_is_one_problem() -> None:
     expected = SUITE.case.keys["expected"].shape
     assert isinstance(expected, RecordShape)
-    found = expected.validate({"tool_calls": [{"name": "refund"}, {"success": True}]})
+    found = expected.validate({"tool_calls": [{"any_of": [{"name": "refund"}, {"success": True}]}]})
     assert [(one.path, one.message) for one in found] == [
-        (("tool_calls", 0, "name"), "unknown field. Did you mean 'tool'?"),
-        (("tool_calls", 1, "tool"), "this field is required and missing."),
+        (("tool_calls", 0, "any_of", 0, "name"), "unknown field. Did you mean 'tool'?"),
+        (("tool_calls", 0, "any_of", 1, "tool"), "this field is required and missing."),
     ]

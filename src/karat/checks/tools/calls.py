@@ -232,7 +232,8 @@ class ToolCalls(ToolCheck, Struct, frozen=True, dict=True):
 
     def validate(self) -> Iterator[CheckProblem]:
         yield from self._misplaced_keys()
-        yield from nameless(*(call.tool for call in self.any_of)) if self.any_of else nameless(self.tool)
+        named = [call.tool for call in self.any_of or (self,) if call.tool]
+        yield from nameless(*named)
         if self.never and self.times is not None:
             yield CheckProblem("no-effect", "'times' has no effect next to 'never'.", ("times",))
         if self.pattern.most is not None and self.pattern.least > self.pattern.most:
