@@ -206,4 +206,6 @@ def _is_place_unknown(call: ToolCall) -> bool:
 def _read_possible(possible: PossibleCall, known: tuple[str, ...]) -> dict[str, Any]:
     if possible.of == "call":
         return {"tool": possible.text}
+    if possible.of == "any":
+        return {}
     return {"within": possible.text, "known_tools": known}

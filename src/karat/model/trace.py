@@ -157,10 +157,10 @@ class PossibleCall(Struct, frozen=True, omit_defaults=True):
     """What may be a call of this turn, and cannot be shown to be one: it proves no call, and no absence of one."""
 
     text: str
-    """The name of a tool, or what names tools: words of a model, a line of a log."""
+    """The name of a tool, or what names tools: words of a model, a line of a log; empty where it may be any."""
     why: str
     """What is missing, and how it is fixed."""
-    of: Literal["call", "words"] = "call"
+    of: Literal["call", "words", "any"] = "call"
 
 
 NO_CALLS_GIVEN = (

@@ -148,6 +148,8 @@ def _may_be(possible: PossibleCall, trace: Trace, tools: Sequence[str]) -> bool:
     """Whether it may be a call of one of these tools, or of any, that is not among those that were seen."""
     if possible.of == "call":
         return not tools or any(is_same_tool(t, possible.text) or may_be_same_tool(t, possible.text) for t in tools)
+    if possible.of == "any":
+        return True
     known_names = {call.name for call in trace.tool_calls}
     if not tools or any(map(is_every_tool, tools)):
         return asks_in_words(possible.text, known_names)

@@ -26,6 +26,10 @@ UNOWNED = (
     "whose call it is. Call tools in a ThreadPoolExecutor or in asyncio tasks, or run one case in each process: "
     "--workers N --concurrency N"
 )
+REMOTE = (
+    "the remote graph {!r} may have called tools of its own, which are not seen here. Test it where it runs, as a "
+    "target of `langgraph-server:`"
+)
 _current: ContextVar[RunningCase | None] = ContextVar("karat_case", default=None)
 open_call: ContextVar[RanCall | None] = ContextVar("karat_open_call", default=None)
 """The call that this task is within."""
@@ -83,6 +87,12 @@ class _Cases:
             return current.name
         with self._lock:
             return UNKNOWN_RUN if any(case.name for case in self._running.values()) else ""
+
+    def possible(self) -> list[RunningCase]:
+        """The case that what is done now is of; where that is unknown, all that run."""
+        current = _current.get() or self._only_one()
+        with self._lock:
+            return [current] if current is not None else list(self._running.values())
 
     def of_call(self, name: str) -> RunningCase | None:
         """The case that a call of this tool is of; None for a late one, and for one that may be of several.
@@ -162,49 +172,56 @@ def wrap_start(start: Callable[[threading.Thread], None]) -> Callable[[threading
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-class HttpClient(NamedTuple):
-    """A class that sends requests, and the method that is called with each of them."""
+class Sender(NamedTuple):
+    """A class that asks elsewhere, and the method that is called each time."""
 
     module: str
     name: str
     method: str
-    add_header: Callable[[Any, tuple[Any, ...], str], None]
-    """Gives the request a header, if it goes to this machine."""
+    note: Callable[[Any, tuple[Any, ...]], None]
+    """What is done before: a request to Karat's own proxy names its case in a header."""
+    needs_proxy: bool = True
+    """Whether only a run with a proxy of Karat's has a use for it."""
 
 
-def _add_to_request(client: Any, args: tuple[Any, ...], run: str) -> None:
-    if args and args[0].url.host in LOOPBACK:
+def _add_to_request(client: Any, args: tuple[Any, ...]) -> None:
+    if args and args[0].url.host in LOOPBACK and (run := CASES.current_name()):
         args[0].headers[RUN_HEADER] = run
 
 
-def _add_to_connection(connection: Any, args: tuple[Any, ...], run: str) -> None:
-    if connection.host in LOOPBACK:
+def _add_to_connection(connection: Any, args: tuple[Any, ...]) -> None:
+    if connection.host in LOOPBACK and (run := CASES.current_name()):
         connection.putheader(RUN_HEADER, run)
 
 
-def _add_to_itself(request: Any, args: tuple[Any, ...], run: str) -> None:
-    if request.url.host in LOOPBACK:
+def _add_to_itself(request: Any, args: tuple[Any, ...]) -> None:
+    if request.url.host in LOOPBACK and (run := CASES.current_name()):
         request.headers[RUN_HEADER] = run
 
 
-HTTP_CLIENTS = (
-    HttpClient("httpx._client", "Client", "send", _add_to_request),
-    HttpClient("httpx._client", "AsyncClient", "send", _add_to_request),
-    HttpClient("httpx2._client", "Client", "send", _add_to_request),
-    HttpClient("httpx2._client", "AsyncClient", "send", _add_to_request),
-    HttpClient("http.client", "HTTPConnection", "endheaders", _add_to_connection),
-    HttpClient("aiohttp.client_reqrep", "ClientRequest", "send", _add_to_itself),
+def _note_remote_graph(graph: Any, args: tuple[Any, ...]) -> None:
+    for case in CASES.possible():
+        case.recorder.possible_calls.append(PossibleCall("", REMOTE.format(graph.name), "any"))
+
+
+SENDERS = (
+    Sender("httpx._client", "Client", "send", _add_to_request),
+    Sender("httpx._client", "AsyncClient", "send", _add_to_request),
+    Sender("httpx2._client", "Client", "send", _add_to_request),
+    Sender("httpx2._client", "AsyncClient", "send", _add_to_request),
+    Sender("http.client", "HTTPConnection", "endheaders", _add_to_connection),
+    Sender("aiohttp.client_reqrep", "ClientRequest", "send", _add_to_itself),
+    Sender("langgraph.pregel.remote", "RemoteGraph", "stream", _note_remote_graph, needs_proxy=False),
+    Sender("langgraph.pregel.remote", "RemoteGraph", "astream", _note_remote_graph, needs_proxy=False),
 )
 
 
-def wrap_sender(client: HttpClient, method: Callable[..., Any]) -> Callable[..., Any]:
-    """The method, which names the run of a case in each request. What it returns may be awaitable."""
+def wrap_sender(sender: Sender, method: Callable[..., Any]) -> Callable[..., Any]:
+    """The method, which notes first of which case it is. What it returns may be awaitable."""
 
     @functools.wraps(method)
     def send(self: Any, *args: Any, **kwargs: Any) -> Any:
-        run = CASES.current_name()
-        if run:
-            client.add_header(self, args, run)
+        sender.note(self, args)
         return method(self, *args, **kwargs)
 
     return send

@@ -24,7 +24,7 @@ from karat.evidence.recorder import RanCall
 from karat.proxy.faults.world import CaseWorld, FaultError
 from karat.targets.in_process.cases import (
     CASES,
-    HTTP_CLIENTS,
+    SENDERS,
     RunningCase,
     open_call,
     wrap_sender,
@@ -41,7 +41,7 @@ T = TypeVar("T")
 EARLY_FRAMES = 8
 """The functions that look at a tool's arguments are among the first ones that its method calls."""
 BY_MODULE = {module: [row for row in TOOL_CLASSES if row.module == module] for module, *_ in TOOL_CLASSES}
-CLIENTS = {module: [row for row in HTTP_CLIENTS if row.module == module] for module, *_ in HTTP_CLIENTS}
+SENDERS_BY_MODULE = {module: [row for row in SENDERS if row.module == module] for module, *_ in SENDERS}
 ORIGINAL = "__karat_original__"
 
 
@@ -366,7 +366,7 @@ class _Wrapping:
             self._has_proxy = self._has_proxy or has_proxy
             if self._users == 1:
                 sys.meta_path.insert(0, self._finder)
-            for module in (*BY_MODULE, *(CLIENTS if has_proxy else ())):
+            for module in (*BY_MODULE, *SENDERS_BY_MODULE):
                 if module in sys.modules:
                     self.wrap_module(sys.modules[module])
 
@@ -390,13 +390,14 @@ class _Wrapping:
     def wrap_module(self, module: ModuleType) -> None:
         """Wrap the classes of a module that was loaded."""
         with self._lock:
-            for client in CLIENTS.get(module.__name__, ()) if self._has_proxy else ():
-                kind = getattr(module, client.name, None)
-                method = vars(kind).get(client.method) if kind is not None else None
-                if kind is not None and method is not None and not hasattr(method, ORIGINAL):
+            for sender in SENDERS_BY_MODULE.get(module.__name__, ()):
+                kind = getattr(module, sender.name, None)
+                method = vars(kind).get(sender.method) if kind is not None else None
+                is_used = self._has_proxy or not sender.needs_proxy
+                if is_used and kind is not None and method is not None and not hasattr(method, ORIGINAL):
                     self._carry_cases()
-                    self._replace(kind, client.method, wrap_sender(client, method))
-                    setattr(vars(kind)[client.method], ORIGINAL, method)
+                    self._replace(kind, sender.method, wrap_sender(sender, method))
+                    setattr(vars(kind)[sender.method], ORIGINAL, method)
             for row in BY_MODULE.get(module.__name__, ()):
                 kind = getattr(module, row.name, None)
                 if isinstance(kind, type) and kind not in self._wrapped:
@@ -464,7 +465,7 @@ class _Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if (fullname not in BY_MODULE and fullname not in CLIENTS) or fullname in self._searched:
+        if (fullname not in BY_MODULE and fullname not in SENDERS_BY_MODULE) or fullname in self._searched:
             return None
         self._searched.add(fullname)
         try:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from karat.evidence.recorder import RanCall
-from karat.model.trace import CallKind, ToolCall
+from karat.model.trace import CallKind, PossibleCall, ToolCall
 from karat.targets.langgraph.callbacks import TurnRecorder, WrittenMessage
 from karat.targets.langgraph.messages import plain_text
 from karat.text.clean import jsonable
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 
 NOT_A_CALL = "the model's call could not be read"
+ANSWERED = (
+    "{} was answered, but the tool was not seen to run: middleware or a cache may have answered for it, or called a "
+    "function of its own. Call the tool itself, by its `invoke` or `ainvoke`"
+)
 HANDED_BACK = "__is_handoff_back"
 """How langgraph-supervisor marks the messages that it writes when an agent returns."""
 
@@ -94,7 +98,7 @@ class CallOutcome:
     @classmethod
     def from_message(cls, answer: ToolMessage, run: RanCall | None, *, by_node: bool = False) -> CallOutcome:
         broke = answer.status == "error" or (run is not None and run.broke)  # middleware may answer for it
-        return cls(answer.content, answer.artifact, broke, run.began if run is not None else by_node or not broke)
+        return cls(answer.content, answer.artifact, broke, run.began if run is not None else by_node)
 
     @classmethod
     def from_run(cls, run: RanCall | None, unreadable: str | None) -> CallOutcome:
@@ -148,6 +152,12 @@ def tool_calls(
             calls.append((run.order if rank is None else late + rank / (len(ranks) + 1), run_as_call(run)))
     calls += provider_calls(entries)
     return tuple(call for _, call in sorted(calls, key=lambda pair: pair[0]))
+
+
+def answered_unseen(calls: Iterable[ToolCall]) -> tuple[PossibleCall, ...]:
+    """The tools of tool nodes that were answered for, but did not run there."""
+    unseen = [call.name for call in calls if not call.called and call.error is None and call.result is not None]
+    return tuple(PossibleCall(name, ANSWERED.format(name)) for name in dict.fromkeys(unseen))
 
 
 def _is_run_in_node(call: RequestedCall, book: TurnRecorder, in_tool_nodes: Collection[str]) -> bool:

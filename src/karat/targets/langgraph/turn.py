@@ -17,7 +17,7 @@ from karat.model.trace import APPROVALS, Trace
 from karat.targets.base import RunContext, TargetError
 from karat.targets.interrupts import Interrupt, asked_approvals, decided_approvals, resume
 from karat.targets.langgraph.callbacks import TurnRecorder, WrittenMessage, timeline
-from karat.targets.langgraph.calls import run_as_call, tool_calls
+from karat.targets.langgraph.calls import answered_unseen, run_as_call, tool_calls
 from karat.targets.langgraph.loading import pregel, schemas_of
 from karat.targets.langgraph.messages import as_messages, final_text, find_ending, token_counts
 from karat.targets.langgraph.shapes import Shapes
@@ -97,6 +97,7 @@ class GraphConversation:
         entries = timeline(turn, book, known_ids)
         interrupts = [jsonable(interrupt.value) for interrupt in self._waiting]
         structured = state.get("structured_response") if isinstance(state, dict) else None
+        calls = tool_calls(entries, book, before, structured, schemas)
         stopped = {"interrupts": interrupts, "held_before": list(self._held)}
         approvals = [*self._decided, *asked_approvals(self._waiting)]
         trace = Trace(
@@ -104,7 +105,8 @@ class GraphConversation:
             input=case.prompt,
             final_message=final_text(turn, interrupts, prompt),
             messages=as_messages(turn),
-            tool_calls=tool_calls(entries, book, before, structured, schemas),
+            tool_calls=calls,
+            possible_calls=answered_unseen(calls),
             unobserved={"telemetry": NO_TELEMETRY},
             started_at=started_at,
             duration_ms=took,
