@@ -11,7 +11,7 @@ import json
 import socket
 import threading
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -27,6 +27,7 @@ from karat.proxy.tape.file import Tape, read_tape
 from karat.proxy.tape.player import TapePlayer
 from karat.proxy.tape.requests import IgnoreRules
 from karat.proxy.tape.secrets import SecretKeeper
+from laws.coverage import Coverage, require
 
 EXAMPLES = 60
 EXCHANGES = 4
@@ -215,24 +216,33 @@ exchanges = st.lists(st.one_of(plain, streams, cut_streams), min_size=1, max_siz
 EMOJI = Sent(method="POST", kind="text/event-stream", pieces=('data: {"say": "Go 🚀"}\n\n'.encode(),), is_chunked=True)
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
-@given(sent=exchanges)
-@example(sent=[EMOJI])
-@example(sent=[Sent(status=404, pieces=(b'{"error": "no such order"}',))])
-@example(sent=[Sent(method="HEAD", pieces=(b"12345",))])
-@example(sent=[EMOJI._replace(cut=True)])
-@example(sent=[EMOJI._replace(pieces=(b"data: \xff\xfe\n\n",))])
-@example(sent=[Sent(pieces=()), Sent(status=204, pieces=())])
-def test_a_replay_gives_what_the_recording_gave(sent: list[Sent], tmp_path_factory: pytest.TempPathFactory) -> None:
-    path = tmp_path_factory.mktemp("tape") / "s.tape.yaml"
-    with server([exchange.reply() for exchange in sent]) as upstream:
-        live, _ = through(player_for(path, "record"), upstream, sent)
-    for exchange, got in zip(sent, live, strict=True):
-        assert (got.status, got.body, got.is_cut) == (exchange.status, expected(exchange), exchange.cut)
-    replayed, session = through(player_for(path, "replay"), "http://127.0.0.1:9", sent)
-    assert session.on_tape is not None
-    assert session.on_tape.misses == []
-    assert replayed == live
+def test_a_replay_gives_what_the_recording_gave(
+    tmp_path_factory: pytest.TempPathFactory, record_property: Callable[[str, object], None]
+) -> None:
+    coverage = Coverage(9, "a replay gives an agent what the recording gave it, byte by byte")
+
+    @settings(max_examples=EXAMPLES, deadline=None)
+    @given(sent=exchanges)
+    @example(sent=[EMOJI])
+    @example(sent=[Sent(status=404, pieces=(b'{"error": "no such order"}',))])
+    @example(sent=[Sent(method="HEAD", pieces=(b"12345",))])
+    @example(sent=[EMOJI._replace(cut=True)])
+    @example(sent=[EMOJI._replace(pieces=(b"data: \xff\xfe\n\n",))])
+    @example(sent=[Sent(pieces=()), Sent(status=204, pieces=())])
+    def replay_gives_the_same(sent: list[Sent]) -> None:
+        path = tmp_path_factory.mktemp("tape") / "s.tape.yaml"
+        with server([exchange.reply() for exchange in sent]) as upstream:
+            live, _ = through(player_for(path, "record"), upstream, sent)
+        for exchange, got in zip(sent, live, strict=True):
+            assert (got.status, got.body, got.is_cut) == (exchange.status, expected(exchange), exchange.cut)
+        replayed, session = through(player_for(path, "replay"), "http://127.0.0.1:9", sent)
+        assert session.on_tape is not None
+        assert session.on_tape.misses == []
+        assert replayed == live
+        coverage.tried += len(sent)
+
+    replay_gives_the_same()
+    require(coverage, record_property)
 
 
 @settings(max_examples=EXAMPLES // 4, deadline=None)
