@@ -15,7 +15,7 @@ from karat.model.check import Field
 from karat.plugins.packages import FIX, load_all
 from karat.plugins.project import Project
 from karat.suites.diagnostics import PathDiagnostic, RefusedError
-from karat.suites.formats.base import Format, SuiteFile
+from karat.suites.formats.base import Format, ParsedSuite, SuiteCatalog, SuiteFile
 from karat.suites.formats.eval_set import EvalSet
 from karat.suites.formats.golden import GoldenSet
 from karat.suites.formats.karat1 import Karat1
@@ -38,6 +38,9 @@ class OtherTool(Format):
 
     def recognizes(self, file: SuiteFile) -> bool:
         return any(mark in file.data for mark in self.marks) and self.itself.recognizes(file)
+
+    def read(self, file: SuiteFile, catalog: SuiteCatalog) -> ParsedSuite:
+        return self.itself.read(file, catalog)
 
     def fields(self, version: str, all_fields: Iterable[Field]) -> frozenset[str]:
         return self.itself.fields(version, all_fields)
