@@ -11,6 +11,12 @@ __all__ = ["here", "karat"]
 HERE = Path(__file__).parent
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--from", metavar="FOLDER", help="a folder with clones of phaa/dyno-agent and others, by their names"
+    )
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE):
