@@ -15,11 +15,17 @@ from counterparts.environments import ROOT, python_with
 from scripted_model import serve
 
 GLUE = Path(__file__).parent / "originals"
-DYNO = (
-    "langgraph==1.2.20", "langchain==1.4.7", "langchain-openai", "langchain-aws", "langchain-google-genai",
-    "sqlalchemy[asyncio]", "aiosqlite", "asyncpg", "langgraph-checkpoint-postgres", "psycopg[binary]", "python-dotenv", "prometheus-client",
-    "python-json-logger", "langsmith", "boto3", "fastapi", "pydantic[email]",
-)  # fmt: skip
+GRAPH = ("langgraph==1.2.20", "langchain==1.4.7", "langchain-openai", "langchain-aws", "langchain-google-genai")
+DATABASE = ("sqlalchemy[asyncio]", "aiosqlite", "asyncpg", "langgraph-checkpoint-postgres", "psycopg[binary]")
+OTHERS = (
+    "python-dotenv",
+    "prometheus-client",
+    "python-json-logger",
+    "langsmith",
+    "boto3",
+    "fastapi",
+    "pydantic[email]",
+)
 TARGET = """
 [targets.dyno]
 use = "langgraph:{glue}/dyno_glue.py:make_graph"
@@ -47,7 +53,7 @@ def test_questions_and_answers(dyno: Path, tmp_path: Path, right: bool, statuses
         {"when": {"user": re.escape(case["input"])}, "say": "; ".join(case["expected"]) if right else "I guess so."}
         for case in json.loads(suite.read_text())
     ]
-    python = python_with("dyno", "--editable", str(ROOT), *DYNO)
+    python = python_with("dyno", "--editable", str(ROOT), *GRAPH, *DATABASE, *OTHERS)
     (tmp_path / "karat.toml").write_text(TARGET.format(glue=GLUE, app=dyno))
     with serve({"rules": rules}) as model:
         done = subprocess.run(
