@@ -46,6 +46,44 @@ def args(suite: Suite, case: int = 0) -> list[tuple[str, Any]]:
     return [(spec.name, msgspec.json.decode(spec.args)) for spec in suite.cases[case].checks]
 
 
+@pytest.mark.parametrize(
+    ("chosen", "prompts"),
+    [
+        (["Plain"], ["plain x"]),
+        (["poem"], ["poem x"]),
+        (["shop:*"], ["order x", "refund x"]),
+        (["shop"], ["order x", "refund x"]),
+        (["poem", "Plain"], ["plain x", "poem x"]),
+        (None, ["plain x", "poem x", "order x", "refund x"]),
+    ],
+)
+def test_a_test_names_its_prompts_by_label_id_or_group(tmp_path, chosen, prompts):
+    listed = [
+        {"raw": "plain {{x}}", "label": "Plain"},
+        {"raw": "poem {{x}}", "id": "poem"},
+        {"raw": "order {{x}}", "label": "shop:order"},
+        {"raw": "refund {{x}}", "id": "shop:refund"},
+    ]
+    test = {"vars": {"x": "x"}, **({"prompts": chosen} if chosen else {})}
+    suite = read(tmp_path, {"prompts": listed, "tests": [test]})
+    assert [case.prompt for case in suite.cases] == prompts
+
+
+def test_a_prompt_that_is_listed_twice_is_one(tmp_path):
+    suite = read(tmp_path, {"prompts": ["Say {{x}}", "Say {{x}}", "Tell {{x}}"], "tests": [{"vars": {"x": "a"}}]})
+    assert [case.prompt for case in suite.cases] == ["Say a", "Tell a"]
+
+
+def test_variables_are_found_from_the_file_of_their_test(tmp_path):
+    files = {
+        "tests/more__yaml": "- vars: ../vars/v_*.yaml\n",
+        "vars/v_1__yaml": "x: a\n",
+        "vars/v_2__yaml": "y: b\n",
+    }
+    (case,) = read(tmp_path, {"prompts": ["{{x}} and {{y}}"], "tests": ["file://tests/*.yaml"]}, **files).cases
+    assert case.prompt == "a and b"
+
+
 def test_prompts_tests_and_lists_of_variables_are_multiplied(tmp_path):
     config = {
         "prompts": ["Say {{x}}", "file://p.txt"],

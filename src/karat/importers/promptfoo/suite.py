@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePath
 from typing import Any, NamedTuple, TypedDict
 
 from karat.importers.promptfoo.assertions import (
@@ -68,6 +70,12 @@ class Prompt(NamedTuple):
     text: str
     label: str
     why_unknown: str = ""
+    id: str = ""
+
+    def is_among(self, names: Sequence[object]) -> bool:
+        """Whether one of the names of a test's `prompts` is its label or id, or the group before a colon of either."""
+        groups = tuple(f"{name.removesuffix(':*')}:" for name in names if isinstance(name, str))
+        return any(own in names or own.startswith(groups) for own in (self.label, self.id) if own)
 
 
 class TestCase(NamedTuple):
@@ -169,12 +177,16 @@ class ConfigReader:
         prompts = self._tree.get("prompts", "{{prompt}}")
         if isinstance(prompts, dict):  # an old spelling: labels by prompt
             prompts = [{"raw": raw, "label": label} for raw, label in prompts.items()]
-        for index, prompt in enumerate([prompts] if isinstance(prompts, str) else prompts or ()):
+        listed = [prompts] if isinstance(prompts, str) else prompts or []
+        for index, prompt in enumerate(listed):
             path: Path = ("prompts", index)
+            if isinstance(prompt, str) and prompt in listed[:index]:
+                continue  # a prompt that is listed again is the same one there
             text = (prompt.get("raw") or prompt.get("id")) if isinstance(prompt, dict) else prompt
             label = str(prompt.get("label", "")) if isinstance(prompt, dict) else ""
             if isinstance(text, str):
-                yield from self._prompt(text, label, path)
+                own_id = str(prompt.get("id", "")) if isinstance(prompt, dict) else ""
+                yield from (read._replace(id=own_id) for read in self._prompt(text, label, path))
             else:
                 self._suite.problem(path, f"expected a prompt, found {kind(prompt)}.", "invalid-value")
 
@@ -240,7 +252,7 @@ class ConfigReader:
             self._skip(test, f"{error}")
             return
         chosen = test.tree.get("prompts")
-        selected = [prompt for prompt in prompts if prompt.label in chosen] if isinstance(chosen, list) else prompts
+        selected = [prompt for prompt in prompts if prompt.is_among(chosen)] if isinstance(chosen, list) else prompts
         for prompt in selected or prompts:
             for number, values in enumerate(expanded, 1):
                 parts = [test.name]
@@ -252,7 +264,7 @@ class ConfigReader:
         """The variables of a test; where one is a list, each of its values in turn."""
         variables = test.tree.get("vars") or {}
         if isinstance(variables, str):
-            variables = self._files.value(variables, test.entry.path)
+            variables = self._read_variables(variables, test.entry)
         if not isinstance(variables, dict):
             raise RefusedError(
                 test.entry.problem(f"expected variables, found {kind(variables)}.", "invalid-value", "vars")
@@ -269,6 +281,15 @@ class ConfigReader:
             # A variable may be a template of others; a second look is enough for those that are there.
             plain_text = all(type(value) is str and "{" not in value for value in values.values())
             yield values if plain_text else {name: render_tree(value, values) for name, value in values.items()}
+
+    def _read_variables(self, reference: str, entry: Entry) -> Any:
+        """The variables of the files that a test names, from the folder of the file that the test is in."""
+        folder = PurePath(entry.source).parent
+        name = os.path.normpath(folder / reference.removeprefix(SCHEME))
+        parts = [self._files.value(f"{SCHEME}{name}", entry.path) for name in self._files.names(name, entry.path)]
+        if len(parts) == 1 or not all(isinstance(part, dict) for part in parts):
+            return parts[0]
+        return {key: value for part in parts for key, value in part.items()}
 
     def _load(self, value: Any, path: Path) -> Any:
         if isinstance(value, list):
