@@ -187,6 +187,20 @@ def test_tool_calls(lines: list[str], expected: list[ToolCall]) -> None:
     assert [msgspec.structs.replace(call, started_at=None, ended_at=None) for call in calls] == expected
 
 
+def test_one_request_that_two_layers_log_is_one_call() -> None:
+    asked = {"toolCallId": "c1", "toolName": "lookup"}
+    lines = (
+        line("app.stream", "response.tool_call", data=asked),
+        line("app.bridge", "assistant.tool.call", data=asked),
+        line(event="start", data={"args": {"id": 7}}),
+        line(data={"success": False, "missingFields": ["id"]}),
+    )
+    (call,) = tool_calls(lines)
+    assert (call.id, call.arguments, call.success, call.missing_fields) == ("c1", {"id": 7}, False, ("id",))
+    others = [line("app", "tool_call", data={**asked, "args": {"id": number}}) for number in (7, 8)]
+    assert len(tool_calls(tuple(others))) == 2
+
+
 def test_times_of_a_call() -> None:
     lines = (line(event="start"), line(event="result", ts=1767225601500, success=True))
     (call,) = tool_calls((lines[0], lines[1]))

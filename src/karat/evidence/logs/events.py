@@ -285,6 +285,8 @@ class _Calls:
     def _begin(self, event: Event, tool: str) -> None:
         """A start begins the call that was asked for before it, if one was; else a call of its own."""
         waiting = self._open.setdefault(tool, [])
+        if event.event != "start" and any(_is_asked_again(start, event) for _, start in waiting):
+            return
         requested = [entry for entry in waiting if entry[1].event != "start"] if event.event == "start" else []
         index = _take(requested, event)
         if index is None:
@@ -338,6 +340,12 @@ def _take(waiting: list[tuple[int, Event]], event: Event) -> int | None:
     if chosen is None:
         chosen = next((n for n, (_, start) in enumerate(waiting) if not (start.call_id and event.call_id)), None)
     return None if chosen is None else waiting.pop(chosen)[0]
+
+
+def _is_asked_again(asked: Event, event: Event) -> bool:
+    """Whether two lines speak of one request: layers of an app log the same one, each in its words."""
+    is_same = event.call_id is not None and asked.call_id == event.call_id
+    return is_same and (None in (asked.arguments, event.arguments) or asked.arguments == event.arguments)
 
 
 def _is_same_call(start: Event, event: Event) -> bool:
