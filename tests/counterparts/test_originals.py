@@ -1,4 +1,4 @@
-"""The sets and the agent of phaa/dyno-agent as they are published, in a clone that `--from` names."""
+"""The sets of phaa/dyno-agent and petekp/agentic-canvas with their own agents, in clones that `--from` names."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -37,13 +38,38 @@ input = {{ user_input = "{{prompt}}", user_name = "TestUser", conversation_id = 
 """
 
 
+PNPM = ("npx", "--yes", "pnpm@9.15.5", "install", "--frozen-lockfile", "--ignore-scripts")
+
+
+def find_clone(config: pytest.Config, name: str) -> Path:
+    folder = config.getoption("--from")
+    clone = Path(folder).resolve() / name if folder else None
+    if clone is None or not clone.is_dir():
+        pytest.skip(f"no clone: --from FOLDER, which holds {name}")
+    return clone
+
+
 @pytest.fixture
 def dyno(pytestconfig: pytest.Config) -> Path:
-    folder = pytestconfig.getoption("--from")
-    clone = Path(folder).resolve() / "dyno-agent" if folder else None
-    if clone is None or not clone.is_dir():
-        pytest.skip("no clone: --from FOLDER, which holds phaa/dyno-agent as dyno-agent")
-    return clone / "app"
+    return find_clone(pytestconfig, "dyno-agent") / "app"
+
+
+@pytest.fixture
+def canvas(pytestconfig: pytest.Config) -> Path:
+    """The clone, installed and built."""
+    clone = find_clone(pytestconfig, "agentic-canvas")
+    if not (clone / ".next" / "BUILD_ID").is_file():
+        environment = {**os.environ, "OPENAI_API_KEY": "none", "NEXT_TELEMETRY_DISABLED": "1"}
+        subprocess.run(PNPM, cwd=clone, check=True)
+        subprocess.run(["npx", "next", "build"], cwd=clone, env=environment, check=True)
+    return clone
+
+
+def statuses_of(runs: Path, shown: str) -> dict[str, str]:
+    journals = [*runs.glob("*Z.jsonl")]
+    assert journals, shown
+    records = [json.loads(line) for line in journals[0].read_text().splitlines()]
+    return {record["case"]["id"]: record["verdict"]["status"] for record in records if "verdict" in record}
 
 
 @pytest.mark.parametrize(("right", "statuses"), [(True, {"PASS": 13}), (False, {"FAIL": 13})], ids=["right", "wrong"])
@@ -64,7 +90,37 @@ def test_questions_and_answers(dyno: Path, tmp_path: Path, right: bool, statuses
             text=True,
         )
         assert model.unmatched == []
-    journals = [*(tmp_path / "runs").glob("*Z.jsonl")]
-    assert journals, done.stdout + done.stderr
-    records = [json.loads(line) for line in journals[0].read_text().splitlines()]
-    assert Counter(record["verdict"]["status"] for record in records if "verdict" in record) == statuses
+    assert Counter(statuses_of(tmp_path / "runs", done.stdout + done.stderr).values()) == statuses
+
+
+SETS = {"minimum-eval-set.v0.1": 10, "synthesis-eval-set.v0.2": 5, "synthesis-eval-set.v0.3": 2}
+
+
+@pytest.mark.limit(900)
+@pytest.mark.parametrize("name", SETS)
+def test_sets_of_the_canvas(canvas: Path, tmp_path: Path, name: str) -> None:
+    glue = GLUE / "canvas"
+    settings = (glue / "karat.toml").read_text().replace("CLONE", str(canvas)).replace("GLUE", str(glue))
+    (tmp_path / "karat.toml").write_text(settings)
+    suite = canvas / ".claude" / "evals" / f"{name}.json"
+    with serve(glue / "model.yaml") as model:
+        done = subprocess.run(
+            [
+                Path(sys.executable).with_name("karat"),
+                "run",
+                suite,
+                "--target",
+                "canvas",
+                "--workers",
+                "0",
+                "--results-dir",
+                "runs",
+            ],
+            cwd=tmp_path,
+            env={**os.environ, "OPENAI_BASE_URL": f"{model.url}/v1"},
+            capture_output=True,
+            text=True,
+        )
+    statuses = statuses_of(tmp_path / "runs", done.stdout + done.stderr)
+    assert {case: status for case, status in statuses.items() if status != "PASS"} == {}
+    assert len(statuses) == SETS[name]
