@@ -16,6 +16,7 @@ from karat.text.tool_names import is_helper
 UNREAD = "a message of the conversation could not be read: it is neither an object nor a message of LangChain"
 GEMINI_ROLES = ("user", "model", "function")
 NO_TELEMETRY = "messages contain no telemetry"
+NumberedMessages = Sequence[tuple[int, ChatMessage]]
 
 
 def trace_from_messages(messages: Iterable[object], *, case_id: str = "") -> Trace:
@@ -25,17 +26,24 @@ def trace_from_messages(messages: Iterable[object], *, case_id: str = "") -> Tra
     plain text, it may be the words of an exception, so whether the call succeeded is unknown. A call without a result
     was requested, and it is unknown whether it ran. Raises ValueError for what cannot be read.
     """
-    turns: list[list[tuple[int, ChatMessage]]] = []
-    for number, message in enumerate(map(_read, messages)):
-        if not turns or (message.is_prompt and not _only_opens(turns[-1])):
-            turns.append([])
-        turns[-1].append((number, message))
-    traces = [_turn(turn, case_id) for turn in turns] or [Trace(case_id=case_id, tool_calls=())]
+    traces = [build_turn(turn, case_id) for turn in split_turns(map(_read, messages))]
+    if not traces:
+        return Trace(case_id=case_id, tool_calls=())
     return traces[0] if len(traces) == 1 else merge_turns(traces)
 
 
-def _only_opens(turn: Sequence[tuple[int, ChatMessage]]) -> bool:
-    """Whether nothing was answered yet: several prompts in a row begin one turn."""
+def split_turns(messages: Iterable[ChatMessage]) -> list[NumberedMessages]:
+    """The messages of each turn, with their numbers; several prompts in a row begin one turn."""
+    turns: list[list[tuple[int, ChatMessage]]] = []
+    for number, message in enumerate(messages):
+        if not turns or (message.is_prompt and not _only_opens(turns[-1])):
+            turns.append([])
+        turns[-1].append((number, message))
+    return [*turns]
+
+
+def _only_opens(turn: NumberedMessages) -> bool:
+    """Whether nothing was answered yet."""
     return all(message.is_prompt or message.role in SYSTEM for _, message in turn)
 
 
@@ -51,7 +59,8 @@ def _read(message: object) -> ChatMessage:
     return read_message(value)
 
 
-def _turn(turn: Sequence[tuple[int, ChatMessage]], case_id: str) -> Trace:
+def build_turn(turn: NumberedMessages, case_id: str = "") -> Trace:
+    """The trace of one turn, as its messages show it."""
     requests = [
         (f"message-{number}", call) for number, message in turn for call in message.calls if not is_helper(call.name)
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from karat.evidence.logs.spellings import without_marks_of_code
 from karat.evidence.merge import TurnEvidence
@@ -17,28 +18,46 @@ from karat.text.tool_results import parse_result
 
 NODES = 2_000
 NAME_CAP = 200
-UNPROVED = (
+
+
+class Advice(NamedTuple):
+    """What to do about spans that are missing, by where the spans come from."""
+
+    lost: str
+    """About spans that have not arrived."""
+    unproved: str
+    """About model calls that do not tell of every call."""
+    in_words: str
+    """About calls in the words of a model."""
+
+
+IN_WORDS = "the model does not ask for tools by structured calls, but its text names one that no span shows."
+LIVE = Advice(
+    "Have the agent flush its exporter at the end of a turn (force_flush), or raise `telemetry.otlp.wait_ms`.",
     "so a call whose span was lost would go unnoticed. Have the instrumentation capture messages, name the attribute "
     "of the root that counts the calls, telemetry = { otlp = { tool_count = ... } }, or vouch that no span is lost, "
-    "telemetry = { otlp = { complete = true } }."
-)
-IN_WORDS = (
-    "the model does not ask for tools by structured calls, but its text names one that no span shows. Have the "
-    "agent make a span of each call, name the attribute of the root that counts them, telemetry = { otlp = "
-    "{ tool_count = ... } }, or vouch that each call has a span, telemetry = { otlp = { complete = true } }."
+    "telemetry = { otlp = { complete = true } }.",
+    f"{IN_WORDS} Have the agent make a span of each call, name the attribute of the root that counts them, "
+    "telemetry = { otlp = { tool_count = ... } }, or vouch that each call has a span, "
+    "telemetry = { otlp = { complete = true } }.",
 )
 DEFINITIONS = ("gen_ai.tool.definitions", "llm.tools.", "llm.request.functions.", "model_request_parameters")
 """Attributes of a model call that was given tools to ask for by structured calls."""
-FLUSH = "Have the agent flush its exporter at the end of a turn (force_flush), or raise `telemetry.otlp.wait_ms`."
 
 
 def read_turn(
-    records: Sequence[SpanRecord], karat_spans: Collection[str] = (), tool_count: str = "", answer: str = ""
+    records: Sequence[SpanRecord],
+    karat_spans: Collection[str] = (),
+    tool_count: str = "",
+    answer: str = "",
+    *,
+    advice: Advice = LIVE,
+    is_answered: bool = False,
 ) -> TurnEvidence:
-    """What a turn's spans show; `karat_spans` are the ids of the spans that Karat itself began.
+    """What a turn's spans show; `karat_spans` are the ids of spans around the turn, such as those that Karat began.
 
     `tool_count` is the attribute of a root that says how many tools were called, `answer` what the agent answered,
-    where that is known from elsewhere.
+    where that is known from elsewhere. `is_answered`: the messages show what became of each call that was asked for.
     """
     # An exporter that tries again, or two of them, send a span twice.
     ordered = sorted({record.span_id: record for record in records}.values(), key=lambda record: record.started)
@@ -49,7 +68,9 @@ def read_turn(
     requested = [
         ToolCall(call.name, call.arguments, id=call.id or None, started=False, unfinished=True) for call in unseen
     ]
-    doubt = _why_incomplete(ordered, karat_spans) or _why_call_missing(turn, [call.name for call in unseen], len(calls))
+    doubt = _why_incomplete(ordered, karat_spans, advice)
+    if not is_answered:
+        doubt = doubt or _why_call_missing(turn, [call.name for call in unseen], len(calls), advice)
     return TurnEvidence(
         calls=(*calls, *requested),
         nodes=_nodes(turn.entries, karat_spans),
@@ -59,14 +80,14 @@ def read_turn(
         answer=next(filter(None, map(final_words, (*roots, *reversed(turn.models)))), ""),
         prompt=_prompt((*roots, *turn.models)),
         state=next(filter(None, map(final_state, roots)), {}),
-        doubt=doubt or _miscount(counts, len(calls)),
+        doubt=doubt or _miscount(counts, len(calls), advice),
         tool_schemas={name: schema for entry in turn.entries for name, schema in tool_schemas(entry.tools).items()},
         plugins=frozenset(entry.plugin for entry in turn.entries if entry.plugin),
         ended_by=next(map(read_ending, turn.models[-1].finish), "") if turn.models else "",
-        gap="" if counts else _gap(turn.models, calls, answer),
+        gap="" if counts else _gap(turn.models, calls, answer, advice),
         structured=any(map(_is_structured, turn.models)),
         words="" if counts else _words(turn),
-        why_in_words=IN_WORDS,
+        why_in_words=advice.in_words,
     )
 
 
@@ -76,19 +97,19 @@ def _words(turn: TurnSpans) -> str:
     return without_marks_of_code(words) if any(is_helper(entry.name) for entry in turn.tools) else words
 
 
-def _gap(models: Sequence[SpanFacts], calls: Sequence[ToolCall], answer: str) -> str:
+def _gap(models: Sequence[SpanFacts], calls: Sequence[ToolCall], answer: str, advice: Advice) -> str:
     """Why the model calls do not tell of every tool call of the turn, or the empty string."""
     if not models:
-        return f"no span shows a model call or how many tools were called, {UNPROVED}"
+        return f"no span shows a model call or how many tools were called, {advice.unproved}"
     nested = TurnSpans(models)
     chains = [[entry, *nested.ancestors(entry)] for entry in models]
     carried = {outer.span.span_id for chain in chains if _has_messages(chain[0]) for outer in chain}
     for chain in chains:
         if carried.isdisjoint([outer.span.span_id for outer in chain]):
-            return f"the model call {chain[0].span.name[:NAME_CAP]!r} does not carry its messages, {UNPROVED}"
+            return f"the model call {chain[0].span.name[:NAME_CAP]!r} does not carry its messages, {advice.unproved}"
     words = [text for entry in models for text in _words_of(entry)]
     if not is_said(answer, words, calls):
-        return f"no model call of the turn contains the answer, so one may be missing, {UNPROVED}"
+        return f"no model call of the turn contains the answer, so one may be missing, {advice.unproved}"
     return ""
 
 
@@ -172,7 +193,7 @@ def _is_root(span: SpanRecord, karat_spans: Collection[str]) -> bool:
     return not span.parent_id or span.parent_id in karat_spans
 
 
-def _why_incomplete(records: Sequence[SpanRecord], karat_spans: Collection[str]) -> str:
+def _why_incomplete(records: Sequence[SpanRecord], karat_spans: Collection[str], advice: Advice) -> str:
     """Why spans of a trace are missing, or the empty string."""
     span_ids = {record.span_id for record in records}
     for trace_id in dict.fromkeys(record.trace_id for record in records):
@@ -180,32 +201,32 @@ def _why_incomplete(records: Sequence[SpanRecord], karat_spans: Collection[str])
         below = [record for record in trace if not _is_root(record, karat_spans)]
         if len(below) == len(trace):
             name = trace[0].name[:NAME_CAP]
-            return f"the root span of the turn has not arrived, only spans such as {name!r}. {FLUSH}"
+            return f"the root span of the turn has not arrived, only spans such as {name!r}. {advice.lost}"
         orphan = next((record for record in below if record.parent_id not in span_ids), None)
         if orphan is not None:
-            return f"the span around {orphan.name[:NAME_CAP]!r} has not arrived. {FLUSH}"
+            return f"the span around {orphan.name[:NAME_CAP]!r} has not arrived. {advice.lost}"
     return ""
 
 
-def _why_call_missing(turn: TurnSpans, unseen: list[str], calls: int) -> str:
+def _why_call_missing(turn: TurnSpans, unseen: list[str], calls: int, advice: Advice) -> str:
     if unseen:
         hint = "" if calls else " If its tools never have spans, use an instrumentation that creates them."
-        return f"the model asked for {unseen[0]!r}, but no span shows what happened to the call. {FLUSH}{hint}"
+        return f"the model asked for {unseen[0]!r}, but no span shows what happened to the call. {advice.lost}{hint}"
     if any(entry.asks_for_tools for entry in turn.models) and not calls:
-        return f"the model ended by asking for a tool, but no span shows a call. {FLUSH}"
+        return f"the model ended by asking for a tool, but no span shows a call. {advice.lost}"
     shown = [message for entry in turn.models for message in since_last_prompt(entry.input or (), entry.output_tools)]
     nameless = not any(message.calls for message in shown)  # of a call by name it is known whether a span shows it
     if not calls and nameless and any(message.results for message in shown):
-        return f"a model call was given the result of a tool, but no span shows a call. {FLUSH}"
+        return f"a model call was given the result of a tool, but no span shows a call. {advice.lost}"
     return ""
 
 
-def _miscount(counts: list[object], calls: int) -> str:
+def _miscount(counts: list[object], calls: int, advice: Advice) -> str:
     """What is wrong with the number of calls, as far as roots count them."""
     counted = sum(count for count in counts if isinstance(count, int))
     if not counts or counted == calls:
         return ""
-    return f"the root span counts {counted} tool calls, but spans of {calls} have arrived. {FLUSH}"
+    return f"the root span counts {counted} tool calls, but spans of {calls} have arrived. {advice.lost}"
 
 
 def _prompt(entries: Sequence[SpanFacts]) -> str:

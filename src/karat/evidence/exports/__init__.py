@@ -1,0 +1,1 @@
+"""Conversations that people already have: exports of observability platforms, files of spans and of messages."""

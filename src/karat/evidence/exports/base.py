@@ -1,0 +1,66 @@
+"""What a format of exports is: by which keys it is known, and what reads one of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from karat.evidence.exports.record import RecordedConversation
+from karat.evidence.spans.otlp import Attributes, SpanRecord
+
+Table = Mapping[str, Any]
+
+
+class TraceNotes(NamedTuple):
+    """What an export says of a trace apart from its spans, by the names of attributes: whose it is, its session."""
+
+    trace_id: str
+    attributes: Attributes
+
+
+class Row(NamedTuple):
+    """One row of a file: a line, an element of a list, a row of a table."""
+
+    value: Table
+    place: str
+    """The file and the line or number, as an error names it."""
+
+
+class Tell(NamedTuple):
+    """The keys by which a row is known to be of a format. A key with dots is a path, or the name of a column."""
+
+    keys: tuple[str, ...]
+    accepts: Callable[[Table], bool] = lambda row: True
+
+
+ReadSpans = Callable[[Table], Iterable[SpanRecord | TraceNotes]]
+ReadConversation = Callable[[Row], RecordedConversation | None]
+
+
+class ExportFormat(Struct, frozen=True, kw_only=True):
+    """One format. Its rows are spans, from which conversations are assembled, or each row is a conversation.
+
+    What reads a row raises ValueError, KeyError or TypeError for one that it cannot read.
+    """
+
+    name: str
+    tells: tuple[Tell, ...]
+    read_spans: ReadSpans | None = None
+    read_conversation: ReadConversation | None = None
+
+    def recognizes(self, row: Table) -> bool:
+        return any(all(has_key(row, key) for key in tell.keys) and tell.accepts(row) for tell in self.tells)
+
+
+def has_key(row: Table, key: str) -> bool:
+    """Whether a row has a column of this name, or a value at this path."""
+    if key in row:
+        return True
+    value: object = row
+    for step in key.split("."):
+        if not isinstance(value, Mapping) or step not in value:
+            return False
+        value = value[step]
+    return True

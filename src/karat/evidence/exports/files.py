@@ -1,0 +1,186 @@
+"""A file of an export → its rows, one at a time: lines, an element of a list, rows of a table.
+
+A document of JSON is looked into: `{"data": [...]}` holds rows. A file that is not lines is read whole, up to a limit.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import sys
+from collections.abc import Iterator, Mapping
+from io import BufferedReader, TextIOWrapper
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+
+from karat.evidence.exports.base import Row
+from karat.evidence.exports.record import ExportError
+
+LINE_CAP = 64 << 20
+DOCUMENT_CAP = 1 << 30
+WRAPPERS = ("data", "traces", "spans", "runs", "conversations")
+"""Keys of a document whose list holds the rows."""
+BOM = b"\xef\xbb\xbf"
+SUFFIXES = (
+    *(".json", ".jsonl", ".ndjson", ".csv", ".parquet", ".db", ".sqlite", ".sqlite3", ".pb", ".binpb", ".otlp"),
+    *(".json.gz", ".jsonl.gz", ".ndjson.gz", ".csv.gz"),
+)
+"""What is read of a folder."""
+HOW_TO_SPLIT = "Export it in parts, or one row per line (JSONL)."
+_decode = msgspec.json.Decoder().decode
+
+
+class ExportFile:
+    """One file that was opened: how it begins says how it is read."""
+
+    def __init__(self, path: Path | None, stream: IO[bytes]) -> None:
+        self.name = str(path) if path is not None else "standard input"
+        self.path = path
+        is_packed = self.name.endswith(".gz")
+        self._suffix = Path(self.name.removesuffix(".gz")).suffix.lower()
+        unpacked: Any = gzip.GzipFile(fileobj=stream) if is_packed else stream
+        self.stream: BufferedReader = unpacked if isinstance(unpacked, BufferedReader) else BufferedReader(unpacked)
+
+    def beginning(self) -> bytes:
+        try:
+            return self.stream.peek(64)[:64].removeprefix(BOM)
+        except (OSError, EOFError) as error:
+            raise ExportError(f"it cannot be read: {error}", where=self.name, fix="Export it again.") from error
+
+    def is_text(self) -> bool:
+        return self._suffix == ".csv" or self.beginning().lstrip()[:1] in (b"{", b"[", b"")
+
+    def rows(self) -> Iterator[Row]:
+        """The rows of a file of text. Raises ExportError with the line of what cannot be read."""
+        csv.field_size_limit(LINE_CAP)
+        try:
+            yield from self._csv_rows() if self._suffix == ".csv" else self._json_rows()
+        except (OSError, EOFError) as error:
+            raise ExportError(f"it cannot be read: {error}", where=self.name, fix="Export it again.") from error
+
+    def _csv_rows(self) -> Iterator[Row]:
+        reader = csv.reader(TextIOWrapper(self.stream, "utf-8-sig", newline=""), strict=True)
+        try:
+            columns = next(reader, [])
+            for cells in reader:
+                place = f"{self.name}:{reader.line_num}"
+                if len(cells) != len(columns):
+                    problem = f"the row has {len(cells)} cells, the header {len(columns)}"
+                    raise ExportError(problem, where=place, fix="Export it again: it is torn.")
+                yield Row({name: _read_cell(cell) for name, cell in zip(columns, cells, strict=True)}, place)
+        except (csv.Error, UnicodeDecodeError) as error:
+            where = f"{self.name}:{reader.line_num or 1}"
+            raise ExportError(f"not a table of UTF-8 text: {error}", where=where, fix="Export it again.") from error
+
+    def _json_rows(self) -> Iterator[Row]:
+        first = self._next_line(1)
+        number = 1
+        while first is not None and not first.strip():
+            number += 1
+            first = self._next_line(number)
+        if first is None:
+            return
+        try:
+            value = _decode(first)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            yield from self._document_rows(first)
+            return
+        yield from self._look_into(value, f"{self.name}:{number}")
+        while (line := self._next_line(number := number + 1)) is not None:
+            if line.strip():
+                place = f"{self.name}:{number}"
+                yield from self._look_into(self._decode_line(line, place), place)
+
+    def _next_line(self, number: int) -> bytes | None:
+        line = self.stream.readline(LINE_CAP + 1)
+        if len(line) > LINE_CAP:
+            problem = f"the line is longer than {LINE_CAP >> 20} MiB, the most that is read of one"
+            raise ExportError(problem, where=f"{self.name}:{number}", fix=HOW_TO_SPLIT, slug="too-large")
+        return line.removeprefix(BOM) if line else None
+
+    def _decode_line(self, line: bytes, place: str) -> object:
+        try:
+            return _decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            torn = "" if line.endswith(b"\n") else ": the file is cut off"
+            fix = "Export it again, or remove the line."
+            raise ExportError(f"the line is not JSON{torn} ({error})", where=place, fix=fix) from error
+
+    def _document_rows(self, beginning: bytes) -> Iterator[Row]:
+        """The rows of a file that is one document, as it is where it is pretty-printed."""
+        data = beginning + self.stream.read(DOCUMENT_CAP)
+        if len(data) > DOCUMENT_CAP:
+            problem = f"larger than {DOCUMENT_CAP >> 30} GiB, the most that is read of one document"
+            raise ExportError(problem, where=self.name, fix=HOW_TO_SPLIT, slug="too-large")
+        try:
+            value = _decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise ExportError(
+                f"neither JSON nor lines of JSON: {error}", where=self.name, fix="Export it again."
+            ) from (error)
+        yield from self._look_into(value, self.name)
+
+    def _look_into(self, value: object, place: str) -> Iterator[Row]:
+        if isinstance(value, list):
+            if _are_messages(value):
+                yield Row({"messages": value}, place)
+                return
+            for number, item in enumerate(value, 1):
+                yield from self._look_into(item, f"{place} [{number}]")
+            return
+        if not isinstance(value, Mapping):
+            fix = "An export has one object per row: name the file that holds them."
+            raise ExportError("a row is not an object", where=place, fix=fix)
+        rows = next((rows for key in WRAPPERS if isinstance(rows := value.get(key), list) and _is_wrapper(value)), None)
+        if rows is None:
+            yield Row(value, place)
+            return
+        for number, item in enumerate(rows, 1):
+            yield from self._look_into(item, f"{place} [{number}]")
+
+
+def _is_wrapper(value: Mapping[str, object]) -> bool:
+    """Whether an object is nothing but a list of rows, and what is said of paging."""
+    return sum(isinstance(item, list) for item in value.values()) == 1 and "info" not in value and "id" not in value
+
+
+def _are_messages(value: list[object]) -> bool:
+    return bool(value) and all(
+        isinstance(item, Mapping) and isinstance(item.get("role"), str) and not isinstance(item.get("messages"), list)
+        for item in value
+    )
+
+
+def _read_cell(cell: str) -> object:
+    """A cell: objects and lists are JSON in it, and nothing is null."""
+    if cell == "":
+        return None
+    if cell[:1] in "{[":
+        try:
+            return _decode(cell)
+        except (msgspec.DecodeError, RecursionError):
+            return cell
+    return cell
+
+
+def find_files(path: Path) -> Iterator[Path]:
+    """A file, or those of a folder and its folders that an export may have."""
+    if not path.is_dir():
+        yield path
+        return
+    for below in sorted(path.rglob("*")):
+        is_hidden = any(part.startswith((".", "_")) for part in below.relative_to(path).parts)
+        if not is_hidden and below.name.lower().endswith(SUFFIXES) and below.is_file():
+            yield below
+
+
+def open_file(path: Path) -> ExportFile:
+    """Open a file; `-` is standard input."""
+    if str(path) == "-":
+        return ExportFile(None, sys.stdin.buffer)
+    try:
+        return ExportFile(path, path.open("rb"))
+    except OSError as error:
+        raise ExportError(f"it cannot be read: {error.strerror}", where=str(path), fix="Check the path.") from error
