@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from karat.evidence.exports.base import ExportFormat
+from karat.evidence.exports.langfuse import LANGFUSE
+from karat.evidence.exports.langsmith import LANGSMITH
 from karat.evidence.exports.messages import ANTHROPIC, OPENAI_CHAT
+from karat.evidence.exports.mlflow import MLFLOW
+from karat.evidence.exports.openai_agents import OPENAI_AGENTS
 from karat.evidence.exports.otlp import OTLP
+from karat.evidence.exports.phoenix import PHOENIX
 
-FORMATS: tuple[ExportFormat, ...] = (OTLP, OPENAI_CHAT, ANTHROPIC)
+FORMATS: tuple[ExportFormat, ...] = (
+    *(OTLP, PHOENIX, MLFLOW, LANGFUSE, LANGSMITH, OPENAI_AGENTS, OPENAI_CHAT, ANTHROPIC),
+)

@@ -8,9 +8,10 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from karat.evidence.spans.dialects import dialect_of, first, first_messages, first_number
+from karat.evidence.spans.dialects import dialect_of
 from karat.evidence.spans.envelopes import arguments_within, result_within
 from karat.evidence.spans.otlp import NOT_RECORDED, SpanRecord
+from karat.evidence.spans.tables import first, first_messages, first_number
 from karat.model.trace import SpanKind, Tokens, ToolCall
 from karat.providers.base import forced_tools, text_of, tool_schemas
 from karat.providers.messages import CallRequest, ChatMessage, decode_value, read_messages, since_last_prompt
