@@ -26,7 +26,12 @@ def trace_from_messages(messages: Iterable[object], *, case_id: str = "") -> Tra
     plain text, it may be the words of an exception, so whether the call succeeded is unknown. A call without a result
     was requested, and it is unknown whether it ran. Raises ValueError for what cannot be read.
     """
-    traces = [build_turn(turn, case_id) for turn in split_turns(map(_read, messages))]
+    return build_conversation(map(_read, messages), case_id)
+
+
+def build_conversation(messages: Iterable[ChatMessage], case_id: str = "") -> Trace:
+    """The trace of messages that were read."""
+    traces = [build_turn(turn, case_id) for turn in split_turns(messages)]
     if not traces:
         return Trace(case_id=case_id, tool_calls=())
     return traces[0] if len(traces) == 1 else merge_turns(traces)

@@ -47,7 +47,7 @@ class Responses(OpenAiApi):
 
     def request(self, body: Table) -> ModelRequest:
         prompt = body.get("input")
-        messages = _read_items([{"role": "user", "content": prompt}] if isinstance(prompt, str) else objects(prompt))
+        messages = read_items([{"role": "user", "content": prompt}] if isinstance(prompt, str) else objects(prompt))
         system = "\n".join(filter(None, (content_text(body.get("instructions")), system_text(messages))))
         return ModelRequest(text_of(body.get("model")), messages, system, body.get("tools"))
 
@@ -56,7 +56,7 @@ class Responses(OpenAiApi):
         finish = text_of(table(body.get("incomplete_details")).get("reason")) or status
         tokens = count_tokens(body.get("usage"), ("input_tokens",), ("output_tokens",))
         error = error_text(body) or (status if status in ("failed", "cancelled") else "")
-        messages, calls, model = _read_items(items), tuple(_provider_calls(items)), text_of(body.get("model"))
+        messages, calls, model = read_items(items), tuple(_provider_calls(items)), text_of(body.get("model"))
         return ModelReply(messages, finish, tokens, model, error, calls, torn=status not in ENDED)
 
     def join(self, events: Sequence[Table]) -> dict[str, Any]:
@@ -125,7 +125,8 @@ class Responses(OpenAiApi):
         return {"type": "function_call_output", "call_id": call_id, "output": text}
 
 
-def _read_items(items: Sequence[Table]) -> tuple[ChatMessage, ...]:
+def read_items(items: Sequence[Table]) -> tuple[ChatMessage, ...]:
+    """The messages of a list of items: those that are words, a call or a result."""
     return tuple(read_message(message) for item in items if (message := _as_message(item)) is not None)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, Protocol
 
 from msgspec import Struct
 
@@ -35,12 +35,20 @@ class Tell(NamedTuple):
     accepts: Callable[[Table], bool] = lambda row: True
 
 
+class RowCollector(Protocol):
+    """What puts rows together that are parts of conversations and no spans."""
+
+    def add(self, row: Row) -> None: ...
+
+    def conversations(self) -> Iterator[RecordedConversation]: ...
+
+
 ReadSpans = Callable[[Table], Iterable[SpanRecord | TraceNotes]]
 ReadConversation = Callable[[Row], RecordedConversation | None]
 
 
 class ExportFormat(Struct, frozen=True, kw_only=True):
-    """One format. Its rows are spans, from which conversations are assembled, or each row is a conversation.
+    """One format. Its rows are spans, from which conversations are assembled, or conversations, or parts of them.
 
     What reads a row raises ValueError, KeyError or TypeError for one that it cannot read.
     """
@@ -49,6 +57,7 @@ class ExportFormat(Struct, frozen=True, kw_only=True):
     tells: tuple[Tell, ...]
     read_spans: ReadSpans | None = None
     read_conversation: ReadConversation | None = None
+    collect: Callable[[], RowCollector] | None = None
 
     def recognizes(self, row: Table) -> bool:
         return any(all(has_key(row, key) for key in tell.keys) and tell.accepts(row) for tell in self.tells)

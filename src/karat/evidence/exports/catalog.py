@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from karat.evidence.exports.base import ExportFormat
+from karat.evidence.exports.karat_records import KARAT
 from karat.evidence.exports.langfuse import LANGFUSE
 from karat.evidence.exports.langsmith import LANGSMITH
 from karat.evidence.exports.messages import ANTHROPIC, OPENAI_CHAT
@@ -10,7 +11,8 @@ from karat.evidence.exports.mlflow import MLFLOW
 from karat.evidence.exports.openai_agents import OPENAI_AGENTS
 from karat.evidence.exports.otlp import OTLP
 from karat.evidence.exports.phoenix import PHOENIX
+from karat.evidence.exports.responses import RESPONSES
 
 FORMATS: tuple[ExportFormat, ...] = (
-    *(OTLP, PHOENIX, MLFLOW, LANGFUSE, LANGSMITH, OPENAI_AGENTS, OPENAI_CHAT, ANTHROPIC),
+    *(OTLP, PHOENIX, MLFLOW, LANGFUSE, LANGSMITH, OPENAI_AGENTS, OPENAI_CHAT, ANTHROPIC, RESPONSES, KARAT),
 )

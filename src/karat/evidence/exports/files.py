@@ -39,7 +39,7 @@ class ExportFile:
         self.name = str(path) if path is not None else "standard input"
         self.path = path
         is_packed = self.name.endswith(".gz")
-        self._suffix = Path(self.name.removesuffix(".gz")).suffix.lower()
+        self.suffix = Path(self.name.removesuffix(".gz")).suffix.lower()
         unpacked: Any = gzip.GzipFile(fileobj=stream) if is_packed else stream
         self.stream: BufferedReader = unpacked if isinstance(unpacked, BufferedReader) else BufferedReader(unpacked)
 
@@ -49,14 +49,21 @@ class ExportFile:
         except (OSError, EOFError) as error:
             raise ExportError(f"it cannot be read: {error}", where=self.name, fix="Export it again.") from error
 
+    def require_path(self) -> Path:
+        """The path of a file that cannot be read as a stream."""
+        if self.path is None:
+            problem = "Parquet and SQLite cannot be read from standard input"
+            raise ExportError(problem, where=self.name, fix="Name the file.")
+        return self.path
+
     def is_text(self) -> bool:
-        return self._suffix == ".csv" or self.beginning().lstrip()[:1] in (b"{", b"[", b"")
+        return self.suffix == ".csv" or self.beginning().lstrip()[:1] in (b"{", b"[", b"")
 
     def rows(self) -> Iterator[Row]:
         """The rows of a file of text. Raises ExportError with the line of what cannot be read."""
         csv.field_size_limit(LINE_CAP)
         try:
-            yield from self._csv_rows() if self._suffix == ".csv" else self._json_rows()
+            yield from self._csv_rows() if self.suffix == ".csv" else self._json_rows()
         except (OSError, EOFError) as error:
             raise ExportError(f"it cannot be read: {error}", where=self.name, fix="Export it again.") from error
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from karat.evidence.exports.assembly import assemble
-from karat.evidence.exports.base import ExportFormat, Row, TraceNotes
+from karat.evidence.exports.base import ExportFormat, Row, RowCollector, TraceNotes
 from karat.evidence.exports.catalog import FORMATS
 from karat.evidence.exports.files import ExportFile, find_files, open_file
+from karat.evidence.exports.mlflow import MLFLOW
 from karat.evidence.exports.otlp import OTLP, split_requests
 from karat.evidence.exports.recognition import recognize, refuse_unknown
 from karat.evidence.exports.record import ExportError, RecordedConversation
 from karat.evidence.exports.spool import Spool
+from karat.evidence.exports.tables import PARQUET, SQLITE, read_mlflow_database, read_parquet
 from karat.evidence.spans.otlp import SpanBatch, SpanRecord
 from karat.text.wording import did_you_mean, error_text, join_words
 
@@ -48,6 +51,7 @@ class _Reader:
     def __init__(self, formats: tuple[ExportFormat, ...]) -> None:
         self._formats = formats
         self._spools: dict[str, Spool] = {}
+        self._collectors: dict[str, RowCollector] = {}
 
     def __enter__(self) -> _Reader:
         return self
@@ -60,19 +64,36 @@ class _Reader:
         """The conversations that are rows of this file."""
         file = open_file(path)
         with file.stream:
-            if not file.is_text():
+            beginning = file.beginning()
+            if beginning.startswith(SQLITE):
+                self._spool(MLFLOW.name, read_mlflow_database(file.require_path()), file.name)
+            elif beginning.startswith(PARQUET) or file.suffix == ".parquet":
+                yield from self._read_rows(read_parquet(file.require_path()))
+            elif file.is_text():
+                yield from self._read_rows(file.rows())
+            else:
                 self._read_protobuf(file)
-                return
-            format: ExportFormat | None = None
-            for row in file.rows():
-                format = self._format_of(row, format)
-                if format.read_spans is not None:
-                    self._add_spans(format, row)
-                elif (conversation := self._read_row(format, row)) is not None:
-                    yield conversation
+
+    def _read_rows(self, rows: Iterable[Row]) -> Iterator[RecordedConversation]:
+        format: ExportFormat | None = None
+        for row in rows:
+            format = self._format_of(row, format)
+            with _placed(format, row):
+                if format.read_conversation is not None:
+                    conversation = format.read_conversation(row)
+                elif format.read_spans is not None:
+                    self._spool(format.name, [*format.read_spans(row.value)], row.place)
+                    continue
+                else:
+                    self._collector(format).add(row)
+                    continue
+            if conversation is not None:
+                yield conversation
 
     def assemble(self) -> Iterator[RecordedConversation]:
-        """The conversations of all spans that were put aside."""
+        """The conversations of all rows that were put aside."""
+        for collector in self._collectors.values():
+            yield from collector.conversations()
         for format, spool in self._spools.items():
             for spooled in spool.conversations():
                 conversation = assemble(spooled, format)
@@ -88,20 +109,10 @@ class _Reader:
             raise refuse_unknown(row.value, self._formats, row.place)
         return format
 
-    def _read_row(self, format: ExportFormat, row: Row) -> RecordedConversation | None:
-        assert format.read_conversation is not None
-        try:
-            return format.read_conversation(row)
-        except CANNOT_READ as error:
-            raise _unreadable(format.name, error, row.place) from error
-
-    def _add_spans(self, format: ExportFormat, row: Row) -> None:
-        assert format.read_spans is not None
-        try:
-            items: list[SpanRecord | TraceNotes] = [*format.read_spans(row.value)]
-        except CANNOT_READ as error:
-            raise _unreadable(format.name, error, row.place) from error
-        self._spool(format.name, items, row.place)
+    def _collector(self, format: ExportFormat) -> RowCollector:
+        if format.name not in self._collectors and format.collect is not None:
+            self._collectors[format.name] = format.collect()
+        return self._collectors[format.name]
 
     def _read_protobuf(self, file: ExportFile) -> None:
         number = 0
@@ -112,12 +123,19 @@ class _Reader:
             problem = f"neither JSON, nor CSV, Parquet, SQLite or OTLP in protobuf: {error_text(error)}"
             raise ExportError(problem, where=file.name, fix="See docs/exports.md for the formats.") from error
 
-    def _spool(self, name: str, items: Sequence[SpanRecord | TraceNotes], place: str) -> None:
+    def _spool(self, name: str, items: Iterable[SpanRecord | TraceNotes], place: str) -> None:
         spool = self._spools.get(name) or self._spools.setdefault(name, Spool())
         for item in items:
             spool.add(item, place)
 
 
-def _unreadable(format: str, error: Exception, place: str) -> ExportError:
-    reason = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) and error.args else error_text(error)
-    return ExportError(f"a row of {format} cannot be read: {reason}", where=place, fix="Export it again.")
+@contextmanager
+def _placed(format: ExportFormat, row: Row) -> Iterator[None]:
+    """Give what a reader of a format raises the place of the row."""
+    try:
+        yield
+    except CANNOT_READ as error:
+        is_key = isinstance(error, KeyError) and error.args
+        reason = f"{error.args[0]!r} is missing" if is_key else error_text(error)
+        problem = f"a row of {format.name} cannot be read: {reason}"
+        raise ExportError(problem, where=row.place, fix="Export it again.") from error
