@@ -11,12 +11,15 @@ import sys
 from collections.abc import Iterator, Mapping
 from io import BufferedReader, TextIOWrapper
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
 from karat.evidence.exports.base import Row
 from karat.evidence.exports.record import ExportError
+
+if TYPE_CHECKING:
+    from _csv import _reader as _Reader
 
 LINE_CAP = 64 << 20
 DOCUMENT_CAP = 1 << 30
@@ -43,6 +46,12 @@ class ExportFile:
         unpacked: Any = gzip.GzipFile(fileobj=stream) if is_packed else stream
         self.stream: BufferedReader = unpacked if isinstance(unpacked, BufferedReader) else BufferedReader(unpacked)
 
+    def __enter__(self) -> ExportFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stream.close()
+
     def beginning(self) -> bytes:
         try:
             return self.stream.peek(64)[:64].removeprefix(BOM)
@@ -68,18 +77,23 @@ class ExportFile:
             raise ExportError(f"it cannot be read: {error}", where=self.name, fix="Export it again.") from error
 
     def _csv_rows(self) -> Iterator[Row]:
-        reader = csv.reader(TextIOWrapper(self.stream, "utf-8-sig", newline=""), strict=True)
-        try:
-            columns = next(reader, [])
-            for cells in reader:
-                place = f"{self.name}:{reader.line_num}"
-                if len(cells) != len(columns):
-                    problem = f"the row has {len(cells)} cells, the header {len(columns)}"
-                    raise ExportError(problem, where=place, fix="Export it again: it is torn.")
-                yield Row({name: _read_cell(cell) for name, cell in zip(columns, cells, strict=True)}, place)
-        except (csv.Error, UnicodeDecodeError) as error:
-            where = f"{self.name}:{reader.line_num or 1}"
-            raise ExportError(f"not a table of UTF-8 text: {error}", where=where, fix="Export it again.") from error
+        with TextIOWrapper(self.stream, "utf-8-sig", newline="") as text:
+            reader = csv.reader(text, strict=True)
+            try:
+                yield from self._table_rows(reader)
+            except (csv.Error, UnicodeDecodeError) as error:
+                where = f"{self.name}:{reader.line_num or 1}"
+                fix = "Export it again."
+                raise ExportError(f"not a table of UTF-8 text: {error}", where=where, fix=fix) from error
+
+    def _table_rows(self, reader: _Reader) -> Iterator[Row]:
+        columns = next(reader, [])
+        for cells in reader:
+            place = f"{self.name}:{reader.line_num}"
+            if len(cells) != len(columns):
+                problem = f"the row has {len(cells)} cells, the header {len(columns)}"
+                raise ExportError(problem, where=place, fix="Export it again: it is torn.")
+            yield Row({name: _read_cell(cell) for name, cell in zip(columns, cells, strict=True)}, place)
 
     def _json_rows(self) -> Iterator[Row]:
         first = self._next_line(1)

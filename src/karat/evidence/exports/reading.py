@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from msgspec import structs
+
 from karat.evidence.exports.assembly import assemble
 from karat.evidence.exports.base import ExportFormat, Row, RowCollector, TraceNotes
 from karat.evidence.exports.catalog import FORMATS
@@ -21,6 +23,7 @@ from karat.text.wording import did_you_mean, error_text, join_words
 
 CANNOT_READ = (ValueError, KeyError, TypeError, AttributeError, OverflowError)
 """What a reader of a format raises for a row that is not as its format says."""
+PROTOBUF_SUFFIXES = (".pb", ".binpb", ".otlp")
 
 
 def read_conversations(paths: Sequence[str | Path], *, format: str = "") -> Iterator[RecordedConversation]:
@@ -33,8 +36,15 @@ def read_conversations(paths: Sequence[str | Path], *, format: str = "") -> Iter
     with _Reader(formats) as reader:
         for path in paths:
             for file_path in find_files(Path(path)):
-                yield from reader.read(file_path)
-        yield from reader.assemble()
+                yield from map(_with_metadata, reader.read(file_path))
+        yield from map(_with_metadata, reader.assemble())
+
+
+def _with_metadata(conversation: RecordedConversation) -> RecordedConversation:
+    """The conversation, whose metadata the trace has too: rules look for it there."""
+    trace = conversation.trace
+    metadata = {**conversation.metadata, **trace.metadata}
+    return structs.replace(conversation, trace=structs.replace(trace, metadata=metadata))
 
 
 def _select(name: str) -> tuple[ExportFormat, ...]:
@@ -62,8 +72,7 @@ class _Reader:
 
     def read(self, path: Path) -> Iterator[RecordedConversation]:
         """The conversations that are rows of this file."""
-        file = open_file(path)
-        with file.stream:
+        with open_file(path) as file:
             beginning = file.beginning()
             if beginning.startswith(SQLITE):
                 self._spool(MLFLOW.name, read_mlflow_database(file.require_path()), file.name)
@@ -139,3 +148,22 @@ def _placed(format: ExportFormat, row: Row) -> Iterator[None]:
         reason = f"{error.args[0]!r} is missing" if is_key else error_text(error)
         problem = f"a row of {format.name} cannot be read: {reason}"
         raise ExportError(problem, where=row.place, fix="Export it again.") from error
+
+
+def name_format(path: str | Path) -> str:
+    """The format of a file by its first row; the empty string if it is none that is read here."""
+    try:
+        with open_file(Path(path)) as file:
+            beginning = file.beginning()
+            if beginning.startswith(SQLITE):
+                return MLFLOW.name
+            if not file.is_text() and not beginning.startswith(PARQUET):
+                return OTLP.name if file.suffix in PROTOBUF_SUFFIXES else ""
+            rows = read_parquet(file.require_path()) if beginning.startswith(PARQUET) else file.rows()
+            row = next(rows, None)
+    except ExportError as error:
+        if error.slug == "no-parquet":
+            raise
+        return ""
+    format = recognize(row.value, FORMATS) if row is not None else None
+    return format.name if format is not None else ""

@@ -41,8 +41,9 @@ class _Chain(Struct):
     about: Table
     parts: list[_Part]
     model: str = ""
-    why_unknown: str = ""
-    """Why what was said before the first of them, or to one of them, is not known."""
+    goes_on: bool = False
+    """Whether it goes on with a response that is not in the export."""
+    lacks_input: bool = False
 
 
 class ResponseChains:
@@ -59,7 +60,7 @@ class ResponseChains:
         response = table(row.value.get("response")) or row.value
         given = row.value.get("input", response.get("input"))
         asked = [{"role": "user", "content": given}] if isinstance(given, str) else objects(given)
-        messages, answered = read_items(asked), read_items(objects(response.get("output")))
+        messages, answered = (_join(read_items(items)) for items in (asked, objects(response.get("output"))))
         conversation = response.get("conversation")
         named = text_of(table(conversation).get("id")) or text_of(conversation)
         earlier = text_of(response.get("previous_response_id"))
@@ -68,10 +69,9 @@ class ResponseChains:
         if chain is None:
             about = {**table(response.get("metadata")), **{key: response.get(key) for key in ("user", "model")}}
             chain = _Chain(named or response_id or row.place, row.place, about, [])
-            chain.why_unknown = NOT_EXPORTED if earlier and not named else ""
+            chain.goes_on = bool(earlier) and not named
             self._chains.append(chain)
-        if given is None:
-            chain.why_unknown = chain.why_unknown or NO_INPUT
+        chain.lacks_input = chain.lacks_input or given is None
         self._number += 1
         created = read_time(response.get("created_at")) or 0.0
         chain.parts.append(_Part((*messages[repeated:], *answered), created, self._number))
@@ -109,14 +109,27 @@ class ResponseChains:
 
 def _build_trace(messages: Sequence[ChatMessage], chain: _Chain) -> Trace:
     trace = build_conversation(messages, chain.id)
-    if not chain.why_unknown:
-        return trace
-    if chain.why_unknown == NO_INPUT:
+    if chain.lacks_input:
         unobserved = {**trace.unobserved, "input": NO_INPUT, "tools": NO_INPUT}
-        return structs.replace(trace, unobserved=unobserved, turns=())
-    why = dict.fromkeys(("tools", "input", "final_message"), chain.why_unknown)
+        trace = structs.replace(trace, unobserved=unobserved, turns=())
+    if not chain.goes_on:
+        return trace
+    why = dict.fromkeys(("tools", "input", "final_message"), NOT_EXPORTED)
     unseen = Trace(case_id=chain.id, tool_calls=(), unobserved={**why, "telemetry": NO_TELEMETRY})
     return merge_turns([unseen, *(trace.turns or (trace,))])
+
+
+def _join(items: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
+    """The items of one response as one message: its calls were requested together, next to its words."""
+    messages: list[ChatMessage] = []
+    for item in items:
+        if item.role != "assistant" or not messages or messages[-1].role != "assistant":
+            messages.append(item)
+            continue
+        text = "\n".join(filter(None, (messages[-1].text, item.text)))
+        calls = (structs.replace(call, with_words=bool(text)) for call in (*messages[-1].calls, *item.calls))
+        messages[-1] = structs.replace(messages[-1], text=text, calls=tuple(calls))
+    return tuple(messages)
 
 
 def _digest(messages: Sequence[ChatMessage]) -> bytes:

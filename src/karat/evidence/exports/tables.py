@@ -40,7 +40,7 @@ def read_parquet(path: Path) -> Iterator[Row]:
             for batch in file.iter_batches(batch_size=BATCH):
                 for value in _without_timestamps(pyarrow, batch).to_pylist():
                     number += 1
-                    yield Row({key: item for key, item in value.items() if item is not None}, f"{path} [{number}]")
+                    yield Row(value, f"{path} [{number}]")
     except (pyarrow.ArrowException, OSError) as error:
         where = f"{path} after row {number}" if number else str(path)
         problem = f"not a whole Parquet file: {error_text(error)}"

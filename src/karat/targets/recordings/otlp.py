@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from msgspec import structs
 
 from karat.errors import Diagnostic
-from karat.evidence.merge import TurnEvidence, merge_turns
+from karat.evidence.merge import TurnEvidence
 from karat.evidence.span_receiver import CONVERSATION_KEYS
 from karat.evidence.spans.facts import read_facts
 from karat.evidence.spans.otlp import SpanBatch, SpanRecord
@@ -106,28 +106,6 @@ class OtlpRecording:
             raise TargetError("not-recorded", f"{self._path} contains more turns than this case has", partial=trace)
         return trace
 
-    def traces(self) -> Iterator[Trace]:
-        """Every run in the order of time; the traces of one conversation, or of one case, are its turns."""
-        runs: dict[str, list[str]] = {}
-        for key, trace in sorted(self._traces.items(), key=lambda item: item[1].began):
-            runs.setdefault(trace.entry or min(trace.conversations, default="") or key, []).append(key)
-        for keys in runs.values():
-            case = Case(id=self._traces[keys[0]].case_id, prompt="", checks=())
-            turns = [turn for key in keys if (turn := self._turn(case, key)) is not None]
-            if turns:
-                yield merge_turns(turns) if len(turns) > 1 else turns[0]
-
-    def _turn(self, case: Case, key: str) -> Trace | None:
-        units = [unit for unit in span_trees(list(self._records({key}))) if is_of_a_turn(unit)]
-        records = [record for unit in units for record in unit]
-        if not records:
-            return None
-        prompts = (
-            find_prompts(facts.input or (), facts.output_tools) for r in records if (facts := read_facts(r)) is not None
-        )
-        prompt = next((texts[-1] for texts in prompts if texts), "")
-        return _trace(case, prompt, read_turn(records), records)
-
     def _find_runs(self, case: Case) -> list[set[str]]:
         """The traces of each run of a case, in the order of time."""
         matches = {key: trace for key, trace in self._traces.items() if trace.case_id == case.id}
@@ -175,9 +153,9 @@ def index_lines(path: str, file: BufferedReader, add: Callable[[bytes, int], Non
 
 
 def is_otlp(file: BufferedReader) -> bool:
-    """Whether a file begins as a collector writes it."""
-    beginning = file.peek(BEGINNING)[:BEGINNING].lstrip(b"\xef\xbb\xbf \t\r\n{")
-    return beginning.startswith(b'"resourceSpans"')
+    """Whether a file begins as a collector writes it: a request on a line. A pretty-printed one is another export."""
+    beginning = file.peek(BEGINNING)[:BEGINNING].lstrip(b"\xef\xbb\xbf \t\r\n")
+    return beginning.startswith(b"{") and beginning[1:].lstrip(b" \t").startswith(b'"resourceSpans"')
 
 
 def _trace(case: Case, prompt: str, reading: TurnEvidence, records: list[SpanRecord]) -> Trace:

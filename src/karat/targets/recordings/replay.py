@@ -28,6 +28,7 @@ from karat.targets.base import RunContext, TargetError
 from karat.targets.capabilities import ALL
 from karat.targets.config import TargetConfig, read_options
 from karat.targets.conversation import converse
+from karat.targets.recordings.exports import ExportRecording, exported_traces, is_export
 from karat.targets.recordings.otlp import OtlpRecording, index_lines, is_otlp
 from karat.targets.recordings.result_files import RecordedAnswers, RecordedCase, read_results, restore_names
 from karat.targets.short_form import Short, read, to_trace
@@ -90,6 +91,7 @@ class ReplayTarget:
         self._file: BufferedReader | None = None
         self._spans: OtlpRecording | None = None
         self._offsets: dict[str | tuple[str, int], int] = {}
+        self._export: ExportRecording | None = None
         self._results: dict[tuple[str, int], RecordedCase] = {}
         self._answers: RecordedAnswers | None = None
         self._provider: str | None = None
@@ -103,7 +105,7 @@ class ReplayTarget:
         self._spans = OtlpRecording(str(self._path), self._file) if is_otlp(self._file) else None
         diagnostics = self._index(self._file) if self._spans is None else self._spans.index()
         found = tuple(islice(diagnostics, PROBLEMS_CAP))
-        if found or not (self._offsets or self._spans or self._results or self._answers):
+        if found or not (self._offsets or self._spans or self._export or self._results or self._answers):
             await self.close()
             raise (
                 SuiteError(found) if found else ConfigError("the recording contains no trace.", where=str(self._path))
@@ -119,7 +121,10 @@ class ReplayTarget:
             return await self._spans.run(case, context)
         if self._results or self._answers:
             return await self._run_result(case, context)
-        recorded = self._read(case, context.repeat)
+        if self._export is not None:
+            recorded = Recorded(case.id, context.repeat, self._export.find(case, context.repeat))
+        else:
+            recorded = self._read(case, context.repeat)
         along = way(str(self._path), str(context.attachments)) if context.attachments is not None else ""
         if case.is_conversation != bool(recorded.turns) and not recorded.form.error:
             forms = ("a conversation", "one prompt")[:: 1 if recorded.turns else -1]
@@ -157,6 +162,10 @@ class ReplayTarget:
             self._results = {(result.case_id, result.repeat): result for result in results if not result.said}
             if answers := [result for result in results if result.said]:
                 self._answers = RecordedAnswers(answers, self._provider)
+            return
+        if is_export(self._path):
+            self._export = ExportRecording(self._path)
+            self._export.load()
             return
         yield from index_lines(str(self._path), file, self._add)
 
@@ -321,13 +330,7 @@ class RecordedTraces:
         except OSError as error:
             raise ConfigError(f"the recording cannot be read: {error.strerror}.", where=self._path) from error
         with file:
-            yield from self._spans(file) if is_otlp(file) else self._lines(file)
-
-    def _spans(self, file: BufferedReader) -> Iterator[Trace]:
-        recording = OtlpRecording(self._path, file)
-        for problem in recording.index():
-            raise SuiteError((problem,))
-        yield from recording.traces()
+            yield from exported_traces(self._path) if is_otlp(file) else self._lines(file)
 
     def _lines(self, file: BufferedReader) -> Iterator[Trace]:
         try:
@@ -336,6 +339,9 @@ class RecordedTraces:
             raise SuiteError(tuple(problems(self._path, refused.diagnostics, None))) from None
         if results is not None:
             yield from (trace for result in results if (trace := _of_result(result)) is not None)
+            return
+        if is_export(self._path):
+            yield from exported_traces(self._path)
             return
         for number, data in enumerate(file, 1):
             try:

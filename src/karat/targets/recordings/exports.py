@@ -1,0 +1,69 @@
+"""`replay:` of an export: conversations that people already had, in the place of an agent.
+
+A case is the conversation with its id for a name; without one, the only one whose user says the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import structs
+
+from karat.evidence.exports.karat_records import KARAT
+from karat.evidence.exports.reading import name_format, read_conversations
+from karat.evidence.exports.record import RecordedConversation
+from karat.model.suite import Case
+from karat.model.trace import Trace
+from karat.targets.base import TargetError
+from karat.text.wording import pluralize
+
+NAME_IT = "give the case the id of its conversation"
+
+
+class ExportRecording:
+    """The conversations of an export, by their ids and by what the user said."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._by_id: dict[str, list[Trace]] = {}
+        self._by_prompts: dict[tuple[str, ...], list[Trace]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._by_id)
+
+    def load(self) -> None:
+        """Read all of them. Raises KaratError for what cannot be read."""
+        for conversation in read_conversations([self._path]):
+            self._by_id.setdefault(conversation.id, []).append(conversation.trace)
+            self._by_prompts.setdefault(_prompts(conversation), []).append(conversation.trace)
+
+    def find(self, case: Case, repeat: int) -> Trace:
+        """The trace of one run of a case. Raises TargetError if there is none, or if several may be it."""
+        traces = self._by_id.get(case.id)
+        if traces is None:
+            traces = self._by_prompts.get(tuple(case.user_texts), [])
+            if len(traces) > 1:
+                several = f"{pluralize(len(traces), 'conversation')} of {self._path} have the prompts of this case"
+                raise TargetError("not-recorded", f"{several}: {NAME_IT}")
+        if repeat >= len(traces):
+            missing = f"no repeat {repeat} of this case" if traces else "no conversation of this case"
+            raise TargetError("not-recorded", f"{self._path} contains {missing}: {NAME_IT}")
+        trace = traces[repeat]
+        turns = tuple(structs.replace(turn, case_id=case.id) for turn in trace.turns)
+        return structs.replace(trace, case_id=case.id, turns=turns)
+
+
+def _prompts(conversation: RecordedConversation) -> tuple[str, ...]:
+    trace = conversation.trace
+    return tuple(turn.input for turn in trace.turns or (trace,))
+
+
+def exported_traces(path: str) -> Iterator[Trace]:
+    """The traces of the conversations of a file, or of the files of a folder."""
+    return (conversation.trace for conversation in read_conversations([path]))
+
+
+def is_export(path: str | Path) -> bool:
+    """Whether a file is of a platform or of messages; recordings of Karat are read with their cases."""
+    return name_format(path) not in ("", KARAT.name)
