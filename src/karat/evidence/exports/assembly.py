@@ -17,6 +17,7 @@ from karat.evidence.exports.record import RecordedConversation
 from karat.evidence.exports.spool import SpooledConversation, SpooledTrace
 from karat.evidence.merge import TurnEvidence, merge_calls, merge_turns
 from karat.evidence.model_evidence import NO_RESULT
+from karat.evidence.spans.dialects import dialect_of
 from karat.evidence.spans.facts import SpanFacts, TurnSpans, read_facts
 from karat.evidence.spans.otlp import SpanRecord
 from karat.evidence.spans.reading import IN_WORDS, NAME_CAP, Advice, is_of_a_turn, read_turn, span_trees
@@ -52,18 +53,19 @@ class _Turn(Struct):
     earlier: list[NumberedMessages]
     is_structured: bool
     """Whether its model calls show that tools are asked for by structured calls."""
+    model: str
 
 
 def assemble(spooled: SpooledConversation, format: str) -> RecordedConversation | None:
     """The conversation of these traces; None if none of them is of an agent or a model."""
     traces = [_read_records(trace) for trace in spooled.traces]
-    turns = [turn for records in sorted(filter(None, traces), key=_began) for turn in _read_trace(records)]
+    traces = sorted(filter(None, traces), key=_began)
+    turns = [turn for records in traces for turn in _read_trace(records)]
     if not turns:
         return None
     name = spooled.session or spooled.traces[0].id
     trace = _join([*_in_order(turns)], name, has_session=bool(spooled.session))
     about = describe_spans([record for records in traces for record in records], [t.notes for t in spooled.traces])
-    models = (read.model for records in traces for record in reversed(records) if (read := read_facts(record)))
     return RecordedConversation(
         id=name,
         trace=trace,
@@ -72,7 +74,7 @@ def assemble(spooled: SpooledConversation, format: str) -> RecordedConversation 
         has_session=bool(spooled.session),
         started_at=trace.started_at,
         user=about.user,
-        model=next(filter(None, models), ""),
+        model=next((turn.model for turn in turns if turn.model), ""),
         version=about.version,
         tags=about.tags,
         metadata=about.metadata,
@@ -85,15 +87,20 @@ def _read_records(trace: SpooledTrace) -> list[SpanRecord]:
     for record in trace.records:
         if (known := by_id.get(record.span_id)) is None or record.ended or not known.ended:
             by_id[record.span_id] = record
-    units = [unit for unit in span_trees([*by_id.values()]) if any(map(_is_evidence, unit)) or is_of_a_turn(unit)]
     if not any(map(_is_evidence, by_id.values())):
         return []
-    return sorted((record for unit in units for record in unit), key=lambda record: record.started)
+    units = [unit for unit in span_trees([*by_id.values()]) if is_of_a_turn(unit)]
+    return sorted((record for unit in units for record in unit), key=_place_in_time)
+
+
+def _place_in_time(record: SpanRecord) -> tuple[float, float, str]:
+    """By the clock; of spans that began at one moment, what is around others comes first."""
+    return record.started, -record.ended, record.span_id
 
 
 def _is_evidence(record: SpanRecord) -> bool:
-    facts = read_facts(_ended(record))
-    return facts is not None and facts.kind != "other"
+    dialect = dialect_of(record)
+    return dialect is not None and dialect.kind(record) not in (None, "other")
 
 
 def _ended(record: SpanRecord) -> SpanRecord:
@@ -114,7 +121,8 @@ def _read_trace(records: Sequence[SpanRecord]) -> Iterator[_Turn]:
         parts[sum(start <= record.started for start in starts)].append(record)
     ids = {record.span_id for record in records}
     for part in parts:
-        yield _read_part(part, ids - {record.span_id for record in part})
+        entries = [facts[record.span_id] for record in part if record.span_id in facts]
+        yield _read_part(part, entries, ids - {record.span_id for record in part})
 
 
 def _find_starts(spans: TurnSpans, main: _Thread | None) -> list[float]:
@@ -163,11 +171,10 @@ def _is_same(message: ChatMessage, other: ChatMessage) -> bool:
     return (message.role, message.text, names[0]) == (other.role, other.text, names[1])
 
 
-def _read_part(records: Sequence[SpanRecord], outside: set[str]) -> _Turn:
+def _read_part(records: Sequence[SpanRecord], entries: Sequence[SpanFacts], outside: set[str]) -> _Turn:
     """One turn; `outside` are the spans of its trace that are not of it."""
     unended = next((record.name for record in records if not record.ended), None)
     ended = [*map(_ended, records)]
-    entries = [read for record in ended if (read := read_facts(record)) is not None]
     threads = _find_threads(entries)
     main = _main_thread(threads)
     listed = split_turns(main.messages) if main else []
@@ -180,7 +187,8 @@ def _read_part(records: Sequence[SpanRecord], outside: set[str]) -> _Turn:
     began = min(record.started for record in records)
     duration = round((max(record.ended for record in ended) - began) * 1000, 3)
     timed = structs.replace(trace, started_at=began or None, duration_ms=max(duration, 0.0))
-    return _Turn(timed, listed[:-1], reading.structured)
+    model = next((entry.model for entry in entries if entry.model), "")
+    return _Turn(timed, listed[:-1], reading.structured, model)
 
 
 def _requested_calls(entries: Sequence[SpanFacts], threads: Sequence[_Thread], main: _Thread | None) -> list[ToolCall]:

@@ -11,15 +11,12 @@ import sys
 from collections.abc import Iterator, Mapping
 from io import BufferedReader, TextIOWrapper
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import msgspec
 
 from karat.evidence.exports.base import Row
 from karat.evidence.exports.record import ExportError
-
-if TYPE_CHECKING:
-    from _csv import _reader as _Reader
 
 LINE_CAP = 64 << 20
 DOCUMENT_CAP = 1 << 30
@@ -86,7 +83,7 @@ class ExportFile:
                 fix = "Export it again."
                 raise ExportError(f"not a table of UTF-8 text: {error}", where=where, fix=fix) from error
 
-    def _table_rows(self, reader: _Reader) -> Iterator[Row]:
+    def _table_rows(self, reader: Any) -> Iterator[Row]:
         columns = next(reader, [])
         for cells in reader:
             place = f"{self.name}:{reader.line_num}"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from karat.evidence.exports.base import ExportFormat, Table, has_key
 from karat.evidence.exports.record import ExportError
-from karat.text.wording import join_words
+from karat.text.wording import join_words, visible
 
 KEYS_SHOWN = 12
 KEY_CAP = 40
@@ -21,7 +21,8 @@ def recognize(row: Table, formats: Sequence[ExportFormat]) -> ExportFormat | Non
 def refuse_unknown(row: Table, formats: Sequence[ExportFormat], place: str) -> ExportError:
     """Why a row is of no format, or of several."""
     fits = [format.name for format in formats if format.recognizes(row)]
-    keys = join_words([repr(str(key)[:KEY_CAP]) for key in [*row][:KEYS_SHOWN]], "and") or "no keys"
+    shown = [repr(visible(str(key)[:KEY_CAP])) for key in [*row][:KEYS_SHOWN]]
+    keys = join_words(shown, "and") if shown else "no keys"
     more = " and others" if len(row) > KEYS_SHOWN else ""
     if fits:
         problem = f"its keys fit several formats of exports, {join_words(fits, 'and')}"
@@ -30,7 +31,9 @@ def refuse_unknown(row: Table, formats: Sequence[ExportFormat], place: str) -> E
         )
     problem = f"not a format of exports that Karat knows; it has {keys}{more}"
     close = _find_close(row, formats)
-    hint = f"{close} come closest." if close else "See docs/exports.md for the formats and how they are exported."
+    hint = (
+        f"What comes closest: {close}." if close else "See docs/exports.md for the formats and how they are exported."
+    )
     return ExportError(problem, where=place, fix=hint, slug="export-format")
 
 
@@ -43,4 +46,4 @@ def _find_close(row: Table, formats: Sequence[ExportFormat]) -> str:
             if len(missing) < len(tell.keys):
                 lack = f"without {join_words(missing, 'and')}" if missing else "with other values"
                 close.setdefault(format.name, f"{format.name} ({lack})")
-    return join_words([*close.values()], "and")
+    return join_words([*close.values()], "and") if close else ""

@@ -13,8 +13,10 @@ import msgspec
 
 from karat.evidence.exports.base import TraceNotes
 from karat.evidence.spans.otlp import Attributes, SpanRecord
+from karat.evidence.spans.trace_context import CASE_ENTRY
 
 SESSION_KEYS = (
+    CASE_ENTRY,
     *("session.id", "gen_ai.conversation.id", "langfuse.session.id", "langfuse.trace.session_id"),
     *("traceloop.association.properties.session_id", "traceloop.association.properties.thread_id"),
     *("mlflow.trace.session", "thread_id", "session_id", "conversation_id"),
@@ -66,12 +68,11 @@ class Spool:
 
     def add(self, item: SpanRecord | TraceNotes, place: str) -> None:
         """Put a span or a note aside."""
-        attributes: Attributes = item.attributes
         if isinstance(item, TraceNotes):
-            self._db.execute("INSERT INTO notes VALUES (?, ?)", (item.trace_id, _encode(dict(attributes))))
+            self._db.execute("INSERT INTO notes VALUES (?, ?)", (item.trace_id, _encode(dict(item.attributes))))
         else:
             self._db.execute("INSERT INTO spans VALUES (?, ?, ?)", (item.trace_id, item.started, _encode(item)))
-        session = next((value for key in SESSION_KEYS if isinstance(value := attributes.get(key), str) and value), None)
+        session = _find_session(item.attributes) or (None if isinstance(item, TraceNotes) else _find_case(item))
         if session is not None or item.trace_id != self._last:
             self._last = item.trace_id
             self._db.execute(
@@ -104,3 +105,13 @@ class Spool:
 
     def close(self) -> None:
         self._db.close()
+
+
+def _find_session(attributes: Attributes) -> str | None:
+    return next((value for key in SESSION_KEYS if isinstance(value := attributes.get(key), str) and value), None)
+
+
+def _find_case(record: SpanRecord) -> str | None:
+    """The case of Karat that the process of a span was started for."""
+    case = record.resource.get(CASE_ENTRY)
+    return case if isinstance(case, str) else None
