@@ -38,6 +38,7 @@ class ExportFile:
     def __init__(self, path: Path | None, stream: IO[bytes]) -> None:
         self.name = str(path) if path is not None else "standard input"
         self.path = path
+        self._file = stream
         is_packed = self.name.endswith(".gz")
         self.suffix = Path(self.name.removesuffix(".gz")).suffix.lower()
         unpacked: Any = gzip.GzipFile(fileobj=stream) if is_packed else stream
@@ -48,6 +49,7 @@ class ExportFile:
 
     def __exit__(self, *_: object) -> None:
         self.stream.close()
+        self._file.close()
 
     def beginning(self) -> bytes:
         try:
@@ -84,7 +86,7 @@ class ExportFile:
                 raise ExportError(f"not a table of UTF-8 text: {error}", where=where, fix=fix) from error
 
     def _table_rows(self, reader: Any) -> Iterator[Row]:
-        columns = next(reader, [])
+        columns: list[str] = next(reader, [])
         for cells in reader:
             place = f"{self.name}:{reader.line_num}"
             if len(cells) != len(columns):
