@@ -174,7 +174,10 @@ def test_clocks_that_differ_do_not_reorder_calls(tmp_path: Path) -> None:
         if run["run_type"] != "tool":
             return run
         minute = 10 if run["name"] == "cancel_order" else 20
-        times = {"start_time": f"2026-11-19T00:{minute}:00+00:00", "end_time": f"2026-11-19T00:{minute - 1:02}:00+00:00"}
+        times = {
+            "start_time": f"2026-11-19T00:{minute}:00+00:00",
+            "end_time": f"2026-11-19T00:{minute - 1:02}:00+00:00",
+        }
         return {**run, **times}
 
     skewed = change_runs(shift, tmp_path)

@@ -37,6 +37,7 @@ from karat.suites.formats.eval_set import EvalSet
 from karat.suites.formats.karat1 import Karat1
 from karat.targets.capabilities import reach_of
 from karat.targets.config import Config
+from karat.targets.recordings.exports import ExportedTraces, is_export_folder
 from karat.targets.recordings.replay import RecordedTraces
 
 PEEK = 4096
@@ -91,7 +92,9 @@ class AllTraces:
 
 
 def open_source(path: str | Path, project: Project) -> list[Iterable[Trace | SourceTrace]]:
-    """What a path holds: a journal, a recording, an export of spans, a tape, or a folder of journals."""
+    """What a path holds: a journal, a recording, an export, a tape, or a folder of journals or of an export."""
+    if os.path.isdir(path) and is_export_folder(Path(path)):
+        return [ExportedTraces(path)]
     if os.path.isdir(path) or begins_a_journal(Path(path)):
         return [JournalTraces(journal) for journal in find_journals(path, project)]
     if format_name := _suite_format(Path(path), project):

@@ -59,7 +59,7 @@ class _Turn(Struct):
 def assemble(spooled: SpooledConversation, format: str) -> RecordedConversation | None:
     """The conversation of these traces; None if none of them is of an agent or a model."""
     traces = [_read_records(trace) for trace in spooled.traces]
-    traces = sorted(filter(None, traces), key=_began)
+    traces = sorted(filter(None, traces), key=_find_start)
     turns = [turn for records in traces for turn in _read_trace(records)]
     if not turns:
         return None
@@ -103,18 +103,18 @@ def _is_evidence(record: SpanRecord) -> bool:
     return dialect is not None and dialect.kind(record) not in (None, "other")
 
 
-def _ended(record: SpanRecord) -> SpanRecord:
+def _give_end(record: SpanRecord) -> SpanRecord:
     """A span that has only begun, as one of which nothing else is known."""
     return record if record.ended else structs.replace(record, ended=record.started or 1.0)
 
 
-def _began(records: Sequence[SpanRecord]) -> float:
+def _find_start(records: Sequence[SpanRecord]) -> float:
     return records[0].started
 
 
 def _read_trace(records: Sequence[SpanRecord]) -> Iterator[_Turn]:
     """The turns of one trace: one, but where the messages show that the user spoke again within it."""
-    facts = {record.span_id: read for record in records if (read := read_facts(_ended(record))) is not None}
+    facts = {record.span_id: read for record in records if (read := read_facts(_give_end(record))) is not None}
     starts = _find_starts(TurnSpans([*facts.values()]), _main_thread(_find_threads([*facts.values()])))
     parts: list[list[SpanRecord]] = [[] for _ in range(len(starts) + 1)]
     for record in records:
@@ -174,13 +174,14 @@ def _is_same(message: ChatMessage, other: ChatMessage) -> bool:
 def _read_part(records: Sequence[SpanRecord], entries: Sequence[SpanFacts], outside: set[str]) -> _Turn:
     """One turn; `outside` are the spans of its trace that are not of it."""
     unended = next((record.name for record in records if not record.ended), None)
-    ended = [*map(_ended, records)]
+    ended = [*map(_give_end, records)]
     threads = _find_threads(entries)
     main = _main_thread(threads)
     listed = split_turns(main.messages) if main else []
     spoken = build_turn(listed[-1]) if listed else None
     requested = _requested_calls(entries, threads, main)
-    is_answered = not any(entry.kind == "tool" for entry in entries) and all(call.called for call in requested)
+    has_tools = any(entry.kind == "tool" for entry in entries)
+    is_answered = bool(requested) and not has_tools and all(call.called for call in requested)
     reading = read_turn(ended, outside, advice=ADVICE, is_answered=is_answered)
     doubt = UNENDED.format(unended[:NAME_CAP]) if unended is not None else reading.unproved
     trace = _build_trace(reading, spoken, requested, doubt)
@@ -289,7 +290,7 @@ def _join(turns: list[_Turn], name: str, *, has_session: bool) -> Trace:
             else:
                 (traces if has_session else setup).append(earlier)
         traces.append(turn.trace)
-    if any(turn.is_structured for turn in turns):  # then words of another turn are no calls either
+    if any(turn.is_structured for turn in turns):  # then the words of another turn ask for none either
         traces = [_without_words(trace) for trace in traces]
     named = [structs.replace(trace, case_id=name) for trace in traces]
     whole = merge_turns(named) if len(named) > 1 else named[0]

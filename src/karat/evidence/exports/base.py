@@ -20,7 +20,7 @@ class TraceNotes(NamedTuple):
     attributes: Attributes
 
 
-class Row(NamedTuple):
+class ExportRow(NamedTuple):
     """One row of a file: a line, an element of a list, a row of a table."""
 
     value: Table
@@ -28,7 +28,7 @@ class Row(NamedTuple):
     """The file and the line or number, as an error names it."""
 
 
-class Tell(NamedTuple):
+class KeySign(NamedTuple):
     """The keys by which a row is known to be of a format. A key with dots is a path, or the name of a column."""
 
     keys: tuple[str, ...]
@@ -38,13 +38,13 @@ class Tell(NamedTuple):
 class RowCollector(Protocol):
     """What puts rows together that are parts of conversations and no spans."""
 
-    def add(self, row: Row) -> None: ...
+    def add(self, row: ExportRow) -> None: ...
 
     def conversations(self) -> Iterator[RecordedConversation]: ...
 
 
 ReadSpans = Callable[[Table], Iterable[SpanRecord | TraceNotes]]
-ReadConversation = Callable[[Row], RecordedConversation | None]
+ReadConversation = Callable[[ExportRow], RecordedConversation | None]
 
 
 class ExportFormat(Struct, frozen=True, kw_only=True):
@@ -54,13 +54,13 @@ class ExportFormat(Struct, frozen=True, kw_only=True):
     """
 
     name: str
-    tells: tuple[Tell, ...]
+    signs: tuple[KeySign, ...]
     read_spans: ReadSpans | None = None
     read_conversation: ReadConversation | None = None
     collect: Callable[[], RowCollector] | None = None
 
     def recognizes(self, row: Table) -> bool:
-        return any(all(has_key(row, key) for key in tell.keys) and tell.accepts(row) for tell in self.tells)
+        return any(all(has_key(row, key) for key in sign.keys) and sign.accepts(row) for sign in self.signs)
 
 
 def has_key(row: Table, key: str) -> bool:

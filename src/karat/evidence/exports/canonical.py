@@ -10,7 +10,7 @@ from karat.evidence.spans.otlp import NOT_RECORDED
 
 def tool_attributes(name: object, arguments: object, result: object) -> dict[str, object]:
     """The attributes of a call; a value that is NOT_RECORDED is left out."""
-    return recorded(
+    return keep_recorded(
         {
             "gen_ai.operation.name": "execute_tool",
             "gen_ai.tool.name": name,
@@ -24,7 +24,7 @@ def model_attributes(
     given: object, answered: object, *, model: object, usage: Mapping[str, Any], tools: object, finish: object
 ) -> dict[str, object]:
     """The attributes of a call of a model; `usage` has the tokens by any of their usual names."""
-    return recorded(
+    return keep_recorded(
         {
             "gen_ai.operation.name": "chat",
             "gen_ai.input.messages": given,
@@ -40,7 +40,7 @@ def model_attributes(
 
 def agent_attributes(name: object, given: object, answer: object) -> dict[str, object]:
     """The attributes of an agent, or of what runs one."""
-    return recorded(
+    return keep_recorded(
         {
             "gen_ai.operation.name": "invoke_agent",
             "gen_ai.agent.name": name,
@@ -50,7 +50,7 @@ def agent_attributes(name: object, given: object, answer: object) -> dict[str, o
     )
 
 
-def recorded(attributes: Mapping[str, object]) -> dict[str, object]:
+def keep_recorded(attributes: Mapping[str, object]) -> dict[str, object]:
     return {key: value for key, value in attributes.items() if value is not NOT_RECORDED}
 
 

@@ -1,4 +1,4 @@
-"""All formats of exports; each is known by its tells."""
+"""All formats of exports; each is recognised by its keys."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 import msgspec
 
-from karat.evidence.exports.base import Row
+from karat.evidence.exports.base import ExportRow
 from karat.evidence.exports.record import ExportError
 
 LINE_CAP = 64 << 20
@@ -67,7 +67,7 @@ class ExportFile:
     def is_text(self) -> bool:
         return self.suffix == ".csv" or self.beginning().lstrip()[:1] in (b"{", b"[", b"")
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[ExportRow]:
         """The rows of a file of text. Raises ExportError with the line of what cannot be read."""
         csv.field_size_limit(LINE_CAP)
         try:
@@ -75,7 +75,7 @@ class ExportFile:
         except (OSError, EOFError) as error:
             raise ExportError(f"it cannot be read: {error}", where=self.name, fix="Export it again.") from error
 
-    def _csv_rows(self) -> Iterator[Row]:
+    def _csv_rows(self) -> Iterator[ExportRow]:
         with TextIOWrapper(self.stream, "utf-8-sig", newline="") as text:
             reader = csv.reader(text, strict=True)
             try:
@@ -85,16 +85,16 @@ class ExportFile:
                 fix = "Export it again."
                 raise ExportError(f"not a table of UTF-8 text: {error}", where=where, fix=fix) from error
 
-    def _table_rows(self, reader: Any) -> Iterator[Row]:
+    def _table_rows(self, reader: Any) -> Iterator[ExportRow]:
         columns: list[str] = next(reader, [])
         for cells in reader:
             place = f"{self.name}:{reader.line_num}"
             if len(cells) != len(columns):
                 problem = f"the row has {len(cells)} cells, the header {len(columns)}"
                 raise ExportError(problem, where=place, fix="Export it again: it is torn.")
-            yield Row({name: _read_cell(cell) for name, cell in zip(columns, cells, strict=True)}, place)
+            yield ExportRow({name: _read_cell(cell) for name, cell in zip(columns, cells, strict=True)}, place)
 
-    def _json_rows(self) -> Iterator[Row]:
+    def _json_rows(self) -> Iterator[ExportRow]:
         first = self._next_line(1)
         number = 1
         while first is not None and not first.strip():
@@ -128,7 +128,7 @@ class ExportFile:
             fix = "Export it again, or remove the line."
             raise ExportError(f"the line is not JSON{torn} ({error})", where=place, fix=fix) from error
 
-    def _document_rows(self, beginning: bytes) -> Iterator[Row]:
+    def _document_rows(self, beginning: bytes) -> Iterator[ExportRow]:
         """The rows of a file that is one document, as it is where it is pretty-printed."""
         data = beginning + self.stream.read(DOCUMENT_CAP)
         if len(data) > DOCUMENT_CAP:
@@ -142,10 +142,10 @@ class ExportFile:
             ) from (error)
         yield from self._look_into(value, self.name)
 
-    def _look_into(self, value: object, place: str) -> Iterator[Row]:
+    def _look_into(self, value: object, place: str) -> Iterator[ExportRow]:
         if isinstance(value, list):
             if _are_messages(value):
-                yield Row({"messages": value}, place)
+                yield ExportRow({"messages": value}, place)
                 return
             for number, item in enumerate(value, 1):
                 yield from self._look_into(item, f"{place} [{number}]")
@@ -155,7 +155,7 @@ class ExportFile:
             raise ExportError("a row is not an object", where=place, fix=fix)
         rows = next((rows for key in WRAPPERS if isinstance(rows := value.get(key), list) and _is_wrapper(value)), None)
         if rows is None:
-            yield Row(value, place)
+            yield ExportRow(value, place)
             return
         for number, item in enumerate(rows, 1):
             yield from self._look_into(item, f"{place} [{number}]")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import structs
 
-from karat.evidence.exports.base import ExportFormat, Row, Table, Tell
+from karat.evidence.exports.base import ExportFormat, ExportRow, KeySign, Table
 from karat.evidence.exports.facts import ABOUT, find_text, list_tags
 from karat.evidence.exports.record import RecordedConversation
 from karat.model.trace import Trace
@@ -15,7 +15,7 @@ from karat.model.trace import Trace
 HEADS = ("header", "footer")
 
 
-def _read(row: Row) -> RecordedConversation | None:
+def _read(row: ExportRow) -> RecordedConversation | None:
     value = row.value
     case = value.get("case")
     if value.get("kind") in HEADS or (isinstance(case, Mapping) and case.get("skip")):
@@ -47,6 +47,6 @@ def _is_journal(row: Table) -> bool:
 
 KARAT = ExportFormat(
     name="karat",
-    tells=(Tell(("kind",), _is_journal), Tell(("kind", "trace")), Tell(("case_id", "unobserved"))),
+    signs=(KeySign(("kind",), _is_journal), KeySign(("kind", "trace")), KeySign(("case_id", "unobserved"))),
     read_conversation=_read,
 )

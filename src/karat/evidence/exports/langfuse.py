@@ -1,14 +1,14 @@
 """Langfuse: traces of its API with their observations, observations alone, and the files of a blob export.
 
-A blob export has the session of a trace only in its `traces`, and observations apart from them; scores are no evidence.
+A blob export has the session of a trace only in its `traces`, and observations apart from them; scores are left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from karat.evidence.exports.base import ExportFormat, Table, Tell, TraceNotes
-from karat.evidence.exports.canonical import recorded
+from karat.evidence.exports.base import ExportFormat, KeySign, Table, TraceNotes
+from karat.evidence.exports.canonical import keep_recorded
 from karat.evidence.exports.facts import list_tags, read_time
 from karat.evidence.spans.otlp import NOT_RECORDED, SpanRecord
 from karat.evidence.spans.platforms import LANGFUSE_IN, LANGFUSE_OUT, LANGFUSE_TYPE, LANGFUSE_USAGE
@@ -35,7 +35,7 @@ def _read(row: Table) -> Iterator[SpanRecord | TraceNotes]:
 
 def _describe(row: Table) -> dict[str, object]:
     """What a trace says of itself, by the names of attributes."""
-    return recorded(
+    return keep_recorded(
         {
             "session.id": _get(row, "session_id", "sessionId") or NOT_RECORDED,
             "user.id": _get(row, "user_id", "userId") or NOT_RECORDED,
@@ -75,7 +75,7 @@ def _read_observation(row: Table, trace_id: str) -> SpanRecord:
         name=str(row.get("name") or ""),
         started=started,
         ended=ended if ended is not None else (started if kind == "EVENT" else 0.0),
-        attributes=recorded(attributes),
+        attributes=keep_recorded(attributes),
         failed=level == "ERROR",
         status=text_of(_get(row, "status_message", "statusMessage")),
     )
@@ -100,10 +100,10 @@ def _output(row: Table) -> object:
 
 def _usage(row: Table) -> object:
     usage = table(decode_value(_get(row, "usage_details", "usageDetails"))) or table(decode_value(row.get("usage")))
-    return {key: _whole(value) for key, value in usage.items()} or NOT_RECORDED
+    return {key: _read_count(value) for key, value in usage.items()} or NOT_RECORDED
 
 
-def _whole(value: object) -> object:
+def _read_count(value: object) -> object:
     return int(value) if isinstance(value, str) and value.isdecimal() else value
 
 
@@ -117,13 +117,13 @@ def _get(row: Table, *names: str) -> object:
 
 LANGFUSE = ExportFormat(
     name="langfuse",
-    tells=(
-        Tell(("parent_observation_id", "type")),
-        Tell(("parentObservationId", "type")),
-        Tell(("sessionId", "observations")),
-        Tell(("session_id", "bookmarked")),
-        Tell(("data_type", "trace_id", "value")),
-        Tell(("dataType", "traceId", "value")),
+    signs=(
+        KeySign(("parent_observation_id", "type")),
+        KeySign(("parentObservationId", "type")),
+        KeySign(("sessionId", "observations")),
+        KeySign(("session_id", "bookmarked")),
+        KeySign(("data_type", "trace_id", "value")),
+        KeySign(("dataType", "traceId", "value")),
     ),
     read_spans=_read,
 )

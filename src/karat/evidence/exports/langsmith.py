@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from karat.evidence.exports.base import ExportFormat, Table, Tell
+from karat.evidence.exports.base import ExportFormat, KeySign, Table
 from karat.evidence.exports.canonical import agent_attributes, model_attributes, tool_attributes
 from karat.evidence.exports.facts import read_time
 from karat.evidence.spans.otlp import NOT_RECORDED, SpanRecord
@@ -76,7 +76,7 @@ def _arguments(inputs: object) -> object:
 
 
 def _result(outputs: object) -> object:
-    """What was returned: a value that is no object is called `output`, and one of nothing is none."""
+    """What was returned: anything but an object is under `output`, where null is nothing."""
     value = table(outputs)
     if [*value] != ["output"]:
         return NOT_RECORDED if outputs is None else outputs
@@ -89,4 +89,4 @@ def _last_line(error: str) -> str:
     return lines[-1].strip() if lines else ""
 
 
-LANGSMITH = ExportFormat(name="langsmith", tells=(Tell(("run_type", "dotted_order")),), read_spans=_read)
+LANGSMITH = ExportFormat(name="langsmith", signs=(KeySign(("run_type", "dotted_order")),), read_spans=_read)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from karat.evidence.conversations import trace_from_messages
-from karat.evidence.exports.base import ExportFormat, Row, Table, Tell
+from karat.evidence.exports.base import ExportFormat, ExportRow, KeySign, Table
 from karat.evidence.exports.facts import ABOUT, find_text, find_time, list_tags
 from karat.evidence.exports.record import RecordedConversation
 from karat.providers.base import table
@@ -37,7 +37,7 @@ def _is_chat(row: Table) -> bool:
 
 
 def _reader(name: str) -> Any:
-    def read(row: Row) -> RecordedConversation:
+    def read(row: ExportRow) -> RecordedConversation:
         value = row.value
         messages = decode_value(value["messages"])
         if not isinstance(messages, list):
@@ -65,8 +65,8 @@ def _reader(name: str) -> Any:
 
 
 OPENAI_CHAT = ExportFormat(
-    name="openai-chat", tells=(Tell(("messages",), _is_chat),), read_conversation=_reader("openai-chat")
+    name="openai-chat", signs=(KeySign(("messages",), _is_chat),), read_conversation=_reader("openai-chat")
 )
 ANTHROPIC = ExportFormat(
-    name="anthropic", tells=(Tell(("messages",), _is_anthropic),), read_conversation=_reader("anthropic")
+    name="anthropic", signs=(KeySign(("messages",), _is_anthropic),), read_conversation=_reader("anthropic")
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator, Mapping
 
-from karat.evidence.exports.base import ExportFormat, Table, Tell, TraceNotes
+from karat.evidence.exports.base import ExportFormat, KeySign, Table, TraceNotes
 from karat.evidence.exports.facts import read_time
 from karat.evidence.spans.otlp import NANO, SpanEvent, SpanRecord
 from karat.providers.base import table, text_of
@@ -94,6 +94,6 @@ def _events(span: Table) -> Iterator[SpanEvent]:
 
 MLFLOW = ExportFormat(
     name="mlflow",
-    tells=(Tell(("info", "data.spans")), Tell(("trace_id", "trace_metadata", "spans"))),
+    signs=(KeySign(("info", "data.spans")), KeySign(("trace_id", "trace_metadata", "spans"))),
     read_spans=_read,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from karat.evidence.exports.base import ExportFormat, Table, Tell, TraceNotes
+from karat.evidence.exports.base import ExportFormat, KeySign, Table, TraceNotes
 from karat.evidence.exports.canonical import agent_attributes, model_attributes, tool_attributes
 from karat.evidence.exports.facts import read_time
 from karat.evidence.spans.otlp import NOT_RECORDED, SpanRecord
@@ -75,6 +75,6 @@ def _is_span(row: Table) -> bool:
 
 OPENAI_AGENTS = ExportFormat(
     name="openai-agents",
-    tells=(Tell(("object", "workflow_name"), _is_trace), Tell(("object", "span_data"), _is_span)),
+    signs=(KeySign(("object", "workflow_name"), _is_trace), KeySign(("object", "span_data"), _is_span)),
     read_spans=_read,
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from karat.evidence.exports.base import ExportFormat, Table, Tell
+from karat.evidence.exports.base import ExportFormat, KeySign, Table
 from karat.evidence.spans.otlp import SpanBatch, SpanRecord
 
 PREFIX = 4
@@ -33,4 +33,4 @@ def split_requests(data: bytes) -> Iterator[bytes]:
         at += PREFIX + size
 
 
-OTLP = ExportFormat(name="otlp", tells=(Tell(("resourceSpans",)),), read_spans=_read)
+OTLP = ExportFormat(name="otlp", signs=(KeySign(("resourceSpans",)),), read_spans=_read)

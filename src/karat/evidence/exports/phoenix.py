@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from karat.evidence.exports.base import ExportFormat, Table, Tell
+from karat.evidence.exports.base import ExportFormat, KeySign, Table
 from karat.evidence.exports.facts import read_time
 from karat.evidence.spans.otlp import SpanEvent, SpanRecord
 from karat.providers.base import table, text_of
@@ -21,7 +21,7 @@ def _read(row: Table) -> Iterator[SpanRecord]:
         for key, value in row.items()
         if key.startswith(ATTRIBUTES) and value is not None
     }
-    flat = dict(_flatten(attributes))
+    flat = dict(_list_attributes(attributes))
     kind = row.get("span_kind")
     if kind:
         flat["openinference.span.kind"] = kind
@@ -39,14 +39,14 @@ def _read(row: Table) -> Iterator[SpanRecord]:
     )
 
 
-def _flatten(values: Mapping[str, object], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, object]]:
+def _list_attributes(values: Mapping[str, object], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, object]]:
     """Attributes with one name each: objects and lists of messages are spread as instrumentations have them."""
     for key, value in values.items():
         name = f"{prefix}{key}"
         if isinstance(value, Mapping) and depth < DEEPEST:
-            yield from _flatten(value, f"{name}.", depth + 1)
+            yield from _list_attributes(value, f"{name}.", depth + 1)
         elif isinstance(value, list) and depth < DEEPEST and value and all(isinstance(i, Mapping) for i in value):
-            yield from _flatten({str(number): item for number, item in enumerate(value)}, f"{name}.", depth + 1)
+            yield from _list_attributes({str(number): item for number, item in enumerate(value)}, f"{name}.", depth + 1)
         elif value is not None:
             yield name, value
 
@@ -60,12 +60,12 @@ def _events(row: Table) -> Iterator[SpanEvent]:
     events = decode_value(row.get("events"))
     for event in events if isinstance(events, list) else ():
         values = table(event)
-        attributes = dict(_flatten(table(values.get("attributes"))))
+        attributes = dict(_list_attributes(table(values.get("attributes"))))
         yield SpanEvent(text_of(values.get("name")), read_time(values.get("timestamp")) or 0.0, attributes)
 
 
 PHOENIX = ExportFormat(
     name="phoenix",
-    tells=(Tell(("context.span_id", "context.trace_id", "span_kind")),),
+    signs=(KeySign(("context.span_id", "context.trace_id", "span_kind")),),
     read_spans=_read,
 )

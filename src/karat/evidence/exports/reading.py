@@ -9,14 +9,14 @@ from pathlib import Path
 from msgspec import structs
 
 from karat.evidence.exports.assembly import assemble
-from karat.evidence.exports.base import ExportFormat, Row, RowCollector, TraceNotes
+from karat.evidence.exports.base import ExportFormat, ExportRow, RowCollector, TraceNotes
 from karat.evidence.exports.catalog import FORMATS
 from karat.evidence.exports.files import ExportFile, find_files, open_file
 from karat.evidence.exports.mlflow import MLFLOW
 from karat.evidence.exports.otlp import OTLP, split_requests
 from karat.evidence.exports.recognition import recognize, refuse_unknown
 from karat.evidence.exports.record import ExportError, RecordedConversation
-from karat.evidence.exports.spool import Spool
+from karat.evidence.exports.spool import SpanSpool
 from karat.evidence.exports.tables import PARQUET, SQLITE, read_mlflow_database, read_parquet
 from karat.evidence.spans.otlp import SpanBatch, SpanRecord
 from karat.text.wording import did_you_mean, error_text, join_words
@@ -60,7 +60,7 @@ class _Reader:
 
     def __init__(self, formats: tuple[ExportFormat, ...]) -> None:
         self._formats = formats
-        self._spools: dict[str, Spool] = {}
+        self._spools: dict[str, SpanSpool] = {}
         self._collectors: dict[str, RowCollector] = {}
 
     def __enter__(self) -> _Reader:
@@ -83,11 +83,11 @@ class _Reader:
             else:
                 self._read_protobuf(file)
 
-    def _read_rows(self, rows: Iterable[Row]) -> Iterator[RecordedConversation]:
+    def _read_rows(self, rows: Iterable[ExportRow]) -> Iterator[RecordedConversation]:
         format: ExportFormat | None = None
         for row in rows:
             format = self._format_of(row, format)
-            with _placed(format, row):
+            with _name_place(format, row):
                 if format.read_conversation is not None:
                     conversation = format.read_conversation(row)
                 elif format.read_spans is not None:
@@ -109,7 +109,7 @@ class _Reader:
                 if conversation is not None:
                     yield conversation
 
-    def _format_of(self, row: Row, last: ExportFormat | None) -> ExportFormat:
+    def _format_of(self, row: ExportRow, last: ExportFormat | None) -> ExportFormat:
         """The format of a row, which is that of the rows before it in most files."""
         if last is not None and last.recognizes(row.value):
             return last
@@ -133,13 +133,13 @@ class _Reader:
             raise ExportError(problem, where=file.name, fix="See docs/exports.md for the formats.") from error
 
     def _spool(self, name: str, items: Iterable[SpanRecord | TraceNotes], place: str) -> None:
-        spool = self._spools.get(name) or self._spools.setdefault(name, Spool())
+        spool = self._spools.get(name) or self._spools.setdefault(name, SpanSpool())
         for item in items:
             spool.add(item, place)
 
 
 @contextmanager
-def _placed(format: ExportFormat, row: Row) -> Iterator[None]:
+def _name_place(format: ExportFormat, row: ExportRow) -> Iterator[None]:
     """Give what a reader of a format raises the place of the row."""
     try:
         yield

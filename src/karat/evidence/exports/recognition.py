@@ -41,9 +41,9 @@ def _find_close(row: Table, formats: Sequence[ExportFormat]) -> str:
     """The formats with a key that is there, and the keys that are missing."""
     close: dict[str, str] = {}
     for format in formats:
-        for tell in format.tells:
-            missing = [key for key in tell.keys if not has_key(row, key)]
-            if len(missing) < len(tell.keys):
+        for sign in format.signs:
+            missing = [key for key in sign.keys if not has_key(row, key)]
+            if len(missing) < len(sign.keys):
                 lack = f"without {join_words(missing, 'and')}" if missing else "with other values"
                 close.setdefault(format.name, f"{format.name} ({lack})")
     return join_words([*close.values()], "and") if close else ""

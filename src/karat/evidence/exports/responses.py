@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct, structs
 
 from karat.evidence.conversations import NO_TELEMETRY, build_conversation
-from karat.evidence.exports.base import ExportFormat, Row, Table, Tell
+from karat.evidence.exports.base import ExportFormat, ExportRow, KeySign, Table
 from karat.evidence.exports.facts import ABOUT, find_text, read_time
 from karat.evidence.exports.record import RecordedConversation
 from karat.evidence.merge import merge_turns
@@ -55,7 +55,7 @@ class ResponseChains:
         self._by_messages: dict[bytes, _Chain] = {}
         self._number = 0
 
-    def add(self, row: Row) -> None:
+    def add(self, row: ExportRow) -> None:
         """Add a response. Raises ValueError for what is none."""
         response = table(row.value.get("response")) or row.value
         given = row.value.get("input", response.get("input"))
@@ -144,6 +144,6 @@ def _is_response(row: Table) -> bool:
 
 RESPONSES = ExportFormat(
     name="openai-responses",
-    tells=(Tell(("object", "output"), _is_response), Tell(("response.object",), _is_response)),
+    signs=(KeySign(("object", "output"), _is_response), KeySign(("response.object",), _is_response)),
     collect=ResponseChains,
 )

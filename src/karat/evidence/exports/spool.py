@@ -57,7 +57,7 @@ class SpooledConversation(NamedTuple):
     traces: list[SpooledTrace]
 
 
-class Spool:
+class SpanSpool:
     """Everything of one format that was read."""
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from karat.evidence.exports.base import Row, TraceNotes
+from karat.evidence.exports.base import ExportRow, TraceNotes
 from karat.evidence.exports.mlflow import describe_trace, read_span
 from karat.evidence.exports.record import ExportError
 from karat.evidence.spans.otlp import SpanRecord
@@ -26,7 +26,7 @@ SELECT trace_id, span_id, parent_span_id, name, start_time_unix_nano, end_time_u
 """
 
 
-def read_parquet(path: Path) -> Iterator[Row]:
+def read_parquet(path: Path) -> Iterator[ExportRow]:
     """The rows of a Parquet file. Raises ExportError if it cannot be read."""
     try:
         import pyarrow
@@ -40,7 +40,7 @@ def read_parquet(path: Path) -> Iterator[Row]:
             for batch in file.iter_batches(batch_size=BATCH):
                 for value in _without_timestamps(pyarrow, batch).to_pylist():
                     number += 1
-                    yield Row(value, f"{path} [{number}]")
+                    yield ExportRow(value, f"{path} [{number}]")
     except (pyarrow.ArrowException, OSError) as error:
         where = f"{path} after row {number}" if number else str(path)
         problem = f"not a whole Parquet file: {error_text(error)}"

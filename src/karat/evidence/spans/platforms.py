@@ -78,7 +78,7 @@ def _reading(read: Callable[[object], object], name: str) -> Place:
     return lambda span: read(span.attributes[name]) if name in span.attributes else NOT_RECORDED
 
 
-def _passed(name: str) -> Place:
+def _read_passed(name: str) -> Place:
     """The arguments of a function, of which an envelope holds those by position and by name."""
     return lambda span: passed_arguments(span.attributes.get(name, NOT_RECORDED), None)
 
@@ -95,7 +95,7 @@ LANGFUSE = SpanDialect(
     speaks=has(LANGFUSE_TYPE),
     kind=kind_by_json(LANGFUSE_TYPE, {"tool": "tool", "generation": "model", "agent": "agent"}),
     tool=(lambda span: span.name,),
-    arguments=(_passed(LANGFUSE_IN),),
+    arguments=(_read_passed(LANGFUSE_IN),),
     result=(LANGFUSE_OUT,),
     verdict=(lambda s: "error" if s.attributes.get("langfuse.observation.level") == "ERROR" else NOT_RECORDED,),
     agent=(lambda span: span.name,),
@@ -125,7 +125,7 @@ MLFLOW = SpanDialect(
     speaks=has(MLFLOW_TYPE),
     kind=MLFLOW_KIND,
     tool=(lambda span: span.name,),
-    arguments=(_passed(MLFLOW_IN),),
+    arguments=(_read_passed(MLFLOW_IN),),
     result=(MLFLOW_OUT,),
     agent=(lambda span: span.name,),
     model=(lambda span: decode_value(span.attributes.get("mlflow.llm.model", NOT_RECORDED)),),

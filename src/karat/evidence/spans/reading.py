@@ -68,9 +68,9 @@ def read_turn(
     requested = [
         ToolCall(call.name, call.arguments, id=call.id or None, started=False, unfinished=True) for call in unseen
     ]
+    names = [] if is_answered else [call.name for call in unseen]
     doubt = _why_incomplete(ordered, karat_spans, advice)
-    if not is_answered:
-        doubt = doubt or _why_call_missing(turn, [call.name for call in unseen], len(calls), advice)
+    doubt = doubt or _why_call_missing(turn, names, len(calls), advice, is_answered)
     return TurnEvidence(
         calls=(*calls, *requested),
         nodes=_nodes(turn.entries, karat_spans),
@@ -208,11 +208,12 @@ def _why_incomplete(records: Sequence[SpanRecord], karat_spans: Collection[str],
     return ""
 
 
-def _why_call_missing(turn: TurnSpans, unseen: list[str], calls: int, advice: Advice) -> str:
+def _why_call_missing(turn: TurnSpans, unseen: list[str], calls: int, advice: Advice, is_answered: bool) -> str:
     if unseen:
         hint = "" if calls else " If its tools never have spans, use an instrumentation that creates them."
         return f"the model asked for {unseen[0]!r}, but no span shows what happened to the call. {advice.lost}{hint}"
-    if any(entry.asks_for_tools for entry in turn.models) and not calls:
+    asking = (entry for entry in turn.models if not (is_answered and entry.requested_calls))
+    if any(entry.asks_for_tools for entry in asking) and not calls:
         return f"the model ended by asking for a tool, but no span shows a call. {advice.lost}"
     shown = [message for entry in turn.models for message in since_last_prompt(entry.input or (), entry.output_tools)]
     nameless = not any(message.calls for message in shown)  # of a call by name it is known whether a span shows it

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from msgspec import structs
 
+from karat.evidence.exports.files import find_files
 from karat.evidence.exports.karat_records import KARAT
 from karat.evidence.exports.reading import name_format, read_conversations
 from karat.evidence.exports.record import RecordedConversation
@@ -59,11 +60,22 @@ def _prompts(conversation: RecordedConversation) -> tuple[str, ...]:
     return tuple(turn.input for turn in trace.turns or (trace,))
 
 
-def exported_traces(path: str) -> Iterator[Trace]:
-    """The traces of the conversations of a file, or of the files of a folder."""
-    return (conversation.trace for conversation in read_conversations([path]))
+class ExportedTraces:
+    """The traces of the conversations of a file or a folder, read anew each time."""
+
+    def __init__(self, path: str | Path) -> None:
+        self._path = path
+
+    def __iter__(self) -> Iterator[Trace]:
+        return (conversation.trace for conversation in read_conversations([self._path]))
 
 
 def is_export(path: str | Path) -> bool:
     """Whether a file is of a platform or of messages; recordings of Karat are read with their cases."""
     return name_format(path) not in ("", KARAT.name)
+
+
+def is_export_folder(folder: Path) -> bool:
+    """Whether the first file of a folder that may be of an export is one."""
+    first = next(find_files(folder), None)
+    return first is not None and is_export(first)

@@ -5,7 +5,7 @@ Or it is a whole trace, which says in `unobserved` what was not seen; or holds o
 journal do: a journal can be replayed as it is, and of several attempts at a case the last one counts. Every line is
 checked before any case is run. What is kept of the file is where each case is in it, so a large file costs little
 memory. A file of OTLP JSON, as collectors write it, is replayed too, and so are result files of other tools that
-hold answers (`recordings/`).
+hold answers, and exports of platforms (`recordings/`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from karat.targets.base import RunContext, TargetError
 from karat.targets.capabilities import ALL
 from karat.targets.config import TargetConfig, read_options
 from karat.targets.conversation import converse
-from karat.targets.recordings.exports import ExportRecording, exported_traces, is_export
+from karat.targets.recordings.exports import ExportedTraces, ExportRecording, is_export
 from karat.targets.recordings.otlp import OtlpRecording, index_lines, is_otlp
 from karat.targets.recordings.result_files import RecordedAnswers, RecordedCase, read_results, restore_names
 from karat.targets.short_form import Short, read, to_trace
@@ -330,7 +330,7 @@ class RecordedTraces:
         except OSError as error:
             raise ConfigError(f"the recording cannot be read: {error.strerror}.", where=self._path) from error
         with file:
-            yield from exported_traces(self._path) if is_otlp(file) else self._lines(file)
+            yield from ExportedTraces(self._path) if is_otlp(file) else self._lines(file)
 
     def _lines(self, file: BufferedReader) -> Iterator[Trace]:
         try:
@@ -341,7 +341,7 @@ class RecordedTraces:
             yield from (trace for result in results if (trace := _of_result(result)) is not None)
             return
         if is_export(self._path):
-            yield from exported_traces(self._path)
+            yield from ExportedTraces(self._path)
             return
         for number, data in enumerate(file, 1):
             try:

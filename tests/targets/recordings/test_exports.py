@@ -1,0 +1,74 @@
+"""Exports in the place of an agent, and as what a suite is drafted from: by the reader of all exports."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import karat
+from evidence.exports.sources import FILES, SOURCES, Source, read_lines, write_lines
+from karat.evidence.exports.catalog import FORMATS
+from karat.evidence.exports.reading import name_format
+
+EXPECTED = {
+    "s-1": {"tool_calls_none": ["delete_order"], "must_say_any": ["locked"]},
+    "s-2": {"tool_calls_none": ["cancel_order"], "must_say_any": ["open"]},
+}
+CASES = [
+    {
+        "id": "s-1",
+        "turns": [{"prompt": "Where is A-1?"}, {"prompt": "Cancel A-2, please.", "expected": EXPECTED["s-1"]}],
+    },
+    {"id": "s-2", "prompt": "Compare A-3 and A-4.", "expected": EXPECTED["s-2"]},
+]
+REPLAYED = [source for source in SOURCES if source.is_real]
+
+
+def run(target: Path, folder: Path, cases: list[dict] = CASES) -> dict[str, str]:
+    result = karat.run({"karat": 1, "cases": cases}, f"replay:{target}", results_dir=folder / "runs", workers=0)
+    return {record.case.id: str(record.verdict.status) for record in result.journal.records()}
+
+
+@pytest.mark.parametrize("source", REPLAYED, ids=lambda source: source.name)
+def test_an_export_is_replayed(source: Source, tmp_path: Path) -> None:
+    path = source.write(tmp_path)
+    if source.format == "otlp" and path.suffix == ".jsonl":
+        pytest.skip("OTLP on lines is replayed by the attributes of its spans")
+    assert run(path, tmp_path) == {"s-1": "PASS", "s-2": "PASS"}
+    wrong = [{**CASES[1], "expected": {"tool_calls_none": ["lookup_order"]}}]
+    assert run(path, tmp_path, wrong) == {"s-2": "FAIL"}
+
+
+def test_a_case_without_the_id_is_known_by_its_prompts_alone(tmp_path: Path) -> None:
+    named = [{**CASES[1], "id": "compare"}]
+    assert run(FILES / "langsmith.jsonl", tmp_path, named) == {"compare": "PASS"}
+    rows = read_lines("openai-chat.jsonl")
+    twice = write_lines(tmp_path / "twice.jsonl", [*rows, {**rows[1], "id": "s-3"}])
+    assert run(twice, tmp_path, named) == {"compare": "ERROR"}
+    assert run(twice, tmp_path, [{**CASES[1], "prompt": "Compare all."}]) == {"s-2": "ERROR"}
+
+
+@pytest.mark.parametrize("name", ["langsmith.jsonl", "phoenix-rest.json", "mlflow.db", "phoenix.parquet"])
+def test_a_suite_is_drafted_from_an_export(name: str, tmp_path: Path) -> None:
+    folder = tmp_path / "export"
+    folder.mkdir()
+    shutil.copy(FILES / name, folder)
+    from_file, from_folder = (karat.draft(source).yaml for source in (FILES / name, folder))
+    assert from_file == from_folder
+    assert "prompt: Compare A-3 and A-4." in from_file
+    assert "order: A-3  # from the prompt" in from_file
+
+
+def test_what_is_no_export_is_read_as_before(tmp_path: Path) -> None:
+    path = tmp_path / "traces.jsonl"
+    path.write_text(json.dumps({"case_id": "a", "final_message": "Hello"}) + "\n")
+    assert name_format(path) == ""
+    assert run(path, tmp_path, [{"id": "a", "prompt": "Hi", "expected": {"must_say_any": ["hello"]}}]) == {"a": "PASS"}
+
+
+def test_every_format_is_documented() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "exports.md").read_text()
+    assert all(f"| `{format.name}` |" in page for format in FORMATS)
