@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 import karat
 from evidence.exports.sources import FILES, SOURCES, Source, read_lines, write_lines
 from karat.evidence.exports.catalog import FORMATS
-from karat.evidence.exports.reading import name_format
+from karat.targets.recordings.exports import is_export
 
 EXPECTED = {
     "s-1": {"tool_calls_none": ["delete_order"], "must_say_any": ["locked"]},
@@ -65,8 +66,26 @@ def test_a_suite_is_drafted_from_an_export(name: str, tmp_path: Path) -> None:
 def test_what_is_no_export_is_read_as_before(tmp_path: Path) -> None:
     path = tmp_path / "traces.jsonl"
     path.write_text(json.dumps({"case_id": "a", "final_message": "Hello"}) + "\n")
-    assert name_format(path) == ""
+    assert not is_export(path)
     assert run(path, tmp_path, [{"id": "a", "prompt": "Hi", "expected": {"must_say_any": ["hello"]}}]) == {"a": "PASS"}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("runs.jsonl", b'{"run_type": "tool", "id": 3}', "What comes closest: langsmith (without dotted_order)"),
+        ("cut.parquet", (FILES / "phoenix.parquet").read_bytes()[:8000], "not a whole Parquet file"),
+        ("own.jsonl", b'{"case_id": "a", "final_mesage": "Hi"}', "unknown key 'final_mesage'. Did you mean"),
+    ],
+)
+def test_a_file_that_is_nearly_an_export_is_refused_as_one(
+    tmp_path: Path, name: str, content: bytes, says: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    for read in (lambda: karat.draft(path), lambda: run(path, tmp_path)):
+        with pytest.raises(karat.KaratError, match=re.escape(says)):
+            read()
 
 
 def test_every_format_is_documented() -> None:

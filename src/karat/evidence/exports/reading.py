@@ -14,7 +14,7 @@ from karat.evidence.exports.catalog import FORMATS
 from karat.evidence.exports.files import ExportFile, find_files, open_file
 from karat.evidence.exports.mlflow import MLFLOW
 from karat.evidence.exports.otlp import OTLP, split_requests
-from karat.evidence.exports.recognition import recognize, refuse_unknown
+from karat.evidence.exports.recognition import is_close, recognize, refuse_unknown
 from karat.evidence.exports.record import ExportError, RecordedConversation
 from karat.evidence.exports.spool import SpanSpool
 from karat.evidence.exports.tables import PARQUET, SQLITE, read_mlflow_database, read_parquet
@@ -150,20 +150,28 @@ def _name_place(format: ExportFormat, row: ExportRow) -> Iterator[None]:
         raise ExportError(problem, where=row.place, fix="Export it again.") from error
 
 
-def name_format(path: str | Path) -> str:
-    """The format of a file by its first row; the empty string if it is none that is read here."""
-    try:
-        with open_file(Path(path)) as file:
-            beginning = file.beginning()
-            if beginning.startswith(SQLITE):
-                return MLFLOW.name
-            if not file.is_text() and not beginning.startswith(PARQUET):
-                return OTLP.name if file.suffix in PROTOBUF_SUFFIXES else ""
-            rows = read_parquet(file.require_path()) if beginning.startswith(PARQUET) else file.rows()
-            row = next(rows, None)
-    except ExportError as error:
-        if error.slug == "no-parquet":
-            raise
+def name_format(path: str | Path, own_keys: frozenset[str] = frozenset()) -> str:
+    """The format of a file by its first row; the empty string if it is none that is read here.
+
+    Raises ExportError for Parquet that cannot be read, and for a first row that is like one of an export, unless it
+    has one of the `own_keys` by which the caller knows rows of its own.
+    """
+    with open_file(Path(path)) as file:
+        beginning = file.beginning()
+        if beginning.startswith(SQLITE):
+            return MLFLOW.name
+        if beginning.startswith(PARQUET) or file.suffix == ".parquet":
+            row = next(read_parquet(file.require_path()), None)
+        elif not file.is_text():
+            return OTLP.name if file.suffix in PROTOBUF_SUFFIXES else ""
+        else:
+            try:
+                row = next(file.rows(), None)
+            except ExportError:
+                return ""
+    if row is None:
         return ""
-    format = recognize(row.value, FORMATS) if row is not None else None
+    format = recognize(row.value, FORMATS)
+    if format is None and own_keys.isdisjoint(row.value) and is_close(row.value, FORMATS):
+        raise refuse_unknown(row.value, FORMATS, row.place)
     return format.name if format is not None else ""

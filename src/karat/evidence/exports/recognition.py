@@ -37,6 +37,11 @@ def refuse_unknown(row: Table, formats: Sequence[ExportFormat], place: str) -> E
     return ExportError(problem, where=place, fix=hint, slug="export-format")
 
 
+def is_close(row: Table, formats: Sequence[ExportFormat]) -> bool:
+    """Whether a row has a key by which a format is known."""
+    return bool(_find_close(row, formats))
+
+
 def _find_close(row: Table, formats: Sequence[ExportFormat]) -> str:
     """The formats with a key that is there, and the keys that are missing."""
     close: dict[str, str] = {}

@@ -19,6 +19,8 @@ from karat.model.trace import Trace
 from karat.targets.base import TargetError
 from karat.text.wording import pluralize
 
+OWN_KEYS = frozenset(("case_id", "trace", "kind", "final_message", "tool_calls", "turns", "prompt"))
+"""Keys of Karat's own recordings: what is wrong with one is said about it as such."""
 NAME_IT = "give the case the id of its conversation"
 
 
@@ -72,7 +74,7 @@ class ExportedTraces:
 
 def is_export(path: str | Path) -> bool:
     """Whether a file is of a platform or of messages; recordings of Karat are read with their cases."""
-    return name_format(path) not in ("", KARAT.name)
+    return name_format(path, OWN_KEYS) not in ("", KARAT.name)
 
 
 def is_export_folder(folder: Path) -> bool:
