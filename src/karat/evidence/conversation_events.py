@@ -135,10 +135,12 @@ class _EventReader:
 
     def _add_calls(self, calls: Sequence[_TimedCall], prefix: str, gap: str = "") -> None:
         """Requests and ends in order. A request comes before what happens at the same moment."""
-        siblings = Counter(timed.call.message for timed in calls if timed.call.message is not None)
+        if not calls:
+            return
+        siblings = Counter([timed.call.message for timed in calls]) if len(calls) > 1 else {}
         moments = [(timed.requested, 0, place, timed) for place, timed in enumerate(calls)]
         moments += [(timed.ended, 1, place, timed) for place, timed in enumerate(calls)]
-        for _, is_end, place, timed in sorted(moments, key=lambda moment: moment[:3]):
+        for _, is_end, place, timed in sorted(moments):  # no two are at one place
             call = timed.call
             about: dict[str, Any] = {"tool": call.name, "call": f"{prefix} call {place}", "time": call.started_at}
             about["message"] = f"{prefix} message {call.message}" if call.message is not None else ""
@@ -151,7 +153,7 @@ class _EventReader:
             elif call.kind == "handoff":
                 self._add(kind="handoff", arguments=call.arguments, **about)
             else:
-                parallel = None if call.message is None else siblings[call.message] > 1
+                parallel = None if call.message is None else siblings.get(call.message, 1) > 1
                 about |= {"started": call.called, "parallel": parallel, "beside_words": call.with_words}
                 self._add(kind="call", arguments=call.arguments, **about)
 
@@ -171,15 +173,21 @@ class _EventReader:
         earlier = [message.content for message in turn.messages if message.role == "assistant" and message.content]
         for text in earlier:
             if text != turn.final_message:
-                self._add(kind="says", text=text, is_known=False)
+                self._add(kind="says", text=text, stretch=self._stretch or "words")
         if turn.final_message:
             self._stretch = ""
             self._add(kind="says", text=turn.final_message)
 
-    def _add(self, *, is_known: bool = True, **about: Any) -> None:
-        stretch = self._stretch if is_known else self._stretch or "words"
-        common: dict[str, Any] = {"is_setup": self._is_setup, "doubt": self._doubt, "stretch": stretch}
-        self.events.append(ConversationEvent(index=len(self.events), **common, **about))
+    def _add(self, *, stretch: str | None = None, **about: Any) -> None:
+        self.events.append(
+            ConversationEvent(
+                index=len(self.events),
+                stretch=self._stretch if stretch is None else stretch,
+                is_setup=self._is_setup,
+                doubt=self._doubt,
+                **about,
+            )
+        )
 
 
 def _put_in_order(calls: Sequence[ToolCall], first: int) -> Iterator[_TimedCall]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from karat.evidence.merge import merge_turns
 from karat.evidence.model_evidence import NO_RESULT, read_call
@@ -10,12 +11,14 @@ from karat.model.trace import Message, PossibleCall, Trace
 from karat.providers.base import text_of
 from karat.providers.gemini import read_content
 from karat.providers.messages import SYSTEM, CallRequest, ChatMessage, ReturnedResult, read_message
-from karat.text.clean import jsonable
+from karat.text.clean import jsonable, text
 from karat.text.tool_names import is_helper
 
 UNREAD = "a message of the conversation could not be read: it is neither an object nor a message of LangChain"
 GEMINI_ROLES = ("user", "model", "function")
 NO_TELEMETRY = "messages contain no telemetry"
+NESTED = 4
+"""So deep are the calls that a message asks for."""
 NumberedMessages = Sequence[tuple[int, ChatMessage]]
 
 
@@ -54,6 +57,8 @@ def _only_opens(turn: NumberedMessages) -> bool:
 
 def _read(message: object) -> ChatMessage:
     """One message; of LangChain, an object or its dump."""
+    if message.__class__ is dict and _is_clean(message):
+        return read_message(message)
     if not isinstance(message, Mapping) and callable(dump := getattr(message, "model_dump", None)):
         message = dump()
     value = jsonable(message)
@@ -62,6 +67,21 @@ def _read(message: object) -> ChatMessage:
     if isinstance(value.get("parts"), list) and text_of(value.get("role")) in GEMINI_ROLES:
         return read_content(value)
     return read_message(value)
+
+
+def _is_clean(value: Any, depth: int = NESTED) -> bool:
+    """Whether a value holds nothing but texts that UTF-8 can hold, as most messages do, so that it stays as it is."""
+    for inner in value.values() if value.__class__ is dict else value:
+        kind = inner.__class__
+        if kind is str:
+            if not (inner.isascii() or text(inner) is inner):
+                return False
+        elif kind is dict or kind is list:
+            if not (depth and _is_clean(inner, depth - 1)):
+                return False
+        elif inner is not None:
+            return False
+    return True
 
 
 def build_turn(turn: NumberedMessages, case_id: str = "") -> Trace:

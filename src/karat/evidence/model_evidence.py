@@ -106,13 +106,23 @@ def _build_call(observed: ObservedCall, traffic: ModelTraffic) -> ToolCall:
 def read_call(request: CallRequest, message: str, returned: ReturnedResult | None) -> ToolCall:
     """A call that a message asks for, with the result that a later one returns."""
     arguments = {} if request.arguments == "" else request.arguments
-    call = ToolCall(request.name, arguments, id=request.id or None, message=message, with_words=request.with_words)
-    if returned is None:
-        return structs.replace(call, started=False, unfinished=True)
-    result = read_result_content(returned.content)
-    success = call_success(result, raised=returned.failed)
-    success = None if success and is_plain_text(result) else success
-    return structs.replace(call, result=result, success=success, missing_fields=missing_fields(result))
+    result, success = None, None
+    if returned is not None:
+        result = read_result_content(returned.content)
+        success = call_success(result, raised=returned.failed)
+        success = None if success and is_plain_text(result) else success
+    return ToolCall(
+        request.name,
+        arguments,
+        id=request.id or None,
+        started=returned is not None,
+        result=result,
+        success=success,
+        missing_fields=missing_fields(result),
+        unfinished=returned is None,
+        message=message,
+        with_words=request.with_words,
+    )
 
 
 def read_result_content(content: object) -> object:

@@ -17,7 +17,10 @@ _CALL_TYPES = frozenset({"tool_call", "tool_use", "function_call", "tool-call", 
 _CALL_KEYS = ("toolUse", "functionCall", "function_call", "tool_call")
 _RESULT_TYPES = frozenset({"tool_call_response", "tool_result", "function_call_output", "tool-result"})
 _RESULT_KEYS = ("toolResult", "tool_call_result", "functionResponse", "function_response")
+_RESULT_WRAPPERS = frozenset(_RESULT_KEYS)
 _RESULT_IDS = ("tool_use_id", "toolUseId", "tool_call_id", "call_id", "id")
+_NESTED = frozenset(("message", "data", "kwargs", "parts", "contents"))
+"""Keys of a message that may have its words in another place than `content`."""
 _decode = msgspec.json.Decoder().decode
 
 
@@ -79,6 +82,9 @@ def read_messages(value: object) -> tuple[ChatMessage, ...] | None:
 
 def read_message(message: Mapping[str, object]) -> ChatMessage:
     """One message of OpenTelemetry, OpenAI, Anthropic, Bedrock, LangChain or OpenInference."""
+    content = message.get("content")
+    if (content is None or (content.__class__ is str and content[:1] != "[")) and _NESTED.isdisjoint(message):
+        return _read_plain(message, content or "")
     for key in ("message", "data", "kwargs"):
         if isinstance(inner := message.get(key), Mapping):
             role = message.get("role", message.get("type"))
@@ -96,6 +102,17 @@ def read_message(message: Mapping[str, object]) -> ChatMessage:
     if words.strip():
         calls = [structs.replace(call, with_words=True) for call in calls]
     return ChatMessage(role, words, tuple(calls), tuple(results))
+
+
+def _read_plain(message: Mapping[str, object], words: str) -> ChatMessage:
+    """A message whose content is a text, as most are."""
+    role = str(message.get("role") or message.get("type") or "").lower()
+    listed = message.get("tool_calls")
+    calls = [call for entry in listed if (call := _read_call(entry))] if isinstance(listed, list) else []
+    if calls and words.strip():
+        calls = [structs.replace(call, with_words=True) for call in calls]
+    results = (_read_result(message),) if role in ("tool", "function") else ()
+    return ChatMessage(role, words, tuple(calls), results)
 
 
 def since_last_prompt(messages: tuple[ChatMessage, ...], output_tools: Collection[str] = ()) -> tuple[ChatMessage, ...]:
@@ -164,8 +181,9 @@ def _is_result(part: Mapping[str, object]) -> bool:
 
 
 def _read_result(table: Mapping[str, object]) -> ReturnedResult:
-    for key in _RESULT_KEYS:
-        table = _unwrap(table, key)
+    if not _RESULT_WRAPPERS.isdisjoint(table):
+        for key in _RESULT_KEYS:
+            table = _unwrap(table, key)
     return ReturnedResult(
         _first_text(table, _RESULT_IDS),
         _first_text(table, ("name",)),
@@ -175,9 +193,12 @@ def _read_result(table: Mapping[str, object]) -> ReturnedResult:
 
 
 def _first_text(table: Mapping[str, object], keys: tuple[str, ...]) -> str:
-    return next((text for key in keys if isinstance(text := table.get(key), str)), "")
+    for key in keys:
+        if isinstance(text := table.get(key), str):
+            return text
+    return ""
 
 
 def _unwrap(table: Mapping[str, object], key: str) -> Mapping[str, object]:
     inner = table.get(key)
-    return inner if isinstance(inner, Mapping) else table
+    return inner if inner is not None and isinstance(inner, Mapping) else table

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -39,6 +40,13 @@ _NO = frozenset({"false", "no", "n", "0", "off"})
 _NO_ERROR = frozenset(NO_ERROR)
 _FAILED = frozenset(FAILED_STATUS)
 _NOTICE = frozenset(NOTICE_KEYS)
+_TELLING = frozenset(
+    (
+        *(*VERDICT_KEYS, *ERROR_KEYS, *FAILURE_MARKS, *FAILURE_COUNTS, *EXIT_CODES),
+        *(*STATUS_CODES, *STATUS_KEYS, *ENVELOPES, "code"),
+    )
+)
+"""Keys of which a sign of failure has at least one."""
 _CODE_AND_WORDS = frozenset({"code", "message", "details", "data"})
 _OBJECT = lazy.pattern(r"\s*<[^<>]* at 0x\w+>\s*")
 _STRUCTURE = lazy.pattern(
@@ -166,6 +174,8 @@ def _fails(result: object, depth: int) -> bool:
         return _text_fails(result, depth)
     if isinstance(result, Mapping):
         table = _fold_keys(result)
+        if _TELLING.isdisjoint(table):
+            return False
         return (
             _has_plain_sign(table)
             or _has_failed_status(table)
@@ -218,7 +228,12 @@ def _is_failed_entry(item: object, depth: int) -> bool:
 
 
 def _fold_keys(table: Mapping[object, object]) -> dict[str, object]:
-    return {str(key).lower().replace("_", "").replace("-", ""): value for key, value in table.items()}
+    return {_fold_key(str(key)): value for key, value in table.items()}
+
+
+@lru_cache(maxsize=4096)
+def _fold_key(key: str) -> str:
+    return key.lower().replace("_", "").replace("-", "")
 
 
 def _values(table: Mapping[str, object], keys: tuple[str, ...]) -> Iterator[object]:

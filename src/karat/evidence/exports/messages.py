@@ -24,8 +24,9 @@ def _blocks(row: Table) -> Iterator[Mapping[str, Any]]:
 
 
 def _is_list_of_messages(row: Table) -> bool:
-    messages = decode_value(row["messages"])
-    return isinstance(messages, list) and "request_properties" not in row and "info" not in row
+    messages = row["messages"]
+    is_list = isinstance(messages, list) or (isinstance(messages, str) and messages.lstrip()[:1] == "[")
+    return is_list and "request_properties" not in row and "info" not in row
 
 
 def _is_anthropic(row: Table) -> bool:

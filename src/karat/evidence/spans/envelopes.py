@@ -22,6 +22,8 @@ _TYPED = frozenset({"type", "anyOf", "oneOf", "allOf", "$ref", "enum", "const"})
 _ABOUT_A_BLOCK = frozenset({"type", "block_type", "id", "index", "annotations", "meta", "_meta", "extras"})
 _FAILED = ("isError", "is_error")
 _STRUCTURED = ("structuredContent", "structured_content")
+_ENVELOPES = frozenset(("data", "kwargs", "content", *_FAILED, *_STRUCTURED))
+"""Keys of which an envelope has at least one."""
 
 
 def parameters_in(value: object) -> tuple[str, ...] | None:
@@ -85,7 +87,7 @@ def result_within(value: object) -> object:
 def _open(value: object) -> object:
     if isinstance(value, list):
         return _text_of(value, value)
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict | Mapping) or _ENVELOPES.isdisjoint(value):
         return value
     for inner in ("data", "kwargs"):
         if isinstance(table := value.get(inner), Mapping) and "content" in table:
