@@ -113,22 +113,23 @@ class RuleHolds(Check, Struct, frozen=True, dict=True):
         conversation = _events_of(trace)
         facts = Facts(metadata=trace.metadata)
         [verdict] = judge_events(self.contract, conversation.events, conversation.end, facts)
-        if verdict.outcome is RuleOutcome.HELD:
-            return self.passed(f"held at {pluralize(verdict.triggered, 'event')}")
-        if verdict.outcome is RuleOutcome.NOT_TRIGGERED:
-            return CheckResult(self.name, self.group, Status.NOT_TRIGGERED, self.description, NOTHING_TRIGGERED)
-        return self._report(verdict, conversation)
+        return report_rule(self.name, self.description, verdict, conversation)
 
-    def _report(self, verdict: RuleVerdict, conversation: ConversationEvents) -> CheckResult:
-        finding = verdict.first or RuleFinding(False, "")
-        more = len(verdict.findings) - 1
-        found = f"{finding.why}; {pluralize(more, 'finding')} more" if more > 0 else finding.why
-        at = next(
-            (conversation.calls[index] for index in reversed(finding.events) if index in conversation.calls), None
-        )
-        location = None if at is None else EvidenceLocation("tool_calls", index=at)
-        status = Status.FAILED if verdict.outcome is RuleOutcome.BROKEN else Status.UNKNOWN
-        return CheckResult(self.name, self.group, status, self.description, found, location)
+
+def report_rule(name: str, description: str, verdict: RuleVerdict, conversation: ConversationEvents) -> CheckResult:
+    """How a rule came out, as the result of the check of this name."""
+    if verdict.outcome is RuleOutcome.HELD:
+        held = f"held at {pluralize(verdict.triggered, 'event')}"
+        return CheckResult(name, Group.RULES, Status.PASSED, description, held)
+    if verdict.outcome is RuleOutcome.NOT_TRIGGERED:
+        return CheckResult(name, Group.RULES, Status.NOT_TRIGGERED, description, NOTHING_TRIGGERED)
+    finding = verdict.first or RuleFinding(False, "")
+    more = len(verdict.findings) - 1
+    found = f"{finding.why}; {pluralize(more, 'finding')} more" if more > 0 else finding.why
+    at = next((conversation.calls[index] for index in reversed(finding.events) if index in conversation.calls), None)
+    location = None if at is None else EvidenceLocation("tool_calls", index=at)
+    status = Status.FAILED if verdict.outcome is RuleOutcome.BROKEN else Status.UNKNOWN
+    return CheckResult(name, Group.RULES, status, description, found, location)
 
 
 class SharedRuleHolds(RuleHolds, frozen=True):

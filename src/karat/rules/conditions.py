@@ -145,13 +145,45 @@ class CelCondition:
             value = self._program.eval(data=values)
             kind, plain = value.type().name(), value.plain_value()
         except (RuntimeError, TypeError, ValueError) as error:
-            return self._doubt(str(error))
+            return _explain_doubt(self.source, str(error))
         # The value of an error is a text, which Python takes for true.
-        return plain is True if kind == "BOOL" else self._doubt(str(plain) if kind == "ERROR" else f"it gives {kind}")
+        if kind == "BOOL":
+            return plain is True
+        return _explain_doubt(self.source, str(plain) if kind == "ERROR" else f"it gives {kind}")
 
-    def _doubt(self, why: str) -> str:
-        why = _CODE.sub("", why.splitlines()[0] if why else "it failed").strip()
-        return f"`{self.source}` could not be evaluated: {why}"
+
+class ValueCondition:
+    """A condition in CEL on plain values by name, such as what is known of a conversation."""
+
+    def __init__(self, source: str, names: Collection[str]) -> None:
+        """Compile it. Raises ConditionError, and UsageError if the library is missing."""
+        self.source = " ".join(source.split())
+        if len(source) > LONGEST:
+            raise ConditionError(f"the condition has {len(source)} characters, more than {LONGEST}.")
+        try:
+            self._program = _environment(tuple(sorted(names))).compile(source)
+        except RuntimeError as error:
+            raise ConditionError(_explain(str(error), source, names)) from None
+        if self._program.return_type().name() not in ("BOOL", "DYN"):
+            raise ConditionError(f"a condition is true or false, and this gives {self._program.return_type().name()}.")
+        self.names = frozenset(name for name, _ in find_paths(read_tree(self._program.serialize()), {*names}))
+        """Those that it reads."""
+
+    def holds(self, values: Mapping[str, Any]) -> Fit:
+        """Whether it holds; a text says why that is not known."""
+        try:
+            value = self._program.eval(data={name: values[name] for name in self.names})
+            kind, plain = value.type().name(), value.plain_value()
+        except (RuntimeError, TypeError, ValueError) as error:
+            return _explain_doubt(self.source, str(error))
+        if kind == "BOOL":
+            return plain is True
+        return _explain_doubt(self.source, str(plain) if kind == "ERROR" else f"it gives {kind}")
+
+
+def _explain_doubt(source: str, why: str) -> str:
+    why = _CODE.sub("", why.splitlines()[0] if why else "it failed").strip()
+    return f"`{source}` could not be evaluated: {why}"
 
 
 def _copy(event: Occurrence, steps: Steps, target: dict[str, Any]) -> None:

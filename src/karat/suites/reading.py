@@ -12,7 +12,7 @@ from karat.model.check import CheckSpec
 from karat.model.suite import Suite, remember_catalog
 from karat.suites.diagnostics import Document, Path, PathDiagnostic, RefusedError, problems
 from karat.suites.documents.yaml_text import block, item
-from karat.suites.formats.base import CaseExpectations, Format, SuiteCatalog, SuiteFile
+from karat.suites.formats.base import CaseExpectations, Format, SuiteCatalog, SuiteFile, SuiteRule
 from karat.suites.formats.catalog import blame, detect_format
 from karat.suites.formats.karat1 import Karat1
 from karat.suites.formats.spelling import NO_EQUAL, Commented
@@ -33,6 +33,7 @@ class LocatedSuite(NamedTuple):
     format: Format
     document: Document
     warnings: tuple[PathDiagnostic, ...]
+    rules: tuple[SuiteRule, ...] = ()
 
     @property
     def expectations(self) -> tuple[CaseExpectations, ...]:
@@ -116,7 +117,7 @@ def read_file(file: SuiteFile, catalog: SuiteCatalog) -> LocatedSuite:
         draft=parsed.draft,
         rules=tuple(rule.id for rule in parsed.rules),
     )
-    return LocatedSuite(suite, file, suite_format, document, tuple(parsed.warnings))
+    return LocatedSuite(suite, file, suite_format, document, tuple(parsed.warnings), tuple(parsed.rules))
 
 
 def list_rows(data: bytes, file: str, catalog: SuiteCatalog) -> list[Row]:

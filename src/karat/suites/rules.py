@@ -12,6 +12,7 @@ from msgspec import structs
 from karat.model.check import CheckProblem, CheckSpec, Declared
 from karat.model.suite import Case
 from karat.model.verdict import OWN_RULE, SHARED_RULE
+from karat.rules.contract import CompiledRule, When
 from karat.rules.reading import CONSENT_LISTS, LANGUAGES, Surroundings, read_groups, read_rule
 from karat.rules.schema import RULE_SCHEMAS
 from karat.suites.declared import read_declared
@@ -86,6 +87,18 @@ def read_project_rules(catalog: SuiteCatalog, file: SuiteFile) -> SuiteRules:
         rules += rules_of_file.rules
         wrong += rules_of_file.problems
     return SuiteRules(rules, wrong)
+
+
+def compile_rule(rule: SuiteRule) -> CompiledRule:
+    """A rule that is ready to judge conversations by itself, whose tags it looks at."""
+    around = Surroundings(rule.args.get("tools", {}), rule.args.get("words", {}))  # type: ignore[arg-type]
+    compiled, problems = read_rule(rule.args[RULE], around)
+    if compiled is None:
+        raise ValueError(f"the rule cannot be read: {problems[0].message}")
+    when = compiled.when
+    if rule.needs_tags:
+        when = When(rule.needs_tags, () if when is None else when.metadata)
+    return structs.replace(compiled, when=when, excepted=rule.excepts_tags)
 
 
 def _add_rules(case: Case, specs: Sequence[tuple[SuiteRule, CheckSpec]]) -> Case:

@@ -59,6 +59,15 @@ def score_difference(pairs: Pairs, confidence: float) -> Estimate:
     return Estimate(value, max(-1.0, value - below), min(1.0, value + above))
 
 
+def independent_difference(base: Clusters[Runs], new: Clusters[Runs], confidence: float) -> Estimate:
+    """How much a rate rose between two sets of clusters that have none in common, from the intervals of both rates."""
+    before, after = pass_rate(base, confidence), pass_rate(new, confidence)
+    value = after.value - before.value
+    below = _join_widths(after.value - after.low, before.high - before.value, 0.0)
+    above = _join_widths(after.high - after.value, before.value - before.low, 0.0)
+    return Estimate(value, max(-1.0, value - below), min(1.0, value + above))
+
+
 def marginals(pairs: Pairs) -> tuple[Counter[Cluster[Runs]], Counter[Cluster[Runs]]]:
     """How the clusters came out in each run alone."""
     base: Counter[Cluster[Runs]] = Counter()
