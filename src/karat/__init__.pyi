@@ -1,6 +1,7 @@
 """The public names, and where each is: for type checkers, and for Python when one is first used."""
 
 from karat.analysis.audit.model import AuditReport as AuditReport
+from karat.analysis.check.model import CheckReport as CheckReport
 from karat.analysis.compare.model import Comparison as Comparison
 from karat.analysis.compare.model import History as History
 from karat.analysis.draft.draft import Finding as Finding
@@ -10,6 +11,7 @@ from karat.analysis.lint.linter import LintReport as LintReport
 from karat.analysis.stress.session import StressResult as StressResult
 from karat.api import aadd_target as aadd_target
 from karat.api import aaudit as aaudit
+from karat.api import acheck_conversations as acheck_conversations
 from karat.api import acheck_tape as acheck_tape
 from karat.api import acompare_runs as acompare_runs
 from karat.api import aconvert as aconvert
@@ -35,6 +37,7 @@ from karat.api import aseal_tape as aseal_tape
 from karat.api import aset_baseline as aset_baseline
 from karat.api import astress as astress
 from karat.api import audit as audit
+from karat.api import check_conversations as check_conversations
 from karat.api import check_tape as check_tape
 from karat.api import compare_runs as compare_runs
 from karat.api import convert as convert
@@ -44,11 +47,14 @@ from karat.api import history as history
 from karat.api import init as init
 from karat.api import inspect as inspect
 from karat.api import judge as judge
+from karat.api import judge_many as judge_many
 from karat.api import lint as lint
 from karat.api import list_cases as list_cases
 from karat.api import load_baseline as load_baseline
 from karat.api import load_suite as load_suite
 from karat.api import open_viewer as open_viewer
+from karat.api import prepare_judge as prepare_judge
+from karat.api import read_conversations as read_conversations
 from karat.api import read_tape as read_tape
 from karat.api import report as report
 from karat.api import rerun as rerun
@@ -84,6 +90,7 @@ from karat.errors import KaratError as KaratError
 from karat.errors import SuiteError as SuiteError
 from karat.errors import UsageError as UsageError
 from karat.evidence.conversations import trace_from_messages as trace_from_messages
+from karat.evidence.exports.record import RecordedConversation as RecordedConversation
 from karat.journal.reader import Journal as Journal
 from karat.journal.views import RecordSummary as RecordSummary
 from karat.journal.views import RunView as RunView

@@ -7,7 +7,7 @@ loop too; what only computes is synchronous, and its asynchronous twin leaves th
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack
 
@@ -53,6 +53,8 @@ from karat.text.wording import names_of, pluralize
 if TYPE_CHECKING:
     from karat.analysis.audit.model import AuditReport
     from karat.analysis.audit.run_audit import Auditor
+    from karat.analysis.check.judges import PreparedJudge
+    from karat.analysis.check.model import CheckReport, GroupKey
     from karat.analysis.compare.model import Comparison, History
     from karat.analysis.compare.references import BaselineFile
     from karat.analysis.draft.draft import SuiteDraft as SuiteDraft
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
     from karat.analysis.stress.session import StressKeywords, StressResult
     from karat.engine.request import AnyTarget, ResumeKeywords, RunKeywords
     from karat.engine.tapes import Leak, TapeReport
+    from karat.evidence.exports.record import RecordedConversation
     from karat.options import SelectionKeywords
     from karat.plugins.project import Project as Project
     from karat.proxy.tape.file import Tape
@@ -498,6 +501,85 @@ def read_claims(journal: AnyJournal) -> Iterator[ClaimSentence]:
 
     project = find_project()
     return read_claims(open_journal(journal, project).records(), project)
+
+
+def check_conversations(
+    sources: str | Path | Sequence[str | Path],
+    rules: SuiteSource | Sequence[str | Path] = (),
+    *,
+    suite: SuiteSource | None = None,
+    by: GroupKey | None = None,
+    since: str = "",
+    where: str = "",
+    sample: int | None = None,
+    max_broken: float | None = None,
+    allow_unknown: bool = False,
+    outputs: Sequence[str | Path] = (),
+    keep: int = 1_000,
+    format: str = "",
+    workers: int = 1,
+    keep_personal_data: bool = False,
+    on_progress: Callable[[int, str], None] | None = None,
+) -> CheckReport:
+    """Judge recorded conversations by rules: what share of them broke a rule, which ones, and since when.
+
+    `sources` are exports, folders of them or `-`; `rules` a file of rules, several, or what such a file would hold, by
+    default those of karat.toml. `suite`: its rules, and what its `defaults` expect. The other arguments are the options
+    of `karat check`; `on_progress` is called with how many were judged and where the last one is from.
+    """
+    from karat.analysis.check.session import CheckOptions, check_conversations
+
+    options = CheckOptions(
+        by=by,
+        since=since,
+        where=where,
+        sample=sample,
+        max_broken=max_broken,
+        allow_unknown=allow_unknown,
+        outputs=tuple(map(Path, outputs)),
+        keep=keep,
+        format=format,
+        workers=workers,
+        keep_personal_data=keep_personal_data,
+    )
+    listed = [sources] if isinstance(sources, str | Path) else sources
+    policies = [rules] if isinstance(rules, str | Path | Mapping) else list(rules)
+    return check_conversations(listed, policies, suite, options, find_project(), on_progress)
+
+
+acheck_conversations = make_async(check_conversations)
+
+
+def expand_sources(sources: Sequence[str | Path]) -> list[Path]:
+    """The files and folders that these names mean, which may have `*` in them."""
+    from karat.analysis.check.session import expand_sources
+
+    return expand_sources(sources)
+
+
+def prepare_judge(rules: SuiteSource | Case) -> PreparedJudge:
+    """A function that judges a trace, compiled once: by a file of rules, or by one case. It can be sent to a worker."""
+    from karat.analysis.check.judges import prepare_judge
+
+    return prepare_judge(rules, find_project())
+
+
+def judge_many(
+    rules: SuiteSource | Case | PreparedJudge, traces: Iterable[Trace | Mapping[str, object] | RecordedConversation]
+) -> Iterator[Verdict]:
+    """The verdict of each trace, one at a time: by rules, or by one case."""
+    judge = rules if callable(rules) else prepare_judge(rules)
+    return map(judge, traces)
+
+
+def read_conversations(
+    sources: str | Path | Sequence[str | Path], *, format: str = ""
+) -> Iterator[RecordedConversation]:
+    """The conversations of exports, one at a time, as `karat check` reads them."""
+    from karat.evidence.exports.reading import read_conversations
+
+    listed = [sources] if isinstance(sources, str | Path) else sources
+    return read_conversations(expand_sources(listed), format=format)
 
 
 def check_tape(suite: AnySuite) -> TapeReport:

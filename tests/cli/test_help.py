@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
 import subprocess
+from datetime import UTC, datetime
 from glob import glob
 from pathlib import Path
 
@@ -81,6 +83,13 @@ COSTLY = ("karat stress shop.karat.yaml -t",)
 """Of `karat stress` one example is enough for every day."""
 
 
+PAID = [
+    {"role": "user", "content": "Pay."},
+    {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "pay", "arguments": "{}"}}]},
+    {"role": "tool", "tool_call_id": "1", "content": '{"ok": true}'},
+]
+
+
 @pytest.fixture
 def world(karat: Karat) -> None:
     """Everything that the examples name."""
@@ -104,6 +113,14 @@ def world(karat: Karat) -> None:
         karat("baseline", "set", RECORDED, "--file", f"{name}.baseline.jsonl")
 
 
+def write_exports() -> None:
+    """The rules and the exports that `karat check` is shown with."""
+    write("policy.karat.yaml", "karat: 1\nrules: [{id: once, each: {call: pay}, at_most: 1}]\n")
+    conversation = json.dumps({"messages": PAID, "created_at": datetime.now(UTC).isoformat()})
+    for name, count in (("export.jsonl", 2), ("exports/monday.jsonl", 2), ("spans.jsonl", 1_000)):
+        write(name, f"{conversation}\n" * count)
+
+
 @pytest.mark.usefixtures("world")
 @pytest.mark.parametrize(
     ("command", "line"),
@@ -113,6 +130,8 @@ def world(karat: Karat) -> None:
     ],
 )
 def test_examples_can_be_run(karat: Karat, command: str, line: str) -> None:
+    if command == "check":
+        write_exports()
     line = line.replace("/full/disk", "disk").replace("/other/disk", "other")
     if any(mark in line for mark in NEEDS_A_SHELL):
         path = f"{SCRIPT.parent}:{os.environ['PATH']}"

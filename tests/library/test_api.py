@@ -251,7 +251,10 @@ async def test_the_async_twins(suite: Suite) -> None:
     assert await karat.alint("suite.json") == karat.lint("suite.json")
 
 
-WITHOUT_TWIN = ("case", "check", "converse", "open_runner", "open_viewer", "self_test", "suite", "trace_from_messages")
+WITHOUT_TWIN = (
+    *("case", "check", "converse", "judge_many", "open_runner", "open_viewer", "prepare_judge", "read_conversations"),
+    *("self_test", "suite", "trace_from_messages"),
+)
 """What is only ever awaited, serves until it is stopped, takes no time, or gives one thing after another."""
 TWINS = [name for name in karat.__all__ if f"a{name}" in karat.__all__]
 

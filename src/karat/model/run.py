@@ -18,6 +18,8 @@ from karat.model.trace import Trace
 from karat.model.verdict import CaseStatus, Verdict
 
 FORMAT = 1
+RECORDED_CHECK = "check"
+"""The entry of the header of a journal of recorded conversations: where they are from."""
 
 
 class Revision(Struct, frozen=True, omit_defaults=True):

@@ -15,7 +15,7 @@ from karat.checks.catalog import CheckCatalog
 from karat.checks.rules import RuleTimeline, find_timelines
 from karat.journal.failures import label
 from karat.model.cost import COST, Spent, TokenPrices, count_spent
-from karat.model.run import CaseRecord, Header
+from karat.model.run import RECORDED_CHECK, CaseRecord, Header
 from karat.model.trace import REMOVED, Trace
 from karat.model.verdict import ACCEPTED, CheckResult, Status
 from karat.reports.case_details import NO_TIMELINE
@@ -174,12 +174,19 @@ def trace_spent(trace: Trace) -> Spent:
     return count_spent(trace.tokens, trace.metadata.get(COST))
 
 
+MOST_SOURCES: Final = 5
+
+
 def clip_long(text: str) -> str:
     return clip(text, LONGEST)
 
 
 def command(header: Header, case_id: str) -> str:
-    """What runs this case again; what is secret is not known here."""
+    """What runs this case again; what is secret is not known here. A recorded conversation is judged again."""
+    recorded = header.options.get(RECORDED_CHECK)
+    if isinstance(recorded, dict):
+        sources = [str(source) for source in recorded.get("sources", ())][:MOST_SOURCES]
+        return shlex.join(["karat", "check", *sources, "--rules", header.suite])
     options = header.options.get("overrides")
     words = ["karat", "run", header.suite, "--target", header.target, "--cases", case_id]
     for key, value in options.items() if isinstance(options, dict) else ():

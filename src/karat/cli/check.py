@@ -1,0 +1,101 @@
+"""`karat check`"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from karat.cli.options import AT_LEAST_ONE, PATH
+
+GROUPS = ("day", "week", "model", "version", "user")
+
+
+class Share(click.ParamType[float]):
+    """`0.5%` or `0.005`."""
+
+    name = "share, such as 0.5%"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        text = str(value).strip()
+        try:
+            share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        except ValueError:
+            share = -1.0
+        if not 0 <= share < 1:
+            self.fail(f"{value!r} is not a {self.name} or 0.005.", param, ctx)
+        return share
+
+
+@click.command(short_help="Judge recorded conversations by rules: what share broke them, which, and since when?")
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@click.option(
+    "--rules", "rules", multiple=True, metavar="FILE", help="A file of rules (default: `rules` of karat.toml)."
+)
+@click.option("--suite", metavar="FILE", help="A suite: its rules, and what its `defaults` expect.")
+@click.option("--by", type=click.Choice(GROUPS), help="Show figures by this, and what changed.")
+@click.option("--since", default="", show_default=False, metavar="T", help="Only since 24h, 7d, 2w, or a date.")
+@click.option(
+    "--where", default="", show_default=False, metavar="CEL",
+    help="Only conversations for which this holds, such as 'metadata.plan == \"pro\"'.",
+)  # fmt: skip
+@click.option("--sample", type=AT_LEAST_ONE, metavar="N", help="Judge N conversations, drawn at random.")
+@click.option(
+    "--max-broken", type=Share(), metavar="SHARE", help="Gate: at most this share breaks each rule, such as 0.5%."
+)
+@click.option("--allow-unknown", is_flag=True, help="Without a gate: accept conversations in which a rule is unknown.")
+@click.option(
+    "-o", "--output", "outputs", multiple=True, type=PATH, metavar="FILE",
+    help="Write .html, .json, .csv, .parquet (each verdict) or .jsonl (a journal for `karat view`). Repeatable.",
+)  # fmt: skip
+@click.option(
+    "--keep", type=AT_LEAST_ONE, default=1000, metavar="N", help="The most conversations that the journal keeps."
+)
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
+@click.option("--format", "format", default="", show_default=False, metavar="NAME",
+              help="The format of the sources, if Karat cannot tell.")  # fmt: skip
+@click.option(
+    "--workers", type=AT_LEAST_ONE, default=1, metavar="N", help="Processes to use: one reads, the others judge."
+)
+@click.option(
+    "--keep-personal-data", is_flag=True, help="Do not mask email addresses, phone, card and account numbers and keys."
+)
+def command(sources: tuple[str, ...], outputs: tuple[Path, ...], force: bool, **how: Any) -> int:
+    """Judge recorded conversations by rules: what share of them broke a rule, which ones, and since when.
+
+    A SOURCE is a file, a folder, or - for standard input: an export of an observability platform, spans as OTLP, or
+    messages. Rules are in a file with `karat: 1` and `rules`. A rule is held, broken, unknown, or not triggered in a
+    conversation. With --by, Karat looks for a change that chance does not explain.
+
+    \b
+    Examples:
+      karat check export.jsonl --rules policy.karat.yaml
+      karat check exports/ --rules policy.karat.yaml --by day -o page.html
+      karat check spans.jsonl --rules policy.karat.yaml --since 7d --max-broken 0.5%
+      karat check export.jsonl --rules policy.karat.yaml -o broken.jsonl && karat view .
+
+    Exit codes: 0 no rule was broken or the gate is met, 1 a rule is broken or unknown, or the gate is broken or
+    undecided, 4 usage or a file that cannot be read, 5 nothing triggered any rule.
+    """
+    from karat import api
+    from karat.analysis.check.terminal import Progress, write_check
+    from karat.cli.main import print_error
+    from karat.reports.escaping import terminal
+    from karat.terminal.screen import wants_colour
+
+    for path in outputs:
+        api.refuse_taken(path, force)
+    progress = Progress(sys.stderr, api.expand_sources(sources)) if sys.stderr.isatty() else None
+    try:
+        report = api.check_conversations(sources, outputs=outputs, on_progress=progress, **how)
+    finally:
+        if progress is not None:
+            progress.end()
+    write_check(report, sys.stdout, colour=wants_colour(sys.stdout, os.environ))
+    for path in outputs:
+        more = f": {report.kept}" if path.suffix == ".jsonl" else ""
+        print_error(f"written: {terminal(str(path))}{more}")
+    return report.exit_code

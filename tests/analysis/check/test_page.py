@@ -1,0 +1,42 @@
+"""The page of a check in a browser: it loads nothing, complains of nothing, fits a phone, and can be read by all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import karat
+from analysis.check.conversations import conversation, day, write_lines, write_policy
+from browsing import axe_faults, browser, is_too_wide, looking, opened
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+__all__ = ["browser"]  # a fixture
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("check")
+    conversations = [
+        conversation(f"{d}-{n}", agreed=n % 20 >= d, ended=n % 7 > 0, created_at=day(d), user="<b>x</b>")
+        for d in range(1, 9)
+        for n in range(20)
+    ]
+    source = write_lines(folder / "export.jsonl", conversations)
+    path = folder / "page.html"
+    karat.check_conversations(source, str(write_policy(folder)), by="day", max_broken=0.2, outputs=[path])
+    return path
+
+
+def test_page_in_a_browser(page: Path, browser: Browser) -> None:
+    with opened(browser, page.as_uri()) as seen:
+        for look in looking(seen.page):
+            assert not is_too_wide(seen.page), look
+            assert axe_faults(seen.page, look) == []
+        assert seen.page.locator("svg.plot g").count() >= 8
+        assert seen.page.locator(".gate").first.inner_text().startswith("Gate ")
+        assert seen.requests == [page.as_uri()]
+        assert seen.said == []
