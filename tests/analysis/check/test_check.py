@@ -10,6 +10,7 @@ from subprocess import DEVNULL
 from typing import Any
 
 import pytest
+from pyarrow import parquet
 
 import karat
 from analysis.check.conversations import conversation, day, write_lines, write_policy
@@ -251,6 +252,23 @@ def test_files_are_masked_and_say_the_same(tmp_path: Path, policy: Path) -> None
     shown = tmp_path / "shown.json"
     check(tmp_path, [secret], outputs=[shown], keep_personal_data=True)
     assert "ann@mail.example.org" in shown.read_text()
+
+
+def test_verdicts_are_rows_for_a_database(tmp_path: Path, policy: Path) -> None:
+    path = tmp_path / "verdicts.parquet"
+    conversations = [conversation("a", agreed=False, user="ann@mail.example.org", created_at=day(1)), conversation("b")]
+    check(tmp_path, conversations, outputs=[path])
+    rows = parquet.read_table(path).to_pylist()
+    found = {(row["conversation"], row["rule"]): row["outcome"] for row in rows}
+    assert found == {
+        ("a", "explicit-yes"): "broken",
+        ("a", "cancelled-once"): "held",
+        ("b", "explicit-yes"): "held",
+        ("b", "cancelled-once"): "held",
+    }
+    assert rows[0]["why"].startswith("event 3: cancel_order")
+    assert rows[0]["user"] == "person1@example.com"
+    assert [row["started_at"] and row["started_at"].isoformat()[:10] for row in rows] == ["2026-11-01"] * 2 + [None] * 2
 
 
 def test_journal_of_kept_conversations_is_judged_again_alike(tmp_path: Path, policy: Path) -> None:
