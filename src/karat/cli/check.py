@@ -83,7 +83,6 @@ def command(sources: tuple[str, ...], outputs: tuple[Path, ...], force: bool, **
     from karat import api
     from karat.analysis.check.terminal import Progress, write_check
     from karat.cli.main import print_error
-    from karat.reports.escaping import terminal
     from karat.terminal.screen import wants_colour
 
     for path in outputs:
@@ -97,5 +96,5 @@ def command(sources: tuple[str, ...], outputs: tuple[Path, ...], force: bool, **
     write_check(report, sys.stdout, colour=wants_colour(sys.stdout, os.environ))
     for path in outputs:
         more = f": {report.kept}" if path.suffix == ".jsonl" else ""
-        print_error(f"written: {terminal(str(path))}{more}")
+        print_error(f"written: {path}{more}")
     return report.exit_code

@@ -259,7 +259,7 @@ def test_verdicts_are_rows_for_a_database(tmp_path: Path, policy: Path) -> None:
     conversations = [conversation("a", agreed=False, user="ann@mail.example.org", created_at=day(1)), conversation("b")]
     check(tmp_path, conversations, outputs=[path])
     rows = parquet.read_table(path).to_pylist()
-    found = {(row["conversation"], row["rule"]): row["outcome"] for row in rows}
+    found = {(row["conversation"], row["rule"]): row["verdict"] for row in rows}
     assert found == {
         ("a", "explicit-yes"): "broken",
         ("a", "cancelled-once"): "held",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 BATCH: Final = 8_192
-COLUMNS: Final = ("conversation", "started_at", "user", "model", "version", "source", "rule", "outcome", "why")
+COLUMNS: Final = ("conversation", "started_at", "user", "model", "version", "source", "rule", "verdict", "why")
 INSTALL: Final = "Install it: pip install 'karat[parquet]'."
 
 
