@@ -91,6 +91,10 @@ from karat.errors import SuiteError as SuiteError
 from karat.errors import UsageError as UsageError
 from karat.evidence.conversations import trace_from_messages as trace_from_messages
 from karat.evidence.exports.record import RecordedConversation as RecordedConversation
+from karat.guard.conversation import GuardedConversation as GuardedConversation
+from karat.guard.decision import CallRefusedError as CallRefusedError
+from karat.guard.decision import Decision as Decision
+from karat.guard.guard import Guard as Guard
 from karat.journal.reader import Journal as Journal
 from karat.journal.views import RecordSummary as RecordSummary
 from karat.journal.views import RunView as RunView

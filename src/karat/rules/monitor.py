@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from karat.rules.clauses import AtMost, Clause, Last, Memory, StoredEvent, Trigger
+from karat.rules.clauses import AtMost, Clause, Last, Memory, Same, StoredEvent, Trigger
 from karat.rules.contract import NO_SLOTS, CompiledRule, Contract, Slots
 from karat.rules.events import (
     APPROVALS,
@@ -143,6 +143,11 @@ class Monitor:
             verdicts[number] = state.verdict()
         return verdicts
 
+    @property
+    def open_calls(self) -> tuple[str, ...]:
+        """The ids of calls that have not ended, the latest last."""
+        return tuple(self._open)
+
     def preview(self, call: ConversationEvent) -> list[Foreseen]:
         """What this call would break, or may break, if it were made next and succeeded; nothing is remembered."""
         slots = self._contract.slots("call", call.tool)
@@ -161,6 +166,8 @@ class Monitor:
                 if number in self._states:
                     state = self._states[number]
                     finding = state.clauses[clause_index].find_violation(occurrence)
+                    if finding is None and state.hidden:
+                        finding = RuleFinding(False, f"{occurrence}: {state.hidden}", (call.index,))
                     foreseen += [Foreseen(state.rule, finding)] if finding else []
         return foreseen
 
@@ -182,6 +189,8 @@ class Monitor:
                 finding = clause.judge_with(trigger, self._pending(state) if each.at_end else ())
             else:
                 finding = clause.judge(trigger)
+            if finding is None and state.hidden and isinstance(clause, AtMost | Same):
+                finding = trigger.report_doubt(f"earlier ones may not have been seen: {state.hidden}")
             if finding is not None:
                 lacks = lacks or isinstance(clause, Last)
                 yield _make_doubtful(finding, fit if isinstance(fit, str) else applies)

@@ -208,7 +208,7 @@ def application(index: Index, token: str, port: int, project: Project) -> ASGIAp
     page_routes = [Route(path, _with_error_page(answer), methods=["GET", "HEAD"]) for path, answer in routes.items()]
     pages_of = Starlette(routes=page_routes, exception_handlers={404: lambda request, error: _missing(request)})
     pages_of.router.redirect_slashes = False  # it would lead to an address without the token
-    return Guard(pages_of, token, port)
+    return ViewerGuard(pages_of, token, port)
 
 
 def _with_error_page(answer: Callable[[Request], Response]) -> Callable[[Request], Response]:
@@ -277,7 +277,7 @@ HEADERS: Final = {
 WHAT_TO_OPEN: Final = "Open the address that `karat view` printed."
 
 
-class Guard:
+class ViewerGuard:
     """Checks every request before it reaches a page, which sees its address without the token."""
 
     def __init__(self, app: ASGIApp, token: str, port: int) -> None:
