@@ -142,6 +142,13 @@ class CaseKeywords(TypedDict, total=False):
             default_text="`mode` of [tape] in karat.toml, or none",
         ),
     ]
+    guard: Annotated[
+        str | None,
+        Option(
+            "Hold the agent's calls to the rules of this file before they are made, as a guard does in production.",
+            metavar="POLICY",
+        ),
+    ]
     options: Annotated[
         Mapping[str, object] | None,
         Option("An option of the target; overrides karat.toml.", flags=("-o", "--option"), metavar="KEY=VALUE"),

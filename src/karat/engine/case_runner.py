@@ -31,6 +31,7 @@ from karat.engine.request import (
     find_target,
     refuse_unknown,
     secret_values,
+    with_guard,
 )
 from karat.engine.runner import open_executor
 from karat.engine.tapes import build_with_tape
@@ -182,6 +183,8 @@ def settle(
     By default a target runs in one process, which can be ended, unless it is an object of this one.
     """
     described = find_target(target, config, request.options, Path(request.folder))
+    if options.guard is not None:
+        described = with_guard(described, Path(request.folder) / options.guard)
     if options.workers is None:
         options = structs.replace(options, workers=int(isinstance(described, TargetRecipe)))
     secrets = (*secret_values(config, os.environ), *request.secrets)

@@ -13,6 +13,7 @@ from msgspec import Struct, field, structs
 
 from karat.engine.events import Listener, Notice
 from karat.errors import UsageError
+from karat.guard.target import build_guarded, guard_target
 from karat.journal.redaction import Redactor
 from karat.model.run import Header
 from karat.model.sequential import SequentialTest
@@ -25,7 +26,6 @@ from karat.scoring.intervals import Runs
 from karat.suites.selection import EVERYTHING, Selection
 from karat.targets.base import Target
 from karat.targets.capabilities import Limits
-from karat.targets.catalog import build
 from karat.targets.config import Config, TargetConfig, parse_rate, resolve
 from karat.targets.python import FunctionTarget
 from karat.targets.wrappers.success_rules import WithSuccessRules
@@ -63,6 +63,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     backoff: float
     max_failures: int | None
     tape: TapeMode | None
+    guard: str | None
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
@@ -149,7 +150,7 @@ class TargetRecipe(NamedTuple):
         return self.config.identity
 
     def build(self) -> ResolvedTarget:
-        return ResolvedTarget(build(self.config), self.name or self.config.use, self.identity, self.config)
+        return ResolvedTarget(build_guarded(self.config), self.name or self.config.use, self.identity, self.config)
 
 
 class ProgramKeywords(CaseKeywords, total=False):
@@ -213,6 +214,13 @@ class RunRequest(Struct, frozen=True, kw_only=True):
     def notice(self, message: str) -> None:
         for listener in self.listeners:
             listener(Notice(message))
+
+
+def with_guard(agent: TargetRecipe | ResolvedTarget, policy: Path) -> TargetRecipe | ResolvedTarget:
+    """The agent with its calls held to these rules before they are made."""
+    if isinstance(agent, TargetRecipe):
+        return agent._replace(config=structs.replace(agent.config, guard=str(policy)))
+    return structs.replace(agent, target=guard_target(agent.target, str(policy)))
 
 
 def find_target(

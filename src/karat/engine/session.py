@@ -230,6 +230,7 @@ def run_header(
             "timeout": options.timeout,
             "shuffle": options.shuffle,
             **({"baseline": text(options.baseline)} if options.baseline is not None else {}),
+            **({"guard": text(options.guard)} if options.guard is not None else {}),
             **tape_in_header(agent),
             **request.header,
         },
@@ -326,7 +327,8 @@ async def resume_suite(
         raise UsageError("the target contains a secret, which is not in the journal.", where=path, fix=fix)
     request = structs.replace(request, selection=selection, options=options)
     tape = how.tape or recorded.get("tape", {}).get("mode")
-    how = structs.replace(how, timeout=how.timeout or recorded.get("timeout"), tape=tape, **_repeats(how, header))
+    again = {"timeout": how.timeout or recorded.get("timeout"), "guard": how.guard or recorded.get("guard")}
+    how = structs.replace(how, tape=tape, **again, **_repeats(how, header))
     target = header.target if target is None else target
     return await run_suite(suite, target, how, request, results_dir, config, previous)
 

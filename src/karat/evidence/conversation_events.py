@@ -142,6 +142,10 @@ class _EventReader:
         moments += [(timed.ended, 1, place, timed) for place, timed in enumerate(calls)]
         for _, is_end, place, timed in sorted(moments):  # no two are at one place
             call = timed.call
+            if call.refused:
+                if not is_end:
+                    self._add(kind="denied", tool=call.name, arguments=call.arguments)
+                continue
             about: dict[str, Any] = {"tool": call.name, "call": f"{prefix} call {place}", "time": call.started_at}
             about["message"] = f"{prefix} message {call.message}" if call.message is not None else ""
             if timed.number >= 0:

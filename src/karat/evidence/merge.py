@@ -68,6 +68,7 @@ def complete_call(call: ToolCall, twin: ToolCall) -> ToolCall:
         parent=call.parent or twin.parent,
         message=call.message or twin.message,
         with_words=twin.with_words if call.with_words is None else call.with_words,
+        refused=call.refused or twin.refused,
         unobserved={key: why for key, why in call.unobserved.items() if key not in unknown},
     )
 

@@ -43,6 +43,8 @@ class RanCall:
     shows_failure: bool = False
     hands_over: bool = False
     waits: bool = False
+    refused: bool = False
+    """Whether a guard did not let it through."""
     is_linked: bool = False
     """Whether another source saw the very same run."""
     order: int = 0
@@ -90,6 +92,7 @@ class RanCall:
             ended_at=self.ended_at if self.began else None,
             unfinished=not is_over,
             parent=self.parent,
+            refused=self.refused,
         )
 
 

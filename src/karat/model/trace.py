@@ -57,13 +57,15 @@ class ToolCall(Struct, frozen=True, omit_defaults=True):
     """The message of the model that requested it; calls with the same one were requested together."""
     with_words: bool | None = None
     """Whether that message says something too."""
+    refused: bool = False
+    """A guard did not let it through, so it never ran."""
     unobserved: dict[str, str] = {}
     """Why its `arguments` or `result` were not observed; that is not the same as having none."""
 
     @property
     def called(self) -> bool:
         """Whether it ran. A call of an unknown tool, with bad arguments, or held by an interrupt was only requested."""
-        return self.started or not self.unfinished
+        return not self.refused and (self.started or not self.unfinished)
 
     @property
     def has_unknown_outcome(self) -> bool:
@@ -80,7 +82,8 @@ class ToolCall(Struct, frozen=True, omit_defaults=True):
         return "success" if self.success else "failure"
 
     def __str__(self) -> str:
-        return f"{self.name} ({self.outcome if self.called else 'requested, never run'})"
+        never = "refused by a guard" if self.refused else "requested, never run"
+        return f"{self.name} ({self.outcome if self.called else never})"
 
 
 class Message(Struct, frozen=True, omit_defaults=True, gc=False):

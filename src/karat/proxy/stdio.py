@@ -18,7 +18,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 from urllib.parse import urlsplit
 
 import msgspec
@@ -41,19 +41,35 @@ def serve_stdio(name: str, command: Sequence[str], environ: Mapping[str, str]) -
         raise UsageError("the server's command is missing.", fix="Write it after --.", slug="bad-option")
     if not base:
         os.execvp(command[0], list(command))
-    tape = _TapeClient(base, name)
+    tape = TapeClient(base, name)
     if tape.is_live():
         os.execvp(command[0], list(command))
-    return _Relay(tape, command, sys.stdout.buffer).run(sys.stdin.buffer)
+    return Relay(tape, command, sys.stdout.buffer).run(sys.stdin.buffer)
 
 
-class _Relay:
+class MessageDesk(Protocol):
+    """Who sees each message of a client before the server does, and each answer before the client does."""
+
+    def read(self, line: bytes) -> bytes:
+        """The message as it is to be handled; empty: not at all."""
+        ...
+
+    def ask(self, line: bytes) -> bytes | None:
+        """What the client gets, empty for a message that has no answer; None: the server is to be asked."""
+        ...
+
+    def record(self, line: bytes, answer: bytes) -> bytes:
+        """Take what the server answered; what the client is to get."""
+        ...
+
+
+class Relay:
     """Between a client and the server or its recordings: requests wait side by side, all else goes on at once.
 
     While a server works on a request it may ask its client, and the client may cancel.
     """
 
-    def __init__(self, tape: _TapeClient, command: Sequence[str], out: IO[bytes]) -> None:
+    def __init__(self, tape: MessageDesk, command: Sequence[str], out: IO[bytes]) -> None:
         self._tape = tape
         self._command = command
         self._out = out
@@ -63,7 +79,10 @@ class _Relay:
     def run(self, lines: IO[bytes]) -> int:
         """Relay until the client is done; the exit status."""
         waiting = list[_Request]()
-        for line in iter(lines.readline, b""):
+        for raw in iter(lines.readline, b""):
+            line = self._tape.read(raw)
+            if not line:
+                continue
             if _id_of(line, answer=True) is not None:
                 self._pass_on(line)
             elif _id_of(line) is None:
@@ -122,7 +141,7 @@ class _Relay:
 class _Request(threading.Thread):
     """A request that waits for its answer. It is sent once the one before it was: a fault hits the first call."""
 
-    def __init__(self, relay: _Relay, line: bytes, before: threading.Event | None) -> None:
+    def __init__(self, relay: Relay, line: bytes, before: threading.Event | None) -> None:
         super().__init__(daemon=True)
         self.sent = threading.Event()
         self._relay = relay
@@ -138,7 +157,7 @@ class _Request(threading.Thread):
             self.sent.set()
 
 
-class _TapeClient:
+class TapeClient:
     """Asks the tape for an answer, and gives it one to record."""
 
     def __init__(self, base: str, name: str) -> None:
@@ -151,6 +170,9 @@ class _TapeClient:
             return self._request("GET", b"")[0] == LIVE
         except ConnectionRefusedError:
             return True
+
+    def read(self, line: bytes) -> bytes:
+        return line
 
     def ask(self, line: bytes) -> bytes | None:
         """The recorded answer, empty for a message that has none; None: the server is to be asked."""

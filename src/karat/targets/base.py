@@ -90,6 +90,15 @@ class RunContext:
 
     world: CaseWorld | None = None
     """The stubs and faults of the case; None if it has none."""
+    guard_world: Callable[[CaseWorld | None], CaseWorld] | None = None
+    """Puts a guard around the world of the case; None: there is none."""
+    on_turn: Callable[[str | None], None] | None = None
+    """Hears of each turn that begins, with its prompt in a conversation."""
+
+    @property
+    def call_world(self) -> CaseWorld | None:
+        """What becomes of calls of tools in this process."""
+        return self.world if self.guard_world is None else self.guard_world(self.world)
 
     @property
     def run_name(self) -> str:
@@ -98,6 +107,8 @@ class RunContext:
 
     def begin_turn(self, prompt: str | None = None) -> None:
         """A new turn begins: what was seen of an earlier one is not part of it."""
+        if self.on_turn is not None:
+            self.on_turn(prompt)
         self.recorder.restart(prompt)
         self.trace_context.begin_turn()
 

@@ -79,6 +79,8 @@ class TargetConfig(_TargetBase, frozen=True, kw_only=True):
     """Whether the user vouches that every tool call of the agent goes through `mcp_record`."""
     tape: TapeSettings | None = None
     """The tape of this run. It is not part of what the target is: a replayed agent is the same agent."""
+    guard: str = ""
+    """The rules that calls are held to before they are made. It is not part of what the target is either."""
     limits: Limits = Limits()
     version: str = ""
     """What the team calls the state of the agent; it is reported, and makes no other target of it."""

@@ -143,7 +143,7 @@ class PythonTarget:
             with RunningCase(context.recorder, None, context.run_name):
                 trace = await self._own.run(case, context)
             return trace if trace.turns else context.recorder.with_ran_calls(trace)
-        running = RunningCase(context.recorder, context.world, context.run_name)
+        running = RunningCase(context.recorder, context.call_world, context.run_name)
         conversation = Conversation(running, context.trace_context)
         offered = {"case": case, "conversation": conversation, "context": context.given}
 

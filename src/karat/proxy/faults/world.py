@@ -33,6 +33,8 @@ class FaultError(Exception):
 
     gone = False
     """Whether the tool no longer exists."""
+    is_refused = False
+    """Whether a guard refused the call, so that it never began."""
 
 
 class FaultTimeoutError(FaultError, TimeoutError):

@@ -65,6 +65,8 @@ class _Cases:
         self._lock = threading.Lock()
         self._begun = 0
         self._running: dict[int, RunningCase] = {}
+        self.of_none: RunningCase | None = None
+        """What calls that are of no case go to, where a guard watches all of this process."""
 
     def enter(self, case: RunningCase) -> None:
         with self._lock:
@@ -93,6 +95,10 @@ class _Cases:
         current = _current.get() or self._only_one()
         with self._lock:
             return [current] if current is not None else list(self._running.values())
+
+    def current(self) -> RunningCase | None:
+        """The case of this task."""
+        return _current.get()
 
     def of_call(self, name: str) -> RunningCase | None:
         """The case that a call of this tool is of; None for a late one, and for one that may be of several.

@@ -36,6 +36,16 @@ class PlainForm:
         raise error
 
 
+class TextForRefusal(PlainForm):
+    """OpenAI Agents and pydantic-ai: a value as it is. What a tool raises is hidden from the model, or ends the run, so
+    a refusal is what the tool gives."""
+
+    def fail(self, error: FaultError) -> Any:
+        if error.is_refused:
+            return str(error)
+        raise error
+
+
 class ResultObject(PlainForm):
     """Agno: an object with the result, or with what the tool raised."""
 
@@ -185,8 +195,9 @@ class LangChainResult(PlainForm):
         """Raise the error as LangChain expects one of a tool; a tool that is gone is answered as an unknown one is."""
         from langchain_core.messages import ToolMessage
 
-        if error.gone and self.call_id:
-            content = f"Error: {self.tool.name} is not a valid tool, try another one."
+        if (error.gone or error.is_refused) and self.call_id:
+            gone = f"Error: {self.tool.name} is not a valid tool, try another one."
+            content = str(error) if error.is_refused else gone
             message = ToolMessage(content, name=self.tool.name, tool_call_id=self.call_id, status="error")
             return (message, None) if self._has_artifact else message
         raise _as_tool_exception(error) from None

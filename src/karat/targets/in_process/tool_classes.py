@@ -16,6 +16,7 @@ from karat.targets.in_process.result_forms import (
     McpResult,
     PlainForm,
     ResultObject,
+    TextForRefusal,
     ToolOutput,
     ToolUseResult,
 )
@@ -177,15 +178,15 @@ TOOL_CLASSES = (
     LANGCHAIN,
     ToolClass(
         "agents.tool", "FunctionTool", ("on_invoke_tool",), _read_openai,
-        attribute=True, hands_on=_is_built_by_decorator, names=_own_name,
+        attribute=True, hands_on=_is_built_by_decorator, names=_own_name, form=TextForRefusal,
     ),
     ToolClass(
         "agents.tool", "_FailureHandlingFunctionToolInvoker", ("_invoke_tool_impl",), _read_openai_invoker,
-        attribute=True, validators=frozenset({"_prepare_arguments"}),
+        attribute=True, validators=frozenset({"_prepare_arguments"}), form=TextForRefusal,
     ),
     ToolClass(
         "pydantic_ai.toolsets.abstract", "AbstractToolset", ("call_tool",), _read_pydantic_ai,
-        in_subclasses=True, hands_on=_is_no_leaf,
+        in_subclasses=True, hands_on=_is_no_leaf, form=TextForRefusal,
     ),
     ToolClass(
         "crewai.tools.structured_tool", "CrewStructuredTool", ("invoke", "ainvoke"), _read_crewai_structured,

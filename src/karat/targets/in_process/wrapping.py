@@ -60,6 +60,12 @@ class _Passage:
         world = cast(RunningCase, call.owner).world
         self.world: CaseWorld | None = world if call.began and world is not None and world.hits_tools else None
 
+    def open(self, raw: Any) -> Any:
+        """The content alone of what the method returned, for the world of the case."""
+        value = self.form.open(raw)
+        self.call.shows_failure = self.call.shows_failure or self.form.failed
+        return value
+
     def finish(self, raw: Any) -> Any:
         """The method returned this."""
         value = self.form.open(raw)
@@ -75,6 +81,8 @@ class _Passage:
     def refuse(self, error: FaultError) -> Any:
         """The world of the case gave an error: what the method returns for it, if it does not raise."""
         self.call.note_error(error)
+        self.call.began = self.call.began and not error.is_refused
+        self.call.refused = error.is_refused
         return self.form.fail(error)
 
     def fail(self, error: BaseException) -> None:
@@ -108,7 +116,7 @@ def _enter(
             return _Passage(row, called, above, row.form(tool, above.call_id, args), is_own=False)
         if is_inner or above.arguments == jsonable(called.arguments):
             return None
-    case = owner or CASES.of_call(called.name)
+    case = owner or CASES.of_call(called.name) or CASES.of_none
     if case is None:
         return None
     parent = above.name if above is not None else None
@@ -152,7 +160,7 @@ def _wrap_sync(
         token, is_pending = open_call.set(passage.call), False
         try:
             if passage.world is not None:
-                run_opened = lambda: passage.form.open(method(self, *args, **kwargs))  # noqa: E731
+                run_opened = lambda: passage.open(method(self, *args, **kwargs))  # noqa: E731
                 called = passage.called
                 return passage.finish_altered(passage.world.call(called.name, called.arguments, run_opened))
             raw = method(self, *args, **kwargs)
@@ -198,7 +206,7 @@ def _wrap_async(
                 return passage.finish(await method(self, *args, **kwargs))
 
             async def run_opened() -> Any:
-                return passage.form.open(await method(self, *args, **kwargs))
+                return passage.open(await method(self, *args, **kwargs))
 
             called = passage.called
             return passage.finish_altered(await passage.world.acall(called.name, called.arguments, run_opened))
@@ -262,7 +270,7 @@ async def _collect_altered(passage: _Passage, events: AsyncIterator[Any]) -> lis
 
     async def run() -> Any:
         kept.extend([event async for event in _iterate_within(passage.call, events)])
-        return passage.form.open(kept.pop())
+        return passage.open(kept.pop())
 
     assert passage.world is not None
     try:

@@ -83,6 +83,7 @@ class RequestedCall:
             parent=self.parent or (run.parent if run else None),
             message=self.message,
             with_words=self.with_words,
+            refused=run is not None and run.refused,
         )
 
 

@@ -164,7 +164,7 @@ class LangGraphTarget:
             if context.world is not None:
                 require_tools(context.world)
             try:
-                with RunningCase(context.recorder, context.world, context.run_name):
+                with RunningCase(context.recorder, context.call_world, context.run_name):
                     return await converse(case, context, turn, self._config.turn_timeout)
             finally:
                 context.tool_schemas, context.lists_tools = run_context.tool_schemas, run_context.lists_tools

@@ -38,9 +38,9 @@ from karat.engine.processes.messages import (
 )
 from karat.engine.work import TIMEOUT, CaseResult, finish_case, run_case, timeout_trace
 from karat.errors import KaratError
+from karat.guard.target import build_guarded
 from karat.journal.redaction import Redactor
 from karat.targets.base import RunContext, Target
-from karat.targets.catalog import build
 from karat.targets.config import WIRE_KINDS
 
 Send = Callable[[Finished | Returned], None]
@@ -302,7 +302,7 @@ async def _serve(sock: socket.socket, inbox: Inbox, frames: Frames, words: int, 
     try:
         if start.project.checks:
             catalog.load()
-        target = build(start.target)
+        target = build_guarded(start.target)
         await target.open()
     except KaratError as error:
         frames.send(encode(refusal(error)))

@@ -1,0 +1,145 @@
+"""The tools of agent frameworks in this process, guarded where Karat's stubs and faults stop calls too."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from karat.evidence.recorder import RanCall, Recorder
+from karat.guard.conversation import GuardedConversation
+from karat.guard.decision import Decision
+from karat.proxy.faults.world import CaseWorld, FaultError, Opaque
+from karat.targets.in_process.cases import CASES, RunningCase, open_call
+from karat.targets.in_process.wrapping import WRAPPING
+
+APPROVED: Final = ("approve", "approved", "accept", "yes")
+OTHER_CALL: Final = "the approval was given for a call with other arguments"
+
+
+class GuardedCallError(FaultError):
+    """A call that a guard did not let through; its text is for the agent."""
+
+    is_refused = True
+
+
+class _NoRecorder(Recorder):
+    """Outside of a run no one reads what was called, and a service would keep it for ever."""
+
+    def note_ran(self, call: RanCall) -> None:
+        """Keep nothing."""
+
+
+class GuardedWorld(CaseWorld):
+    """What becomes of a call: the guard is asked, then it goes the way of the case, if there is one, or is made."""
+
+    hits_tools = True  # a property where it depends on the case
+
+    def __init__(self, find: Callable[[], GuardedConversation], inner: CaseWorld | None = None) -> None:
+        super().__init__(() if inner is None else inner.stubs, () if inner is None else inner.faults)
+        self._find = find
+        self._inner = inner
+        if inner is not None:
+            self.names = inner.names
+
+    def call(self, name: str, arguments: object, run: Callable[[], Any]) -> Any:
+        conversation, decision = self._permit(name, arguments)
+        try:
+            result = run() if self._inner is None else self._inner.call(name, arguments, run)
+        except Exception as error:  # what is cancelled may have been done, so nothing is reported of it
+            conversation.report_error(decision, error)
+            raise
+        _report(conversation, decision, result)
+        return result
+
+    async def acall(self, name: str, arguments: object, run: Callable[[], Awaitable[Any]]) -> Any:
+        conversation, decision = self._permit(name, arguments)
+        try:
+            result = await (run() if self._inner is None else self._inner.acall(name, arguments, run))
+        except Exception as error:  # what is cancelled may have been done, so nothing is reported of it
+            conversation.report_error(decision, error)
+            raise
+        _report(conversation, decision, result)
+        return result
+
+    def _permit(self, name: str, arguments: object) -> tuple[GuardedConversation, Decision]:
+        """Raise GuardedCallError for a call that is not allowed."""
+        conversation, call = self._find(), open_call.get()
+        name = self.names.get(name, name)
+        named: Any = arguments if isinstance(arguments, dict) else {"": arguments}
+        call_id = (call.call_id if call is not None else "") or ""
+        decision = ask_framework(conversation, name, named, call_id)
+        if not decision:
+            raise GuardedCallError(decision.message)
+        return conversation, decision
+
+
+def ask_framework(
+    conversation: GuardedConversation, tool: str, arguments: dict[str, Any], call: str, **about: Any
+) -> Decision:
+    """Decide about a call; where a rule asks for a person and the tool runs in LangGraph, interrupt it for that."""
+    was_offered = conversation.was_offered(tool, arguments)
+    decision = conversation.ask(tool, arguments, call=call, **about)
+    types: Any = sys.modules.get("langgraph.types")
+    if decision.verdict != "ask" or types is None or not _is_in_graph():
+        return decision
+    reasons = [str(reason) for reason in decision.reasons]
+    answer = types.interrupt({"tool": tool, "arguments": decision.arguments, "reasons": reasons})
+    if not _approves(answer):
+        conversation.deny(tool, arguments)
+        return decision
+    if not was_offered:
+        # The graph resumed with an approval, and this is not the call that was shown.
+        return conversation.refuse(tool, decision.arguments, OTHER_CALL, call)
+    return conversation.allow(tool, arguments, call=call, approval=decision.approval, **about)
+
+
+def _approves(answer: object) -> bool:
+    """Whether what a graph was resumed with is a yes, bare or as LangChain's own middleware for approvals has it."""
+    if isinstance(answer, dict):
+        decisions = answer.get("decisions")
+        answer = decisions[0] if isinstance(decisions, list) and len(decisions) == 1 else answer
+        answer = answer.get("type") if isinstance(answer, dict) else answer
+    return answer is True or (isinstance(answer, str) and answer.strip().lower() in APPROVED)
+
+
+def _is_in_graph() -> bool:
+    """Whether this call is made by a graph that can be interrupted."""
+    config: Any = sys.modules.get("langgraph.config")
+    try:
+        return config is not None and bool(config.get_config().get("configurable", {}).get("__pregel_scratchpad"))
+    except RuntimeError:
+        return False
+
+
+def _report(conversation: GuardedConversation, decision: Decision, result: object) -> None:
+    call = open_call.get()
+    failed = call is not None and call.shows_failure
+    conversation.report(decision, None if isinstance(result, Opaque) else result, success=False if failed else None)
+
+
+@contextmanager
+def guard_frameworks(find: Callable[[], GuardedConversation]) -> Iterator[None]:
+    """Ask before each call of a tool of every framework that Karat knows, as long as this is open.
+
+    A call outside of a conversation of the guard is refused, if a rule names its tool.
+    """
+    WRAPPING.open()
+    before = CASES.of_none
+    CASES.of_none = RunningCase(_NoRecorder(), GuardedWorld(find))
+    try:
+        yield
+    finally:
+        CASES.of_none = before
+        WRAPPING.close()
+
+
+@contextmanager
+def tools_of(conversation: GuardedConversation) -> Iterator[None]:
+    """While calls of this task belong to the conversation. Within a run of Karat they stay those of its case."""
+    around = CASES.current()
+    recorder = _NoRecorder() if around is None else around.recorder
+    world = GuardedWorld(lambda: conversation, None if around is None else around.world)
+    with RunningCase(recorder, world, "" if around is None else around.name):
+        yield
