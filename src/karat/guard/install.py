@@ -1,0 +1,172 @@
+"""`karat guard install`: hooks in the settings of a coding agent, and the proof that they block."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from karat.errors import ConfigError
+from karat.guard.hook import BLOCK, DEADLINE, OK, OPEN_PROBE, PROBE, Host, Installation
+from karat.guard.policy import load_policy
+from karat.system.unfinished_files import create_unfinished
+
+MODULE: Final = "karat.guard.hook"
+TIMEOUT: Final = DEADLINE + 4
+"""Seconds that the host waits."""
+SETTINGS: Final[Mapping[Host, str]] = {"claude": ".claude/settings.json", "codex": ".codex/hooks.json"}
+EVENTS: Final[Mapping[Host, tuple[str, ...]]] = {
+    "claude": ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure"),
+    "codex": ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"),
+}
+OF_TOOLS: Final = frozenset(("PreToolUse", "PostToolUse", "PostToolUseFailure"))
+FAILED: Final = "guard-self-test"
+
+
+class Installed(NamedTuple):
+    """Where a guard was installed, and what it does not guard."""
+
+    settings: Path
+    folder: Path
+    command: str
+    not_guarded: Mapping[str, str]
+
+
+def install_guard(
+    policy_file: Path, host: Host, *, environ: Mapping[str, str], workspace: Path, settings: Path | None = None
+) -> Installed:
+    """Write the hooks and prove that they block. Raises ConfigError, and then the settings are as they were."""
+    policy = load_policy(policy_file)
+    policy.refuse_seam("hook")
+    home = Path(environ.get("HOME", "") or "/")
+    settings = (settings or home / SETTINGS[host]).absolute()
+    folder = _state_folder(environ, home, policy_file, host)
+    if folder.resolve().is_relative_to(workspace.resolve()):
+        message = f"the guard would keep its rules in {folder}, where the agent works."
+        raise ConfigError(message, fix="Set XDG_STATE_HOME to a folder outside of it.", slug="guard-place")
+    protected = (str(folder), str(settings), SETTINGS[host], *(file.path for file in policy.files), MODULE)
+    data = msgspec.json.encode(Installation(host, policy, protected))
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    file = folder / "guard.json"
+    _replace(file, data)
+    command = hook_command(file, hashlib.sha256(data).hexdigest())
+    tree = _read_settings(settings)
+    prove_blocking(command, file)
+    _write_settings(settings, with_hooks(without_hooks(tree), host, command))
+    return Installed(settings, folder, command, policy.not_guarded)
+
+
+def remove_guard(host: Host, *, environ: Mapping[str, str], settings: Path | None = None) -> Path:
+    """Take the hooks out of the settings."""
+    settings = (settings or Path(environ.get("HOME", "") or "/") / SETTINGS[host]).absolute()
+    _write_settings(settings, without_hooks(_read_settings(settings)))
+    return settings
+
+
+def hook_command(file: Path, pin: str, python: str = sys.executable) -> str:
+    """The command of a hook: isolated from the folder that it is run in, and 2 whatever goes wrong."""
+    # realpath would leave a virtual environment
+    words = (os.path.abspath(python), "-I", "-m", MODULE, str(file), pin)
+    return f"{shlex.join(words)} || exit {BLOCK}"
+
+
+def prove_blocking(command: str, file: Path) -> None:
+    """Raise ConfigError unless the command blocks a probe, whatever is broken, and lets another call through."""
+    broken_pin = command.replace(" || ", "0 || ")
+    no_python = command.replace(shlex.join([os.path.abspath(sys.executable)]), "/nonexistent/python", 1)
+    proofs = (
+        ("a call that is to be blocked", command, PROBE, BLOCK),
+        ("a call with other rules than those installed", broken_pin, PROBE, BLOCK),
+        ("a call where Python is missing", no_python, PROBE, BLOCK),
+        ("a call that no rule is about", command, OPEN_PROBE, OK),
+    )
+    for what, tried, tool, expected in proofs:
+        event = {"hook_event_name": "PreToolUse", "session_id": "self-test", "tool_name": tool, "tool_input": {}}
+        done = subprocess.run(
+            ["/bin/sh", "-c", tried], input=msgspec.json.encode(event), capture_output=True, timeout=TIMEOUT, cwd="/"
+        )
+        if done.returncode != expected:
+            words = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2][:200]
+            message = f"the self-test failed: for {what} the hook exits with {done.returncode}, not {expected}"
+            raise ConfigError(
+                f"{message}{f' ({words})' if words else ''}; nothing was installed.",
+                where=str(file),
+                fix="Install Karat where `python -I` finds it.",
+                slug=FAILED,
+            )
+
+
+def with_hooks(tree: dict[str, Any], host: Host, command: str) -> dict[str, Any]:
+    """The settings with the hooks of the guard after those that are there."""
+    hooks: dict[str, Any] = dict(tree.get("hooks", {}))
+    for event in EVENTS[host]:
+        group: dict[str, Any] = {"hooks": [{"type": "command", "command": command, "timeout": TIMEOUT}]}
+        if event in OF_TOOLS:
+            group = {"matcher": "*" if host == "claude" else ".*", **group}
+        hooks[event] = [*hooks.get(event, ()), group]
+    return {**tree, "hooks": hooks}
+
+
+def without_hooks(tree: dict[str, Any]) -> dict[str, Any]:
+    """The settings without hooks of a guard."""
+    kept: dict[str, Any] = {}
+    for event, groups in tree.get("hooks", {}).items():
+        left = [group for group in groups if not any(MODULE in hook.get("command", "") for hook in group["hooks"])]
+        if left:
+            kept[event] = left
+    return {**{key: value for key, value in tree.items() if key != "hooks"}, **({"hooks": kept} if kept else {})}
+
+
+def _state_folder(environ: Mapping[str, str], home: Path, policy_file: Path, host: Host) -> Path:
+    state = Path(environ.get("XDG_STATE_HOME", "") or home / ".local" / "state")
+    digest = hashlib.sha256(str(policy_file.resolve()).encode()).hexdigest()[:12]
+    return state.absolute() / "karat" / "guard" / f"{host}-{digest}"
+
+
+def _read_settings(path: Path) -> dict[str, Any]:
+    """The settings, empty if there is no file. Raises ConfigError for what hooks cannot be added to."""
+    try:
+        tree = msgspec.json.decode(path.read_bytes()) if path.exists() else {}
+        sound = isinstance(tree, dict) and all(
+            isinstance(group, dict) and isinstance(group.get("hooks"), list) and all(map(_is_hook, group["hooks"]))
+            for groups in tree.get("hooks", {}).values()
+            for group in groups
+        )
+    except (msgspec.DecodeError, UnicodeError, OSError, AttributeError, TypeError) as error:
+        message = f"the settings cannot be read: {error}."
+        raise ConfigError(message, where=str(path), fix="Fix the file, or name another one.", slug="config") from None
+    if not sound:
+        message = "`hooks` is not as the host documents it."
+        raise ConfigError(message, where=str(path), fix="Fix the file, or name another one.", slug="config")
+    return dict(tree)
+
+
+def _is_hook(hook: object) -> bool:
+    return isinstance(hook, dict) and isinstance(hook.get("command", ""), str)
+
+
+def _write_settings(path: Path, tree: Mapping[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
+    _replace(path, msgspec.json.format(msgspec.json.encode(tree), indent=2) + b"\n", mode)
+
+
+def _replace(path: Path, data: bytes, mode: int = 0o600) -> None:
+    """Write a file that appears whole or not at all."""
+    try:
+        target = os.path.realpath(path)
+        descriptor, temporary = create_unfinished(target)
+        with open(descriptor, "wb") as file:
+            file.write(data)
+            os.fchmod(descriptor, mode)
+        os.replace(temporary, target)
+    except OSError as error:
+        raise ConfigError(f"it cannot be written: {error.strerror}.", where=str(path), slug="config") from None

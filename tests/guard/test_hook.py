@@ -1,0 +1,175 @@
+"""The hook of coding agents by its real command: events on stdin, exit code 2 blocks."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.support import Ran
+from guard.policies import BIG, DESK, write_policy
+from karat.errors import ConfigError
+from karat.guard.hook import BLOCK, OK, HookAnswer, answer_event
+from karat.guard.install import MODULE, install_guard, prove_blocking, remove_guard
+
+SESSION = {"session_id": "s", "transcript_path": "/t.jsonl", "cwd": "/", "permission_mode": "default"}
+
+
+class Desk:
+    """An installed guard, asked in this process."""
+
+    def __init__(self, folder: Path, policy: str = DESK, host: Any = "claude") -> None:
+        self.folder = folder
+        (folder / "project").mkdir(exist_ok=True)
+        self.policy = write_policy(folder, policy)
+        self.environ = {"HOME": str(folder / "home"), "PATH": os.environ["PATH"]}
+        self.installed = install_guard(self.policy, host, environ=self.environ, workspace=folder / "project")
+        *_, file, self.pin = self.installed.command.removesuffix(" || exit 2").split()
+        self.file = Path(file)
+
+    def tell(self, name: str, **about: Any) -> HookAnswer:
+        return answer_event(json.dumps({"hook_event_name": name, **SESSION, **about}).encode(), self.file, self.pin)
+
+    def call(self, tool: str, call_id: str = "t1", **arguments: Any) -> HookAnswer:
+        return self.tell("PreToolUse", tool_name=tool, tool_input=arguments, tool_use_id=call_id)
+
+    def end(self, tool: str, response: Any, call_id: str = "t1", **arguments: Any) -> HookAnswer:
+        about = {"tool_name": tool, "tool_input": arguments, "tool_use_id": call_id}
+        return self.tell("PostToolUse", tool_response=response, **about)
+
+    def shell(self, event: dict[str, Any], command: str = "") -> subprocess.CompletedProcess[bytes]:
+        data = json.dumps({**SESSION, **event}).encode()
+        return subprocess.run(["/bin/sh", "-c", command or self.installed.command], input=data, capture_output=True)
+
+
+@pytest.fixture(scope="module")
+def module_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("hook")
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    # Its own test proves the self-test, which starts four processes.
+    monkeypatch.setattr("karat.guard.install.prove_blocking", lambda command, file: None)
+    return Desk(tmp_path)
+
+
+def test_a_session_is_guarded_by_the_installed_command(module_folder: Path) -> None:
+    desk = Desk(module_folder)
+    settings = json.loads(desk.installed.settings.read_text())["hooks"]
+    [hook] = settings["PreToolUse"][0]["hooks"]
+    assert hook["command"].startswith(os.path.abspath(sys.executable))
+    assert hook["command"].endswith(" || exit 2")
+    call = {"hook_event_name": "PreToolUse", "tool_name": "pay_invoice", "tool_input": {"id": "A"}, "tool_use_id": "t"}
+    blocked = desk.shell(call, hook["command"])
+    assert blocked.returncode == BLOCK
+    assert b"Ask before you pay, and wait for a yes." in blocked.stderr
+    assert not blocked.stdout
+
+
+def test_calls_prompts_and_results_are_put_together(desk: Desk) -> None:
+    assert desk.tell("SessionStart", source="startup") == HookAnswer()
+    assert desk.tell("UserPromptSubmit", prompt="Yes, pay it.") == HookAnswer()
+    assert "look-first" in desk.call("pay_invoice", id="A").error
+    assert desk.call("get_invoice", "t2", id="A") == HookAnswer()
+    assert desk.end("get_invoice", {"total": 80}, "t2", id="A") == HookAnswer()
+    assert desk.call("pay_invoice", "t3", id="A") == HookAnswer()
+    assert desk.end("pay_invoice", "paid", "t3", id="A") == HookAnswer()
+    assert "paid-once" in desk.call("pay_invoice", "t4", id="A").error
+
+
+def test_a_lookup_that_failed_is_none(desk: Desk) -> None:
+    desk.tell("SessionStart", source="startup")
+    desk.tell("UserPromptSubmit", prompt="yes")
+    desk.call("get_invoice", "t2", id="A")
+    about = {"tool_name": "get_invoice", "tool_input": {"id": "A"}, "tool_use_id": "t2"}
+    assert desk.tell("PostToolUseFailure", error="no connection", **about) == HookAnswer()
+    assert "look-first" in desk.call("pay_invoice", id="A").error
+
+
+@pytest.mark.parametrize("source", ["resume", "compact", ""])
+def test_a_session_whose_beginning_was_not_seen_is_not_trusted(desk: Desk, source: str) -> None:
+    desk.tell("SessionStart", source=source)
+    desk.tell("UserPromptSubmit", prompt="yes")
+    desk.call("get_invoice", "t2", id="A")
+    desk.end("get_invoice", {"total": 80}, "t2", id="A")
+    assert "the beginning of the conversation was not seen" in desk.call("pay_invoice", id="A").error
+
+
+def test_the_host_asks_where_a_rule_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("karat.guard.install.prove_blocking", lambda command, file: None)
+    desk = Desk(tmp_path, BIG + "  - {id: once, each: {call: pay_invoice, success: true}, at_most: 1}\n")
+    desk.tell("SessionStart", source="startup")
+    asked = desk.call("pay_invoice", "t1", amount=500)
+    assert asked.code == OK
+    answer = json.loads(asked.output)["hookSpecificOutput"]
+    assert answer["permissionDecision"] == "ask"
+    assert "A person looks at large sums." in answer["permissionDecisionReason"]
+    desk.end("pay_invoice", "paid", "t1", amount=500)
+    assert "once" in desk.call("pay_invoice", "t2", amount=5).error, "an approved call counts like any other"
+
+
+def test_where_the_host_cannot_ask_the_call_is_blocked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("karat.guard.install.prove_blocking", lambda command, file: None)
+    desk = Desk(tmp_path, BIG, "codex")
+    desk.tell("SessionStart", source="startup")
+    assert desk.call("pay_invoice", amount=500).code == BLOCK
+
+
+def test_other_settings_stay_and_the_hooks_can_be_removed(desk: Desk) -> None:
+    settings = desk.installed.settings
+    own = {"type": "command", "command": "echo mine"}
+    tree = {"model": "m", "hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [own]}], "Stop": [{"hooks": [own]}]}}
+    settings.write_text(json.dumps(tree))
+    for _ in range(2):  # a second installation replaces the first
+        install_guard(desk.policy, "claude", environ=desk.environ, workspace=desk.folder / "project")
+    hooks = json.loads(settings.read_text())["hooks"]
+    assert len(hooks["PreToolUse"]) == 2
+    assert hooks["PreToolUse"][0]["hooks"] == [own]
+    assert oct(settings.stat().st_mode & 0o777) == "0o600"
+    remove_guard("claude", environ=desk.environ)
+    assert json.loads(settings.read_text()) == tree
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"hooks": {"PreToolUse": [{"hooks": "x"}]}}', '{"hooks": []}'])
+def test_settings_that_cannot_be_read_are_left_alone(desk: Desk, text: str) -> None:
+    desk.installed.settings.write_text(text)
+    with pytest.raises(ConfigError):
+        install_guard(desk.policy, "claude", environ=desk.environ, workspace=desk.folder / "project")
+    assert desk.installed.settings.read_text() == text
+
+
+def test_the_state_may_not_be_where_the_agent_works(desk: Desk) -> None:
+    with pytest.raises(ConfigError, match="where the agent works"):
+        install_guard(desk.policy, "claude", environ=desk.environ, workspace=desk.folder)
+
+
+def test_a_guard_that_does_not_block_is_not_installed(desk: Desk) -> None:
+    for command in ("exit 0", "exit 1", desk.installed.command.replace("|| exit 2", "|| true")):
+        with pytest.raises(ConfigError, match="nothing was installed"):
+            prove_blocking(command, desk.file)
+
+
+def test_install_and_check_by_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, karat: Callable[..., Ran]
+) -> None:
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    policy = write_policy(tmp_path)
+    run = karat("guard", "install", str(policy))
+    assert run.code == 0, run.err
+    assert "self-test: blocks" in run.out
+    settings = tmp_path / "home" / ".claude" / "settings.json"
+    assert MODULE in settings.read_text()
+    assert karat("guard", "install", str(policy), "--remove").code == 0
+    assert MODULE not in settings.read_text()
+    assert karat("guard", "hook", "only a file").code == BLOCK, "hosts go on after any other code"
+    assert "explicit-yes  blocks" in karat("guard", "check", str(policy), "--by", "hook").out
