@@ -17,6 +17,7 @@ from guard.policies import BIG, DESK, write_policy
 from karat.errors import ConfigError
 from karat.guard.hook import BLOCK, OK, HookAnswer, answer_event
 from karat.guard.install import MODULE, install_guard, prove_blocking, remove_guard
+from karat.guard.policy import load_policy
 
 SESSION = {"session_id": "s", "transcript_path": "/t.jsonl", "cwd": "/", "permission_mode": "default"}
 
@@ -82,6 +83,32 @@ def test_calls_prompts_and_results_are_put_together(desk: Desk) -> None:
     assert desk.call("pay_invoice", "t3", id="A") == HookAnswer()
     assert desk.end("pay_invoice", "paid", "t3", id="A") == HookAnswer()
     assert "paid-once" in desk.call("pay_invoice", "t4", id="A").error
+
+
+def test_tools_of_mcp_servers_are_known_by_their_own_names(desk: Desk) -> None:
+    desk.tell("SessionStart", source="startup")
+    desk.tell("UserPromptSubmit", prompt="Yes.")
+    for tool in ("mcp__desk__pay_invoice", "mcp__my__desk__pay_invoice", "mcp__desk__Pay_Invoice"):
+        assert "look-first" in desk.call(tool, id="A").error
+    desk.call("mcp__desk__get_invoice", "t2", id="A")
+    desk.end("mcp__desk__get_invoice", [{"type": "text", "text": '{"total": 80}'}], "t2", id="A")
+    assert desk.call("mcp__desk__pay_invoice", "t3", id="A").code == OK
+
+
+@pytest.mark.parametrize(
+    ("rules", "name"),
+    [
+        pytest.param([{"call": "pay"}], "pay", id="its-own"),
+        pytest.param([{"call": "mcp__desk__pay"}], "mcp__desk__pay", id="in-full"),
+        pytest.param([{"call": "*"}, {"call": "pay"}], "pay", id="beside-a-rule-for-all"),
+        pytest.param([{"call": "desk__pay"}], "desk__pay", id="with-underscores"),
+    ],
+)
+def test_a_tool_has_the_name_that_rules_give_it(tmp_path: Path, rules: list[dict[str, str]], name: str) -> None:
+    listed = [{"id": f"r{number}", "each": each, "at_most": 1} for number, each in enumerate(rules)]
+    policy = load_policy(write_policy(tmp_path, json.dumps({"karat": 1, "rules": listed})))
+    assert policy.find_name("mcp__my__desk__pay" if name == "desk__pay" else "mcp__desk__pay") == name
+    assert policy.find_name("mcp__pay") == "mcp__pay"
 
 
 def test_a_lookup_that_failed_is_none(desk: Desk) -> None:

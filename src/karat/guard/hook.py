@@ -135,12 +135,13 @@ class _Hook:
             return HookAnswer(BLOCK if self._open(event, begins=True).trouble else OK)
         if event.tool_name not in READERS and (file := self._find_protected(event.tool_input)):
             return HookAnswer(BLOCK, f"the call names {file}, which belongs to the guard. Leave it alone")
-        if not self._policy.names(event.tool_name) and not self._matters(event.tool_name):
+        tool = self._policy.find_name(event.tool_name)
+        if not self._policy.names(tool) and not self._matters(tool):
             return HookAnswer()
         self._policy.refuse_changed()
         arguments = event.tool_input if isinstance(event.tool_input, Mapping) else {"": event.tool_input}
         conversation = self._open(event)
-        decision = conversation.allow(event.tool_name, arguments, call=_call_id(event))
+        decision = conversation.allow(tool, arguments, call=_call_id(event))
         return self._answer_with(decision)
 
     def _matters(self, tool: str) -> bool:

@@ -94,6 +94,14 @@ class GuardPolicy(Struct, frozen=True, dict=True):
         numbers |= {number for number, _ in (*slots.forbidden, *slots.forbidden_ended)}
         return not self.guarded.isdisjoint(numbers)
 
+    def find_name(self, tool: str) -> str:
+        """The name that rules know a tool of a coding agent by: `mcp__desk__pay` is pay, unless they say it in full."""
+        prefix, *rest = tool.split("__")
+        if prefix != "mcp" or len(rest) < 2:
+            return tool
+        names = ["__".join(rest[number:]) for number in range(1, len(rest))]
+        return max([*names, tool], key=lambda name: sum(map(len, self.contract.slots("call", name))))
+
     def refuse_seam(self, seam: Seam) -> None:
         """Raise ConfigError if a rule needs what this seam never sees: it would block every call, or none."""
         for rule in self.contract.rules:
