@@ -159,11 +159,11 @@ def hold_published(path: Path) -> tuple[str, list[Refused]]:
     conversations = list(judge_runs(policy, runs))
     for conversation in conversations:
         monitor = Monitor(policy.contract)
-        for event in conversation.events.events:
+        for place, event in enumerate(conversation.events.events):
             if event.kind == "call":
                 calls += 1
                 decision = decide(monitor.preview(event), event, frozenset())
-                agree += bool(decision) is not finds_more(policy, conversation.events.events[: event.index], event)
+                agree += bool(decision) is not finds_more(policy, conversation.events.events[:place], event)
                 if not decision:
                     first = decision.reasons[0]
                     refused.append(Refused(conversation.id, conversation.reward, first.rule, first.evidence))
