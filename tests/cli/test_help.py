@@ -69,8 +69,11 @@ def examples(command: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip().startswith("karat ")]
 
 
-ELSEWHERE = ("--prompt", "karat view", "karat tape stdio", "karat mcp")
-"""What asks an app of the reader (tests/inspections), or serves until stopped (tests/viewer, tests/mcp_server)."""
+ELSEWHERE = (
+    *("--prompt", "karat view", "karat tape stdio", "karat mcp"),
+    *("karat guard mcp", "karat guard serve", "karat guard install", "karat guard log"),
+)
+"""What asks an app of the reader (tests/setup), serves until stopped, or changes what a user has set (tests/guard)."""
 EVERY = [
     (command, line)
     for command in ("", *COMMANDS)
@@ -114,8 +117,7 @@ def world(karat: Karat) -> None:
 
 
 def write_exports() -> None:
-    """The rules and the exports that `karat check` is shown with."""
-    write("policy.karat.yaml", "karat: 1\nrules: [{id: once, each: {call: pay}, at_most: 1}]\n")
+    """The rules and the exports that commands on recorded conversations are shown with."""
     conversation = json.dumps({"messages": PAID, "created_at": datetime.now(UTC).isoformat()})
     for name, count in (("export.jsonl", 2), ("exports/monday.jsonl", 2), ("spans.jsonl", 1_000)):
         write(name, f"{conversation}\n" * count)
@@ -130,8 +132,12 @@ def write_exports() -> None:
     ],
 )
 def test_examples_can_be_run(karat: Karat, command: str, line: str) -> None:
+    if command in ("check", "guard"):
+        write("policy.karat.yaml", "karat: 1\nrules: [{id: once, each: {call: pay}, at_most: 1}]\n")
     if command == "check":
         write_exports()
+    if "--rules" in line and command == "draft":
+        karat("run", "checkout.json", "-t", "staging")
     line = line.replace("/full/disk", "disk").replace("/other/disk", "other")
     if any(mark in line for mark in NEEDS_A_SHELL):
         path = f"{SCRIPT.parent}:{os.environ['PATH']}"
