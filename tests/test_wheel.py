@@ -33,7 +33,17 @@ def metadata(wheel: ZipFile) -> Message:
 
 
 def test_extras_are_for_users_of_karat(metadata: Message) -> None:
-    assert metadata.get_all("Provides-Extra") == ["browser", "cel", "http", "langgraph", "mcp", "otlp", "ray", "rouge"]
+    assert metadata.get_all("Provides-Extra") == [
+        "browser",
+        "cel",
+        "http",
+        "langgraph",
+        "mcp",
+        "otlp",
+        "parquet",
+        "ray",
+        "rouge",
+    ]
 
 
 def test_its_addresses(metadata: Message) -> None:

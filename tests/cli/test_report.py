@@ -85,7 +85,11 @@ def test_a_torn_journal_is_reported_as_what_it_is(karat: Karat, journal: str) ->
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        pytest.param("none.jsonl", "it cannot be read: No such file or directory. [journal]", id="no-file"),
+        pytest.param(
+            "none.jsonl",
+            "it cannot be read: No such file or directory. A run writes one: karat run SUITE [journal]",
+            id="no-file",
+        ),
         pytest.param(
             "empty.jsonl",
             "the journal is empty. Its run was ended before it began: run the suite again. [journal]",

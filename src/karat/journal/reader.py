@@ -244,6 +244,10 @@ def header_of(path: str | Path) -> Header:
         raise unreadable(error, str(path)) from error
 
 
+_NAME = re.compile(r"-\d{8}T\d{6}Z.*\.jsonl\Z")
+"""What `karat run` calls a journal."""
+
+
 def unreadable(error: OSError, path: str) -> JournalError:
     """The error for a journal that cannot be opened."""
     fix = ""
@@ -251,7 +255,7 @@ def unreadable(error: OSError, path: str) -> JournalError:
         fix = "Name a journal in it, a .jsonl file."
     elif isinstance(error, FileNotFoundError):
         folder = os.path.dirname(path) or "."
-        there = [name for name in os.listdir(folder) if name.endswith(".jsonl")] if os.path.isdir(folder) else []
+        there = [name for name in os.listdir(folder) if _NAME.search(name)] if os.path.isdir(folder) else []
         near = find_nearest(os.path.basename(path), there) or max(there, default="")
         fix = (
             f"Did you mean {os.path.join(os.path.dirname(path), near)!r}?"

@@ -144,7 +144,7 @@ class RecordShape:
 
     def validate(self, value: object) -> Found:
         if type(value) is not dict:
-            main = self._required[0] if len(self._required) == 1 else ""
+            main = "" if len(self._required) > 1 else next(iter((*self._required, *self.keys)), "")
             alone = isinstance(value, str) and main and not self._shapes[main].validate(value)
             return wrong_type(self.words, value, f"Write {{{main}: {quoted(str(value))}}}." if alone else "")
         diagnostics: list[PathDiagnostic] = []
