@@ -4,6 +4,7 @@ from karat.analysis.audit.model import AuditReport as AuditReport
 from karat.analysis.check.model import CheckReport as CheckReport
 from karat.analysis.compare.model import Comparison as Comparison
 from karat.analysis.compare.model import History as History
+from karat.analysis.coverage.model import Coverage as Coverage
 from karat.analysis.draft.draft import Finding as Finding
 from karat.analysis.draft.draft import SuiteDraft as SuiteDraft
 from karat.analysis.draft.rules import RulesDraft as RulesDraft
@@ -15,6 +16,7 @@ from karat.api import acheck_conversations as acheck_conversations
 from karat.api import acheck_tape as acheck_tape
 from karat.api import acompare_runs as acompare_runs
 from karat.api import aconvert as aconvert
+from karat.api import acoverage as acoverage
 from karat.api import add_target as add_target
 from karat.api import adraft as adraft
 from karat.api import adraft_rules as adraft_rules
@@ -41,6 +43,7 @@ from karat.api import check_conversations as check_conversations
 from karat.api import check_tape as check_tape
 from karat.api import compare_runs as compare_runs
 from karat.api import convert as convert
+from karat.api import coverage as coverage
 from karat.api import draft as draft
 from karat.api import draft_rules as draft_rules
 from karat.api import history as history

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from karat.analysis.check.model import CheckReport, GroupKey
     from karat.analysis.compare.model import Comparison, History
     from karat.analysis.compare.references import BaselineFile
+    from karat.analysis.coverage.model import Coverage
     from karat.analysis.draft.draft import SuiteDraft as SuiteDraft
     from karat.analysis.draft.rules import RulesDraft as RulesDraft
     from karat.analysis.lint.linter import LintReport
@@ -369,6 +370,20 @@ def audit(journal: AnyJournal, suite: AnySuite | None = None, *, seed: int = 0) 
 
 
 aaudit = make_async(audit)
+
+
+def coverage(suite: AnySuite, runs: AnyJournal | Sequence[AnyJournal] = ()) -> Coverage:
+    """What a suite and runs reach of what is declared: tools, arguments, effects, rules, faults and expected keys.
+
+    `runs`: journals, folders of them, or recordings that `replay:` reads. What was not observed is not covered.
+    """
+    from karat.analysis.coverage.sources import measure_coverage
+
+    project = project_for(suite)
+    return measure_coverage(load_in(suite, project), as_journals(runs), project)
+
+
+acoverage = make_async(coverage)
 
 
 def read_prompts(path: str | Path) -> list[str]:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     "init", "run", "inspect", "draft", "check", "resume", "rerun", "rescore", "report", "compare", "baseline",
-    "history", "view", "audit", "effects", "stress", "guard", "tape", "list", "validate", "lint", "convert", "schema",
-    "mcp", "self-test",
+    "history", "view", "audit", "coverage", "effects", "stress", "guard", "tape", "list", "validate", "lint", "convert",
+    "schema", "mcp", "self-test",
 )  # fmt: skip
 """Each is `command` of the module of its name."""
 OTHER_WORDS = {

@@ -1,0 +1,138 @@
+"""Which tools the checks of a case require, allow as an alternative, or forbid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from karat.checks.base import Check
+from karat.checks.catalog import CheckCatalog
+from karat.checks.combined import ModifiedCheck, ScoreOf
+from karat.checks.effects.claims import OnlyEffects
+from karat.checks.numbers.required import MustGroundNumber
+from karat.checks.telemetry import Telemetry, shorthand
+from karat.checks.tools.calls import ToolCalls
+from karat.checks.tools.names import ToolCallF1, ToolCallsAny, ToolCallsNone, ToolsUsed
+from karat.checks.tools.order import ReferenceCall, ToolOrder, Trajectory
+from karat.evidence.logs.events import PREFIX
+from karat.model.check import CheckSpec
+from karat.model.suite import Case
+from karat.text.tool_names import is_any_named, is_named, is_same_tool
+
+Role: TypeAlias = Literal["required", "alternative", "forbidden"]
+EVERY_TOOL = "*"
+MATCHES_OTHERS = ("subset",)
+"""Ways of comparing by which no call has to be made."""
+ALLOWS_OTHERS = ("superset", "in_order")
+"""Ways of comparing by which other calls may be made."""
+
+
+class ToolMention(NamedTuple):
+    """Tools that a check is about: that one is called, that one of them is, or that none is `besides` those listed."""
+
+    role: Role
+    tools: tuple[str, ...]
+    arguments: tuple[str, ...] = ()
+    """The arguments whose values are expected."""
+    besides: tuple[str, ...] = ()
+
+    def names(self, tool: str) -> bool:
+        if self.role != "forbidden":
+            return is_any_named(self.tools, tool)
+        return any(is_same_tool(name, tool) for name in self.tools) and not is_any_named(self.besides, tool)
+
+
+class CaseMention(NamedTuple):
+    """What one check of a case says of tools. `key`: the check as it is recorded."""
+
+    case_id: str
+    key: tuple[str, bytes]
+    mention: ToolMention
+
+
+def spec_key(spec: CheckSpec) -> tuple[str, bytes]:
+    """A check as suite and journal hold it alike."""
+    return spec.name, bytes(spec.args)
+
+
+def find_mentions(case: Case, catalog: CheckCatalog) -> Iterator[CaseMention]:
+    """What the checks of a case, and of its turns, say of tools."""
+    specs = [spec for _, spec in case.all_checks]
+    for spec, check in zip(specs, catalog.checks(specs), strict=True):
+        for mention in _read_check(check):
+            yield CaseMention(case.id, spec_key(spec), mention)
+
+
+def settle_mention(mention: ToolMention, known: Sequence[str]) -> ToolMention:
+    """The mention by names of known tools: a call that several tools can serve is required of none of them."""
+    if mention.role != "required":
+        return mention
+    serving = [tool for tool in known if mention.names(tool)]
+    literal = [name for name in mention.tools if not any(is_named(name, tool) for tool in serving)]
+    return mention._replace(role="alternative") if len(serving) + len(literal) > 1 else mention
+
+
+def _read_check(check: Check) -> Iterator[ToolMention]:
+    if isinstance(check, ModifiedCheck):
+        inner = _read_check(check.inner)
+        yield from (_negate(mention) for mention in inner) if check.negated else inner
+    elif isinstance(check, ScoreOf):
+        is_all = check.threshold == 1
+        for part in check.of:
+            for mention in _read_check(msgspec.convert(part.args, check.classes[part.check])):
+                yield mention if is_all else mention._replace(role="alternative")
+    else:
+        yield from _read_plain(check)
+
+
+def _negate(mention: ToolMention) -> ToolMention:
+    """What `$not` makes of it. That not nothing was called requires a call, of whichever of the tools."""
+    return mention._replace(role="alternative" if mention.role == "forbidden" else "forbidden", besides=())
+
+
+def _read_plain(check: Check) -> Iterator[ToolMention]:
+    match check:
+        case ToolCallsAny():
+            yield ToolMention("required", check.tools)  # settled later: of several, none is required
+        case ToolCalls() if check.never:
+            yield ToolMention("forbidden", (check.tool,), _argument_names(check.arguments))
+        case ToolCalls() if check.asks_for_a_call:
+            yield ToolMention("required", (check.tool,), _argument_names(check.arguments))
+        case ToolCallsNone():
+            yield ToolMention("forbidden", (check.tool,))
+        case OnlyEffects():
+            yield ToolMention("forbidden", check.effects, besides=check.tools)
+        case ToolOrder():
+            yield from (ToolMention("required", (tool,)) for tool in check.tools)
+        case ToolCallF1():
+            role: Role = "required" if check.threshold == 1 else "alternative"
+            yield from (ToolMention(role, (tool,)) for tool in check.tools)
+        case ToolsUsed():
+            yield from _read_reference([ReferenceCall(tool) for tool in check.tools], check.match)
+        case Trajectory():
+            yield from _read_reference(check.reference, check.match)
+        case MustGroundNumber() if check.from_tool:
+            yield ToolMention("required", (check.from_tool,))
+        case Telemetry():
+            pattern = shorthand(check.entry)
+            if pattern is not None and pattern.source is not None:
+                yield ToolMention("required", (pattern.source.removeprefix(PREFIX),))
+
+
+def _read_reference(calls: Sequence[ReferenceCall], match: str) -> Iterator[ToolMention]:
+    """A list of calls, each of which is to be made, and beside which no other may be made, as `match` says."""
+    if match not in MATCHES_OTHERS:
+        yield from (ToolMention("required", (call.tool,), _argument_names(call.arguments)) for call in calls)
+    if match not in ALLOWS_OTHERS:
+        yield ToolMention("forbidden", (EVERY_TOOL,), besides=tuple(call.tool for call in calls))
+
+
+def _argument_names(arguments: object) -> tuple[str, ...]:
+    """The arguments that an expectation names; `{$eq: {...}}` names those of its value."""
+    if not isinstance(arguments, Mapping):
+        return ()
+    names = [str(name) for name in arguments if not str(name).startswith("$")]
+    whole = arguments.get("$eq")
+    return tuple(names) if names or not isinstance(whole, Mapping) else tuple(map(str, whole))

@@ -1,0 +1,43 @@
+"""`karat coverage`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from karat.cli.options import PATH
+
+FORMATS = ("terminal", "json", "markdown", "html")
+
+
+@click.command(short_help="Show which tools, arguments, effects and rules a suite and its runs reach. Runs no agent.")
+@click.argument("suite")
+@click.argument("runs", nargs=-1, metavar="[RUN]...")
+@click.option(
+    "--min-asserted",
+    type=click.FloatRange(0, 1),
+    metavar="R",
+    help="Gate: exit with 1 if cases require calls of a smaller share of the tools.",
+)
+@click.option("--format", "form", type=click.Choice(FORMATS), default="terminal", help="What is printed.")
+@click.option("--output", type=PATH, metavar="FILE", help="Write the --format to a file, and text to the terminal.")
+def command(suite: str, runs: tuple[str, ...], min_asserted: float | None, form: str, output: Path | None) -> int:
+    """Show what a suite and its runs reach of what is declared: tools, arguments, effects, rules, faults, keys.
+
+    RUN is a journal, a folder of journals, or a recording that `replay:` reads. First come the tools that were called
+    and that no case asserts, and those that were offered and never called, each with the line to add. What was not
+    observed is not covered.
+
+    \b
+    Examples:
+      karat coverage evals/checkout.yaml karat-results/
+      karat coverage evals/checkout.yaml karat-results/ --min-asserted 0.8
+      karat coverage evals/checkout.yaml production.jsonl --format html --output coverage.html
+    """
+    from karat import api
+    from karat.analysis.coverage.terminal import show_coverage
+
+    coverage = api.coverage(suite, runs)
+    show_coverage(coverage, form, output, min_asserted)
+    return coverage.exit_code(min_asserted)
