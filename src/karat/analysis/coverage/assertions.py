@@ -122,7 +122,7 @@ def _read_plain(check: Check) -> Iterator[ToolMention]:
 
 
 def _read_reference(calls: Sequence[ReferenceCall], match: str) -> Iterator[ToolMention]:
-    """A list of calls, each of which is to be made, and beside which no other may be made, as `match` says."""
+    """A list of calls, each of which is to be made, and next to which no others may be made, as `match` says."""
     if match not in MATCHES_OTHERS:
         yield from (ToolMention("required", (call.tool,), _argument_names(call.arguments)) for call in calls)
     if match not in ALLOWS_OTHERS:

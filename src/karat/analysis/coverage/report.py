@@ -24,11 +24,11 @@ class CoverageSection(NamedTuple):
 
     title: str
     header: tuple[str, ...]
-    rows: list[tuple[str, ...]]
+    rows: Sequence[tuple[str, ...]]
     note: str = ""
     is_gap: bool = False
 
-    def most(self, limit: int) -> tuple[list[tuple[str, ...]], int]:
+    def most(self, limit: int) -> tuple[Sequence[tuple[str, ...]], int]:
         """The rows that there is room for, and how many there is none for."""
         return self.rows[:limit], max(len(self.rows) - limit, 0)
 
@@ -168,9 +168,7 @@ def _gap_section(title: str, gaps: Sequence[Gap]) -> CoverageSection:
 
 
 def _judged_section(title: str, what: str, rows: Sequence[JudgedCoverage], has_runs: bool) -> CoverageSection:
-    lines: list[tuple[str, ...]] = [
-        (r.name, str(r.cases), *_counts(has_runs, r.passed, r.failed, r.unknown)) for r in rows
-    ]
+    lines = [(r.name, str(r.cases), *_counts(has_runs, r.passed, r.failed, r.unknown)) for r in rows]
     return CoverageSection(title, (what, "cases", "passed", "failed", "not decided"), lines)
 
 

@@ -54,7 +54,7 @@ OUTSIDE: Final = object()
 
 
 def read_arguments(schema: object) -> list[SchemaArgument]:
-    """The arguments that a schema declares, with those of objects in it; none for what is no schema of an object."""
+    """The arguments that a schema declares, with those of objects in it; none if it is not the schema of an object."""
     if not isinstance(schema, Mapping):
         return []
     arguments: list[SchemaArgument] = []
@@ -129,9 +129,9 @@ def _bounds(schema: Mapping[str, Any]) -> Iterator[SchemaClass]:
         bounds = [(schema.get(side), 0), (schema.get(f"exclusive{side.capitalize()}"), step)]
         for bound, beyond in bounds:
             # Of numbers that are no integers, none is the first within an exclusive bound.
-            if isinstance(bound, int | float) and not isinstance(bound, bool):
-                if not beyond or schema.get("type") == "integer":
-                    yield _member(bound + beyond, f"{side} ")
+            is_reached = not beyond or schema.get("type") == "integer"
+            if isinstance(bound, int | float) and not isinstance(bound, bool) and is_reached:
+                yield _member(bound + beyond, f"{side} ")
     for least, most, unit, kind in _SIZES:
         for size in dict.fromkeys(schema.get(key) for key in (least, most)):
             if isinstance(size, int) and not isinstance(size, bool):

@@ -1,0 +1,3 @@
+from cli.fixtures import here, karat
+
+__all__ = ["here", "karat"]
