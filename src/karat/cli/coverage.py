@@ -33,7 +33,7 @@ def command(suite: str, runs: tuple[str, ...], min_asserted: float | None, form:
     Examples:
       karat coverage evals/checkout.yaml karat-results/
       karat coverage evals/checkout.yaml karat-results/ --min-asserted 0.8
-      karat coverage evals/checkout.yaml production.jsonl --format html --output coverage.html
+      karat coverage evals/checkout.yaml karat-results/ --format html --output coverage.html
     """
     from karat import api
     from karat.analysis.coverage.terminal import show_coverage

@@ -1,4 +1,4 @@
-"""The renderings of a coverage report, to the letter, and with text that means harm. KARAT_UPDATE_GOLDEN=1 writes them."""
+"""The renderings of a coverage report, to the letter, and with harmful text. KARAT_UPDATE_GOLDEN=1 writes them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from karat.analysis.coverage.model import (
     Gap,
     JudgedCoverage,
     ToolCoverage,
-    Unobserved,
+    UnobservedPart,
     ValueClass,
 )
 from karat.analysis.coverage.report import coverage_html, coverage_json, coverage_markdown, coverage_sections
@@ -52,14 +52,14 @@ def build(text: str = "pay") -> Coverage:
         outcomes=(row,),
         unasserted=(Gap(text, "called once", text, text),),
         uncalled=(Gap(text, "never called", "a new case", "tool_calls_any: [x]"),),
-        unobserved=(Unobserved(text, text, text),),
+        unobserved=(UnobservedPart(text, text, text),),
     )  # fmt: skip
 
 
 REPORTS = {
     "full": build(),
     "harmful": build(HOSTILE),
-    "nothing": Coverage(suite="empty.yaml", cases=0, unobserved=(Unobserved("calls", "no run was given"),)),
+    "nothing": Coverage(suite="empty.yaml", cases=0, unobserved=(UnobservedPart("calls", "no run was given"),)),
 }
 RENDERED = {
     "json": lambda coverage: coverage_json(coverage, 0.8),

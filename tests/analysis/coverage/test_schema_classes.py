@@ -1,4 +1,4 @@
-"""The classes that a schema tells apart, and which of them a value is in."""
+"""The classes that a schema distinguishes, and which of them a value is in."""
 
 from __future__ import annotations
 

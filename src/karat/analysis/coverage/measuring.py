@@ -18,7 +18,7 @@ from karat.analysis.coverage.model import (
     FaultCoverage,
     JudgedCoverage,
     ToolCoverage,
-    Unobserved,
+    UnobservedPart,
     ValueClass,
 )
 from karat.analysis.coverage.schema_classes import OUTSIDE, SchemaArgument, read_arguments
@@ -39,8 +39,8 @@ MOST_TOOLS: Final = 2000
 """Names of tools that are kept; traces of others may hold any number of them."""
 MOST_REASONS: Final = 20
 RULES, KEYS, OUTCOMES = "rules", "keys", "outcomes"
-NO_RUN = Unobserved("calls", "no run was given", "name the journal of a run after the suite")
-NO_SCHEMAS = Unobserved(
+NO_RUN = UnobservedPart("calls", "no run was given", "name the journal of a run after the suite")
+NO_SCHEMAS = UnobservedPart(
     "offered tools",
     "no conversation recorded which tools the agent is offered",
     "add valid_arguments: true to a case, and run it again",
@@ -71,7 +71,7 @@ class CoverageMeter:
         self._classes: Counter[tuple[str, str, str]] = Counter()
         self._effect_counts: Counter[tuple[str, str]] = Counter()
         self._landed: Counter[str] = Counter()
-        self._unobserved: Counter[Unobserved] = Counter()
+        self._unobserved: Counter[UnobservedPart] = Counter()
         self._is_listed_whole = False
         self._conversations = self._others = 0
 
@@ -173,7 +173,7 @@ class CoverageMeter:
                 self._classes[call.name, argument.name, entry.name] += entry.holds(value)
 
     def _note(self, what: str, why: str) -> None:
-        entry = Unobserved(what, excerpt(why))
+        entry = UnobservedPart(what, excerpt(why))
         if entry in self._unobserved or len(self._unobserved) < MOST_REASONS:
             self._unobserved[entry] += 1
 
@@ -256,21 +256,21 @@ class CoverageMeter:
         rows = tuple(FaultCoverage(name, declared[name], self._landed[name]) for name in names)
         return rows, tuple(name for name in known if name not in names)
 
-    def _find_unobserved(self, tools: tuple[ToolCoverage, ...], has_runs: bool) -> Iterator[Unobserved]:
+    def _find_unobserved(self, tools: tuple[ToolCoverage, ...], has_runs: bool) -> Iterator[UnobservedPart]:
         if not has_runs:
             yield NO_RUN
             return
         if not self._schemas:
             yield NO_SCHEMAS
         for entry, count in self._unobserved.items():
-            yield Unobserved(entry.what, f"{entry.why} ({pluralize(count, 'conversation')})", entry.fix)
+            yield UnobservedPart(entry.what, f"{entry.why} ({pluralize(count, 'conversation')})", entry.fix)
         for tool in tools:
             if tool.arguments_unseen:
                 why = f"the arguments of {pluralize(tool.arguments_unseen, 'call')} were not observed"
-                yield Unobserved(tool.name, why)
+                yield UnobservedPart(tool.name, why)
             if tool.asserted and not tool.judged:
                 why = f"required by {pluralize(tool.asserted, 'case')}, and no run decided it"
-                yield Unobserved(tool.name, why, "run these cases as they are now, and see why a check is UNKNOWN")
+                yield UnobservedPart(tool.name, why, "run these cases as they are now, and see why a check is UNKNOWN")
 
 
 @lru_cache(maxsize=65536)

@@ -111,7 +111,7 @@ class Gap(Struct, frozen=True):
     line: str
 
 
-class Unobserved(Struct, frozen=True):
+class UnobservedPart(Struct, frozen=True):
     """What could not be seen, in how many conversations, and how to see it."""
 
     what: str
@@ -139,7 +139,7 @@ class Coverage(Struct, frozen=True, kw_only=True):
     """Called, but never asserted."""
     uncalled: tuple[Gap, ...] = ()
     """Offered, but never called."""
-    unobserved: tuple[Unobserved, ...] = ()
+    unobserved: tuple[UnobservedPart, ...] = ()
 
     @property
     def asserted(self) -> Share:

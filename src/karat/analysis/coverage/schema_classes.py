@@ -1,4 +1,4 @@
-"""The classes of values that the JSON Schema of a tool's arguments tells apart, and which of them a call had."""
+"""The classes of values that the JSON Schema of a tool's arguments distinguishes, and which of them a call had."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _resolve(reference: str, root: Mapping[str, Any]) -> object:
 
 
 def _classes(schema: Mapping[str, Any]) -> Iterator[SchemaClass]:
-    """What one schema tells apart: members of an enumeration, null, true and false, values at a bound, else any."""
+    """What one schema distinguishes: members of an enumeration, null, true and false, values at a bound, else any."""
     members = [schema["const"]] if "const" in schema else schema.get("enum")
     if isinstance(members, Sequence) and not isinstance(members, str):
         yield from (_member(member) for member in members[:MOST_MEMBERS])
@@ -128,7 +128,7 @@ def _bounds(schema: Mapping[str, Any]) -> Iterator[SchemaClass]:
         step = 1 if side == "minimum" else -1
         bounds = [(schema.get(side), 0), (schema.get(f"exclusive{side.capitalize()}"), step)]
         for bound, beyond in bounds:
-            # Of numbers that are no integers, none is the first within an exclusive bound.
+            # Only among integers there is a first value within an exclusive bound.
             is_reached = not beyond or schema.get("type") == "integer"
             if isinstance(bound, int | float) and not isinstance(bound, bool) and is_reached:
                 yield _member(bound + beyond, f"{side} ")
