@@ -69,6 +69,14 @@ def test_the_line_to_add_closes_the_gap(karat: Karat) -> None:
         pytest.param({"tool_calls": [{"tool": "pay"}]}, (1, 0, 0), id="a-call"),
         pytest.param({"tool_calls": [{"tool": "pay", "times": {"min": 0, "max": 3}}]}, (0, 0, 0), id="at-most"),
         pytest.param({"tool_calls": [{"tool": "pay", "never": True}]}, (0, 0, 1), id="never"),
+        pytest.param({"tool_calls": [{"any_of": [{"tool": "pay"}, {"tool": "find"}]}]}, (0, 1, 0), id="any-of-calls"),
+        pytest.param(
+            {"tool_calls": [{"any_of": [{"tool": "pay", "success": True}, {"tool": "pay"}]}]}, (1, 0, 0), id="any-of-it"
+        ),
+        pytest.param({"tool_calls": [{"tool": "pay", "success": True, "last": True}]}, (1, 0, 0), id="the-last-call"),
+        pytest.param({"tool_calls": [{"tool": "pay"}], "only_effects": "exactly"}, (1, 0, 0), id="exactly-this-effect"),
+        pytest.param({"tool_calls": [{"tool": "find"}], "only_effects": "exactly"}, (0, 0, 1), id="exactly-no-effect"),
+        pytest.param({"tool_calls_any": ["@effects"]}, (1, 0, 0), id="the-only-effect"),
         pytest.param({"tool_calls_none": ["pay"]}, (0, 0, 1), id="none"),
         pytest.param({"tool_calls_none": ["Functions.Pay"]}, (0, 0, 1), id="none-in-another-spelling"),
         pytest.param({"tools_used": ["find", "pay"]}, (1, 0, 0), id="exactly-these"),

@@ -10,7 +10,7 @@ import msgspec
 from karat.checks.base import Check
 from karat.checks.catalog import CheckCatalog
 from karat.checks.combined import ModifiedCheck, ScoreOf
-from karat.checks.effects.claims import OnlyEffects
+from karat.checks.effects.permitted import OnlyEffects
 from karat.checks.numbers.required import MustGroundNumber
 from karat.checks.telemetry import Telemetry, shorthand
 from karat.checks.tools.calls import ToolCalls
@@ -19,7 +19,7 @@ from karat.checks.tools.order import ReferenceCall, ToolOrder, Trajectory
 from karat.evidence.logs.events import PREFIX
 from karat.model.check import CheckSpec
 from karat.model.suite import Case
-from karat.text.tool_names import is_any_named, is_named, is_same_tool
+from karat.text.tool_names import OR, is_any_named, is_named, is_same_tool
 
 Role: TypeAlias = Literal["required", "alternative", "forbidden"]
 EVERY_TOOL = "*"
@@ -62,7 +62,13 @@ def find_mentions(case: Case, catalog: CheckCatalog) -> Iterator[CaseMention]:
     specs = [spec for _, spec in case.all_checks]
     for spec, check in zip(specs, catalog.checks(specs), strict=True):
         for mention in _read_check(check):
-            yield CaseMention(case.id, spec_key(spec), mention)
+            tools, besides = _split_names(mention.tools), _split_names(mention.besides)
+            yield CaseMention(case.id, spec_key(spec), mention._replace(tools=tools, besides=besides))
+
+
+def _split_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Each name once; `book | refund` is two."""
+    return tuple(dict.fromkeys(part for name in names for part in name.split(OR)))
 
 
 def settle_mention(mention: ToolMention, known: Sequence[str]) -> ToolMention:
@@ -96,19 +102,20 @@ def _read_plain(check: Check) -> Iterator[ToolMention]:
     match check:
         case ToolCallsAny():
             yield ToolMention("required", check.tools)  # settled later: of several, none is required
-        case ToolCalls() if check.never:
-            yield ToolMention("forbidden", (check.tool,), _argument_names(check.arguments))
-        case ToolCalls() if check.asks_for_a_call:
-            yield ToolMention("required", (check.tool,), _argument_names(check.arguments))
+        case ToolCalls() if check.never or check.asks_for_a_call:
+            names = [set(_argument_names(call.arguments)) for call in check.any_of or (check,)]
+            role: Role = "forbidden" if check.never else "required"
+            yield ToolMention(role, (check.tool,), tuple(sorted(set.intersection(*names))))
         case ToolCallsNone():
             yield ToolMention("forbidden", (check.tool,))
         case OnlyEffects():
-            yield ToolMention("forbidden", check.effects, besides=check.tools)
+            wanted = [call.tool for call in check.exactly or ()]
+            yield ToolMention("forbidden", check.effects, besides=(*check.tools, *wanted))
         case ToolOrder():
             yield from (ToolMention("required", (tool,)) for tool in check.tools)
         case ToolCallF1():
-            role: Role = "required" if check.threshold == 1 else "alternative"
-            yield from (ToolMention(role, (tool,)) for tool in check.tools)
+            is_whole = check.threshold == 1
+            yield from (ToolMention("required" if is_whole else "alternative", (tool,)) for tool in check.tools)
         case ToolsUsed():
             yield from _read_reference([ReferenceCall(tool) for tool in check.tools], check.match)
         case Trajectory():

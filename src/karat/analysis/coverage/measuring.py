@@ -31,7 +31,7 @@ from karat.model.suite import Suite
 from karat.model.trace import ToolCall, Trace
 from karat.model.verdict import RULE_CHECKS, Status
 from karat.text.prose.claims import claims
-from karat.text.tool_names import ANY_EFFECT, GROUP_MARK, OR, effect_tools, is_any_named, is_helper, is_named
+from karat.text.tool_names import ANY_EFFECT, GROUP_MARK, effect_tools, is_any_named, is_helper, is_named
 from karat.text.wording import pluralize
 from karat.text.words import WordLists
 
@@ -182,7 +182,7 @@ class CoverageMeter:
             name
             for entry in self._mentions
             for name in (*entry.mention.tools, *entry.mention.besides)
-            if "*" not in name and OR not in name and not name.startswith(GROUP_MARK)
+            if "*" not in name and not name.startswith(GROUP_MARK)
         }
         effects = {name for name in effect_tools(self._effects) if "*" not in name}
         names = sorted({*self._schemas, *self._calls, *named, *effects})

@@ -7,7 +7,7 @@ from msgspec import Struct
 from karat.errors import ExitCode
 
 
-class Share(Struct, frozen=True):
+class CoveredShare(Struct, frozen=True):
     """So many of so many."""
 
     part: int
@@ -142,17 +142,17 @@ class Coverage(Struct, frozen=True, kw_only=True):
     unobserved: tuple[UnobservedPart, ...] = ()
 
     @property
-    def asserted(self) -> Share:
+    def asserted(self) -> CoveredShare:
         """Of the agent's tools, those of which a case requires a call; where there are runs, as one of them decided."""
         tools = [tool for tool in self.tools if tool.is_of_agent]
         part = sum(bool(tool.judged if self.runs else tool.asserted) for tool in tools)
-        return Share(part, len(tools))
+        return CoveredShare(part, len(tools))
 
     @property
-    def classes(self) -> Share:
+    def classes(self) -> CoveredShare:
         """Of the classes of all arguments, those that a call had."""
         classes = [entry for tool in self.tools for argument in tool.arguments for entry in argument.classes]
-        return Share(sum(bool(entry.calls) for entry in classes), len(classes))
+        return CoveredShare(sum(bool(entry.calls) for entry in classes), len(classes))
 
     def unmet(self, min_asserted: float | None) -> str:
         """Why the gate is not met; nothing if it is, or if there is none."""

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from karat.analysis.coverage.model import Coverage, Gap, JudgedCoverage, Share, ToolCoverage
+from karat.analysis.coverage.model import Coverage, CoveredShare, Gap, JudgedCoverage, ToolCoverage
 from karat.reports.escaping import encode, markdown_cell
 from karat.reports.html.pages import assets, report_policy, template
 from karat.text.wording import pluralize
@@ -197,7 +197,7 @@ def _counts(has_runs: bool, *counts: int) -> tuple[str, ...]:
     return tuple(str(count) if has_runs else UNSEEN for count in counts)
 
 
-def _share(share: Share, noun: str, plural: str = "") -> str:
+def _share(share: CoveredShare, noun: str, plural: str = "") -> str:
     """With two digits, cut and not rounded: what is under a bound must not look as if it met it."""
     nouns = noun if share.whole == 1 else plural or f"{noun}s"
     return f"{share.part} of {share.whole} {nouns} ({int(share.value * 100 + 1e-9) / 100:.2f})"

@@ -16,6 +16,7 @@ from karat.model.suite import Suite
 from karat.model.trace import Trace
 from karat.plugins.project import Project
 from karat.reports.run_result import RunResult
+from karat.targets.recordings.exports import ExportedTraces, is_export_folder
 from karat.targets.recordings.replay import RecordedTraces
 
 Conversations = Iterable[CaseRecord | Trace]
@@ -36,6 +37,8 @@ def measure_coverage(suite: Suite, runs: Sequence[AnyJournal], project: Project)
 
 
 def _open_run(run: AnyJournal, project: Project) -> list[Conversations]:
+    if not isinstance(run, Journal | RunResult) and os.path.isdir(run) and is_export_folder(Path(run)):
+        return [ExportedTraces(run)]
     if isinstance(run, Journal | RunResult) or os.path.isdir(run) or begins_a_journal(Path(run)):
         return [_JournalRecords(journal) for journal in find_journals(run, project)]
     return [RecordedTraces(str(run))]
