@@ -24,6 +24,8 @@ from karat.analysis.coverage.model import (
 from karat.analysis.coverage.schema_classes import OUTSIDE, SchemaArgument, read_arguments
 from karat.checks.base import excerpt
 from karat.checks.catalog import CheckCatalog
+from karat.checks.effects.claims import NoFalseSuccess
+from karat.checks.effects.outcome import Outcome
 from karat.model.check import CheckSpec
 from karat.model.faults import FAULT_KINDS, STUBBED, Fault
 from karat.model.run import CaseRecord
@@ -278,8 +280,8 @@ def _labels(name: str, raw: bytes) -> tuple[Label, ...]:
     """The rows that a check counts for."""
     if name in RULE_CHECKS:
         return (Label(RULES, str(msgspec.json.decode(raw)["rule"].get("id", ""))),)
-    if name == "outcome":
-        return Label(KEYS, name), Label(OUTCOMES, str(msgspec.json.decode(raw).get("outcome", "")))
+    if name == Outcome.name:
+        return Label(KEYS, name), Label(OUTCOMES, str(msgspec.json.decode(raw).get(Outcome.name, "")))
     return (Label(KEYS, name),)
 
 
@@ -308,7 +310,7 @@ def _effects_of(spec: CheckSpec) -> Iterator[tuple[str, list[str]]]:
 
 
 def _words_of(spec: CheckSpec) -> dict[str, Any]:
-    return msgspec.json.decode(spec.args).get("words", {}) if spec.name == "no_false_success" else {}
+    return msgspec.json.decode(spec.args).get("words", {}) if spec.name == NoFalseSuccess.name else {}
 
 
 def _fault_name(kind: str, hits: str) -> str:

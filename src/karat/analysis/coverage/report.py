@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from karat.analysis.coverage.model import Coverage, CoveredShare, Gap, JudgedCoverage, ToolCoverage
+from karat.checks.effects.outcome import Outcome
 from karat.reports.escaping import encode, markdown_cell
 from karat.reports.html.pages import assets, report_policy, template
 from karat.text.wording import pluralize
@@ -76,7 +77,7 @@ def coverage_sections(coverage: Coverage) -> list[CoverageSection]:
             _untried_words(coverage),
         ),
         _judged_section("Expected keys", "key", coverage.keys, has_runs),
-        _judged_section("Outcomes", "outcome", coverage.outcomes, has_runs),
+        _judged_section("Outcomes", Outcome.name, coverage.outcomes, has_runs),
     ]
     return [section for section in sections if section.rows or (section.title == "Faults" and section.note)]
 

@@ -73,7 +73,7 @@ def _table(section: CoverageSection, colour: bool) -> Iterator[str]:
     cells = [[terminal(cell, CELL) for cell in row] for row in (section.header, *rows)]
     columns = [min(max(width(row[at]) for row in cells), WIDEST) + 2 for at in range(len(section.header) - 1)]
     for number, row in enumerate(cells):
-        padded = "".join(cell + " " * max(size - width(cell), 1) for cell, size in zip(row, columns, strict=False))
+        padded = "".join(cell + " " * max(size - width(cell), 2) for cell, size in zip(row, columns, strict=False))
         line = f"  {padded}{row[-1]}".rstrip()
         yield line if number else paint(line, BOLD, colour)
     if more:
