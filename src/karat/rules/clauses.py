@@ -79,6 +79,8 @@ class Clause:
 
     __slots__ = ("_gaps", "plan", "talk")
     looks_back: ClassVar = False
+    always_applies: ClassVar = True
+    """Whether there is something to judge at every event that triggers the rule."""
 
     def __init__(self, plan: ClausePlan, memory: Memory) -> None:
         self.plan = plan
@@ -117,7 +119,7 @@ class Clause:
 
     def _gap_between(self, after: int, before: int) -> str:
         """Why an event of its patterns may be missing between two others."""
-        return next((gap.text for gap in reversed(self._gaps) if after < gap.index < before), "")
+        return next((gap.text for gap in reversed(self._gaps) if after < gap.index < before), "") if self._gaps else ""
 
 
 class Memory:
@@ -178,18 +180,17 @@ class EventStore:
 
     def find(self, key: Hashable) -> list[Occurrence]:
         """The events with these values, in order."""
-        self._put_in_order()
+        if self._read != len(self._events):
+            self._put_in_order()
         return self._certain.get(key, [])
 
     def _put_in_order(self) -> None:
-        if self._read == len(self._events):
-            return
         pattern = self._pattern
-        number = id(pattern)
+        number, takes_all = id(pattern), pattern.takes_all
         for occurrence, patterns in islice(self._events, self._read, None):
             if number not in patterns:
                 continue
-            fit = pattern.fits(occurrence)
+            fit = True if takes_all else pattern.fits(occurrence)
             key = False if fit is False else pattern.key(occurrence)
             if isinstance(key, str):
                 self._loose.append(Possible(occurrence.index, f"{occurrence}: {key}"))
@@ -203,7 +204,10 @@ class EventStore:
 
     def doubt_between(self, key: Hashable, after: int, before: int) -> str:
         """Why an event between two others may be what is looked for."""
-        self._put_in_order()
+        if self._read != len(self._events):
+            self._put_in_order()
+        if not self._possible and not self._loose:
+            return ""
         for listed in (self._possible.get(key, ()), self._loose):
             for possible in reversed(listed):
                 if possible.at < before:
@@ -293,8 +297,8 @@ class Last(WithStore):
     def judge(self, trigger: Trigger) -> RuleFinding | None:
         pattern, occurrence = self.pattern, trigger.occurrence
         key = pattern.wanted_key(trigger.scope)
-        listed = self.store.find(key)
-        last = next((event for event in reversed(listed) if event.index < occurrence.horizon), None)
+        listed = self._candidates(trigger, key)
+        last = listed[-1] if listed else None
         if doubt := self._doubt_between(key, BEGINNING if last is None else last.index, occurrence.horizon):
             return trigger.report_doubt(
                 f"it is not known which the latest {pattern.wanted_words(trigger.scope)} was: {doubt}"

@@ -13,7 +13,7 @@ from karat.matchers.values import MISSING
 from karat.rules.clauses import ClausePlan, NeverAfter, Where, recording_stage
 from karat.rules.conditions import CelCondition, Condition
 from karat.rules.events import APPROVAL_KINDS, APPROVALS, TEXT_KINDS, ConversationEvent, Facts, RuleOutcome, RuleVerdict
-from karat.rules.patterns import OF_RESULT, EventPattern, Occurrence
+from karat.rules.patterns import OF_RESULT, EventPattern
 from karat.text.tool_names import is_every_tool, is_named_in, may_be_same_tool
 
 Mode: TypeAlias = Literal["block", "ask", "observe"]
@@ -61,6 +61,17 @@ class CompiledRule(Struct, frozen=True, kw_only=True):
         return each.at_end and (each.success is not True or any(part in OF_RESULT for part in each.read_parts))
 
 
+class Test(NamedTuple):
+    """How an event of a tool that a rule names is tested before anything is remembered for the rule."""
+
+    pattern: EventPattern | None
+    """None: any event of such a tool triggers it."""
+    condition: Condition | None
+    """All that the rule asks, where it binds nothing and asks nothing else."""
+    flag: str
+    """The flag that such a condition says must not be set."""
+
+
 class Slots(NamedTuple):
     """What one kind of event of one tool concerns: rules that it triggers, and clauses that look for it.
 
@@ -92,7 +103,7 @@ class Contract:
         self.rules = tuple(_share_patterns(rule, shared) for rule in rules)
         self.narrowed = tuple(n for n, rule in enumerate(self.rules) if rule.when is not None or rule.excepted)
         """The rules that are not for every conversation."""
-        self._only_asked = tuple(map(_find_only_condition, self.rules))
+        self.tests = tuple(map(_find_test, self.rules))
         self.untriggered = tuple(RuleVerdict(rule.id, RuleOutcome.NOT_TRIGGERED) for rule in self.rules)
         """The verdicts on a conversation in which nothing concerns a rule."""
         self._slots: dict[tuple[str, str], Slots] = {}
@@ -106,13 +117,6 @@ class Contract:
                 self._slots.clear()
             slots = self._slots[key] = self._find_slots(lambda pattern: pattern.kind == kind and pattern.names(tool))
         return slots
-
-    def holds_alone(self, number: int, occurrence: Occurrence) -> bool:
-        """Whether a condition is all that a rule asks of an event, and it holds."""
-        condition, flag = self._only_asked[number]
-        if flag:
-            return getattr(occurrence.event, flag) is False
-        return condition is not None and condition.holds({"each": occurrence}) is True
 
     @cached_property
     def reads_approvals(self) -> bool:
@@ -152,12 +156,12 @@ class Contract:
         return slots if any(slots) else NO_SLOTS
 
 
-def _find_only_condition(rule: CompiledRule) -> tuple[Condition | None, str]:
-    """The condition of a rule that binds nothing and asks nothing else, and the flag that it says must not be set."""
+def _find_test(rule: CompiledRule) -> Test:
     first = rule.clauses[0]
     is_alone = first.clause is Where and len(rule.clauses) == 1 and not (rule.each.binds or rule.each.own_sames)
     condition = first.where if is_alone else None
-    return condition, condition.denied_flag if isinstance(condition, CelCondition) else ""
+    flag = condition.denied_flag if isinstance(condition, CelCondition) else ""
+    return Test(None if rule.each.takes_all else rule.each, None if flag else condition, flag)
 
 
 def _share_patterns(rule: CompiledRule, shared: dict[str, EventPattern]) -> CompiledRule:

@@ -236,14 +236,16 @@ class Monitor:
             self._trigger(slots.requested, occurrence)
         if slots.forbidden:
             self._forbid(slots.forbidden, occurrence)
-        self._record(0, slots.recorded_request, slots.stored_request, occurrence)
+        if slots.recorded_request or slots.stored_request:
+            self._record(0, slots.recorded_request, slots.stored_request, occurrence)
         if event.started:
             self._start(call)
 
     def _start(self, call: _OpenCall) -> None:
         if not call.has_started:
-            call.has_started = True
-            self._record(1, call.slots.recorded_start, call.slots.stored_start, call.occurrence)
+            call.has_started, slots = True, call.slots
+            if slots.recorded_start or slots.stored_start:
+                self._record(1, slots.recorded_start, slots.stored_start, call.occurrence)
 
     def _end_call(self, call: _OpenCall, occurrence: Occurrence) -> None:
         slots = call.slots
@@ -251,7 +253,8 @@ class Monitor:
             self._trigger(slots.ended, occurrence)
         if slots.forbidden_ended:
             self._forbid(slots.forbidden_ended, occurrence)
-        self._record(2, slots.recorded_end, slots.stored_end, occurrence)
+        if slots.recorded_end or slots.stored_end:
+            self._record(2, slots.recorded_end, slots.stored_end, occurrence)
 
     def _horizon(self, event: ConversationEvent) -> int:
         """The index before which everything was known when the event was requested."""
@@ -274,15 +277,20 @@ class Monitor:
     def _trigger(self, numbers: Iterable[int], occurrence: Occurrence) -> None:
         if occurrence.event.is_setup:
             return
-        contract, idle = self._contract, self._idle
+        tests, states = self._contract.tests, self._states
         for number in numbers:
-            if number in idle:
+            if number in self._idle:
                 continue
-            fit = contract.rules[number].each.fits(occurrence)
+            pattern, condition, flag = tests[number]
+            fit = True if pattern is None else pattern.fits(occurrence)
             if fit is False:
                 continue
-            state = self._states.get(number) or self._state(number)
-            if fit is True and contract.holds_alone(number, occurrence):
+            state = states[number] if number in states else self._state(number)
+            if fit is True and (
+                getattr(occurrence.event, flag) is False
+                if flag
+                else condition is not None and condition.holds({"each": occurrence}) is True
+            ):
                 state.triggered += 1
                 continue
             self._judge(state, occurrence, fit)
@@ -297,7 +305,7 @@ class Monitor:
             return
         was_triggered = lacks = False
         for clause in state.clauses:
-            applies = clause.applies(trigger)
+            applies = clause.always_applies or clause.applies(trigger)
             if applies is False or (lacks and clause.plan.depends):
                 continue
             was_triggered = True
@@ -323,7 +331,7 @@ class Monitor:
             return None
         if isinstance(fit, str):
             return RuleFinding(False, fit, (occurrence.index,))
-        return Trigger(occurrence, dict(scope), {"each": occurrence})
+        return Trigger(occurrence, scope, {"each": occurrence})
 
     def _forbid(self, clauses: Iterable[tuple[int, int]], occurrence: Occurrence) -> None:
         for number, clause_index in clauses:

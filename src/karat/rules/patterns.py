@@ -102,9 +102,9 @@ class Occurrence:
 
     def at(self, steps: Steps) -> Any:
         """The value at some steps from the event, or MISSING."""
-        if len(steps) == 2 and steps[0] == "arguments":
-            arguments = self.arguments
-            return arguments.get(steps[1], MISSING) if isinstance(arguments, dict) else value_at(arguments, steps[1:])
+        if len(steps) == 2:
+            whole = self.arguments if steps[0] == "arguments" else self.part(str(steps[0]))
+            return whole.get(steps[1], MISSING) if whole.__class__ is dict else value_at(whole, steps[1:])
         return value_at(self.part(str(steps[0])), steps[1:]) if steps else MISSING
 
     @property
@@ -180,6 +180,11 @@ class EventPattern(Struct, frozen=True, kw_only=True):
     """Whether a call fits when it has ended; else as soon as it is requested, or where it is needed, started."""
 
     @property
+    def takes_all(self) -> bool:
+        """Whether it asks nothing of an event but its kind and its tool."""
+        return self.success is None and self.text is None and not self.flags and not self.parts
+
+    @property
     def read_parts(self) -> tuple[str, ...]:
         """The parts of an event that it looks at."""
         places = (*self.binds, *self.sames, *self.own_sames)
@@ -231,7 +236,7 @@ class EventPattern(Struct, frozen=True, kw_only=True):
             doubt = fit if isinstance(fit, str) else doubt
         return doubt
 
-    def bind(self, occurrence: Occurrence) -> Scope | str:
+    def bind(self, occurrence: Occurrence) -> dict[str, BoundValue] | str:
         """The values that it binds, or why one of them is not known."""
         scope: dict[str, BoundValue] = {}
         for name, steps in self.binds:
@@ -240,7 +245,7 @@ class EventPattern(Struct, frozen=True, kw_only=True):
                 return f"{occurrence} has no {format_steps(steps)}"
             if occurrence.doubt and holds_removed(value):
                 return f"{format_steps(steps)}: {LOST}"
-            scope[name] = BoundValue(freeze(value), value)
+            scope[name] = BoundValue(value if value.__class__ is str else freeze(value), value)
         return scope
 
     def own_fit(self, occurrence: Occurrence, scope: Scope) -> Fit:
@@ -255,9 +260,14 @@ class EventPattern(Struct, frozen=True, kw_only=True):
 
     def key(self, occurrence: Occurrence) -> tuple[Hashable, ...] | Fit:
         """The values at its `$same`, in order; False if there is none at all, a text if it is not known."""
+        if not self.sames:
+            return ()
         key: list[Hashable] = []
         for _, steps in self.sames:
             value = occurrence.at(steps)
+            if value.__class__ is str and not occurrence.doubt:
+                key.append(value)
+                continue
             if value is MISSING:
                 part = str(steps[0])
                 return UNSEEN.get(part, f"{part} is not known") if occurrence.part(part) is MISSING else False
@@ -268,7 +278,9 @@ class EventPattern(Struct, frozen=True, kw_only=True):
 
     def wanted_key(self, scope: Scope) -> tuple[Hashable, ...]:
         """The key of the events that go with these values."""
-        return tuple([scope[name_place.name].key for name_place in self.sames])
+        if not self.sames:
+            return ()
+        return tuple([scope[name].key for name, _ in self.sames])
 
     def wanted_words(self, scope: Scope) -> str:
         """What it looks for with these values: `get_order that succeeded with order "A-17"`."""

@@ -86,6 +86,13 @@ class SourceValues:
         self.doubts: list[tuple[int, str]] = []
         """Events of which something was not seen, and why."""
 
+    def first_place(self, text: str) -> NamePlace | None:
+        """The first event whose result has this text as a value of its own, without reading all of its values."""
+        for occurrence in self._store.find(()):
+            if occurrence.event.kind != USER and occurrence.success is not False and _has_text(occurrence.result, text):
+                return occurrence.index, occurrence.event.stretch
+        return None
+
     def places(self, value: Any) -> Iterator[NamePlace]:
         """Where a value was, the plain way first."""
         self._read_events()
@@ -159,6 +166,23 @@ class SourceValues:
         self._worded = len(self._plain)
 
 
+def _has_text(value: Any, text: str) -> bool:
+    """Whether a text is a value of this one, or the name of a member."""
+    waiting = [value]
+    for inner in waiting:
+        members = inner
+        if inner.__class__ is dict:
+            if text in inner:
+                return True
+            members = inner.values()
+        elif inner.__class__ is not list:
+            continue
+        if text in members:
+            return True
+        waiting += [member for member in members if member.__class__ is dict or member.__class__ is list]
+    return False
+
+
 def value_key(value: Any) -> Hashable:
     """A key that values share which are the same to a reader: 7 and "7.00", "Berlin" and "berlin"."""
     if isinstance(value, str):
@@ -181,6 +205,7 @@ class Sources(Clause):
 
     __slots__ = ("_memory",)
     looks_back: ClassVar = True
+    always_applies: ClassVar = False
 
     def __init__(self, plan: ClausePlan, memory: Memory) -> None:
         super().__init__(plan, memory)
@@ -227,15 +252,21 @@ class Sources(Clause):
         occurrence, doubt = trigger.occurrence, ""
         if occurrence.doubt and holds_removed(scalar):
             return LOST
+        horizon, unordered = occurrence.horizon, occurrence.event.stretch
+        if scalar.__class__ is str:
+            for source in sources:
+                place = self._values(source).first_place(scalar) if source.name != USER else None
+                if place is not None and place[0] < horizon and not (place[1] and place[1] == unordered):
+                    return None
         for source in reversed(sources):  # what the user said is first, and it costs the most to look into
             for index, stretch in self._values(source).places(scalar):
-                if index >= occurrence.horizon:
+                if index >= horizon:
                     continue
-                if not stretch or stretch != occurrence.event.stretch or source.name == USER:
+                if not stretch or stretch != unordered or source.name == USER:
                     return None
                 doubt = ORDER_UNSEEN
-        listed = (why for source in sources for index, why in self._values(source).doubts if index < occurrence.horizon)
-        return doubt or next(listed, "") or self._gap_of({source.name for source in sources}, occurrence.horizon)
+        listed = (why for source in sources for index, why in self._values(source).doubts if index < horizon)
+        return doubt or next(listed, "") or self._gap_of({source.name for source in sources}, horizon)
 
     def _gap_of(self, names: set[str], horizon: int) -> str:
         for gap in self._gaps:
