@@ -1,4 +1,4 @@
-"""Laws 2 to 6 and 13 over every form of a rule: each conversation of the table of forms, changed as the law says."""
+"""Laws 1 to 6 and 13 over every form of a rule: each conversation of the table of forms, changed as the law says."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import structs
 
-from karat.rules.contract import Contract
+from karat.rules.contract import CompiledRule, Contract
 from karat.rules.events import BY_ITSELF, ConversationEvent, RuleOutcome
 from karat.rules.monitor import Monitor, judge_events
 from laws.coverage import Coverage, require
@@ -30,6 +30,29 @@ def number(made: list[ConversationEvent]) -> list[ConversationEvent]:
 
 def names_every_tool(rule: object) -> bool:
     return '"*"' in repr(rule).replace("'", '"') or (isinstance(rule, dict) and rule["each"].get("call") == "*")
+
+
+def test_law_1_a_further_rule_or_clause_never_makes_green(record_property: Callable[[str, object], None]) -> None:
+    """Whatever else is asked: what is broken stays broken, and what is not known is not held."""
+    coverage = Coverage(1, "rules: a further rule or clause never makes held", checks=FORMS)
+    forms = {repr(rule): rules.rules[0] for rules, rule, _, _ in ROWS}
+    for rules, rule, made, lines in ROWS:
+        one, before = rules.rules[0], judge_events(rules, made)[0]
+        for words, other in forms.items():
+            both = Contract([one, structs.replace(other, id="another")])
+            coverage.try_one(judge_events(both, made)[0] == before, f"{rule} beside {words}: {lines}")
+            if other.each != one.each or other is one or {plan.name for plan in one.clauses} & _names(other):
+                continue
+            for clauses in (one.clauses + other.clauses, other.clauses + one.clauses):
+                after = judge(Contract([structs.replace(one, clauses=clauses)]), made)
+                is_kept = after is RuleOutcome.BROKEN if before.outcome is RuleOutcome.BROKEN else after in BAD
+                coverage.try_one(before.outcome not in BAD or is_kept, f"{rule} with {words}: {lines}: {after}")
+    require(coverage, record_property)
+
+
+def _names(rule: CompiledRule) -> set[str]:
+    """What conditions call the events of its clauses."""
+    return {plan.name for plan in rule.clauses if plan.name}
 
 
 def test_law_2_less_evidence_never_makes_green(record_property: Callable[[str, object], None]) -> None:
