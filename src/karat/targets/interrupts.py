@@ -50,7 +50,7 @@ def resume(prompt: str, waiting: Sequence[Interrupt]) -> Any:
     interrupts a list of as many answers gives each its own, an object may name them by id, and any other answer is
     given to each.
     """
-    value = _value(prompt)
+    value = read_answer(prompt)
     if len(waiting) == 1:
         return _shape_answer(value, waiting[0].value)
     ids = [interrupt.id for interrupt in waiting]
@@ -87,7 +87,7 @@ def decided_approvals(waiting: Sequence[Interrupt], answers: Any) -> list[dict[s
     for each in waiting:
         answer = answers if len(waiting) == 1 else answers[each.id]
         if isinstance(answer, str):
-            answer = True if _YES.fullmatch(answer.strip()) else None
+            answer = True if says_yes(answer) else None
         if isinstance(answer, bool):
             decided += [_approval("approved" if answer else "denied", request) for request in _requests(each.value)]
     return decided
@@ -125,10 +125,15 @@ def _decision(answer: object) -> object:
         return {"type": "approve" if answer else "reject"}
     if not isinstance(answer, str):
         return answer
-    return {"type": "approve"} if _YES.fullmatch(answer.strip()) else {"type": "reject", "message": answer}
+    return {"type": "approve"} if says_yes(answer) else {"type": "reject", "message": answer}
 
 
-def _value(prompt: str) -> object:
+def says_yes(answer: str) -> bool:
+    """Whether words are a plain yes."""
+    return _YES.fullmatch(answer.strip()) is not None
+
+
+def read_answer(prompt: str) -> object:
     if not _JSON.match(prompt):
         return prompt
     try:

@@ -9,10 +9,11 @@ from uuid import uuid4
 import msgspec
 from msgspec import field
 
-from karat.model.trace import Tokens
+from karat.model.trace import APPROVALS, Tokens
 from karat.providers.sse import ServerEvent
 from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
+from karat.targets.http.ag_ui_approvals import PendingRun, ask_in_words
 from karat.targets.http.conversation import AnswerReader, HttpConversation, TurnBuffer
 from karat.targets.http.jsonpath import count, objects
 from karat.targets.http.options import ServiceOptions
@@ -43,14 +44,18 @@ class AgUiTarget(ServiceTarget[AgUiOptions]):
     form: ClassVar[type[ServiceOptions]] = AgUiOptions
 
     def build_request(self, talk: HttpConversation, prompt: str) -> WireRequest:
+        pending, history = pending_of(talk.notes), _history(talk)
+        resume = pending.build_resume(prompt, len(talk.past)) if pending.waiting else []
+        prompted = [] if resume else [{"id": str(uuid4()), "role": "user", "content": prompt}]
         body = {
             "threadId": talk.id,
             "runId": str(uuid4()),
             "state": talk.notes.get(STATE, self._options.state),
-            "messages": [*_history(talk), {"id": str(uuid4()), "role": "user", "content": prompt}],
+            "messages": [*history, *prompted],
             "tools": [],
             "context": [],
             "forwardedProps": self._options.forwarded_props,
+            **({"resume": resume} if resume else {}),
         }
         headers = {"accept": "text/event-stream", **self.headers(talk, prompt)}
         return WireRequest(self.address(talk), body, headers=headers, stream="sse", protocol=True)
@@ -65,6 +70,7 @@ class AgUiReader:
     def __init__(self, buffer: TurnBuffer, notes: dict[str, object], state: object) -> None:
         self._buffer = buffer
         self._notes = notes
+        self._pending = pending_of(notes)
         self._state: Json = cast(Json, notes.get(STATE, state))
         """As it was when the turn began, and after what has changed it; None if a change does not fit it."""
         self._finished = False
@@ -96,8 +102,27 @@ class AgUiReader:
         for used in objects(payload.get("usage")):
             self._buffer.spend(Tokens(count(used.get("inputTokens")), count(used.get("outputTokens"))))
         outcome = payload.get("outcome")
-        if isinstance(outcome, dict) and outcome.get("type") == "interrupt":
-            self._buffer.metadata["interrupts"] = outcome.get("interrupts")
+        if not isinstance(outcome, dict):
+            return  # an older AG-UI, which has no interrupts: what asks for approval there is not known
+        asked: list[dict[str, object]] = []
+        if outcome.get("type") == "interrupt":
+            asked = self._interrupt(outcome.get("interrupts"))
+        self._buffer.metadata[APPROVALS] = [*self._pending.decided, *asked]
+        self._pending.decided = []
+
+    def _interrupt(self, interrupts: Json) -> list[dict[str, object]]:
+        """The run waits for a person: the calls that it waits with have not run."""
+        log = self._buffer.call_log
+        for interrupt in objects(interrupts):
+            call = log.find(str(interrupt.get("toolCallId")))
+            if call is not None and not call.ended:
+                call.ran = False
+        self._buffer.metadata["interrupts"] = interrupts
+        if not self._buffer.final_message:
+            question = ask_in_words(interrupts)
+            self._pending.questions.add(question)
+            self._buffer.say(question)
+        return self._pending.ask(interrupts, [call for call in log.calls if not call.started])
 
     def run_error(self, payload: dict[str, Json]) -> None:
         message = visible(shorten(str(payload.get("message")), 300))
@@ -118,7 +143,13 @@ class AgUiReader:
         self.call_arguments(payload)
 
     def call_result(self, payload: dict[str, Json]) -> None:
-        call = self._buffer.call_log.find(str(payload.get("toolCallId")))
+        call_id = str(payload.get("toolCallId"))
+        if call_id in self._pending.barred:
+            self._pending.barred[call_id] = str(payload.get("content"))
+            return
+        call = self._buffer.call_log.find(call_id)
+        if call is None and (asked := self._pending.calls.get(call_id)) is not None:
+            call = self._buffer.call_log.begin(asked.name, call_id, asked.arguments)
         if call is not None:
             self._results[str(payload.get("messageId"))] = str(payload.get("toolCallId"))
             self._buffer.call_log.end(call, payload.get("content"))
@@ -200,19 +231,29 @@ READING: dict[str, Callable[[AgUiReader, dict[str, Json]], None]] = {
 }
 
 
+def pending_of(notes: dict[str, object]) -> PendingRun:
+    return cast(PendingRun, notes.setdefault("pending", PendingRun()))
+
+
 def _history(talk: HttpConversation) -> list[dict[str, object]]:
     """What was said and done before, as a client of AG-UI keeps it."""
     messages: list[dict[str, object]] = []
-    for turn in talk.past:
-        messages.append({"id": str(uuid4()), "role": "user", "content": turn.prompt})
+    shown: set[str | None] = set()
+    pending = pending_of(talk.notes)
+    for number, turn in enumerate(talk.past):
+        if number not in pending.resumed:
+            messages.append({"id": str(uuid4()), "role": "user", "content": turn.prompt})
         for call in turn.calls:
             arguments = msgspec.json.encode(call.arguments).decode()
             function = {"name": call.name, "arguments": arguments}
             requested = {"id": call.id, "type": "function", "function": function}
             content = call.result if isinstance(call.result, str) else msgspec.json.encode(call.result).decode()
-            messages += (
-                {"id": str(uuid4()), "role": "assistant", "toolCalls": [requested]},
-                {"id": str(uuid4()), "role": "tool", "toolCallId": call.id, "content": call.error or content},
-            )
-        messages.append({"id": str(uuid4()), "role": "assistant", "content": turn.answer})
+            if call.id not in shown:
+                messages.append({"id": str(uuid4()), "role": "assistant", "toolCalls": [requested]})
+                shown.add(call.id)
+            if call.started or call.id in pending.barred:  # one that waits for a person has no result yet
+                result = pending.barred.get(str(call.id)) or call.error or content
+                messages.append({"id": str(uuid4()), "role": "tool", "toolCallId": call.id, "content": result})
+        if turn.answer not in pending.questions:
+            messages.append({"id": str(uuid4()), "role": "assistant", "content": turn.answer})
     return messages
