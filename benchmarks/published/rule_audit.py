@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from msgspec import Struct, field, structs
 
@@ -19,6 +20,9 @@ MOST_CONVERSATIONS = 10
 """So many conversations in which a rule holds are broken for it."""
 BETWEEN = ToolCall("think", {"thought": "…"}, result="", success=True, message="between", with_words=False)
 """A call that changes nothing, and that no rule speaks of."""
+
+READS = ("get_", "list_", "search_", "calculate")
+"""Tools of both desks whose names begin so only read."""
 
 
 class AuditedRules(Struct):
@@ -61,7 +65,8 @@ def audit_table(policy: Policy, audited: AuditedRules) -> str:
             f"each rule by itself at least {min(_rates(policy.rules, audited), default=0):.2f}",
             f"no conversation for: {', '.join(rule for rule in policy.rules if not audited.made[rule]) or 'none'}",
             f"never noticed by the rule alone: {shown or 'none'}",
-            f"{audited.false_alarms} of {audited.equivalents} conversations with a call between break a rule more",
+            f"{audited.false_alarms} of {audited.equivalents} conversations with a call between, or with two reads "
+            "in another order, break a rule more",
         ]
     )
 
@@ -81,10 +86,22 @@ def _broken(outcomes: dict[str, RuleOutcome]) -> set[str]:
 
 
 def _equivalents(trace: Trace) -> Iterator[Trace]:
-    """The trace with a call more, before each of its calls in turn."""
+    """The trace with a call more, before each of its calls in turn, and with two reads in a row swapped."""
     for number, turn in enumerate(trace.turns):
         for place in range(len(turn.tool_calls)):
             calls = (*turn.tool_calls[:place], BETWEEN, *turn.tool_calls[place:])
             turns = [*trace.turns]
             turns[number] = structs.replace(turn, tool_calls=calls)
             yield merge_turns(turns)
+        for place, (first, second) in enumerate(pairwise(turn.tool_calls)):
+            if _are_independent(first, second):
+                calls = (*turn.tool_calls[:place], second, first, *turn.tool_calls[place + 2 :])
+                turns = [*trace.turns]
+                turns[number] = structs.replace(turn, tool_calls=calls)
+                yield merge_turns(turns)
+
+
+def _are_independent(first: ToolCall, second: ToolCall) -> bool:
+    """Whether two calls read different things, by messages of their own: their order means nothing."""
+    are_reads = first.name.startswith(READS) and second.name.startswith(READS)
+    return are_reads and first.name != second.name and first.message != second.message

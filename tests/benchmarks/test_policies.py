@@ -116,10 +116,68 @@ def test_mutants_of_a_conversation_break_the_rules_they_are_made_for() -> None:
     assert find_held(policy, between) == find_held(policy, trace)
 
 
-def find_held(policy: Policy, trace: karat.Trace) -> set[str]:
+ORDER = {"order_id": "#1", "user_id": "mia", "status": "pending", "items": [{"item_id": "7"}]}
+NEW = {"order_id": "#1", "item_ids": ["7"], "new_item_ids": ["8"], "payment_method_id": "gift_card_1"}
+SHOP = karat.trace_from_messages(
+    [
+        *say("I am mia@x.org. Change the item of order 1."),
+        *call("find_user_id_by_email", {"email": "mia@x.org"}, "mia"),
+        *call("get_user_details", {"user_id": "mia"}, {"payment_methods": {"gift_card_1": {"balance": 9}}}),
+        *call("get_order_details", {"order_id": "#1"}, ORDER),
+        *call("get_product_details", {"product_id": "5"}, {"variants": {"8": {"item_id": "8"}}}),
+        *say("Yes, please."),
+        *call("modify_pending_order_items", NEW, {**ORDER, "status": "pending (item modified)"}),
+    ]
+)
+CHANGE = karat.trace_from_messages(
+    [
+        *call("get_user_details", {"user_id": "mia"}, {"payment_methods": {"gift_card_1": {}, "certificate_2": {}}}),
+        *LOOK,
+        *say("Yes, please."),
+        *UPGRADE,
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("domain", "trace", "rule"),
+    [
+        # the order is looked at once more, and is still pending
+        pytest.param("retail", SHOP, "nothing-after-modified-items", id="after-another-look"),
+        # the certificate is the customer's own
+        pytest.param("airline", CHANGE, "changes-are-paid-by-card", id="a-value-that-was-shown"),
+    ],
+)
+def test_a_rule_is_broken_by_itself_where_there_is_a_way(domain: str, trace: Trace, rule: str) -> None:
+    policy = read_policy(domain)
+    before = find_outcomes(policy, trace)
+    assert before[rule] is RuleOutcome.HELD
+    number = policy.rules.index(rule)
+    [mutant] = break_rule(policy.contract, number, trace)
+    after = find_outcomes(policy, mutant.trace)
+    assert [name for name in after if after[name] is RuleOutcome.BROKEN and before[name] is not after[name]] == [rule]
+
+
+def find_held(policy: Policy, trace: Trace) -> set[str]:
+    return {rule for rule, outcome in find_outcomes(policy, trace).items() if outcome is RuleOutcome.HELD}
+
+
+def find_outcomes(policy: Policy, trace: Trace) -> dict[str, RuleOutcome]:
     conversation = read_conversation(trace)
     verdicts = judge_events(policy.contract, conversation.events, conversation.end)
-    return {verdict.rule for verdict in verdicts if verdict.outcome is RuleOutcome.HELD}
+    return {verdict.rule: verdict.outcome for verdict in verdicts}
+
+
+def test_two_reads_in_another_order_are_tried_as_equal() -> None:
+    """And reads of one tool are not: which was the latest one matters."""
+    looked = {"id": "looked", "each": {"call": "pay"}, "needs": {"before": {"call": "get_b"}}}
+    in_order = {"id": "in-order", "each": {"call": "get_b"}, "needs": {"before": {"call": "get_a"}}}
+    calls = [*call("get_a", {}, {}), *call("get_b", {}, {}), *call("get_b", {}, {}), *call("pay", {}, {})]
+    trace = karat.trace_from_messages([*say("Hi."), {"role": "assistant", "content": "Hello."}, *say("Pay."), *calls])
+    for rule, alarms in ((looked, 0), (in_order, 1)):
+        rules, _ = read_rules([rule])
+        audited = audit_rules(Policy("desk", Contract(rules), (str(rule["id"]),)), [trace])
+        assert (audited.equivalents, audited.false_alarms) == (4 + 1, alarms)
 
 
 def test_the_audit_of_a_policy_counts_what_each_rule_notices() -> None:

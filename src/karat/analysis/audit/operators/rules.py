@@ -30,6 +30,8 @@ NO_CONSENT: Final = "What would that cost?"
 MOST_REPEATS: Final = 20
 MOST_TRIED: Final = 200
 """So many ways of one kind are tried to break a rule and no other."""
+MOST_SHOWN: Final = 8
+"""So many texts that results show are tried in the place of another."""
 _ALONE: Final = 2
 _FLAGS: Final = frozenset(("parallel", "beside_words"))
 _FAR: Final = (1_000_000, -1_000_000, 0)
@@ -157,10 +159,11 @@ def _edits(rule: CompiledRule, plan: ClausePlan, talk: _Conversation, trigger: i
         yield _Edit("the user did not agree", _withhold_consent(talk, trigger))
     elif clause in (NeverBefore, NeverAfter):
         yield _Edit(
-            f"{plan.patterns[0].words} as well", _do_forbidden(plan.patterns[0], scope, talk, clause is NeverBefore)
+            f"{plan.patterns[0].words} as well",
+            _do_forbidden(plan.patterns[0], scope, talk, trigger, clause is NeverBefore),
         )
     elif clause is AtMost:
-        yield _Edit("once more than allowed", _repeat(plan, talk, trigger))
+        yield _Edit("once more than allowed", _repeat(plan, scope, talk, trigger))
     elif clause is Same and plan.path is not None:
         yield _Edit(f"another {plan.path.words}", _repeat_with(plan.path.steps, talk, trigger))
     elif clause is Sources:
@@ -182,7 +185,7 @@ def _deny(where: Condition, rule: CompiledRule, scope: Scope, talk: _Conversatio
             patterns = [plan.patterns[0] for plan in rule.clauses if plan.name == path.root and plan.patterns]
             earlier = [n for pattern in patterns for n in talk.find_joined(pattern, scope) if n < trigger]
             places += [(number, path.steps) for number in earlier[-1:]]
-    spelled = _constants(where.words)
+    spelled = [*_constants(where.words), *_shown_texts(talk, trigger, [_value_of(talk.calls[n], s) for n, s in places])]
     for count in range(1, len(places) + 1):
         for together in combinations(places, count):
             values = [[*_others(_value_of(talk.calls[n], steps), spelled)] for n, steps in together]
@@ -193,6 +196,30 @@ def _deny(where: Condition, rule: CompiledRule, scope: Scope, talk: _Conversatio
                     calls[number] = None if call is None else _with_value(call, steps, value)
                 if changed := {number: call for number, call in calls.items() if call is not None}:
                     yield talk.edit(lambda n, old, changed=changed: [changed.get(n, old)])  # type: ignore[misc]
+
+
+def _shown_texts(talk: _Conversation, trigger: int, values: Sequence[Any]) -> list[str]:
+    """Texts that earlier results show and that begin as no value does: they come from where a value may come from."""
+    starts = {value.split("_")[0] for value in values if isinstance(value, str)}
+    shown: dict[str, str] = {}
+    for call in talk.calls[:trigger]:
+        for text in _texts_of(parse_result(call.result)):
+            start = text.split("_")[0]
+            if "_" in text and start not in starts:
+                shown.setdefault(start, text)
+    return [*shown.values()][:MOST_SHOWN]
+
+
+def _texts_of(value: Any) -> Iterator[str]:
+    """The texts of a value and the names of its members."""
+    if isinstance(value, dict):
+        for name, member in value.items():
+            yield from (str(name), *_texts_of(member))
+    elif isinstance(value, list):
+        for member in value:
+            yield from _texts_of(member)
+    elif isinstance(value, str):
+        yield value
 
 
 def _constants(condition: str) -> list[Any]:
@@ -216,15 +243,41 @@ def _withhold_consent(talk: _Conversation, trigger: int) -> Iterator[Trace]:
     )
 
 
-def _do_forbidden(pattern: EventPattern, scope: Scope, talk: _Conversation, first: bool) -> Iterator[Trace]:
+def _do_forbidden(
+    pattern: EventPattern, scope: Scope, talk: _Conversation, trigger: int, first: bool
+) -> Iterator[Trace]:
     arguments = {
         str(steps[1]): scope[name].value for name, steps in pattern.sames if len(steps) == 2 and steps[0] == "arguments"
     }
     for tool in (pattern.tools or ("*",)) if pattern.kind == "call" else ():
-        yield talk.add(_invent(tool.replace("*", "x"), arguments), first=first)
+        forbidden = _invent(tool.replace("*", "x"), arguments)
+        yield talk.add(forbidden, first=first)
+        if not first:
+            yield _continue(talk, trigger, [*_look_again(scope, talk, trigger), forbidden])
 
 
-def _repeat(plan: ClausePlan, talk: _Conversation, trigger: int) -> Iterator[Trace]:
+def _look_again(scope: Scope, talk: _Conversation, trigger: int) -> list[ToolCall]:
+    """The latest earlier call of another tool about the same thing, once more: it shows what it showed before."""
+    wanted = [bound.value for bound in scope.values()]
+    name = talk.calls[trigger].name
+    for call in reversed(talk.calls[:trigger]):
+        arguments = parse_result(call.arguments)
+        if call.name != name and isinstance(arguments, dict) and any(arguments[key] in wanted for key in arguments):
+            return [structs.replace(call, id=None, message="look-again", started_at=None, ended_at=None)]
+    return []
+
+
+def _with_message(calls: Sequence[ToolCall], before: ToolCall) -> list[ToolCall]:
+    """Calls that a message of their own requests, just before that of another call."""
+    return [structs.replace(call, message=f"before {before.message}") for call in calls]
+
+
+def _continue(talk: _Conversation, trigger: int, calls: Sequence[ToolCall]) -> Trace:
+    """The trace with calls just after the one that triggers a rule, before anybody says anything more."""
+    return talk.edit(lambda number, old: [old, *calls] if number == trigger else [old])
+
+
+def _repeat(plan: ClausePlan, scope: Scope, talk: _Conversation, trigger: int) -> Iterator[Trace]:
     call = talk.calls[trigger]
     if plan.path is not None:
         for value in (float(plan.most) + 1,):
@@ -235,7 +288,9 @@ def _repeat(plan: ClausePlan, talk: _Conversation, trigger: int) -> Iterator[Tra
     copies = [
         structs.replace(call, id=None, message=f"repeat-{n}", started_at=None, ended_at=None) for n in range(times)
     ]
-    yield talk.edit(lambda number, old: [old, *copies] if number == trigger else [old])
+    yield _continue(talk, trigger, copies)
+    if again := _look_again(scope, talk, trigger):
+        yield _continue(talk, trigger, [call for copy in copies for call in (*_with_message(again, copy), copy)])
 
 
 def _repeat_with(steps: Steps, talk: _Conversation, trigger: int) -> Iterator[Trace]:
