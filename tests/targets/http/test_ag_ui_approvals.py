@@ -51,7 +51,14 @@ def desk(asked: Asked) -> list[dict[str, Any]]:
     agreed = answers[0]["payload"]["approved"]
     content = "paid" if agreed else answers[0]["payload"].get("reason", DENIED)
     result = {"type": "TOOL_CALL_RESULT", "messageId": "r", "toolCallId": "c1", "content": content}
-    return [result, {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "Done."}, finished()]
+    value = json.dumps({"pydantic_ai": {"outcome": "denied"}})
+    note = {"type": "REASONING_ENCRYPTED_VALUE", "entityId": "r", "encryptedValue": value}
+    return [
+        result,
+        *([] if agreed else [note]),
+        {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "Done."},
+        finished(),
+    ]
 
 
 async def talk(folder: Path, *prompts: str) -> tuple[karat.CaseRecord, Server]:
@@ -101,6 +108,23 @@ async def test_what_is_asked_and_decided(
     assert further["messages"][2]["content"] == ("paid" if calls else sent.get("reason", DENIED))
     assert "resume" not in further
     assert third.final_message == "Hi."
+
+
+@pytest.mark.parametrize(
+    ("content", "may_have_run"), [("paid", True), ("too dear", False), ('{"error": "not allowed"}', False)]
+)
+async def test_a_result_of_a_denied_call_is_no_proof_that_it_did_not_run(content: str, may_have_run: bool) -> None:
+    result = {"type": "TOOL_CALL_RESULT", "messageId": "r", "toolCallId": "c1", "content": content}
+    text = {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "Done."}
+    runs = iter([[*CALL, finished(PAY)], [result, text, finished()]])
+
+    async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        writer.write(started() + sse({"type": "RUN_STARTED"}, *next(runs)) + LAST)
+
+    async with serving(answer) as server, opened("ag-ui", server.url) as target:
+        trace = await ask(target, "too dear", setup_prompts=("pay",))
+    assert trace.tool_calls == ()
+    assert [call.text for call in trace.possible_calls] == (["pay"] if may_have_run else [])
 
 
 async def test_a_question_about_no_call_is_answered_as_it_is() -> None:

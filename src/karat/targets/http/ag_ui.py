@@ -9,11 +9,11 @@ from uuid import uuid4
 import msgspec
 from msgspec import field
 
-from karat.model.trace import APPROVALS, Tokens
+from karat.model.trace import APPROVALS, PossibleCall, Tokens
 from karat.providers.sse import ServerEvent
 from karat.suites.diagnostics import Json
 from karat.targets.base import TargetError
-from karat.targets.http.ag_ui_approvals import PendingRun, ask_in_words
+from karat.targets.http.ag_ui_approvals import RAN_ANYWAY, PendingRun, ask_in_words
 from karat.targets.http.conversation import AnswerReader, HttpConversation, TurnBuffer
 from karat.targets.http.jsonpath import count, objects
 from karat.targets.http.options import ServiceOptions
@@ -21,6 +21,7 @@ from karat.targets.http.service import WireRequest
 from karat.targets.http.streams import DONE, EventKinds, event_object, protocol_error
 from karat.targets.http.target import ServiceTarget
 from karat.text.clean import table
+from karat.text.tool_results import shows_failure
 from karat.text.wording import shorten, visible
 
 STATE = "state"
@@ -75,6 +76,8 @@ class AgUiReader:
         """As it was when the turn began, and after what has changed it; None if a change does not fit it."""
         self._finished = False
         self._kinds = EventKinds("AG-UI")
+        self._unclear: dict[str, str] = {}
+        """Calls that were denied and have a result, by the ids of the messages with it."""
         self._results: dict[str, str] = {}
         """The calls by the ids of the messages that tell their results."""
 
@@ -99,6 +102,9 @@ class AgUiReader:
 
     def run_finished(self, payload: dict[str, Json]) -> None:
         self._finished = True
+        for call_id in self._unclear.values():
+            name = self._pending.calls[call_id].name if call_id in self._pending.calls else ""
+            self._buffer.doubtful.append(PossibleCall(name, RAN_ANYWAY.format(visible(name) or "a call")))
         for used in objects(payload.get("usage")):
             self._buffer.spend(Tokens(count(used.get("inputTokens")), count(used.get("outputTokens"))))
         outcome = payload.get("outcome")
@@ -145,7 +151,7 @@ class AgUiReader:
     def call_result(self, payload: dict[str, Json]) -> None:
         call_id = str(payload.get("toolCallId"))
         if call_id in self._pending.barred:
-            self._pending.barred[call_id] = str(payload.get("content"))
+            self._denied_result(call_id, payload)
             return
         call = self._buffer.call_log.find(call_id)
         if call is None and (asked := self._pending.calls.get(call_id)) is not None:
@@ -154,6 +160,13 @@ class AgUiReader:
             self._results[str(payload.get("messageId"))] = str(payload.get("toolCallId"))
             self._buffer.call_log.end(call, payload.get("content"))
 
+    def _denied_result(self, call_id: str, payload: dict[str, Json]) -> None:
+        """What the agent is given in the place of a result, unless it ran the call in spite of a denial."""
+        content, reason = str(payload.get("content")), self._pending.barred[call_id]
+        self._pending.barred[call_id] = content
+        if content != reason and not shows_failure(content):
+            self._unclear[str(payload.get("messageId"))] = call_id
+
     def notes_of_result(self, payload: dict[str, Json]) -> None:
         call = self._buffer.call_log.find(self._results.get(str(payload.get("entityId"))))
         try:
@@ -161,8 +174,10 @@ class AgUiReader:
         except msgspec.DecodeError:
             return  # it is what its name says
         each = notes.values() if isinstance(notes, dict) else ()
-        if call is not None and any(isinstance(note, dict) and note.get("outcome") in NOT_FINE for note in each):
-            call.success, call.error = False, str(call.result)
+        if any(isinstance(note, dict) and note.get("outcome") in NOT_FINE for note in each):
+            self._unclear.pop(str(payload.get("entityId")), None)
+            if call is not None:
+                call.success, call.error = False, str(call.result)
 
     def raw(self, payload: dict[str, Json]) -> None:
         """LangGraph's adapter reports a tool that failed by this alone."""

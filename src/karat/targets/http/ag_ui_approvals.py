@@ -15,6 +15,10 @@ from karat.text.clean import jsonable
 APPROVED, EDITED, REASON = "approved", "editedArgs", "reason"
 """The members of an answer to a question for approval."""
 NO_RESULT = "denied"
+RAN_ANYWAY = (
+    "the agent sent a result of {}, which was denied, so it may have run. What did not run has the reason of the "
+    "denial as its result, or a result that says that it failed"
+)
 
 
 @dataclass(slots=True)
@@ -28,11 +32,11 @@ class PendingRun:
     decided: list[dict[str, object]] = field(default_factory=list)
     """What the prompt of this turn decided."""
     barred: dict[str, str] = field(default_factory=dict)
-    """The calls that a person denied, by id, each with what the agent was given as its result: they never run."""
+    """The calls that a person denied, by id, each with what the agent was given as its result."""
     resumed: set[int] = field(default_factory=set)
     """The turns, by number, whose prompts were such answers, and no words to the agent."""
     questions: set[str] = field(default_factory=set)
-    """What was asked in the place of an answer."""
+    """What was asked where no answer was given."""
 
     def build_resume(self, prompt: str, turn: int) -> list[dict[str, object]]:
         """The answers that a run is resumed with, one for each interrupt.
@@ -64,7 +68,8 @@ class PendingRun:
         decision = self._approval("approved" if approved else "denied", interrupt)
         call_id = str(interrupt.get("toolCallId"))
         if not approved:
-            self.barred[call_id] = NO_RESULT
+            reason = payload.get(REASON) if isinstance(payload, dict) else None
+            self.barred[call_id] = reason if isinstance(reason, str) else NO_RESULT
         elif isinstance(payload, dict) and isinstance(payload.get(EDITED), dict) and call_id in self.calls:
             call = self.calls[call_id]
             self.calls[call_id] = ToolCall(call.name, jsonable(payload[EDITED]), id=call_id)

@@ -52,6 +52,8 @@ class TurnBuffer:
         self.state: dict[str, object] = {}
         self.metadata: dict[str, object] = {}
         self.first_token_ms: float | None = None
+        self.doubtful: list[PossibleCall] = []
+        """Calls of which it is not known whether they ran."""
         self.earlier: list[Message] = []
         """What the assistant said before its last message."""
         self._message = ""
@@ -99,10 +101,11 @@ class TurnBuffer:
     @property
     def possible_calls(self) -> tuple[PossibleCall, ...]:
         """What may be calls: the events that are not mapped, each shape of them once."""
-        return tuple(
+        unmapped = (
             PossibleCall(event, NOT_MAPPED.format(visible(shorten(event, 120))), "words")
             for event in self._skipped.values()
         )
+        return (*self.doubtful, *unmapped)
 
     @property
     def skipped_too_much(self) -> bool:
