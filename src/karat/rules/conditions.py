@@ -91,21 +91,49 @@ class Matched(Struct, frozen=True):
         return doubt
 
 
-class CelCondition:
-    """`where` as an expression, compiled once."""
+class _Program:
+    """An expression that is compiled once."""
 
     def __init__(self, source: str, names: Collection[str]) -> None:
         """Compile it. Raises ConditionError, and UsageError if the library is missing."""
         self.source = " ".join(source.split())
         if len(source) > LONGEST:
-            raise ConditionError(f"the condition has {len(source)} characters, more than {LONGEST}. Split the rule.")
+            raise ConditionError(f"the condition has {len(source)} characters, more than {LONGEST}. Split it.")
         try:
-            self._program = _environment(tuple(sorted(names))).compile(source)
+            self._compiled = _environment(tuple(sorted(names))).compile(source)
         except RuntimeError as error:
             raise ConditionError(_explain(str(error), source, names)) from None
-        tree = read_tree(self._program.serialize())
+        if (gives := self._compiled.return_type().name()) not in ("BOOL", "DYN"):
+            raise ConditionError(f"a condition is true or false, and this gives {gives}.")
+        self.tree = read_tree(self._compiled.serialize())
+
+    def judge(self, values: Mapping[str, Any]) -> Fit:
+        """Whether it holds for these values; a text says why that is not known."""
+        try:
+            value = self._compiled.eval(data=values)
+            kind, plain = value.type().name(), value.plain_value()
+        except (RuntimeError, TypeError, ValueError) as error:
+            return self._explain_doubt(str(error))
+        # The value of an error is a text, which Python takes for true.
+        if kind == "BOOL":
+            return plain is True
+        return self._explain_doubt(str(plain) if kind == "ERROR" else f"it gives {kind}")
+
+    def _explain_doubt(self, why: str) -> str:
+        why = _CODE.sub("", why.splitlines()[0] if why else "it failed").strip()
+        return f"`{self.source}` could not be evaluated: {why}"
+
+
+class CelCondition:
+    """`where` as an expression, compiled once."""
+
+    def __init__(self, source: str, names: Collection[str]) -> None:
+        """Compile it. Raises ConditionError, and UsageError if the library is missing."""
+        self._program = _Program(source, names)
+        self.source = self._program.source
+        tree = self._program.tree
         reads = tuple(dict.fromkeys(find_paths(tree, {*names, NOW})))
-        _check_reads(reads, tree, self._program.return_type().name())
+        _check_reads(reads, tree)
         self._reads_now = any(name == NOW for name, _ in reads)
         self._reads = _shortest([(name, steps) for name, steps in reads if name != NOW])
         self._plain = compile_plain(tree, names)
@@ -141,15 +169,7 @@ class CelCondition:
             values[NOW] = datetime.fromtimestamp(moment, UTC)
         if any(events[name].doubt for name, _ in self._reads) and holds_removed(values):
             return LOST
-        try:
-            value = self._program.eval(data=values)
-            kind, plain = value.type().name(), value.plain_value()
-        except (RuntimeError, TypeError, ValueError) as error:
-            return _explain_doubt(self.source, str(error))
-        # The value of an error is a text, which Python takes for true.
-        if kind == "BOOL":
-            return plain is True
-        return _explain_doubt(self.source, str(plain) if kind == "ERROR" else f"it gives {kind}")
+        return self._program.judge(values)
 
 
 class ValueCondition:
@@ -157,33 +177,13 @@ class ValueCondition:
 
     def __init__(self, source: str, names: Collection[str]) -> None:
         """Compile it. Raises ConditionError, and UsageError if the library is missing."""
-        self.source = " ".join(source.split())
-        if len(source) > LONGEST:
-            raise ConditionError(f"the condition has {len(source)} characters, more than {LONGEST}.")
-        try:
-            self._program = _environment(tuple(sorted(names))).compile(source)
-        except RuntimeError as error:
-            raise ConditionError(_explain(str(error), source, names)) from None
-        if self._program.return_type().name() not in ("BOOL", "DYN"):
-            raise ConditionError(f"a condition is true or false, and this gives {self._program.return_type().name()}.")
-        self.names = frozenset(name for name, _ in find_paths(read_tree(self._program.serialize()), {*names}))
+        self._program = _Program(source, names)
+        self.names = frozenset(name for name, _ in find_paths(self._program.tree, {*names}))
         """Those that it reads."""
 
     def holds(self, values: Mapping[str, Any]) -> Fit:
         """Whether it holds; a text says why that is not known."""
-        try:
-            value = self._program.eval(data={name: values[name] for name in self.names})
-            kind, plain = value.type().name(), value.plain_value()
-        except (RuntimeError, TypeError, ValueError) as error:
-            return _explain_doubt(self.source, str(error))
-        if kind == "BOOL":
-            return plain is True
-        return _explain_doubt(self.source, str(plain) if kind == "ERROR" else f"it gives {kind}")
-
-
-def _explain_doubt(source: str, why: str) -> str:
-    why = _CODE.sub("", why.splitlines()[0] if why else "it failed").strip()
-    return f"`{source}` could not be evaluated: {why}"
+        return self._program.judge({name: values[name] for name in self.names})
 
 
 def _copy(event: Occurrence, steps: Steps, target: dict[str, Any]) -> None:
@@ -216,9 +216,7 @@ def _shortest(reads: list[tuple[str, Steps]]) -> tuple[tuple[str, Steps], ...]:
     )
 
 
-def _check_reads(reads: tuple[tuple[str, Steps], ...], tree: CelNode, gives: str) -> None:
-    if gives not in ("BOOL", "DYN"):
-        raise ConditionError(f"a condition is true or false, and this gives {gives}.")
+def _check_reads(reads: tuple[tuple[str, Steps], ...], tree: CelNode) -> None:
     if always_holds(tree):
         raise ConditionError("this always holds, so nothing can break the rule. Say what must be true.", ALWAYS)
     if not reads:
