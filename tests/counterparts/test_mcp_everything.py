@@ -48,9 +48,10 @@ def everything() -> str:
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A case, and the same with a word that the server never says: a replay must not be green of itself."""
     called = {"tool_calls": [{"tool": tool, "success": True} for tool in TOOLS], "expected_contains": list(SAID)}
+    wrong = {**called, "expected_contains": [*SAID, "Grace Hopper"]}
     cases = [
-        {"id": "right", "prompt": "Use everything.", "expected": called},
-        {"id": "wrong", "prompt": "Use everything.", "expected": {**called, "expected_contains": [*SAID, "Grace Hopper"]}},
+        {"id": name, "prompt": "Use everything.", "expected": expected}
+        for name, expected in (("right", called), ("wrong", wrong))
     ]
     (tmp_path / "s.karat.json").write_text(json.dumps({"karat": 1, "cases": cases}))
     monkeypatch.chdir(tmp_path)

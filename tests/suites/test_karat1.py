@@ -15,7 +15,7 @@ from karat.analysis.lint.base import TargetInfo
 from karat.analysis.lint.linter import SLUGS, lint
 from karat.errors import ExitCode, SuiteError, UsageError
 from karat.model.suite import Case, Reply, Suite
-from karat.suites import load, loads
+from karat.suites import load, loads, templates
 from karat.suites.documents.source import read_bytes
 from karat.suites.reading import locate_suite
 from suites.support import lines
@@ -405,3 +405,25 @@ def test_templates_of_one_id_are_two_clusters() -> None:
     ]
     found = karat.load_suite({"karat": 1, "cases": cases}).cases
     assert [case.cluster for case in found] == ["{name}", "{name} #2"]
+
+
+def test_a_variable_that_no_text_can_hold_is_refused_inside_of_another_variable() -> None:
+    with pytest.raises(SuiteError) as refused:
+        one(vars={"all": ["a"], "text": "of {all}"}, prompt="{text}")
+    assert "cases[0].vars.text: 'all' is a list or an object, which cannot be part of a text" in str(refused.value)
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_what_variables_stand_for_is_bounded(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each case on its own, and all cases of a file together."""
+    monkeypatch.setattr(templates, "MOST_FILLED", 250)
+    monkeypatch.setattr(templates, "MOST_FILLED_IN_FILE", 500)
+    case = {"id": "a-{n}", "prompt": "{long} {long}", "each": [{"n": n, "long": "x" * 110} for n in range(rows)]}
+    if rows == 1:
+        assert suite({"cases": [{**case, "expected": EXPECTED}]}).cases[0].prompt == f"{'x' * 110} {'x' * 110}"
+        case["prompt"] += " {long}"
+    with pytest.raises(SuiteError) as refused:
+        suite({"cases": [{**case, "expected": EXPECTED}]})
+    (problem,) = refused.value.problems
+    assert "cases[0].prompt: the variables of this file stand for too much text" in str(problem)
+    assert problem.slug == "too-large"

@@ -19,6 +19,10 @@ from karat.suites.documents.source import OUT_OF_RANGE, fit_numbers, holds, read
 from karat.text.wording import find_nearest, kind, quoted
 
 NAME = r"[A-Za-z_][A-Za-z0-9_-]*"
+MOST_FILLED = 1 << 22
+"""In one case."""
+MOST_FILLED_IN_FILE = 1 << 29
+VALUE_SIZE = 16
 _BRACES = re.compile(rf"\{{\{{({NAME})\}}\}}|\{{({NAME})\}}")
 
 
@@ -35,11 +39,35 @@ def value_of(value: Json) -> Value:
     return Value(value, value if isinstance(value, str) else json.dumps(value))
 
 
+class Room:
+    """How much variables may still fill in: a few that name each other several times stand for more than memory holds.
+
+    In characters, as JSON would be about as long.
+    """
+
+    def __init__(self) -> None:
+        self._file = MOST_FILLED_IN_FILE
+        self.begin_case()
+
+    def begin_case(self) -> None:
+        self._case = min(MOST_FILLED, self._file)
+        self.is_full = False
+
+    def take(self, size: int) -> bool:
+        """Whether there was room for so much. After the first time that there was not, the case gets no more."""
+        self.is_full = self.is_full or size > self._case
+        if not self.is_full:
+            self._case -= size
+            self._file -= size
+        return not self.is_full
+
+
 class Variables:
     """The variables that one case knows. `missing`: names that other rows of its table have, and this one has not."""
 
-    def __init__(self, values: Mapping[str, Value], missing: Collection[str] = ()) -> None:
+    def __init__(self, values: Mapping[str, Value], room: Room, missing: Collection[str] = ()) -> None:
         self._values = values
+        self._room = room
         self._missing = missing
         self.diagnostics: list[PathDiagnostic] = []
         self.near_misses: list[PathDiagnostic] = []
@@ -61,7 +89,8 @@ class Variables:
     def _text(self, text: str, path: Path) -> Json:
         alone = _BRACES.fullmatch(text)
         if alone and alone[2] in self._values:
-            return self._values[alone[2]].value
+            value = self._values[alone[2]].value
+            return value if self._has_room(_size(value), path) else text
         return _BRACES.sub(lambda braces: self._replace_braces(braces, path), text)
 
     def _replace_braces(self, braces: re.Match[str], path: Path) -> str:
@@ -85,29 +114,50 @@ class Variables:
         if text is None:
             message = f"{quoted(name)} is a list or an object, which cannot be part of a text."
             self.diagnostics.append(PathDiagnostic(path, message, "wrong-type"))
-        return text or ""
+        return text if text and self._has_room(len(text), path) else ""
+
+    def _has_room(self, size: int, path: Path) -> bool:
+        was_full = self._room.is_full
+        if self._room.take(size):
+            return True
+        if not was_full:
+            message = "the variables of this file stand for too much text. Write it out, or split the suite."
+            self.diagnostics.append(PathDiagnostic(path, message, "too-large"))
+        return False
+
+
+def _size(value: Json) -> int:
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, list | dict):
+        return VALUE_SIZE + sum(map(_size, value.values() if isinstance(value, dict) else value))
+    return VALUE_SIZE
 
 
 def resolve_all(
-    templates: Mapping[str, Json], row: Mapping[str, Value]
-) -> tuple[dict[str, Value], list[tuple[str, ...]]]:
-    """Variables that may speak of each other and of a row, each with its value; and the circles among them."""
+    templates: Mapping[str, Json], row: Mapping[str, Value], room: Room
+) -> tuple[dict[str, Value], list[PathDiagnostic]]:
+    """Variables that may speak of each other and of a row, each with its value; and what is wrong with them."""
     values: dict[str, Value] = dict(row)
-    circles: list[tuple[str, ...]] = []
+    diagnostics: list[PathDiagnostic] = []
 
     def resolve(name: str, above: tuple[str, ...]) -> None:
         if name in values or name not in templates:
             return
         if name in above:
-            circles.append((*above[above.index(name) :], name))
+            circle = " → ".join((*above[above.index(name) :], name))
+            message = f"circular variables: {circle}. Give one of them a value."
+            diagnostics.append(PathDiagnostic(("vars", name), message, "cyclic-variable"))
             return
         for other in _names_in(templates[name]):
             resolve(other, (*above, name))
-        values[name] = value_of(Variables(values).substitute(templates[name]))
+        variables = Variables(values, room)
+        values[name] = value_of(variables.substitute(templates[name], ("vars", name)))
+        diagnostics.extend(variables.diagnostics)
 
     for name in templates:
         resolve(name, ())
-    return values, circles
+    return values, diagnostics
 
 
 def _names_in(tree: Json) -> Iterator[str]:

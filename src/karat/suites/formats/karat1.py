@@ -34,7 +34,7 @@ from karat.suites.formats.spelling import Commented
 from karat.suites.rules import RulesShape, read_suite_rules
 from karat.suites.shapes.containers import Key, KnownKeys, ListShape, MapShape, RecordShape
 from karat.suites.shapes.scalars import FINE, AnyShape, ChoiceShape, Found, NumberShape, TextShape
-from karat.suites.templates import NAME, Row, Variables, add_prohibitions, columns_of, read_table, resolve_all
+from karat.suites.templates import NAME, Room, Row, Variables, add_prohibitions, columns_of, read_table, resolve_all
 from karat.text.wording import quoted
 
 VERSION = "1"
@@ -225,6 +225,7 @@ class _Reader(CaseReader):
         self._defaults = as_object(file.tree.get("defaults"))
         self._fields = tuple(field for field in catalog.fields if field.in_defaults != "replace")
         self._vars = as_object(file.tree.get("vars"))
+        self._room = Room()
         self._templates: Counter[str] = Counter()
         self._seen_in_rows: Counter[PathDiagnostic] = Counter()
 
@@ -275,11 +276,10 @@ class _Reader(CaseReader):
         origin: _Origin,
     ) -> None:
         at, warned = len(self.diagnostics), len(self.warnings)
-        values, circles = resolve_all(templates, row.values)
-        for circle in circles:
-            message = f"circular variables: {' → '.join(circle)}. Give one of them a value."
-            self.diagnostics.append(PathDiagnostic((*origin.path, "vars", circle[0]), message, "cyclic-variable"))
-        variables = Variables(values, missing)
+        self._room.begin_case()
+        values, wrong = resolve_all(templates, row.values, self._room)
+        self.diagnostics += [diagnostic.under(*origin.path) for diagnostic in wrong]
+        variables = Variables(values, self._room, missing)
         filled = as_object(variables.substitute(plain))
         if forbidden:
             also = as_object(variables.substitute({"expected": forbidden}))["expected"]
