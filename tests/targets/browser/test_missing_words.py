@@ -88,6 +88,13 @@ async def test_words_that_went_unread_are_not_an_empty_answer(stub: Stub, answer
     assert trace.unobserved["final_message"] == "the app left the page before its answer could be read"
 
 
+async def test_a_page_that_was_left_is_no_sign_that_the_answer_is_complete(stub: Stub) -> None:
+    """Where nothing shows when the assistant works, it may only be about to say something."""
+    stub.script = "at('go').onclick = () => { location.href = '/chat?left=1'; };"
+    said = "no complete answer within {} ms: the app left the page before its answer could be read [timeout]"
+    await waited_in_vain(stub.url, "/chat", "Save it", said, complete={"quiet_ms": 300}, **BOT)
+
+
 async def test_a_time_out_tells_what_the_backend_said(stub: Stub) -> None:
     stub.script = TURN.format("await fetch('/nowhere'); await sleep(60000);")
     said = (
