@@ -101,6 +101,53 @@ def test_trajectories_of_tau_bench_are_suite_and_recording(tmp_path: Path) -> No
     assert [turn.input for turn in records[0].trace.turns] == ["Cancel 7."]
 
 
+def _acted(name: str, thought: str = "Thought:\nI do it.\n", **arguments: Any) -> dict[str, Any]:
+    return {
+        "role": "assistant",
+        "content": f"{thought}Action:\n{json.dumps({'name': name, 'arguments': arguments})}",
+    }
+
+
+RIGHT = {"role": "user", "content": "API output: ok"}
+FAILED = {"role": "user", "content": "API output: Error: order not found"}
+ANSWERED = _acted("respond", content="You get 12 back.")
+ACTED = {
+    "right": ([ASKED, _acted("cancel", id=7), RIGHT, ANSWERED, STOP], "PASS"),
+    "without thoughts": ([ASKED, _acted("cancel", "", id=7), RIGHT, ANSWERED, STOP], "PASS"),
+    "another order": ([ASKED, _acted("cancel", id=8), RIGHT, ANSWERED, STOP], "FAIL"),
+    "one more": ([ASKED, _acted("cancel", id=7), RIGHT, _acted("cancel", id=8), RIGHT, ANSWERED, STOP], "FAIL"),
+    "refused": ([ASKED, _acted("cancel", id=7), FAILED, ANSWERED, STOP], "FAIL"),
+    "only said": ([ASKED, {"role": "assistant", "content": "I cancelled 7. You get 12 back."}, STOP], "FAIL"),
+    "thought, not said": ([ASKED, _acted("cancel", "12 back. ", id=7), RIGHT, _acted("respond", content="Done."), STOP],
+                          "FAIL"),
+    "no result": ([ASKED, _acted("cancel", id=7), ANSWERED, STOP], "FAIL"),
+}  # fmt: skip
+
+
+def test_actions_of_tau_bench_in_words_are_calls(tmp_path: Path) -> None:
+    rows = [
+        {"task_id": 3, "trial": n, "reward": 0.0, "info": {"task": TASK}, "traj": one}
+        for n, (one, _) in enumerate(ACTED.values())
+    ]
+    path = tmp_path / "trajectories.json"
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    found = [record.verdict.status for record in karat.run(path, f"replay:{path}", repeat=len(ACTED))]
+    assert dict(zip(ACTED, found, strict=True)) == {name: status for name, (_, status) in ACTED.items()}
+
+
+def test_an_action_in_words_breaks_a_task_that_changes_nothing(tmp_path: Path) -> None:
+    """It names no write, but another task of the file does."""
+    look = {"instruction": "Look at 7.", "actions": [], "outputs": []}
+    traj = [ASKED, _acted("cancel", id=7), RIGHT, ANSWERED, STOP]
+    rows = [
+        {"task_id": n, "trial": 0, "reward": 0.0, "info": {"task": task}, "traj": traj}
+        for n, task in enumerate((look, TASK))
+    ]
+    path = tmp_path / "trajectories.json"
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    assert [record.verdict.status for record in karat.run(path, f"replay:{path}")] == ["FAIL", "PASS"]
+
+
 def test_results_of_tau2_are_suite_and_recording(tmp_path: Path) -> None:
     history = _called("cancel", {"id": 1}, 9)
     criteria = {

@@ -17,6 +17,10 @@ HAND_OVER = "transfer_to_human_agents"
 """The tool that ends a conversation of tau-bench."""
 ENDS = ("user_stop", "agent_stop")
 """How a simulation of tau2 ends that no limit cut off."""
+RESPOND = "respond"
+"""The action of an agent without tool calls that says its `content` to the user."""
+OBSERVED = "API output: "
+"""What the result of an action begins with, in a message of the user."""
 _NO_INPUT = "(the agent begins)"
 
 
@@ -82,7 +86,10 @@ class TauBenchTrajectories(ResultFile):
         repeats: Counter[str] = Counter()
         for run in values[0]:
             name = f"task-{run['task_id']}"
-            yield RecordedCase(name, _form(run["traj"], _limit(run["traj"])), repeats[name], simulated=True)
+            messages = run["traj"]
+            if not any(message.get("tool_calls") for message in messages):
+                messages = [*_read_actions(messages)]
+            yield RecordedCase(name, _form(messages, _limit(messages)), repeats[name], simulated=True)
             repeats[name] += 1
 
 
@@ -116,6 +123,35 @@ def _limit(messages: Sequence[Mapping[str, Any]]) -> str:
     if last.get("role") == "user":
         return "" if STOP in (last.get("content") or "") else "max_steps"
     return "" if last.get("name") == HAND_OVER else "max_steps"
+
+
+def _read_actions(messages: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Messages of an agent that writes its calls as text, `Action:` and JSON, with these as calls."""
+    called: str | None = None
+    for number, message in enumerate(messages):
+        words = message.get("content") or ""
+        if called is not None and message["role"] == "user" and words.startswith(OBSERVED):
+            content = words.removeprefix(OBSERVED)
+            yield {"role": "tool", "id": str(number - 1), "name": called, "content": content}
+            called = None
+            continue
+        called, action = None, _read_action(words) if message["role"] == "assistant" else None
+        if action is None:
+            yield {**message}
+        elif action["name"] == RESPOND:
+            yield {**message, "content": str(action["arguments"].get("content", ""))}
+        else:
+            called = action["name"]
+            yield {**message, "content": None, "tool_calls": [{"id": str(number), **action}]}
+
+
+def _read_action(words: str) -> dict[str, Any] | None:
+    try:
+        action = json.loads(words.rpartition("Action:")[2])
+    except (ValueError, RecursionError):
+        return None
+    is_action = isinstance(action, dict) and isinstance(action.get("name"), str)
+    return action if is_action and isinstance(action.get("arguments"), dict) else None
 
 
 def _form(messages: Sequence[Mapping[str, Any]], limit: str) -> dict[str, Any]:
