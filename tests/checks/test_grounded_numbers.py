@@ -89,6 +89,11 @@ def test_what_a_number_rests_on(text: str, status: Status) -> None:
     assert GroundedNumbers().judge(reply(text)).status is status
 
 
+@pytest.mark.parametrize(("text", "status"), [("5 of 20 are sold, 25%.", P), ("5 of 20 are sold, 400%.", F)])
+def test_a_part_is_a_share_of_its_whole_and_not_the_whole_of_its_part(text: str, status: Status) -> None:
+    assert GroundedNumbers().judge(reply(text, {"sold": "5 cars", "all": "of 20 cars"})).status is status
+
+
 @pytest.mark.parametrize(
     ("trace", "status"),
     [
