@@ -43,7 +43,8 @@ AREAS = {
     "viewer": ("viewer",),
 }
 """Where else the promises of a package are tested."""
-_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+::\S+)", re.MULTILINE)
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+::[^\s\[]+(?:\[.*?\](?= - |$))?)", re.MULTILINE)
+"""The id of a test may have spaces in it."""
 
 
 class Guard(NamedTuple):
@@ -133,6 +134,12 @@ def run_tests(source: Path, tests: list[str]) -> tuple[int, str]:
     return ran.returncode, ran.stdout
 
 
+def find_failed(output: str) -> str:
+    """The first test that failed, by what pytest printed."""
+    failed = _FAILED.search(output)
+    return failed[1] if failed else ""
+
+
 def find_noticing_test(guard: Guard) -> str:
     """The test that fails with the change and passes without it; empty if there is none."""
     with tempfile.TemporaryDirectory() as folder:
@@ -142,12 +149,12 @@ def find_noticing_test(guard: Guard) -> str:
             code, output = run_tests(source, tests)
             if code in (0, 5, -1):
                 continue
-            failed = _FAILED.search(output)
-            if failed is None:
+            failed = find_failed(output)
+            if not failed:
                 return f"{tests[0]} cannot be read"
-            if run_tests(SOURCE, [failed[1]])[0] == 0:
-                return failed[1]
-            print(f"  {failed[1]} fails without the change as well")
+            if run_tests(SOURCE, [failed])[0] == 0:
+                return failed
+            print(f"  {failed} fails without the change as well")
     return ""
 
 

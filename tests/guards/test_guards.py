@@ -89,6 +89,12 @@ def test_guards_of_all_modules_can_be_drawn_and_changed() -> None:
     assert {guard.change for guard in drawn} == {"removed", "negated"}
 
 
+@pytest.mark.parametrize("test", ["a/b.py::test_x", "a/b.py::test_x[a b - c]"])
+@pytest.mark.parametrize("why", ["", " - assert 1 == 2", " - KeyError: [x]"])
+def test_a_test_that_failed_is_known_by_its_whole_name(test: str, why: str) -> None:
+    assert random_guards.find_failed(f"...\nFAILED {test}{why}\n1 failed in 1s\n") == test
+
+
 def draw() -> list[tuple[dict[str, Any], Mutant]]:
     """One change of each of forty guards, or every change of all of them."""
     seed = int(os.environ.get("KARAT_GUARDS_SEED", "40"))
