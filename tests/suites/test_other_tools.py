@@ -246,6 +246,27 @@ def _status(case: Case, calls: Calls, answer: str) -> str:
     ).status
 
 
+@pytest.mark.parametrize(
+    ("language", "declared", "right", "wrong"),
+    [
+        ("javascript", "dict", "{unit: 'cm', base: 10}", "{unit: 'm', base: 10}"),
+        ("javascript", "dict", '{"unit": "cm", "base": 10}', '{"unit", "cm", "base", 10}'),
+        ("java", "HashMap", 'map.put("unit", "cm"); map.put("base", 10)', 'map.put("unit", "m"); map.put("base", 10)'),
+        ("java", "HashMap", 'map.put("unit", "cm"); map.put("base", 10)', 'map.put("unit": "cm"); map.put("base": 10)'),
+    ],
+)
+def test_an_object_is_written_as_its_language_writes_it(
+    language: str, declared: str, right: str, wrong: str, tmp_path: Path
+) -> None:
+    shape = {"name": "area", "parameters": {"properties": {"of": {"type": declared}}, "required": ["of"]}}
+    truth = {"area": {"of": [{"unit": ["cm"], "base": [10]}]}}
+    suite = {**BFCL, "id": f"simple_{language}_0", "function": [shape], "ground_truth": [truth]}
+    path = tmp_path / f"BFCL_v4_simple_{language}.json"
+    path.write_text(json.dumps(suite))
+    (case,) = _read(path).cases
+    assert [_status(case, [("area", {"of": text})], "") for text in (right, wrong)] == ["PASS", "FAIL"]
+
+
 @pytest.mark.parametrize("name", FIXTURES)
 def test_answers_are_judged_the_same_before_and_after_conversion(name: str, tmp_path: Path) -> None:
     fixture = FIXTURES[name]
