@@ -171,7 +171,7 @@ PLACES: dict[type[msgspec.Struct], dict[str, Any]] = {
 }
 NO_PLACES = {
     Trace: {"earlier", "cuts", "started_at", "duration_ms", "steps", "tokens", "screen"},
-    ToolCall: {"started", "success", "started_at", "ended_at", "unfinished", "kind", "with_words"},
+    ToolCall: {"started", "success", "started_at", "ended_at", "unfinished", "kind", "with_words", "refused"},
     Case: {"outcome", "scoring", "min_pass_rate", "max_turns"},
     Verdict: {"status", "groups", "soft", "hard_fail_triggered", "left_to_others"},
 }

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from urllib.request import urlopen
 
 import pytest
+from playwright.sync_api import expect
 
 from browsing import RULES, Seen, axe_faults, browser, is_too_wide, looking, opened
 from karat.journal.index import Index
@@ -78,7 +79,7 @@ def walk(page_shown: Seen) -> None:
     page, case = page_shown.page, page_shown.page.locator("#c0r0")
     case.locator(".verdicts").get_by_role("link", name="call 5 of turn 2").click()
     call = case.locator("#c0r0-call60")
-    page.wait_for_function("location.hash === '#c0r0-call60'")
+    page.wait_for_url(re.compile("#c0r0-call60$"))
     assert call.evaluate(IN_SIGHT)
     assert "refund" in call.inner_text()
     assert "94" in call.inner_text()
@@ -98,7 +99,7 @@ def walk(page_shown: Seen) -> None:
     assert row.locator(".n").inner_text() == "19"
     assert row.locator(".found-words").inner_text().startswith("nearest is call 5 of turn 2, refund")
     row.get_by_role("link", name="failed").click()
-    assert page.get_by_role("radio", name="Transcript").is_checked()
+    expect(page.get_by_role("radio", name="Transcript")).to_be_checked()
     assert case.locator(".check.on .name").inner_text() == "tool_calls[0]"
 
     page.keyboard.press("3")
