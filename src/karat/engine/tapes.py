@@ -61,7 +61,8 @@ def build_with_tape(
     """
     table = read_settings(project)
     plays = options.tape or table.mode
-    cases = () if suite is None else tuple(add_target_surroundings(case, agent.identity) for case in suite.cases)
+    identity = agent.identity
+    cases = () if suite is None else tuple(add_target_surroundings(case, identity) for case in suite.cases)
     for_faults = any(_needs_proxy(case, table) for case in cases)
     _refuse_unknown_services(cases, table, project)
     if isinstance(agent, ResolvedTarget):

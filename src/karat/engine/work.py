@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -61,12 +62,17 @@ class Settings(Struct, frozen=True, omit_defaults=True):
     """The folder for screenshots and the like; made by the first target that has one to keep."""
 
 
+@lru_cache(maxsize=8)
+def _path_of(folder: str) -> Path | None:
+    return Path(folder) if folder else None
+
+
 async def run_case(
     item: Item, target: Target, settings: Settings, redactor: Redactor, context: RunContext, catalog: CheckCatalog
 ) -> CaseResult:
     """Run and judge one case. Whatever the agent does, this gives a record; only cancellation goes through."""
     started_at, start, here = time.time(), time.perf_counter(), os.getpid()
-    context.attachments = Path(settings.attachments) if settings.attachments else None
+    context.attachments = _path_of(settings.attachments)
     context.world = CaseWorld.of(item.case)
     trace = await run_target(item.case, target, settings.case_timeout, context)
     if context.world is not None:

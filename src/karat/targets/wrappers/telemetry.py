@@ -74,8 +74,10 @@ def fill_address(config: TargetConfig, placeholder: str, address: str, variables
     return structs.replace(config, spec=fill(config.spec), options=fill(config.options), env=env)
 
 
-def plugins_left_out(plugins: Iterable[str], case: Case, configured: Collection[str] = ()) -> frozenset[str]:
+def plugins_left_out(plugins: Collection[str], case: Case, configured: Collection[str] = ()) -> frozenset[str]:
     """The plugins, as in `Desk-send_email`, that neither the checks of a case nor these names speak of."""
+    if not plugins:
+        return frozenset()
     texts = [bytes(spec.args) for _, spec in case.all_checks] + [name.encode() for name in configured]
     return frozenset(plugin for plugin in plugins if not any(plugin.encode() in text for text in texts))
 
