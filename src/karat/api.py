@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from karat.engine.request import AnyTarget, ResumeKeywords, RunKeywords
     from karat.engine.tapes import Leak, TapeReport
     from karat.evidence.exports.record import RecordedConversation
-    from karat.options import SelectionKeywords
+    from karat.options import ExecutorName, SelectionKeywords
     from karat.plugins.project import Project as Project
     from karat.proxy.tape.file import Tape
     from karat.scoring.proofs import Proof
@@ -532,7 +532,9 @@ def check_conversations(
     outputs: Sequence[str | Path] = (),
     keep: int = 1_000,
     format: str = "",
-    workers: int = 1,
+    workers: int | None = None,
+    executor: ExecutorName = "processes",
+    ray_address: str | None = None,
     keep_personal_data: bool = False,
     on_progress: Callable[[int, str], None] | None = None,
 ) -> CheckReport:
@@ -555,6 +557,8 @@ def check_conversations(
         keep=keep,
         format=format,
         workers=workers,
+        executor=executor,
+        ray_address=ray_address,
         keep_personal_data=keep_personal_data,
     )
     listed = [sources] if isinstance(sources, str | Path) else sources
@@ -565,7 +569,7 @@ def check_conversations(
 acheck_conversations = make_async(check_conversations)
 
 
-def expand_sources(sources: Sequence[str | Path]) -> list[Path]:
+def expand_sources(sources: Sequence[str | Path]) -> list[str | Path]:
     """The files and folders that these names mean, which may have `*` in them."""
     from karat.analysis.check.session import expand_sources
 

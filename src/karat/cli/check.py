@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
 from karat.cli.options import AT_LEAST_ONE, PATH
+from karat.options import HOW_TO_RUN, ExecutorName
 
 GROUPS = ("day", "week", "model", "version", "user")
 
@@ -58,8 +59,14 @@ class Share(click.ParamType[float]):
 @click.option("--format", "format", default="", show_default=False, metavar="NAME",
               help="The format of the sources, if Karat cannot tell.")  # fmt: skip
 @click.option(
-    "--workers", type=AT_LEAST_ONE, default=1, metavar="N", help="Processes to use: one reads, the others judge."
-)
+    "--workers", type=AT_LEAST_ONE, metavar="N",
+    help="Processes: one reads, the others judge (default: 1). On Ray: files at once (default: one per processor).",
+)  # fmt: skip
+@click.option(
+    "--executor", type=click.Choice(get_args(ExecutorName)), default="processes",
+    help="Where conversations are judged: on this machine, or on a Ray cluster, which reads the files too.",
+)  # fmt: skip
+@click.option("--ray-address", metavar="A", help=HOW_TO_RUN["ray_address"].describe())
 @click.option(
     "--keep-personal-data", is_flag=True, help="Do not mask email addresses, phone, card and account numbers and keys."
 )

@@ -113,6 +113,11 @@ class Selected(Struct, frozen=True):
     not_drawn: int = 0
     """Left out by `sample`."""
 
+    @property
+    def fitting(self) -> int:
+        """Those that are to be judged if a sample does not leave them out."""
+        return self.read - self.too_old - self.no_time - self.other - self.undecided
+
 
 class CheckReport(Struct, frozen=True, kw_only=True):
     """What share of recorded conversations broke a rule, which ones, and since when."""

@@ -7,7 +7,9 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+
+from msgspec import structs
 
 from karat.analysis.check.model import Selected
 from karat.analysis.check.tally import name_moment
@@ -17,6 +19,7 @@ from karat.rules.conditions import ConditionError, ValueCondition
 
 NAMES: Final = ("id", "user", "model", "version", "tags", "metadata", "format", "source", "started_at")
 """What a condition of `where` can read."""
+Item = TypeVar("Item")
 _SPAN: Final = re.compile(r"(\d{1,6})([hdw])")
 _SECONDS: Final = {"h": 3_600, "d": 86_400, "w": 604_800}
 
@@ -53,9 +56,18 @@ class ConversationSelector:
 
     def select(self, conversations: Iterable[RecordedConversation]) -> Iterator[RecordedConversation]:
         """Those that are to be judged, in the order in which they were read."""
-        read = too_old = no_time = other = undecided = fitting = 0
+        fitting = self._find_fitting(conversations)
+        if self._sample is None:
+            yield from fitting
+            return
+        drawn = [*draw_sample(((each.id, each) for each in fitting), self._sample)]
+        number = self.counts.fitting
+        self.counts = structs.replace(self.counts, not_drawn=number - len(drawn))
+        yield from drawn
+
+    def _find_fitting(self, conversations: Iterable[RecordedConversation]) -> Iterator[RecordedConversation]:
+        read = too_old = no_time = other = undecided = 0
         why = ""
-        drawn: list[tuple[int, int, RecordedConversation]] = []
         try:
             for conversation in conversations:
                 read += 1
@@ -70,32 +82,26 @@ class ConversationSelector:
                     other += holds is False
                     why = why or (holds if isinstance(holds, str) else "")
                     continue
-                fitting += 1
-                if self._sample is None:
-                    yield conversation
-                else:
-                    _draw(drawn, (-_chance(conversation.id), -fitting, conversation), self._sample)
-            yield from (entry[2] for entry in sorted(drawn, key=lambda entry: -entry[1]))
+                yield conversation
         finally:
             self.counts = Selected(
-                read=read,
-                too_old=too_old,
-                no_time=no_time,
-                other=other,
-                undecided=undecided,
-                why_undecided=why,
-                not_drawn=0 if self._sample is None else fitting - len(drawn),
+                read=read, too_old=too_old, no_time=no_time, other=other, undecided=undecided, why_undecided=why
             )
 
 
-def _draw(
-    drawn: list[tuple[int, int, RecordedConversation]], entry: tuple[int, int, RecordedConversation], most: int
-) -> None:
-    """Keep the entries that chance puts first: of the same conversations, in whatever order, it draws the same."""
-    if len(drawn) < most:
-        heapq.heappush(drawn, entry)
-    elif entry[:2] > drawn[0][:2]:
-        heapq.heapreplace(drawn, entry)
+def draw_sample(items: Iterable[tuple[str, Item]], most: int) -> Iterator[Item]:
+    """So many items by chance, in their order; each has the id that its chance is made of.
+
+    Of the same items, in whatever order, it draws the same, and of samples that large of their parts too.
+    """
+    drawn: list[tuple[int, int, Item]] = []
+    for number, (name, item) in enumerate(items):
+        entry = (-_chance(name), -number, item)
+        if len(drawn) < most:
+            heapq.heappush(drawn, entry)
+        elif entry[:2] > drawn[0][:2]:
+            heapq.heapreplace(drawn, entry)
+    yield from (entry[2] for entry in sorted(drawn, key=lambda entry: -entry[1]))
 
 
 def _chance(conversation_id: str) -> int:

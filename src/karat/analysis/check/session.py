@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 from msgspec import Struct, structs
 
 from karat.analysis.check.changes import find_changes, judge_gate
+from karat.analysis.check.cluster import ClusterCheck
 from karat.analysis.check.judges import AnyPolicy, ConversationJudge, read_judge
 from karat.analysis.check.judging import judge_in_order
 from karat.analysis.check.kept import USUAL_MOST, KeptConversations
@@ -28,12 +29,16 @@ from karat.analysis.check.model import (
     RuleReport,
     UnknownCause,
 )
-from karat.analysis.check.selection import ConversationSelector, parse_since, read_where
+from karat.analysis.check.selection import parse_since
+from karat.analysis.check.shards import Judged, ShardWork, split_sources
 from karat.analysis.check.tally import OTHERS, ConversationTally, RuleCounts, RuleTally
 from karat.analysis.check.verdict_rows import VerdictRows
 from karat.analysis.check.writing import FORMATS, write_report
 from karat.errors import UsageError
+from karat.evidence.exports.files import Source
 from karat.evidence.exports.reading import read_conversations
+from karat.evidence.exports.storage import is_address
+from karat.options import ExecutorName
 from karat.plugins.project import Project
 from karat.text.wording import join_words
 
@@ -56,7 +61,9 @@ class CheckOptions(Struct, frozen=True, kw_only=True):
     sample: int | None = None
     max_broken: float | None = None
     allow_unknown: bool = False
-    workers: int = 1
+    workers: int | None = None
+    executor: ExecutorName = "processes"
+    ray_address: str | None = None
     format: str = ""
     keep_personal_data: bool = False
     outputs: tuple[Path, ...] = ()
@@ -68,7 +75,7 @@ class CheckOptions(Struct, frozen=True, kw_only=True):
 
 
 def check_conversations(
-    sources: Sequence[str | Path],
+    sources: Sequence[Source],
     policies: Sequence[AnyPolicy],
     suite: AnyPolicy | None,
     options: CheckOptions,
@@ -78,12 +85,7 @@ def check_conversations(
     """Judge the conversations of these files. Nothing is in memory but figures, examples and a random sample."""
     _refuse(options)
     judge = read_judge(policies, suite, project)
-    now = datetime.now(UTC)
-    selection = ConversationSelector(
-        parse_since(options.since, now) if options.since else None,
-        read_where(options.where) if options.where else None,
-        options.sample,
-    )
+    source = _JudgedSources(judge, options)
     paths = expand_sources(sources)
     began = time.monotonic()
     tally = ConversationTally(len(judge.names), options.by)
@@ -94,8 +96,7 @@ def check_conversations(
             for path in options.outputs_in(JOURNAL)
         ]
         rows = [files.enter_context(VerdictRows(path, judge.names, masks)) for path in options.outputs_in(PARQUET)]
-        chosen = selection.select(read_conversations(paths, format=options.format))
-        for conversation, outcomes in judge_in_order(judge, chosen, options.workers):
+        for conversation, outcomes in source.judge(paths):
             if tally.add(conversation, outcomes):
                 for journal in kept:
                     journal.add(conversation)
@@ -109,7 +110,7 @@ def check_conversations(
             report,
             sources=tuple(map(str, paths)),
             policies=tuple(policy_names or project.rules),
-            selected=selection.counts,
+            selected=source.selected,
             seconds=round(time.monotonic() - began, 3),
         )
         for journal in kept:
@@ -121,6 +122,34 @@ def check_conversations(
     return report
 
 
+class _JudgedSources:
+    """Where conversations are judged; `selected` says how many were chosen once all are judged."""
+
+    def __init__(self, judge: ConversationJudge, options: CheckOptions) -> None:
+        self._options = options
+        now = datetime.now(UTC)
+        since = parse_since(options.since, now) if options.since else None
+        keep = options.keep if options.outputs_in(JOURNAL) else 0
+        self._work = ShardWork(judge, options.format, since, options.where, options.sample, keep)
+        self._selector = self._work.selector()
+        self.selected = self._selector.counts
+
+    def judge(self, paths: Sequence[Source]) -> Iterator[Judged]:
+        """Each conversation with the outcomes of the rules that something in it triggered."""
+        options = self._options
+        if options.executor == "ray":
+            if any(str(path) == STDIN for path in paths):
+                message = "a Ray cluster cannot read standard input."
+                raise UsageError(message, fix="Name the file, or leave out --executor ray.", slug="bad-option")
+            cluster = ClusterCheck(self._work, options.ray_address, options.workers)
+            yield from cluster.judge(split_sources(paths, options.format))
+            self.selected = cluster.selected
+            return
+        chosen = self._selector.select(read_conversations(paths, format=options.format))
+        yield from judge_in_order(self._work.judge, chosen, options.workers or 1)
+        self.selected = self._selector.counts
+
+
 def _refuse(options: CheckOptions) -> None:
     if options.by is not None and options.by not in GROUP_KEYS:
         message = f"{options.by!r} is not a way to group conversations."
@@ -128,6 +157,9 @@ def _refuse(options: CheckOptions) -> None:
     if options.max_broken is not None and not 0 <= options.max_broken < 1:
         fix = "Give a share from 0 to under 1, such as 0.005, or 0.5% on the command line."
         raise UsageError(f"{options.max_broken} is not a share.", fix=fix, slug="bad-option")
+    if options.executor not in get_args(ExecutorName):
+        fix = f"Use {join_words(get_args(ExecutorName))}."
+        raise UsageError(f"{options.executor!r} is not an executor.", fix=fix, slug="bad-option")
     for path in options.outputs:
         if path.suffix not in (*FORMATS, JOURNAL, PARQUET):
             known = join_words([*FORMATS, f"{PARQUET} (verdicts)", f"{JOURNAL} (a journal)"])
@@ -135,21 +167,24 @@ def _refuse(options: CheckOptions) -> None:
             raise UsageError("its name does not say a format.", where=str(path), fix=fix, slug="bad-option")
 
 
-def expand_sources(sources: Sequence[str | Path]) -> list[Path]:
+def expand_sources(sources: Sequence[Source]) -> list[Source]:
     """The files and folders that are named; one with `*` means those that match. Raises UsageError for nothing."""
     if not sources:
         fix = "Name exports, folders of them, or - for standard input."
         raise UsageError("there is nothing to check.", fix=fix, slug="no-traces")
-    paths: list[Path] = []
-    for source in map(str, sources):
-        if glob.has_magic(source) and not os.path.exists(source):
-            matches = sorted(glob.glob(source, recursive=True))
+    expanded: list[Source] = []
+    for source in sources:
+        name = str(source)
+        if is_address(source):
+            expanded.append(source)
+        elif glob.has_magic(name) and not os.path.exists(name):
+            matches = sorted(glob.glob(name, recursive=True))
             if not matches:
-                raise UsageError("no file matches this.", where=source, fix="Check the path.", slug="no-traces")
-            paths += map(Path, matches)
+                raise UsageError("no file matches this.", where=name, fix="Check the path.", slug="no-traces")
+            expanded += map(Path, matches)
         else:
-            paths.append(Path(source))
-    return list(dict.fromkeys(paths))
+            expanded.append(Path(name))
+    return list(dict.fromkeys(expanded))
 
 
 def name_policy(policy: AnyPolicy) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import Final, TextIO
@@ -23,6 +23,7 @@ from karat.analysis.check.report import (
     share_words,
     unit_words,
 )
+from karat.evidence.exports.files import Source
 from karat.reports.escaping import terminal
 from karat.terminal.bar import span
 from karat.terminal.screen import BOLD, DIM, GREEN, RED, YELLOW, paint, show, wrap
@@ -43,10 +44,10 @@ _GATES: Final = {"met": ("met", GREEN), "broken": ("BROKEN", RED), "undecided": 
 class Progress:
     """One line that is redrawn: how many, how fast, how long it will take where that can be seen."""
 
-    def __init__(self, out: TextIO, sources: list[Path]) -> None:
+    def __init__(self, out: TextIO, sources: Sequence[Source]) -> None:
         self._out = out
         self._began = self._shown = time.monotonic()
-        self._sizes = {str(path): path.stat().st_size for path in sources if path.is_file()}
+        self._sizes = {str(path): path.stat().st_size for path in sources if isinstance(path, Path) and path.is_file()}
         self._total = sum(self._sizes.values())
         self._done: dict[str, float] = {}
         self._lines: dict[str, float] = {}

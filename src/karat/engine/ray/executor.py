@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import math
-import os
-import socket
 import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from importlib import import_module
 from typing import Any
 
 from karat.engine.executors import Executor, Job
@@ -25,8 +21,16 @@ from karat.engine.processes.messages import (
     encode,
     for_runner,
 )
+from karat.engine.ray.cluster import (
+    PATIENCE,
+    ClusterLostError,
+    check_reachable,
+    count_processors,
+    error_line,
+    import_ray,
+    join_cluster,
+)
 from karat.engine.work import CaseResult
-from karat.errors import ConfigError, ExitCode, KaratError
 from karat.journal.redaction import Redactor
 from karat.model.run import Item
 from karat.model.trace import TraceError
@@ -38,7 +42,6 @@ ROUNDS = 4
 LOSSES = 3
 """How often a case may be lost with its node before it is an ERROR."""
 WAIT = 0.1
-PATIENCE = 5.0
 LEAVE = 30.0
 """Seconds for a cluster to let go of us, or for one of our own to end."""
 WATCH = 0.5
@@ -46,21 +49,6 @@ LOST = 10.0
 """Seconds without its head node after which a cluster is lost. Ray itself ends this process after a minute of that."""
 CUT_OFF = 2.0
 """Seconds without the node of this machine after which it is: it does not come back."""
-ADDRESS = "Give --ray-address HOST:PORT of its head node, or 'auto' on a machine of the cluster."
-QUIET = {
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-    "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
-    "RAY_DEDUP_LOGS": "0",
-}
-
-
-class ClusterLostError(KaratError):
-    """The cluster is gone in the middle of a run."""
-
-    exit_code = ExitCode.INTERNAL
-    slug = "ray-lost"
-
 
 Shard = dict[int, Job]
 """The cases that a task on the cluster still owes, by their tokens."""
@@ -144,28 +132,15 @@ class RayExecutor(Executor):
             self._loop.call_soon_threadsafe(action, *arguments)
 
     def _connect(self) -> None:
-        where = f"the Ray cluster at {self._address!r}" if self._address else "a local Ray cluster"
-        try:
-            _check_reachable(self._address)
-            self._join(_import_ray())
-        except KaratError:
-            raise
-        except Exception as error:  # Ray raises plain Exceptions too
-            raise ConfigError(f"{where} cannot be reached: {_line(error)}.", fix=ADDRESS, slug="ray") from error
+        self._ray = import_ray()
+        self._ours = join_cluster(self._address, self._ray)
         self._prepare(self._ray)
-
-    def _join(self, ray: Any) -> None:
-        self._ray = ray
-        if not ray.is_initialized():
-            self._ours = True
-            dashboard = None if self._address else False
-            ray.init(self._address, include_dashboard=dashboard, log_to_driver=False, logging_level=logging.ERROR)
 
     def _prepare(self, ray: Any) -> None:
         from karat.engine.ray import shard
 
         self._needed = _needed_addresses(ray)
-        self._processors = max(1, int(ray.cluster_resources().get("CPU", 1)))
+        self._processors = count_processors(ray)
         self.slots = self._processors if self._exact else min(self._total, 2 * self._processors * LARGEST)
         remote = ray.remote(num_cpus=1, max_retries=0)
         answer = for_runner(ray.get(remote(shard.probe).remote(self._start, self._folder)))
@@ -205,7 +180,7 @@ class RayExecutor(Executor):
                 for answers in ready:
                     self._collect(answers)
         except Exception as error:  # noqa: BLE001 - no one joins this thread; the cases get the error
-            self._tell(self._lose, _line(error))
+            self._tell(self._lose, error_line(error))
 
     def _submit(self) -> None:
         """Keep every slot of the cluster busy and the same number of tasks waiting, and no more."""
@@ -226,7 +201,7 @@ class RayExecutor(Executor):
         except StopIteration:
             self._on_lost(answers, shard, "its task ended without it")
         except self._ray.exceptions.RayError as error:
-            self._on_lost(answers, shard, _line(error))
+            self._on_lost(answers, shard, error_line(error))
         else:
             messages = [for_runner(line) for line in batch]
             self._loop.call_soon_threadsafe(self._deliver, shard, messages)
@@ -235,10 +210,8 @@ class RayExecutor(Executor):
         """The task is over: what it still owes is to be done by another."""
         del self._shards[answers]
         with suppress(OSError):
-            _check_reachable(
-                self._ray.get_runtime_context().gcs_address
-            )  # else Ray would wait for it, deaf to all else
-            self._processors = max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+            check_reachable(self._ray.get_runtime_context().gcs_address)  # else Ray would wait for it, deaf to all else
+            self._processors = count_processors(self._ray)
         delivered = threading.Event()
         self._loop.call_soon_threadsafe(self._queue_again, shard, why, delivered)
         delivered.wait()
@@ -275,24 +248,6 @@ class RayExecutor(Executor):
             self._queue.popleft().fail(error)
 
 
-def _import_ray() -> Any:
-    for name, value in QUIET.items():
-        os.environ.setdefault(name, value)
-    try:
-        return import_module("ray")
-    except ImportError as error:
-        raise ConfigError("Ray is not installed.", fix="pip install 'karat[ray]'", slug="no-ray") from error
-
-
-def _check_reachable(address: str | None) -> None:
-    """Ray itself would try for ever to reach a cluster that is not there."""
-    host, colon, port = (address or "").rpartition(":")
-    if "://" in host:
-        raise ValueError("Ray Client does not stream results.")
-    if colon:
-        socket.create_connection((host, int(port)), PATIENCE).close()
-
-
 def _needed_addresses(ray: Any) -> dict[str, float]:
     """The addresses that must answer, and for how long each may not."""
     context = ray.get_runtime_context()
@@ -317,7 +272,3 @@ async def _answers(address: str) -> bool:
 def _settle(future: asyncio.Future[None], error: BaseException | None) -> None:
     if not future.done():
         future.set_result(None) if error is None else future.set_exception(error)
-
-
-def _line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:500].removesuffix(".")

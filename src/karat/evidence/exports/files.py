@@ -11,13 +11,16 @@ import sys
 from collections.abc import Iterator, Mapping
 from io import BufferedReader, TextIOWrapper
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
 import msgspec
 
 from karat.evidence.exports.base import ExportRow
 from karat.evidence.exports.record import ExportError
+from karat.evidence.exports.storage import is_address, list_files, open_stream
 
+Source: TypeAlias = str | Path
+"""A path, or the address of a file of storage."""
 LINE_CAP = 64 << 20
 DOCUMENT_CAP = 1 << 30
 WRAPPERS = ("data", "traces", "spans", "runs", "conversations")
@@ -35,9 +38,9 @@ _decode = msgspec.json.Decoder().decode
 class ExportFile:
     """One file that was opened: how it begins says how it is read."""
 
-    def __init__(self, path: Path | None, stream: IO[bytes]) -> None:
-        self.name = str(path) if path is not None else "standard input"
-        self.path = path
+    def __init__(self, source: Source | None, stream: IO[bytes]) -> None:
+        self.name = str(source) if source is not None else "standard input"
+        self._source = source
         self._file = stream
         is_packed = self.name.endswith(".gz")
         self.suffix = Path(self.name.removesuffix(".gz")).suffix.lower()
@@ -58,11 +61,18 @@ class ExportFile:
             raise ExportError(f"it cannot be read: {error}", where=self.name, fix="Export it again.") from error
 
     def require_path(self) -> Path:
-        """The path of a file that cannot be read as a stream."""
-        if self.path is None:
-            problem = "Parquet and SQLite cannot be read from standard input"
+        """The path of a file that must be on this machine."""
+        if not isinstance(self._source, Path):
+            problem = "a database of SQLite is read from a file of this machine alone"
+            raise ExportError(problem, where=self.name, fix="Copy it here, and name the file.")
+        return self._source
+
+    def table_source(self) -> Path | IO[bytes]:
+        """A file that is read from any place in it: its path, or what was opened."""
+        if self._source is None:
+            problem = "Parquet cannot be read from standard input"
             raise ExportError(problem, where=self.name, fix="Name the file.")
-        return self.path
+        return self._source if isinstance(self._source, Path) else self._file
 
     def is_text(self) -> bool:
         return self.suffix == ".csv" or self.beginning().lstrip()[:1] in (b"{", b"[", b"")
@@ -185,19 +195,30 @@ def _read_cell(cell: str) -> object:
     return cell
 
 
-def find_files(path: Path) -> Iterator[Path]:
+def find_files(source: Source) -> Iterator[Source]:
     """A file, or those of a folder and its folders that an export may have."""
+    if is_address(source):
+        yield from (file for file in list_files(str(source)) if file == source or _is_readable(file.partition("?")[0]))
+        return
+    path = Path(source)
     if not path.is_dir():
         yield path
         return
     for below in sorted(path.rglob("*")):
         is_hidden = any(part.startswith((".", "_")) for part in below.relative_to(path).parts)
-        if not is_hidden and below.name.lower().endswith(SUFFIXES) and below.is_file():
+        if not is_hidden and _is_readable(below.name) and below.is_file():
             yield below
 
 
-def open_file(path: Path) -> ExportFile:
+def _is_readable(name: str) -> bool:
+    return name.lower().endswith(SUFFIXES)
+
+
+def open_file(source: Source) -> ExportFile:
     """Open a file; `-` is standard input."""
+    if is_address(source):
+        return ExportFile(source, open_stream(str(source)))
+    path = Path(source)
     if str(path) == "-":
         return ExportFile(None, sys.stdin.buffer)
     try:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 from msgspec import structs
 
 from karat.evidence.exports.assembly import assemble
 from karat.evidence.exports.base import ExportFormat, ExportRow, RowCollector, TraceNotes
 from karat.evidence.exports.catalog import FORMATS
-from karat.evidence.exports.files import ExportFile, find_files, open_file
+from karat.evidence.exports.files import ExportFile, Source, find_files, open_file
 from karat.evidence.exports.mlflow import MLFLOW
 from karat.evidence.exports.otlp import OTLP, split_requests
 from karat.evidence.exports.recognition import is_close, recognize, refuse_unknown
@@ -26,18 +25,37 @@ CANNOT_READ = (ValueError, KeyError, TypeError, AttributeError, OverflowError)
 PROTOBUF_SUFFIXES = (".pb", ".binpb", ".otlp")
 
 
-def read_conversations(paths: Sequence[str | Path], *, format: str = "") -> Iterator[RecordedConversation]:
+def read_conversations(sources: Sequence[Source], *, format: str = "") -> Iterator[RecordedConversation]:
     """The conversations of files and folders; `-` is standard input, `format` the name of the format of all of them.
 
     Files of messages come as they are read. Spans of a conversation may be in several files: they come at the end.
     Raises KaratError with the place of the first row that cannot be read; nothing is skipped in silence.
     """
-    formats = _select(format)
-    with _Reader(formats) as reader:
-        for path in paths:
-            for file_path in find_files(Path(path)):
-                yield from map(_with_metadata, reader.read(file_path))
+    with _Reader(_select(format)) as reader:
+        for source in sources:
+            for file in find_files(source):
+                yield from map(_with_metadata, reader.read(file))
         yield from map(_with_metadata, reader.assemble())
+
+
+def split_files(sources: Sequence[Source], format: str = "") -> tuple[list[Source], list[Source]]:
+    """The files whose rows are whole conversations, each of which can be read apart, and the others, which cannot."""
+    whole = {each.name for each in FORMATS if each.read_conversation is not None}
+    apart: list[Source] = []
+    together: list[Source] = []
+    for file in (file for source in sources for file in find_files(source)):
+        (apart if (format or name_format(file)) in whole else together).append(file)
+    return apart, together
+
+
+def read_apart(file: Source, *, format: str = "") -> Iterator[RecordedConversation]:
+    """The conversations of a file whose rows are whole ones. Raises ExportError for one that has other rows too."""
+    with _Reader(_select(format)) as reader:
+        yield from map(_with_metadata, reader.read(file))
+        if reader.has_parts:
+            problem = "some rows are conversations, and others are parts of conversations"
+            fix = "Export them to files of their own, or check them with --executor processes."
+            raise ExportError(problem, where=str(file), fix=fix)
 
 
 def _with_metadata(conversation: RecordedConversation) -> RecordedConversation:
@@ -70,14 +88,19 @@ class _Reader:
         for spool in self._spools.values():
             spool.close()
 
-    def read(self, path: Path) -> Iterator[RecordedConversation]:
+    @property
+    def has_parts(self) -> bool:
+        """Whether anything was put aside."""
+        return bool(self._spools or self._collectors)
+
+    def read(self, source: Source) -> Iterator[RecordedConversation]:
         """The conversations that are rows of this file."""
-        with open_file(path) as file:
+        with open_file(source) as file:
             beginning = file.beginning()
             if beginning.startswith(SQLITE):
                 self._spool(MLFLOW.name, read_mlflow_database(file.require_path()), file.name)
             elif beginning.startswith(PARQUET) or file.suffix == ".parquet":
-                yield from self._read_rows(read_parquet(file.require_path()))
+                yield from self._read_rows(read_parquet(file.table_source(), file.name))
             elif file.is_text():
                 yield from self._read_rows(file.rows())
             else:
@@ -150,18 +173,18 @@ def _name_place(format: ExportFormat, row: ExportRow) -> Iterator[None]:
         raise ExportError(problem, where=row.place, fix="Export it again.") from error
 
 
-def name_format(path: str | Path, own_keys: frozenset[str] = frozenset()) -> str:
+def name_format(source: Source, own_keys: frozenset[str] = frozenset()) -> str:
     """The format of a file by its first row; the empty string if it is none that is read here.
 
     Raises ExportError for Parquet that cannot be read, and for a first row that is like one of an export, unless it
     has one of the `own_keys` by which the caller knows rows of its own.
     """
-    with open_file(Path(path)) as file:
+    with open_file(source) as file:
         beginning = file.beginning()
         if beginning.startswith(SQLITE):
             return MLFLOW.name
         if beginning.startswith(PARQUET) or file.suffix == ".parquet":
-            row = next(read_parquet(file.require_path()), None)
+            row = next(read_parquet(file.table_source(), file.name), None)
         elif not file.is_text():
             return OTLP.name if file.suffix in PROTOBUF_SUFFIXES else ""
         else:

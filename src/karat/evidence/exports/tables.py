@@ -6,11 +6,12 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from karat.evidence.exports.base import ExportRow, TraceNotes
 from karat.evidence.exports.mlflow import describe_trace, read_span
 from karat.evidence.exports.record import ExportError
+from karat.evidence.exports.storage import INSTALL
 from karat.evidence.spans.otlp import SpanRecord
 from karat.providers.base import table
 from karat.providers.messages import decode_value
@@ -19,30 +20,29 @@ from karat.text.wording import error_text
 PARQUET, SQLITE = b"PAR1", b"SQLite format 3\0"
 """How such files begin."""
 BATCH = 256
-INSTALL = "pip install 'karat[parquet]'"
 MLFLOW_TABLES = ("spans", "trace_info", "trace_request_metadata", "trace_tags")
 _MLFLOW_SPANS = """
 SELECT trace_id, span_id, parent_span_id, name, start_time_unix_nano, end_time_unix_nano, status, content FROM spans
 """
 
 
-def read_parquet(path: Path) -> Iterator[ExportRow]:
-    """The rows of a Parquet file. Raises ExportError if it cannot be read."""
+def read_parquet(source: Path | IO[bytes], name: str) -> Iterator[ExportRow]:
+    """The rows of a Parquet file, which is called by its name. Raises ExportError if it cannot be read."""
     try:
         import pyarrow
         from pyarrow import parquet
     except ModuleNotFoundError as error:
         problem = "Parquet is read with pyarrow, which is not installed"
-        raise ExportError(problem, where=str(path), fix=INSTALL, slug="no-parquet") from error
+        raise ExportError(problem, where=name, fix=INSTALL, slug="no-parquet") from error
     number = 0
     try:
-        with parquet.ParquetFile(path) as file:
+        with parquet.ParquetFile(source) as file:
             for batch in file.iter_batches(batch_size=BATCH):
                 for value in _without_timestamps(pyarrow, batch).to_pylist():
                     number += 1
-                    yield ExportRow(value, f"{path} [{number}]")
+                    yield ExportRow(value, f"{name} [{number}]")
     except (pyarrow.ArrowException, OSError) as error:
-        where = f"{path} after row {number}" if number else str(path)
+        where = f"{name} after row {number}" if number else name
         problem = f"not a whole Parquet file: {error_text(error)}"
         raise ExportError(
             problem, where=where, fix="Export it again: it is cut off, or another kind of file."
