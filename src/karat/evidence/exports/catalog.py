@@ -10,9 +10,10 @@ from karat.evidence.exports.messages import ANTHROPIC, OPENAI_CHAT
 from karat.evidence.exports.mlflow import MLFLOW
 from karat.evidence.exports.openai_agents import OPENAI_AGENTS
 from karat.evidence.exports.otlp import OTLP
+from karat.evidence.exports.patronus import PATRONUS
 from karat.evidence.exports.phoenix import PHOENIX
 from karat.evidence.exports.responses import RESPONSES
 
 FORMATS: tuple[ExportFormat, ...] = (
-    *(OTLP, PHOENIX, MLFLOW, LANGFUSE, LANGSMITH, OPENAI_AGENTS, OPENAI_CHAT, ANTHROPIC, RESPONSES, KARAT),
+    *(OTLP, PHOENIX, PATRONUS, MLFLOW, LANGFUSE, LANGSMITH, OPENAI_AGENTS, OPENAI_CHAT, ANTHROPIC, RESPONSES, KARAT),
 )
