@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from benchmarks.published import agentdojo, agentdojo_agreement, bfcl, bfcl_turns, peers, rule_audit, rules, tau2
+from benchmarks.published import agentdojo, agentdojo_agreement, bfcl, bfcl_turns, peers, rule_audit, rules, tau2, trail
 from benchmarks.published.tau_bench import published_file
 
 One = TypeVar("One")
@@ -51,6 +51,12 @@ def add_commands(commands: Any) -> None:
         "--show", type=int, default=0, metavar="N", help="so many tasks that did not come out as expected"
     )
     flows.set_defaults(run=_judge_data_flow)
+    labelled = commands.add_parser("trail", help="traces of TRAIL held to standing rules, next to what people labelled")
+    labelled.add_argument(
+        "--from", dest="clone", type=Path, required=True, metavar="CLONE", help="of patronus-ai/trail-benchmark"
+    )
+    labelled.add_argument("--writing-half", action="store_true", help="judge the half that the rules were written from")
+    labelled.set_defaults(run=_judge_trail)
 
 
 def _judge_bfcl(given: argparse.Namespace) -> int:
@@ -147,3 +153,9 @@ def _print(title: str, found: Sequence[One], agrees: Callable[[One], bool], kind
 def _short(examples: Iterable[object], most: int = 500) -> str:
     text = " ".join(" ".join(map(str, examples)).split())
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _judge_trail(given: argparse.Namespace) -> int:
+    half = trail.judge_half(given.clone, for_writing=given.writing_half)
+    print("\n".join(trail.agreement_lines(half)))
+    return 0 if half.traces else 2
