@@ -1,8 +1,8 @@
 """TRAIL: published traces of agents, the errors that people labelled in them, and what standing rules say.
 
-The rules of `policies/trail.karat.yaml` were written from the traces and labels of the half of which the digest of the name
-is even. The other half is judged here. A label and a verdict agree if both say it of a trace: rules see calls, labels are at
-calls of models.
+The rules of `policies/trail.karat.yaml` were written from the traces and labels of one half: those whose name has an even
+digest. The other half is judged here. A label and a verdict agree if both say it of a trace: rules see calls, and labels
+are at calls of models.
 """
 
 from __future__ import annotations
@@ -90,12 +90,17 @@ def agreement_lines(half: TraceHalf) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|---|"
     for rule, category in CATEGORIES.items():
         yield _agreement_row(rule, category, half.traces)
-    labelled = sum(len(trace.categories) for trace in half.traces)
+    labels = sum(len(trace.categories) for trace in half.traces)
     known = {category.lower() for category in CATEGORIES.values()}
     covered = sum(len(trace.categories & known) for trace in half.traces)
-    right = sum(trace.outcomes[rule] is RuleOutcome.BROKEN and category.lower() in trace.categories
-                for trace in half.traces for rule, category in CATEGORIES.items())  # fmt: skip
-    yield f"\nOf {labelled} labels (a category of a trace), {covered} are of a category with a rule, and {right} have an alarm."
+    alarms = [
+        category.lower() in trace.categories
+        for trace in half.traces
+        for rule, category in CATEGORIES.items()
+        if trace.outcomes[rule] is RuleOutcome.BROKEN
+    ]
+    yield f"\nOf {len(alarms)} alarms {sum(alarms)} are labelled. A label is a category of a trace: there are {labels},"
+    yield f"and {covered} of them are of a category with a rule."
 
 
 def _agreement_row(rule: str, category: str, traces: Sequence[LabelledTrace]) -> str:
