@@ -1,8 +1,8 @@
 """TRAIL: published traces of agents, the errors that people labelled in them, and what standing rules say.
 
-The rules of `policies/trail.karat.yaml` were written from the traces and labels of one half: those whose name has an even
-digest. The other half is judged here. A label and a verdict agree if both say it of a trace: rules see calls, and labels
-are at calls of models.
+The rules of `policies/trail.karat.yaml` were written from the traces and labels of one half: those whose name has an
+even digest. The other half is judged here. A label and a verdict agree if both say it of a trace: rules see calls, and
+labels are at calls of models.
 """
 
 from __future__ import annotations
