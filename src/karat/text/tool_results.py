@@ -267,6 +267,11 @@ def _number(value: object) -> int | None:
 def _is_failed_state(value: object) -> bool:
     if not isinstance(value, str):
         return value is False or _is_bad_code(value)
+    return _is_failed_word(value) if len(value) <= LINE else _is_failed_word.__wrapped__(value)
+
+
+@lru_cache(maxsize=1024)
+def _is_failed_word(value: str) -> bool:
     name = value.strip().rstrip(".").rpartition(".")[2]
     word = " ".join(re.split(r"[\W_]+", name.lower())).strip()
     return word in _FAILED or name in GRPC_STATUS or _is_bad_code(value)
@@ -291,6 +296,8 @@ def _text_fails(text: str, depth: int) -> bool:
 
 def _data(text: str) -> object:
     """What a text holds that was made of data; the text itself if it is prose. Raises ValueError if it is torn."""
+    if text.startswith("{"):
+        return _parse(text)
     if _OBJECT.fullmatch(text):
         raise ValueError("it does not show its contents")
     if fenced := _FENCE.match(text):

@@ -182,7 +182,8 @@ def _read_part(records: Sequence[SpanRecord], entries: Sequence[SpanFacts], outs
     requested = _requested_calls(entries, threads, main)
     has_tools = any(entry.kind == "tool" for entry in entries)
     is_answered = bool(requested) and not has_tools and all(call.called for call in requested)
-    reading = read_turn(ended, outside, advice=ADVICE, is_answered=is_answered)
+    known = {entry.span.span_id: entry for entry in entries}
+    reading = read_turn(ended, outside, advice=ADVICE, is_answered=is_answered, known=known)
     doubt = UNENDED.format(unended[:NAME_CAP]) if unended is not None else reading.unproved
     trace = _build_trace(reading, spoken, requested, doubt)
     began = min(record.started for record in records)

@@ -60,7 +60,14 @@ class ExportFormat(Struct, frozen=True, kw_only=True):
     collect: Callable[[], RowCollector] | None = None
 
     def recognizes(self, row: Table) -> bool:
-        return any(all(has_key(row, key) for key in sign.keys) and sign.accepts(row) for sign in self.signs)
+        for sign in self.signs:
+            for key in sign.keys:
+                if key not in row and not has_key(row, key):
+                    break
+            else:
+                if sign.accepts(row):
+                    return True
+        return False
 
 
 def has_key(row: Table, key: str) -> bool:

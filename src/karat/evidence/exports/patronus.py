@@ -22,7 +22,7 @@ def _read(row: Table) -> Iterator[SpanRecord]:
         span = waiting.pop()
         yield _read_span(span)
         below = span.get("child_spans")
-        waiting += [child for child in (below if isinstance(below, list) else ())][::-1]
+        waiting += below[::-1] if isinstance(below, list) else []
 
 
 def _read_span(span: Table) -> SpanRecord:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 
 from msgspec import structs
 
@@ -60,6 +59,8 @@ def read_apart(file: Source, *, format: str = "") -> Iterator[RecordedConversati
 
 def _with_metadata(conversation: RecordedConversation) -> RecordedConversation:
     """The conversation, whose metadata the trace has too: rules look for it there."""
+    if not conversation.metadata:
+        return conversation
     trace = conversation.trace
     metadata = {**conversation.metadata, **trace.metadata}
     return structs.replace(conversation, trace=structs.replace(trace, metadata=metadata))
@@ -110,17 +111,22 @@ class _Reader:
         format: ExportFormat | None = None
         for row in rows:
             format = self._format_of(row, format)
-            with _name_place(format, row):
-                if format.read_conversation is not None:
-                    conversation = format.read_conversation(row)
-                elif format.read_spans is not None:
-                    self._spool(format.name, [*format.read_spans(row.value)], row.place)
-                    continue
-                else:
-                    self._collector(format).add(row)
-                    continue
+            try:
+                conversation = self._read_row(format, row)
+            except CANNOT_READ as error:
+                raise _name_place(format, row, error) from error
             if conversation is not None:
                 yield conversation
+
+    def _read_row(self, format: ExportFormat, row: ExportRow) -> RecordedConversation | None:
+        """The conversation that a row is; None if it is part of one, and was put aside."""
+        if format.read_conversation is not None:
+            return format.read_conversation(row)
+        if format.read_spans is not None:
+            self._spool(format.name, [*format.read_spans(row.value)], row.place)
+        else:
+            self._collector(format).add(row)
+        return None
 
     def assemble(self) -> Iterator[RecordedConversation]:
         """The conversations of all rows that were put aside."""
@@ -161,16 +167,12 @@ class _Reader:
             spool.add(item, place)
 
 
-@contextmanager
-def _name_place(format: ExportFormat, row: ExportRow) -> Iterator[None]:
-    """Give what a reader of a format raises the place of the row."""
-    try:
-        yield
-    except CANNOT_READ as error:
-        is_key = isinstance(error, KeyError) and error.args
-        reason = f"{error.args[0]!r} is missing" if is_key else error_text(error)
-        problem = f"a row of {format.name} cannot be read: {reason}"
-        raise ExportError(problem, where=row.place, fix="Export it again.") from error
+def _name_place(format: ExportFormat, row: ExportRow, error: Exception) -> ExportError:
+    """What a reader of a format raised, with the place of the row."""
+    is_key = isinstance(error, KeyError) and error.args
+    reason = f"{error.args[0]!r} is missing" if is_key else error_text(error)
+    problem = f"a row of {format.name} cannot be read: {reason}"
+    return ExportError(problem, where=row.place, fix="Export it again.")
 
 
 def name_format(source: Source, own_keys: frozenset[str] = frozenset()) -> str:

@@ -53,15 +53,19 @@ def read_turn(
     *,
     advice: Advice = LIVE,
     is_answered: bool = False,
+    known: Mapping[str, SpanFacts] | None = None,
 ) -> TurnEvidence:
     """What a turn's spans show; `karat_spans` are the ids of spans around the turn, such as those that Karat began.
 
     `tool_count` is the attribute of a root that says how many tools were called, `answer` what the agent answered,
     where that is known from elsewhere. `is_answered`: the messages show what became of each call that was asked for.
+    `known` are facts of these records that were read before, by their ids.
     """
     # An exporter that tries again, or two of them, send a span twice.
     ordered = sorted({record.span_id: record for record in records}.values(), key=lambda record: record.started)
-    turn = TurnSpans([entry for record in ordered if (entry := read_facts(record)) is not None])
+    if known is None:
+        known = {record.span_id: entry for record in ordered if (entry := read_facts(record)) is not None}
+    turn = TurnSpans([known[record.span_id] for record in ordered if record.span_id in known])
     roots = [entry for entry in turn.entries if _is_root(entry.span, karat_spans)]
     calls, unseen = turn.tool_calls(), turn.unseen_calls(answer)
     counts = [count for entry in roots if (count := entry.span.attributes.get(tool_count)) is not None]

@@ -53,14 +53,21 @@ class SpanDialect(Struct, frozen=True, kw_only=True):
 
 def first(places: Places, span: SpanRecord) -> object:
     """The first value that was recorded."""
-    values = (span.attributes.get(at, NOT_RECORDED) if isinstance(at, str) else at(span) for at in places)
-    return next((value for value in values if value is not NOT_RECORDED), NOT_RECORDED)
+    attributes = span.attributes
+    for at in places:
+        value = attributes.get(at, NOT_RECORDED) if isinstance(at, str) else at(span)
+        if value is not NOT_RECORDED:
+            return value
+    return NOT_RECORDED
 
 
 def first_messages(places: Places, span: SpanRecord) -> tuple[ChatMessage, ...] | None:
     """The messages at the first place that has any."""
-    values = (read_messages(first((source,), span)) for source in places)
-    return next((messages for messages in values if messages is not None), None)
+    for place in places:
+        value = span.attributes.get(place, NOT_RECORDED) if isinstance(place, str) else place(span)
+        if value is not NOT_RECORDED and (messages := read_messages(value)) is not None:
+            return messages
+    return None
 
 
 def first_number(places: Places, span: SpanRecord) -> float | None:
