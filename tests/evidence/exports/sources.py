@@ -212,6 +212,38 @@ def write_anthropic(folder: Path) -> Path:
     return write_lines(folder / "anthropic.jsonl", rows)
 
 
+def write_patronus(folder: Path) -> Path:
+    """The spans of OpenInference as trees: each span has those below it."""
+    spans: dict[str, Json] = {}
+    for span, values in otlp_spans("openinference-otlp.jsonl"):
+        status = span.get("status", {})
+        seconds = (int(span["endTimeUnixNano"]) - int(span["startTimeUnixNano"])) / 1e9
+        spans[span["spanId"]] = {
+            "timestamp": _iso(span["startTimeUnixNano"]), "duration": f"PT0M{seconds:.6f}S",
+            "trace_id": span["traceId"], "span_id": span["spanId"], "parent_span_id": span.get("parentSpanId"),
+            "span_name": span["name"], "status_code": "Error" if status.get("code") == 2 else "Ok",
+            "status_message": status.get("message", ""),
+            "span_attributes": values, "resource_attributes": {"service.name": "desk"}, "child_spans": [],
+            "events": [
+                {
+                    "Name": event["name"], "Timestamp": _iso(event["timeUnixNano"]),
+                    "Attributes": {pair["key"]: next(iter(pair["value"].values())) for pair in event["attributes"]},
+                }
+                for event in span.get("events", ())
+            ],
+        }  # fmt: skip
+    traces: dict[str, Json] = {}
+    for row in spans.values():
+        trace = traces.setdefault(row["trace_id"], {"trace_id": row["trace_id"], "spans": []})
+        above = spans.get(row["parent_span_id"])
+        (trace["spans"] if above is None else above["child_spans"]).append(row)
+    for number, trace in enumerate(traces.values()):
+        path = folder / "patronus" / f"{number}.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(trace, indent=1))
+    return folder / "patronus"
+
+
 def _iso(nanoseconds: str) -> str:
     return datetime.fromtimestamp(int(nanoseconds) / 1e9, UTC).isoformat()
 
@@ -240,6 +272,7 @@ SOURCES = (
     Source("openinference-otlp", recorded("openinference-otlp.jsonl"), "otlp"),
     Source("phoenix-rest", recorded("phoenix-rest.json"), "phoenix"),
     Source("phoenix-parquet", recorded("phoenix.parquet"), "phoenix"),
+    Source("patronus", write_patronus, "patronus", is_real=False),
     Source("mlflow-json", recorded("mlflow.jsonl"), "mlflow"),
     Source("mlflow-sqlite", recorded("mlflow.db"), "mlflow"),
     Source("mlflow-parquet", recorded("mlflow.parquet"), "mlflow"),

@@ -11,7 +11,7 @@ from karat.evidence.exports.facts import read_time
 from karat.evidence.spans.otlp import SpanEvent, SpanRecord
 from karat.providers.base import table, text_of
 
-_DURATION: Final = re.compile(r"P(?:(\d+)D)?T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?")
+_DURATION: Final = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?")
 _UNITS: Final = (86_400.0, 3_600.0, 60.0, 1.0)
 
 
