@@ -53,7 +53,7 @@ class ClusterCheck:
     def _judge_all(self, shards: Sequence[Shard]) -> Iterator[Judged]:
         counts: list[Selected] = []
         ray = import_ray()
-        with _joined(ray, self._address):
+        with _join(ray, self._address):
             for part in _take_parts(ray, self._work, shards, self._workers or count_processors(ray)):
                 yield from part.judged
                 if part.selected is not None:
@@ -62,7 +62,7 @@ class ClusterCheck:
 
 
 @contextmanager
-def _joined(ray: Any, address: str | None) -> Iterator[None]:
+def _join(ray: Any, address: str | None) -> Iterator[None]:
     is_ours = join_cluster(address, ray)
     try:
         yield

@@ -13,7 +13,6 @@ from karat.text.wording import error_text
 
 Address: TypeAlias = str
 """Where a file or a folder of storage is, with its scheme."""
-INSTALL: Final = "pip install 'karat[parquet]'"
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
@@ -50,7 +49,7 @@ def _find_system(address: Address) -> tuple[Any, Any, str]:
         from pyarrow import fs  # type: ignore[import-untyped, import-not-found, unused-ignore]
     except ModuleNotFoundError as error:
         problem = "files that have an address are read with pyarrow, which is not installed"
-        raise ExportError(problem, where=address, fix=INSTALL, slug="no-parquet") from error
+        raise ExportError(problem, where=address, fix="pip install 'karat[parquet]'", slug="no-parquet") from error
     system, path = fs.FileSystem.from_uri(address)
     return fs, system, path
 

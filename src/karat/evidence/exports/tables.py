@@ -11,7 +11,6 @@ from typing import IO, Any
 from karat.evidence.exports.base import ExportRow, TraceNotes
 from karat.evidence.exports.mlflow import describe_trace, read_span
 from karat.evidence.exports.record import ExportError
-from karat.evidence.exports.storage import INSTALL
 from karat.evidence.spans.otlp import SpanRecord
 from karat.providers.base import table
 from karat.providers.messages import decode_value
@@ -20,6 +19,7 @@ from karat.text.wording import error_text
 PARQUET, SQLITE = b"PAR1", b"SQLite format 3\0"
 """How such files begin."""
 BATCH = 256
+INSTALL = "pip install 'karat[parquet]'"
 MLFLOW_TABLES = ("spans", "trace_info", "trace_request_metadata", "trace_tags")
 _MLFLOW_SPANS = """
 SELECT trace_id, span_id, parent_span_id, name, start_time_unix_nano, end_time_unix_nano, status, content FROM spans
