@@ -9,15 +9,16 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 import karat
 from analysis.check.conversations import conversation, write_lines, write_policy
 from cli.support import process
 from evidence.exports.sources import FILES
+from karat.analysis.check.cluster import judge_remote
 from karat.analysis.check.judges import ConversationJudge
 from karat.analysis.check.shards import ShardWork, judge_shard, split_sources
+from karat.engine.processes.messages import Refused, build_error
 from karat.errors import KaratError
 
 NEEDS_RAY = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is an extra")
@@ -126,7 +127,7 @@ def test_what_cannot_be_done_is_refused(tmp_path: Path, exports: Path, options: 
 @NEEDS_RAY
 @pytest.mark.thorough
 def test_a_cluster_finds_what_one_process_finds(tmp_path: Path, exports: Path) -> None:
-    """Figures, examples, verdicts and the journal, with one worker and two; an error of a shard is that of here."""
+    """Figures, examples, verdicts and the journal, with one worker and with two."""
     outcomes: list[Any] = []
     for options in ((), ("--executor", "ray", "--workers", "1"), ("--executor", "ray", "--workers", "2")):
         outputs = [tmp_path / f"found-{len(outcomes)}{suffix}" for suffix in (".json", ".parquet", ".jsonl")]
@@ -137,21 +138,29 @@ def test_a_cluster_finds_what_one_process_finds(tmp_path: Path, exports: Path) -
         records = [json.loads(line) for line in outputs[2].read_text().splitlines()][1:-1]
         outcomes.append((figures, outputs[1].read_bytes(), records, ended.stdout))
     assert outcomes[0] == outcomes[1] == outcomes[2]
-    (exports / "part-2.jsonl").write_text('{"messages": [')
-    ended = process("check", str(exports), "--rules", "policy.karat.yaml", "--executor", "ray", cwd=tmp_path)
-    assert ended.returncode == 4
-    assert "part-2.jsonl" in ended.stderr
-    assert "Traceback" not in ended.stderr
 
 
 @NEEDS_RAY
 @pytest.mark.thorough
 def test_a_sample_is_the_same_on_a_cluster(tmp_path: Path, exports: Path) -> None:
-    policy = tmp_path / "policy.karat.yaml"
-    reports = [
-        karat.check_conversations(exports, policy, sample=9, since="2020-01-01", executor=executor)
-        for executor in ("processes", "ray")
-    ]
-    one, other = (msgspec.structs.replace(report, seconds=0) for report in reports)
-    assert one == other
-    assert one.selected.no_time == 60
+    figures = []
+    for number, options in enumerate([(), ("--executor", "ray")]):
+        path = tmp_path / f"{number}.json"
+        chosen = ("--sample", "9", "--since", "2020-01-01", "--rules", "policy.karat.yaml", "-o", str(path))
+        process("check", str(exports), *chosen, *options, cwd=tmp_path)
+        figures.append({**json.loads(path.read_text()), "seconds": 0})
+    assert figures[0] == figures[1]
+    assert figures[0]["selected"]["no_time"] == 60
+
+
+def test_an_error_of_a_shard_is_a_part_of_what_a_node_sends(
+    tmp_path: Path, exports: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (exports / "part-2.jsonl").write_text('{"messages": [')
+    *_, torn = split_sources([exports], "")
+    monkeypatch.chdir(tmp_path)
+    [refused] = judge_remote(work(tmp_path), torn, str(tmp_path), [])
+    assert isinstance(refused, Refused)
+    error = build_error(refused)
+    assert (error.exit_code, error.slug) == (4, "bad-export")
+    assert "part-2.jsonl: neither JSON nor lines of JSON" in str(error)
