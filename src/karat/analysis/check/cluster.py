@@ -78,11 +78,18 @@ def _take_parts(ray: Any, work: ShardWork, shards: Sequence[Shard], most: int) -
     waiting = deque(shards)
     running: deque[Any] = deque()
     place = os.getcwd(), [*sys.path]
-    while waiting or running:
-        while waiting and len(running) < most:
-            running.append(task.remote(shared, waiting.popleft(), *place))
-        yield from _parts_of(ray, running[0])
-        running.popleft()
+    try:
+        while waiting or running:
+            while waiting and len(running) < most:
+                running.append(task.remote(shared, waiting.popleft(), *place))
+            yield from _parts_of(ray, running[0])
+            running.popleft()
+    except ClusterLostError:
+        raise  # there is nothing left that could be ended
+    except BaseException:
+        for answers in running:
+            ray.cancel(answers, force=True)
+        raise
 
 
 def _parts_of(ray: Any, answers: Any) -> Iterator[ShardPart]:
